@@ -1,0 +1,64 @@
+// The key: everything that an action could see, as REAPI Action and Command messages, and the digest of the Action.
+//
+// The same declaration gives the same bytes on every machine: lists whose order carries no meaning are sorted here, and
+// nothing that differs between two checkouts (times, absolute paths, the caller's other variables) has a place to go.
+import { type Digest, digestOf, toWire } from './digest.ts';
+import { compareNames, type RelPath, relativeTo } from './path.ts';
+import { Action, Command } from './proto/generated/reapi.ts';
+
+/** Changes whenever the same declaration would get another key; test/vectors holds keys of each version. */
+export const KEY_VERSION = 'assay-key-1';
+
+export interface Property {
+  readonly name: string;
+  readonly value: string;
+}
+
+export interface Declaration {
+  readonly arguments: readonly string[];
+  readonly workingDirectory: RelPath;
+  readonly environment: readonly Property[];
+  readonly outputs: readonly RelPath[];
+  /** os, arch, libc, and one property for each tool: everything about the machine that is allowed to matter. */
+  readonly platform: readonly Property[];
+  readonly inputRoot: Digest;
+}
+
+export interface EncodedAction {
+  /** The digest of the Action: the key under which its result is stored. */
+  readonly key: Digest;
+  readonly action: Uint8Array;
+  readonly command: Uint8Array;
+}
+
+export function encodeAction(declaration: Declaration): EncodedAction {
+  const command = Command.encode({
+    arguments: [...declaration.arguments],
+    environmentVariables: sorted(declaration.environment),
+    outputFiles: [],
+    outputDirectories: [],
+    workingDirectory: declaration.workingDirectory,
+    outputPaths: outputPathsOf(declaration),
+    outputNodeProperties: [],
+  }).finish();
+  const action = Action.encode({
+    commandDigest: toWire(digestOf(command)),
+    inputRootDigest: toWire(declaration.inputRoot),
+    doNotCache: false,
+    salt: Buffer.from(KEY_VERSION),
+    platform: { properties: sorted(declaration.platform) },
+  }).finish();
+  return { key: digestOf(action), action, command };
+}
+
+/** REAPI has them relative to the working directory, sorted, once each. */
+function outputPathsOf(declaration: Declaration): string[] {
+  const paths = declaration.outputs.map((path) => relativeTo(declaration.workingDirectory, path));
+  return [...new Set(paths)].sort(compareNames);
+}
+
+function sorted(properties: readonly Property[]): Property[] {
+  return properties
+    .map(({ name, value }) => ({ name, value }))
+    .sort((a, b) => compareNames(a.name, b.name) || compareNames(a.value, b.value));
+}

@@ -1,0 +1,187 @@
+// The one catalogue of everything that Assay refuses or reports. docs/ERRORS.md is generated from it.
+//
+// A code is stable: scripts may match on it. `status` is what the server answers, `wayOut` is what a person can do next.
+
+export interface ErrorEntry {
+  readonly summary: string;
+  readonly wayOut: string;
+  readonly status: number;
+}
+
+const catalogue = {
+  ASSAY_USAGE: {
+    summary: 'The command line is not one that Assay understands.',
+    wayOut: 'Read the line after the code, then `assay COMMAND --help`.',
+    status: 400,
+  },
+  ASSAY_BAD_DIGEST: {
+    summary: 'A digest is malformed.',
+    wayOut: 'Send SHA-256 as 64 lower-case hex digits, with a size that is a whole number of bytes.',
+    status: 400,
+  },
+  ASSAY_BAD_PATH: {
+    summary: 'A path is absolute, leaves its root, or holds something that no file name may hold.',
+    wayOut: 'Use a path relative to the workspace, without "..", empty parts or NUL.',
+    status: 400,
+  },
+  ASSAY_BAD_NAMESPACE: {
+    summary: 'The part of the URL before /cas/ or /ac/ is not a namespace.',
+    wayOut:
+      'Use at most 255 characters of letters, digits, "_", "-", "." and "/", no part of which is "." or "..".',
+    status: 400,
+  },
+  ASSAY_DIGEST_MISMATCH: {
+    summary: 'The content does not have the digest under which it was sent. Nothing was kept.',
+    wayOut: 'Send it again; if it repeats, something between the two machines changes bytes.',
+    status: 400,
+  },
+  ASSAY_SIZE_MISMATCH: {
+    summary: 'The content does not have the size that was announced. Nothing was kept.',
+    wayOut: 'Send it again, whole.',
+    status: 400,
+  },
+  ASSAY_RESULT_MALFORMED: {
+    summary: 'The body is not an ActionResult message, or it names malformed digests or paths.',
+    wayOut: 'Send the protobuf encoding of build.bazel.remote.execution.v2.ActionResult.',
+    status: 400,
+  },
+  ASSAY_RESULT_INCOMPLETE: {
+    summary: 'The result names content that is not in the store. It was not kept.',
+    wayOut: 'Upload everything that a result names before the result itself.',
+    status: 409,
+  },
+  ASSAY_NOT_FOUND: {
+    summary: 'There is nothing under that address.',
+    wayOut: 'For a cache this is a miss, not a fault.',
+    status: 404,
+  },
+  ASSAY_METHOD_NOT_ALLOWED: {
+    summary: 'That address does not take this method.',
+    wayOut: 'Blobs and results take GET, HEAD and PUT.',
+    status: 405,
+  },
+  ASSAY_TOO_LARGE: {
+    summary: 'The body is larger than the server takes.',
+    wayOut: 'Raise --max-blob on the server, or leave that artifact out of the cache.',
+    status: 413,
+  },
+  ASSAY_BODY_TIMEOUT: {
+    summary: 'The body stopped arriving, or arrived too slowly. Nothing was kept.',
+    wayOut: 'Send it again over a connection that moves.',
+    status: 408,
+  },
+  ASSAY_UNAUTHORIZED: {
+    summary: 'The request carries no token, or a wrong one.',
+    wayOut: 'Set ASSAY_TOKEN to the server’s token (or send it as Bearer, or as the Basic password).',
+    status: 401,
+  },
+  ASSAY_READ_ONLY: {
+    summary: 'This server does not take writes from this client.',
+    wayOut: 'Write with a token that may, or run the server without --read-only.',
+    status: 403,
+  },
+  ASSAY_SHUTTING_DOWN: {
+    summary: 'The server is stopping and takes no new work.',
+    wayOut: 'Try again when it is back.',
+    status: 503,
+  },
+  ASSAY_STORE_FULL: {
+    summary: 'The disk under the store is full. Nothing partial was kept.',
+    wayOut: 'Free space on that disk, or point --store at another one.',
+    status: 507,
+  },
+  ASSAY_STORE_FAULT: {
+    summary: 'The store could not read or write its files.',
+    wayOut:
+      'Check the disk and the rights on the store’s folder; the text after the code names the call that failed.',
+    status: 500,
+  },
+  ASSAY_STORE_VERSION: {
+    summary: 'The store’s folder was written by another version of Assay’s format.',
+    wayOut: 'Point --store at another folder, or remove this one: a cache can be filled again.',
+    status: 500,
+  },
+  ASSAY_BLOB_CORRUPT: {
+    summary: 'Stored bytes no longer match their checksum. They were quarantined and not served.',
+    wayOut: 'Nothing to do: it is a miss until the content is put again. If it repeats, check the disk.',
+    status: 500,
+  },
+  ASSAY_OPEN_NETWORK: {
+    summary: 'The server was asked to listen beyond this machine without a token.',
+    wayOut: 'Set ASSAY_TOKEN, or listen on 127.0.0.1, or pass --read-only.',
+    status: 500,
+  },
+  ASSAY_CANNOT_LISTEN: {
+    summary: 'The server could not listen on that address.',
+    wayOut: 'Choose another --port or --host, or stop what listens there.',
+    status: 500,
+  },
+  ASSAY_INPUT_MATCHES_NOTHING: {
+    summary: 'A declared input pattern matches no file.',
+    wayOut: 'Correct the pattern, or declare it with --optional-input if it may match nothing.',
+    status: 400,
+  },
+  ASSAY_INPUT_UNREADABLE: {
+    summary: 'A declared input cannot be read, or is neither a file, a folder nor a symbolic link.',
+    wayOut: 'Mend its rights, or exclude it with a pattern that begins with "!".',
+    status: 400,
+  },
+  ASSAY_OUTPUT_OVERLAP: {
+    summary: 'Two declared outputs lie one inside the other, or an output is the workspace itself.',
+    wayOut: 'Declare only the outer one, or separate folders.',
+    status: 400,
+  },
+  ASSAY_TOOL_NOT_FOUND: {
+    summary: 'A declared tool, or the interpreter that a tool’s first line names, is not there.',
+    wayOut: 'Install it, correct its name, or add its folder to PATH.',
+    status: 400,
+  },
+  ASSAY_COMMAND_NOT_FOUND: {
+    summary: 'The command to run is not there or is not executable.',
+    wayOut: 'Correct it, or add its folder to PATH.',
+    status: 400,
+  },
+  ASSAY_NO_HISTORY: {
+    summary: 'There is no earlier run of this workspace to explain.',
+    wayOut: 'Run `assay run` here first, with the same --store.',
+    status: 404,
+  },
+  ASSAY_INTERNAL: {
+    summary: 'Assay met something that its authors did not foresee.',
+    wayOut: 'Please report it with the text after the code.',
+    status: 500,
+  },
+} satisfies Record<string, ErrorEntry>;
+
+export type ErrorCode = keyof typeof catalogue;
+
+export const ERRORS: Readonly<Record<ErrorCode, ErrorEntry>> = catalogue;
+
+/** A refusal with a code from the catalogue; `detail` says what exactly, in words for a person. */
+export class AssayError extends Error {
+  readonly code: ErrorCode;
+  readonly detail: string;
+
+  constructor(code: ErrorCode, detail: string, options?: { cause?: unknown }) {
+    super(`${code}: ${detail}`, options);
+    this.name = 'AssayError';
+    this.code = code;
+    this.detail = detail;
+  }
+
+  get entry(): ErrorEntry {
+    return ERRORS[this.code];
+  }
+}
+
+/** The text after `error: ` of anything that was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** True for an error of the operating system with one of these codes (ENOENT, ENOSPC …). */
+export function isSystemError(error: unknown, ...codes: readonly string[]): boolean {
+  return (
+    error instanceof Error && 'code' in error && typeof error.code === 'string' && codes.includes(error.code)
+  );
+}

@@ -1,0 +1,22 @@
+// A namespace: the prefix of a cache URL and a REAPI instance name. Results live in one; blobs are shared by all,
+// because a blob's address already says exactly what it is.
+import { AssayError } from './errors.ts';
+
+declare const namespaceBrand: unique symbol;
+
+/** Zero or more parts joined by "/"; the empty one is the default. */
+export type Namespace = string & { readonly [namespaceBrand]: true };
+
+const MAX_LENGTH = 255;
+const PART = /^[0-9A-Za-z_.-]+$/;
+
+export const DEFAULT_NAMESPACE = '' as Namespace;
+
+export function parseNamespace(text: string): Namespace {
+  if (text === '') return DEFAULT_NAMESPACE;
+  const parts = text.split('/');
+  const fine =
+    text.length <= MAX_LENGTH && parts.every((part) => PART.test(part) && part !== '.' && part !== '..');
+  if (!fine) throw new AssayError('ASSAY_BAD_NAMESPACE', JSON.stringify(text.slice(0, MAX_LENGTH)));
+  return text as Namespace;
+}

@@ -1,0 +1,132 @@
+// RelPath: the only door from a string to a path that may be read or written below a root.
+//
+// A RelPath is "/"-separated and relative: no empty part, no ".", no "..", no NUL; "" is the root itself. It is always
+// valid Unicode, because REAPI keeps names as proto strings. Linux allows names that are not UTF-8, so such a name is
+// held as the marker and its bytes in hex; a name that happens to begin with the marker is held the same way, which
+// keeps the mapping one to one. Every other name stands for itself.
+import { AssayError } from './errors.ts';
+
+declare const relPathBrand: unique symbol;
+
+export type RelPath = string & { readonly [relPathBrand]: true };
+
+export const ROOT = '' as RelPath;
+
+const BYTES_MARKER = '%bytes:';
+const MAX_NAME_BYTES = 255;
+const MAX_PATH_LENGTH = 4096;
+
+export function parseRelPath(text: string): RelPath {
+  if (text === '') return ROOT;
+  if (text.length > MAX_PATH_LENGTH) throw refusal(text, 'longer than 4096');
+  for (const part of text.split('/')) checkPart(part, text);
+  return text as RelPath;
+}
+
+/** Like parseRelPath, for what people type: "./a//b/" is "a/b", "." is the root. ".." is still refused. */
+export function relPathFromUser(text: string): RelPath {
+  if (text.startsWith('/')) throw refusal(text, 'absolute');
+  return parseRelPath(
+    text
+      .split('/')
+      .filter((part) => part !== '' && part !== '.')
+      .join('/'),
+  );
+}
+
+export function join(parent: RelPath, child: RelPath): RelPath {
+  if (parent === ROOT) return child;
+  return (child === ROOT ? parent : `${parent}/${child}`) as RelPath;
+}
+
+export function parentOf(path: RelPath): RelPath {
+  return path.slice(0, Math.max(0, path.lastIndexOf('/'))) as RelPath;
+}
+
+export function nameOf(path: RelPath): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
+
+/** True when `path` is `ancestor` or lies below it. */
+export function isWithin(path: RelPath, ancestor: RelPath): boolean {
+  return ancestor === ROOT || path === ancestor || path.startsWith(`${ancestor}/`);
+}
+
+/** Where `path` lies seen from `base`; may begin with "../" (REAPI keeps outputs relative to the working directory). */
+export function relativeTo(base: RelPath, path: RelPath): string {
+  const from = base === ROOT ? [] : base.split('/');
+  const to = path === ROOT ? [] : path.split('/');
+  let shared = 0;
+  while (shared < from.length && shared < to.length && from[shared] === to[shared]) shared++;
+  return [...from.slice(shared).map(() => '..'), ...to.slice(shared)].join('/');
+}
+
+/** The inverse of relativeTo: refuses what would climb above the root. */
+export function resolveFrom(base: RelPath, relative: string): RelPath {
+  const parts = base === ROOT ? [] : base.split('/');
+  for (const part of relative.split('/')) {
+    if (part === '..') {
+      if (parts.pop() === undefined) throw refusal(relative, 'above the root');
+    } else if (part !== '' || relative !== '') {
+      parts.push(part);
+    }
+  }
+  return parseRelPath(parts.join('/'));
+}
+
+/** The name under which a directory entry appears in a RelPath; `bytes` is what the kernel returned. */
+export function nameFromBytes(bytes: Buffer): string {
+  const text = bytes.toString('utf8');
+  const standsForItself = !text.startsWith(BYTES_MARKER) && Buffer.from(text, 'utf8').equals(bytes);
+  return standsForItself ? text : BYTES_MARKER + bytes.toString('hex');
+}
+
+/** What to hand to the kernel for `path` below `root`: a string, or bytes where a part is not UTF-8. */
+export function toSystemPath(root: string, path: RelPath): string | Buffer {
+  const base = path === ROOT ? root : `${root}/${path}`;
+  if (!path.includes(BYTES_MARKER)) return base;
+  const parts = path.split('/').map(nameToBytes);
+  return Buffer.concat([Buffer.from(root), ...parts.flatMap((part) => [SLASH, part])]);
+}
+
+const SLASH = Buffer.from('/');
+
+export function nameToBytes(name: string): Buffer {
+  return name.startsWith(BYTES_MARKER)
+    ? Buffer.from(name.slice(BYTES_MARKER.length), 'hex')
+    : Buffer.from(name, 'utf8');
+}
+
+/** By the bytes of the UTF-8 form, which is REAPI's order; differs from JavaScript's own beyond U+FFFF. */
+export function compareNames(a: string, b: string): number {
+  if (a === b) return 0;
+  const plain = a < b ? -1 : 1;
+  return hasSurrogate(a) || hasSurrogate(b) ? Buffer.compare(Buffer.from(a), Buffer.from(b)) : plain;
+}
+
+const SURROGATE = /[\ud800-\udfff]/;
+
+function hasSurrogate(text: string): boolean {
+  return SURROGATE.test(text);
+}
+
+function checkPart(part: string, whole: string): void {
+  if (part === '') throw refusal(whole, 'absolute, or has an empty part');
+  if (part === '.' || part === '..') throw refusal(whole, `has a part "${part}"`);
+  if (part.includes('\0') || !part.isWellFormed()) throw refusal(whole, 'holds NUL or broken Unicode');
+  const bytes = part.startsWith(BYTES_MARKER) ? markedBytes(part, whole) : undefined;
+  if ((bytes?.length ?? Buffer.byteLength(part)) > MAX_NAME_BYTES)
+    throw refusal(whole, 'has a name over 255 bytes');
+}
+
+/** A marked name must be one that nameFromBytes would produce: otherwise it could smuggle "/" or ".." past the checks. */
+function markedBytes(part: string, whole: string): Buffer {
+  const bytes = nameToBytes(part);
+  const innocent = bytes.length > 0 && !bytes.includes(0) && !bytes.includes(0x2f);
+  if (!innocent || nameFromBytes(bytes) !== part) throw refusal(whole, 'misuses the marker for raw bytes');
+  return bytes;
+}
+
+function refusal(path: string, why: string): AssayError {
+  return new AssayError('ASSAY_BAD_PATH', `${JSON.stringify(path.slice(0, 200))} is refused: ${why}`);
+}

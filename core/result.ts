@@ -1,0 +1,82 @@
+// What a result names. A result may be stored, and served, only while every one of these is in the store.
+import { type Digest, type Hash, parseDigest } from './digest.ts';
+import { AssayError } from './errors.ts';
+import { ActionResult, type Digest as WireDigest } from './proto/generated/reapi.ts';
+
+export interface NamedContent {
+  /** Everything the result names directly, each once; includes the Trees themselves. */
+  readonly blobs: readonly Digest[];
+  /** Those of the blobs that are Trees, whose leaves are named too. */
+  readonly trees: readonly Digest[];
+  /** Roots of folders that are stored as Directory messages, whose descendants are named too. */
+  readonly directories: readonly Digest[];
+}
+
+export function decodeResult(bytes: Uint8Array): ActionResult {
+  try {
+    return ActionResult.decode(bytes);
+  } catch (cause) {
+    throw new AssayError('ASSAY_RESULT_MALFORMED', 'not an ActionResult message', { cause });
+  }
+}
+
+export function contentNamedBy(result: ActionResult): NamedContent {
+  const blobs = new Map<Hash, Digest>();
+  const add = (wire: WireDigest): Digest => {
+    const digest = parseDigest(wire);
+    blobs.set(digest.hash, digest);
+    return digest;
+  };
+  for (const file of result.outputFiles) add(file.digest ?? nameless(file.path));
+  const trees: Digest[] = [];
+  const directories: Digest[] = [];
+  for (const folder of result.outputDirectories) {
+    if (!folder.treeDigest && !folder.rootDirectoryDigest) nameless(folder.path);
+    if (folder.treeDigest) trees.push(add(folder.treeDigest));
+    if (folder.rootDirectoryDigest) directories.push(add(folder.rootDirectoryDigest));
+  }
+  if (result.stdoutDigest) add(result.stdoutDigest);
+  if (result.stderrDigest) add(result.stderrDigest);
+  return { blobs: [...blobs.values()], trees, directories };
+}
+
+/**
+ * The part of a result that must be the same whenever the same key is built again. Logs and times are left out:
+ * they differ between honest runs.
+ */
+export function outcomeOf(result: ActionResult): Uint8Array {
+  return ActionResult.encode({
+    outputFiles: sortedByPath(result.outputFiles).map(({ path, digest, isExecutable }) => ({
+      path,
+      isExecutable,
+      contents: Buffer.alloc(0),
+      ...(digest && { digest: { hash: digest.hash, sizeBytes: digest.sizeBytes } }),
+    })),
+    outputDirectories: sortedByPath(result.outputDirectories).map(
+      ({ path, treeDigest, rootDirectoryDigest }) => ({
+        path,
+        isTopologicallySorted: false,
+        ...(treeDigest && { treeDigest }),
+        ...(rootDirectoryDigest && { rootDirectoryDigest }),
+      }),
+    ),
+    outputFileSymlinks: [],
+    outputDirectorySymlinks: [],
+    outputSymlinks: sortedByPath([
+      ...result.outputSymlinks,
+      ...result.outputFileSymlinks,
+      ...result.outputDirectorySymlinks,
+    ]).map(({ path, target }) => ({ path, target })),
+    exitCode: result.exitCode,
+    stdoutRaw: Buffer.alloc(0),
+    stderrRaw: Buffer.alloc(0),
+  }).finish();
+}
+
+function sortedByPath<T extends { path: string }>(items: readonly T[]): T[] {
+  return [...items].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
+}
+
+function nameless(path: string): never {
+  throw new AssayError('ASSAY_RESULT_MALFORMED', `the output ${JSON.stringify(path)} has no digest`);
+}

@@ -1,0 +1,178 @@
+// Folders as values: a flat list of entries becomes canonical REAPI Directory messages, or one Tree, and comes back.
+//
+// Canonical means: the same files give the same bytes whatever order they were found in. Empty folders count, symbolic
+// links are kept as links, times and owners are not kept.
+import { type Digest, digestOf, type Hash, parseDigest, toWire } from './digest.ts';
+import { AssayError } from './errors.ts';
+import { RUN } from './limits.ts';
+import { compareNames, join, nameOf, parentOf, parseRelPath, type RelPath, ROOT } from './path.ts';
+import { Directory, Tree } from './proto/generated/reapi.ts';
+
+export type Entry =
+  | { readonly kind: 'file'; readonly path: RelPath; readonly digest: Digest; readonly executable: boolean }
+  | { readonly kind: 'symlink'; readonly path: RelPath; readonly target: string }
+  | { readonly kind: 'directory'; readonly path: RelPath };
+
+export interface EncodedDirectories {
+  readonly root: Digest;
+  /** Each distinct folder once, by its address. */
+  readonly blobs: ReadonlyMap<Hash, Uint8Array>;
+}
+
+/** The input root of an action. */
+export function encodeDirectories(entries: readonly Entry[]): EncodedDirectories {
+  const blobs = new Map<Hash, Uint8Array>();
+  const root = sealFolder(nest(entries), (message) => {
+    const bytes = Directory.encode(message).finish();
+    const digest = digestOf(bytes);
+    blobs.set(digest.hash, bytes);
+    return digest;
+  });
+  return { root: root.digest, blobs };
+}
+
+/** The content of one output folder; the entries' paths are relative to it. */
+export function encodeTree(entries: readonly Entry[]): Uint8Array {
+  const children = new Map<Hash, Directory>();
+  const root = sealFolder(nest(entries), (message) => {
+    const digest = digestOf(Directory.encode(message).finish());
+    children.set(digest.hash, message);
+    return digest;
+  });
+  children.delete(root.digest.hash);
+  return Tree.encode({ root: root.message, children: [...children.values()] }).finish();
+}
+
+/** The entries of a Tree, parents before children. Refuses names that could lead out of it and trees that do not close. */
+export function decodeTree(bytes: Uint8Array): Entry[] {
+  const tree = decodeMessage(bytes);
+  const children = new Map<string, Directory>();
+  for (const child of tree.children) children.set(digestOf(Directory.encode(child).finish()).hash, child);
+  const entries: Entry[] = [];
+  flatten(tree.root ?? emptyDirectory(), ROOT, children, entries);
+  return entries;
+}
+
+/** Every file that a Tree names, once each. */
+export function leavesOf(bytes: Uint8Array): Digest[] {
+  const tree = decodeMessage(bytes);
+  const leaves = new Map<Hash, Digest>();
+  for (const directory of [tree.root, ...tree.children]) {
+    for (const file of directory?.files ?? []) {
+      const digest = parseDigest(file.digest ?? missingDigest(file.name));
+      leaves.set(digest.hash, digest);
+    }
+  }
+  return [...leaves.values()];
+}
+
+interface Folder {
+  readonly files: Directory['files'];
+  readonly symlinks: Directory['symlinks'];
+  readonly folders: Map<string, Folder>;
+}
+
+function nest(entries: readonly Entry[]): Folder {
+  const byPath = new Map<RelPath, Folder>([[ROOT, newFolder()]]);
+  for (const entry of entries) {
+    if (entry.kind === 'directory') {
+      folderAt(entry.path, byPath);
+      continue;
+    }
+    const parent = folderAt(parentOf(entry.path), byPath);
+    const name = nameOf(entry.path);
+    if (entry.kind === 'file') {
+      parent.files.push({ name, digest: toWire(entry.digest), isExecutable: entry.executable });
+    } else {
+      parent.symlinks.push({ name, target: entry.target });
+    }
+  }
+  return folderAt(ROOT, byPath);
+}
+
+function folderAt(path: RelPath, byPath: Map<RelPath, Folder>): Folder {
+  const known = byPath.get(path);
+  if (known) return known;
+  const folder = newFolder();
+  byPath.set(path, folder);
+  folderAt(parentOf(path), byPath).folders.set(nameOf(path), folder);
+  return folder;
+}
+
+function newFolder(): Folder {
+  return { files: [], symlinks: [], folders: new Map() };
+}
+
+/** Children first, because a folder names its children by digest. `seal` encodes one folder and keeps it. */
+function sealFolder(
+  folder: Folder,
+  seal: (message: Directory) => Digest,
+): { message: Directory; digest: Digest } {
+  const directories = [...folder.folders].map(([name, child]) => ({
+    name,
+    digest: toWire(sealFolder(child, seal).digest),
+  }));
+  const message: Directory = {
+    files: folder.files.sort(byName),
+    directories: directories.sort(byName),
+    symlinks: folder.symlinks.sort(byName),
+  };
+  return { message, digest: seal(message) };
+}
+
+function byName(a: { name: string }, b: { name: string }): number {
+  return compareNames(a.name, b.name);
+}
+
+function flatten(
+  directory: Directory,
+  at: RelPath,
+  children: ReadonlyMap<string, Directory>,
+  entries: Entry[],
+): void {
+  if (entries.length > RUN.maxTreeEntries)
+    throw malformed('a Tree unfolds to more entries than Assay restores');
+  const seen = new Set<string>();
+  const pathOf = (name: string): RelPath => {
+    if (name.includes('/') || name === '') throw malformed(`a name in a Tree is ${JSON.stringify(name)}`);
+    if (seen.has(name)) throw malformed(`a Tree holds ${JSON.stringify(name)} twice in one folder`);
+    seen.add(name);
+    return parseRelPath(join(at, parseRelPath(name)));
+  };
+  for (const file of directory.files) {
+    const digest = parseDigest(file.digest ?? missingDigest(file.name));
+    entries.push({ kind: 'file', path: pathOf(file.name), digest, executable: file.isExecutable });
+  }
+  for (const link of directory.symlinks) {
+    entries.push({ kind: 'symlink', path: pathOf(link.name), target: link.target });
+  }
+  for (const node of directory.directories) {
+    const path = pathOf(node.name);
+    const child = children.get(node.digest?.hash ?? '');
+    if (!child) throw malformed(`a Tree does not hold its folder ${JSON.stringify(path)}`);
+    entries.push({ kind: 'directory', path });
+    flatten(child, path, children, entries);
+  }
+}
+
+function decodeMessage(bytes: Uint8Array): Tree {
+  try {
+    return Tree.decode(bytes);
+  } catch (cause) {
+    throw new AssayError('ASSAY_RESULT_MALFORMED', 'a blob that a result names as a Tree is not one', {
+      cause,
+    });
+  }
+}
+
+function emptyDirectory(): Directory {
+  return { files: [], directories: [], symlinks: [] };
+}
+
+function missingDigest(name: string): never {
+  throw malformed(`the file ${JSON.stringify(name)} has no digest`);
+}
+
+function malformed(detail: string): AssayError {
+  return new AssayError('ASSAY_RESULT_MALFORMED', detail);
+}

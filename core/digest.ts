@@ -1,7 +1,7 @@
 // The address of content: a SHA-256 and a size. Strings from outside become a Hash here or are refused.
-import { hash as hashOnce } from 'node:crypto';
 import { AssayError } from './errors.ts';
 import type { Digest as WireDigest } from './proto/generated/reapi.ts';
+import { sha256 } from './sha256.ts';
 
 declare const hashBrand: unique symbol;
 
@@ -37,7 +37,20 @@ export function toWire(digest: Digest): WireDigest {
 }
 
 export function digestOf(bytes: Uint8Array): Digest {
-  return { hash: hashOnce('sha256', bytes, 'hex') as Hash, size: bytes.byteLength };
+  return { hash: sha256(bytes) as Hash, size: bytes.byteLength };
+}
+
+/** Digests, each once. One hash with two sizes is two digests: at most one of them can ever be found. */
+export class DigestSet {
+  private readonly byName = new Map<string, Digest>();
+
+  add(digest: Digest): void {
+    this.byName.set(`${digest.hash}/${digest.size}`, digest);
+  }
+
+  values(): Digest[] {
+    return [...this.byName.values()];
+  }
 }
 
 export const EMPTY: Digest = digestOf(new Uint8Array(0));

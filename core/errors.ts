@@ -6,6 +6,8 @@ export interface ErrorEntry {
   readonly summary: string;
   readonly wayOut: string;
   readonly status: number;
+  /** Where scripts expect a certain exit code; else it is the command's own for failures. */
+  readonly exitCode?: number;
 }
 
 const catalogue = {
@@ -70,6 +72,26 @@ const catalogue = {
     wayOut: 'Send it again over a connection that moves.',
     status: 408,
   },
+  ASSAY_BAD_RANGE: {
+    summary: 'The range asks for bytes beyond the end of the content.',
+    wayOut: 'Ask for bytes below the size that Content-Range names.',
+    status: 416,
+  },
+  ASSAY_BAD_REQUEST: {
+    summary: 'What arrived is not HTTP that the server understands.',
+    wayOut: 'Speak HTTP/1.1 to this port; check for a proxy between that rewrites requests.',
+    status: 400,
+  },
+  ASSAY_HEADER_TOO_LARGE: {
+    summary: 'The request’s header is larger than the server takes.',
+    wayOut: 'Send shorter URLs and headers: 16 KiB in all.',
+    status: 431,
+  },
+  ASSAY_HEADER_TIMEOUT: {
+    summary: 'The request’s header did not arrive in time.',
+    wayOut: 'Send it again over a connection that moves.',
+    status: 408,
+  },
   ASSAY_UNAUTHORIZED: {
     summary: 'The request carries no token, or a wrong one.',
     wayOut: 'Set ASSAY_TOKEN to the server’s token (or send it as Bearer, or as the Basic password).',
@@ -131,6 +153,12 @@ const catalogue = {
     wayOut: 'Declare only the outer one, or separate folders.',
     status: 400,
   },
+  ASSAY_OUTPUT_UNFIT: {
+    summary:
+      'What lies at a declared output cannot be stored or replaced: it leaves the workspace, or is no file.',
+    wayOut: 'Make the command write plain files, folders and links that stay inside the workspace.',
+    status: 400,
+  },
   ASSAY_TOOL_NOT_FOUND: {
     summary: 'A declared tool, or the interpreter that a tool’s first line names, is not there.',
     wayOut: 'Install it, correct its name, or add its folder to PATH.',
@@ -140,6 +168,7 @@ const catalogue = {
     summary: 'The command to run is not there or is not executable.',
     wayOut: 'Correct it, or add its folder to PATH.',
     status: 400,
+    exitCode: 127,
   },
   ASSAY_NO_HISTORY: {
     summary: 'There is no earlier run of this workspace to explain.',

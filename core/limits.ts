@@ -17,6 +17,15 @@ export const STORE = {
   trustEntries: 100_000,
   /** An upload that was left behind by a dead process is removed after this long. */
   abandonedUploadMs: 24 * 60 * MINUTE,
+  /** How many processes may read one store at the same time. */
+  maxReaders: 1024,
+  /** Address space for the index; it grows beyond this by itself, but then keeps its old mappings. */
+  indexMapBytes: 64 * GIB,
+  /** Buffers of chunkBytes that are kept for the next transfer. */
+  pooledBuffers: 32,
+  /** How much of what was found corrupt is kept for a look at it; the oldest goes first. */
+  quarantineFiles: 64,
+  quarantineBytes: 1 * GIB,
 } as const;
 
 export const SERVER = {
@@ -27,29 +36,68 @@ export const SERVER = {
   headerTimeoutMs: 10 * SECOND,
   /** Idle between two requests on one connection. */
   keepAliveMs: 75 * SECOND,
-  /** A body may take this long before its first byte counts … */
+  /** A client may keep a body waiting, in either direction, this long before its bytes count … */
   bodyGraceMs: 10 * SECOND,
   /** … and must then keep this average. */
   bodyBytesPerSecond: 16 * KIB,
+  /** How often connections and bodies are looked at for the limits above; one may overrun by this much. */
+  sweepMs: 1 * SECOND,
+  /** How much of an upload is taken from the network before the store has asked for it. */
+  uploadBufferBytes: 1 * MIB,
+  /** A connection on which nothing moves during a request is cut. */
+  stallMs: 60 * SECOND,
+  /** After a refusal, the rest of a large body is thrown away for this long, so that the client can read the answer. */
+  lingerMs: 2 * SECOND,
   maxConnections: 4096,
-  /** How long a stop waits for uploads in flight. */
+  /** How long a stop waits for transfers in flight … */
   drainMs: 10 * SECOND,
+  /** … looking this often for connections that have become idle … */
+  idleReapMs: 50,
+  /** … and then for the store to discard what was cut. */
+  discardMs: 5 * SECOND,
 } as const;
+
+export type ServerLimits = Readonly<Record<keyof typeof SERVER, number>>;
 
 export const REMOTE = {
   /** All the waiting that a faulty remote may cost one run, whatever it does. */
   patienceMs: 1_500,
   /** Below this a transfer uses up patience. */
   bytesPerSecond: 1 * MIB,
+  /** What one answer pays off, however small it is. */
+  answerWorthMs: 20,
+  /** How often the debt is counted while something is under way. */
+  tickMs: 50,
+  /** Below this a blob is sent without asking whether it is there. */
+  askBytes: 16 * KIB,
   concurrency: 16,
   maxResultBytes: 16 * MIB,
+} as const;
+
+export const SMALL_HASH = {
+  /** Up to this much in all is hashed without OpenSSL; beyond it, loading OpenSSL costs less than doing without. */
+  totalBytes: 32 * KIB,
+} as const;
+
+export const INDEX = {
+  /** Coarser than the tick of any Linux kernel's file times (10 ms at HZ=100). */
+  granularityMs: 20,
+  maxEntries: 1_000_000,
 } as const;
 
 export const RUN = {
   /** How much of each of a command's streams is kept for replay; a run that says more is not published. */
   maxLogBytes: 64 * MIB,
-  /** How many earlier runs of a workspace are compared to explain a miss. */
-  historyEntries: 200,
+  /** How long the streams of a command that has ended may stay open, held by a process that it left behind. */
+  streamsCloseMs: 2 * SECOND,
+  /** Logs up to this size travel inside the result. */
+  inlineLogBytes: 16 * KIB,
+  /** How many earlier runs are remembered to explain a miss. */
+  historyEntries: 500,
+  /** The file that remembers them is shortened beyond this. */
+  historyBytes: 1 * MIB,
   /** A small Tree can name one folder many times over; restoring it stops here. */
   maxTreeEntries: 2_000_000,
+  /** The same for the characters of all its paths together. */
+  maxTreePathLength: 256 * MIB,
 } as const;

@@ -39,6 +39,15 @@ export function join(parent: RelPath, child: RelPath): RelPath {
   return (child === ROOT ? parent : `${parent}/${child}`) as RelPath;
 }
 
+/** One name below `parent`. The check is of that name alone, so that a deep folder costs no more than a shallow one. */
+export function childOf(parent: RelPath, name: string): RelPath {
+  if (name.includes('/')) throw refusal(name, 'more than one name');
+  checkPart(name, name);
+  const path = parent === ROOT ? name : `${parent}/${name}`;
+  if (path.length > MAX_PATH_LENGTH) throw refusal(path, 'longer than 4096');
+  return path as RelPath;
+}
+
 export function parentOf(path: RelPath): RelPath {
   return path.slice(0, Math.max(0, path.lastIndexOf('/'))) as RelPath;
 }

@@ -1,6 +1,7 @@
 // What a result names. A result may be stored, and served, only while every one of these is in the store.
-import { type Digest, type Hash, parseDigest } from './digest.ts';
+import { type Digest, DigestSet, parseDigest } from './digest.ts';
 import { AssayError } from './errors.ts';
+import { decodeWhole } from './message.ts';
 import { ActionResult, type Digest as WireDigest } from './proto/generated/reapi.ts';
 
 export interface NamedContent {
@@ -13,18 +14,14 @@ export interface NamedContent {
 }
 
 export function decodeResult(bytes: Uint8Array): ActionResult {
-  try {
-    return ActionResult.decode(bytes);
-  } catch (cause) {
-    throw new AssayError('ASSAY_RESULT_MALFORMED', 'not an ActionResult message', { cause });
-  }
+  return decodeWhole(ActionResult, bytes, 'not an ActionResult message');
 }
 
 export function contentNamedBy(result: ActionResult): NamedContent {
-  const blobs = new Map<Hash, Digest>();
+  const blobs = new DigestSet();
   const add = (wire: WireDigest): Digest => {
     const digest = parseDigest(wire);
-    blobs.set(digest.hash, digest);
+    blobs.add(digest);
     return digest;
   };
   for (const file of result.outputFiles) add(file.digest ?? nameless(file.path));
@@ -37,7 +34,7 @@ export function contentNamedBy(result: ActionResult): NamedContent {
   }
   if (result.stdoutDigest) add(result.stdoutDigest);
   if (result.stderrDigest) add(result.stderrDigest);
-  return { blobs: [...blobs.values()], trees, directories };
+  return { blobs: blobs.values(), trees, directories };
 }
 
 /**

@@ -2,10 +2,11 @@
 //
 // Canonical means: the same files give the same bytes whatever order they were found in. Empty folders count, symbolic
 // links are kept as links, times and owners are not kept.
-import { type Digest, digestOf, type Hash, parseDigest, toWire } from './digest.ts';
+import { type Digest, DigestSet, digestOf, type Hash, parseDigest, toWire } from './digest.ts';
 import { AssayError } from './errors.ts';
 import { RUN } from './limits.ts';
-import { compareNames, join, nameOf, parentOf, parseRelPath, type RelPath, ROOT } from './path.ts';
+import { decodeWhole } from './message.ts';
+import { childOf, compareNames, nameOf, parentOf, type RelPath, ROOT } from './path.ts';
 import { Directory, Tree } from './proto/generated/reapi.ts';
 
 export type Entry =
@@ -48,22 +49,21 @@ export function decodeTree(bytes: Uint8Array): Entry[] {
   const tree = decodeMessage(bytes);
   const children = new Map<string, Directory>();
   for (const child of tree.children) children.set(digestOf(Directory.encode(child).finish()).hash, child);
-  const entries: Entry[] = [];
-  flatten(tree.root ?? emptyDirectory(), ROOT, children, entries);
-  return entries;
+  const unfolded = new Unfolded();
+  flatten(tree.root ?? emptyDirectory(), ROOT, children, unfolded);
+  return unfolded.entries;
 }
 
 /** Every file that a Tree names, once each. */
 export function leavesOf(bytes: Uint8Array): Digest[] {
   const tree = decodeMessage(bytes);
-  const leaves = new Map<Hash, Digest>();
+  const leaves = new DigestSet();
   for (const directory of [tree.root, ...tree.children]) {
     for (const file of directory?.files ?? []) {
-      const digest = parseDigest(file.digest ?? missingDigest(file.name));
-      leaves.set(digest.hash, digest);
+      leaves.add(parseDigest(file.digest ?? missingDigest(file.name)));
     }
   }
-  return [...leaves.values()];
+  return leaves.values();
 }
 
 interface Folder {
@@ -74,12 +74,18 @@ interface Folder {
 
 function nest(entries: readonly Entry[]): Folder {
   const byPath = new Map<RelPath, Folder>([[ROOT, newFolder()]]);
+  let parent = folderAt(ROOT, byPath);
+  let parentPath = ROOT;
   for (const entry of entries) {
     if (entry.kind === 'directory') {
       folderAt(entry.path, byPath);
       continue;
     }
-    const parent = folderAt(parentOf(entry.path), byPath);
+    const path = parentOf(entry.path);
+    if (path !== parentPath) {
+      parent = folderAt(path, byPath);
+      parentPath = path;
+    }
     const name = nameOf(entry.path);
     if (entry.kind === 'file') {
       parent.files.push({ name, digest: toWire(entry.digest), isExecutable: entry.executable });
@@ -103,66 +109,92 @@ function newFolder(): Folder {
   return { files: [], symlinks: [], folders: new Map() };
 }
 
-/** Children first, because a folder names its children by digest. `seal` encodes one folder and keeps it. */
+/**
+ * Children first, because a folder names its children by digest. `seal` encodes one folder and keeps it, in the order
+ * of the names: a Tree lists its folders in the order in which they were sealed, and that must not be the disk's.
+ */
 function sealFolder(
   folder: Folder,
   seal: (message: Directory) => Digest,
 ): { message: Directory; digest: Digest } {
-  const directories = [...folder.folders].map(([name, child]) => ({
-    name,
-    digest: toWire(sealFolder(child, seal).digest),
-  }));
+  const names = [...folder.folders.keys()].sort(compareNames);
+  const directories = names.map((name) => {
+    const child = folder.folders.get(name) ?? newFolder();
+    return { name, digest: toWire(sealFolder(child, seal).digest) };
+  });
   const message: Directory = {
     files: folder.files.sort(byName),
-    directories: directories.sort(byName),
+    directories,
     symlinks: folder.symlinks.sort(byName),
   };
+  checkDistinct(message);
   return { message, digest: seal(message) };
+}
+
+/** No disk holds one name twice, so this is never the user's doing; but the key of such a folder would mean nothing. */
+function checkDistinct({ files, directories, symlinks }: Directory): void {
+  const names = new Set<string>();
+  for (const { name } of [...files, ...directories, ...symlinks]) {
+    if (names.has(name)) throw new AssayError('ASSAY_INTERNAL', `an entry twice: ${JSON.stringify(name)}`);
+    names.add(name);
+  }
 }
 
 function byName(a: { name: string }, b: { name: string }): number {
   return compareNames(a.name, b.name);
 }
 
+/**
+ * A Tree of a few kilobytes can name one folder many times over, at each level again, and so unfold to more than any
+ * machine holds. Entries and the text of their paths are counted as they are added.
+ */
+class Unfolded {
+  readonly entries: Entry[] = [];
+  private pathLength = 0;
+
+  add(entry: Entry): void {
+    this.entries.push(entry);
+    this.pathLength += entry.path.length;
+    if (this.entries.length > RUN.maxTreeEntries || this.pathLength > RUN.maxTreePathLength) {
+      throw malformed('a Tree unfolds to more entries than Assay restores');
+    }
+  }
+}
+
 function flatten(
   directory: Directory,
   at: RelPath,
   children: ReadonlyMap<string, Directory>,
-  entries: Entry[],
+  unfolded: Unfolded,
 ): void {
-  if (entries.length > RUN.maxTreeEntries)
-    throw malformed('a Tree unfolds to more entries than Assay restores');
   const seen = new Set<string>();
   const pathOf = (name: string): RelPath => {
-    if (name.includes('/') || name === '') throw malformed(`a name in a Tree is ${JSON.stringify(name)}`);
     if (seen.has(name)) throw malformed(`a Tree holds ${JSON.stringify(name)} twice in one folder`);
     seen.add(name);
-    return parseRelPath(join(at, parseRelPath(name)));
+    return childOf(at, name);
   };
   for (const file of directory.files) {
     const digest = parseDigest(file.digest ?? missingDigest(file.name));
-    entries.push({ kind: 'file', path: pathOf(file.name), digest, executable: file.isExecutable });
+    unfolded.add({ kind: 'file', path: pathOf(file.name), digest, executable: file.isExecutable });
   }
   for (const link of directory.symlinks) {
-    entries.push({ kind: 'symlink', path: pathOf(link.name), target: link.target });
+    const path = pathOf(link.name);
+    if (link.target === '' || link.target.includes('\0')) {
+      throw malformed(`the link ${JSON.stringify(path)} has no possible target`);
+    }
+    unfolded.add({ kind: 'symlink', path, target: link.target });
   }
   for (const node of directory.directories) {
     const path = pathOf(node.name);
     const child = children.get(node.digest?.hash ?? '');
     if (!child) throw malformed(`a Tree does not hold its folder ${JSON.stringify(path)}`);
-    entries.push({ kind: 'directory', path });
-    flatten(child, path, children, entries);
+    unfolded.add({ kind: 'directory', path });
+    flatten(child, path, children, unfolded);
   }
 }
 
 function decodeMessage(bytes: Uint8Array): Tree {
-  try {
-    return Tree.decode(bytes);
-  } catch (cause) {
-    throw new AssayError('ASSAY_RESULT_MALFORMED', 'a blob that a result names as a Tree is not one', {
-      cause,
-    });
-  }
+  return decodeWhole(Tree, bytes, 'a blob that a result names as a Tree is not one');
 }
 
 function emptyDirectory(): Directory {

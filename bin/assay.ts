@@ -1,0 +1,93 @@
+// The one entry of `assay`: finds the command, answers --help and --version, and turns a refusal into words and a code.
+// Commands are imported when asked for, so that a hit does not pay for the server.
+import { type CommandModule, renderHelp, suggestion } from '../core/command.ts';
+import { AssayError, messageOf } from '../core/errors.ts';
+import { VERSION } from '../core/version.ts';
+
+interface Entry {
+  readonly summary: string;
+  load(): Promise<CommandModule>;
+}
+
+const COMMANDS: Readonly<Record<string, Entry>> = {
+  run: {
+    summary: 'run a command, or restore what it made the last time its inputs were the same',
+    load: async () => (await import('../client/commands/run.ts')).runCommand,
+  },
+  explain: {
+    summary: 'say why the last run here missed',
+    load: async () => (await import('../client/commands/explain.ts')).explainCommand,
+  },
+  serve: {
+    summary: 'share a store over HTTP',
+    load: async () => (await import('../server/commands/serve.ts')).serveCommand,
+  },
+};
+
+export async function main(args: readonly string[]): Promise<number> {
+  const [name, ...rest] = args;
+  if (name === undefined || name === '--help' || name === '-h' || name === 'help') return answer(overview());
+  if (name === '--version' || name === '-V') return answer(`assay ${VERSION}\n`);
+  const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (!entry) return refuse(unknownCommand(name), 2, false);
+  const command = await entry.load();
+  if (asksForHelp(rest)) return answer(renderHelp(command.help));
+  try {
+    return await command.main(rest);
+  } catch (error) {
+    return refuse(error, command.failureCode, ownFlags(rest).includes('--json'));
+  }
+}
+
+function asksForHelp(args: readonly string[]): boolean {
+  const own = ownFlags(args);
+  return own.includes('--help') || own.includes('-h');
+}
+
+/** What stands after `--` belongs to the wrapped command. */
+function ownFlags(args: readonly string[]): readonly string[] {
+  const end = args.indexOf('--');
+  return end === -1 ? args : args.slice(0, end);
+}
+
+function answer(text: string): number {
+  process.stdout.write(text);
+  return 0;
+}
+
+function refuse(error: unknown, failureCode: number, json: boolean): number {
+  const { code, detail, entry } =
+    error instanceof AssayError ? error : new AssayError('ASSAY_INTERNAL', messageOf(error));
+  const { wayOut, exitCode = failureCode } = entry;
+  process.stderr.write(`assay: ${code}: ${detail}\n       ${wayOut}\n`);
+  if (json) process.stderr.write(`${JSON.stringify({ error: { code, detail, wayOut }, exitCode })}\n`);
+  return exitCode;
+}
+
+function unknownCommand(name: string): AssayError {
+  const hint = suggestion(name, Object.keys(COMMANDS), '');
+  return new AssayError('ASSAY_USAGE', `there is no command ${JSON.stringify(name)}${hint}`);
+}
+
+function overview(): string {
+  const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length));
+  const lines = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`);
+  return [
+    'assay: a build cache that proves its hits',
+    '',
+    'Usage: assay COMMAND [FLAGS] …',
+    '',
+    ...lines,
+    '',
+    'assay COMMAND --help tells all about a command; assay --version tells the version.',
+    '',
+  ].join('\n');
+}
+
+/** A reader that goes away (`assay … | head`) is no reason to fail, and none to speak of. */
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+
+// No top-level await: the bundle for Node is CommonJS, which has none.
+main(process.argv.slice(2)).then((code) => {
+  process.exitCode = code;
+});

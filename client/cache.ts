@@ -1,0 +1,93 @@
+// The caches that a run uses, opened once: the local store, what it knows of this workspace's files, its memory of
+// earlier runs, and the remote if one is named. Any of them may be unusable; the run then does without.
+import { join } from 'node:path';
+import { digestOf, type Hash } from '../core/digest.ts';
+import { messageOf } from '../core/errors.ts';
+import { openDiskStore } from '../store/stack.ts';
+import type { Store } from '../store/store.ts';
+import type { Report } from './events.ts';
+import { History, type Outcome, stepOf } from './history.ts';
+import { type FileDigests, fileDigests } from './inputs/file-digest.ts';
+import { InputReader } from './inputs/inputs.ts';
+import { ScanMemos } from './inputs/scan-memo.ts';
+import { StatIndex } from './inputs/stat-index.ts';
+import type { KeyedAction } from './key.ts';
+import type { Remote } from './remote/remote.ts';
+
+export interface CacheOptions {
+  readonly storeFolder: string;
+  readonly workspace: string;
+  readonly remoteUrl?: URL | undefined;
+  readonly token?: string | undefined;
+  readonly now: () => number;
+  readonly report: Report;
+}
+
+export interface Cache {
+  /** Undefined: there is no usable store, and the command simply runs. */
+  readonly store: Store | undefined;
+  readonly digests: FileDigests;
+  readonly inputs: InputReader;
+  readonly history: History;
+  remember(ran: { action: KeyedAction; outcome: Outcome; reason: string; against?: Hash | undefined }): void;
+  /** The same remote each time; opened when it is first asked for, because a local hit has no use for it. */
+  openRemote(): Promise<Remote | undefined>;
+  close(): Promise<void>;
+}
+
+export async function openCache(options: CacheOptions): Promise<Cache> {
+  const store = await openStoreIfUsable(options);
+  const own = join(options.storeFolder, 'client');
+  const index = await StatIndex.open(
+    join(own, 'stat', `${digestOf(Buffer.from(options.workspace)).hash}.index`),
+  );
+  const digests = fileDigests(index, options.now);
+  const inputs = new InputReader(digests, await ScanMemos.open(join(own, 'scan')), options.now);
+  const history = new History(join(own, 'history.jsonl'));
+  let remote: Promise<Remote | undefined> | undefined;
+  return {
+    store,
+    digests,
+    inputs,
+    history,
+    remember({ action: { request, key }, outcome, reason, against }) {
+      if (!store) return;
+      const { workspace, command } = request;
+      const at = new Date(options.now()).toISOString();
+      history.append({
+        at,
+        workspace,
+        step: stepOf(request),
+        key: key.hash,
+        command,
+        outcome,
+        reason,
+        against,
+      });
+    },
+    openRemote() {
+      remote ??= openRemote(options);
+      return remote;
+    },
+    async close() {
+      if (store) index.save();
+      await (await remote)?.close();
+      await store?.close();
+    },
+  };
+}
+
+async function openStoreIfUsable({ storeFolder, report }: CacheOptions): Promise<Store | undefined> {
+  try {
+    return await openDiskStore({ directory: storeFolder });
+  } catch (error) {
+    report({ type: 'store-unusable', why: messageOf(error) });
+    return undefined;
+  }
+}
+
+async function openRemote({ remoteUrl, token, now }: CacheOptions): Promise<Remote | undefined> {
+  if (!remoteUrl) return undefined;
+  const { openHttpRemote } = await import('./remote/http.ts');
+  return openHttpRemote({ url: remoteUrl, token, now });
+}

@@ -1,0 +1,65 @@
+// The strict environment: what a command sees is what was declared, plus a base that is the same everywhere.
+//
+//   PATH     a fixed list of system folders (BASE_PATH); declared tools from elsewhere come first
+//   HOME     an empty folder of the action's own
+//   TMPDIR   an empty folder of the action's own
+//   TZ       UTC
+//   LC_ALL   C.UTF-8
+//
+// PATH's fixed part, TZ and LC_ALL are in the key. HOME and TMPDIR are not: their names differ from run to run and what
+// is in them does not. A declared variable of one of these names takes its place, and is in the key with its value.
+import type { Property } from '../core/action.ts';
+import { AssayError } from '../core/errors.ts';
+import type { DeclaredVariable } from './request.ts';
+
+export const BASE_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+const BASE: Readonly<Record<string, string>> = { PATH: BASE_PATH, TZ: 'UTC', LC_ALL: 'C.UTF-8' };
+
+/** Assay's own access to a remote; no action has a use for it. */
+const NEVER_PASSED: ReadonlySet<string> = new Set(['ASSAY_TOKEN']);
+
+const VARIABLE_NAME = /^[^=\0]+$/;
+
+export type Variables = Readonly<Record<string, string | undefined>>;
+
+/** The variables that are in the key. A declared one that the caller has not set is simply not there. */
+export function keyedEnvironment(declared: readonly DeclaredVariable[], caller: Variables): Property[] {
+  const values = new Map(Object.entries(BASE));
+  for (const { name, value = caller[name] } of declared) {
+    checkName(name);
+    if (value === undefined) values.delete(name);
+    else values.set(name, value);
+  }
+  return [...values].map(([name, value]) => ({ name, value }));
+}
+
+export interface PrivateFolders {
+  readonly home: string;
+  readonly tmp: string;
+  /** Holds the declared tools that BASE_PATH does not reach; absent if there are none. */
+  readonly bin?: string | undefined;
+}
+
+/** What the command really gets: the keyed variables, and the action's own folders where nothing else was declared. */
+export function actualEnvironment(
+  keyed: readonly Property[],
+  folders: PrivateFolders,
+): Record<string, string> {
+  const variables: Record<string, string> = { HOME: folders.home, TMPDIR: folders.tmp };
+  for (const { name, value } of keyed) variables[name] = value;
+  const path = variables.PATH;
+  if (folders.bin !== undefined) variables.PATH = path ? `${folders.bin}:${path}` : folders.bin;
+  return variables;
+}
+
+/** Names that people give to secrets; a declared one is stored with the action and deserves a warning. */
+export function looksSecret(name: string): boolean {
+  return /(^|_)(TOKEN|SECRET|PASSWORD|PASSWD|PRIVATE_KEY|API_?KEY|CREDENTIALS?)($|_)/i.test(name);
+}
+
+function checkName(name: string): void {
+  if (!VARIABLE_NAME.test(name))
+    throw new AssayError('ASSAY_USAGE', `${JSON.stringify(name)} is no variable's name`);
+  if (NEVER_PASSED.has(name)) throw new AssayError('ASSAY_USAGE', `${name} is never passed to a command`);
+}

@@ -1,0 +1,109 @@
+// Why an action missed: the closest earlier action, and what differs from it, in words.
+import type { Hash } from '../core/digest.ts';
+import type { Blobs } from '../store/store.ts';
+import type { RunContext } from './context.ts';
+import { type Difference, differences } from './difference.ts';
+import { looksSecret } from './environment.ts';
+import { type HistoryEntry, stepOf } from './history.ts';
+import type { KeyedAction } from './key.ts';
+import { keepAction } from './publish.ts';
+
+export interface Explanation {
+  readonly reason: string;
+  readonly against?: Hash;
+  readonly differences: readonly Difference[];
+}
+
+const NEVER_SEEN: Explanation = { reason: 'never seen', differences: [] };
+
+/** How many earlier actions are compared in full where none ran the same command. */
+const CANDIDATES = 10;
+
+/** Keeps the action first: it is compared with what is stored. */
+export async function explain(action: KeyedAction, { cache }: RunContext): Promise<Explanation> {
+  const { store, history } = cache;
+  if (!store) return { reason: 'there is no usable store', differences: [] };
+  const earlier = history.entries();
+  if (earlier.length === 0) return NEVER_SEEN;
+  await keepAction(action, store);
+  return explainMiss(action, earlier, store.blobs);
+}
+
+/** `earlier`: newest first. */
+async function explainMiss(
+  action: KeyedAction,
+  earlier: readonly HistoryEntry[],
+  blobs: Blobs,
+): Promise<Explanation> {
+  const key = action.key.hash;
+  if (earlier.some((entry) => entry.key === key)) {
+    return { reason: 'it ran before, but no usable result is stored', differences: [] };
+  }
+  const candidates = closestFirst(stepOf(action.request), action.request.workspace, earlier);
+  let best: { against: Hash; differences: Difference[] } | undefined;
+  for (const { key: against } of candidates) {
+    const found = await differencesIfKnown(against, key, blobs);
+    if (found && (!best || found.length < best.differences.length)) best = { against, differences: found };
+  }
+  return best ? { ...best, reason: summarize(best.differences) } : NEVER_SEEN;
+}
+
+/** The newest run of the same step here, else of the same step elsewhere, else some recent ones of this workspace. */
+function closestFirst(step: Hash, workspace: string, earlier: readonly HistoryEntry[]): HistoryEntry[] {
+  const same = earlier.filter((entry) => entry.step === step);
+  const here = same.find((entry) => entry.workspace === workspace) ?? same[0];
+  return here ? [here] : earlier.filter((entry) => entry.workspace === workspace).slice(0, CANDIDATES);
+}
+
+async function differencesIfKnown(
+  before: Hash,
+  after: Hash,
+  blobs: Blobs,
+): Promise<Difference[] | undefined> {
+  try {
+    return await differences(before, after, blobs);
+  } catch {
+    return undefined;
+  }
+}
+
+/** One line: the first difference, and how many more there are. */
+export function summarize(found: readonly Difference[]): string {
+  const [first, ...more] = found;
+  if (!first) return 'never seen';
+  return more.length === 0 ? describe(first) : `${describe(first)} (and ${more.length} more)`;
+}
+
+export function describe(difference: Difference): string {
+  switch (difference.kind) {
+    case 'input':
+      return `${difference.path} ${difference.change === 'changed' ? 'changed' : `was ${difference.change}`}`;
+    case 'tool':
+      return `tool ${difference.name} ${difference.change === 'changed' ? 'changed' : `was ${difference.change}`}`;
+    case 'variable':
+      return describeValue(difference.name, difference.before, difference.after);
+    case 'platform':
+      return describeValue(difference.name, difference.before, difference.after);
+    case 'command':
+      return `command ${quote(difference.before)} -> ${quote(difference.after)}`;
+    case 'working-directory':
+      return `working directory ${difference.before || '.'} -> ${difference.after || '.'}`;
+    case 'output':
+      return `output ${difference.path} was ${difference.change}`;
+    case 'key-version':
+      return `key format ${difference.before} -> ${difference.after}`;
+  }
+}
+
+/** A secret's change may be told, its value never. */
+function describeValue(name: string, before: string | undefined, after: string | undefined): string {
+  if (looksSecret(name)) return `${name} changed`;
+  if (before === undefined) return `${name} was added (${after})`;
+  return after === undefined ? `${name} was removed (${before})` : `${name} ${before} -> ${after}`;
+}
+
+function quote(command: readonly string[]): string {
+  return command
+    .map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`))
+    .join(' ');
+}

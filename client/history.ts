@@ -1,0 +1,82 @@
+// What was run with a store, newest last: one JSON object a line. It serves to explain a miss; losing it loses nothing else.
+import { appendFileSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { digestOf, type Hash, isHash } from '../core/digest.ts';
+import { RUN } from '../core/limits.ts';
+import type { RunRequest } from './request.ts';
+
+export type Outcome = 'hit-local' | 'hit-remote' | 'miss';
+
+export interface HistoryEntry {
+  readonly at: string;
+  readonly workspace: string;
+  /** The same for every run of the same command with the same outputs, whatever its inputs are. */
+  readonly step: Hash;
+  readonly key: Hash;
+  readonly command: readonly string[];
+  readonly outcome: Outcome;
+  readonly reason: string;
+  /** The earlier action that a miss was compared with. */
+  readonly against?: Hash | undefined;
+}
+
+export class History {
+  readonly #file: string;
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  /** Newest first. Lines that are not entries (torn, foreign) are passed over. */
+  entries(): HistoryEntry[] {
+    let text: string;
+    try {
+      text = readFileSync(this.#file, 'utf8');
+    } catch {
+      return [];
+    }
+    return text
+      .split('\n')
+      .flatMap((line) => parseEntry(line) ?? [])
+      .reverse();
+  }
+
+  append(entry: HistoryEntry): void {
+    try {
+      mkdirSync(dirname(this.#file), { recursive: true });
+      appendFileSync(this.#file, `${JSON.stringify(entry)}\n`);
+      if (statSync(this.#file).size > RUN.historyBytes) this.#shorten();
+    } catch {
+      // The run itself matters more than the memory of it.
+    }
+  }
+
+  #shorten(): void {
+    const kept = this.entries().slice(0, RUN.historyEntries).reverse();
+    const staged = `${this.#file}.${process.pid}.tmp`;
+    writeFileSync(staged, kept.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
+    renameSync(staged, this.#file);
+  }
+}
+
+export function stepOf({ command, workingDirectory, outputs }: RunRequest): Hash {
+  return digestOf(Buffer.from(JSON.stringify([command, workingDirectory, [...outputs].sort()]))).hash;
+}
+
+function parseEntry(line: string): HistoryEntry | undefined {
+  if (line === '') return undefined;
+  try {
+    const value: unknown = JSON.parse(line);
+    return isEntry(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isEntry(value: unknown): value is HistoryEntry {
+  if (typeof value !== 'object' || value === null) return false;
+  const { at, workspace, step, key, command, outcome, reason, against } = value as Record<string, unknown>;
+  const texts = [at, workspace, outcome, reason].every((field) => typeof field === 'string');
+  const hashes = [step, key, against ?? key].every((field) => typeof field === 'string' && isHash(field));
+  return texts && hashes && Array.isArray(command);
+}

@@ -1,0 +1,87 @@
+// What .gitignore hides, folder by folder, as git decides it: the deepest file that says something wins.
+//
+// Only .gitignore files inside the repository count. A user's own excludes and .git/info/exclude differ between
+// machines, and the same checkout must give the same key everywhere.
+import { readFileSync } from 'node:fs';
+import { dirname, join as joinPath, relative } from 'node:path';
+import ignore, { type Ignore } from 'ignore';
+import { join, parseRelPath, type RelPath, toSystemPath } from '../../core/path.ts';
+import type { Observations } from './observations.ts';
+
+/** The rules in force in one folder: its own and those of all folders above it. */
+export interface IgnoreRules {
+  hides(path: RelPath, isFolder: boolean): boolean;
+}
+
+const IGNORE_FILE = parseRelPath('.gitignore');
+
+interface RuleFile {
+  readonly rules: Ignore;
+  /** From the folder of the .gitignore to the workspace ("packages/a/"), for those above the workspace. */
+  readonly prefix: string;
+  /** From the workspace to the folder of the .gitignore ("src/"), for those inside it. */
+  readonly strip: number;
+}
+
+/** Stays so in every folder below: no .gitignore is read. */
+export const HIDES_NOTHING: IgnoreRules = { hides: () => false };
+
+/** The rules of the folders above the workspace, up to the repository's root. */
+export function rulesAbove(observations: Observations): IgnoreRules {
+  const { workspace } = observations;
+  const root = repositoryRoot(observations);
+  if (root === undefined || root === workspace) return decide([]);
+  const files: RuleFile[] = [];
+  for (let folder = dirname(workspace); ; folder = dirname(folder)) {
+    const file = joinPath(folder, '.gitignore');
+    const rules = observations.exists(file) ? readRules(file) : undefined;
+    if (rules) files.push({ rules, prefix: `${relative(folder, workspace)}/`, strip: 0 });
+    if (folder === root) break;
+  }
+  return decide(files.reverse());
+}
+
+/** `above` with the .gitignore of `folder` added, if there is one. */
+export function rulesWithin(above: IgnoreRules, observations: Observations, folder: RelPath): IgnoreRules {
+  const path = join(folder, IGNORE_FILE);
+  const rules = observations.lstat(path) ? readRules(toSystemPath(observations.workspace, path)) : undefined;
+  if (!rules) return above;
+  const strip = folder === '' ? 0 : folder.length + 1;
+  const inherited = filesOf.get(above) ?? [];
+  return decide([...inherited, { rules, prefix: '', strip }]);
+}
+
+/** So that a deeper folder can extend the list without the interface showing it. */
+const filesOf = new WeakMap<IgnoreRules, readonly RuleFile[]>();
+
+function decide(files: readonly RuleFile[]): IgnoreRules {
+  const rules: IgnoreRules = {
+    hides(path, isFolder) {
+      const name = isFolder ? `${path}/` : path;
+      for (let index = files.length - 1; index >= 0; index--) {
+        const file = files[index];
+        const verdict = file?.rules.test(file.prefix + name.slice(file.strip));
+        if (verdict?.ignored) return true;
+        if (verdict?.unignored) return false;
+      }
+      return false;
+    },
+  };
+  filesOf.set(rules, files);
+  return rules;
+}
+
+function readRules(file: string | Buffer): Ignore | undefined {
+  try {
+    return ignore().add(readFileSync(file, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+function repositoryRoot(observations: Observations): string | undefined {
+  for (let folder = observations.workspace; ; folder = dirname(folder)) {
+    if (observations.exists(joinPath(folder, '.git'))) return folder;
+    if (folder === dirname(folder)) return undefined;
+  }
+}

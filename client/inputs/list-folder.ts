@@ -1,0 +1,39 @@
+// The entries of one folder, under the names that a RelPath may hold, sorted.
+import { type Dirent, readdirSync } from 'node:fs';
+import { AssayError, isSystemError, messageOf } from '../../core/errors.ts';
+import { nameFromBytes, type RelPath, toSystemPath } from '../../core/path.ts';
+
+export interface Listed {
+  readonly name: string;
+  readonly isFolder: boolean;
+}
+
+/** A folder that is gone lists as empty: its disappearance shows in the digest. */
+export function listFolder(root: string, folder: RelPath): Listed[] {
+  const systemPath = toSystemPath(root, folder);
+  try {
+    const entries = readdirSync(systemPath, { withFileTypes: true });
+    return (entries.some(needsBytes) ? listAsBytes(systemPath) : entries.map(plain)).sort(byName);
+  } catch (cause) {
+    if (isSystemError(cause, 'ENOENT')) return [];
+    throw new AssayError('ASSAY_INPUT_UNREADABLE', `${folder || '.'}: ${messageOf(cause)}`, { cause });
+  }
+}
+
+/** A name that is not UTF-8 comes out of the decoder with U+FFFD in it; one that has the marker needs it doubled. */
+function needsBytes(entry: Dirent): boolean {
+  return entry.name.includes('\ufffd') || entry.name.startsWith('%bytes:');
+}
+
+function listAsBytes(systemPath: string | Buffer): Listed[] {
+  const entries = readdirSync(systemPath, { withFileTypes: true, encoding: 'buffer' });
+  return entries.map((entry) => ({ name: nameFromBytes(entry.name), isFolder: entry.isDirectory() }));
+}
+
+function plain(entry: Dirent): Listed {
+  return { name: entry.name, isFolder: entry.isDirectory() };
+}
+
+function byName(a: Listed, b: Listed): number {
+  return a.name < b.name ? -1 : 1;
+}

@@ -1,0 +1,70 @@
+// Declared patterns, compiled: which folders to walk, and whether a path is an input.
+//
+// The order of patterns carries no meaning: a path is an input if some pattern takes it and no "!" pattern does.
+import picomatch from 'picomatch';
+import { AssayError } from '../../core/errors.ts';
+import { isWithin, type RelPath, relPathFromUser } from '../../core/path.ts';
+import type { InputPattern } from '../request.ts';
+import type { Observations } from './observations.ts';
+
+export interface CompiledPattern {
+  readonly source: string;
+  readonly optional: boolean;
+  /** Nothing outside this folder (or file) can match. */
+  readonly base: RelPath;
+  /** Names one path, without wildcards: it counts even where .gitignore hides it. */
+  readonly literal: boolean;
+  matches(path: RelPath): boolean;
+}
+
+export interface Patterns {
+  readonly takes: readonly CompiledPattern[];
+  excludes(path: RelPath): boolean;
+}
+
+export function compilePatterns(observations: Observations, inputs: readonly InputPattern[]): Patterns {
+  const takes = inputs.filter(({ pattern }) => !pattern.startsWith('!'));
+  const leaves = inputs.filter(({ pattern }) => pattern.startsWith('!'));
+  const exclusions = leaves.map(({ pattern }) => compile(observations, pattern.slice(1), true));
+  return {
+    takes: takes.map(({ pattern, optional }) => compile(observations, pattern, optional)),
+    excludes: (path) => exclusions.some((exclusion) => exclusion.matches(path)),
+  };
+}
+
+function compile(observations: Observations, source: string, optional: boolean): CompiledPattern {
+  if (source.startsWith('/')) {
+    throw new AssayError('ASSAY_BAD_PATH', `the input ${JSON.stringify(source)} is absolute`);
+  }
+  const exact = existingPath(observations, source);
+  if (exact !== undefined) return literal(source, exact, optional);
+  const { base, isGlob } = picomatch.scan(source);
+  if (!isGlob) return literal(source, relPathFromUser(source), optional);
+  const folder = relPathFromUser(base);
+  return { source, optional, base: folder, literal: false, matches: globMatcher(tidy(source), folder) };
+}
+
+/** A name that exists as typed is meant as typed: "pages/[id].tsx" is a file before it is a glob. */
+function existingPath(observations: Observations, source: string): RelPath | undefined {
+  if (!/^[^*]+$/.test(source)) return undefined;
+  const path = relPathFromUser(source);
+  return observations.lstat(path) ? path : undefined;
+}
+
+function literal(source: string, path: RelPath, optional: boolean): CompiledPattern {
+  return { source, optional, base: path, literal: true, matches: (candidate) => isWithin(candidate, path) };
+}
+
+/** "folder/**" is by far the most common and needs no regular expression. */
+function globMatcher(pattern: string, base: RelPath): (path: RelPath) => boolean {
+  if (pattern === '**') return () => true;
+  if (pattern === `${base}/**`) {
+    const prefix = `${base}/`;
+    return (path) => path.startsWith(prefix);
+  }
+  return picomatch(pattern, { dot: true, posix: true });
+}
+
+function tidy(pattern: string): string {
+  return pattern.replace(/^(\.\/+)+/, '').replaceAll(/\/{2,}/g, '/');
+}

@@ -1,0 +1,53 @@
+// The memory of a whole scan: all that it looked at, and the digest that came out. If everything looks the same again,
+// the same scan would give the same digest, and looking is all that is needed: one lstat for each path, about what a
+// loop that does nothing else takes (docs/decisions/0001).
+//
+// Written only when all that was looked at had settled before the scan began (see settled.ts).
+import { join } from 'node:path';
+import { type Digest, digestOf, parseDigest } from '../../core/digest.ts';
+import { type Checksum, loadChecksum } from '../../store/checksum.ts';
+import type { RunRequest } from '../request.ts';
+import { lookAgain, type Observations } from './observations.ts';
+import { isSettled } from './settled.ts';
+import { readTable, rowMatches, rowOf, tableOf, writeTable } from './stat-table.ts';
+
+const MAGIC = 'assay-scan-1';
+
+export class ScanMemos {
+  readonly #folder: string;
+  readonly #checksum: Checksum;
+
+  private constructor(folder: string, checksum: Checksum) {
+    this.#folder = folder;
+    this.#checksum = checksum;
+  }
+
+  static async open(folder: string): Promise<ScanMemos> {
+    return new ScanMemos(folder, await loadChecksum());
+  }
+
+  /** The digest of the last scan of this declaration, if a scan now would see the same. */
+  recall(request: RunRequest): Digest | undefined {
+    const table = readTable(this.#fileFor(request), MAGIC, this.#checksum);
+    if (!table) return undefined;
+    for (let row = 0; row < table.names.length; row++) {
+      const name = table.names[row] ?? '';
+      if (!rowMatches(table, row, lookAgain(request.workspace, name))) return undefined;
+    }
+    const [hash = '', size = ''] = table.extra.toString('latin1').split('/');
+    return parseDigest({ hash, sizeBytes: Number(size) });
+  }
+
+  remember(request: RunRequest, { seen }: Observations, root: Digest, beganAt: number): void {
+    for (const stats of seen.values()) if (stats && !isSettled(stats, beganAt)) return;
+    const rows = new Map([...seen].map(([name, stats]) => [name, rowOf(stats)]));
+    const table = tableOf(rows, Buffer.from(`${root.hash}/${root.size}`));
+    writeTable(this.#fileFor(request), MAGIC, table, this.#checksum);
+  }
+
+  /** One file for each workspace and declaration: everything that decides which paths a scan takes. */
+  #fileFor({ workspace, inputs, includeIgnored, outputs }: RunRequest): string {
+    const declaration = JSON.stringify([workspace, inputs, includeIgnored, outputs]);
+    return join(this.#folder, digestOf(Buffer.from(declaration)).hash);
+  }
+}

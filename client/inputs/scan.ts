@@ -1,0 +1,175 @@
+// From declared patterns to the files that they name, with their digests. Synchronous, because a scan is thousands of
+// tiny system calls and nothing else can start before it ends.
+//
+// Links are entries, never doors: what lies behind one is declared by its own path, and a pattern that would have to
+// walk through one is refused.
+import { type BigIntStats, readlinkSync } from 'node:fs';
+import { AssayError } from '../../core/errors.ts';
+import { isWithin, nameFromBytes, parentOf, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
+import type { Entry } from '../../core/tree.ts';
+import { leavesWorkspace } from '../links.ts';
+import type { RunRequest } from '../request.ts';
+import type { FileDigests } from './file-digest.ts';
+import { HIDES_NOTHING, type IgnoreRules, rulesAbove, rulesWithin } from './git-ignore.ts';
+import type { Observations } from './observations.ts';
+import { type CompiledPattern, compilePatterns, type Patterns } from './patterns.ts';
+
+export interface InputScan {
+  readonly entries: readonly Entry[];
+  /** Links that lead out of the workspace: what they point to is not in the key. */
+  readonly strayLinks: readonly RelPath[];
+}
+
+/** Never inputs, whatever is declared: they change by themselves. */
+const PRIVATE_FOLDERS: ReadonlySet<string> = new Set(['.git', '.assay']);
+
+export function scanInputs(request: RunRequest, observations: Observations, digests: FileDigests): InputScan {
+  return new Scan(request, observations, digests).run();
+}
+
+interface Start {
+  readonly base: RelPath;
+  readonly rules: IgnoreRules;
+}
+
+class Scan {
+  readonly #request: RunRequest;
+  readonly #observations: Observations;
+  readonly #digests: FileDigests;
+  readonly #patterns: Patterns;
+  readonly #found = new Map<RelPath, Entry>();
+  readonly #strayLinks: RelPath[] = [];
+  readonly #outputs: ReadonlySet<RelPath>;
+  readonly #matched = new Set<CompiledPattern>();
+  #hiddenPaths = 0;
+
+  constructor(request: RunRequest, observations: Observations, digests: FileDigests) {
+    this.#request = request;
+    this.#observations = observations;
+    this.#digests = digests;
+    this.#outputs = new Set(request.outputs);
+    this.#patterns = compilePatterns(observations, request.inputs);
+  }
+
+  run(): InputScan {
+    for (const start of this.#starts()) this.#walkFrom(start);
+    for (const pattern of this.#patterns.takes) this.#checkMatched(pattern);
+    return { entries: [...this.#found.values()], strayLinks: this.#strayLinks };
+  }
+
+  /** Where to walk: one start for each pattern, without those that lie inside another with the same rules. */
+  #starts(): Start[] {
+    const starts: Start[] = [];
+    const wider = (a: Start, b: Start) =>
+      isWithin(b.base, a.base) && (a.rules === HIDES_NOTHING || b.rules !== HIDES_NOTHING);
+    for (const pattern of this.#patterns.takes) {
+      const start = { base: pattern.base, rules: this.#rulesAt(pattern) };
+      if (starts.some((other) => wider(other, start))) continue;
+      starts.splice(0, starts.length, ...starts.filter((other) => !wider(start, other)), start);
+    }
+    return starts;
+  }
+
+  /** The ignore rules around a pattern's base. A path that is named as such counts even where they would hide it. */
+  #rulesAt(pattern: CompiledPattern): IgnoreRules {
+    const { includeIgnored } = this.#request;
+    this.#refuseOutput(pattern);
+    this.#refuseLinkOnTheWay(pattern.base);
+    if (includeIgnored) return HIDES_NOTHING;
+    let rules = rulesAbove(this.#observations);
+    for (const folder of ancestors(pattern.base)) rules = rulesWithin(rules, this.#observations, folder);
+    const named = pattern.literal && pattern.base !== ROOT;
+    return named && rules.hides(pattern.base, this.#observations.lstat(pattern.base)?.isDirectory() ?? false)
+      ? HIDES_NOTHING
+      : rules;
+  }
+
+  #refuseOutput(pattern: CompiledPattern): void {
+    if (!this.#request.outputs.some((output) => isWithin(pattern.base, output))) return;
+    const detail = `the input ${JSON.stringify(pattern.source)} lies in an output of the same action`;
+    throw new AssayError('ASSAY_OUTPUT_OVERLAP', detail);
+  }
+
+  #refuseLinkOnTheWay(base: RelPath): void {
+    const link = ancestors(base).find(
+      (folder) => folder !== ROOT && this.#observations.lstat(folder)?.isSymbolicLink(),
+    );
+    if (link === undefined) return;
+    const detail = `${base} lies behind the symbolic link ${link}: declare the link and what it points to by its own path`;
+    throw new AssayError('ASSAY_INPUT_UNREADABLE', detail);
+  }
+
+  #walkFrom({ base, rules }: Start): void {
+    const stats = this.#observations.lstat(base);
+    if (stats?.isDirectory()) this.#walk(base, rules);
+    else if (stats && this.#takes(base)) this.#add(base, stats);
+  }
+
+  #walk(folder: RelPath, above: IgnoreRules): void {
+    const listed = this.#observations.list(folder);
+    if (listed.length === 0) this.#addEmptyFolder(folder);
+    const extended = above !== HIDES_NOTHING && listed.some(isIgnoreFile);
+    const rules = extended ? rulesWithin(above, this.#observations, folder) : above;
+    const prefix = folder === ROOT ? '' : `${folder}/`;
+    for (const { name, isFolder } of listed) {
+      const path = (prefix + name) as RelPath;
+      if (PRIVATE_FOLDERS.has(name) || this.#outputs.has(path)) continue;
+      if (rules.hides(path, isFolder)) this.#hiddenPaths++;
+      else if (isFolder) this.#walk(path, rules);
+      else if (this.#takes(path)) this.#add(path, this.#observations.lstat(path));
+    }
+  }
+
+  /** Asks every pattern until all have matched once, so that one that matches nothing is noticed. */
+  #takes(path: RelPath): boolean {
+    let taken = false;
+    for (const pattern of this.#patterns.takes) {
+      if (taken && this.#matched.has(pattern)) continue;
+      if (!pattern.matches(path)) continue;
+      taken = true;
+      this.#matched.add(pattern);
+      if (this.#matched.size === this.#patterns.takes.length) break;
+    }
+    return taken && !this.#patterns.excludes(path);
+  }
+
+  #add(path: RelPath, stats: BigIntStats | undefined): void {
+    if (!stats || this.#found.has(path)) return;
+    const locate = () => toSystemPath(this.#request.workspace, path);
+    if (stats.isFile()) {
+      const digest = this.#digests.digest(path, stats, locate);
+      this.#found.set(path, { kind: 'file', path, digest, executable: (stats.mode & 0o100n) !== 0n });
+    } else if (stats.isSymbolicLink()) {
+      const target = nameFromBytes(readlinkSync(locate(), 'buffer'));
+      this.#found.set(path, { kind: 'symlink', path, target });
+      if (leavesWorkspace(path, target)) this.#strayLinks.push(path);
+    } else {
+      throw new AssayError(
+        'ASSAY_INPUT_UNREADABLE',
+        `${path} is neither a file, a folder nor a symbolic link`,
+      );
+    }
+  }
+
+  #addEmptyFolder(path: RelPath): void {
+    if (path !== ROOT && this.#takes(path)) this.#found.set(path, { kind: 'directory', path });
+  }
+
+  #checkMatched(pattern: CompiledPattern): void {
+    if (pattern.optional || this.#matched.has(pattern)) return;
+    const hint =
+      this.#hiddenPaths > 0 ? ' (.gitignore hides some paths here: --include-ignored takes them too)' : '';
+    throw new AssayError('ASSAY_INPUT_MATCHES_NOTHING', `${JSON.stringify(pattern.source)}${hint}`);
+  }
+}
+
+function isIgnoreFile({ name }: { readonly name: string }): boolean {
+  return name === '.gitignore';
+}
+
+/** The folders above a path, from the workspace down. */
+function ancestors(path: RelPath): RelPath[] {
+  if (path === ROOT) return [];
+  const parent = parentOf(path);
+  return [...ancestors(parent), parent];
+}

@@ -1,0 +1,11 @@
+// When may what a file looked like be remembered? A change that comes after a look gets a time no older than that look.
+// So if a file's times lie clearly before the look, every later change shows; if they lie within the clock's granularity
+// of it, a later change could carry the same times, and the look must not be remembered.
+import type { BigIntStats } from 'node:fs';
+import { INDEX } from '../../core/limits.ts';
+
+/** `lookedAt`: the clock, in milliseconds, at or before the moment of the look. */
+export function isSettled(stats: BigIntStats, lookedAt: number): boolean {
+  const latest = BigInt(lookedAt - INDEX.granularityMs) * 1_000_000n;
+  return stats.mtimeNs < latest && stats.ctimeNs < latest;
+}

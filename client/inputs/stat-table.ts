@@ -1,0 +1,99 @@
+// A file that holds what paths looked like: a row of four numbers for each name, and some bytes more that are the
+// owner's. It only ever spares work, so a file that is torn, foreign or flipped is simply not there.
+//
+//   file = magic:16  count:u32  names-length:u32  (size mtime ctime inode):4×i64 × count
+//          names: utf-8, joined by NUL  extra: the rest  checksum: xxh64 of all before
+import { type BigIntStats, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Checksum } from '../../store/checksum.ts';
+
+export interface StatTable {
+  readonly names: readonly string[];
+  /** Four for each name. */
+  readonly numbers: BigInt64Array;
+  readonly extra: Buffer;
+}
+
+const MAGIC_BYTES = 16;
+const HEADER_BYTES = MAGIC_BYTES + 8;
+const CHECKSUM_BYTES = 8;
+const COLUMNS = 4;
+
+/** The row of a name at which nothing lay. */
+const ABSENT = [-1n, -1n, -1n, -1n] as const;
+
+export function rowOf(stats: BigIntStats | undefined): readonly [bigint, bigint, bigint, bigint] {
+  return stats ? [stats.size, stats.mtimeNs, stats.ctimeNs, stats.ino] : ABSENT;
+}
+
+export function rowMatches(table: StatTable, row: number, stats: BigIntStats | undefined): boolean {
+  const { numbers } = table;
+  const at = row * COLUMNS;
+  if (!stats) return numbers[at] === -1n;
+  return (
+    numbers[at] === stats.size &&
+    numbers[at + 1] === stats.mtimeNs &&
+    numbers[at + 2] === stats.ctimeNs &&
+    numbers[at + 3] === stats.ino
+  );
+}
+
+export function tableOf(
+  rows: ReadonlyMap<string, readonly [bigint, bigint, bigint, bigint]>,
+  extra: Buffer,
+): StatTable {
+  const numbers = new BigInt64Array(rows.size * COLUMNS);
+  let at = 0;
+  for (const row of rows.values()) {
+    numbers.set(row, at);
+    at += COLUMNS;
+  }
+  return { names: [...rows.keys()], numbers, extra };
+}
+
+export function readTable(file: string, magic: string, checksum: Checksum): StatTable | undefined {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(file);
+  } catch {
+    return undefined;
+  }
+  if (bytes.length < HEADER_BYTES + CHECKSUM_BYTES) return undefined;
+  const body = bytes.subarray(0, bytes.length - CHECKSUM_BYTES);
+  const foreign = !body.subarray(0, MAGIC_BYTES).equals(padded(magic));
+  if (foreign || checksum(body) !== bytes.readBigUInt64LE(body.length)) return undefined;
+  const count = body.readUInt32LE(MAGIC_BYTES);
+  const namesAt = HEADER_BYTES + count * COLUMNS * 8;
+  const extraAt = namesAt + body.readUInt32LE(MAGIC_BYTES + 4);
+  return {
+    numbers: new BigInt64Array(new Uint8Array(body.subarray(HEADER_BYTES, namesAt)).buffer),
+    names: count === 0 ? [] : body.toString('utf8', namesAt, extraAt).split('\0'),
+    extra: body.subarray(extraAt),
+  };
+}
+
+/** Staged and renamed. A fault is swallowed: the next run does the work again. */
+export function writeTable(file: string, magic: string, table: StatTable, checksum: Checksum): void {
+  const names = Buffer.from(table.names.join('\0'));
+  const header = Buffer.alloc(HEADER_BYTES);
+  padded(magic).copy(header);
+  header.writeUInt32LE(table.names.length, MAGIC_BYTES);
+  header.writeUInt32LE(names.length, MAGIC_BYTES + 4);
+  const body = Buffer.concat([header, Buffer.from(table.numbers.buffer), names, table.extra]);
+  const end = Buffer.alloc(CHECKSUM_BYTES);
+  end.writeBigUInt64LE(checksum(body));
+  const staged = `${file}.${process.pid}.tmp`;
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(staged, Buffer.concat([body, end]));
+    renameSync(staged, file);
+  } catch {
+    rmSync(staged, { force: true });
+  }
+}
+
+function padded(magic: string): Buffer {
+  const bytes = Buffer.alloc(MAGIC_BYTES);
+  bytes.write(magic);
+  return bytes;
+}

@@ -1,0 +1,15 @@
+// Where a symbolic link leads, judged by its text alone.
+import { nameToBytes, parentOf, type RelPath } from '../core/path.ts';
+
+/** True when the link's target is absolute or climbs out of the workspace: such a link means something else elsewhere. */
+export function leavesWorkspace(link: RelPath, target: string): boolean {
+  const text = nameToBytes(target).toString('latin1');
+  if (text.startsWith('/')) return true;
+  const parts = text.split('/').filter((part) => part !== '' && part !== '.');
+  let depth = parentOf(link) === '' ? 0 : parentOf(link).split('/').length;
+  for (const part of parts) {
+    depth += part === '..' ? -1 : 1;
+    if (depth < 0) return true;
+  }
+  return false;
+}

@@ -1,0 +1,156 @@
+// Finds a result for a key: in the local store, else at the remote, whose blobs are brought into the local store first.
+// What comes out is a hit that can be restored: complete, from an action that ended well, with exactly the declared
+// outputs. Everything else, from whatever cause, is a miss.
+import { type Digest, parseDigest } from '../core/digest.ts';
+import { AssayError, messageOf } from '../core/errors.ts';
+import { REMOTE } from '../core/limits.ts';
+import { DEFAULT_NAMESPACE } from '../core/namespace.ts';
+import { join } from '../core/path.ts';
+import type { ActionResult } from '../core/proto/generated/reapi.ts';
+import { contentNamedBy, decodeResult } from '../core/result.ts';
+import { leavesOf } from '../core/tree.ts';
+import type { Blobs, Store } from '../store/store.ts';
+import { concurrently } from './concurrently.ts';
+import type { RunContext } from './context.ts';
+import type { Report } from './events.ts';
+import type { KeyedAction } from './key.ts';
+import { leavesWorkspace } from './links.ts';
+import { decodeOrder, type Log } from './log.ts';
+import { type Output, outputsNamedBy } from './outputs.ts';
+import { readBlob } from './read-blob.ts';
+import { type Remote, RemoteFault } from './remote/remote.ts';
+import type { RunRequest } from './request.ts';
+
+export interface Hit {
+  readonly outcome: 'hit-local' | 'hit-remote';
+  readonly reason: string;
+  readonly outputs: readonly Output[];
+  readonly log: Log;
+  readonly exitCode: number;
+  /** How long the command took when it ran. */
+  readonly commandMs: number;
+}
+
+export async function lookup(action: KeyedAction, { cache, report }: RunContext): Promise<Hit | undefined> {
+  const { store } = cache;
+  if (!store) return undefined;
+  const local = await storedHit(action, store, report);
+  if (local) return { ...local, outcome: 'hit-local', reason: 'found in the local store' };
+  const remote = await cache.openRemote();
+  const arrived = remote !== undefined && (await fetchResult(action, store, remote, report));
+  const fetched = arrived ? await storedHit(action, store, report) : undefined;
+  return fetched && { ...fetched, outcome: 'hit-remote', reason: 'found in the remote cache' };
+}
+
+type StoredHit = Omit<Hit, 'outcome' | 'reason'>;
+
+async function storedHit(action: KeyedAction, store: Store, report: Report): Promise<StoredHit | undefined> {
+  try {
+    const stored = await store.results.get({ namespace: DEFAULT_NAMESPACE, key: action.key.hash });
+    return stored && (await hitFrom(decodeResult(stored.bytes), action.request, store.blobs));
+  } catch (error) {
+    report({ type: 'hit-unusable', why: messageOf(error) });
+    return undefined;
+  }
+}
+
+async function hitFrom(
+  result: ActionResult,
+  request: RunRequest,
+  blobs: Blobs,
+): Promise<StoredHit | undefined> {
+  if (result.exitCode !== 0 && !request.cacheFailures) return undefined;
+  const outputs = await outputsNamedBy(result, request.workingDirectory, ({ hash }) => readBlob(hash, blobs));
+  checkOutputs(outputs, request);
+  const log = {
+    stdout: await logBytes(result.stdoutRaw, result.stdoutDigest, blobs),
+    stderr: await logBytes(result.stderrRaw, result.stderrDigest, blobs),
+    order: decodeOrder(result.executionMetadata?.auxiliaryMetadata ?? []),
+  };
+  return { outputs, log, exitCode: result.exitCode, commandMs: durationOf(result) };
+}
+
+/** A remote could name anything: only what was declared may be written, and links must stay inside. */
+function checkOutputs(outputs: readonly Output[], request: RunRequest): void {
+  const named = outputs.map(({ path }) => path).sort();
+  const declared = [...new Set(request.outputs)].sort();
+  if (named.join('\0') !== declared.join('\0')) throw unfit('its outputs are not the declared ones');
+  for (const output of outputs) {
+    const links = output.kind === 'directory' ? output.entries : [output];
+    for (const link of links) {
+      const at = output.kind === 'directory' ? join(output.path, link.path) : link.path;
+      if (link.kind === 'symlink' && leavesWorkspace(at, link.target))
+        throw unfit(`the link ${at} leaves the workspace`);
+    }
+  }
+}
+
+async function logBytes(
+  raw: Uint8Array,
+  digest: ActionResult['stdoutDigest'],
+  blobs: Blobs,
+): Promise<Buffer> {
+  return Buffer.from(digest && raw.length === 0 ? await readBlob(parseDigest(digest).hash, blobs) : raw);
+}
+
+function durationOf({ executionMetadata }: ActionResult): number {
+  const { executionStartTimestamp: start, executionCompletedTimestamp: end } = executionMetadata ?? {};
+  if (!start || !end) return 0;
+  return Math.max(0, (end.seconds - start.seconds) * 1000 + (end.nanos - start.nanos) / 1e6);
+}
+
+/** True when the result and all that it names are in the local store now. */
+async function fetchResult(
+  action: KeyedAction,
+  store: Store,
+  remote: Remote,
+  report: Report,
+): Promise<boolean> {
+  try {
+    const bytes = await remote.getResult(action.key.hash);
+    if (!bytes) return false;
+    const { blobs, trees } = contentNamedBy(decodeResult(bytes));
+    await fetchBlobs(trees, store.blobs, remote, report);
+    const leaves: Digest[] = [];
+    for (const tree of trees) leaves.push(...leavesOf(await readBlob(tree.hash, store.blobs)));
+    await fetchBlobs([...blobs, ...leaves], store.blobs, remote, report);
+    await store.results.put({ namespace: DEFAULT_NAMESPACE, key: action.key.hash }, bytes);
+    return true;
+  } catch (error) {
+    if (!isRemotesFault(error)) {
+      report({ type: 'hit-unusable', why: messageOf(error) });
+    } else {
+      remote.giveUp(messageOf(error));
+      report({ type: 'remote-given-up', why: messageOf(error) });
+    }
+    return false;
+  }
+}
+
+/** Unreachable, or caught sending what is not what it says. */
+function isRemotesFault(error: unknown): boolean {
+  const lies: readonly string[] = ['ASSAY_DIGEST_MISMATCH', 'ASSAY_SIZE_MISMATCH', 'ASSAY_RESULT_MALFORMED'];
+  return error instanceof RemoteFault || (error instanceof AssayError && lies.includes(error.code));
+}
+
+async function fetchBlobs(
+  digests: readonly Digest[],
+  blobs: Blobs,
+  remote: Remote,
+  report: Report,
+): Promise<void> {
+  const missing = await blobs.missing(digests);
+  let done = 0;
+  let bytes = 0;
+  await concurrently(missing, REMOTE.concurrency, async (digest) => {
+    const content = await remote.getBlob(digest);
+    if (!content) throw new RemoteFault(`its result names ${digest.hash}, which it does not have`);
+    await blobs.put(digest, content);
+    bytes += digest.size;
+    report({ type: 'transfer', direction: 'down', done: ++done, of: missing.length, bytes });
+  });
+}
+
+function unfit(why: string): AssayError {
+  return new AssayError('ASSAY_OUTPUT_UNFIT', why);
+}

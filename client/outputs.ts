@@ -1,0 +1,131 @@
+// Outputs as values: what a result says should be there, and what is there. Two equal values mean equal bytes, modes,
+// links and empty folders, and nothing else beside them.
+import { type BigIntStats, lstatSync, readlinkSync } from 'node:fs';
+import { type Digest, digestOf, parseDigest } from '../core/digest.ts';
+import { AssayError } from '../core/errors.ts';
+import {
+  join,
+  nameFromBytes,
+  parentOf,
+  type RelPath,
+  ROOT,
+  resolveFrom,
+  toSystemPath,
+} from '../core/path.ts';
+import type { ActionResult } from '../core/proto/generated/reapi.ts';
+import { decodeTree, type Entry, encodeTree } from '../core/tree.ts';
+import type { FileDigests } from './inputs/file-digest.ts';
+import { listFolder } from './inputs/list-folder.ts';
+
+export type Output =
+  | { readonly kind: 'file'; readonly path: RelPath; readonly digest: Digest; readonly executable: boolean }
+  | { readonly kind: 'symlink'; readonly path: RelPath; readonly target: string }
+  /** The entries' paths are relative to the folder. */
+  | { readonly kind: 'directory'; readonly path: RelPath; readonly entries: readonly Entry[] };
+
+/** The outputs that a result names, as paths in the workspace. `readTree` fetches a Tree by its digest. */
+export async function outputsNamedBy(
+  result: ActionResult,
+  workingDirectory: RelPath,
+  readTree: (digest: Digest) => Promise<Uint8Array>,
+): Promise<Output[]> {
+  const outputs: Output[] = [];
+  for (const { path, digest, isExecutable } of result.outputFiles) {
+    const at = resolveFrom(workingDirectory, path);
+    outputs.push({
+      kind: 'file',
+      path: at,
+      digest: parseDigest(digest ?? nameless(path)),
+      executable: isExecutable,
+    });
+  }
+  for (const { path, target } of [
+    ...result.outputSymlinks,
+    ...result.outputFileSymlinks,
+    ...result.outputDirectorySymlinks,
+  ]) {
+    outputs.push({ kind: 'symlink', path: resolveFrom(workingDirectory, path), target });
+  }
+  for (const { path, treeDigest } of result.outputDirectories) {
+    const tree = await readTree(parseDigest(treeDigest ?? nameless(path)));
+    outputs.push({ kind: 'directory', path: resolveFrom(workingDirectory, path), entries: decodeTree(tree) });
+  }
+  return outputs;
+}
+
+/** What lies at an output's path now; undefined if nothing does. */
+export function observeOutput(workspace: string, path: RelPath, digests: FileDigests): Output | undefined {
+  const stats = lstat(workspace, path);
+  if (!stats) return undefined;
+  if (!stats.isDirectory()) return observeLeaf(workspace, path, path, stats, digests);
+  const entries: Entry[] = [];
+  observeFolder(workspace, path, ROOT, digests, entries);
+  return { kind: 'directory', path, entries };
+}
+
+export function sameOutput(a: Output | undefined, b: Output): boolean {
+  return a !== undefined && a.kind === b.kind && fingerprint(a) === fingerprint(b);
+}
+
+/** One string for all that an entry is, apart from where it lies. */
+export function identityOf(entry: Entry | Output): string {
+  if (entry.kind === 'file') return `file ${entry.digest.hash} ${entry.executable}`;
+  return entry.kind === 'symlink' ? `symlink ${entry.target}` : 'directory';
+}
+
+function fingerprint(output: Output): string {
+  return output.kind === 'directory' ? digestOf(encodeTree(output.entries)).hash : identityOf(output);
+}
+
+function observeFolder(
+  workspace: string,
+  root: RelPath,
+  folder: RelPath,
+  digests: FileDigests,
+  entries: Entry[],
+): void {
+  for (const { name, isFolder } of listFolder(workspace, join(root, folder))) {
+    const path = (folder === ROOT ? name : `${folder}/${name}`) as RelPath;
+    if (isFolder) {
+      entries.push({ kind: 'directory', path });
+      observeFolder(workspace, root, path, digests, entries);
+      continue;
+    }
+    const full = join(root, path);
+    const stats = lstat(workspace, full);
+    if (stats) entries.push(observeLeaf(workspace, full, path, stats, digests));
+  }
+}
+
+/** `at`: where it lies in the workspace; `path`: what the entry is to be called. */
+function observeLeaf(
+  workspace: string,
+  at: RelPath,
+  path: RelPath,
+  stats: BigIntStats,
+  digests: FileDigests,
+): Entry & { kind: 'file' | 'symlink' } {
+  const locate = () => toSystemPath(workspace, at);
+  if (stats.isSymbolicLink()) {
+    return { kind: 'symlink', path, target: nameFromBytes(readlinkSync(locate(), 'buffer')) };
+  }
+  if (!stats.isFile()) throw new AssayError('ASSAY_OUTPUT_UNFIT', `${at} is a device, a socket or a pipe`);
+  const digest = digests.digest(at, stats, locate);
+  return { kind: 'file', path, digest, executable: (stats.mode & 0o100n) !== 0n };
+}
+
+/** Refuses an output whose folder is reached through a symbolic link: it could lie anywhere. */
+export function refuseLinkedParents(workspace: string, path: RelPath): void {
+  for (let folder = parentOf(path); folder !== ROOT; folder = parentOf(folder)) {
+    if (!lstat(workspace, folder)?.isSymbolicLink()) continue;
+    throw new AssayError('ASSAY_OUTPUT_UNFIT', `${path} lies behind the symbolic link ${folder}`);
+  }
+}
+
+function lstat(workspace: string, path: RelPath): BigIntStats | undefined {
+  return lstatSync(toSystemPath(workspace, path), { bigint: true, throwIfNoEntry: false });
+}
+
+function nameless(path: string): never {
+  throw new AssayError('ASSAY_RESULT_MALFORMED', `the output ${JSON.stringify(path)} has no digest`);
+}

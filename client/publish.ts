@@ -1,0 +1,119 @@
+// Publishes a sealed result: everything that it names first, the result last, always; locally, then at the remote. The
+// action itself (its Action, Command and folders) goes along, so that a later miss can be explained against it.
+import { readFileSync } from 'node:fs';
+import { digestOf } from '../core/digest.ts';
+import { AssayError, messageOf } from '../core/errors.ts';
+import { REMOTE, STORE } from '../core/limits.ts';
+import { DEFAULT_NAMESPACE } from '../core/namespace.ts';
+import type { Blobs, Content, Store } from '../store/store.ts';
+import { concurrently } from './concurrently.ts';
+import type { RunContext } from './context.ts';
+import type { Report } from './events.ts';
+import { fileChunks } from './file-chunks.ts';
+import type { KeyedAction } from './key.ts';
+import type { Remote } from './remote/remote.ts';
+import type { Sealed, SealedResult, Unpublishable } from './seal.ts';
+
+export interface Published {
+  /** In the local store. */
+  readonly published: boolean;
+  /** At the remote too. */
+  readonly shared: boolean;
+}
+
+export async function publish(
+  action: KeyedAction,
+  sealed: SealedResult | Unpublishable,
+  { cache, report }: RunContext,
+): Promise<Published> {
+  if (!sealed.publishable) report({ type: 'not-published', why: sealed.why });
+  if (!cache.store) return { published: false, shared: false };
+  if (!sealed.publishable) {
+    await keepAction(action, cache.store);
+    return { published: false, shared: false };
+  }
+  const published = await publishLocally(action, sealed, cache.store, report);
+  const remote = published ? await cache.openRemote() : undefined;
+  const shared =
+    remote?.usable === true && (await publishRemotely(action, sealed, cache.store, remote, report));
+  return { published, shared };
+}
+
+/** Keeps an action that has no result, so that the next miss can be explained against it; no harm if it can't be. */
+export async function keepAction(action: KeyedAction, store: Store): Promise<void> {
+  await putLocally(describe(action), store.blobs).catch(() => {});
+}
+
+async function publishLocally(
+  action: KeyedAction,
+  sealed: SealedResult,
+  store: Store,
+  report: Report,
+): Promise<boolean> {
+  try {
+    await putLocally([...sealed.contents, ...describe(action)], store.blobs);
+    await store.results.put({ namespace: DEFAULT_NAMESPACE, key: action.key.hash }, sealed.result);
+    return true;
+  } catch (error) {
+    const changed = error instanceof AssayError && error.code === 'ASSAY_DIGEST_MISMATCH';
+    report({
+      type: 'not-published',
+      why: changed ? 'an output changed while it was stored' : messageOf(error),
+    });
+    return false;
+  }
+}
+
+async function putLocally(contents: readonly Sealed[], blobs: Blobs): Promise<void> {
+  const missing = new Set(
+    (await blobs.missing(contents.map(({ digest }) => digest))).map(({ hash }) => hash),
+  );
+  const wanted = contents.filter(({ digest }) => missing.has(digest.hash));
+  await concurrently(wanted, REMOTE.concurrency, async (content) => {
+    await blobs.put(content.digest, contentOf(content));
+  });
+}
+
+function contentOf(sealed: Sealed): Content {
+  if ('bytes' in sealed) return sealed.bytes;
+  return sealed.digest.size <= STORE.inlineBytes ? readFileSync(sealed.file) : fileChunks(sealed.file);
+}
+
+async function publishRemotely(
+  action: KeyedAction,
+  sealed: SealedResult,
+  store: Store,
+  remote: Remote,
+  report: Report,
+): Promise<boolean> {
+  const contents = [...sealed.contents, ...describe(action)];
+  let done = 0;
+  let bytes = 0;
+  try {
+    await concurrently(contents, REMOTE.concurrency, async ({ digest }) => {
+      const there = digest.size > REMOTE.askBytes && (await remote.has(digest));
+      if (!there) {
+        await upload(digest, store.blobs, remote);
+        bytes += digest.size;
+      }
+      report({ type: 'transfer', direction: 'up', done: ++done, of: contents.length, bytes });
+    });
+    await remote.putResult(action.key.hash, sealed.result);
+    return true;
+  } catch (error) {
+    report({ type: 'remote-given-up', why: messageOf(error) });
+    return false;
+  }
+}
+
+/** From the store, not from the workspace: what was sealed is what is shared, whatever happens to the files meanwhile. */
+async function upload(digest: Sealed['digest'], blobs: Blobs, remote: Remote): Promise<void> {
+  const blob = await blobs.get(digest.hash);
+  if (!blob) throw new AssayError('ASSAY_BLOB_CORRUPT', `the local store lost ${digest.hash}`);
+  await remote.putBlob(digest, blob.bytes ?? blob.chunks());
+}
+
+function describe(action: KeyedAction): Sealed[] {
+  const messages = [action.action, action.command, ...action.inputs.directories().blobs.values()];
+  return messages.filter(({ length }) => length > 0).map((bytes) => ({ digest: digestOf(bytes), bytes }));
+}

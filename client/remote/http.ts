@@ -1,0 +1,203 @@
+// A remote over HTTP: <url>/ac/<key> and <url>/cas/<hash>, as Bazel and `assay serve` have them.
+import { Readable } from 'node:stream';
+import type { Dispatcher } from 'undici';
+import type { Digest, Hash } from '../../core/digest.ts';
+import { messageOf } from '../../core/errors.ts';
+import { REMOTE } from '../../core/limits.ts';
+import type { Content } from '../../store/store.ts';
+import { Patience } from './patience.ts';
+import { type Remote, RemoteFault } from './remote.ts';
+
+type Response = Dispatcher.ResponseData;
+type Body = Uint8Array | Readable;
+
+export interface HttpRemoteOptions {
+  readonly url: URL;
+  readonly token?: string | undefined;
+  readonly now: () => number;
+}
+
+/** undici is imported here, not above: loading it takes longer than a whole local hit. */
+export async function openHttpRemote(options: HttpRemoteOptions): Promise<Remote> {
+  const { Agent, request } = await import('undici');
+  const agent = new Agent({
+    connections: REMOTE.concurrency,
+    pipelining: 1,
+    connectTimeout: REMOTE.patienceMs,
+  });
+  const send: Send = (url, init) => request(url, { ...init, dispatcher: agent });
+  return new HttpRemote(options, send, () => agent.destroy());
+}
+
+interface RequestInit {
+  readonly method: 'GET' | 'HEAD' | 'PUT';
+  readonly headers: Record<string, string>;
+  readonly body: Body | null;
+  readonly signal: AbortSignal;
+}
+
+type Send = (url: string, init: RequestInit) => Promise<Response>;
+
+class HttpRemote implements Remote {
+  readonly #base: string;
+  readonly #headers: Record<string, string>;
+  readonly #send: Send;
+  readonly #destroy: () => Promise<void>;
+  readonly #patience: Patience;
+
+  constructor({ url, token, now }: HttpRemoteOptions, send: Send, destroy: () => Promise<void>) {
+    this.#base = `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+    this.#headers = authorization(url, token);
+    this.#send = send;
+    this.#destroy = destroy;
+    this.#patience = new Patience(now);
+  }
+
+  get usable(): boolean {
+    return !this.#patience.signal.aborted;
+  }
+
+  giveUp(why: string): void {
+    this.#patience.giveUp(why);
+  }
+
+  async getResult(key: Hash): Promise<Uint8Array | undefined> {
+    return this.#attempt(async () => {
+      const response = await this.#request('GET', `/ac/${key}`);
+      const body = isMiss(response)
+        ? undefined
+        : this.#body(await expectSuccess(response), REMOTE.maxResultBytes);
+      if (!body) return this.#discard(response);
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of body) chunks.push(chunk);
+      return Buffer.concat(chunks);
+    });
+  }
+
+  async getBlob(digest: Digest): Promise<AsyncIterable<Uint8Array> | undefined> {
+    return this.#attempt(async () => {
+      const response = await this.#request('GET', `/cas/${digest.hash}`);
+      if (isMiss(response)) return this.#discard(response);
+      return this.#guarded(this.#body(await expectSuccess(response), digest.size));
+    });
+  }
+
+  async has(digest: Digest): Promise<boolean> {
+    return this.#attempt(async () => {
+      const response = await this.#request('HEAD', `/cas/${digest.hash}`);
+      await this.#discard(response);
+      if (isMiss(response)) return false;
+      await expectSuccess(response);
+      return true;
+    });
+  }
+
+  async putBlob(digest: Digest, content: Content): Promise<void> {
+    await this.#put(`/cas/${digest.hash}`, digest.size, content);
+  }
+
+  async putResult(key: Hash, result: Uint8Array): Promise<void> {
+    await this.#put(`/ac/${key}`, result.length, result);
+  }
+
+  async close(): Promise<void> {
+    await this.#destroy();
+  }
+
+  async #put(path: string, size: number, content: Content): Promise<void> {
+    await this.#attempt(async () => {
+      const body = content instanceof Uint8Array ? content : this.#stream(content);
+      const response = await this.#request('PUT', path, { size, body });
+      if (content instanceof Uint8Array) this.#patience.received(size);
+      await expectSuccess(response);
+      await this.#discard(response);
+    });
+  }
+
+  async #request(
+    method: RequestInit['method'],
+    path: string,
+    upload?: { size: number; body: Body },
+  ): Promise<Response> {
+    const headers = { ...this.#headers, ...(upload && { 'content-length': String(upload.size) }) };
+    const response = await this.#send(this.#base + path, {
+      method,
+      headers,
+      body: upload?.body ?? null,
+      signal: this.#patience.signal,
+    });
+    this.#patience.answered();
+    return response;
+  }
+
+  async #discard(response: Response): Promise<undefined> {
+    await response.body.dump();
+  }
+
+  /** The body as it comes, cut off where it grows beyond what it may be. */
+  async *#body(response: Response, limit: number): AsyncGenerator<Uint8Array> {
+    let size = 0;
+    for await (const chunk of response.body) {
+      const bytes: Uint8Array = chunk;
+      size += bytes.length;
+      if (size > limit) throw new RemoteFault('it sent more than it announced');
+      this.#patience.received(bytes.length);
+      yield bytes;
+    }
+  }
+
+  /** Copies each chunk: the store lends its memory only until the next one is asked for, and a stream reads ahead. */
+  #stream(content: AsyncIterable<Uint8Array>): Readable {
+    const patience = this.#patience;
+    async function* copies(): AsyncGenerator<Buffer> {
+      for await (const chunk of content) {
+        yield Buffer.from(chunk);
+        patience.received(chunk.length);
+      }
+    }
+    return Readable.from(copies(), { highWaterMark: 2 });
+  }
+
+  /** A body is read after its request has been answered: its faults are the remote's too. */
+  async *#guarded(body: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+    while (true) {
+      const next = await this.#attempt(() => body.next());
+      if (next.done) return;
+      yield next.value;
+    }
+  }
+
+  async #attempt<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await this.#patience.during(work);
+    } catch (cause) {
+      const reason: unknown = this.#patience.signal.aborted ? this.#patience.signal.reason : cause;
+      this.#patience.giveUp(messageOf(reason));
+      throw new RemoteFault(messageOf(reason), { cause });
+    }
+  }
+}
+
+function isMiss(response: Response): boolean {
+  return response.statusCode === 404 || response.statusCode === 204;
+}
+
+async function expectSuccess(response: Response): Promise<Response> {
+  if (response.statusCode >= 200 && response.statusCode < 300) return response;
+  await response.body.dump();
+  throw new RemoteFault(explainStatus(response.statusCode));
+}
+
+function explainStatus(status: number): string {
+  if (status === 401 || status === 403)
+    return `it answered ${status}: set ASSAY_TOKEN to a token that it takes`;
+  if (status === 507) return 'it answered 507: its disk is full';
+  return `it answered ${status}`;
+}
+
+function authorization(url: URL, token: string | undefined): Record<string, string> {
+  if (token) return { authorization: `Bearer ${token}` };
+  if (!url.username && !url.password) return {};
+  const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  return { authorization: `Basic ${Buffer.from(pair).toString('base64')}` };
+}

@@ -1,0 +1,11 @@
+// A remote's address, checked before anything runs. Apart from http.ts, so that a local hit does not load that.
+import { AssayError } from '../../core/errors.ts';
+
+export function parseRemoteUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url && (url.protocol === 'http:' || url.protocol === 'https:') && !url.search && !url.hash) return url;
+  throw new AssayError(
+    'ASSAY_USAGE',
+    `the remote ${JSON.stringify(text)} is not an http:// or https:// address`,
+  );
+}

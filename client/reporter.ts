@@ -1,0 +1,116 @@
+// Turns the events and the summary of a run into words on standard error, or into one JSON object as its last line.
+// What the command itself says goes through untouched.
+import type { Writable } from 'node:stream';
+import { styleText } from 'node:util';
+import type { Report, RunEvent } from './events.ts';
+import type { RunSummary } from './run.ts';
+
+/** A stream that may be a terminal. */
+export type Screen = Writable & { readonly isTTY?: boolean };
+
+export class Reporter {
+  readonly #screen: Screen;
+  readonly #json: boolean;
+  readonly #warnings: string[] = [];
+  #notPublished: string | undefined;
+  #progressShown = false;
+
+  constructor(screen: Screen, json: boolean) {
+    this.#screen = screen;
+    this.#json = json;
+  }
+
+  readonly report: Report = (event) => {
+    if (event.type === 'transfer') this.#progress(event);
+    else if (event.type === 'not-published') this.#notPublished = event.why;
+    else this.#warn(warningText(event));
+  };
+
+  summary(summary: RunSummary): void {
+    this.#clearProgress();
+    if (this.#json) this.#screen.write(`${JSON.stringify(this.#machineSummary(summary))}\n`);
+    else this.#screen.write(`assay: ${this.#sentence(summary)}\n`);
+  }
+
+  #machineSummary(summary: RunSummary): Record<string, unknown> {
+    const { outcome, key, exitCode, reason, published, shared, outputsWritten, commandMs, elapsedMs } =
+      summary;
+    return {
+      outcome,
+      key,
+      exitCode,
+      reason,
+      published,
+      shared,
+      outputsWritten,
+      commandMs: Math.round(commandMs),
+      elapsedMs: Math.round(elapsedMs),
+      ...(this.#notPublished !== undefined && { notPublished: this.#notPublished }),
+      warnings: this.#warnings,
+    };
+  }
+
+  #sentence(summary: RunSummary): string {
+    const { outcome, key, reason, commandMs, elapsedMs } = summary;
+    const name = key.slice(0, 12);
+    if (outcome !== 'miss') {
+      const where = outcome === 'hit-local' ? 'local' : 'remote';
+      const saved = Math.max(0, commandMs - elapsedMs);
+      return `${this.#paint('green', 'hit')} (${where}) ${name}, ${outputsText(summary)}, saved ${duration(saved)}`;
+    }
+    return `${this.#paint('yellow', 'miss')} ${name}: ${reason}; ran ${duration(commandMs)}, ${this.#publicationText(summary)}`;
+  }
+
+  #publicationText({ published, shared }: RunSummary): string {
+    if (!published) return `not published${this.#notPublished ? `: ${this.#notPublished}` : ''}`;
+    return shared ? 'published (local, remote)' : 'published (local)';
+  }
+
+  #paint(colour: 'green' | 'yellow', text: string): string {
+    return styleText(colour, text, { stream: this.#screen });
+  }
+
+  #warn(text: string): void {
+    this.#clearProgress();
+    this.#warnings.push(text);
+    this.#screen.write(`assay: ${text}\n`);
+  }
+
+  #progress({ direction, done, of, bytes }: RunEvent & { type: 'transfer' }): void {
+    if (!this.#screen.isTTY) return;
+    const verb = direction === 'up' ? 'uploading' : 'downloading';
+    this.#screen.write(`\r\x1b[Kassay: ${verb} ${done} of ${of} (${(bytes / 2 ** 20).toFixed(1)} MiB)`);
+    this.#progressShown = true;
+  }
+
+  #clearProgress(): void {
+    if (this.#progressShown) this.#screen.write('\r\x1b[K');
+    this.#progressShown = false;
+  }
+}
+
+function warningText(event: Exclude<RunEvent, { type: 'transfer' | 'not-published' }>): string {
+  switch (event.type) {
+    case 'store-unusable':
+      return `the local store is not usable, running without it: ${event.why}`;
+    case 'remote-given-up':
+      return `the remote is not usable, going on without it: ${event.why}`;
+    case 'hit-unusable':
+      return `a stored result could not be used, counting it as a miss: ${event.why}`;
+    case 'stray-link':
+      return `the input ${event.path} is a link that leaves the workspace: what it points to is not in the key`;
+    case 'secret-declared':
+      return `${event.name} looks like a secret: a declared variable's value is stored with the action`;
+  }
+}
+
+function outputsText({ outputsWritten }: RunSummary): string {
+  if (outputsWritten === 0) return 'outputs already in place';
+  return outputsWritten === 1 ? '1 output restored' : `${outputsWritten} outputs restored`;
+}
+
+function duration(milliseconds: number): string {
+  if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
+  if (milliseconds < 60_000) return `${(milliseconds / 1000).toFixed(1)} s`;
+  return `${Math.floor(milliseconds / 60_000)} min ${Math.round((milliseconds % 60_000) / 1000)} s`;
+}

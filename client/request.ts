@@ -1,0 +1,30 @@
+// What a person asked for: one command with all that it may see and all that it makes.
+import type { RelPath } from '../core/path.ts';
+
+export interface InputPattern {
+  /** A path or a glob, relative to the workspace; "!" in front takes away what it matches. */
+  readonly pattern: string;
+  /** Matching nothing is fine. */
+  readonly optional: boolean;
+}
+
+export interface DeclaredVariable {
+  readonly name: string;
+  /** Absent: the caller's value, whatever it is. */
+  readonly value?: string;
+}
+
+export interface RunRequest {
+  /** Absolute, with no symbolic link in it. */
+  readonly workspace: string;
+  readonly workingDirectory: RelPath;
+  readonly command: readonly [string, ...string[]];
+  readonly inputs: readonly InputPattern[];
+  /** Files that .gitignore hides count too. */
+  readonly includeIgnored: boolean;
+  readonly outputs: readonly RelPath[];
+  readonly variables: readonly DeclaredVariable[];
+  readonly tools: readonly string[];
+  /** Keep a result whose command ended with a code other than 0. */
+  readonly cacheFailures: boolean;
+}

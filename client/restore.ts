@@ -1,0 +1,159 @@
+// Puts the outputs of a result into the workspace, exactly: what is right already is left alone, what is wrong is built
+// aside and renamed into place, what should not be there goes. Until everything that is needed has been read from the
+// store and verified, nothing in the workspace changes.
+import { closeSync, linkSync, mkdirSync, openSync, renameSync, symlinkSync, writeSync } from 'node:fs';
+import type { Digest } from '../core/digest.ts';
+import { AssayError, isSystemError, messageOf } from '../core/errors.ts';
+import { join, nameToBytes, parentOf, type RelPath, ROOT, toSystemPath } from '../core/path.ts';
+import type { Entry } from '../core/tree.ts';
+import type { Blobs } from '../store/store.ts';
+import type { RunContext } from './context.ts';
+import type { FileDigests } from './inputs/file-digest.ts';
+import type { KeyedAction } from './key.ts';
+import type { Hit } from './lookup.ts';
+import { identityOf, type Output, observeOutput, refuseLinkedParents, sameOutput } from './outputs.ts';
+import { Staging } from './staging.ts';
+
+export interface Restored {
+  readonly written: number;
+}
+
+/** Undefined if it could not be done, whatever the cause: the workspace is as it was, and the command can run. */
+export async function restore(
+  hit: Hit,
+  { request }: KeyedAction,
+  { cache, report }: RunContext,
+): Promise<Restored | undefined> {
+  try {
+    if (!cache.store) return undefined;
+    return await restoreOutputs(hit.outputs, request.workspace, cache.store.blobs, cache.digests);
+  } catch (error) {
+    report({ type: 'hit-unusable', why: messageOf(error) });
+    return undefined;
+  }
+}
+
+async function restoreOutputs(
+  outputs: readonly Output[],
+  workspace: string,
+  blobs: Blobs,
+  digests: FileDigests,
+): Promise<Restored> {
+  const wrong = outputs.flatMap((output) => {
+    refuseLinkedParents(workspace, output.path);
+    const present = observeQuietly(workspace, output.path, digests);
+    return sameOutput(present, output) ? [] : [{ output, present }];
+  });
+  if (wrong.length === 0) return { written: 0 };
+  const staging = Staging.create(workspace);
+  try {
+    const staged: { output: Output; at: string }[] = [];
+    for (const { output, present } of wrong) {
+      staged.push({ output, at: await stage(output, present, staging.next(), workspace, blobs) });
+    }
+    for (const { output, at } of staged) moveIntoPlace(at, output.path, workspace, staging);
+  } finally {
+    staging.remove();
+  }
+  return { written: wrong.length };
+}
+
+/** Something unreadable or odd at an output's place is wrong, not a reason to give up. */
+function observeQuietly(workspace: string, path: RelPath, digests: FileDigests): Output | undefined {
+  try {
+    return observeOutput(workspace, path, digests);
+  } catch (error) {
+    if (error instanceof AssayError) return undefined;
+    throw error;
+  }
+}
+
+async function stage(
+  output: Output,
+  present: Output | undefined,
+  at: string,
+  workspace: string,
+  blobs: Blobs,
+): Promise<string> {
+  if (output.kind !== 'directory') {
+    await write(output, at, blobs);
+    return at;
+  }
+  mkdirSync(at);
+  const reusable = reusableFiles(present);
+  for (const entry of output.entries) {
+    const target = toSystemPath(at, entry.path);
+    const same = entry.kind === 'file' && reusable.get(entry.path) === identityOf(entry);
+    const linked = same && tryLink(toSystemPath(workspace, join(output.path, entry.path)), target);
+    if (!linked) await write(entry, target, blobs);
+  }
+  return at;
+}
+
+/** The files of the old folder by what they are: those that stay the same move over with their times and inodes. */
+function reusableFiles(present: Output | undefined): ReadonlyMap<RelPath, string> {
+  const entries = present?.kind === 'directory' ? present.entries : [];
+  return new Map(entries.map((entry) => [entry.path, identityOf(entry)]));
+}
+
+function tryLink(from: string | Buffer, to: string | Buffer): boolean {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function write(entry: Entry | Output, at: string | Buffer, blobs: Blobs): Promise<void> {
+  if (entry.kind === 'directory') mkdirSync(at, { recursive: true });
+  else if (entry.kind === 'symlink') symlinkSync(nameToBytes(entry.target), at);
+  else await writeFile(entry.digest, entry.executable, at, blobs);
+}
+
+async function writeFile(
+  digest: Digest,
+  executable: boolean,
+  at: string | Buffer,
+  blobs: Blobs,
+): Promise<void> {
+  const blob = await blobs.get(digest.hash);
+  if (!blob || blob.size !== digest.size) {
+    throw new AssayError('ASSAY_BLOB_CORRUPT', `the store no longer has ${digest.hash}`);
+  }
+  const descriptor = openSync(at, 'wx', executable ? 0o777 : 0o666);
+  try {
+    if (blob.bytes) writeWhole(descriptor, blob.bytes);
+    else for await (const chunk of blob.chunks()) writeWhole(descriptor, chunk);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function writeWhole(descriptor: number, bytes: Uint8Array): void {
+  for (let done = 0; done < bytes.length; ) done += writeSync(descriptor, bytes, done);
+}
+
+function moveIntoPlace(staged: string, path: RelPath, workspace: string, staging: Staging): void {
+  makeParents(workspace, path);
+  moveAside(workspace, path, staging);
+  renameSync(staged, toSystemPath(workspace, path));
+}
+
+/** Moves what lies at `path` into the staging folder; undefined if nothing does. */
+export function moveAside(workspace: string, path: RelPath, staging: Staging): string | undefined {
+  const aside = staging.next();
+  try {
+    renameSync(toSystemPath(workspace, path), aside);
+    return aside;
+  } catch (error) {
+    if (isSystemError(error, 'ENOENT', 'ENOTDIR')) return undefined;
+    throw error;
+  }
+}
+
+export function makeParents(workspace: string, path: RelPath): void {
+  refuseLinkedParents(workspace, path);
+  const parent = parentOf(path);
+  if (parent !== ROOT) mkdirSync(toSystemPath(workspace, parent), { recursive: true });
+}

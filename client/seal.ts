@@ -1,0 +1,147 @@
+// Turns what a command left behind into a result that others may trust, or says why it must not be shared: it failed,
+// its inputs changed while it ran, an output is missing or leaves the workspace, its log is not whole.
+import { type Digest, digestOf, EMPTY, type Hash, toWire } from '../core/digest.ts';
+import { AssayError } from '../core/errors.ts';
+import { RUN } from '../core/limits.ts';
+import { join, type RelPath, relativeTo, toSystemPath } from '../core/path.ts';
+import { ActionResult } from '../core/proto/generated/reapi.ts';
+import { encodeTree } from '../core/tree.ts';
+import type { RunContext } from './context.ts';
+import type { Execution } from './execute.ts';
+import type { FileDigests } from './inputs/file-digest.ts';
+import type { KeyedAction } from './key.ts';
+import { leavesWorkspace } from './links.ts';
+import { encodeOrder } from './log.ts';
+import { type Output, observeOutput, refuseLinkedParents } from './outputs.ts';
+
+/** Content that a result needs: bytes in hand, or a file in the workspace. */
+export type Sealed = { readonly digest: Digest } & (
+  | { readonly bytes: Uint8Array }
+  | { readonly file: string | Buffer }
+);
+
+export interface SealedResult {
+  readonly publishable: true;
+  readonly result: Uint8Array;
+  readonly contents: readonly Sealed[];
+}
+
+export interface Unpublishable {
+  readonly publishable: false;
+  readonly why: string;
+}
+
+export function seal(
+  action: KeyedAction,
+  execution: Execution,
+  { cache }: RunContext,
+): SealedResult | Unpublishable {
+  const { digests } = cache;
+  const refusal = verdictOf(action, execution);
+  if (refusal !== undefined) return { publishable: false, why: refusal };
+  try {
+    if (cache.inputs.read(action.request).root.hash !== action.inputs.root.hash) {
+      return { publishable: false, why: 'its inputs changed while it ran' };
+    }
+    const outputs = action.request.outputs.map((path) => sealOutput(action.request.workspace, path, digests));
+    return encode(action, execution, outputs);
+  } catch (error) {
+    if (error instanceof AssayError) return { publishable: false, why: error.detail };
+    throw error;
+  }
+}
+
+function verdictOf({ request }: KeyedAction, { exitCode, signal, logFault }: Execution): string | undefined {
+  if (signal) return `it was ended by ${signal}`;
+  if (exitCode !== 0 && !request.cacheFailures) return `it ended with ${exitCode}`;
+  return logFault;
+}
+
+function sealOutput(workspace: string, path: RelPath, digests: FileDigests): Output {
+  refuseLinkedParents(workspace, path);
+  const output = observeOutput(workspace, path, digests);
+  if (!output) throw new AssayError('ASSAY_OUTPUT_UNFIT', `its declared output ${path} is missing`);
+  const entries = output.kind === 'directory' ? output.entries : [output];
+  for (const entry of entries) {
+    const at = output.kind === 'directory' ? join(path, entry.path) : path;
+    if (entry.kind === 'symlink' && leavesWorkspace(at, entry.target)) {
+      throw new AssayError('ASSAY_OUTPUT_UNFIT', `its output ${at} is a link that leaves the workspace`);
+    }
+  }
+  return output;
+}
+
+function encode(action: KeyedAction, execution: Execution, outputs: readonly Output[]): SealedResult {
+  const { workspace, workingDirectory } = action.request;
+  const contents = new Map<Hash, Sealed>();
+  const keepBytes = (bytes: Uint8Array): Digest => {
+    const digest = digestOf(bytes);
+    contents.set(digest.hash, { digest, bytes });
+    return digest;
+  };
+  const keepFile = (path: RelPath, digest: Digest): void => {
+    contents.set(digest.hash, { digest, file: toSystemPath(workspace, path) });
+  };
+  const result = emptyResult(execution.exitCode);
+  for (const output of outputs) {
+    const path = relativeTo(workingDirectory, output.path);
+    if (output.kind === 'symlink') result.outputSymlinks.push({ path, target: output.target });
+    if (output.kind === 'file') {
+      keepFile(output.path, output.digest);
+      const { executable: isExecutable } = output;
+      result.outputFiles.push({
+        path,
+        digest: toWire(output.digest),
+        isExecutable,
+        contents: Buffer.alloc(0),
+      });
+    }
+    if (output.kind === 'directory') {
+      for (const entry of output.entries) {
+        if (entry.kind === 'file') keepFile(join(output.path, entry.path), entry.digest);
+      }
+      const treeDigest = toWire(keepBytes(encodeTree(output.entries)));
+      result.outputDirectories.push({ path, treeDigest, isTopologicallySorted: false });
+    }
+  }
+  addLog(result, execution, keepBytes);
+  contents.delete(EMPTY.hash);
+  return {
+    publishable: true,
+    result: ActionResult.encode(result).finish(),
+    contents: [...contents.values()],
+  };
+}
+
+function emptyResult(exitCode: number): ActionResult {
+  return {
+    outputFiles: [],
+    outputDirectories: [],
+    outputSymlinks: [],
+    outputFileSymlinks: [],
+    outputDirectorySymlinks: [],
+    exitCode,
+    stdoutRaw: Buffer.alloc(0),
+    stderrRaw: Buffer.alloc(0),
+  };
+}
+
+/** Short logs travel inside the result, long ones as blobs. */
+function addLog(result: ActionResult, execution: Execution, keep: (bytes: Uint8Array) => Digest): void {
+  const { stdout, stderr, order } = execution.log;
+  if (stdout.length <= RUN.inlineLogBytes) result.stdoutRaw = stdout;
+  else result.stdoutDigest = toWire(keep(stdout));
+  if (stderr.length <= RUN.inlineLogBytes) result.stderrRaw = stderr;
+  else result.stderrDigest = toWire(keep(stderr));
+  result.executionMetadata = {
+    worker: '',
+    executionStartTimestamp: timestamp(execution.startedAt),
+    executionCompletedTimestamp: timestamp(execution.startedAt + execution.commandMs),
+    auxiliaryMetadata: [encodeOrder(order)],
+  };
+}
+
+function timestamp(milliseconds: number): { seconds: number; nanos: number } {
+  const seconds = Math.floor(milliseconds / 1000);
+  return { seconds, nanos: Math.round((milliseconds - seconds * 1000) * 1e6) };
+}

@@ -1,0 +1,135 @@
+// Tools: the programs that an action runs, found as the caller would find them and put into the key by content.
+//
+// A tool's identity is the digest of its executable and of all that starts with it: a script's interpreter (and that
+// one's, if it is a script too), and for a program from an npm package the package.json beside it, because the file in
+// `bin` is often only a stub whose version stands there. Where a tool lies is not in the key.
+import { accessSync, closeSync, constants, openSync, readSync, realpathSync, statSync } from 'node:fs';
+import { basename, delimiter, dirname, isAbsolute, join } from 'node:path';
+import type { Property } from '../core/action.ts';
+import { AssayError, type ErrorCode } from '../core/errors.ts';
+import type { FileDigests } from './inputs/file-digest.ts';
+
+export interface Tool {
+  /** As it was declared: "node", "./scripts/gen". */
+  readonly name: string;
+  readonly file: string;
+  /** The digests that make up its identity, joined. */
+  readonly identity: string;
+  /** The interpreters that its first line asks PATH for: the command must find these too. */
+  readonly interpreters: readonly Tool[];
+}
+
+export interface ToolSearch {
+  /** The caller's PATH. */
+  readonly path: string;
+  /** What names with a slash are relative to. */
+  readonly folder: string;
+  readonly digests: FileDigests;
+}
+
+const MAX_INTERPRETER_DEPTH = 4;
+const SHEBANG_BYTES = 256;
+
+export function resolveTool(
+  name: string,
+  search: ToolSearch,
+  missing: ErrorCode = 'ASSAY_TOOL_NOT_FOUND',
+): Tool {
+  return resolveAtDepth(name, search, missing, 0);
+}
+
+export function toolProperties(tools: readonly Tool[]): Property[] {
+  return tools.map(({ name, identity }) => ({ name: `tool:${name}`, value: identity }));
+}
+
+function resolveAtDepth(name: string, search: ToolSearch, missing: ErrorCode, depth: number): Tool {
+  const file = locate(name, search);
+  if (file === undefined)
+    throw new AssayError(missing, `${JSON.stringify(name)} is not an executable file${whereSought(name)}`);
+  const real = realpathSync(file);
+  const own = digestOf(real, search);
+  const interpreters = depth < MAX_INTERPRETER_DEPTH ? interpretersOf(real, search, depth) : [];
+  const manifest = packageManifest(real);
+  const parts = [own, ...interpreters.map(({ identity }) => identity)];
+  if (manifest !== undefined) parts.push(digestOf(manifest, search));
+  return { name, file, identity: parts.join('+'), interpreters };
+}
+
+function locate(name: string, { path, folder }: ToolSearch): string | undefined {
+  if (name.includes('/')) {
+    const file = isAbsolute(name) ? name : join(folder, name);
+    return isExecutable(file) ? file : undefined;
+  }
+  return path
+    .split(delimiter)
+    .filter((entry) => isAbsolute(entry))
+    .map((entry) => join(entry, name))
+    .find(isExecutable);
+}
+
+/** Where a program would be found on `path` alone; the caller compares it with where it was found. */
+export function locateOnPath(name: string, path: string): string | undefined {
+  return path
+    .split(delimiter)
+    .map((entry) => join(entry, name))
+    .find(isExecutable);
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}
+
+function digestOf(file: string, { digests }: ToolSearch): string {
+  return digests.digest(file, statSync(file, { bigint: true }), () => file).hash;
+}
+
+/** `#!/bin/sh -e` names a file; `#!/usr/bin/env node` names a file and asks it to search PATH for another. */
+function interpretersOf(file: string, search: ToolSearch, depth: number): Tool[] {
+  const words = shebangOf(file);
+  const [interpreter, ...rest] = words;
+  if (interpreter === undefined) return [];
+  const found = [resolveAtDepth(interpreter, search, 'ASSAY_TOOL_NOT_FOUND', depth + 1)];
+  if (basename(interpreter) === 'env') {
+    const program = rest.find((word) => !word.startsWith('-') && !word.includes('='));
+    if (program !== undefined) found.push(resolveAtDepth(program, search, 'ASSAY_TOOL_NOT_FOUND', depth + 1));
+  }
+  return found;
+}
+
+function shebangOf(file: string): string[] {
+  const start = Buffer.alloc(SHEBANG_BYTES);
+  const descriptor = openSync(file, 'r');
+  try {
+    readSync(descriptor, start, 0, SHEBANG_BYTES, 0);
+  } finally {
+    closeSync(descriptor);
+  }
+  if (start.toString('latin1', 0, 2) !== '#!') return [];
+  const line = start.toString('utf8', 2).split('\n', 1)[0] ?? '';
+  return line
+    .replaceAll('\0', '')
+    .trim()
+    .split(/\s+/)
+    .filter((word) => word !== '');
+}
+
+/** The package.json of the npm package that a file belongs to, if it lies in one. */
+function packageManifest(file: string): string | undefined {
+  const at = file.lastIndexOf('/node_modules/');
+  if (at === -1) return undefined;
+  const packages = `${file.slice(0, at)}/node_modules`;
+  for (let folder = dirname(file); folder.length > packages.length; folder = dirname(folder)) {
+    const manifest = join(folder, 'package.json');
+    if (statSync(manifest, { throwIfNoEntry: false })?.isFile()) return manifest;
+  }
+  return undefined;
+}
+
+function whereSought(name: string): string {
+  return name.includes('/') ? ' in the workspace' : ' on PATH';
+}

@@ -1,0 +1,151 @@
+// What a command of `assay` is, and how its flags are read: one table gives the parser, the help and the suggestions.
+import { parseArgs } from 'node:util';
+import { AssayError } from './errors.ts';
+
+export interface Flag {
+  readonly type: 'string' | 'boolean';
+  /** May be given several times. */
+  readonly multiple?: boolean;
+  /** What stands for the value in the help: GLOB, DIR, URL … */
+  readonly value?: string;
+  readonly text: string;
+}
+
+export type FlagTable = Readonly<Record<string, Flag>>;
+
+export interface Help {
+  readonly usage: string;
+  readonly text: string;
+  readonly flags: FlagTable;
+  readonly examples: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly exitCodes?: Readonly<Record<string, string>>;
+}
+
+export interface CommandModule {
+  readonly help: Help;
+  /** The exit code of the failures that are Assay's own: 2, or 125 where the code belongs to a wrapped command. */
+  readonly failureCode: number;
+  main(args: readonly string[]): Promise<number>;
+}
+
+export interface ParsedFlags {
+  text(name: string): string | undefined;
+  all(name: string): readonly string[];
+  given(name: string): boolean;
+  /** What stood after `--`, or all that was no flag. */
+  readonly positionals: readonly string[];
+}
+
+/** `--help` is known everywhere and is answered before this is asked. Everything else unknown is refused. */
+export function parseFlags(args: readonly string[], flags: FlagTable): ParsedFlags {
+  const { tokens } = parseArgs({
+    args: [...args],
+    options: Object.fromEntries(
+      Object.entries(flags).map(([name, { type }]) => [name, { type, multiple: true }]),
+    ),
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+  });
+  const values = new Map<string, string[]>();
+  const positionals: string[] = [];
+  for (const token of tokens) {
+    if (token.kind === 'positional') positionals.push(token.value);
+    if (token.kind === 'option') keep(token, flags, values);
+  }
+  return {
+    text: (name) => values.get(name)?.at(-1),
+    all: (name) => values.get(name) ?? [],
+    given: (name) => values.has(name),
+    positionals,
+  };
+}
+
+interface OptionToken {
+  readonly name: string;
+  readonly rawName: string;
+  readonly value: string | undefined;
+  /** True for `--flag=value`, false for `--flag value`. */
+  readonly inlineValue: boolean | undefined;
+}
+
+function keep(
+  { name, rawName, value, inlineValue }: OptionToken,
+  flags: FlagTable,
+  values: Map<string, string[]>,
+): void {
+  const flag = Object.hasOwn(flags, name) ? flags[name] : undefined;
+  if (!flag) throw usage(`unknown flag ${rawName}${suggestion(name, Object.keys(flags))}`);
+  if (flag.type === 'boolean' && value !== undefined) throw usage(`${rawName} takes no value`);
+  if (flag.type === 'string' && (value === undefined || value === '')) {
+    throw usage(`${rawName} needs a value: ${rawName} ${flag.value ?? 'VALUE'}`);
+  }
+  if (value?.startsWith('-') && !inlineValue) {
+    throw usage(`${rawName} is followed by ${value}; if that is its value, write ${rawName}=${value}`);
+  }
+  const earlier = values.get(name) ?? [];
+  if (earlier.length > 0 && !flag.multiple) throw usage(`${rawName} is given twice`);
+  values.set(name, [...earlier, value ?? '']);
+}
+
+export function usage(detail: string): AssayError {
+  return new AssayError('ASSAY_USAGE', detail);
+}
+
+/** A whole number between bounds, or a refusal that names the flag. */
+export function parseNumber(flag: string, text: string, least: number, most: number): number {
+  const number = Number(text);
+  if (!/^\d+$/.test(text) || number < least || number > most) {
+    throw usage(`${flag} takes a whole number from ${least} to ${most}, not ${JSON.stringify(text)}`);
+  }
+  return number;
+}
+
+/** ", did you mean --input?" where one known name is close enough, else nothing. */
+export function suggestion(name: string, known: readonly string[], prefix = '--'): string {
+  const ranked = known
+    .map((candidate) => ({ candidate, distance: editDistance(name, candidate) }))
+    .sort((a, b) => a.distance - b.distance);
+  const best = ranked[0];
+  const closeEnough = best !== undefined && best.distance <= Math.max(2, Math.floor(name.length / 3));
+  return closeEnough ? `; did you mean ${prefix}${best.candidate}?` : '';
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const substitute = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(substitute, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}
+
+export function renderHelp(help: Help): string {
+  const sections = [`Usage: ${help.usage}`, help.text, listing('Flags', flagLines(help.flags))];
+  if (help.environment) sections.push(listing('Environment', Object.entries(help.environment)));
+  if (help.exitCodes) sections.push(listing('Exit codes', Object.entries(help.exitCodes)));
+  if (help.examples.length > 0)
+    sections.push(`Examples:\n${help.examples.map((line) => `  ${line}`).join('\n')}`);
+  return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
+}
+
+function flagLines(flags: FlagTable): [string, string][] {
+  const lines = Object.entries(flags).map(([name, flag]): [string, string] => {
+    const value = flag.type === 'string' ? ` ${flag.value ?? 'VALUE'}` : '';
+    return [`--${name}${value}${flag.multiple ? ' …' : ''}`, flag.text];
+  });
+  return [...lines, ['--help', 'this text']];
+}
+
+function listing(title: string, rows: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...rows.map(([left]) => left.length));
+  const lines = rows.map(
+    ([left, right]) => `  ${left.padEnd(width)}  ${right.replaceAll('\n', `\n${' '.repeat(width + 4)}`)}`,
+  );
+  return `${title}:\n${lines.join('\n')}`;
+}

@@ -116,14 +116,16 @@ function follow(
 ): Promise<void> {
   return new Promise((resolve) => {
     if (!source) return resolve();
+    const goOn = () => source.resume();
     source.on('data', (bytes: Buffer) => {
       recorder.add(name, bytes);
-      if (to.writable && !to.write(bytes)) {
-        source.pause();
-        to.once('drain', () => source.resume());
-      }
+      if (to.writable && !to.write(bytes)) source.pause();
     });
-    source.once('close', resolve);
+    to.on('drain', goOn).on('close', goOn);
+    source.once('close', () => {
+      to.off('drain', goOn).off('close', goOn);
+      resolve();
+    });
   });
 }
 

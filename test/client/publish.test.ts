@@ -1,0 +1,95 @@
+// What must not be shared is not: the command's outcome stands, and the next run runs again.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Workshop } from '../rig/assay.ts';
+
+let shop: Workshop;
+
+beforeEach(() => {
+  shop = new Workshop();
+  shop.write('in.txt', 'input');
+});
+
+afterEach(() => shop.remove());
+
+const run = (script: string, ...flags: string[]) =>
+  shop.run(['--input', 'in.txt', '--output', 'out', ...flags, '--', 'sh', '-c', script]);
+
+describe('not published', () => {
+  test.each([
+    ['a command that fails', 'echo x > out; exit 3', 3, 'it ended with 3'],
+    ['a command that a signal ends', 'echo x > out; kill -9 $$', 137, 'it was ended by SIGKILL'],
+    ['a declared output that is missing', 'true', 0, 'its declared output out is missing'],
+    [
+      'inputs that change during the run',
+      'echo x > out; echo more >> in.txt',
+      0,
+      'its inputs changed while it ran',
+    ],
+    [
+      'an output that is a link out of the workspace',
+      'ln -s /etc/passwd out',
+      0,
+      'link that leaves the workspace',
+    ],
+    [
+      'a link in an output folder that climbs out',
+      'mkdir out; ln -s ../../x out/l',
+      0,
+      'link that leaves the workspace',
+    ],
+    ['an output that is a pipe', 'mkfifo out', 0, 'out is a device, a socket or a pipe'],
+  ])('%s', async (_name, script, exitCode, why) => {
+    for (const _attempt of [1, 2]) {
+      writeFileSync(join(shop.workspace, 'in.txt'), 'input');
+      const { code, summary } = await run(script);
+      expect(code).toBe(exitCode);
+      expect(summary).toMatchObject({ outcome: 'miss', exitCode, published: false });
+      expect(summary.notPublished).toContain(why);
+    }
+  });
+
+  test('the log of a process that outlives the command', async () => {
+    const { code, summary } = await run('echo x > out; (sleep 30 & echo $! > pid); echo said');
+    expect(code).toBe(0);
+    expect(summary).toMatchObject({ published: false });
+    expect(summary.notPublished).toContain('left a process running');
+    process.kill(Number(readFileSync(join(shop.workspace, 'pid'), 'utf8')));
+  });
+});
+
+test('a failure is kept and replayed when asked for', async () => {
+  const first = await run('echo x > out; echo bad >&2; exit 3', '--cache-failures');
+  expect(first.summary).toMatchObject({ outcome: 'miss', published: true, exitCode: 3 });
+  const second = await run('echo x > out; echo bad >&2; exit 3', '--cache-failures');
+  expect(second.summary).toMatchObject({ outcome: 'hit-local', exitCode: 3 });
+  expect(second.code).toBe(3);
+  expect(second.stderr).toContain('bad\n');
+  const unasked = await run('echo x > out; echo bad >&2; exit 3');
+  expect(unasked.summary.outcome).toBe('miss');
+});
+
+test('a command starts without its earlier outputs, so nothing stale is sealed', async () => {
+  await run('mkdir out; cp in.txt out/a');
+  writeFileSync(join(shop.workspace, 'out/stale'), 'x');
+  await run('mkdir out; cp in.txt out/b');
+  expect(existsSync(join(shop.workspace, 'out/stale'))).toBe(false);
+  expect(existsSync(join(shop.workspace, 'out/a'))).toBe(false);
+  expect(existsSync(join(shop.workspace, 'out/b'))).toBe(true);
+});
+
+test('a failing command that wrote no output leaves the earlier one where it was', async () => {
+  await run('echo good > out');
+  const { code } = await run('exit 1');
+  expect(code).toBe(1);
+  expect(readFileSync(join(shop.workspace, 'out'), 'utf8')).toBe('good\n');
+});
+
+test('an input under a declared output is refused before anything runs', async () => {
+  shop.write('src/a', 'precious');
+  const ran = await shop.assay(['run', '--input', 'src/**', '--output', 'src', '--', 'true']);
+  expect(ran.code).toBe(125);
+  expect(ran.stderr).toContain('ASSAY_OUTPUT_OVERLAP');
+  expect(readFileSync(join(shop.workspace, 'src/a'), 'utf8')).toBe('precious');
+});

@@ -1,0 +1,139 @@
+// Drives `assay` as a person does: as a process. A Workshop is a temporary folder with a workspace and a store in it.
+import { spawn } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+const PROJECT = join(import.meta.dirname, '..', '..');
+
+/** The three forms in which Assay is run: from source, as the bundle for Node, as the compiled executable. */
+export const FORMS = {
+  source: [process.execPath, join(PROJECT, 'bin', 'assay.ts')],
+  bundle: [process.execPath, join(PROJECT, 'dist', 'node', 'assay.cjs')],
+  executable: [join(PROJECT, 'dist', 'assay')],
+} as const;
+
+export type Form = keyof typeof FORMS;
+
+export interface Ran {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Summary {
+  readonly outcome: 'hit-local' | 'hit-remote' | 'miss';
+  readonly key: string;
+  readonly exitCode: number;
+  readonly reason: string;
+  readonly published: boolean;
+  readonly shared: boolean;
+  readonly outputsWritten: number;
+  readonly notPublished?: string;
+  readonly warnings: readonly string[];
+}
+
+export type RanWithSummary = Ran & { readonly summary: Summary };
+
+export interface RunOptions {
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly form?: Form;
+}
+
+export class Workshop {
+  readonly folder = realpathSync(mkdtempSync(join(tmpdir(), 'assay-test-')));
+  readonly workspace = join(this.folder, 'workspace');
+  readonly store = join(this.folder, 'store');
+
+  constructor() {
+    mkdirSync(this.workspace);
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /** Another workspace beside the first. */
+  another(name: string): string {
+    const folder = join(this.folder, name);
+    mkdirSync(folder);
+    return folder;
+  }
+
+  write(path: string, content: string | Uint8Array, mode = 0o644, workspace = this.workspace): string {
+    const file = join(workspace, path);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, content);
+    chmodSync(file, mode);
+    return file;
+  }
+
+  script(path: string, ...lines: string[]): string {
+    return this.write(path, ['#!/bin/sh', 'set -e', ...lines, ''].join('\n'), 0o755);
+  }
+
+  link(path: string, target: string): void {
+    const file = join(this.workspace, path);
+    mkdirSync(dirname(file), { recursive: true });
+    symlinkSync(target, file);
+  }
+
+  has(path: string): boolean {
+    return existsSync(join(this.workspace, path));
+  }
+
+  /** Any command of `assay`, with this workshop's store and nothing of the caller's environment but PATH and HOME. */
+  assay(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+    return runProcess([...FORMS[options.form ?? 'source'], ...args], {
+      cwd: options.cwd ?? this.workspace,
+      env: { ...baseEnvironment(), ASSAY_STORE: this.store, ...options.env },
+    });
+  }
+
+  async run(args: readonly string[], options: RunOptions = {}): Promise<RanWithSummary> {
+    const ran = await this.assay(['run', '--json', ...args], options);
+    return { ...ran, summary: summaryOf(ran) };
+  }
+}
+
+export function baseEnvironment(): Record<string, string> {
+  const { PATH = '', HOME = '/' } = process.env;
+  return { PATH, HOME };
+}
+
+export function runProcess(
+  [program = '', ...args]: readonly string[],
+  options: { cwd: string; env: Readonly<Record<string, string>> },
+): Promise<Ran> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+    const said = { stdout: '', stderr: '' };
+    for (const name of ['stdout', 'stderr'] as const) {
+      child[name].setEncoding('utf8').on('data', (text: string) => {
+        said[name] += text;
+      });
+    }
+    child.once('error', reject);
+    child.once('close', (code, signal) => resolve({ code, signal, ...said }));
+  });
+}
+
+function summaryOf(ran: Ran): Summary {
+  const line = ran.stderr.trimEnd().split('\n').at(-1) ?? '';
+  try {
+    return JSON.parse(line);
+  } catch {
+    throw new Error(`no summary in the last line of standard error:\n${ran.stderr}`);
+  }
+}

@@ -1,0 +1,154 @@
+// When a digest may come from memory, and when it must not.
+import { lstatSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { fileDigests } from '../../../client/inputs/file-digest.ts';
+import { InputReader } from '../../../client/inputs/inputs.ts';
+import { ScanMemos } from '../../../client/inputs/scan-memo.ts';
+import { StatIndex } from '../../../client/inputs/stat-index.ts';
+import type { RunRequest } from '../../../client/request.ts';
+import { digestOf } from '../../../core/digest.ts';
+import { INDEX } from '../../../core/limits.ts';
+import { ROOT } from '../../../core/path.ts';
+import { Workshop } from '../../rig/assay.ts';
+
+let shop: Workshop;
+let indexFile: string;
+
+beforeEach(() => {
+  shop = new Workshop();
+  indexFile = join(shop.folder, 'stat.index');
+});
+
+afterEach(() => shop.remove());
+
+const stats = (file: string) => lstatSync(file, { bigint: true });
+const later = (milliseconds: number) => () => Date.now() + milliseconds;
+const LONG_AFTER = later(INDEX.granularityMs * 10);
+const OTHER = digestOf(Buffer.from('something else'));
+
+test('a settled file is remembered across processes', async () => {
+  const file = shop.write('a', 'content');
+  const index = await StatIndex.open(indexFile);
+  index.remember('a', stats(file), OTHER, LONG_AFTER());
+  index.save();
+  const reopened = await StatIndex.open(indexFile);
+  expect(reopened.lookup('a', stats(file))?.hash).toBe(OTHER.hash);
+  expect(reopened.lookup('b', stats(file))).toBeUndefined();
+});
+
+test('a file that changed within the clock’s granularity of the look is not remembered', async () => {
+  const file = shop.write('a', 'content');
+  const index = await StatIndex.open(indexFile);
+  index.remember('a', stats(file), OTHER, Number(stats(file).mtimeMs) + 1);
+  expect(index.lookup('a', stats(file))).toBeUndefined();
+});
+
+test('a change of size, time or inode forgets, even with the old time put back', async () => {
+  const file = shop.write('a', 'content');
+  const index = await StatIndex.open(indexFile);
+  index.remember('a', stats(file), OTHER, LONG_AFTER());
+  const { atime, mtime } = lstatSync(file);
+  writeFileSync(file, 'CONTENT');
+  utimesSync(file, atime, mtime);
+  expect(index.lookup('a', stats(file))).toBeUndefined();
+});
+
+test.each([
+  ['cut short', (bytes: Buffer) => bytes.subarray(0, bytes.length - 5)],
+  [
+    'flipped',
+    (bytes: Buffer) => Buffer.from(bytes.map((byte, at) => (at === bytes.length >> 1 ? byte ^ 1 : byte))),
+  ],
+  ['empty', () => Buffer.alloc(0)],
+  ['of something else', () => Buffer.from('this is no index at all, but it is long enough to be one')],
+])('an index that is %s counts as none', async (_name, spoil) => {
+  const file = shop.write('a', 'content');
+  const index = await StatIndex.open(indexFile);
+  index.remember('a', stats(file), OTHER, LONG_AFTER());
+  index.save();
+  writeFileSync(indexFile, spoil(readFileSync(indexFile)));
+  expect((await StatIndex.open(indexFile)).lookup('a', stats(file))).toBeUndefined();
+});
+
+test('two steps of one workspace keep each other’s entries', async () => {
+  const [a, b] = [shop.write('a', 'a'), shop.write('b', 'b')];
+  const first = await StatIndex.open(indexFile);
+  first.remember('a', stats(a), OTHER, LONG_AFTER());
+  first.save();
+  const second = await StatIndex.open(indexFile);
+  second.remember('b', stats(b), OTHER, LONG_AFTER());
+  second.save();
+  const both = await StatIndex.open(indexFile);
+  expect([both.lookup('a', stats(a))?.hash, both.lookup('b', stats(b))?.hash]).toEqual([
+    OTHER.hash,
+    OTHER.hash,
+  ]);
+});
+
+/** A reader that remembers, and tells how many files it had to read. */
+async function reader(now: () => number) {
+  const index = await StatIndex.open(indexFile);
+  const known = fileDigests(index, now);
+  let asked = 0;
+  const counting: typeof known = {
+    digest(...args) {
+      asked++;
+      return known.digest(...args);
+    },
+  };
+  const inputs = new InputReader(counting, await ScanMemos.open(join(shop.folder, 'scans')), now);
+  return { root: () => inputs.read(request()).root.hash, asked: () => asked };
+}
+
+function request(): RunRequest {
+  return {
+    workspace: shop.workspace,
+    workingDirectory: ROOT,
+    command: ['true'],
+    inputs: [
+      { pattern: 'src/**', optional: false },
+      { pattern: 'maybe/**', optional: true },
+    ],
+    includeIgnored: false,
+    outputs: [],
+    variables: [],
+    tools: [],
+    cacheFailures: false,
+  };
+}
+
+test('a scan of which nothing changed is recalled without asking for one digest', async () => {
+  shop.write('src/a', 'a');
+  shop.write('src/deep/b', 'b');
+  const first = await reader(LONG_AFTER);
+  const root = first.root();
+  expect(first.asked()).toBe(2);
+  const second = await reader(LONG_AFTER);
+  expect(second.root()).toBe(root);
+  expect(second.asked()).toBe(0);
+});
+
+test.each([
+  ['a changed file', () => shop.write('src/deep/b', 'B')],
+  ['a new file', () => shop.write('src/deep/new', 'n')],
+  ['a new file in an optional folder that was not there', () => shop.write('maybe/x', 'x')],
+  ['an executable bit', () => shop.write('src/a', 'a', 0o755)],
+  ['a new .gitignore', () => shop.write('src/.gitignore', 'a\n')],
+  ['a new empty folder', () => shop.another('workspace/src/empty')],
+])('%s is seen by a scan that remembers', async (_name, change) => {
+  shop.write('src/a', 'a');
+  shop.write('src/deep/b', 'b');
+  const root = (await reader(LONG_AFTER)).root();
+  change();
+  expect((await reader(LONG_AFTER)).root()).not.toBe(root);
+});
+
+test('a scan that saw something unsettled is not recalled', async () => {
+  shop.write('src/a', 'a');
+  const soon = later(1);
+  (await reader(soon)).root();
+  const second = await reader(soon);
+  second.root();
+  expect(second.asked()).toBe(1);
+});

@@ -35,7 +35,9 @@ export async function execute(action: KeyedAction, context: RunContext): Promise
   let succeeded = false;
   try {
     const startedAt = context.now();
-    const end = await listen(start(action, privateFolders(folder, action.tools)), context);
+    const child = start(action, privateFolders(folder, action.tools));
+    if (child.pid !== undefined) aside.writtenBy(child.pid);
+    const end = await listen(child, context);
     succeeded = end.exitCode === 0;
     return { ...end, startedAt, commandMs: context.now() - startedAt };
   } finally {
@@ -44,11 +46,13 @@ export async function execute(action: KeyedAction, context: RunContext): Promise
   }
 }
 
+/** In a process group of its own, so that a signal reaches all of it. */
 function start({ request, tools, environment }: KeyedAction, folders: PrivateFolders): ChildProcess {
   return spawn(tools[0].file, request.command.slice(1), {
     cwd: join(request.workspace, request.workingDirectory),
     env: actualEnvironment(environment, folders),
     stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
   });
 }
 
@@ -149,9 +153,18 @@ function within(milliseconds: number, work: Promise<unknown>): Promise<boolean> 
 const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 function forwardSignals(child: ChildProcess): () => void {
-  const forward = (signal: NodeJS.Signals) => child.kill(signal);
+  const forward = (signal: NodeJS.Signals) => signalGroup(child, signal);
   for (const signal of FORWARDED) process.on(signal, forward);
   return () => {
     for (const signal of FORWARDED) process.off(signal, forward);
   };
+}
+
+function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(-child.pid, signal);
+  } catch {
+    // It has just ended.
+  }
 }

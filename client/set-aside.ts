@@ -8,12 +8,14 @@ import { makeParents, moveAside } from './restore.ts';
 import { Staging } from './staging.ts';
 
 export interface SetAside {
+  /** Says which process writes the outputs now, so that a later run can end it if this one is killed. */
+  writtenBy(pid: number): void;
   /** Ends it: puts back what a failed command did not replace, and drops the rest. */
   settle(succeeded: boolean): void;
 }
 
 export function setOutputsAside(workspace: string, outputs: readonly RelPath[]): SetAside {
-  if (outputs.length === 0) return { settle() {} };
+  if (outputs.length === 0) return { writtenBy() {}, settle() {} };
   const staging = Staging.create(workspace);
   const moved = new Map<RelPath, string>();
   for (const path of outputs) {
@@ -22,6 +24,7 @@ export function setOutputsAside(workspace: string, outputs: readonly RelPath[]):
     if (aside !== undefined) moved.set(path, aside);
   }
   return {
+    writtenBy: (pid) => staging.recordCommand(pid),
     settle(succeeded) {
       if (!succeeded) putBack(workspace, moved);
       staging.remove();

@@ -1,11 +1,15 @@
-// A folder of one run's own, inside the workspace so that a rename can move things into place: `.assay/<pid>-<random>`.
+// A folder of one run's own, inside the workspace so that a rename can move things into place: `.assay/<owner>`.
 //
-// It holds what is being restored and what was moved aside. A run that dies leaves it behind; the next one that stages
-// anything removes what belongs to processes that are no more.
-import { randomBytes } from 'node:crypto';
-import { mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
+// It holds what is being restored and what was moved aside, and names the command that is running. A run that is killed
+// leaves it behind, and may leave its command running; the next run that stages anything ends that command, which would
+// write into outputs that are no longer its own, and removes the folder.
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isSystemError } from '../core/errors.ts';
+import { RUN } from '../core/limits.ts';
+import { identify, isRunning, type ProcessIdentity } from './process-identity.ts';
+
+const COMMAND_FILE = 'command';
 
 export class Staging {
   readonly #home: string;
@@ -21,14 +25,20 @@ export class Staging {
     const home = join(workspace, '.assay');
     mkdirSync(home, { recursive: true });
     removeAbandoned(home);
-    const folder = join(home, `${process.pid}-${randomBytes(6).toString('hex')}`);
-    mkdirSync(folder);
+    const own = identify(process.pid);
+    const folder = freshFolder(join(home, `${process.pid}-${own?.started ?? 0}`));
     return new Staging(home, folder);
   }
 
   /** A path in the staging folder at which nothing lies yet. */
   next(): string {
     return join(this.#folder, String(this.#count++));
+  }
+
+  /** Says which process group works on this run's outputs. */
+  recordCommand(pid: number): void {
+    const command = identify(pid);
+    if (command) writeFileSync(join(this.#folder, COMMAND_FILE), `${command.pid} ${command.started}`);
   }
 
   /** Takes everything away that was not moved into place. */
@@ -42,18 +52,42 @@ export class Staging {
   }
 }
 
-function removeAbandoned(home: string): void {
-  for (const name of readdirSync(home)) {
-    const pid = Number(/^(\d+)-[0-9a-f]{12}$/.exec(name)?.[1]);
-    if (pid > 0 && !isAlive(pid)) rmSync(join(home, name), { recursive: true, force: true });
+/** One process may stage several times at once, as a library. */
+function freshFolder(name: string): string {
+  for (let count = 0; ; count++) {
+    try {
+      mkdirSync(`${name}-${count}`);
+      return `${name}-${count}`;
+    } catch (error) {
+      if (!isSystemError(error, 'EEXIST')) throw error;
+    }
   }
 }
 
-function isAlive(pid: number): boolean {
+function removeAbandoned(home: string): void {
+  for (const name of readdirSync(home)) {
+    const [, pid, started] = /^(\d+)-(\d+)-\d+$/.exec(name) ?? [];
+    if (pid === undefined || started === undefined || isRunning({ pid: Number(pid), started })) continue;
+    endCommand(join(home, name, COMMAND_FILE));
+    rmSync(join(home, name), { recursive: true, force: true });
+  }
+}
+
+function endCommand(file: string): void {
+  const command = readCommand(file);
+  if (!command || !isRunning(command)) return;
+  process.kill(-command.pid, 'SIGKILL');
+  const giveUpAt = Date.now() + RUN.orphanEndsMs;
+  while (isRunning(command) && Date.now() < giveUpAt) Atomics.wait(sleeper, 0, 0, 5);
+}
+
+const sleeper = new Int32Array(new SharedArrayBuffer(4));
+
+function readCommand(file: string): ProcessIdentity | undefined {
   try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return isSystemError(error, 'EPERM');
+    const [pid, started] = readFileSync(file, 'latin1').split(' ');
+    return started === undefined ? undefined : { pid: Number(pid), started };
+  } catch {
+    return undefined;
   }
 }

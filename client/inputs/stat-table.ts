@@ -3,7 +3,7 @@
 //
 //   file = magic:16  count:u32  names-length:u32  (size mtime ctime inode):4×i64 × count
 //          names: utf-8, joined by NUL  extra: the rest  checksum: xxh64 of all before
-import { type BigIntStats, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { type BigIntStats, mkdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Checksum } from '../../store/checksum.ts';
 
@@ -88,7 +88,15 @@ export function writeTable(file: string, magic: string, table: StatTable, checks
     writeFileSync(staged, Buffer.concat([body, end]));
     renameSync(staged, file);
   } catch {
-    rmSync(staged, { force: true });
+    removeQuietly(staged);
+  }
+}
+
+function removeQuietly(file: string): void {
+  try {
+    unlinkSync(file);
+  } catch {
+    // It was never written.
   }
 }
 

@@ -1,0 +1,80 @@
+// Why a run missed, by name.
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Workshop } from '../rig/assay.ts';
+
+let shop: Workshop;
+
+beforeEach(() => {
+  shop = new Workshop();
+  shop.write('src/a', 'a');
+  shop.write('src/deep/b', 'b');
+});
+
+afterEach(() => shop.remove());
+
+interface Change {
+  flags?: string[];
+  command?: string[];
+  env?: Record<string, string>;
+}
+
+const run = ({ flags = [], command = ['true'], env = {} }: Change = {}) =>
+  shop.run(['--input', 'src/**', '--env', 'MODE', ...flags, '--', ...command], {
+    env: { MODE: 'one', ...env },
+  });
+
+test.each<[string, () => Change | undefined, string]>([
+  ['a changed input', () => void shop.write('src/deep/b', 'B'), 'src/deep/b changed'],
+  ['a new input', () => void shop.write('src/new', 'n'), 'src/new was added'],
+  ['a removed input', () => void rmSync(join(shop.workspace, 'src/a')), 'src/a was removed'],
+  [
+    'a removed folder',
+    () => void rmSync(join(shop.workspace, 'src/deep'), { recursive: true }),
+    'src/deep was removed',
+  ],
+  ['a mode', () => void shop.write('src/a', 'a', 0o755), 'src/a changed'],
+  ['a variable', () => ({ env: { MODE: 'two' } }), 'MODE one -> two'],
+  ['a new variable', () => ({ flags: ['--env', 'X=1'] }), 'X was added (1)'],
+  ['a tool', () => ({ flags: ['--tool', 'ls'] }), 'tool ls was added'],
+  ['the command', () => ({ command: ['true', 'really'] }), 'command true -> true really'],
+])('%s', async (_name, change, reason) => {
+  expect((await run()).summary.reason).toBe('never seen');
+  const next = await run(change() ?? {});
+  expect(next.summary).toMatchObject({ outcome: 'miss', reason });
+  const { stdout, code } = await shop.assay(['explain']);
+  expect(code).toBe(0);
+  expect(stdout).toContain(`outcome  miss: ${reason}`);
+  expect(stdout).toContain(`  ${reason}\n`);
+});
+
+test('several differences are counted in the line and listed in full', async () => {
+  await run();
+  shop.write('src/a', 'A');
+  const next = await run({ env: { MODE: 'two' } });
+  expect(next.summary.reason).toBe('MODE one -> two (and 1 more)');
+  const { stdout } = await shop.assay(['explain', '--json']);
+  const { differences } = JSON.parse(stdout);
+  expect(differences).toEqual([
+    { kind: 'variable', name: 'MODE', before: 'one', after: 'two' },
+    { kind: 'input', change: 'changed', path: 'src/a' },
+  ]);
+});
+
+test('a hit is explained as one', async () => {
+  await run();
+  await run();
+  expect((await shop.assay(['explain'])).stdout).toContain('outcome  hit-local: found in the local store');
+});
+
+test('a run that failed before is not "never seen"', async () => {
+  await run({ command: ['false'] });
+  expect((await run({ command: ['false'] })).summary.reason).toContain('ran before');
+});
+
+test('a workspace without a run is refused with the way out', async () => {
+  const ran = await shop.assay(['explain']);
+  expect(ran.code).toBe(2);
+  expect(ran.stderr).toContain('ASSAY_NO_HISTORY');
+});

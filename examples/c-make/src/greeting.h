@@ -1,0 +1,3 @@
+#define WHOM "world"
+
+const char *greeting(void);

@@ -1,0 +1,3 @@
+import { shout } from './shout.js';
+
+export const greeting: string = shout('hello');

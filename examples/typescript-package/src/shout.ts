@@ -1,0 +1,4 @@
+/** In capitals. */
+export function shout(text: string): string {
+  return text.toUpperCase();
+}

@@ -1,0 +1,116 @@
+// kill -9 of the client while it runs a command or restores outputs, at seeded moments: the next run is right, whatever
+// the killed one left behind.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Random } from '../core/random.ts';
+import { baseEnvironment, FORMS, Workshop } from '../rig/assay.ts';
+import { describeTree } from '../rig/tree.ts';
+
+const KILLS = 100;
+const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20261115);
+
+let shop: Workshop;
+
+beforeEach(() => {
+  shop = new Workshop();
+  shop.script(
+    'make.sh',
+    'mkdir -p out/deep/empty',
+    'for i in 1 2 3 4 5 6; do { cat in.txt; echo $i; } > out/$i; sleep 0.01; done',
+    'head -c 400000 /dev/zero > out/deep/large; cat in.txt >> out/deep/large',
+    'ln -s deep/large out/link; printf "#!/bin/sh\\n" > out/tool; chmod +x out/tool',
+    'cp in.txt copy; echo done',
+  );
+});
+
+afterEach(() => shop.remove());
+
+const ARGS = [
+  'run',
+  '--json',
+  '--input',
+  'in.txt',
+  '--input',
+  'make.sh',
+  '--output',
+  'out',
+  '--output',
+  'copy',
+  '--',
+  './make.sh',
+];
+const [PROGRAM, ...BEFORE] = FORMS.bundle;
+
+/** How long an undisturbed run takes here, to aim the kills. */
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const began = performance.now();
+  await work();
+  return performance.now() - began;
+}
+
+async function runKilled(afterMs: number): Promise<boolean> {
+  const child = spawn(PROGRAM, [...BEFORE, ...ARGS], {
+    cwd: shop.workspace,
+    env: { ...baseEnvironment(), ASSAY_STORE: shop.store },
+    stdio: 'ignore',
+  });
+  const ended = once(child, 'exit');
+  await wait(afterMs);
+  const stillRunning = child.kill('SIGKILL');
+  await ended;
+  return stillRunning && child.signalCode === 'SIGKILL';
+}
+
+const run = () => shop.run(ARGS.slice(2), { form: 'bundle' });
+const clear = () => {
+  for (const name of ['out', 'copy']) rmSync(join(shop.workspace, name), { recursive: true, force: true });
+};
+const outputs = () => describeTree(shop.workspace).filter((line) => /^(out|copy)/.test(line));
+
+test(`the next run is right after ${KILLS} kills in run and restore (seed ${SEED})`, {
+  timeout: 900_000,
+}, async () => {
+  const random = new Random(SEED);
+  const seen = { killed: 0, misses: 0, hits: 0 };
+  shop.write('in.txt', 'warm up');
+  const missMs = await timed(run);
+  clear();
+  const hitMs = await timed(run);
+  for (let kill = 0; kill < KILLS; kill++) {
+    const content = `content ${kill}`;
+    shop.write('in.txt', content);
+    const expected = await undisturbed(content);
+    clear();
+    if (kill % 2 === 1) {
+      await run();
+      clear();
+    }
+    if (await runKilled(random.below(Math.ceil(kill % 2 === 1 ? hitMs : missMs)))) seen.killed++;
+    const next = await run();
+    expect(next, `kill ${kill}`).toMatchObject({ code: 0, summary: { exitCode: 0 } });
+    expect(outputs(), `kill ${kill}: outputs of the run after it`).toEqual(expected);
+    if (next.summary.outcome === 'miss') seen.misses++;
+    else seen.hits++;
+    clear();
+    expect((await run()).summary.outcome, `kill ${kill}: the run after that`).toBe('hit-local');
+    expect(outputs(), `kill ${kill}: restored outputs`).toEqual(expected);
+    expect(shop.has('.assay'), `kill ${kill}: staging left behind`).toBe(false);
+  }
+  console.log(`${KILLS} kills, seed ${SEED}:`, seen);
+  expect(seen.killed).toBeGreaterThan(KILLS / 2);
+});
+
+/** What the command makes without any cache, in a workspace of its own. */
+async function undisturbed(content: string): Promise<string[]> {
+  const folder = join(shop.folder, 'undisturbed');
+  rmSync(folder, { recursive: true, force: true });
+  shop.another('undisturbed');
+  shop.write('in.txt', content, 0o644, folder);
+  const child = spawn(join(shop.workspace, 'make.sh'), { cwd: folder, stdio: 'ignore' });
+  await once(child, 'exit');
+  return describeTree(folder).filter((line) => /^(out|copy)/.test(line));
+}

@@ -1,0 +1,63 @@
+// Every example runs as its README says, in a copy, and ends as it promises.
+import { cpSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { baseEnvironment, type Ran, runProcess, Workshop } from '../rig/assay.ts';
+
+const PROJECT = join(import.meta.dirname, '..', '..');
+const EXAMPLES = join(PROJECT, 'examples');
+
+let shop: Workshop;
+
+beforeEach(() => {
+  shop = new Workshop();
+});
+
+afterEach(() => shop.remove());
+
+async function runExample(name: string): Promise<Ran> {
+  const copy = join(shop.workspace, name);
+  cpSync(join(EXAMPLES, name), copy, { recursive: true });
+  const PATH = `${join(PROJECT, 'node_modules', '.bin')}:${process.env.PATH}`;
+  const env = { ...baseEnvironment(), PATH, ASSAY: join(PROJECT, 'bin', 'assay'), ASSAY_STORE: shop.store };
+  return runProcess([join(copy, 'run.sh')], { cwd: copy, env });
+}
+
+const outcomes = ({ stderr }: Ran) =>
+  [...stderr.matchAll(/^assay: (hit \(\w+\)|miss)/gm)].map(([, outcome]) => outcome);
+
+const CHECKS: Readonly<Record<string, (ran: Ran) => void>> = {
+  'c-make': (ran) => {
+    const [first, again, header] = [
+      outcomes(ran).slice(0, 3),
+      outcomes(ran).slice(3, 6),
+      outcomes(ran).slice(6),
+    ];
+    expect(first).toEqual(['miss', 'miss', 'miss']);
+    expect(again).toEqual(['hit (local)', 'hit (local)', 'hit (local)']);
+    expect(header).toEqual(['miss', 'miss', 'miss']);
+    expect(ran.stdout).toContain('hello, world\n');
+    expect(ran.stdout).toContain('hello, cache\n');
+    expect(ran.stdout).toContain('What differs:');
+  },
+  'typescript-package': (ran) => {
+    expect(outcomes(ran)).toEqual(['miss', 'hit (local)', 'miss', 'hit (local)']);
+    expect(ran.stderr).toContain('src/shout.ts changed');
+    expect(ran.stdout).toContain('toUpperCase');
+  },
+  'two-runners': (ran) => {
+    expect(outcomes(ran)).toEqual(['miss', 'hit (remote)']);
+    expect(ran.stdout.match(/sorted/g)).toHaveLength(2);
+    expect(ran.stdout).toContain('both have the same file');
+  },
+};
+
+test('every example is checked', () => {
+  expect(Object.keys(CHECKS).sort()).toEqual(readdirSync(EXAMPLES).sort());
+});
+
+test.each(Object.entries(CHECKS))('%s', async (name, check) => {
+  const ran = await runExample(name);
+  expect(ran.code, ran.stderr).toBe(0);
+  check(ran);
+});

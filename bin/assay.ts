@@ -14,6 +14,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'run a command, or restore what it made the last time its inputs were the same',
     load: async () => (await import('../client/commands/run.ts')).runCommand,
   },
+  audit: {
+    summary: 'run a command under a tracer and tell what it did beyond its declaration',
+    load: async () => (await import('../client/commands/audit.ts')).auditCommand,
+  },
   explain: {
     summary: 'say why the last run here missed',
     load: async () => (await import('../client/commands/explain.ts')).explainCommand,

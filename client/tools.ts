@@ -49,9 +49,9 @@ function resolveAtDepth(name: string, search: ToolSearch, missing: ErrorCode, de
   const real = realpathSync(file);
   const own = digestOf(real, search);
   const interpreters = depth < MAX_INTERPRETER_DEPTH ? interpretersOf(real, search, depth) : [];
-  const manifest = packageManifest(real);
+  const folder = packageFolder(real);
   const parts = [own, ...interpreters.map(({ identity }) => identity)];
-  if (manifest !== undefined) parts.push(digestOf(manifest, search));
+  if (folder !== undefined) parts.push(digestOf(join(folder, 'package.json'), search));
   return { name, file, identity: parts.join('+'), interpreters };
 }
 
@@ -118,14 +118,13 @@ function shebangOf(file: string): string[] {
     .filter((word) => word !== '');
 }
 
-/** The package.json of the npm package that a file belongs to, if it lies in one. */
-function packageManifest(file: string): string | undefined {
+/** The folder of the npm package that a file belongs to, if it lies in one. */
+export function packageFolder(file: string): string | undefined {
   const at = file.lastIndexOf('/node_modules/');
   if (at === -1) return undefined;
   const packages = `${file.slice(0, at)}/node_modules`;
   for (let folder = dirname(file); folder.length > packages.length; folder = dirname(folder)) {
-    const manifest = join(folder, 'package.json');
-    if (statSync(manifest, { throwIfNoEntry: false })?.isFile()) return manifest;
+    if (statSync(join(folder, 'package.json'), { throwIfNoEntry: false })?.isFile()) return folder;
   }
   return undefined;
 }

@@ -1,7 +1,7 @@
 // The declared inputs of an action, as one digest: recalled if nothing changed since the last time, else by a scan.
 import type { Digest } from '../../core/digest.ts';
 import type { RelPath } from '../../core/path.ts';
-import { type EncodedDirectories, encodeDirectories } from '../../core/tree.ts';
+import { type EncodedDirectories, type Entry, encodeDirectories } from '../../core/tree.ts';
 import type { RunRequest } from '../request.ts';
 import type { FileDigests } from './file-digest.ts';
 import { Observations } from './observations.ts';
@@ -12,8 +12,9 @@ export interface Inputs {
   readonly root: Digest;
   /** Links that lead out of the workspace: what they point to is not in the key. Told when they are first seen. */
   readonly strayLinks: readonly RelPath[];
-  /** The folders themselves, which only a miss needs. Scans again if the digest was recalled. */
+  /** The folders and files themselves, which a hit does not need. Scans again if the digest was recalled. */
   directories(): EncodedDirectories;
+  entries(): readonly Entry[];
 }
 
 export class InputReader {
@@ -31,14 +32,11 @@ export class InputReader {
     const root = this.#memos.recall(request);
     if (!root) return this.#scan(request);
     let scanned: Inputs | undefined;
-    return {
-      root,
-      strayLinks: [],
-      directories: () => {
-        scanned ??= this.#scan(request);
-        return scanned.directories();
-      },
+    const scan = () => {
+      scanned ??= this.#scan(request);
+      return scanned;
     };
+    return { root, strayLinks: [], directories: () => scan().directories(), entries: () => scan().entries() };
   }
 
   #scan(request: RunRequest): Inputs {
@@ -47,6 +45,6 @@ export class InputReader {
     const { entries, strayLinks } = scanInputs(request, observations, this.#digests);
     const encoded = encodeDirectories(entries);
     if (strayLinks.length === 0) this.#memos.remember(request, observations, encoded.root, beganAt);
-    return { root: encoded.root, strayLinks, directories: () => encoded };
+    return { root: encoded.root, strayLinks, directories: () => encoded, entries: () => entries };
   }
 }

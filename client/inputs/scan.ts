@@ -21,7 +21,7 @@ export interface InputScan {
 }
 
 /** Never inputs, whatever is declared: they change by themselves. */
-const PRIVATE_FOLDERS: ReadonlySet<string> = new Set(['.git', '.assay']);
+export const PRIVATE_FOLDERS: ReadonlySet<string> = new Set(['.git', '.assay']);
 
 export function scanInputs(request: RunRequest, observations: Observations, digests: FileDigests): InputScan {
   return new Scan(request, observations, digests).run();

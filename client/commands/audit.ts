@@ -1,0 +1,68 @@
+// `assay audit`: runs an action under a tracer and tells what it saw or changed beyond its declaration.
+import type { CommandModule, FlagTable } from '../../core/command.ts';
+import { audit } from '../audit.ts';
+import { auditJson, auditText } from '../audit-report.ts';
+import { openCache } from '../cache.ts';
+import { Reporter } from '../reporter.ts';
+import { storeFolder } from '../store-folder.ts';
+import { ACTION_FLAGS, parseAction } from './action-flags.ts';
+
+const flags = {
+  ...ACTION_FLAGS,
+  store: {
+    type: 'string',
+    value: 'DIR',
+    text: 'the local store (default: ASSAY_STORE, or the user’s cache folder)',
+  },
+  json: {
+    type: 'boolean',
+    text: 'one JSON object on standard output; what the command says goes to standard error',
+  },
+} satisfies FlagTable;
+
+const FINDINGS = 3;
+
+export const auditCommand: CommandModule = {
+  failureCode: 125,
+  help: {
+    usage: 'assay audit [FLAGS] -- COMMAND [ARGUMENTS]',
+    text: [
+      'Runs COMMAND as `assay run` would, under a tracer, and tells what it could see or change beyond what is declared:',
+      'files that it read, looked for or listed, files that it wrote elsewhere, network, processes that it left behind.',
+      'Nothing is looked up in a cache and nothing is published.',
+    ].join('\n'),
+    flags,
+    environment: { ASSAY_STORE: 'the local store’s folder' },
+    exitCodes: {
+      '0': 'hermetic: nothing was found, and nothing can have been missed',
+      '3': 'findings, or a trace that is not complete',
+      'of COMMAND': 'if it failed and nothing was found',
+      '125': 'Assay refused the request; nothing ran',
+    },
+    examples: [
+      "assay audit --input 'src/**' --output app -- cc -o app src/main.c",
+      'assay audit --json -- make',
+    ],
+  },
+  async main(args) {
+    const { flags: parsed, request } = parseAction('audit', args, flags);
+    const json = parsed.given('json');
+    const { report } = new Reporter(process.stderr, json);
+    const { stdout, stderr, env: caller } = process;
+    const folder = storeFolder(parsed.text('store'), caller);
+    const cache = await openCache({
+      storeFolder: folder,
+      workspace: request.workspace,
+      now: Date.now,
+      report,
+    });
+    try {
+      const said = json ? stderr : stdout;
+      const found = await audit(request, { cache, caller, stdout: said, stderr, report, now: Date.now });
+      stdout.write(json ? `${auditJson(found)}\n` : auditText(found));
+      return found.hermetic ? found.exitCode : FINDINGS;
+    } finally {
+      await cache.close();
+    }
+  },
+};

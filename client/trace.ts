@@ -1,0 +1,79 @@
+// Runs an action under a tracer and judges what it did: the declaration in the terms that hermeticity/ asks for.
+import { realpathSync } from 'node:fs';
+import { delimiter } from 'node:path';
+import { AssayError } from '../core/errors.ts';
+import type { RelPath } from '../core/path.ts';
+import { type AbsPath, absPath } from '../hermeticity/abspath.ts';
+import type { Exit, TraceReport } from '../hermeticity/access.ts';
+import type { Declaration } from '../hermeticity/declaration.ts';
+import { NativeTracer } from '../hermeticity/native.ts';
+import { StraceTracer } from '../hermeticity/strace.ts';
+import type { Tracer } from '../hermeticity/tracer.ts';
+import type { PrivateFolders } from './environment.ts';
+import { Coverage } from './inputs/coverage.ts';
+import { listFolder } from './inputs/list-folder.ts';
+import type { KeyedAction } from './key.ts';
+import { type Ended, exitCodeOf, type Launcher, onSignal } from './launch.ts';
+import { packageFolder, type Tool } from './tools.ts';
+
+/** The best tracer that works on this machine. */
+export async function chooseTracer(): Promise<Tracer> {
+  const reasons: string[] = [];
+  for (const tracer of [new NativeTracer(), new StraceTracer()]) {
+    const trial = await tracer.available();
+    if (trial.available) return tracer;
+    reasons.push(`${tracer.name}: ${trial.reason}`);
+  }
+  throw new AssayError('ASSAY_NO_TRACER', reasons.join('; '));
+}
+
+export interface Traced extends Ended {
+  readonly report: TraceReport;
+  /** The folders that the action had to itself; they are gone by now. */
+  readonly folders: PrivateFolders;
+}
+
+export function tracedBy(tracer: Tracer): (folders: PrivateFolders) => Launcher<Traced> {
+  return (folders) =>
+    async ({ argv, cwd, env, hear }) => {
+      const stop = new AbortController();
+      const release = onSignal(() => stop.abort());
+      try {
+        const output = (stream: 'stdout' | 'stderr', chunk: Buffer) => void hear(stream, chunk);
+        const report = await tracer.run({ argv, cwd, env, output, signal: stop.signal });
+        return { ...endOf(report.exit), report, folders };
+      } finally {
+        release();
+      }
+    };
+}
+
+function endOf(exit: Exit): Ended {
+  return 'signal' in exit
+    ? { exitCode: exitCodeOf(exit.signal), signal: exit.signal }
+    : { exitCode: exit.code };
+}
+
+export function declarationOf(action: KeyedAction, { home, tmp, bin }: PrivateFolders): Declaration {
+  const { request, tools, environment } = action;
+  const coverage = new Coverage(request);
+  const path = environment.find(({ name }) => name === 'PATH')?.value ?? '';
+  return {
+    workspace: absPath(request.workspace),
+    inputs: new Set(action.inputs.entries().map((entry) => entry.path)),
+    covers: (candidate) => coverage.covers(candidate),
+    growsIn: (folder) => coverage.growsIn(folder),
+    namesIn: (folder: RelPath) => listFolder(request.workspace, folder).map(({ name }) => name),
+    outputs: request.outputs,
+    scratch: [home, tmp].map(absPath),
+    tools: [...tools.flatMap(placesOf), ...(bin === undefined ? [] : [absPath(bin)])],
+    searchPath: path.split(delimiter).filter(Boolean).map(absPath),
+  };
+}
+
+/** A tool's file by both its names, what came with it in its package, and the same for its interpreters. */
+function placesOf(tool: Tool): AbsPath[] {
+  const real = realpathSync(tool.file);
+  const own = [tool.file, real, packageFolder(real)].filter((place) => place !== undefined);
+  return [...own.map(absPath), ...tool.interpreters.flatMap(placesOf)];
+}

@@ -101,6 +101,15 @@ export class Workshop {
     });
   }
 
+  /** The same for another user, as root can ask for it. */
+  assayAs(uid: number, args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+    const become = ['setpriv', `--reuid=${uid}`, `--regid=${uid}`, '--clear-groups'];
+    return runProcess([...become, ...FORMS[options.form ?? 'source'], ...args], {
+      cwd: options.cwd ?? this.workspace,
+      env: { ...baseEnvironment(), ASSAY_STORE: this.store, HOME: this.folder, ...options.env },
+    });
+  }
+
   async run(args: readonly string[], options: RunOptions = {}): Promise<RanWithSummary> {
     const ran = await this.assay(['run', '--json', ...args], options);
     return { ...ran, summary: summaryOf(ran) };

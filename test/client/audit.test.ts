@@ -1,0 +1,149 @@
+// `assay audit` on real commands: what was not declared is told, with the flag that declares it; what was is not.
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Workshop } from '../rig/assay.ts';
+
+let shop: Workshop;
+
+beforeEach(() => {
+  shop = new Workshop();
+  shop.write('src/a.txt', 'a\n');
+  shop.write('src/b.txt', 'b\n');
+  shop.write('secret.txt', 's\n');
+});
+
+afterEach(() => shop.remove());
+
+interface Found {
+  hermetic: boolean;
+  complete: boolean;
+  exitCode: number;
+  findings: { kind: string; path?: string; fix?: string; process?: string[] }[];
+}
+
+async function audit(
+  flags: readonly string[],
+  script: string,
+): Promise<Found & { code: number | null; stderr: string }> {
+  const { stdout, stderr, code } = await shop.assay(['audit', '--json', ...flags, '--', 'sh', '-c', script]);
+  expect(stdout.trimEnd().split('\n'), stderr).toHaveLength(1);
+  return { ...JSON.parse(stdout), code, stderr };
+}
+
+const brief = ({ findings }: Found) => findings.map(({ kind, path }) => `${kind} ${path}`);
+
+test('an action that declares everything is hermetic, and the exit code says so', async () => {
+  const found = await audit(
+    ['--input', 'src/**', '--output', 'out'],
+    'cat src/a.txt src/b.txt > out; echo said',
+  );
+  expect(found).toMatchObject({ hermetic: true, complete: true, exitCode: 0, code: 0, findings: [] });
+  expect(found.stderr).toContain('said\n');
+  expect(shop.has('out')).toBe(true);
+});
+
+test('what is not declared is found, with the flag that would declare it', async () => {
+  const found = await audit(
+    ['--input', 'src/a.txt', '--output', 'out'],
+    'cat src/a.txt secret.txt > out; test -f maybe; echo > stray; true',
+  );
+  expect(found).toMatchObject({ hermetic: false, complete: true, exitCode: 0, code: 3 });
+  expect(brief(found).sort()).toEqual(['absent maybe', 'read secret.txt', 'write stray']);
+  expect(found.findings.map(({ fix }) => fix).sort()).toEqual([
+    '--input secret.txt',
+    '--optional-input maybe',
+    '--output stray',
+  ]);
+});
+
+test('following the flags makes it hermetic', async () => {
+  const script = 'cat src/*.txt secret.txt > out; test -f maybe; true';
+  const first = await audit(['--output', 'out'], script);
+  expect(first.hermetic).toBe(false);
+  const flags = first.findings.flatMap(
+    ({ fix }) => fix?.split(' ').map((word) => word.replaceAll("'", '')) ?? [],
+  );
+  const second = await audit(['--output', 'out', ...flags], script);
+  expect(brief(second)).toEqual([]);
+  expect(second.code).toBe(0);
+});
+
+describe('what a pattern covers', () => {
+  test('a file that .gitignore hides from the key is a finding when it is read', async () => {
+    shop.write('.gitignore', '*.log\n');
+    shop.write('src/c.log', 'c');
+    expect(brief(await audit(['--input', 'src/**', '--output', 'out'], 'cat src/c.log > out'))).toEqual([
+      'read src/c.log',
+    ]);
+    const taken = ['--input', 'src/**', '--include-ignored', '--output', 'out'];
+    expect(brief(await audit(taken, 'cat src/c.log > out'))).toEqual([]);
+    expect(brief(await audit(['--input', 'src/c.log', '--output', 'out'], 'cat src/c.log > out'))).toEqual(
+      [],
+    );
+  });
+
+  test('a file that was looked for where a wildcard would take it is no finding', async () => {
+    expect(brief(await audit(['--input', 'src/**'], 'test -f src/new.txt; true'))).toEqual([]);
+    expect(brief(await audit(['--input', 'src/*.txt'], 'test -f src/new.c; true'))).toEqual([
+      'absent src/new.c',
+    ]);
+    expect(
+      brief(await audit(['--input', 'src/**', '--input', '!src/new.txt'], 'test -f src/new.txt; true')),
+    ).toEqual(['absent src/new.txt']);
+  });
+});
+
+test('the home and the folder for temporary files are the action’s own, other people’s are not', async () => {
+  expect(
+    brief(await audit([], 'echo x > "$TMPDIR/t"; cat "$TMPDIR/t"; echo x > "$HOME/h"; ls "$HOME"')),
+  ).toEqual([]);
+  const elsewhere = join(shop.folder, 'elsewhere');
+  writeFileSync(elsewhere, 'x');
+  expect(brief(await audit([], `cat ${elsewhere}`))).toEqual(['read ../elsewhere']);
+});
+
+test('a declared tool and what came with it in its package is no finding', async () => {
+  const PATH = `${join(shop.workspace, 'node_modules/.bin')}:${process.env.PATH}`;
+  shop.write('node_modules/lib/package.json', '{"version":"1.0.0"}');
+  shop.write('node_modules/lib/data', 'd');
+  shop.write(
+    'node_modules/lib/bin/lib',
+    '#!/bin/sh\ncat "$(dirname "$(readlink -f "$0")")/../data"\n',
+    0o755,
+  );
+  shop.link('node_modules/.bin/lib', '../lib/bin/lib');
+  const ran = await shop.assay(['audit', '--json', '--tool', 'lib', '--', 'sh', '-c', 'lib'], {
+    env: { PATH },
+  });
+  expect(JSON.parse(ran.stdout).findings).toEqual([]);
+});
+
+test('a command that fails keeps its code when nothing was found', async () => {
+  expect(await audit([], 'exit 7')).toMatchObject({ hermetic: true, exitCode: 7, code: 7 });
+});
+
+test('the report for people groups by what to do', async () => {
+  const ran = await shop.assay(['audit', '--', 'sh', '-c', 'cat secret.txt; echo > stray']);
+  expect(ran.code).toBe(3);
+  expect(ran.stdout).toContain('not hermetic: 2 findings');
+  expect(ran.stdout).toMatch(/Declare what it reads:\n {2}read +secret\.txt/);
+  expect(ran.stdout).toContain('  --output stray\n');
+});
+
+test('works for an ordinary user too', async () => {
+  execFileSync('chmod', ['-R', 'a+rwX', shop.folder]);
+  const ran = await shop.assayAs(65534, [
+    'audit',
+    '--json',
+    '--input',
+    'src/**',
+    '--',
+    'cat',
+    'src/a.txt',
+    'secret.txt',
+  ]);
+  expect(ran.stderr).toContain('s\n');
+  expect(brief(JSON.parse(ran.stdout))).toEqual(['read secret.txt']);
+});

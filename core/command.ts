@@ -1,5 +1,4 @@
 // What a command of `assay` is, and how its flags are read: one table gives the parser, the help and the suggestions.
-import { parseArgs } from 'node:util';
 import { AssayError } from './errors.ts';
 
 export interface Flag {
@@ -37,22 +36,18 @@ export interface ParsedFlags {
   readonly positionals: readonly string[];
 }
 
-/** `--help` is known everywhere and is answered before this is asked. Everything else unknown is refused. */
+/**
+ * `--help` is known everywhere and is answered before this is asked. Everything else unknown is refused.
+ * Written here because node:util takes 2 ms of each start to load its parser, which knows no suggestions either.
+ */
 export function parseFlags(args: readonly string[], flags: FlagTable): ParsedFlags {
-  const { tokens } = parseArgs({
-    args: [...args],
-    options: Object.fromEntries(
-      Object.entries(flags).map(([name, { type }]) => [name, { type, multiple: true }]),
-    ),
-    allowPositionals: true,
-    strict: false,
-    tokens: true,
-  });
   const values = new Map<string, string[]>();
   const positionals: string[] = [];
-  for (const token of tokens) {
-    if (token.kind === 'positional') positionals.push(token.value);
-    if (token.kind === 'option') keep(token, flags, values);
+  const rest = [...args];
+  for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
+    if (arg === '--') positionals.push(...rest.splice(0));
+    else if (arg === '-' || !arg.startsWith('-')) positionals.push(arg);
+    else keepFlag(arg, rest, flags, values);
   }
   return {
     text: (name) => values.get(name)?.at(-1),
@@ -62,31 +57,29 @@ export function parseFlags(args: readonly string[], flags: FlagTable): ParsedFla
   };
 }
 
-interface OptionToken {
-  readonly name: string;
-  readonly rawName: string;
-  readonly value: string | undefined;
-  /** True for `--flag=value`, false for `--flag value`. */
-  readonly inlineValue: boolean | undefined;
-}
-
-function keep(
-  { name, rawName, value, inlineValue }: OptionToken,
-  flags: FlagTable,
-  values: Map<string, string[]>,
-): void {
+/** `--flag`, `--flag=value`, or `--flag value`, whose value is then taken from `rest`. */
+function keepFlag(arg: string, rest: string[], flags: FlagTable, values: Map<string, string[]>): void {
+  const [rawName = '', ...afterEquals] = arg.split('=');
+  const name = rawName.replace(/^--/, '');
   const flag = Object.hasOwn(flags, name) ? flags[name] : undefined;
   if (!flag) throw usage(`unknown flag ${rawName}${suggestion(name, Object.keys(flags))}`);
-  if (flag.type === 'boolean' && value !== undefined) throw usage(`${rawName} takes no value`);
-  if (flag.type === 'string' && (value === undefined || value === '')) {
-    throw usage(`${rawName} needs a value: ${rawName} ${flag.value ?? 'VALUE'}`);
-  }
-  if (value?.startsWith('-') && !inlineValue) {
-    throw usage(`${rawName} is followed by ${value}; if that is its value, write ${rawName}=${value}`);
-  }
   const earlier = values.get(name) ?? [];
   if (earlier.length > 0 && !flag.multiple) throw usage(`${rawName} is given twice`);
-  values.set(name, [...earlier, value ?? '']);
+  const inline = afterEquals.length > 0 ? afterEquals.join('=') : undefined;
+  values.set(name, [...earlier, takeValue(flag, rawName, inline, rest)]);
+}
+
+function takeValue(flag: Flag, rawName: string, inline: string | undefined, rest: string[]): string {
+  if (flag.type === 'boolean') {
+    if (inline !== undefined) throw usage(`${rawName} takes no value`);
+    return '';
+  }
+  const value = inline ?? rest.shift();
+  if (value === undefined || value === '')
+    throw usage(`${rawName} needs a value: ${rawName} ${flag.value ?? 'VALUE'}`);
+  if (inline === undefined && value.startsWith('-'))
+    throw usage(`${rawName} is followed by ${value}; if that is its value, write ${rawName}=${value}`);
+  return value;
 }
 
 export function usage(detail: string): AssayError {

@@ -126,7 +126,7 @@ const catalogue = {
   ASSAY_BLOB_CORRUPT: {
     summary: 'Stored bytes no longer match their checksum. They were quarantined and not served.',
     wayOut: 'Nothing to do: it is a miss until the content is put again. If it repeats, check the disk.',
-    status: 500,
+    status: 404,
   },
   ASSAY_OPEN_NETWORK: {
     summary: 'The server was asked to listen beyond this machine without a token.',
@@ -174,6 +174,22 @@ const catalogue = {
     summary: 'There is no earlier run of this workspace to explain.',
     wayOut: 'Run `assay run` here first, with the same --store.',
     status: 404,
+  },
+  ASSAY_NO_TRACER: {
+    summary: 'This machine has no tracer that works, so nothing can be said about what a command does.',
+    wayOut:
+      'Build the helper (hermeticity/native/build.sh, needs a C compiler) or install strace; in a container allow ptrace.',
+    status: 500,
+  },
+  ASSAY_TRACE_BROKEN: {
+    summary: 'The tracer said something that Assay does not understand.',
+    wayOut: 'Build the helper again (hermeticity/native/build.sh); it may be of another version.',
+    status: 500,
+  },
+  ASSAY_NO_SANDBOX: {
+    summary: 'This machine can not run a command in a sandbox.',
+    wayOut: 'Install bubblewrap and allow user namespaces; the text after the code says what is missing.',
+    status: 500,
   },
   ASSAY_INTERNAL: {
     summary: 'Assay met something that its authors did not foresee.',

@@ -21,11 +21,15 @@ export const STORE = {
   maxReaders: 1024,
   /** Address space for the index; it grows beyond this by itself, but then keeps its old mappings. */
   indexMapBytes: 64 * GIB,
+  /** A disk with less than this free is full: no index is begun on it. */
+  spareBytes: 1 * MIB,
   /** Buffers of chunkBytes that are kept for the next transfer. */
   pooledBuffers: 32,
   /** How much of what was found corrupt is kept for a look at it; the oldest goes first. */
   quarantineFiles: 64,
   quarantineBytes: 1 * GIB,
+  /** A Tree or Directory that a result names is read into memory to see what it names in turn. */
+  maxTreeBytes: 256 * MIB,
 } as const;
 
 export const SERVER = {
@@ -90,6 +94,8 @@ export const RUN = {
   maxLogBytes: 64 * MIB,
   /** How long the streams of a command that has ended may stay open, held by a process that it left behind. */
   streamsCloseMs: 2 * SECOND,
+  /** How long a command that a killed run left behind may take to end. */
+  orphanEndsMs: 2 * SECOND,
   /** Logs up to this size travel inside the result. */
   inlineLogBytes: 16 * KIB,
   /** How many earlier runs are remembered to explain a miss. */
@@ -100,4 +106,15 @@ export const RUN = {
   maxTreeEntries: 2_000_000,
   /** The same for the characters of all its paths together. */
   maxTreePathLength: 256 * MIB,
+} as const;
+
+export const HERMETICITY = {
+  /** How long processes that outlive a traced command may go on before they are ended. */
+  lingerMs: 2 * SECOND,
+  /** How long a tracer may take to show that it works here. */
+  trialMs: 10 * SECOND,
+  /** More different accesses than this are not kept: the trace is then incomplete. */
+  maxAccesses: 2_000_000,
+  /** The longest path a tracer keeps. */
+  maxPathBytes: 16 * KIB,
 } as const;

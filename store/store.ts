@@ -65,7 +65,8 @@ export interface Results {
 /** What an engine keeps: it does not look inside. Resolves when the record is durable. */
 export interface ResultRecords {
   get(address: ResultAddress): Promise<StoredResult | undefined>;
-  put(address: ResultAddress, result: StoredResult): Promise<void>;
+  /** Only while `replacing`, as `get` gave it, is still what is there; false if another writer was first. */
+  put(address: ResultAddress, result: StoredResult, replacing: StoredResult | undefined): Promise<boolean>;
 }
 
 export interface Store {

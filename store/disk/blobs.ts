@@ -1,0 +1,160 @@
+// The blobs of the disk engine: small ones inside the index, large ones in files that the index points to. Nothing is
+// there unless the index says so, and the index says so only after every byte is durable.
+import { type Digest, digestOf, type Hash } from '../../core/digest.ts';
+import { AssayError } from '../../core/errors.ts';
+import { STORE } from '../../core/limits.ts';
+import { giveBack } from '../buffers.ts';
+import type { OnStoreEvent } from '../events.ts';
+import { refuseWrong } from '../expected.ts';
+import type { RawBlob, RawBlobs } from '../raw.ts';
+import type { Content, Expected } from '../store.ts';
+import { openToRead, sizeAtRest } from './blob-file.ts';
+import { removeFile } from './calls.ts';
+import { type Entry, type Index, isGeneration, newGeneration } from './index.ts';
+import { fileName, filePath, type Layout } from './layout.ts';
+import type { Quarantine } from './quarantine.ts';
+import { decodeChecksums } from './record.ts';
+import type { Sweeper } from './sweep.ts';
+import { gather, hashOnly, StagedUpload } from './upload.ts';
+
+export class DiskBlobs implements RawBlobs {
+  readonly #layout: Layout;
+  readonly #index: Index;
+  readonly #quarantine: Quarantine;
+  readonly #sweeper: Sweeper;
+  readonly #onEvent: OnStoreEvent;
+
+  constructor(layout: Layout, index: Index, quarantine: Quarantine, sweeper: Sweeper, onEvent: OnStoreEvent) {
+    this.#layout = layout;
+    this.#index = index;
+    this.#quarantine = quarantine;
+    this.#sweeper = sweeper;
+    this.#onEvent = onEvent;
+  }
+
+  async get(hash: Hash): Promise<RawBlob | undefined> {
+    this.#index.refresh();
+    const entry = this.#index.find(hash);
+    if (!entry) return undefined;
+    if (!isGeneration(entry.generation)) return { ...entry, kind: 'broken', detail: 'its record is damaged' };
+    const content = this.#index.contentOf(hash) ?? Buffer.alloc(0);
+    return entry.isFile ? this.#large(hash, entry, content) : small(entry, content);
+  }
+
+  async #large(hash: Hash, { generation, size }: Entry, content: Buffer): Promise<RawBlob> {
+    const checksums = decodeChecksums(content, size);
+    if (!checksums) return { kind: 'broken', generation, size, detail: 'its checksums do not fit its size' };
+    const path = filePath(this.#layout, hash, generation);
+    const found = await sizeAtRest(path);
+    if (found === size) return { kind: 'large', generation, size, checksums, open: () => openToRead(path) };
+    const detail =
+      found === undefined ? 'its file is missing' : `its file has ${found} bytes instead of ${size}`;
+    return { kind: 'broken', generation, size, detail };
+  }
+
+  async put(expected: Expected, content: Content): Promise<Digest> {
+    if (content instanceof Uint8Array && isSmall(content)) return this.#putSmall(expected, content);
+    const chunks = gather(expected, content);
+    try {
+      const { value: first = Buffer.alloc(0) } = await chunks.next();
+      if (!isSmall(first)) return await this.#putLarge(expected, continued(first, chunks));
+      const digest = await this.#putSmall(expected, first);
+      giveBack(first);
+      return digest;
+    } finally {
+      await chunks.return(undefined);
+    }
+  }
+
+  async #putSmall(expected: Expected, bytes: Uint8Array): Promise<Digest> {
+    const digest = digestOf(bytes);
+    refuseWrong(expected, digest);
+    if (this.#isThere(digest)) return digest;
+    // A copy, because the index reads it on another thread, when the caller's memory may be in use again.
+    const own = Buffer.from(bytes);
+    await this.#add(digest.hash, { size: own.length, isFile: false, generation: newGeneration() }, own);
+    return digest;
+  }
+
+  async #putLarge(expected: Expected, chunks: AsyncIterable<Buffer>): Promise<Digest> {
+    if (this.#isThere(expected)) return this.#confirm(expected, chunks);
+    const upload = await StagedUpload.create(this.#layout);
+    try {
+      const digest = await upload.fill(chunks);
+      refuseWrong(expected, digest);
+      await this.#keep(upload, digest);
+      return digest;
+    } finally {
+      await upload.discard();
+    }
+  }
+
+  /** Nothing is written for what is there already, so it must still be there at the end. */
+  async #confirm(expected: Expected, chunks: AsyncIterable<Buffer>): Promise<Digest> {
+    const digest = await hashOnly(chunks);
+    refuseWrong(expected, digest);
+    if (this.#isThere(digest)) return digest;
+    throw new AssayError(
+      'ASSAY_STORE_FAULT',
+      `${digest.hash} was removed while it was sent again; send it once more`,
+    );
+  }
+
+  async #keep(upload: StagedUpload, { hash, size }: Digest): Promise<void> {
+    const generation = newGeneration();
+    let isIndexed = false;
+    try {
+      await upload.place(hash, generation);
+      isIndexed = await this.#add(hash, { size, isFile: true, generation }, upload.checksums());
+    } finally {
+      if (!isIndexed) await removeFile(filePath(this.#layout, hash, generation));
+    }
+    this.#sweeper.afterPut(hash);
+  }
+
+  /** An entry with another size than the content that has this hash is damaged, and gives way. */
+  async #add(hash: Hash, entry: Entry, content: Buffer): Promise<boolean> {
+    const other = this.#index.find(hash);
+    if (other && other.size !== entry.size)
+      await this.quarantine(hash, other.generation, 'its record is damaged');
+    return this.#index.add(hash, entry, content);
+  }
+
+  #isThere({ hash, size }: Expected): boolean {
+    this.#index.refresh();
+    const entry = this.#index.find(hash);
+    return entry !== undefined && (size === undefined || size === entry.size);
+  }
+
+  async missing(digests: readonly Digest[]): Promise<Digest[]> {
+    this.#index.refresh();
+    return digests.filter(({ hash, size }) => this.#index.find(hash)?.size !== size);
+  }
+
+  /** Does nothing yet: nothing is evicted, so nobody needs to know what is in use. */
+  async touch(): Promise<void> {}
+
+  async quarantine(hash: Hash, generation: number, detail: string): Promise<void> {
+    const bytes = this.#index.find(hash)?.isFile ? undefined : this.#index.contentOf(hash);
+    if (!(await this.#index.remove(hash, generation))) return;
+    const name = fileName(hash, generation);
+    const fate = bytes
+      ? await this.#quarantine.keepBytes(name, bytes)
+      : await this.#quarantine.keepFile(name, filePath(this.#layout, hash, generation));
+    this.#onEvent({ type: 'quarantined', hash, detail: `${detail}; ${fate}` });
+  }
+}
+
+function small({ generation, size }: Entry, bytes: Buffer): RawBlob {
+  if (bytes.length === size) return { kind: 'small', generation, size, bytes };
+  return { kind: 'broken', generation, size, detail: `it has ${bytes.length} bytes instead of ${size}` };
+}
+
+function isSmall(bytes: Uint8Array): boolean {
+  return bytes.byteLength <= STORE.inlineBytes;
+}
+
+async function* continued(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  yield first;
+  yield* rest;
+}

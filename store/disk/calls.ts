@@ -1,0 +1,75 @@
+// The file system's calls as promises, on top of node:fs alone: loading node:fs/promises takes Node about 11 ms, more than
+// all the rest of a local hit (docs/decisions/0012). A file is a number here, and whoever opens it closes it.
+import * as fs from 'node:fs';
+import { dirname } from 'node:path';
+import { promisify } from 'node:util';
+import { isSystemError } from '../../core/errors.ts';
+
+export const openFile = promisify(fs.open);
+export const closeFile = promisify(fs.close);
+export const syncData = promisify(fs.fdatasync);
+export const rename = promisify(fs.rename);
+export const stat = promisify(fs.stat);
+export const listFolder = promisify<string, string[]>(fs.readdir);
+export const writeWhole = promisify<string, Uint8Array, void>(fs.writeFile);
+
+const read = promisify(fs.read);
+const write = promisify(fs.write);
+const sync = promisify(fs.fsync);
+const unlink = promisify(fs.unlink);
+const mkdir = promisify<string, void>(fs.mkdir);
+
+/** Fewer bytes than the buffer holds only at the end of the file. */
+export async function readFully(file: number, buffer: Buffer, position: number): Promise<number> {
+  let filled = 0;
+  while (filled < buffer.length) {
+    const { bytesRead } = await read(file, buffer, filled, buffer.length - filled, position + filled);
+    if (bytesRead === 0) break;
+    filled += bytesRead;
+  }
+  return filled;
+}
+
+export async function writeFully(file: number, bytes: Buffer, position: number): Promise<void> {
+  for (let written = 0; written < bytes.length; ) {
+    const rest = bytes.length - written;
+    written += (await write(file, bytes, written, rest, position + written)).bytesWritten;
+  }
+}
+
+/** With its parents. Not by mkdir's own recursion: where a folder takes no others (/proc), that one never ends. */
+export async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path);
+  } catch (error) {
+    if (isSystemError(error, 'EEXIST')) return;
+    if (!isSystemError(error, 'ENOENT') || fs.existsSync(dirname(path))) throw error;
+    await makeFolder(dirname(path));
+    await makeFolder(path);
+  }
+}
+
+/** Makes the entries of a folder durable: a file's own sync says nothing about its name. */
+export async function syncFolder(path: string): Promise<void> {
+  const folder = await openFile(path, 'r');
+  try {
+    await sync(folder);
+  } finally {
+    await closeFile(folder);
+  }
+}
+
+/** It does not matter whether it was there. */
+export async function removeFile(path: string): Promise<void> {
+  await orIfGone(unlink(path), undefined);
+}
+
+/** What the call gives, or `otherwise` where there is no such file. */
+export async function orIfGone<T, U>(call: Promise<T>, otherwise: U): Promise<T | U> {
+  try {
+    return await call;
+  } catch (error) {
+    if (isSystemError(error, 'ENOENT')) return otherwise;
+    throw error;
+  }
+}

@@ -1,0 +1,36 @@
+// The disk engine: opens a store's folder and puts its parts together. Several processes may have one folder open, and
+// each may be killed at any moment.
+import type { OnStoreEvent } from '../events.ts';
+import type { RawBlobs } from '../raw.ts';
+import type { ResultRecords } from '../store.ts';
+import { DiskBlobs } from './blobs.ts';
+import { Index } from './index.ts';
+import { prepareLayout } from './layout.ts';
+import { Quarantine } from './quarantine.ts';
+import { DiskResults } from './results.ts';
+import { Sweeper } from './sweep.ts';
+
+export interface DiskEngine {
+  readonly blobs: RawBlobs;
+  readonly records: ResultRecords;
+  close(): Promise<void>;
+}
+
+export async function openDiskEngine(
+  directory: string,
+  onEvent: OnStoreEvent,
+  now: () => number,
+): Promise<DiskEngine> {
+  const layout = await prepareLayout(directory);
+  const index = Index.open(layout.index);
+  const sweeper = new Sweeper(layout, index, now, onEvent);
+  const quarantine = new Quarantine(layout.quarantine, now);
+  return {
+    blobs: new DiskBlobs(layout, index, quarantine, sweeper, onEvent),
+    records: new DiskResults(index, onEvent),
+    async close() {
+      await sweeper.idle();
+      await index.close();
+    },
+  };
+}

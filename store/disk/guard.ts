@@ -1,0 +1,65 @@
+// LMDB's binding takes the whole process down when an open fails (docs/decisions/0011). So what would make it fail is
+// looked for first, and refused in words.
+//
+// The lock file is only looked at from outside: closing a descriptor of it would drop the locks that this process may
+// already hold through another one.
+import { accessSync, closeSync, constants, openSync, readSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { AssayError, isSystemError } from '../../core/errors.ts';
+import { isNearlyFull } from './faults.ts';
+
+const MAGIC = 0xbeefc0de;
+const FORMAT = 2;
+const MAGIC_AT = 24;
+const FORMAT_AT = MAGIC_AT + 4;
+const PAGE_SIZE_AT = MAGIC_AT + 24;
+const HEADER_BYTES = PAGE_SIZE_AT + 4;
+
+export function refuseUnopenable(folder: string): void {
+  refuseUnusableLock(join(folder, 'lock.mdb'));
+  const isThere = checkData(join(folder, 'data.mdb'));
+  if (isThere) return;
+  accessSync(folder, constants.W_OK | constants.X_OK);
+  if (isNearlyFull(folder)) throw new AssayError('ASSAY_STORE_FULL', `no room for an index in ${folder}`);
+}
+
+function refuseUnusableLock(path: string): void {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (!found) return;
+  if (!found.isFile()) throw new AssayError('ASSAY_STORE_FAULT', `${path} is not a file`);
+  accessSync(path, constants.R_OK | constants.W_OK);
+}
+
+/** False when there is nothing yet. Its first two pages must both be headers. */
+function checkData(path: string): boolean {
+  const file = openIfThere(path);
+  if (file === undefined) return false;
+  try {
+    const first = readHeader(file, 0);
+    if (!first) return false;
+    const second = isHeader(first) ? readHeader(file, first.readUInt32LE(PAGE_SIZE_AT)) : undefined;
+    if (second && isHeader(second)) return true;
+  } finally {
+    closeSync(file);
+  }
+  throw new AssayError('ASSAY_STORE_FAULT', `${path} is not an index of this version, or it is damaged`);
+}
+
+function openIfThere(path: string): number | undefined {
+  try {
+    return openSync(path, 'r+');
+  } catch (error) {
+    if (isSystemError(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
+
+/** Undefined beyond the end of the file. */
+function readHeader(file: number, position: number): Buffer | undefined {
+  const header = Buffer.alloc(HEADER_BYTES);
+  return readSync(file, header, 0, HEADER_BYTES, position) === 0 ? undefined : header;
+}
+
+function isHeader(page: Buffer): boolean {
+  return page.readUInt32LE(MAGIC_AT) === MAGIC && page.readUInt16LE(FORMAT_AT) === FORMAT;
+}

@@ -1,0 +1,201 @@
+// The index: the only truth about what is present. LMDB, one commit for all that is written in one turn of the event
+// loop, several processes at once.
+//
+// A promise of a change resolves after the commit is on the disk: LMDB runs in its plain, synchronous mode
+// (docs/decisions/0010), in which visible and durable are one moment. Each entry carries a generation, a random number
+// that LMDB compares atomically, so a removal or replacement meant for one entry never hits a newer one.
+import { type Database, getLastVersion, open, type RootDatabase } from 'lmdb';
+import type { Hash } from '../../core/digest.ts';
+import { AssayError } from '../../core/errors.ts';
+import { STORE } from '../../core/limits.ts';
+import { nodeCrypto } from '../../core/sha256.ts';
+import type { ResultAddress } from '../store.ts';
+import { faultOf, indexFaultOf, isNearlyFull } from './faults.ts';
+import { refuseUnopenable } from './guard.ts';
+import { decodePresence, encodePresence, type Presence, resultKeyOf } from './record.ts';
+
+type Table = Database<Buffer, Buffer>;
+
+export interface Entry extends Presence {
+  readonly generation: number;
+}
+
+export interface ResultEntry {
+  readonly record: Buffer;
+  readonly generation: number;
+}
+
+const GENERATIONS = 2 ** 47;
+
+export function newGeneration(): number {
+  return nodeCrypto().randomInt(1, GENERATIONS);
+}
+
+/** What a flipped bit makes of one need not be a number that ever was one. */
+export function isGeneration(number: number): boolean {
+  return Number.isSafeInteger(number) && number > 0 && number < GENERATIONS;
+}
+
+export class Index {
+  readonly #folder: string;
+  readonly #root: RootDatabase<Buffer, Buffer>;
+  /** What is there, in a few bytes each: `missing` looks at thousands of these and must not copy content. */
+  readonly #presence: Table;
+  /** The bytes of a small blob, the checksums of a large one. */
+  readonly #content: Table;
+  readonly #results: Table;
+  #wasFull = false;
+
+  static open(folder: string): Index {
+    try {
+      refuseUnopenable(folder);
+      return new Index(folder);
+    } catch (cause) {
+      throw faultOf(`opening the index ${folder}`, cause);
+    }
+  }
+
+  private constructor(folder: string) {
+    this.#folder = folder;
+    this.#root = open<Buffer, Buffer>(optionsFor(folder));
+    this.#presence = this.#table('presence', true);
+    this.#content = this.#table('content', false);
+    this.#results = this.#table('results', true);
+  }
+
+  #table(name: string, useVersions: boolean): Table {
+    return this.#root.openDB<Buffer, Buffer>(name, {
+      encoding: 'binary',
+      keyEncoding: 'binary',
+      useVersions,
+    });
+  }
+
+  /** From here on reads see what other processes have committed until now; LMDB else keeps one view for a while. */
+  refresh(): void {
+    this.#root.resetReadTxn();
+  }
+
+  find(hash: Hash): Entry | undefined {
+    const record = peek(this.#presence, keyOf(hash));
+    return record && { ...decodePresence(record), generation: getLastVersion() };
+  }
+
+  contentOf(hash: Hash): Buffer | undefined {
+    return copy(peek(this.#content, keyOf(hash)));
+  }
+
+  /** False if it is there already. `content` must not change before this settles. */
+  add(hash: Hash, { generation, ...presence }: Entry, content: Buffer): Promise<boolean> {
+    return this.#commitIfRoom(() => {
+      const key = keyOf(hash);
+      return this.#presence.ifNoExists(key, () => {
+        this.#presence.put(key, encodePresence(presence), generation);
+        this.#content.put(key, content);
+      });
+    });
+  }
+
+  /** False if that generation is gone already. */
+  remove(hash: Hash, generation: number): Promise<boolean> {
+    return this.#commit(() => {
+      const key = keyOf(hash);
+      return this.#presence.ifVersion(key, generation, () => {
+        this.#presence.remove(key);
+        this.#content.remove(key);
+      });
+    });
+  }
+
+  result(address: ResultAddress): ResultEntry | undefined {
+    const record = copy(peek(this.#results, resultKeyOf(address)));
+    return record && { record, generation: getLastVersion() };
+  }
+
+  /** Puts the record in place of that generation, or where there is none. False if something else is there. */
+  replaceResult(address: ResultAddress, record: Buffer, replacing: number | undefined): Promise<boolean> {
+    const key = resultKeyOf(address);
+    const generation = newGeneration();
+    return this.#commitIfRoom(() =>
+      replacing === undefined
+        ? this.#results.ifNoExists(key, () => this.#results.put(key, record, generation))
+        : this.#results.put(key, record, generation, replacing),
+    );
+  }
+
+  removeResult(address: ResultAddress, generation: number): Promise<boolean> {
+    return this.#commit(() => this.#results.remove(resultKeyOf(address), generation));
+  }
+
+  /** For what needs room: once the disk was full, LMDB is not troubled again until there is some. */
+  async #commitIfRoom(change: () => Promise<boolean>): Promise<boolean> {
+    if (this.#wasFull && isNearlyFull(this.#folder)) {
+      throw new AssayError('ASSAY_STORE_FULL', 'the disk is still full');
+    }
+    this.#wasFull = false;
+    return this.#commit(change);
+  }
+
+  async #commit(change: () => Promise<boolean>): Promise<boolean> {
+    try {
+      return await change();
+    } catch (error) {
+      const fault = indexFaultOf('writing the index', this.#folder, await reasonOf(error));
+      this.#wasFull = fault.code === 'ASSAY_STORE_FULL';
+      throw fault;
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#root.close();
+  }
+}
+
+function optionsFor(path: string) {
+  return {
+    path,
+    overlappingSync: false,
+    // Its own way of batching leaves a promise behind that nobody can catch when a commit fails.
+    eventTurnBatching: false,
+    // Instead a commit begins at the end of a turn, not after the first few writes of it.
+    txnStartThreshold: Number.MAX_SAFE_INTEGER,
+    maxReaders: STORE.maxReaders,
+    mapSize: STORE.indexMapBytes,
+    encoding: 'binary' as const,
+    keyEncoding: 'binary' as const,
+  };
+}
+
+/** LMDB takes a copy of a key at once, so one piece of memory serves them all. */
+const scratchKey = Buffer.alloc(32);
+
+function keyOf(hash: Hash): Buffer {
+  scratchKey.write(hash, 'hex');
+  return scratchKey;
+}
+
+/** The value in memory that the next read overwrites; its `length` is right, its `byteLength` is not. */
+function peek(table: Table, key: Buffer): Buffer | undefined {
+  try {
+    return table.getBinaryFast(key);
+  } catch (cause) {
+    throw faultOf('reading the index', cause);
+  }
+}
+
+function copy(value: Buffer | undefined): Buffer | undefined {
+  if (!value) return undefined;
+  const own = Buffer.allocUnsafe(value.length);
+  own.set(value.subarray(0, value.length));
+  return own;
+}
+
+/** LMDB tells why a commit failed in a promise of its own. */
+async function reasonOf(error: unknown): Promise<unknown> {
+  if (!(error instanceof Error && 'commitError' in error)) return error;
+  try {
+    return await error.commitError;
+  } catch (reason) {
+    return reason;
+  }
+}

@@ -1,0 +1,98 @@
+// The bytes of the index's keys and values. A change here changes the format's version and docs/FORMAT.md.
+import type { Digest, Hash } from '../../core/digest.ts';
+import { STORE } from '../../core/limits.ts';
+import { sha256 } from '../../core/sha256.ts';
+import type { ResultAddress, StoredResult } from '../store.ts';
+
+const INLINE = 0;
+const FILE = 1;
+const PRESENCE_BYTES = 7;
+const HASH_BYTES = 32;
+const SIZE_BYTES = 6;
+const COUNT_BYTES = 4;
+const CHECKSUM_BYTES = 8;
+const REFERENCE_BYTES = HASH_BYTES + SIZE_BYTES;
+
+export interface Presence {
+  readonly size: number;
+  readonly isFile: boolean;
+}
+
+export function encodePresence({ size, isFile }: Presence): Buffer {
+  const record = Buffer.alloc(PRESENCE_BYTES);
+  record[0] = isFile ? FILE : INLINE;
+  record.writeUIntLE(size, 1, SIZE_BYTES);
+  return record;
+}
+
+/** No blob has this size: a record that can't be read is one of a blob that can't be whole. */
+const UNREADABLE: Presence = { size: -1, isFile: false };
+
+export function decodePresence(record: Buffer): Presence {
+  const place = record[0];
+  if (record.length !== PRESENCE_BYTES || (place !== INLINE && place !== FILE)) return UNREADABLE;
+  return { size: record.readUIntLE(1, SIZE_BYTES), isFile: place === FILE };
+}
+
+export function encodeChecksums(checksums: readonly bigint[]): Buffer {
+  const record = Buffer.alloc(checksums.length * CHECKSUM_BYTES);
+  checksums.forEach((checksum, chunk) => {
+    record.writeBigUInt64LE(checksum, chunk * CHECKSUM_BYTES);
+  });
+  return record;
+}
+
+/** Undefined when there are not exactly as many as a blob of that size has chunks. */
+export function decodeChecksums(record: Buffer, size: number): readonly bigint[] | undefined {
+  const count = Math.ceil(size / STORE.chunkBytes);
+  if (record.length !== count * CHECKSUM_BYTES) return undefined;
+  return Array.from({ length: count }, (_, chunk) => record.readBigUInt64LE(chunk * CHECKSUM_BYTES));
+}
+
+/** A namespace never holds a NUL, and the hash has a fixed length: no two addresses share a key. */
+export function resultKeyOf({ namespace, key }: ResultAddress): Buffer {
+  const bytes = Buffer.allocUnsafe(namespace.length + 1 + HASH_BYTES);
+  bytes.write(namespace, 'latin1');
+  bytes[namespace.length] = 0;
+  bytes.write(key, namespace.length + 1, 'hex');
+  return bytes;
+}
+
+/** Begins with the SHA-256 of the rest: a result has no address of its own to be checked against. */
+export function encodeResult({ bytes, references }: StoredResult): Buffer {
+  const record = Buffer.allocUnsafe(
+    HASH_BYTES + COUNT_BYTES + references.length * REFERENCE_BYTES + bytes.length,
+  );
+  let at = record.writeUInt32LE(references.length, HASH_BYTES);
+  for (const { hash, size } of references) {
+    at += record.write(hash, at, 'hex');
+    at = record.writeUIntLE(size, at, SIZE_BYTES);
+  }
+  record.set(bytes, at);
+  record.write(checksumOf(record), 0, 'hex');
+  return record;
+}
+
+/** Undefined when a bit of it has changed. Keeps the record's memory. */
+export function decodeResult(record: Buffer): StoredResult | undefined {
+  if (record.length < HASH_BYTES + COUNT_BYTES) return undefined;
+  if (checksumOf(record) !== record.toString('hex', 0, HASH_BYTES)) return undefined;
+  const end = HASH_BYTES + COUNT_BYTES + record.readUInt32LE(HASH_BYTES) * REFERENCE_BYTES;
+  const references: Digest[] = [];
+  for (let at = HASH_BYTES + COUNT_BYTES; at < end; at += REFERENCE_BYTES) {
+    references.push({
+      hash: hashAt(record, at),
+      size: record.readUIntLE(at + HASH_BYTES, SIZE_BYTES),
+    });
+  }
+  return { bytes: record.subarray(end), references };
+}
+
+function checksumOf(record: Buffer): string {
+  return sha256(record.subarray(HASH_BYTES));
+}
+
+/** 32 bytes in hex are a Hash, whatever they are; this is read too often to be matched against a pattern. */
+function hashAt(record: Buffer, at: number): Hash {
+  return record.toString('hex', at, at + HASH_BYTES) as Hash;
+}

@@ -1,0 +1,151 @@
+// A large blob on its way in: gathered into chunks, hashed and written to a staging file that nothing refers to. Until
+// `place` has given it its name and the index knows it, a crash leaves only a file for the sweep.
+import type { Hash as Hasher } from 'node:crypto';
+import { dirname, join } from 'node:path';
+import { type Digest, type Hash, parseHash } from '../../core/digest.ts';
+import { nodeCrypto } from '../../core/sha256.ts';
+import { giveBack, takeBuffer } from '../buffers.ts';
+import { type Checksum, loadChecksum } from '../checksum.ts';
+import { refuseExcess } from '../expected.ts';
+import type { Content, Expected } from '../store.ts';
+import {
+  closeFile,
+  makeFolder,
+  openFile,
+  orIfGone,
+  removeFile,
+  rename,
+  syncData,
+  syncFolder,
+  writeFully,
+} from './calls.ts';
+import { attempt } from './faults.ts';
+import { filePath, type Layout } from './layout.ts';
+import { encodeChecksums } from './record.ts';
+
+/**
+ * The content in full chunks, the last one shorter, each in a pooled buffer that its taker gives back. Stops as soon as
+ * more arrives than was announced.
+ */
+export async function* gather(expected: Expected, content: Content): AsyncGenerator<Buffer> {
+  let buffer = takeBuffer();
+  let filled = 0;
+  let size = 0;
+  for await (const piece of content instanceof Uint8Array ? [content] : content) {
+    size += piece.byteLength;
+    refuseExcess(expected, size);
+    for (let taken = 0; taken < piece.byteLength; ) {
+      const part = piece.subarray(taken, taken + buffer.length - filled);
+      buffer.set(part, filled);
+      taken += part.byteLength;
+      filled += part.byteLength;
+      if (filled < buffer.length) continue;
+      yield buffer;
+      buffer = takeBuffer();
+      filled = 0;
+    }
+  }
+  if (filled > 0) yield buffer.subarray(0, filled);
+}
+
+/** For content that is stored already: its sender still learns whether it sent the right bytes. */
+export async function hashOnly(chunks: AsyncIterable<Buffer>): Promise<Digest> {
+  const hasher = nodeCrypto().createHash('sha256');
+  let size = 0;
+  for await (const chunk of chunks) {
+    hasher.update(chunk);
+    size += chunk.length;
+    giveBack(chunk);
+  }
+  return { hash: finish(hasher), size };
+}
+
+export class StagedUpload {
+  readonly #layout: Layout;
+  readonly #path: string;
+  readonly #file: number;
+  readonly #checksum: Checksum;
+  readonly #checksums: bigint[] = [];
+  #size = 0;
+  /** One write is under way while the next chunk arrives. */
+  #writing: Promise<void> = Promise.resolve();
+  #isOpen = true;
+
+  static async create(layout: Layout): Promise<StagedUpload> {
+    const checksum = await loadChecksum();
+    const path = join(layout.staging, nodeCrypto().randomUUID());
+    const file = await attempt('creating a staging file', () => openFile(path, 'wx', 0o644));
+    return new StagedUpload(layout, path, file, checksum);
+  }
+
+  private constructor(layout: Layout, path: string, file: number, checksum: Checksum) {
+    this.#layout = layout;
+    this.#path = path;
+    this.#file = file;
+    this.#checksum = checksum;
+  }
+
+  async fill(chunks: AsyncIterable<Buffer>): Promise<Digest> {
+    const hasher = nodeCrypto().createHash('sha256');
+    for await (const chunk of chunks) {
+      hasher.update(chunk);
+      this.#checksums.push(this.#checksum(chunk));
+      await this.#writing;
+      this.#writing = this.#append(chunk, this.#size);
+      this.#size += chunk.length;
+      // Whoever waits for it next is told; until then it must not count as unhandled.
+      this.#writing.catch(() => {});
+    }
+    return { hash: finish(hasher), size: this.#size };
+  }
+
+  async #append(chunk: Buffer, position: number): Promise<void> {
+    await attempt('writing a staging file', () => writeFully(this.#file, chunk, position));
+    giveBack(chunk);
+  }
+
+  checksums(): Buffer {
+    return encodeChecksums(this.#checksums);
+  }
+
+  /** Durable under its final name when this resolves; the index does not know it yet. */
+  async place(hash: Hash, generation: number): Promise<void> {
+    await this.#writing;
+    await attempt('syncing a staging file', () => syncData(this.#file));
+    await this.#close();
+    const target = filePath(this.#layout, hash, generation);
+    await attempt('placing a file', () => renameInto(this.#path, target));
+  }
+
+  /** Removes what is staged and not placed. */
+  async discard(): Promise<void> {
+    await this.#writing.catch(() => {});
+    await this.#close();
+    await removeFile(this.#path);
+  }
+
+  async #close(): Promise<void> {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    await closeFile(this.#file);
+  }
+}
+
+/** Shards are made when their first file comes. */
+async function renameInto(from: string, to: string): Promise<void> {
+  const shard = dirname(to);
+  const isPlaced = await orIfGone(
+    rename(from, to).then(() => true),
+    false,
+  );
+  if (!isPlaced) {
+    await makeFolder(shard);
+    await rename(from, to);
+    await syncFolder(dirname(shard));
+  }
+  await syncFolder(shard);
+}
+
+function finish(hasher: Hasher): Hash {
+  return parseHash(hasher.digest('hex'));
+}

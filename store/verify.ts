@@ -1,0 +1,102 @@
+// Promises: no byte leaves the store unless it is the right one. What was read and found whole is trusted for a while
+// (STORE.trustMs); what is found wrong is quarantined, is missing from then on, and is healed by the next put.
+//
+// Stands directly on the engine, whose raw blobs nobody else may see: everything above trusts what `get` returns.
+// Small blobs are checked against their own SHA-256. Large ones are checked chunk by chunk against checksums from the
+// time of writing, because a chunk must be known to be right before the ones after it have been read.
+import type { Hash } from '../core/digest.ts';
+import { AssayError } from '../core/errors.ts';
+import { STORE } from '../core/limits.ts';
+import { sha256 } from '../core/sha256.ts';
+import { giveBack, takeBuffer } from './buffers.ts';
+import { loadChecksum } from './checksum.ts';
+import type { RawBlobs, RawFile, RawLargeBlob, RawSmallBlob } from './raw.ts';
+import type { Blobs, LargeBlob } from './store.ts';
+import { Trust } from './trust.ts';
+
+export function verified(raw: RawBlobs, now: () => number): Blobs {
+  const trust = new Trust(now);
+  return {
+    async get(hash) {
+      const blob = await raw.get(hash);
+      if (!blob) return undefined;
+      if (blob.kind === 'large') return new VerifiedLargeBlob(hash, blob, raw, trust);
+      if (blob.kind === 'small' && isRight(hash, blob, trust)) return blob;
+      const detail = blob.kind === 'broken' ? blob.detail : 'its bytes have another SHA-256';
+      await raw.quarantine(hash, blob.generation, detail);
+      return undefined;
+    },
+    put: (expected, content) => raw.put(expected, content),
+    missing: (digests) => raw.missing(digests),
+    touch: (hashes) => raw.touch(hashes),
+  };
+}
+
+function isRight(hash: Hash, { bytes, generation }: RawSmallBlob, trust: Trust): boolean {
+  if (trust.has(hash, generation)) return true;
+  if (sha256(bytes) !== hash) return false;
+  trust.add(hash, generation);
+  return true;
+}
+
+class VerifiedLargeBlob implements LargeBlob {
+  readonly size: number;
+  readonly #hash: Hash;
+  readonly #blob: RawLargeBlob;
+  readonly #raw: RawBlobs;
+  readonly #trust: Trust;
+
+  constructor(hash: Hash, blob: RawLargeBlob, raw: RawBlobs, trust: Trust) {
+    this.size = blob.size;
+    this.#hash = hash;
+    this.#blob = blob;
+    this.#raw = raw;
+    this.#trust = trust;
+  }
+
+  /** Holds its file open from the first chunk to the last: what happens to the blob meanwhile can't mix two files. */
+  async *chunks(offset = 0, length = this.size): AsyncGenerator<Buffer> {
+    const end = Math.min(offset + length, this.size);
+    const isTrusted = this.#trust.has(this.#hash, this.#blob.generation);
+    const file = await this.#open();
+    const buffer = takeBuffer();
+    try {
+      for (let start = offset - (offset % STORE.chunkBytes); start < end; start += STORE.chunkBytes) {
+        const from = Math.max(start, offset);
+        const to = Math.min(start + STORE.chunkBytes, end);
+        yield isTrusted
+          ? await this.#read(file, buffer.subarray(0, to - from), from)
+          : (await this.#readVerified(file, buffer, start)).subarray(from - start, to - start);
+      }
+      if (!isTrusted && offset === 0 && end === this.size) this.#trust.add(this.#hash, this.#blob.generation);
+    } finally {
+      giveBack(buffer);
+      await file.close();
+    }
+  }
+
+  async #open(): Promise<RawFile> {
+    return (await this.#blob.open()) ?? this.#refuse('its file is missing');
+  }
+
+  async #readVerified(file: RawFile, buffer: Buffer, start: number): Promise<Buffer> {
+    const checksum = await loadChecksum();
+    const length = Math.min(STORE.chunkBytes, this.size - start);
+    const chunk = await this.#read(file, buffer.subarray(0, length), start);
+    const index = start / STORE.chunkBytes;
+    if (checksum(chunk) !== this.#blob.checksums[index])
+      await this.#refuse(`chunk ${index} fails its checksum`);
+    return chunk;
+  }
+
+  async #read(file: RawFile, target: Buffer, position: number): Promise<Buffer> {
+    const count = await file.read(target, position);
+    if (count < target.length) await this.#refuse(`its file ends at byte ${position + count}`);
+    return target;
+  }
+
+  async #refuse(detail: string): Promise<never> {
+    await this.#raw.quarantine(this.#hash, this.#blob.generation, detail);
+    throw new AssayError('ASSAY_BLOB_CORRUPT', `${this.#hash}: ${detail}`);
+  }
+}

@@ -1,0 +1,22 @@
+// What a child process puts, so that its parent can tell what must be there: the same for the same seed and number.
+import { digestOf } from '../../../core/digest.ts';
+import { STORE } from '../../../core/limits.ts';
+import type { ResultAddress } from '../../../store/store.ts';
+import { Random } from '../../core/random.ts';
+import { addressOf, contentOf, resultNaming } from '../content.ts';
+
+/** Mostly small ones, because many of those fit into the time before a kill. */
+export function blobOf(seed: number, number: number): Buffer {
+  const random = new Random(seed * 7919 + number);
+  const isLarge = random.below(4) === 0;
+  const size = isLarge
+    ? STORE.inlineBytes + 1 + random.below(2 * STORE.chunkBytes)
+    : 1 + random.below(STORE.inlineBytes);
+  return contentOf(`${seed}/${number}`, size);
+}
+
+/** Names the blob of that number and the one before it. */
+export function resultOf(seed: number, number: number): { address: ResultAddress; bytes: Buffer } {
+  const named = [number, Math.max(0, number - 1)].map((one) => digestOf(blobOf(seed, one)));
+  return { address: addressOf(`${seed}/${number}`), bytes: resultNaming(...named) };
+}

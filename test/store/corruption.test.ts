@@ -1,0 +1,321 @@
+import {
+  appendFileSync,
+  closeSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  truncateSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { type Digest, digestOf } from '../../core/digest.ts';
+import { STORE } from '../../core/limits.ts';
+import { type Entry, Index } from '../../store/disk/index.ts';
+import { encodePresence } from '../../store/disk/record.ts';
+import type { StoreEvent } from '../../store/events.ts';
+import { openDiskStore } from '../../store/stack.ts';
+import type { Store } from '../../store/store.ts';
+import { Random } from '../core/random.ts';
+import { addressOf, contentOf, putAll, readBlob, readFrom, resultNaming } from './content.ts';
+import { filesIn, useFolders } from './folders.ts';
+
+const SMALL = 5000;
+const LARGE = 3 * STORE.chunkBytes + 17;
+const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20_261);
+const { folder, open } = useFolders();
+
+/** Flips one bit of a small blob or a result wherever the index holds it: LMDB leaves old copies of pages behind. */
+function flipInIndex(directory: string, bytes: Buffer, at: number, mask = 1): void {
+  const path = join(directory, 'v1/index/data.mdb');
+  const index = readFileSync(path);
+  const copies: number[] = [];
+  for (let found = index.indexOf(bytes); found >= 0; found = index.indexOf(bytes, found + 1))
+    copies.push(found);
+  if (copies.length === 0) throw new Error('the index does not hold these bytes');
+  for (const copy of copies) flipBit(path, copy + at, mask);
+}
+
+function flipInFile(directory: string, bytes: Buffer, at: number): void {
+  flipBit(fileOf(directory, digestOf(bytes)), at, 0x10);
+}
+
+/** In place, as a disk does it: whoever has the file open or mapped sees it. */
+function flipBit(path: string, position: number, mask: number): void {
+  const file = openSync(path, 'r+');
+  const byte = Buffer.alloc(1);
+  readSync(file, byte, 0, 1, position);
+  byte.writeUInt8(byte.readUInt8() ^ mask);
+  writeSync(file, byte, 0, 1, position);
+  closeSync(file);
+}
+
+function fileOf(directory: string, { hash }: Digest): string {
+  const path = filesIn(directory, 'files').find((file) => file.includes(hash));
+  if (path === undefined) throw new Error(`there is no file for ${hash}`);
+  return path;
+}
+
+/** Puts, closes, lets the caller do harm, and opens again. */
+async function withHarm(
+  contents: readonly Buffer[],
+  harm: (directory: string) => void,
+  now: () => number = Date.now,
+): Promise<{ store: Store; directory: string; events: StoreEvent[] }> {
+  const directory = folder();
+  const before = await openDiskStore({ directory });
+  await putAll(before, ...contents);
+  await before.close();
+  harm(directory);
+  const events: StoreEvent[] = [];
+  const store = await open({ directory, now, onEvent: (event) => events.push(event) });
+  return { store, directory, events };
+}
+
+/** All bytes that a client gets to see before the answer ends or breaks off. */
+async function seenOf(store: Store, { hash }: Digest): Promise<{ bytes: Buffer; isWhole: boolean }> {
+  const blob = await store.blobs.get(hash);
+  const seen: Buffer[] = [];
+  if (blob?.bytes) return { bytes: blob.bytes, isWhole: true };
+  if (!blob) return { bytes: Buffer.alloc(0), isWhole: false };
+  try {
+    for await (const chunk of blob.chunks()) seen.push(Buffer.from(chunk));
+    return { bytes: Buffer.concat(seen), isWhole: true };
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'ASSAY_BLOB_CORRUPT' });
+    return { bytes: Buffer.concat(seen), isWhole: false };
+  }
+}
+
+test(`a flipped bit in each of 100 blobs: none served whole, all quarantined, all healed (seed ${SEED})`, async () => {
+  const random = new Random(SEED);
+  const blobs = Array.from({ length: 100 }, (_, index) => {
+    const size =
+      index < 60 ? 16 + random.below(STORE.inlineBytes - 16) : STORE.inlineBytes + 1 + random.below(LARGE);
+    return contentOf(`blob ${index}`, size);
+  });
+  const digests = blobs.map(digestOf);
+  const { store, directory, events } = await withHarm(blobs, (harmed) => {
+    for (const bytes of blobs) {
+      const flip = bytes.length <= STORE.inlineBytes ? flipInIndex : flipInFile;
+      flip(harmed, bytes, random.below(bytes.length));
+    }
+  });
+
+  for (const [index, digest] of digests.entries()) {
+    const { bytes, isWhole } = await seenOf(store, digest);
+    expect(isWhole).toBe(false);
+    expect(bytes.equals(blobs[index]?.subarray(0, bytes.length) ?? bytes)).toBe(true);
+  }
+  expect(events.map(({ type }) => type)).toEqual(digests.map(() => 'quarantined'));
+  expect(new Set(events.map((event) => 'hash' in event && event.hash))).toEqual(
+    new Set(digests.map(({ hash }) => hash)),
+  );
+  expect(await store.blobs.missing(digests)).toEqual(digests);
+  expect(filesIn(directory, 'files')).toEqual([]);
+  expect(filesIn(directory, 'quarantine')).toHaveLength(STORE.quarantineFiles);
+
+  await putAll(store, ...blobs);
+  expect(await store.blobs.missing(digests)).toEqual([]);
+  for (const [index, digest] of digests.entries()) {
+    expect((await readFrom(store, digest))?.equals(blobs[index] ?? Buffer.alloc(0))).toBe(true);
+  }
+});
+
+describe('a large blob whose file', () => {
+  const bytes = contentOf('large', LARGE);
+  const digest = digestOf(bytes);
+
+  test.each<[string, (path: string) => void, RegExp]>([
+    ['is gone', (path) => rmSync(path), /its file is missing/],
+    ['is too short', (path) => truncateSync(path, LARGE - 1), /has \d+ bytes instead of \d+/],
+    ['is empty', (path) => truncateSync(path, 0), /has 0 bytes/],
+    ['is too long', (path) => appendFileSync(path, 'x'), /has \d+ bytes instead of \d+/],
+  ])('%s is a miss, and the next put heals it', async (_, harm, detail) => {
+    const { store, events } = await withHarm([bytes], (directory) => harm(fileOf(directory, digest)));
+    expect(await store.blobs.get(digest.hash)).toBeUndefined();
+    expect(await store.blobs.missing([digest])).toEqual([digest]);
+    expect(events).toEqual([
+      { type: 'quarantined', hash: digest.hash, detail: expect.stringMatching(detail) },
+    ]);
+    await putAll(store, bytes);
+    expect((await readFrom(store, digest))?.equals(bytes)).toBe(true);
+  });
+
+  test.each<[string, (path: string) => void]>([
+    ['goes', (path) => rmSync(path)],
+    ['shrinks', (path) => truncateSync(path, 10)],
+  ])('%s between the question and the first byte is cut off before it', async (_, harm) => {
+    const { store, directory } = await withHarm([bytes], () => {});
+    const blob = await store.blobs.get(digest.hash);
+    harm(fileOf(directory, digest));
+    await expect(readBlob(blob)).rejects.toMatchObject({ code: 'ASSAY_BLOB_CORRUPT' });
+    expect(await store.blobs.missing([digest])).toEqual([digest]);
+  });
+
+  test('is wrong in one chunk is still right in the others', async () => {
+    const { store } = await withHarm([bytes], (directory) =>
+      flipInFile(directory, bytes, STORE.chunkBytes + 5),
+    );
+    const blob = await store.blobs.get(digest.hash);
+    const first = await readBlob(blob, 10, STORE.chunkBytes - 10);
+    expect(first?.equals(bytes.subarray(10, STORE.chunkBytes))).toBe(true);
+    await expect(readBlob(blob, STORE.chunkBytes, 1)).rejects.toMatchObject({ code: 'ASSAY_BLOB_CORRUPT' });
+  });
+
+  test('is replaced while it is read is read to its end', async () => {
+    const { store, directory } = await withHarm([bytes], () => {});
+    const reading = (await store.blobs.get(digest.hash)) ?? { bytes: Buffer.alloc(0) };
+    if (reading.bytes) throw new Error('a large blob comes in chunks');
+    const chunks = reading.chunks();
+    const seen: Buffer[] = [];
+    for await (const chunk of chunks) {
+      seen.push(Buffer.from(chunk));
+      if (seen.length > 1) continue;
+      rmSync(fileOf(directory, digest));
+      expect(await store.blobs.get(digest.hash)).toBeUndefined();
+      await putAll(store, bytes);
+    }
+    expect(Buffer.concat(seen).equals(bytes)).toBe(true);
+  });
+});
+
+describe('a blob that was found whole', () => {
+  test.each([SMALL, LARGE])('is trusted for a while, and then checked again (%i bytes)', async (size) => {
+    const bytes = contentOf('trusted', size);
+    const digest = digestOf(bytes);
+    let time = 1_000_000;
+    const { store, directory, events } = await withHarm(
+      [bytes],
+      () => {},
+      () => time,
+    );
+    expect((await readFrom(store, digest))?.equals(bytes)).toBe(true);
+    const flip = size === LARGE ? flipInFile : flipInIndex;
+    flip(directory, bytes, 5);
+    time += STORE.trustMs - 1;
+    expect((await seenOf(store, digest)).isWhole).toBe(true);
+    time += 1;
+    expect((await seenOf(store, digest)).isWhole).toBe(false);
+    expect(events.map(({ type }) => type)).toEqual(['quarantined']);
+  });
+
+  test('is checked anew when it was lost and put again', async () => {
+    const bytes = contentOf('anew', SMALL);
+    const digest = digestOf(bytes);
+    const { store, directory } = await withHarm([bytes], () => {});
+    expect((await seenOf(store, digest)).isWhole).toBe(true);
+    const index = Index.open(join(directory, 'v1/index'));
+    await index.remove(digest.hash, index.find(digest.hash)?.generation ?? Number.NaN);
+    await index.close();
+    await putAll(store, bytes);
+    flipInIndex(directory, bytes, 5);
+    expect((await seenOf(store, digest)).isWhole).toBe(false);
+  });
+
+  test('is not trusted in a part because of another part', async () => {
+    const bytes = contentOf('parts', LARGE);
+    const { store, directory } = await withHarm([bytes], () => {});
+    const blob = await store.blobs.get(digestOf(bytes).hash);
+    expect(await readBlob(blob, 0, STORE.chunkBytes)).toHaveLength(STORE.chunkBytes);
+    flipInFile(directory, bytes, 2 * STORE.chunkBytes);
+    await expect(readBlob(blob, 2 * STORE.chunkBytes)).rejects.toMatchObject({ code: 'ASSAY_BLOB_CORRUPT' });
+  });
+});
+
+test.each([SMALL, STORE.inlineBytes + 1])(
+  'any flipped bit in the entry of a blob of %i bytes is healed by a get and a put',
+  async (size) => {
+    const bytes = contentOf('entry', size);
+    const digest = digestOf(bytes);
+    const directory = folder();
+    const store = await open({ directory });
+    await putAll(store, bytes);
+    const index = Index.open(join(directory, 'v1/index'));
+    const entryBytes = 8 + 7;
+    for (let bit = 0; bit < entryBytes * 8; bit++) {
+      index.refresh();
+      flipInIndex(
+        directory,
+        entryOf(index.find(digest.hash), digest),
+        32 + Math.floor(bit / 8),
+        1 << (bit % 8),
+      );
+      const { bytes: seen, isWhole } = await seenOf(store, digest);
+      if (isWhole) expect(seen.equals(bytes)).toBe(true);
+      expect((await store.blobs.missing([digest])).length).toBe(isWhole ? 0 : 1);
+      await putAll(store, bytes);
+      expect((await readFrom(store, digest))?.equals(bytes)).toBe(true);
+    }
+    await index.close();
+  },
+);
+
+test('a flipped bit in the size of a blob is healed by a put alone', async () => {
+  const bytes = contentOf('entry', SMALL);
+  const digest = digestOf(bytes);
+  const directory = folder();
+  const store = await open({ directory });
+  await putAll(store, bytes);
+  const index = Index.open(join(directory, 'v1/index'));
+  flipInIndex(directory, entryOf(index.find(digest.hash), digest), 32 + 8 + 2);
+  await index.close();
+  expect(await store.blobs.missing([digest])).toEqual([digest]);
+  await putAll(store, bytes);
+  expect(await store.blobs.missing([digest])).toEqual([]);
+  expect((await readFrom(store, digest))?.equals(bytes)).toBe(true);
+});
+
+/** How the index has it: the hash, the generation as LMDB's binding writes it, and the record. */
+function entryOf(entry: Entry | undefined, { hash }: Digest): Buffer {
+  if (!entry) throw new Error('there is no entry');
+  const generation = Buffer.alloc(8);
+  generation.writeDoubleLE(entry.generation);
+  return Buffer.concat([Buffer.from(hash, 'hex'), generation, encodePresence(entry)]);
+}
+
+describe('a result whose record is damaged', () => {
+  test('is a miss that heals', async () => {
+    const bytes = contentOf('output', SMALL);
+    const result = resultNaming(digestOf(bytes));
+    const directory = folder();
+    const before = await openDiskStore({ directory });
+    await putAll(before, bytes);
+    await before.results.put(addressOf('key'), result);
+    await before.close();
+    flipInIndex(directory, result, 20);
+    const events: StoreEvent[] = [];
+    const store = await open({ directory, onEvent: (event) => events.push(event) });
+    expect(await store.results.get(addressOf('key'))).toBeUndefined();
+    expect(events).toEqual([
+      { type: 'result-dropped', address: addressOf('key'), detail: 'its record fails its checksum' },
+    ]);
+    expect(await store.results.put(addressOf('key'), result)).toBe('stored');
+    expect((await store.results.get(addressOf('key')))?.bytes.equals(result)).toBe(true);
+  });
+
+  test('is replaced by a put that comes before anybody has read it', async () => {
+    const bytes = contentOf('output', SMALL);
+    const result = resultNaming(digestOf(bytes));
+    const directory = folder();
+    const before = await openDiskStore({ directory });
+    await putAll(before, bytes);
+    await before.results.put(addressOf('key'), result);
+    await before.close();
+    flipInIndex(directory, result, 20);
+    const store = await open({ directory });
+    expect(await store.results.put(addressOf('key'), result)).toBe('stored');
+  });
+});
+
+test('a result is a miss as soon as one of its outputs is found corrupt', async () => {
+  const bytes = contentOf('output', LARGE);
+  const directory = folder();
+  const store = await open({ directory });
+  await putAll(store, bytes);
+  await store.results.put(addressOf('key'), resultNaming(digestOf(bytes)));
+  flipInFile(directory, bytes, 100);
+  await expect(readFrom(store, digestOf(bytes))).rejects.toMatchObject({ code: 'ASSAY_BLOB_CORRUPT' });
+  expect(await store.results.get(addressOf('key'))).toBeUndefined();
+});

@@ -1,0 +1,51 @@
+// A folder for a test's store, gone afterwards.
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach } from 'vitest';
+import type { StoreEvent } from '../../store/events.ts';
+import { openDiskStore } from '../../store/stack.ts';
+import type { Store } from '../../store/store.ts';
+
+export function makeFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'assay-store-'));
+}
+
+export function removeFolder(folder: string): void {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** Folders and stores that are closed and removed after each test of the file that calls this. */
+export function useFolders(): { folder(): string; open(options: OpenOptions): Promise<Store> } {
+  const folders: string[] = [];
+  const stores: Store[] = [];
+  afterEach(async () => {
+    await Promise.all(stores.splice(0).map((store) => store.close()));
+    for (const folder of folders.splice(0)) removeFolder(folder);
+  });
+  return {
+    folder() {
+      const folder = makeFolder();
+      folders.push(folder);
+      return folder;
+    },
+    async open(options) {
+      const store = await openDiskStore(options);
+      stores.push(store);
+      return store;
+    },
+  };
+}
+
+export interface OpenOptions {
+  readonly directory: string;
+  readonly onEvent?: (event: StoreEvent) => void;
+  readonly now?: () => number;
+}
+
+/** Every file below a part of the store, by its path from there. */
+export function filesIn(directory: string, part: 'files' | 'staging' | 'quarantine'): string[] {
+  return readdirSync(join(directory, 'v1', part), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+}

@@ -1,0 +1,104 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { digestOf } from '../../core/digest.ts';
+import { STORE } from '../../core/limits.ts';
+import { DEFAULT_NAMESPACE, parseNamespace } from '../../core/namespace.ts';
+import { loadChecksum } from '../../store/checksum.ts';
+import { fileName, filePath, parseFileName } from '../../store/disk/layout.ts';
+import {
+  decodeChecksums,
+  decodePresence,
+  decodeResult,
+  encodeChecksums,
+  encodePresence,
+  encodeResult,
+  resultKeyOf,
+} from '../../store/disk/record.ts';
+
+const hello = digestOf(Buffer.from('hello'));
+const GENERATION = 123_456_789;
+const layout = { index: 'index', files: 'files', staging: 'staging', quarantine: 'quarantine' };
+const checksum = await loadChecksum();
+const checksums = [checksum(Buffer.alloc(STORE.chunkBytes)), checksum(Buffer.from('hello'))];
+const naming = { bytes: Buffer.from('result'), references: [hello] };
+
+const MADE: Readonly<Record<string, string>> = {
+  'presence of 5 bytes inside the index': encodePresence({ size: 5, isFile: false }).toString('hex'),
+  'presence of 3145745 bytes in a file': encodePresence({ size: 3_145_745, isFile: true }).toString('hex'),
+  'checksums of 1 MiB of zeros and hello': encodeChecksums(checksums).toString('hex'),
+  'key of hello’s result in team/a': keyIn('team/a'),
+  'key of hello’s result in no namespace': keyIn(DEFAULT_NAMESPACE),
+  'result "result" that names hello': encodeResult(naming).toString('hex'),
+  'result "result" that names nothing': encodeResult({ ...naming, references: [] }).toString('hex'),
+  'file of hello': filePath(layout, hello.hash, GENERATION),
+};
+
+function keyIn(namespace: string): string {
+  return resultKeyOf({ namespace: parseNamespace(namespace), key: hello.hash }).toString('hex');
+}
+
+/** A name, two spaces or more, a value. */
+function vectors(): [string, string][] {
+  const lines = readFileSync(join(import.meta.dirname, 'format-v1.txt'), 'utf8').split('\n');
+  return lines
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line) => {
+      const [name = '', value = ''] = line.split(/ {2,}/);
+      return [name, value];
+    });
+}
+
+describe('format v1', () => {
+  test.each(vectors())('%s', (name, value) => {
+    expect(MADE[name]).toBe(value);
+  });
+
+  test('has a vector for everything', () => {
+    expect(vectors().map(([name]) => name)).toEqual(Object.keys(MADE));
+  });
+
+  test('reads what it writes', () => {
+    expect(decodePresence(encodePresence({ size: 2 ** 47, isFile: true }))).toEqual({
+      size: 2 ** 47,
+      isFile: true,
+    });
+    expect(decodeChecksums(encodeChecksums(checksums), STORE.chunkBytes + 5)).toEqual(checksums);
+    expect(decodeResult(encodeResult(naming))).toEqual(naming);
+    expect(parseFileName(fileName(hello.hash, GENERATION))).toEqual({
+      hash: hello.hash,
+      generation: GENERATION,
+    });
+  });
+
+  test('a result with any flipped bit, or cut off anywhere, is none', () => {
+    const record = encodeResult(naming);
+    for (let bit = 0; bit < record.length * 8; bit++) {
+      const flipped = Buffer.from(record);
+      flipped.writeUInt8(flipped.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
+      expect(decodeResult(flipped)).toBeUndefined();
+    }
+    for (let length = 0; length < record.length; length++) {
+      expect(decodeResult(record.subarray(0, length))).toBeUndefined();
+    }
+  });
+
+  test('checksums that are not one for each chunk are none', () => {
+    const record = encodeChecksums(checksums);
+    expect(decodeChecksums(record, STORE.chunkBytes)).toBeUndefined();
+    expect(decodeChecksums(record, 2 * STORE.chunkBytes + 1)).toBeUndefined();
+    expect(decodeChecksums(record.subarray(1), STORE.chunkBytes + 5)).toBeUndefined();
+  });
+
+  test.each([
+    '',
+    'left',
+    hello.hash,
+    `${hello.hash}-`,
+    `${hello.hash}-xyz`,
+    `${hello.hash}-00000000000G`,
+    `${hello.hash}-0000075bcd15-`,
+  ])('a file named %j is not one of a blob', (name) => {
+    expect(parseFileName(name)).toBeUndefined();
+  });
+});

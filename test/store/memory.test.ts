@@ -1,0 +1,49 @@
+import { describe, expect, test } from 'vitest';
+import { type Digest, digestOf, type Hash } from '../../core/digest.ts';
+import { memoryEngine } from '../../store/memory.ts';
+import { openMemoryStore, stack } from '../../store/stack.ts';
+import type { Blobs } from '../../store/store.ts';
+import { contentOf, putAll, readFrom } from './content.ts';
+import { describeStore } from './contract.ts';
+
+describeStore({
+  name: 'the memory store',
+  async open(onEvent) {
+    const { blobs, records } = memoryEngine();
+    const lost = new Set<Hash>();
+    const store = stack(losing(blobs, lost), records, onEvent, async () => {});
+    return {
+      store,
+      records,
+      lose: async (hash) => void lost.add(hash),
+      dispose: () => store.close(),
+    };
+  },
+});
+
+/** The engine has no way to lose anything, so it is done around it. */
+function losing(blobs: Blobs, lost: Set<Hash>): Blobs {
+  return {
+    get: async (hash) => (lost.has(hash) ? undefined : blobs.get(hash)),
+    async put(expected, content) {
+      const digest = await blobs.put(expected, content);
+      lost.delete(digest.hash);
+      return digest;
+    },
+    async missing(digests) {
+      const gone = new Set(await blobs.missing(digests));
+      return digests.filter((digest: Digest) => gone.has(digest) || lost.has(digest.hash));
+    },
+    touch: (hashes) => blobs.touch(hashes),
+  };
+}
+
+describe('openMemoryStore', () => {
+  test('gives each caller a store of its own', async () => {
+    const bytes = contentOf('mine', 100);
+    const [mine, yours] = [openMemoryStore(), openMemoryStore()];
+    await putAll(mine, bytes);
+    expect(await readFrom(mine, digestOf(bytes))).toEqual(bytes);
+    expect(await readFrom(yours, digestOf(bytes))).toBeUndefined();
+  });
+});

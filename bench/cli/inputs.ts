@@ -1,0 +1,72 @@
+// 20,000 small files in a workspace, and what they cost: the key of a step that declares them all, or a bare loop that
+// looks at each. Run as a process of its own for every measurement, so that none is warmed up by the one before:
+//
+//   node inputs.ts key|lstat WORKSPACE STORE      prints {"cpuMs", "wallMs"} of the work alone, not of the start
+import { lstatSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { openCache } from '../../client/cache.ts';
+import { keyOf } from '../../client/key.ts';
+import type { RunRequest } from '../../client/request.ts';
+import { ROOT } from '../../core/path.ts';
+
+export interface Cost {
+  readonly cpuMs: number;
+  readonly wallMs: number;
+}
+
+export const FOLDERS = 200;
+export const FILES_IN_EACH = 100;
+const FILE_BYTES = 2048;
+
+export function makeInputs(workspace: string): void {
+  for (const path of inputPaths(workspace)) {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, path.padEnd(FILE_BYTES, '.'));
+  }
+}
+
+function inputPaths(workspace: string): string[] {
+  return Array.from({ length: FOLDERS * FILES_IN_EACH }, (_, index) => {
+    const folder = `folder-${Math.floor(index / FILES_IN_EACH)}`;
+    return join(workspace, 'src', folder, `file-${index % FILES_IN_EACH}.txt`);
+  });
+}
+
+async function measure(work: () => Promise<void> | void): Promise<Cost> {
+  const before = process.cpuUsage();
+  const began = performance.now();
+  await work();
+  const wallMs = performance.now() - began;
+  const { user, system } = process.cpuUsage(before);
+  return { cpuMs: (user + system) / 1000, wallMs };
+}
+
+/** All that `assay run` does before it asks the cache: from opening its memory to the digest of the Action. */
+async function computeKey(workspace: string, storeFolder: string): Promise<void> {
+  const report = () => {};
+  const cache = await openCache({ storeFolder, workspace, now: Date.now, report });
+  const request: RunRequest = {
+    workspace,
+    workingDirectory: ROOT,
+    command: ['true'],
+    inputs: [{ pattern: 'src/**', optional: false }],
+    includeIgnored: false,
+    outputs: [],
+    variables: [],
+    tools: [],
+    cacheFailures: false,
+  };
+  const { stdout, stderr, env: caller } = process;
+  keyOf(request, { cache, caller, stdout, stderr, report, now: Date.now });
+  await cache.close();
+}
+
+if (import.meta.main) {
+  const [kind, workspace = '', store = ''] = process.argv.slice(2);
+  const paths = inputPaths(workspace);
+  const lookAtEach = () => {
+    for (const path of paths) lstatSync(path);
+  };
+  const cost = await measure(kind === 'key' ? () => computeKey(workspace, store) : lookAtEach);
+  process.stdout.write(JSON.stringify(cost));
+}

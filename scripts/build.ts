@@ -1,0 +1,189 @@
+// Builds what people install, from bin/assay.ts:
+//
+//   dist/node/assay.cjs   a bundle for Node; what it needs lies beside it: lmdb's addon, the chunks that a hit does not
+//                         load, and the compiled code of those that it does
+//   dist/assay            the same bundle, compiled by Bun into one executable that needs nothing beside it
+//
+// What is done here for the sake of a quick start was measured piece by piece: docs/decisions/0030.
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Plugin, rolldown } from 'rolldown';
+
+const ROOT = join(import.meta.dirname, '..');
+const PACKAGES = join(ROOT, 'node_modules');
+const BUNDLE = join(ROOT, 'dist/node');
+const ENTRY = join(BUNDLE, 'assay.cjs');
+const EXECUTABLE = join(ROOT, 'dist/assay');
+
+/** The addon that runs on Node and Bun alike: it is built against N-API, not against one version's V8. */
+const ADDON = join(PACKAGES, `@lmdb/lmdb-linux-${process.arch}/node.napi.glibc.node`);
+const BUN = join(PACKAGES, `@oven/bun-linux-${process.arch === 'arm64' ? 'aarch64' : process.arch}/bin/bun`);
+
+/**
+ * What takes the place of packages that lmdb imports. It looks for its addon in the file system around its own sources,
+ * which are not there once it is bundled. And it loads encoders of values and keys, which Assay, who gives it bytes for
+ * both, never calls: should they be called after all, they say so.
+ */
+const REPLACEMENTS: Readonly<Record<string, string>> = {
+  'node-gyp-build-optional-packages': `
+    import addon from './lmdb.node';
+    export default () => addon;`,
+  msgpackr: `
+    export class Encoder {
+      constructor() { throw new Error('the bundle holds no encoder of values: open lmdb with encoding "binary"'); }
+    }`,
+  'ordered-binary': `
+    const refuse = () => { throw new Error('the bundle holds no encoder of keys: open lmdb with keyEncoding "binary"'); };
+    export { refuse as compareKeys, refuse as fromBufferKey, refuse as readKey, refuse as toBufferKey, refuse as writeKey };
+    export const enableNullTermination = () => {};`,
+};
+
+const leanLmdb: Plugin = {
+  name: 'lean-lmdb',
+  resolveId(id) {
+    if (id === './lmdb.node') return { id, external: 'relative' };
+    return Object.hasOwn(REPLACEMENTS, id) ? `\0${id}` : null;
+  },
+  load(id) {
+    return REPLACEMENTS[id.replace(/^\0/, '')] ?? null;
+  },
+};
+
+/**
+ * Modules of Node that take milliseconds to load and that a hit imports but never calls. In the bundle their functions
+ * load them at the first call.
+ */
+const LATE_MODULES = ['node:child_process', 'node:crypto', 'node:fs/promises', 'node:tty', 'node:util'];
+const LATE = '\0late:';
+
+const lateModules: Plugin = {
+  name: 'late-modules',
+  resolveId(id, importer) {
+    const isOurs = importer !== undefined && !importer.startsWith(PACKAGES);
+    return isOurs && LATE_MODULES.includes(id) ? LATE + id : null;
+  },
+  load(id) {
+    return id.startsWith(LATE) ? lateModule(id.slice(LATE.length)) : null;
+  },
+};
+
+function lateModule(name: string): string {
+  const exports: object = createRequire(import.meta.url)(name);
+  const functions = Object.entries(exports).filter(([, value]) => typeof value === 'function');
+  return [
+    `const loaded = () => process.getBuiltinModule(${JSON.stringify(name)});`,
+    "const custom = Symbol.for('nodejs.util.promisify.custom');", // execFile and others are promisified their own way
+    'const late = (key) =>',
+    '  Object.defineProperty((...given) => loaded()[key](...given), custom, { get: () => loaded()[key][custom] });',
+    ...functions.map(([key]) => `export const ${key} = /* @__PURE__ */ late('${key}');`),
+  ].join('\n');
+}
+
+/**
+ * What a hit loads is one file, with all that it imports, because each file costs Node half a millisecond; the store is
+ * another, for runs that open it; everything else is cut as its imports are.
+ */
+const HIT = [join(ROOT, 'core/'), join(ROOT, 'client/commands/run.ts')];
+const STORE = [join(ROOT, 'store/')];
+
+function startsWithOne(starts: readonly string[]): (id: string) => boolean {
+  return (id) => starts.some((start) => id.startsWith(start));
+}
+
+async function bundle(): Promise<void> {
+  rmSync(BUNDLE, { recursive: true, force: true });
+  const build = await rolldown({
+    input: { main: join(ROOT, 'bin/assay.ts') },
+    cwd: ROOT,
+    platform: 'node',
+    plugins: [leanLmdb, lateModules],
+    onLog(level, { code, message }) {
+      const isExpected = code === 'INEFFECTIVE_DYNAMIC_IMPORT'; // a module of the store that the server imports at once
+      if (level === 'warn' && !isExpected) throw new Error(`rolldown: ${message}`);
+    },
+  });
+  await build.write({
+    dir: BUNDLE,
+    format: 'cjs',
+    minify: true,
+    entryFileNames: '[name].cjs',
+    chunkFileNames: '[name]-[hash].cjs',
+    codeSplitting: {
+      groups: [
+        { name: 'hit', test: startsWithOne(HIT), priority: 1 },
+        { name: 'store', test: startsWithOne(STORE) },
+      ],
+    },
+  });
+  copyFileSync(ADDON, join(BUNDLE, 'lmdb.node'));
+}
+
+/** The entry, which tells Node where the compiled code of the other files lies. */
+function writeEntry(): void {
+  const lines = [
+    "require('node:module').enableCompileCache({ directory: __dirname + '/compiled', portable: true });",
+    "require('./main.cjs');",
+    '',
+  ];
+  writeFileSync(ENTRY, lines.join('\n'));
+}
+
+/** Node keeps what a run has compiled: so a hit, which is what is to be quick, is the first run that may. */
+function keepCompiledCode(): void {
+  const workspace = mkdtempSync(join(tmpdir(), 'assay-build-'));
+  const step = [ENTRY, 'run', '--store', join(workspace, 'store'), '--output', 'made', '--', 'touch', 'made'];
+  const run = (variables: NodeJS.ProcessEnv) => {
+    const env = { PATH: process.env.PATH, ...variables };
+    execFileSync(process.execPath, step, { cwd: workspace, env, stdio: 'ignore' });
+  };
+  try {
+    run({ NODE_DISABLE_COMPILE_CACHE: '1' });
+    run({});
+  } finally {
+    rmSync(workspace, { recursive: true });
+  }
+  letEveryoneRead(join(BUNDLE, 'compiled'));
+}
+
+/** Node writes these files for the user who ran it alone. */
+function letEveryoneRead(folder: string): void {
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    if (entry.isFile()) chmodSync(join(entry.parentPath, entry.name), 0o644);
+  }
+}
+
+/** A compiled executable would read .env and bunfig.toml of whatever folder it is started in; a build cache must not. */
+function compile(): void {
+  const options = [
+    '--compile',
+    '--bytecode',
+    '--minify',
+    '--target=bun',
+    '--no-compile-autoload-dotenv',
+    '--no-compile-autoload-bunfig',
+  ];
+  execFileSync(BUN, ['build', 'main.cjs', ...options, `--outfile=${EXECUTABLE}`], {
+    cwd: BUNDLE,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+}
+
+for (const needed of [ADDON, BUN]) {
+  if (!existsSync(needed))
+    throw new Error(`${needed} is not there: run npm ci, with optional packages, on Linux`);
+}
+await bundle();
+writeEntry();
+keepCompiledCode();
+compile();

@@ -1,0 +1,69 @@
+#!/bin/sh
+# Installs the Debian packages that the tests and benchmarks need and that are missing; a fraction of a second when none
+# is. Needs root, or sudo without a password, only if something has to be installed. Fails with the name of a package
+# that can not be had, so that nobody mistakes a bare machine for a broken test.
+set -eu
+
+packages=$(sed 's/ *#.*//' <<'END'
+bazel-bootstrap     # a real client of the server: test/clients
+bubblewrap          # shows that the executable needs nothing of this machine
+gcc                 # the C example, the tracer's helper, and programs that tests compile
+git                 # what is ignored in a workspace is compared with git's own answer
+hyperfine           # bench: start-up times
+libc6-dev           # headers and start files for gcc
+make                # the C example
+nginx-light         # bench: the peer of the server
+protobuf-compiler   # the generated code and the vectors are compared with protoc's
+python3-protobuf    # the encoder that shares no code with Assay
+strace              # a tracer of commands, and a witness in tests
+END
+)
+
+installed() {
+  # shellcheck disable=SC2086 # names of packages hold no spaces
+  dpkg-query --show --showformat '${db:Status-Status} ${Package}\n' $packages 2>/dev/null | sed -n 's/^installed //p'
+}
+
+missing() {
+  present=$(installed || true)
+  for package in $packages; do
+    case "
+$present
+" in
+    *"
+$package
+"*) ;;
+    *) echo "$package" ;;
+    esac
+  done
+}
+
+refuse() {
+  echo "setup-tests: $1" >&2
+  exit 1
+}
+
+command -v dpkg-query >/dev/null || refuse "this is not Debian; the tests need: $(echo "$packages" | tr '\n' ' ')"
+wanted=$(missing)
+[ -n "$wanted" ] || exit 0
+
+as_root=
+if [ "$(id -u)" != 0 ]; then
+  sudo -n true 2>/dev/null || refuse "missing, and installing needs root: $(echo "$wanted" | tr '\n' ' ')"
+  as_root='sudo -n'
+fi
+
+install() {
+  # shellcheck disable=SC2086
+  $as_root env DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --no-install-recommends "$@"
+}
+
+echo "setup-tests: installing $(echo "$wanted" | tr '\n' ' ')"
+$as_root apt-get update --quiet || echo 'setup-tests: apt-get update failed; trying with the lists that are here' >&2
+# shellcheck disable=SC2086
+if ! install $wanted; then
+  # One by one, so that a single package that is not to be had does not hide behind the others.
+  for package in $wanted; do install "$package" || true; done
+fi
+wanted=$(missing)
+[ -z "$wanted" ] || refuse "these Debian packages could not be installed: $(echo "$wanted" | tr '\n' ' ')"

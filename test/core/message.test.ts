@@ -1,0 +1,37 @@
+import { describe, expect, test } from 'vitest';
+import { decodeWhole } from '../../core/message.ts';
+import { ActionResult } from '../../core/proto/generated/reapi.ts';
+import { Random } from './random.ts';
+
+const decode = (bytes: Uint8Array) => decodeWhole(ActionResult, bytes, 'not a result');
+
+describe('bytes that are no message do not pass for an empty one', () => {
+  test.each([
+    ['NUL', [0]],
+    ['NUL after a whole field', [0x20, 0x01, 0]],
+    ['text', [...Buffer.from('<html>')]],
+    ['the end of a group that never began', [0x24]],
+    ['a field that is cut short', [0x12, 0x05, 0x0a]],
+    ['a tag that is cut short', [0x80]],
+    ['a nested message that is cut short', [0x12, 0x02, 0x0a, 0x7f]],
+  ])('%s', (_, bytes) => {
+    expect(() => decode(Buffer.from(bytes))).toThrow(/ASSAY_RESULT_MALFORMED: not a result/);
+  });
+
+  test('noise is refused or read, and never another error (seed 17)', () => {
+    const random = new Random(17);
+    for (let round = 0; round < 20_000; round++) {
+      const bytes = random.bytes(1 + random.below(24));
+      try {
+        decode(bytes);
+      } catch (error) {
+        expect(String(error)).toMatch(/ASSAY_RESULT_MALFORMED/);
+      }
+    }
+  });
+});
+
+test('fields that Assay does not know come back intact', () => {
+  const unknown = Buffer.from([0x20, 0x07, 0xfa, 0x3f, 0x03, 0x61, 0x62, 0x63]);
+  expect(Buffer.from(ActionResult.encode(decode(unknown)).finish())).toEqual(unknown);
+});

@@ -1,0 +1,120 @@
+// What people install stands alone: the bundle in its folder, the executable anywhere. (`npm test` builds both first.)
+import { execFileSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { VERSION } from '../../core/version.ts';
+import { FORMS, type Form, type Ran, runProcess } from '../rig/assay.ts';
+import { ServerProcess } from '../rig/server.ts';
+
+const DIST = join(import.meta.dirname, '../../dist');
+const EXECUTABLE = join(DIST, 'assay');
+const BUILT: readonly Form[] = ['bundle', 'executable'];
+
+let folder = '';
+beforeEach(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'assay-build-')));
+  mkdirSync(join(folder, 'workspace'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const workspace = () => join(folder, 'workspace');
+const step = ['run', '--json', '--output', 'made', '--', '/usr/bin/touch', 'made'];
+const run = (command: readonly string[], env: Record<string, string> = {}) =>
+  runProcess(command, { cwd: workspace(), env: { ASSAY_STORE: join(folder, 'store'), ...env } });
+const summary = ({ stderr }: Ran): { outcome: string; key: string } =>
+  JSON.parse(stderr.trim().split('\n').at(-1) ?? '');
+
+describe.each(BUILT)('the %s', (form) => {
+  test('runs with an empty environment', async () => {
+    const { code, stdout, stderr } = await runProcess([...FORMS[form], '--version'], { cwd: '/', env: {} });
+    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: `assay ${VERSION}\n`, stderr: '' });
+  });
+
+  test('gives the key that the sources give, and finds what they stored', async () => {
+    const fromSources = summary(await run([...FORMS.source, ...step]));
+    expect(fromSources.outcome).toBe('miss');
+    expect(summary(await run([...FORMS[form], ...step]))).toMatchObject({
+      outcome: 'hit-local',
+      key: fromSources.key,
+    });
+  });
+
+  test('stores what the sources find', async () => {
+    const built = summary(await run([...FORMS[form], ...step]));
+    expect(built.outcome).toBe('miss');
+    expect(summary(await run([...FORMS.source, ...step]))).toMatchObject({
+      outcome: 'hit-local',
+      key: built.key,
+    });
+  });
+
+  test('serves', async () => {
+    const server = await ServerProcess.start(join(folder, 'served'), { form });
+    try {
+      expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+      expect((await fetch(`${server.url}/metrics`)).status).toBe(200);
+    } finally {
+      await server.stop();
+    }
+    expect(server.child.exitCode).toBe(0);
+  });
+
+  test('takes nothing from files that happen to lie where it is started', async () => {
+    writeFileSync(join(workspace(), '.env'), `ASSAY_STORE=${join(folder, 'elsewhere')}\n`);
+    writeFileSync(join(workspace(), 'bunfig.toml'), 'preload = ["./preload.js"]\n');
+    writeFileSync(join(workspace(), 'preload.js'), 'process.exit(77);\n');
+    const env = { HOME: folder };
+    const ran = await runProcess([...FORMS[form], ...step], { cwd: workspace(), env });
+    expect(ran.code).toBe(0);
+    expect(existsSync(join(folder, 'elsewhere'))).toBe(false);
+  });
+});
+
+test('the bundle needs nothing beside its own folder', async () => {
+  const moved = join(folder, 'moved');
+  cpSync(join(DIST, 'node'), moved, { recursive: true });
+  const entry = [process.execPath, join(moved, 'assay.cjs')];
+  expect(summary(await run([...entry, ...step])).outcome).toBe('miss');
+  expect(summary(await run([...entry, ...step])).outcome).toBe('hit-local');
+});
+
+test('the bundle finds its code compiled already', () => {
+  const [version = ''] = readdirSync(join(DIST, 'node', 'compiled'));
+  expect(version).toContain(process.version);
+  expect(readdirSync(join(DIST, 'node', 'compiled', version)).length).toBeGreaterThan(1);
+});
+
+test('the executable needs nothing of the machine but the C and C++ libraries', async () => {
+  const libraries = [EXECUTABLE, join(DIST, 'node', 'lmdb.node')].flatMap(librariesOf);
+  const room = [
+    ...[...new Set(libraries)].flatMap((file) => ['--ro-bind', file, file]),
+    ...['--ro-bind', EXECUTABLE, '/assay', '--bind', join(folder, 'workspace'), '/workspace'],
+    ...['--dev', '/dev', '--proc', '/proc', '--tmpfs', '/tmp', '--clearenv', '--chdir', '/workspace'],
+  ];
+  const inside = (args: readonly string[]) =>
+    runProcess(['bwrap', ...room, '/assay', ...args], { cwd: '/', env: { PATH: '/usr/bin:/bin' } });
+  const versionStep = ['run', '--json', '--store', '/workspace/store', '--', '/assay', '--version'];
+  const first = await inside(versionStep);
+  expect(first).toMatchObject({ code: 0, stdout: `assay ${VERSION}\n` });
+  expect(summary(first).outcome).toBe('miss');
+  const second = await inside(versionStep);
+  expect(second).toMatchObject({ code: 0, stdout: `assay ${VERSION}\n` });
+  expect(summary(second)).toMatchObject({ outcome: 'hit-local', key: summary(first).key });
+});
+
+function librariesOf(file: string): string[] {
+  return [...execFileSync('ldd', [file], { encoding: 'utf8' }).matchAll(/(\/\S+) \(0x/g)].flatMap(
+    ([, path]) => path ?? [],
+  );
+}

@@ -1,0 +1,42 @@
+// What is written by a script and committed is what the script writes.
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { VERSION } from '../../core/version.ts';
+import { errorsPage } from '../../scripts/errors-page.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const read = (...parts: string[]) => readFileSync(join(ROOT, ...parts), 'utf8');
+
+let folder = '';
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'assay-generated-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+test('docs/ERRORS.md is the page of the catalogue (npm run generate)', () => {
+  expect(read('docs/ERRORS.md')).toBe(errorsPage());
+});
+
+test('core/version.ts says what package.json says', () => {
+  const manifest: { version: string } = JSON.parse(read('package.json'));
+  expect(VERSION).toBe(manifest.version);
+});
+
+test('core/proto/generated is what protoc makes of the .proto files (npm run generate)', () => {
+  execFileSync(join(ROOT, 'scripts/generate-proto.sh'), [folder]);
+  const committed = join(ROOT, 'core/proto/generated');
+  expect(sourcesBelow(folder)).toEqual(sourcesBelow(committed));
+  expect(sourcesBelow(folder)).not.toEqual([]);
+  for (const file of sourcesBelow(folder)) {
+    expect(readFileSync(join(folder, file), 'utf8')).toBe(readFileSync(join(committed, file), 'utf8'));
+  }
+});
+
+function sourcesBelow(path: string): string[] {
+  return readdirSync(path, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .sort();
+}

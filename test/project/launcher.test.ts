@@ -1,0 +1,101 @@
+// bin/assay finds its sources and its Node however it is reached, and says in words what is missing.
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { VERSION } from '../../core/version.ts';
+import { runProcess } from '../rig/assay.ts';
+
+const LAUNCHER = join(import.meta.dirname, '../../bin/assay');
+const ENVIRONMENT = { PATH: '/usr/bin:/bin' };
+
+let folder = '';
+beforeEach(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'assay launcher ')));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const call = (command: readonly string[], env: Record<string, string> = ENVIRONMENT, cwd = folder) =>
+  runProcess(command, { cwd, env });
+
+describe('the launcher runs', () => {
+  const version = { code: 0, stdout: `assay ${VERSION}\n`, stderr: '' };
+
+  test('from another folder', async () => {
+    expect(await call([LAUNCHER, '--version'])).toMatchObject(version);
+  });
+
+  test('through a symbolic link, with a space in its path', async () => {
+    const link = join(folder, 'as say');
+    symlinkSync(LAUNCHER, link);
+    expect(await call([link, '--version'])).toMatchObject(version);
+    expect(await call(['./as say', '--version'])).toMatchObject(version);
+  });
+
+  test('through a relative link to a link', async () => {
+    symlinkSync(LAUNCHER, join(folder, 'first'));
+    mkdirSync(join(folder, 'sub'));
+    symlinkSync('../first', join(folder, 'sub', 'second'));
+    expect(await call(['sub/second', '--version'])).toMatchObject(version);
+  });
+
+  test('found on PATH', async () => {
+    symlinkSync(LAUNCHER, join(folder, 'assay'));
+    const env = { PATH: `${folder}:/usr/bin:/bin` };
+    expect(await call(['/bin/sh', '-c', 'assay --version'], env)).toMatchObject(version);
+  });
+
+  test('handed to a shell from its own folder', async () => {
+    const bin = join(LAUNCHER, '..');
+    expect(await call(['/bin/sh', 'assay', '--version'], ENVIRONMENT, bin)).toMatchObject(version);
+  });
+
+  test('with every argument as it was given, and gives the exit code back', async () => {
+    const { code, stderr } = await call([LAUNCHER, 'no such\ncommand', '*']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('there is no command "no such\\ncommand"');
+  });
+});
+
+describe('the launcher refuses with 125', () => {
+  beforeEach(() => {
+    mkdirSync(join(folder, 'bin'));
+    copyFileSync(LAUNCHER, join(folder, 'bin', 'assay'));
+  });
+
+  test('where npm ci was not run, and says where to run it', async () => {
+    const { code, stderr } = await call(['bin/assay', '--version']);
+    expect({ code, stderr }).toEqual({
+      code: 125,
+      stderr: `assay: its packages are not installed: run \`npm ci\` in ${folder}\n`,
+    });
+  });
+
+  test('where npm brought no Node, and says for which machine', async () => {
+    cpSync(
+      join(import.meta.dirname, '../../node_modules/picomatch'),
+      join(folder, 'node_modules/picomatch'),
+      {
+        recursive: true,
+      },
+    );
+    const { code, stderr } = await call(['bin/assay', '--version']);
+    expect(code).toBe(125);
+    expect(stderr).toMatch(/^assay: npm brought no Node for Linux \S+: Assay runs on Linux, arm64 or x64/);
+  });
+
+  test('where the Node that is there can not be executed', async () => {
+    mkdirSync(join(folder, 'node_modules/node-linux-other/bin'), { recursive: true });
+    writeFileSync(join(folder, 'node_modules/node-linux-other/bin/node'), '');
+    expect((await call(['bin/assay', '--version'])).code).toBe(125);
+  });
+});

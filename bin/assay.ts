@@ -1,5 +1,6 @@
 // The one entry of `assay`: finds the command, answers --help and --version, and turns a refusal into words and a code.
 // Commands are imported when asked for, so that a hit does not pay for the server.
+import { Outlet } from '../client/outlet.ts';
 import { type CommandModule, renderHelp, suggestion } from '../core/command.ts';
 import { AssayError, messageOf } from '../core/errors.ts';
 import { VERSION } from '../core/version.ts';
@@ -55,7 +56,7 @@ function ownFlags(args: readonly string[]): readonly string[] {
 }
 
 function answer(text: string): number {
-  process.stdout.write(text);
+  new Outlet(1).write(text);
   return 0;
 }
 
@@ -63,8 +64,8 @@ function refuse(error: unknown, failureCode: number, json: boolean): number {
   const { code, detail, entry } =
     error instanceof AssayError ? error : new AssayError('ASSAY_INTERNAL', messageOf(error));
   const { wayOut, exitCode = failureCode } = entry;
-  process.stderr.write(`assay: ${code}: ${detail}\n       ${wayOut}\n`);
-  if (json) process.stderr.write(`${JSON.stringify({ error: { code, detail, wayOut }, exitCode })}\n`);
+  new Outlet(2).write(`assay: ${code}: ${detail}\n       ${wayOut}\n`);
+  if (json) new Outlet(2).write(`${JSON.stringify({ error: { code, detail, wayOut }, exitCode })}\n`);
   return exitCode;
 }
 
@@ -87,9 +88,6 @@ function overview(): string {
     '',
   ].join('\n');
 }
-
-/** A reader that goes away (`assay … | head`) is no reason to fail, and none to speak of. */
-for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 
 // No top-level await: the bundle for Node is CommonJS, which has none.
 main(process.argv.slice(2)).then((code) => {

@@ -3,10 +3,10 @@
 import { join } from 'node:path';
 import { digestOf, type Hash } from '../core/digest.ts';
 import { messageOf } from '../core/errors.ts';
-import { openDiskStore } from '../store/stack.ts';
 import type { Store } from '../store/store.ts';
 import type { Report } from './events.ts';
 import { History, type Outcome, stepOf } from './history.ts';
+import { HitMemos } from './hit-memo.ts';
 import { type FileDigests, fileDigests } from './inputs/file-digest.ts';
 import { InputReader } from './inputs/inputs.ts';
 import { ScanMemos } from './inputs/scan-memo.ts';
@@ -24,8 +24,12 @@ export interface CacheOptions {
 }
 
 export interface Cache {
-  /** Undefined: there is no usable store, and the command simply runs. */
-  readonly store: Store | undefined;
+  /**
+   * The same each time; opened when it is first asked for, because a hit that is remembered has no use for it. Undefined:
+   * there is no usable store, and the command simply runs.
+   */
+  openStore(): Promise<Store | undefined>;
+  readonly hits: HitMemos;
   readonly digests: FileDigests;
   readonly inputs: InputReader;
   readonly history: History;
@@ -35,23 +39,24 @@ export interface Cache {
   close(): Promise<void>;
 }
 
-export async function openCache(options: CacheOptions): Promise<Cache> {
-  const store = await openStoreIfUsable(options);
+export function openCache(options: CacheOptions): Cache {
   const own = join(options.storeFolder, 'client');
-  const index = await StatIndex.open(
-    join(own, 'stat', `${digestOf(Buffer.from(options.workspace)).hash}.index`),
-  );
+  const index = new StatIndex(join(own, 'stat', `${digestOf(Buffer.from(options.workspace)).hash}.index`));
   const digests = fileDigests(index, options.now);
-  const inputs = new InputReader(digests, await ScanMemos.open(join(own, 'scan')), options.now);
+  const inputs = new InputReader(digests, new ScanMemos(join(own, 'scan')), options.now);
   const history = new History(join(own, 'history.jsonl'));
+  let store: Promise<Store | undefined> | undefined;
   let remote: Promise<Remote | undefined> | undefined;
   return {
-    store,
+    openStore() {
+      store ??= openStoreIfUsable(options);
+      return store;
+    },
+    hits: new HitMemos(join(own, 'hits')),
     digests,
     inputs,
     history,
     remember({ action: { request, key }, outcome, reason, against }) {
-      if (!store) return;
       const { workspace, command } = request;
       const at = new Date(options.now()).toISOString();
       history.append({
@@ -70,15 +75,16 @@ export async function openCache(options: CacheOptions): Promise<Cache> {
       return remote;
     },
     async close() {
-      if (store) index.save();
+      index.save();
       await (await remote)?.close();
-      await store?.close();
+      await (await store)?.close();
     },
   };
 }
 
 async function openStoreIfUsable({ storeFolder, report }: CacheOptions): Promise<Store | undefined> {
   try {
+    const { openDiskStore } = await import('../store/stack.ts');
     return await openDiskStore({ directory: storeFolder });
   } catch (error) {
     report({ type: 'store-unusable', why: messageOf(error) });

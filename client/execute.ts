@@ -1,6 +1,5 @@
 // Runs a command in the strict environment, passes on what it says while it says it, and keeps the log.
 import { join } from 'node:path';
-import type { Writable } from 'node:stream';
 import { RUN } from '../core/limits.ts';
 import type { RunContext } from './context.ts';
 import { actualEnvironment, type PrivateFolders } from './environment.ts';
@@ -39,7 +38,7 @@ export async function executeBy<T extends Ended>(
         env: actualEnvironment(environment, folders),
         hear(stream, bytes) {
           recorder.add(stream, bytes);
-          return passOn(bytes, context[stream]);
+          context[stream].write(bytes);
         },
         startedAs: (pid) => aside.writtenBy(pid),
       });
@@ -50,16 +49,4 @@ export async function executeBy<T extends Ended>(
   } finally {
     aside.settle(succeeded);
   }
-}
-
-/** As fast as the reader takes it. A reader that goes away does not stop the command. */
-function passOn(bytes: Buffer, to: Writable): Promise<void> | undefined {
-  if (!to.writable || to.write(bytes)) return undefined;
-  return new Promise((resolve) => {
-    const goOn = () => {
-      to.off('drain', goOn).off('close', goOn);
-      resolve();
-    };
-    to.on('drain', goOn).on('close', goOn);
-  });
 }

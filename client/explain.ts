@@ -21,9 +21,9 @@ const CANDIDATES = 10;
 
 /** Keeps the action first: it is compared with what is stored. */
 export async function explain(action: KeyedAction, { cache }: RunContext): Promise<Explanation> {
-  const { store, history } = cache;
+  const store = await cache.openStore();
   if (!store) return { reason: 'there is no usable store', differences: [] };
-  const earlier = history.entries();
+  const earlier = cache.history.entries();
   if (earlier.length === 0) return NEVER_SEEN;
   await keepAction(action, store);
   return explainMiss(action, earlier, store.blobs);

@@ -12,8 +12,8 @@ export interface Launch {
   readonly argv: readonly [string, ...string[]];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Hears what the command says. A promise asks to be told no more until it resolves. */
-  hear(stream: StreamName, bytes: Buffer): Promise<void> | undefined;
+  /** Hears what the command says. Returns when that has been passed on, so the command can't outrun its reader. */
+  hear(stream: StreamName, bytes: Buffer): void;
   /** Hears which process group works on the outputs. */
   startedAs(pid: number): void;
 }
@@ -58,12 +58,7 @@ export function exitCodeOf(signal: NodeJS.Signals): number {
 
 function follow(source: Readable, stream: StreamName, { hear }: Launch): Promise<void> {
   return new Promise((resolve) => {
-    source.on('data', (bytes: Buffer) => {
-      const ready = hear(stream, bytes);
-      if (!ready) return;
-      source.pause();
-      ready.then(() => source.resume());
-    });
+    source.on('data', (bytes: Buffer) => hear(stream, bytes));
     source.once('close', resolve);
   });
 }

@@ -1,8 +1,8 @@
 // What a command said: the bytes of its two streams, and in which order they came, so that a replay reads like the run.
-import type { Writable } from 'node:stream';
 import { RUN } from '../core/limits.ts';
 import { LogOrder } from '../core/proto/generated/assay.ts';
 import type { Any } from '../core/proto/generated/google/protobuf/any.ts';
+import type { Ear } from './outlet.ts';
 
 export type StreamName = 'stdout' | 'stderr';
 
@@ -19,7 +19,7 @@ export interface Log {
 }
 
 /** Says it again, as the command did. */
-export function replay(log: Log, to: Readonly<Record<StreamName, Writable>>): void {
+export function replay(log: Log, to: Readonly<Record<StreamName, Ear>>): void {
   for (const { stream, bytes } of pieces(log)) to[stream].write(bytes);
 }
 

@@ -25,6 +25,8 @@ export interface Hit {
   readonly outcome: 'hit-local' | 'hit-remote';
   readonly reason: string;
   readonly outputs: readonly Output[];
+  /** The outputs lie in the workspace already, known to be right. */
+  readonly inPlace: boolean;
   readonly log: Log;
   readonly exitCode: number;
   /** How long the command took when it ran. */
@@ -32,15 +34,19 @@ export interface Hit {
 }
 
 export async function lookup(action: KeyedAction, { cache, report }: RunContext): Promise<Hit | undefined> {
-  const { store } = cache;
+  const known = cache.hits.recall(action);
+  if (known) return { ...known, outputs: [], inPlace: true, ...LOCAL };
+  const store = await cache.openStore();
   if (!store) return undefined;
   const local = await storedHit(action, store, report);
-  if (local) return { ...local, outcome: 'hit-local', reason: 'found in the local store' };
+  if (local) return { ...local, ...LOCAL };
   const remote = await cache.openRemote();
   const arrived = remote !== undefined && (await fetchResult(action, store, remote, report));
   const fetched = arrived ? await storedHit(action, store, report) : undefined;
   return fetched && { ...fetched, outcome: 'hit-remote', reason: 'found in the remote cache' };
 }
+
+const LOCAL = { outcome: 'hit-local', reason: 'found in the local store' } as const;
 
 type StoredHit = Omit<Hit, 'outcome' | 'reason'>;
 
@@ -67,7 +73,7 @@ async function hitFrom(
     stderr: await logBytes(result.stderrRaw, result.stderrDigest, blobs),
     order: decodeOrder(result.executionMetadata?.auxiliaryMetadata ?? []),
   };
-  return { outputs, log, exitCode: result.exitCode, commandMs: durationOf(result) };
+  return { outputs, inPlace: false, log, exitCode: result.exitCode, commandMs: durationOf(result) };
 }
 
 /** A remote could name anything: only what was declared may be written, and links must stay inside. */

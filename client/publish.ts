@@ -27,15 +27,15 @@ export async function publish(
   { cache, report }: RunContext,
 ): Promise<Published> {
   if (!sealed.publishable) report({ type: 'not-published', why: sealed.why });
-  if (!cache.store) return { published: false, shared: false };
+  const store = await cache.openStore();
+  if (!store) return { published: false, shared: false };
   if (!sealed.publishable) {
-    await keepAction(action, cache.store);
+    await keepAction(action, store);
     return { published: false, shared: false };
   }
-  const published = await publishLocally(action, sealed, cache.store, report);
+  const published = await publishLocally(action, sealed, store, report);
   const remote = published ? await cache.openRemote() : undefined;
-  const shared =
-    remote?.usable === true && (await publishRemotely(action, sealed, cache.store, remote, report));
+  const shared = remote?.usable === true && (await publishRemotely(action, sealed, store, remote, report));
   return { published, shared };
 }
 

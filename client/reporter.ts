@@ -1,12 +1,12 @@
 // Turns the events and the summary of a run into words on standard error, or into one JSON object as its last line.
 // What the command itself says goes through untouched.
-import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import type { Report, RunEvent } from './events.ts';
+import type { Ear } from './outlet.ts';
 import type { RunSummary } from './run.ts';
 
 /** A stream that may be a terminal. */
-export type Screen = Writable & { readonly isTTY?: boolean };
+export type Screen = Ear & { readonly isTTY?: boolean };
 
 export class Reporter {
   readonly #screen: Screen;
@@ -67,7 +67,7 @@ export class Reporter {
   }
 
   #paint(colour: 'green' | 'yellow', text: string): string {
-    return styleText(colour, text, { stream: this.#screen });
+    return this.#screen.isTTY ? styleText(colour, text, { stream: process.stderr }) : text;
   }
 
   #warn(text: string): void {

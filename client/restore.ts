@@ -21,12 +21,18 @@ export interface Restored {
 /** Undefined if it could not be done, whatever the cause: the workspace is as it was, and the command can run. */
 export async function restore(
   hit: Hit,
-  { request }: KeyedAction,
-  { cache, report }: RunContext,
+  action: KeyedAction,
+  { cache, report, now }: RunContext,
 ): Promise<Restored | undefined> {
+  if (hit.inPlace) return { written: 0 };
   try {
-    if (!cache.store) return undefined;
-    return await restoreOutputs(hit.outputs, request.workspace, cache.store.blobs, cache.digests);
+    const lookedAt = now();
+    const store = await cache.openStore();
+    if (!store) return undefined;
+    const { workspace } = action.request;
+    const restored = await restoreOutputs(hit.outputs, workspace, store.blobs, cache.digests);
+    if (restored.written === 0) cache.hits.remember(action, hit.outputs, hit, lookedAt);
+    return restored;
   } catch (error) {
     report({ type: 'hit-unusable', why: messageOf(error) });
     return undefined;

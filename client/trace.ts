@@ -39,8 +39,7 @@ export function tracedBy(tracer: Tracer): (folders: PrivateFolders) => Launcher<
       const stop = new AbortController();
       const release = onSignal(() => stop.abort());
       try {
-        const output = (stream: 'stdout' | 'stderr', chunk: Buffer) => void hear(stream, chunk);
-        const report = await tracer.run({ argv, cwd, env, output, signal: stop.signal });
+        const report = await tracer.run({ argv, cwd, env, output: hear, signal: stop.signal });
         return { ...endOf(report.exit), report, folders };
       } finally {
         release();

@@ -96,6 +96,8 @@ export const RUN = {
   streamsCloseMs: 2 * SECOND,
   /** How long a command that a killed run left behind may take to end. */
   orphanEndsMs: 2 * SECOND,
+  /** How long a pipe that is full is left alone before it is tried again. */
+  fullPipeMs: 2,
   /** Logs up to this size travel inside the result. */
   inlineLogBytes: 16 * KIB,
   /** How many earlier runs are remembered to explain a miss. */

@@ -3,6 +3,7 @@ import type { CommandModule, FlagTable } from '../../core/command.ts';
 import { audit } from '../audit.ts';
 import { auditJson, auditText } from '../audit-report.ts';
 import { openCache } from '../cache.ts';
+import { Outlet } from '../outlet.ts';
 import { Reporter } from '../reporter.ts';
 import { storeFolder } from '../store-folder.ts';
 import { ACTION_FLAGS, parseAction } from './action-flags.ts';
@@ -47,10 +48,11 @@ export const auditCommand: CommandModule = {
   async main(args) {
     const { flags: parsed, request } = parseAction('audit', args, flags);
     const json = parsed.given('json');
-    const { report } = new Reporter(process.stderr, json);
-    const { stdout, stderr, env: caller } = process;
+    const [stdout, stderr] = [new Outlet(1), new Outlet(2)];
+    const { report } = new Reporter(stderr, json);
+    const caller = process.env;
     const folder = storeFolder(parsed.text('store'), caller);
-    const cache = await openCache({
+    const cache = openCache({
       storeFolder: folder,
       workspace: request.workspace,
       now: Date.now,

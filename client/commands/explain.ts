@@ -7,6 +7,7 @@ import { openDiskStore } from '../../store/stack.ts';
 import { type Difference, differences } from '../difference.ts';
 import { describe } from '../explain.ts';
 import { History, type HistoryEntry } from '../history.ts';
+import { Outlet } from '../outlet.ts';
 import { storeFolder } from '../store-folder.ts';
 
 const flags = {
@@ -36,7 +37,7 @@ export const explainCommand: CommandModule = {
     const folder = storeFolder(parsed.text('store'), process.env);
     const last = lastRun(folder, realpathSync(process.cwd()));
     const found = await differencesOf(last, folder);
-    process.stdout.write(
+    new Outlet(1).write(
       parsed.given('json') ? `${JSON.stringify({ ...last, differences: found })}\n` : text(last, found),
     );
     return 0;

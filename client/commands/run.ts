@@ -1,6 +1,7 @@
 // `assay run`: reads the flags, runs one action, says how it went.
 import type { CommandModule, FlagTable } from '../../core/command.ts';
 import { openCache } from '../cache.ts';
+import { Outlet } from '../outlet.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
 import { Reporter } from '../reporter.ts';
 import { run } from '../run.ts';
@@ -53,9 +54,10 @@ export const runCommand: CommandModule = {
   async main(args) {
     const { flags: parsed, request } = parseAction('run', args, flags);
     const remote = parsed.text('remote') ?? process.env.ASSAY_REMOTE;
-    const reporter = new Reporter(process.stderr, parsed.given('json'));
+    const stderr = new Outlet(2);
+    const reporter = new Reporter(stderr, parsed.given('json'));
     const { report } = reporter;
-    const cache = await openCache({
+    const cache = openCache({
       storeFolder: storeFolder(parsed.text('store'), process.env),
       workspace: request.workspace,
       remoteUrl: remote ? parseRemoteUrl(remote) : undefined,
@@ -64,8 +66,15 @@ export const runCommand: CommandModule = {
       report,
     });
     try {
-      const { stdout, stderr, env: caller } = process;
-      const summary = await run(request, { cache, caller, stdout, stderr, report, now: Date.now });
+      const stdout = new Outlet(1);
+      const summary = await run(request, {
+        cache,
+        caller: process.env,
+        stdout,
+        stderr,
+        report,
+        now: Date.now,
+      });
       reporter.summary(summary);
       return summary.exitCode;
     } finally {

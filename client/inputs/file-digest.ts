@@ -1,7 +1,7 @@
 // The digest of a file on disk: from the stat index where that may be trusted, else by reading the file.
-import { createHash, hash as hashOnce } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { type BigIntStats, closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
-import { type Digest, parseHash } from '../../core/digest.ts';
+import { type Digest, digestOf, parseHash } from '../../core/digest.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { STORE } from '../../core/limits.ts';
 import type { StatIndex } from './stat-index.ts';
@@ -50,8 +50,7 @@ function digestOpenFile(descriptor: number): Digest {
   let length = readSync(descriptor, chunk, 0, chunk.length, null);
   if (length < chunk.length) {
     const more = readSync(descriptor, chunk, length, chunk.length - length, null);
-    if (more === 0)
-      return { hash: parseHash(hashOnce('sha256', chunk.subarray(0, length), 'hex')), size: length };
+    if (more === 0) return digestOf(chunk.subarray(0, length));
     length += more;
   }
   const hash = createHash('sha256');

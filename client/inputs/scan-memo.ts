@@ -5,7 +5,6 @@
 // Written only when all that was looked at had settled before the scan began (see settled.ts).
 import { join } from 'node:path';
 import { type Digest, digestOf, parseDigest } from '../../core/digest.ts';
-import { type Checksum, loadChecksum } from '../../store/checksum.ts';
 import type { RunRequest } from '../request.ts';
 import { lookAgain, type Observations } from './observations.ts';
 import { isSettled } from './settled.ts';
@@ -15,20 +14,14 @@ const MAGIC = 'assay-scan-1';
 
 export class ScanMemos {
   readonly #folder: string;
-  readonly #checksum: Checksum;
 
-  private constructor(folder: string, checksum: Checksum) {
+  constructor(folder: string) {
     this.#folder = folder;
-    this.#checksum = checksum;
-  }
-
-  static async open(folder: string): Promise<ScanMemos> {
-    return new ScanMemos(folder, await loadChecksum());
   }
 
   /** The digest of the last scan of this declaration, if a scan now would see the same. */
   recall(request: RunRequest): Digest | undefined {
-    const table = readTable(this.#fileFor(request), MAGIC, this.#checksum);
+    const table = readTable(this.#fileFor(request), MAGIC);
     if (!table) return undefined;
     for (let row = 0; row < table.names.length; row++) {
       const name = table.names[row] ?? '';
@@ -42,7 +35,7 @@ export class ScanMemos {
     for (const stats of seen.values()) if (stats && !isSettled(stats, beganAt)) return;
     const rows = new Map([...seen].map(([name, stats]) => [name, rowOf(stats)]));
     const table = tableOf(rows, Buffer.from(`${root.hash}/${root.size}`));
-    writeTable(this.#fileFor(request), MAGIC, table, this.#checksum);
+    writeTable(this.#fileFor(request), MAGIC, table);
   }
 
   /** One file for each workspace and declaration: everything that decides which paths a scan takes. */

@@ -3,7 +3,6 @@
 import type { BigIntStats } from 'node:fs';
 import { type Digest, type Hash, parseHash } from '../../core/digest.ts';
 import { INDEX } from '../../core/limits.ts';
-import { type Checksum, loadChecksum } from '../../store/checksum.ts';
 import { isSettled } from './settled.ts';
 import { readTable, rowMatches, rowOf, type StatTable, tableOf, writeTable } from './stat-table.ts';
 
@@ -19,19 +18,13 @@ interface Remembered {
 
 export class StatIndex {
   readonly #file: string;
-  readonly #checksum: Checksum;
   /** Read when first asked: a run whose scan is remembered as a whole asks for nothing. */
   #loaded: StatTable | undefined;
   #positions: Map<string, number> | undefined;
   readonly #fresh = new Map<string, Remembered>();
 
-  private constructor(file: string, checksum: Checksum) {
+  constructor(file: string) {
     this.#file = file;
-    this.#checksum = checksum;
-  }
-
-  static async open(file: string): Promise<StatIndex> {
-    return new StatIndex(file, await loadChecksum());
   }
 
   /** The digest that the file had, if everything about it is as it was. */
@@ -57,12 +50,12 @@ export class StatIndex {
     const all = this.#merged();
     const rows = new Map([...all].map(([name, { row }]) => [name, row]));
     const hashes = Buffer.from([...all.values()].map(({ hash }) => hash).join(''), 'hex');
-    writeTable(this.#file, MAGIC, tableOf(rows, hashes), this.#checksum);
+    writeTable(this.#file, MAGIC, tableOf(rows, hashes));
     this.#fresh.clear();
   }
 
   get #table(): StatTable {
-    this.#loaded ??= readTable(this.#file, MAGIC, this.#checksum) ?? tableOf(new Map(), Buffer.alloc(0));
+    this.#loaded ??= readTable(this.#file, MAGIC) ?? tableOf(new Map(), Buffer.alloc(0));
     return this.#loaded;
   }
 

@@ -2,10 +2,10 @@
 // owner's. It only ever spares work, so a file that is torn, foreign or flipped is simply not there.
 //
 //   file = magic:16  count:u32  names-length:u32  (size mtime ctime inode):4×i64 × count
-//          names: utf-8, joined by NUL  extra: the rest  checksum: xxh64 of all before
+//          names: utf-8, joined by NUL  extra: the rest  checksum:u32 of all before
 import { type BigIntStats, mkdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Checksum } from '../../store/checksum.ts';
+import { checksum } from './checksum.ts';
 
 export interface StatTable {
   readonly names: readonly string[];
@@ -16,7 +16,7 @@ export interface StatTable {
 
 const MAGIC_BYTES = 16;
 const HEADER_BYTES = MAGIC_BYTES + 8;
-const CHECKSUM_BYTES = 8;
+const CHECKSUM_BYTES = 4;
 const COLUMNS = 4;
 
 /** The row of a name at which nothing lay. */
@@ -51,7 +51,7 @@ export function tableOf(
   return { names: [...rows.keys()], numbers, extra };
 }
 
-export function readTable(file: string, magic: string, checksum: Checksum): StatTable | undefined {
+export function readTable(file: string, magic: string): StatTable | undefined {
   let bytes: Buffer;
   try {
     bytes = readFileSync(file);
@@ -61,7 +61,7 @@ export function readTable(file: string, magic: string, checksum: Checksum): Stat
   if (bytes.length < HEADER_BYTES + CHECKSUM_BYTES) return undefined;
   const body = bytes.subarray(0, bytes.length - CHECKSUM_BYTES);
   const foreign = !body.subarray(0, MAGIC_BYTES).equals(padded(magic));
-  if (foreign || checksum(body) !== bytes.readBigUInt64LE(body.length)) return undefined;
+  if (foreign || checksum(body) !== bytes.readUInt32LE(body.length)) return undefined;
   const count = body.readUInt32LE(MAGIC_BYTES);
   const namesAt = HEADER_BYTES + count * COLUMNS * 8;
   const extraAt = namesAt + body.readUInt32LE(MAGIC_BYTES + 4);
@@ -73,7 +73,7 @@ export function readTable(file: string, magic: string, checksum: Checksum): Stat
 }
 
 /** Staged and renamed. A fault is swallowed: the next run does the work again. */
-export function writeTable(file: string, magic: string, table: StatTable, checksum: Checksum): void {
+export function writeTable(file: string, magic: string, table: StatTable): void {
   const names = Buffer.from(table.names.join('\0'));
   const header = Buffer.alloc(HEADER_BYTES);
   padded(magic).copy(header);
@@ -81,7 +81,7 @@ export function writeTable(file: string, magic: string, table: StatTable, checks
   header.writeUInt32LE(names.length, MAGIC_BYTES + 4);
   const body = Buffer.concat([header, Buffer.from(table.numbers.buffer), names, table.extra]);
   const end = Buffer.alloc(CHECKSUM_BYTES);
-  end.writeBigUInt64LE(checksum(body));
+  end.writeUInt32LE(checksum(body));
   const staged = `${file}.${process.pid}.tmp`;
   try {
     mkdirSync(dirname(file), { recursive: true });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { decodeWhole } from '../../core/message.ts';
 import { ActionResult } from '../../core/proto/generated/reapi.ts';
-import { Random } from './random.ts';
+import { Random } from '../rig/random.ts';
 
 const decode = (bytes: Uint8Array) => decodeWhole(ActionResult, bytes, 'not a result');
 

@@ -15,7 +15,7 @@ import {
   resolveFrom,
   toSystemPath,
 } from '../../core/path.ts';
-import { Random } from './random.ts';
+import { Random } from '../rig/random.ts';
 
 const HOSTILE = [
   '/',

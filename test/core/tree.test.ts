@@ -3,7 +3,7 @@ import { type Digest, digestOf, toWire } from '../../core/digest.ts';
 import { parseRelPath } from '../../core/path.ts';
 import { Directory, Tree } from '../../core/proto/generated/reapi.ts';
 import { decodeTree, type Entry, encodeDirectories, encodeTree, leavesOf } from '../../core/tree.ts';
-import { Random } from './random.ts';
+import { Random } from '../rig/random.ts';
 
 const file = (path: string, content = path, executable = false): Entry => ({
   kind: 'file',

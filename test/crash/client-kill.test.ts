@@ -6,8 +6,8 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { Random } from '../core/random.ts';
 import { baseEnvironment, FORMS, Workshop } from '../rig/assay.ts';
+import { Random } from '../rig/random.ts';
 import { describeTree } from '../rig/tree.ts';
 
 const KILLS = 100;

@@ -5,8 +5,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ActionResult } from '../../core/proto/generated/reapi.ts';
-import { Random } from '../core/random.ts';
 import { Workshop } from '../rig/assay.ts';
+import { Random } from '../rig/random.ts';
 import { ServerProcess } from '../rig/server.ts';
 
 const KILLS = 200;

@@ -17,7 +17,7 @@ import { encodePresence } from '../../store/disk/record.ts';
 import type { StoreEvent } from '../../store/events.ts';
 import { openDiskStore } from '../../store/stack.ts';
 import type { Store } from '../../store/store.ts';
-import { Random } from '../core/random.ts';
+import { Random } from '../rig/random.ts';
 import { addressOf, contentOf, putAll, readBlob, readFrom, resultNaming } from './content.ts';
 import { filesIn, useFolders } from './folders.ts';
 

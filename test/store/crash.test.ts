@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { digestOf } from '../../core/digest.ts';
 import { openDiskStore } from '../../store/stack.ts';
 import type { Store } from '../../store/store.ts';
-import { Random } from '../core/random.ts';
+import { Random } from '../rig/random.ts';
 import { Child } from './children/child.ts';
 import { blobOf, resultOf } from './children/items.ts';
 import { readFrom } from './content.ts';

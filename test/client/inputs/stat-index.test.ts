@@ -29,24 +29,24 @@ const OTHER = digestOf(Buffer.from('something else'));
 
 test('a settled file is remembered across processes', async () => {
   const file = shop.write('a', 'content');
-  const index = await StatIndex.open(indexFile);
+  const index = new StatIndex(indexFile);
   index.remember('a', stats(file), OTHER, LONG_AFTER());
   index.save();
-  const reopened = await StatIndex.open(indexFile);
+  const reopened = new StatIndex(indexFile);
   expect(reopened.lookup('a', stats(file))?.hash).toBe(OTHER.hash);
   expect(reopened.lookup('b', stats(file))).toBeUndefined();
 });
 
 test('a file that changed within the clock’s granularity of the look is not remembered', async () => {
   const file = shop.write('a', 'content');
-  const index = await StatIndex.open(indexFile);
+  const index = new StatIndex(indexFile);
   index.remember('a', stats(file), OTHER, Number(stats(file).mtimeMs) + 1);
   expect(index.lookup('a', stats(file))).toBeUndefined();
 });
 
 test('a change of size, time or inode forgets, even with the old time put back', async () => {
   const file = shop.write('a', 'content');
-  const index = await StatIndex.open(indexFile);
+  const index = new StatIndex(indexFile);
   index.remember('a', stats(file), OTHER, LONG_AFTER());
   const { atime, mtime } = lstatSync(file);
   writeFileSync(file, 'CONTENT');
@@ -64,22 +64,22 @@ test.each([
   ['of something else', () => Buffer.from('this is no index at all, but it is long enough to be one')],
 ])('an index that is %s counts as none', async (_name, spoil) => {
   const file = shop.write('a', 'content');
-  const index = await StatIndex.open(indexFile);
+  const index = new StatIndex(indexFile);
   index.remember('a', stats(file), OTHER, LONG_AFTER());
   index.save();
   writeFileSync(indexFile, spoil(readFileSync(indexFile)));
-  expect((await StatIndex.open(indexFile)).lookup('a', stats(file))).toBeUndefined();
+  expect(new StatIndex(indexFile).lookup('a', stats(file))).toBeUndefined();
 });
 
 test('two steps of one workspace keep each other’s entries', async () => {
   const [a, b] = [shop.write('a', 'a'), shop.write('b', 'b')];
-  const first = await StatIndex.open(indexFile);
+  const first = new StatIndex(indexFile);
   first.remember('a', stats(a), OTHER, LONG_AFTER());
   first.save();
-  const second = await StatIndex.open(indexFile);
+  const second = new StatIndex(indexFile);
   second.remember('b', stats(b), OTHER, LONG_AFTER());
   second.save();
-  const both = await StatIndex.open(indexFile);
+  const both = new StatIndex(indexFile);
   expect([both.lookup('a', stats(a))?.hash, both.lookup('b', stats(b))?.hash]).toEqual([
     OTHER.hash,
     OTHER.hash,
@@ -88,7 +88,7 @@ test('two steps of one workspace keep each other’s entries', async () => {
 
 /** A reader that remembers, and tells how many files it had to read. */
 async function reader(now: () => number) {
-  const index = await StatIndex.open(indexFile);
+  const index = new StatIndex(indexFile);
   const known = fileDigests(index, now);
   let asked = 0;
   const counting: typeof known = {
@@ -97,7 +97,7 @@ async function reader(now: () => number) {
       return known.digest(...args);
     },
   };
-  const inputs = new InputReader(counting, await ScanMemos.open(join(shop.folder, 'scans')), now);
+  const inputs = new InputReader(counting, new ScanMemos(join(shop.folder, 'scans')), now);
   return { root: () => inputs.read(request()).root.hash, asked: () => asked };
 }
 

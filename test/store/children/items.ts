@@ -2,7 +2,7 @@
 import { digestOf } from '../../../core/digest.ts';
 import { STORE } from '../../../core/limits.ts';
 import type { ResultAddress } from '../../../store/store.ts';
-import { Random } from '../../core/random.ts';
+import { Random } from '../../rig/random.ts';
 import { addressOf, contentOf, resultNaming } from '../content.ts';
 
 /** Mostly small ones, because many of those fit into the time before a kill. */

@@ -1,0 +1,96 @@
+// The memory of the last hit of a step whose outputs were in place: what they looked like, and what the command had
+// said. If they look the same again, the store could only confirm what is known, and opening it is more than half of
+// what a hit costs (docs/decisions/0032).
+//
+// It spares no check: the outputs were compared with the result, byte by byte, before they were remembered, and are
+// trusted afterwards by the same rule as inputs are (see inputs/settled.ts).
+import { join } from 'node:path';
+import { digestOf, type Hash } from '../core/digest.ts';
+import { RUN } from '../core/limits.ts';
+import { lookAgain } from './inputs/observations.ts';
+import { isSettled } from './inputs/settled.ts';
+import { readTable, rowMatches, rowOf, type StatTable, tableOf, writeTable } from './inputs/stat-table.ts';
+import type { KeyedAction } from './key.ts';
+import type { Log } from './log.ts';
+import type { Output } from './outputs.ts';
+import type { RunRequest } from './request.ts';
+
+const MAGIC = 'assay-hit-1';
+
+export interface RememberedHit {
+  readonly log: Log;
+  readonly exitCode: number;
+  /** How long the command took when it ran. */
+  readonly commandMs: number;
+}
+
+/** As it is written: the streams in base64. */
+interface Said {
+  readonly key: Hash;
+  readonly exitCode: number;
+  readonly commandMs: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly order: readonly number[];
+}
+
+export class HitMemos {
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** What there is to say, if this was the step's last action and all its outputs lie as they lay then. */
+  recall({ key, request }: KeyedAction): RememberedHit | undefined {
+    const table = readTable(this.#fileFor(request), MAGIC);
+    const said: Said | undefined = table && JSON.parse(table.extra.toString());
+    if (!table || said?.key !== key.hash || !looksTheSame(table, request.workspace)) return undefined;
+    const { exitCode, commandMs, stdout, stderr, order } = said;
+    if (exitCode !== 0 && !request.cacheFailures) return undefined;
+    const log = { stdout: Buffer.from(stdout, 'base64'), stderr: Buffer.from(stderr, 'base64'), order };
+    return { log, exitCode, commandMs };
+  }
+
+  /** `lookedAt`: the clock before the outputs were compared. */
+  remember(
+    { key, request }: KeyedAction,
+    outputs: readonly Output[],
+    hit: RememberedHit,
+    lookedAt: number,
+  ): void {
+    const { log, exitCode, commandMs } = hit;
+    if (log.stdout.length + log.stderr.length > RUN.inlineLogBytes) return;
+    const rows = new Map<string, ReturnType<typeof rowOf>>();
+    for (const path of outputs.flatMap(pathsOf)) {
+      const stats = lookAgain(request.workspace, path);
+      if (!stats || !isSettled(stats, lookedAt)) return;
+      rows.set(path, rowOf(stats));
+    }
+    const said: Said = {
+      key: key.hash,
+      exitCode,
+      commandMs,
+      stdout: log.stdout.toString('base64'),
+      stderr: log.stderr.toString('base64'),
+      order: log.order,
+    };
+    writeTable(this.#fileFor(request), MAGIC, tableOf(rows, Buffer.from(JSON.stringify(said))));
+  }
+
+  /** One file for each step of each workspace, whatever its inputs are, so that there are never many. */
+  #fileFor({ workspace, command, workingDirectory, outputs }: RunRequest): string {
+    const step = JSON.stringify([workspace, command, workingDirectory, outputs]);
+    return join(this.#folder, digestOf(Buffer.from(step)).hash);
+  }
+}
+
+function looksTheSame(table: StatTable, workspace: string): boolean {
+  return table.names.every((name, row) => rowMatches(table, row, lookAgain(workspace, name)));
+}
+
+/** A folder's own times change when an entry comes or goes. */
+function pathsOf(output: Output): string[] {
+  const entries = output.kind === 'directory' ? output.entries : [];
+  return [output.path, ...entries.map(({ path }) => `${output.path}/${path}`)];
+}

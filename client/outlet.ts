@@ -1,0 +1,52 @@
+// Standard output and standard error, written synchronously: what is said has been said when `write` returns, and in
+// the order in which it was said.
+//
+// process.stdout and process.stderr load Node's streams, which takes 5 ms of a hit that has one line to say, and on Bun
+// they write later, so that what one says and what the other says could change places.
+import { fstatSync, writeSync } from 'node:fs';
+import { isatty } from 'node:tty';
+import { isSystemError } from '../core/errors.ts';
+import { RUN } from '../core/limits.ts';
+
+/** /dev/null on Linux: what most often is a character device and no terminal. */
+const NULL_DEVICE = 0x103;
+
+/** Whatever can be spoken to. */
+export interface Ear {
+  write(said: string | Uint8Array): unknown;
+}
+
+export class Outlet implements Ear {
+  readonly #descriptor: number;
+  #readerIsGone = false;
+
+  constructor(descriptor: number) {
+    this.#descriptor = descriptor;
+  }
+
+  get isTTY(): boolean {
+    const stats = fstatSync(this.#descriptor);
+    return stats.isCharacterDevice() && stats.rdev !== NULL_DEVICE && isatty(this.#descriptor);
+  }
+
+  write(said: string | Uint8Array): void {
+    let rest = Buffer.from(said);
+    while (rest.length > 0 && !this.#readerIsGone) rest = rest.subarray(this.#writeSome(rest));
+  }
+
+  /** A reader that goes away (`assay … | head`) is no reason to fail, and none to speak of. */
+  #writeSome(bytes: Buffer): number {
+    try {
+      return writeSync(this.#descriptor, bytes);
+    } catch (error) {
+      if (isSystemError(error, 'EAGAIN')) waitForReader();
+      else this.#readerIsGone = true;
+      return 0;
+    }
+  }
+}
+
+/** A pipe that another process has made non-blocking, and that is full. */
+function waitForReader(): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RUN.fullPipeMs);
+}

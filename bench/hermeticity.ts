@@ -1,0 +1,190 @@
+// What it costs to be watched: CPU time of a command with all that it starts, untraced, under Assay's helper (the reading
+// of its records included) and under strace (its lines thrown away), in one run on one machine. Prints a table; asserts
+// nothing.
+//
+//   node bench/hermeticity.ts
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { NativeTracer } from '../hermeticity/native.ts';
+
+const PROJECT = join(import.meta.dirname, '..');
+/** The binary itself: what is in .bin may be a script of Node that starts it. */
+const ESBUILD = join(PROJECT, `node_modules/@esbuild/linux-${process.arch}/bin/esbuild`);
+const TSC = join(PROJECT, 'node_modules/.bin/tsc');
+const ROUNDS = 2;
+const TICKS_PER_SECOND = 100;
+
+interface Workload {
+  readonly name: string;
+  /** The ratio of CPU time that Assay's own helper is to stay below. */
+  readonly limit: number;
+  lay(folder: string): void;
+  /** Run before each measurement, not measured. */
+  readonly clean: string;
+  readonly command: string;
+}
+
+const WORKLOADS: readonly Workload[] = [
+  {
+    name: 'gcc -c of 200 files by make',
+    limit: 1.7,
+    lay: layC,
+    clean: 'rm -f *.o',
+    command: 'make -s',
+  },
+  {
+    name: 'esbuild bundle of 1,000 modules, 5 times',
+    limit: 1.25,
+    lay: layModules,
+    clean: 'rm -rf out',
+    command: `for i in 1 2 3 4 5; do '${ESBUILD}' --bundle --minify --log-level=error main.ts --outfile=out/$i.js; done`,
+  },
+  {
+    name: 'tsc of 1,000 modules',
+    limit: 1.05,
+    lay: layModules,
+    clean: 'true',
+    command: `'${TSC}' --noEmit --strict --types '' --module esnext --moduleResolution bundler main.ts`,
+  },
+  {
+    name: 'a walk through 20,000 files (find, cat), 3 times',
+    limit: 3.5,
+    lay: layTree,
+    clean: 'true',
+    command: 'for i in 1 2 3; do find tree -type f -exec cat {} +; done >/dev/null',
+  },
+  {
+    name: 'the same by grep -r, which does less with each',
+    limit: 3.5,
+    lay: layTree,
+    clean: 'true',
+    command: 'for i in 1 2 3; do grep -r not-in-there tree; done; true',
+  },
+];
+
+export async function bench(): Promise<void> {
+  console.log(`${'CPU time'.padEnd(48)}   plain   assay-trace (limit)   strace`);
+  for (const workload of WORKLOADS) {
+    const folder = mkdtempSync(join(tmpdir(), 'assay-bench-hermeticity-'));
+    try {
+      workload.lay(folder);
+      console.log(await row(workload, folder));
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+}
+
+async function row(workload: Workload, folder: string): Promise<string> {
+  if (workload.command.includes(ESBUILD) && !existsSync(ESBUILD)) {
+    return `${workload.name.padEnd(48)}   esbuild is not installed`;
+  }
+  const plain: number[] = [];
+  const native: number[] = [];
+  const strace: number[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    plain.push(await measure(workload, folder, runPlain));
+    native.push(await measure(workload, folder, runTraced));
+    strace.push(await measure(workload, folder, runUnderStrace));
+  }
+  const base = Math.min(...plain);
+  const ratio = (times: readonly number[]) => (Math.min(...times) / base).toFixed(2).padStart(6);
+  const limit = `(${workload.limit.toFixed(2)})`.padEnd(9);
+  return `${workload.name.padEnd(48)} ${base.toFixed(2).padStart(5)} s        ${ratio(native)} ${limit}     ${ratio(strace)}`;
+}
+
+/** Seconds of CPU of what was started and has ended, and of this process meanwhile. */
+async function measure(
+  workload: Workload,
+  folder: string,
+  run: (command: string, folder: string) => void | Promise<void>,
+): Promise<number> {
+  spawnSync('sh', ['-c', workload.clean], { cwd: folder });
+  const childrenBefore = childrenSeconds();
+  const ownBefore = process.cpuUsage();
+  await run(workload.command, folder);
+  const own = process.cpuUsage(ownBefore);
+  return childrenSeconds() - childrenBefore + (own.user + own.system) / 1e6;
+}
+
+function runPlain(command: string, folder: string): void {
+  runBy(['sh', '-c', command], folder);
+}
+
+function runUnderStrace(command: string, folder: string): void {
+  const flags = ['-f', '--seccomp-bpf', '-qq', '-o', '/dev/null', '-e', 'trace=%file,%process,%network'];
+  runBy(['strace', ...flags, 'sh', '-c', command], folder);
+}
+
+function runBy([program = 'sh', ...args]: readonly string[], folder: string): void {
+  const { status } = spawnSync(program, args, { cwd: folder, env: environment(), stdio: 'ignore' });
+  if (status !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${status}`);
+}
+
+async function runTraced(command: string, folder: string): Promise<void> {
+  const { complete } = await new NativeTracer().run({
+    argv: ['sh', '-c', command],
+    cwd: folder,
+    env: environment(),
+    output: () => {},
+  });
+  if (!complete) throw new Error(`the trace of ${command} is not complete`);
+}
+
+function environment(): Record<string, string> {
+  return { PATH: '/usr/bin:/bin', LC_ALL: 'C' };
+}
+
+/** cutime and cstime: what the kernel has added up for children that were waited for, in ticks. */
+function childrenSeconds(): number {
+  const fields = readFileSync('/proc/self/stat', 'utf8')
+    .replace(/^.*\) /, '')
+    .split(' ');
+  return (Number(fields[13]) + Number(fields[14])) / TICKS_PER_SECOND;
+}
+
+function layC(folder: string): void {
+  writeFileSync(join(folder, 'common.h'), '#define COMMON 3\n');
+  writeFileSync(
+    join(folder, 'Makefile'),
+    'all: $(patsubst %.c,%.o,$(wildcard *.c))\n%.o: %.c common.h\n\tgcc -c $< -o $@\n',
+  );
+  for (let index = 0; index < 200; index++) {
+    const body = `int f${index}(int a) { char b[64]; snprintf(b, 64, "%d", a); return (int)strlen(b) + COMMON; }`;
+    const includes = ['<stdio.h>', '<stdlib.h>', '<string.h>', '"common.h"'].map(
+      (name) => `#include ${name}\n`,
+    );
+    writeFileSync(join(folder, `f${index}.c`), `${includes.join('')}${body}\n`);
+  }
+}
+
+function layModules(folder: string): void {
+  writeFileSync(join(folder, 'package.json'), '{}');
+  const names = Array.from({ length: 1000 }, (_, index) => `m${index}`);
+  for (const [index, name] of names.entries()) {
+    const functions = Array.from(
+      { length: 20 },
+      (_, i) => `export function ${name}f${i}(a: number, b: string): string {
+  const list = [a, ${i}, ${index}].map((n) => n * 2).filter((n) => n > 1);
+  return list.reduce((text, n) => \`\${text}-\${n}\`, b) + '${name}';
+}`,
+    );
+    writeFileSync(join(folder, `${name}.ts`), `${functions.join('\n')}\n`);
+  }
+  const uses = names.map(
+    (name) => `import * as ${name} from './${name}';\nconsole.log(${name}.${name}f0(1, 'x'));`,
+  );
+  writeFileSync(join(folder, 'main.ts'), `${uses.join('\n')}\n`);
+}
+
+function layTree(folder: string): void {
+  for (let outer = 0; outer < 200; outer++) {
+    const sub = join(folder, 'tree', `d${outer}`);
+    mkdirSync(sub, { recursive: true });
+    for (let inner = 0; inner < 100; inner++) writeFileSync(join(sub, `f${inner}`), 'x'.repeat(100));
+  }
+}
+
+if (import.meta.main) await bench();

@@ -1,0 +1,216 @@
+// Judges what an action looked at: reads, looks at what is there and what is not, listings, programs, links on the way.
+import type { RelPath } from '../core/path.ts';
+import {
+  type AbsPath,
+  FILESYSTEM_ROOT,
+  inside,
+  isBelow,
+  parentFolder,
+  readable,
+  relativeIn,
+} from './abspath.ts';
+import type { PathAccess } from './access.ts';
+import { type Fix, patternOf } from './finding.ts';
+import type { Scene } from './scene.ts';
+
+/** Names in a listed folder that are there for people, not for builds. */
+const UNSEEN_NAMES = new Set(['.git', '.assay']);
+
+export class LookJudge {
+  readonly #scene: Scene;
+  readonly #ownPids: ReadonlySet<string>;
+  readonly #toolchain = new Set<AbsPath>();
+
+  constructor(scene: Scene) {
+    this.#scene = scene;
+    this.#ownPids = new Set(scene.report.processes.map(({ pid }) => String(pid)));
+  }
+
+  /** Installed files that were read or run. */
+  get toolchain(): ReadonlySet<AbsPath> {
+    return this.#toolchain;
+  }
+
+  hear(access: PathAccess): void {
+    const { own, declared } = this.#scene;
+    const explained = own.isOwn(access.path) || (access.kind === 'absent' && own.isRemoved(access.path));
+    if (explained) return;
+    switch (this.#scene.placeOf(access.path)) {
+      case 'workspace':
+        this.#inWorkspace(access, relativeIn(declared.workspace, access.path));
+        break;
+      case 'toolchain':
+        if (isContent(access)) this.#toolchain.add(access.path);
+        break;
+      case 'kernel':
+        this.#atKernel(access);
+        break;
+      case 'elsewhere':
+        this.#elsewhere(access);
+        break;
+      case 'scratch':
+        break;
+    }
+  }
+
+  // ---- in the workspace ----
+
+  #inWorkspace(access: PathAccess, path: RelPath | undefined): void {
+    if (path === undefined) return;
+    const { declared } = this.#scene;
+    if (declared.isInOutput(access.path)) this.#inOutput(access, path);
+    else if (access.kind === 'list') this.#listed(access, path);
+    else if (access.kind === 'absent') {
+      const excused = declared.isImplied(access.path) || declared.covers(path);
+      if (!excused) this.#suspectLook('absent', access, { flag: '--optional-input', value: patternOf(path) });
+    } else if (declared.isInput(path)) {
+      return;
+    } else if (isContent(access)) {
+      this.#suspectRead(access, { flag: '--input', value: patternOf(path) });
+    } else if (!declared.isImplied(access.path)) {
+      this.#suspectLook('probe', access, { flag: '--input', value: patternOf(path) });
+    }
+  }
+
+  /**
+   * Outputs are cleared before an action runs elsewhere, so what an earlier run left must not matter. That it is looked at
+   * before it is written over, as cp, ld and `mkdir -p` do, and that it is listed to be removed, is no harm.
+   */
+  #inOutput(access: PathAccess, path: RelPath): void {
+    const { own, declared } = this.#scene;
+    const at = access.path;
+    if (access.kind === 'absent' || access.kind === 'followed' || declared.isInput(path)) return;
+    const unless = (): boolean => {
+      if (access.kind === 'list') return own.wasDeleted(at);
+      return !isContent(access) && (own.wasWritten(at) || own.wasDeleted(at) || own.holds(at));
+    };
+    this.#scene.suspect({
+      kind: 'stale-output',
+      access,
+      path: at,
+      detail: 'left from an earlier run',
+      unless,
+    });
+  }
+
+  /** A listing is declared if each name in it is, and if a name that came to it would be. */
+  #listed(access: PathAccess, folder: RelPath): void {
+    const { declared, policy } = this.#scene;
+    const program = this.#scene.programOf(access);
+    if (policy.nameCachers.has(program)) return;
+    const unexplained = declared.namesIn(folder).filter((name) => !this.#explains(folder, name));
+    const looksUp = policy.moduleLoaders.test(program) && this.#isModuleFolder(access.path);
+    if (unexplained.length === 0 && (looksUp || declared.growsIn(folder))) return;
+    const detail =
+      unexplained.length > 0 ? `shows ${someOf(unexplained)}` : 'no pattern takes in what may appear there';
+    const value = folder === '' ? '*' : `${patternOf(folder)}/*`;
+    this.#scene.suspect({ kind: 'list', access, path: access.path, detail, fix: { flag: '--input', value } });
+  }
+
+  #explains(folder: RelPath, name: string): boolean {
+    const { declared, own } = this.#scene;
+    const path = (folder === '' ? name : `${folder}/${name}`) as RelPath;
+    const real = inside(declared.workspace, path);
+    return (
+      UNSEEN_NAMES.has(name) ||
+      declared.isInput(path) ||
+      declared.isImplied(real) ||
+      declared.isInOutput(real) ||
+      declared.isInScratch(real) ||
+      own.wasWritten(real)
+    );
+  }
+
+  /** Some source was read there: then its folder is searched for modules. */
+  #isModuleFolder(folder: AbsPath): boolean {
+    return this.#scene.report.accesses.some(
+      (access) =>
+        access.kind === 'read' && access.path.endsWith('.py') && parentFolder(access.path) === folder,
+    );
+  }
+
+  // ---- outside of it ----
+
+  #atKernel(access: PathAccess): void {
+    const telling = this.#scene.policy.telling.get(access.path);
+    if (telling && access.kind === 'read') this.#scene.suspect({ kind: telling, access, path: access.path });
+    const pid = /^\/proc\/(\d+)(?:\/|$)/.exec(access.path)?.[1];
+    const foreign = pid !== undefined && !this.#ownPids.has(pid);
+    const everybody = access.kind === 'list' && access.path === '/proc';
+    if (foreign || everybody) this.#elsewhere(access);
+  }
+
+  #elsewhere(access: PathAccess): void {
+    const { kind, path } = access;
+    if (this.#scene.policy.background.has(path)) return;
+    if (isContent(access)) {
+      this.#suspectRead(access, kind === 'exec' ? { flag: '--tool', value: readable(path) } : undefined);
+    } else if (kind === 'list') {
+      const looksUp = this.#scene.policy.nameCachers.has(this.#scene.programOf(access));
+      if (!looksUp) this.#scene.suspect({ kind, access, path });
+    } else if (!this.#isOnTheWay(path)) {
+      const excused = kind === 'absent' && (this.#isUpwardSearch(path) || this.#isCaseTrial(path));
+      if (!excused) this.#suspectLook(kind === 'absent' ? 'absent' : 'probe', access);
+    }
+  }
+
+  /** Folders that lead to what it may use, and what is looked for along PATH. */
+  #isOnTheWay(path: AbsPath): boolean {
+    const { declared } = this.#scene;
+    return declared.isAboveItsPlaces(path) || declared.isSearched(parentFolder(path));
+  }
+
+  #isUpwardSearch(path: AbsPath): boolean {
+    const { declared, policy } = this.#scene;
+    for (let at = path; at !== FILESYSTEM_ROOT; at = parentFolder(at)) {
+      const name = at.slice(at.lastIndexOf('/') + 1);
+      if (policy.upwardNames.has(name) && isBelow(declared.workspace, parentFolder(at))) return true;
+    }
+    return false;
+  }
+
+  /** Whether this file system tells capitals apart is asked by looking for a program by its name in capitals. */
+  #isCaseTrial(path: AbsPath): boolean {
+    const small = path.toLowerCase();
+    return this.#scene.report.accesses.some(
+      (access) => access.kind === 'exec' && access.path !== path && access.path.toLowerCase() === small,
+    );
+  }
+
+  // ---- in common ----
+
+  #suspectRead(access: PathAccess, fix: Fix | undefined): void {
+    this.#scene.suspect({
+      kind: 'read',
+      access,
+      path: access.path,
+      ...(access.kind === 'exec' && { detail: 'executed' }),
+      ...(access.kind === 'followed' && { detail: 'a symbolic link on the way' }),
+      ...(fix && { fix }),
+    });
+  }
+
+  /** What it writes later is told as written: that it looked first is not worth a finding of its own. */
+  #suspectLook(kind: 'probe' | 'absent', access: PathAccess, fix?: Fix): void {
+    const { own, policy } = this.#scene;
+    if (kind === 'absent' && policy.habitual.some((pattern) => pattern.test(access.path))) return;
+    this.#scene.suspect({
+      kind,
+      access,
+      path: access.path,
+      ...(fix && { fix }),
+      unless: () => own.wasWritten(access.path) || own.wasDeleted(access.path),
+    });
+  }
+}
+
+/** Its content was used, not only that it is there. */
+function isContent({ kind }: PathAccess): boolean {
+  return kind === 'read' || kind === 'exec' || kind === 'followed';
+}
+
+function someOf(names: readonly string[]): string {
+  const SHOWN = 3;
+  const list = names.slice(0, SHOWN).map(readable).join(', ');
+  return names.length > SHOWN ? `${list} and ${names.length - SHOWN} more` : list;
+}

@@ -1,0 +1,56 @@
+/* What a traced system call means, and where in its arguments the path is. The table itself is calls.def. */
+#ifndef ASSAY_CALL_H
+#define ASSAY_CALL_H
+
+enum meaning {
+  OPEN,
+  OPEN_HOW,
+  OPEN_HANDLE,
+  CREATE_FILE,
+  PROBE,
+  PROBE_LINK,
+  READ_LINK,
+  LIST,
+  TRUNCATE,
+  ATTRIBUTE,
+  ATTRIBUTE_LINK,
+  ATTRIBUTE_HANDLE,
+  CREATE_FOLDER,
+  CREATE,
+  SYMLINK,
+  HARD_LINK,
+  DELETE,
+  RENAME,
+  EXECUTE,
+  CHANGE_FOLDER,
+  CHANGE_FOLDER_HANDLE,
+  CONNECT,
+  BIND,
+  SEND_TO,
+  SEND_MESSAGE,
+  SEND_MESSAGES,
+  RING,
+  NEW_VIEW,
+  NEW_VIEW_FLAGS,
+  NEW_VIEW_STRUCT,
+  BLINDING,
+};
+
+/* Argument positions that are none. */
+#define NONE (-1)
+#define CWD (-2)
+
+struct call {
+  int number;
+  const char *name;
+  enum meaning meaning;
+  signed char folder, path, flags;
+};
+
+/* The traced call with that number, or NULL. */
+const struct call *call_of(long number);
+
+/* All of them, by rising number. */
+const struct call *all_calls(int *count);
+
+#endif

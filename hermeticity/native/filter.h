@@ -1,0 +1,14 @@
+/*
+ * The seccomp filter that the traced command carries, and with it everything that it starts: calls of the table stop
+ * for the tracer, all others run at full speed.
+ */
+#ifndef ASSAY_FILTER_H
+#define ASSAY_FILTER_H
+
+/* The architecture this helper was compiled for, as seccomp and ptrace name it. */
+extern const unsigned NATIVE_ARCHITECTURE;
+
+/* For the calling process and all its descendants, for ever. 0, or -1 with errno. */
+int install_filter(void);
+
+#endif

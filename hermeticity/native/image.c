@@ -1,0 +1,92 @@
+#define _GNU_SOURCE
+#include "image.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "record.h"
+
+enum {
+  MOST_INTERPRETERS = 5,
+  SCRIPT_LINE = 256,
+  MOST_HEADERS = 64,
+  MOST_ARGUMENTS = 64 * 1024,
+};
+
+/* "#! interpreter argument": the interpreter's path in `into`. */
+static bool interpreter_of_script(const char *line, size_t length, char *into) {
+  if (length < 2 || line[0] != '#' || line[1] != '!') return false;
+  const char *from = line + 2, *end = line + length;
+  while (from < end && (*from == ' ' || *from == '\t')) from++;
+  const char *to = from;
+  while (to < end && *to && !strchr(" \t\n", *to)) to++;
+  memcpy(into, from, (size_t)(to - from));
+  into[to - from] = 0;
+  return to > from;
+}
+
+static bool loader_of_binary(int file, const char *start, size_t length, char *into) {
+  Elf64_Ehdr header;
+  if (length < sizeof header) return false;
+  memcpy(&header, start, sizeof header);
+  bool elf64 = memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_ident[EI_CLASS] == ELFCLASS64;
+  if (!elf64 || header.e_phentsize != sizeof(Elf64_Phdr)) return false;
+  for (int i = 0; i < header.e_phnum && i < MOST_HEADERS; i++) {
+    Elf64_Phdr segment;
+    off_t at = (off_t)header.e_phoff + i * (off_t)sizeof segment;
+    if (pread(file, &segment, sizeof segment, at) != sizeof segment) return false;
+    if (segment.p_type != PT_INTERP || segment.p_filesz > PATH_MAX) continue;
+    ssize_t got = pread(file, into, segment.p_filesz, (off_t)segment.p_offset);
+    if (got <= 0) return false;
+    into[got] = 0;
+    return true;
+  }
+  return false;
+}
+
+static bool interpreter_of(const char *path, char *into) {
+  int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) return false;
+  char start[SCRIPT_LINE];
+  ssize_t got = read(file, start, sizeof start);
+  size_t length = got > 0 ? (size_t)got : 0;
+  bool found = interpreter_of_script(start, length, into) || loader_of_binary(file, start, length, into);
+  close(file);
+  return found;
+}
+
+void tell_program(struct task *task, const struct place *program) {
+  struct place place = *program;
+  for (int depth = 0; depth < MOST_INTERPRETERS; depth++) {
+    bool told = place.node->told & TOLD_EXEC;
+    place.node->told = (uint16_t)((place.node->told & ~TOLD_ABSENT) | TOLD_EXEC);
+    struct origin origin = {.kind = KIND_EXEC, .process = task->process->serial};
+    if (!told) tell_text(origin, place.node->path, place.asked);
+    if (depth > 0) free(place.asked);
+    char interpreter[PATH_MAX + 1];
+    const char *base = working_folder(task);
+    if (told || !base || !interpreter_of(place.node->path, interpreter)) return;
+    if (!resolve(viewer_of(task), base, interpreter, FOLLOW, &place)) return;
+  }
+}
+
+void tell_image(struct task *task) {
+  static char arguments[MOST_ARGUMENTS];
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%d/cmdline", task->process->pid);
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  size_t length = 0;
+  for (ssize_t got; file >= 0 && length < sizeof arguments; length += (size_t)got) {
+    got = read(file, arguments + length, sizeof arguments - length);
+    if (got <= 0) break;
+  }
+  if (file >= 0) close(file);
+  struct origin origin = {.kind = KIND_IMAGE, .process = task->process->serial};
+  if (length == sizeof arguments) origin.flags = FLAG_CUT;
+  tell(origin, arguments, length, NULL, 0);
+}

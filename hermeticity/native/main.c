@@ -1,0 +1,301 @@
+/*
+ * assay-trace: runs a command and tells what it and everything that it starts does to files and sockets.
+ *
+ *   assay-trace --records FD --linger MS -- COMMAND ARGUMENT…
+ *   assay-trace --version
+ *
+ * Standard input, output and error are the command's own. Processes that the command leaves behind are waited for MS
+ * milliseconds, then ended and told. Whatever ends the helper ends the whole tree. The exit code is the command's
+ * (128 + signal), or 125 where the command could not be started; the records say which.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "access.h"
+#include "deny.h"
+#include "filter.h"
+#include "numbers.h"
+#include "record.h"
+#include "task.h"
+
+enum { CANNOT_START = 125, TICK_MS = 100 };
+
+#ifdef __GLIBC__
+typedef struct __ptrace_syscall_info call_info;
+#else
+typedef struct ptrace_syscall_info call_info;
+#endif
+
+static const int FORWARDED[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+
+static pid_t command;
+static int command_status;
+static long linger_ms = 1000;
+static volatile sig_atomic_t ticks;
+
+/* ---- signals to the helper itself ---- */
+
+/* What the terminal sends reaches the command without help: both are in the foreground. */
+static void forward(int signal, siginfo_t *info, void *context) {
+  (void)context;
+  if (info->si_code != SI_KERNEL && command > 0) kill(command, signal);
+}
+
+static void count_tick(int signal) {
+  (void)signal;
+  ticks++;
+}
+
+static void catch_signals(void) {
+  struct sigaction action = {.sa_sigaction = forward, .sa_flags = SA_SIGINFO | SA_RESTART};
+  for (size_t i = 0; i < sizeof FORWARDED / sizeof FORWARDED[0]; i++) sigaction(FORWARDED[i], &action, NULL);
+  struct sigaction tick = {.sa_handler = count_tick};
+  sigaction(SIGALRM, &tick, NULL);
+}
+
+/* ---- starting the command ---- */
+
+struct start {
+  int go[2], failure[2];
+  void (*old_pipe_handler)(int);
+};
+
+static void become_command(struct start *start, char **argv) {
+  char byte;
+  close(start->go[1]);
+  if (read(start->go[0], &byte, 1) != 1) _exit(CANNOT_START);
+  signal(SIGPIPE, start->old_pipe_handler);
+  /* A file that somebody left open would be an input that nobody declared. */
+  syscall(__NR_close_range, 3, ~0u, CLOSE_RANGE_CLOEXEC);
+  if (install_filter() == 0) execvp(argv[0], argv);
+  int error = errno;
+  ssize_t written = write(start->failure[1], &error, sizeof error);
+  (void)written;
+  _exit(CANNOT_START);
+}
+
+static int refuse(const char *text, int error) {
+  tell_text((struct origin){.kind = KIND_START, .code = (uint16_t)error}, text, NULL);
+  flush_records();
+  return CANNOT_START;
+}
+
+static long trace_options(void) {
+  return PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC |
+         PTRACE_O_TRACESECCOMP | PTRACE_O_EXITKILL;
+}
+
+static int start_command(struct start *start, char **argv) {
+  if (pipe2(start->go, O_CLOEXEC) != 0 || pipe2(start->failure, O_CLOEXEC) != 0) return errno;
+  start->old_pipe_handler = signal(SIGPIPE, SIG_IGN);
+  command = fork();
+  if (command < 0) return errno;
+  if (command == 0) become_command(start, argv);
+  close(start->failure[1]);
+  if (ptrace(PTRACE_SEIZE, command, 0, trace_options()) != 0) {
+    int error = errno;
+    kill(command, SIGKILL);
+    return error;
+  }
+  add_process(command, NULL);
+  return write(start->go[1], "g", 1) == 1 ? 0 : errno;
+}
+
+/* ---- one stop ---- */
+
+static void resume(struct task *task, int signal) {
+  int request = task->pending.call ? PTRACE_SYSCALL : PTRACE_CONT;
+  ptrace(request, task->tid, 0, signal);
+}
+
+static pid_t number_in_status(pid_t tid, const char *key) {
+  char path[64], line[256];
+  snprintf(path, sizeof path, "/proc/%d/status", tid);
+  FILE *file = fopen(path, "re");
+  pid_t number = 0;
+  while (file && fgets(line, sizeof line, file)) {
+    if (strncmp(line, key, strlen(key)) == 0) number = (pid_t)atol(line + strlen(key));
+  }
+  if (file) fclose(file);
+  return number;
+}
+
+/* A child may stop before its parent's event is seen: then the kernel says whose it is. */
+static struct task *adopt(pid_t tid) {
+  pid_t leader = number_in_status(tid, "Tgid:");
+  struct task *sibling = leader && leader != tid ? task_of(leader) : NULL;
+  if (sibling) return add_thread(tid, sibling->process);
+  struct task *parent = task_of(number_in_status(tid, "PPid:"));
+  return add_process(tid, parent ? parent->process : NULL);
+}
+
+static void on_new_task(struct task *parent, int event) {
+  unsigned long tid = 0;
+  ptrace(PTRACE_GETEVENTMSG, parent->tid, 0, &tid);
+  struct process *process = parent->process;
+  bool thread = syscall(SYS_tgkill, process->pid, (pid_t)tid, 0) == 0;
+  struct task *child = task_of((pid_t)tid);
+  if (!child) child = thread ? add_thread((pid_t)tid, process) : add_process((pid_t)tid, process);
+  /* clone() with a signal other than SIGCHLD may share the working folder; fork() and vfork() never do. */
+  if (!thread && event == PTRACE_EVENT_CLONE) process->cwd_unsure = child->process->cwd_unsure = true;
+}
+
+static void on_exec(struct task *task) {
+  unsigned long former = 0;
+  ptrace(PTRACE_GETEVENTMSG, task->tid, 0, &former);
+  after_exec(take_over(task, (pid_t)former));
+}
+
+static bool syscall_info(pid_t tid, call_info *info) {
+  return ptrace(PTRACE_GET_SYSCALL_INFO, tid, sizeof *info, info) > 0;
+}
+
+static void on_foreign_call(struct process *process) {
+  if (process->foreign_told) return;
+  process->foreign_told = true;
+  tell_gap(process->serial, "a process runs code of another architecture");
+}
+
+static void on_call(struct task *task) {
+  call_info info;
+  if (!syscall_info(task->tid, &info) || info.op != PTRACE_SYSCALL_INFO_SECCOMP) return;
+  if (info.arch != NATIVE_ARCHITECTURE) return on_foreign_call(task->process);
+  const struct call *call = call_of((long)info.seccomp.nr);
+  if (!call) return;
+  uint64_t arguments[6];
+  memcpy(arguments, info.seccomp.args, sizeof arguments);
+  clear_pending(task);
+  if (before_call(task, call, arguments) == DENY) deny_call(task->tid);
+}
+
+static void on_result(struct task *task) {
+  call_info info;
+  if (syscall_info(task->tid, &info) && info.op == PTRACE_SYSCALL_INFO_EXIT) after_call(task, info.exit.rval);
+}
+
+static bool is_group_stop(int signal) {
+  return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
+}
+
+static void on_stop(struct task *task, int status) {
+  int signal = WSTOPSIG(status);
+  int deliver = 0;
+  switch (status >> 16) {
+    case PTRACE_EVENT_SECCOMP:
+      on_call(task);
+      break;
+    case PTRACE_EVENT_FORK:
+    case PTRACE_EVENT_VFORK:
+    case PTRACE_EVENT_CLONE:
+      on_new_task(task, status >> 16);
+      break;
+    case PTRACE_EVENT_EXEC:
+      on_exec(task);
+      break;
+    case PTRACE_EVENT_STOP:
+      if (is_group_stop(signal)) {
+        ptrace(PTRACE_LISTEN, task->tid, 0, 0);
+        return;
+      }
+      break;
+    default:
+      if (signal == (SIGTRAP | 0x80)) on_result(task);
+      else deliver = signal;
+  }
+  resume(task, deliver);
+}
+
+/* ---- the end ---- */
+
+static void tick_from_now(void) {
+  struct itimerval every = {{0, TICK_MS * 1000}, {0, TICK_MS * 1000}};
+  setitimer(ITIMER_REAL, &every, NULL);
+}
+
+static void on_exit_of(pid_t tid, int status) {
+  struct task *task = task_of(tid);
+  if (!task) return;
+  if (tid == task->process->pid) {
+    uint32_t number = (uint32_t)status;
+    tell_numbers((struct origin){.kind = KIND_EXIT, .process = task->process->serial}, &number, 1);
+  }
+  remove_task(task);
+  if (tid != command) return;
+  command_status = status;
+  command = 0;
+  if (count_tasks() > 0) tick_from_now();
+}
+
+static void end_survivor(struct task *task) {
+  struct process *process = task->process;
+  kill(process->pid, SIGKILL);
+  if (process->survivor_told) return;
+  process->survivor_told = true;
+  tell((struct origin){.kind = KIND_SURVIVOR, .process = process->serial}, "", 0, NULL, 0);
+}
+
+static void watch(void) {
+  for (;;) {
+    int status;
+    pid_t tid = waitpid(-1, &status, __WALL);
+    if (tid < 0 && errno == ECHILD) return;
+    if (command == 0 && ticks * TICK_MS >= linger_ms) for_each_task(end_survivor);
+    if (tid < 0) continue;
+    if (!WIFSTOPPED(status)) {
+      on_exit_of(tid, status);
+      continue;
+    }
+    struct task *task = task_of(tid);
+    on_stop(task ? task : adopt(tid), status);
+  }
+}
+
+static int exit_code(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
+
+static int trace(char **argv) {
+  struct start start;
+  int failed = start_command(&start, argv);
+  if (failed) return refuse("this machine does not let one process trace another", failed);
+  watch();
+  int error = 0;
+  if (read(start.failure[0], &error, sizeof error) == sizeof error) return refuse("exec", error);
+  uint32_t number = (uint32_t)command_status;
+  tell_numbers((struct origin){.kind = KIND_END}, &number, 1);
+  flush_records();
+  return exit_code(command_status);
+}
+
+static int usage(void) {
+  fputs("usage: assay-trace --records FD --linger MS -- COMMAND ARGUMENT…\n", stderr);
+  return CANNOT_START;
+}
+
+int main(int argc, char **argv) {
+  if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+    printf("assay-trace %d\n", RECORD_VERSION);
+    return 0;
+  }
+  bool complete = argc >= 7 && strcmp(argv[1], "--records") == 0 && strcmp(argv[3], "--linger") == 0 &&
+                  strcmp(argv[5], "--") == 0;
+  if (!complete) return usage();
+  int descriptor = atoi(argv[2]);
+  linger_ms = atol(argv[4]);
+  if (fcntl(descriptor, F_SETFD, FD_CLOEXEC) != 0) return usage();
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  records_to(descriptor);
+  catch_signals();
+  return trace(argv + 6);
+}

@@ -1,0 +1,333 @@
+#define _GNU_SOURCE
+#include "path.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "record.h"
+
+enum { MOST_LINKS = 40 };
+
+static struct node **buckets;
+static uint32_t bucket_count, node_count, generation = 1;
+
+static void *or_die(void *memory) {
+  if (!memory) _exit(125);
+  return memory;
+}
+
+static uint32_t hash_of(const char *text, size_t length) {
+  uint32_t hash = 2166136261u;
+  for (size_t i = 0; i < length; i++) hash = (hash ^ (unsigned char)text[i]) * 16777619u;
+  return hash;
+}
+
+static void grow(void) {
+  uint32_t wider = bucket_count ? bucket_count * 2 : 4096;
+  struct node **fresh = or_die(calloc(wider, sizeof *fresh));
+  for (uint32_t i = 0; i < bucket_count; i++) {
+    for (struct node *node = buckets[i], *next; node; node = next) {
+      next = node->next;
+      node->next = fresh[node->hash & (wider - 1)];
+      fresh[node->hash & (wider - 1)] = node;
+    }
+  }
+  free(buckets);
+  buckets = fresh;
+  bucket_count = wider;
+}
+
+static void renew(struct node *node) {
+  if (node->generation == generation) return;
+  node->generation = generation;
+  forget_type(node);
+}
+
+static struct node *find(const char *path, size_t length, uint32_t hash) {
+  if (bucket_count == 0) return NULL;
+  for (struct node *node = buckets[hash & (bucket_count - 1)]; node; node = node->next) {
+    if (node->hash != hash || node->length != length || memcmp(node->path, path, length) != 0) continue;
+    renew(node);
+    return node;
+  }
+  return NULL;
+}
+
+static struct node *insert(const char *path, size_t length, uint32_t hash) {
+  if (node_count >= bucket_count) grow();
+  struct node *node = or_die(calloc(1, sizeof *node + length + 1));
+  memcpy(node->path, path, length);
+  node->length = (uint32_t)length;
+  node->hash = hash;
+  node->generation = generation;
+  node->next = buckets[hash & (bucket_count - 1)];
+  buckets[hash & (bucket_count - 1)] = node;
+  node_count++;
+  return node;
+}
+
+struct node *node_of(const char *path, size_t length) {
+  uint32_t hash = hash_of(path, length);
+  struct node *node = find(path, length, hash);
+  return node ? node : insert(path, length, hash);
+}
+
+void forget_type(struct node *node) {
+  node->type = TYPE_UNKNOWN;
+  free(node->target);
+  node->target = NULL;
+}
+
+void forget_everything(void) { generation++; }
+
+uint32_t path_generation(void) { return generation; }
+
+static bool below_proc(const char *path) { return strncmp(path, "/proc/", 6) == 0; }
+
+static bool is_dots(const char *name, size_t length) {
+  return (length == 1 && name[0] == '.') || (length == 2 && name[0] == '.' && name[1] == '.');
+}
+
+void remember_names(const struct node *folder) {
+  enum { MOST_NAMES = 4096 };
+  static char path[LONGEST_PATH];
+  size_t length = folder->length > 1 ? folder->length : 0;
+  bool lasting = strcmp(folder->path, "/proc") != 0 && !below_proc(folder->path);
+  DIR *names = lasting ? opendir(folder->path) : NULL;
+  if (!names) return;
+  memcpy(path, folder->path, length);
+  path[length++] = '/';
+  struct dirent *entry;
+  for (int i = 0; i < MOST_NAMES && (entry = readdir(names)); i++) {
+    size_t size = strlen(entry->d_name);
+    bool plain = entry->d_type == DT_REG || entry->d_type == DT_DIR;
+    if (!plain || is_dots(entry->d_name, size) || length + size >= LONGEST_PATH) continue;
+    memcpy(path + length, entry->d_name, size);
+    struct node *node = node_of(path, length + size);
+    if (node->type == TYPE_UNKNOWN) node->type = entry->d_type == DT_DIR ? TYPE_FOLDER : TYPE_OTHER;
+  }
+  closedir(names);
+}
+
+/* ---- one path under construction ---- */
+
+struct walk {
+  struct viewer viewer;
+  char path[LONGEST_PATH];
+  size_t length;
+  int links;
+  bool too_long;
+};
+
+static bool below_self(const char *path) {
+  return strncmp(path, "/proc/self", 10) == 0 && (path[10] == '/' || path[10] == 0);
+}
+
+/* What the helper must ask the kernel for, to see what the task would see. */
+static const char *seen_from_here(const char *path, pid_t pid) {
+  static char buffer[LONGEST_PATH];
+  if (!below_self(path)) return *path ? path : "/";
+  int length = snprintf(buffer, sizeof buffer, "/proc/%d%s", pid, path + 10);
+  return length < (int)sizeof buffer ? buffer : path;
+}
+
+/* Targets below /proc that are no paths: pipes, sockets, files without a name. */
+static bool leads_nowhere(const char *path, const char *target) {
+  if (!below_proc(path)) return false;
+  size_t length = strlen(target);
+  bool deleted = length > 10 && strcmp(target + length - 10, " (deleted)") == 0;
+  bool nameless = strchr(target, ':') && target[0] != '/';
+  return deleted || nameless;
+}
+
+static struct {
+  const char *path;
+  size_t length;
+  int handle;
+} outlook;
+
+void look_from(const char *path, int handle) {
+  outlook.path = path;
+  outlook.length = path ? strlen(path) : 0;
+  outlook.handle = handle;
+}
+
+static int look(const struct node *node, const char *here, struct stat *status) {
+  size_t length = outlook.length;
+  bool inside = outlook.path && node->length > length + 1 && node->path[length] == '/' &&
+                memcmp(node->path, outlook.path, length) == 0 && !strchr(node->path + length + 1, '/');
+  if (inside) return fstatat(outlook.handle, node->path + length + 1, status, AT_SYMLINK_NOFOLLOW);
+  return lstat(here, status);
+}
+
+static enum type look_freshly(struct node *node, pid_t pid) {
+  const char *here = seen_from_here(node->path, pid);
+  struct stat status;
+  if (look(node, here, &status) != 0) return TYPE_ABSENT;
+  if (S_ISDIR(status.st_mode)) return TYPE_FOLDER;
+  if (!S_ISLNK(status.st_mode)) return TYPE_OTHER;
+  char target[PATH_MAX];
+  ssize_t length = readlink(here, target, sizeof target - 1);
+  if (length < 0) return TYPE_OTHER;
+  target[length] = 0;
+  if (leads_nowhere(node->path, target)) return TYPE_OTHER;
+  free(node->target);
+  node->target = or_die(strdup(target));
+  return TYPE_LINK;
+}
+
+static enum type type_of(struct node *node, pid_t pid) {
+  if (node->type != TYPE_UNKNOWN) return node->type;
+  enum type type = look_freshly(node, pid);
+  if (type != TYPE_ABSENT && !below_proc(node->path)) node->type = type;
+  return type;
+}
+
+static void push(struct walk *walk, const char *name, size_t length) {
+  if (walk->length + length + 2 > LONGEST_PATH) {
+    walk->too_long = true;
+    return;
+  }
+  walk->path[walk->length++] = '/';
+  memcpy(walk->path + walk->length, name, length);
+  walk->length += length;
+  walk->path[walk->length] = 0;
+}
+
+static void pop(struct walk *walk) {
+  while (walk->length > 0 && walk->path[--walk->length] != '/') continue;
+  walk->path[walk->length] = 0;
+}
+
+/* A process that names itself by its number means what /proc/self means. */
+static void fold_self(struct walk *walk) {
+  char own[32];
+  int length = snprintf(own, sizeof own, "/proc/%d", walk->viewer.pid);
+  bool itself = strcmp(walk->path, own) == 0 || strcmp(walk->path, "/proc/thread-self") == 0;
+  if (!itself || length <= 0) return;
+  walk->length = strlen(strcpy(walk->path, "/proc/self"));
+}
+
+static struct node *node_here(struct walk *walk) {
+  if (below_proc(walk->path)) fold_self(walk);
+  return node_of(walk->path, walk->length);
+}
+
+static void start_at(struct walk *walk, const char *base, const char *raw) {
+  walk->length = 0;
+  walk->path[0] = 0;
+  if (raw[0] == '/' || strcmp(base, "/") == 0) return;
+  walk->length = strlen(base);
+  if (walk->length >= LONGEST_PATH) {
+    walk->length = 0;
+    walk->too_long = true;
+  }
+  memcpy(walk->path, base, walk->length + 1);
+}
+
+void tell_followed(struct viewer viewer, struct node *node) {
+  if (node->told & TOLD_FOLLOWED || below_proc(node->path)) return;
+  node->told |= TOLD_FOLLOWED;
+  tell_text((struct origin){.kind = KIND_FOLLOWED, .process = viewer.process}, node->path, node->target);
+}
+
+/* Nothing in it but names: then a parent that is known to be a folder needs no walk. */
+static bool is_plain(const char *raw) {
+  const char *name = raw + (raw[0] == '/');
+  for (;;) {
+    const char *end = strchrnul(name, '/');
+    if (end == name || is_dots(name, (size_t)(end - name))) return false;
+    if (*end == 0) return true;
+    name = end + 1;
+  }
+}
+
+/* What is left to walk: the last name if its parent is known, else everything. */
+static const char *skip_known_parent(struct walk *walk, const char *raw) {
+  if (!is_plain(raw)) return raw;
+  const char *slash = strrchr(raw, '/');
+  size_t extra = slash && slash > raw ? (size_t)(slash - raw) - (raw[0] == '/') : 0;
+  size_t before = walk->length;
+  if (extra > 0) push(walk, raw + (raw[0] == '/'), extra);
+  struct node *parent = find(walk->path, walk->length, hash_of(walk->path, walk->length));
+  if (parent && parent->type == TYPE_FOLDER) return slash ? slash + 1 : raw;
+  walk->path[walk->length = before] = 0;
+  return raw;
+}
+
+/* A link stands at the end of the way so far: what is left is its target and then the rest. NULL if that is too much. */
+static char *through_link(struct walk *walk, struct node *link, const char *rest, bool folder_wanted) {
+  static char joined[2][LONGEST_PATH];
+  char *onward = joined[walk->links % 2];
+  tell_followed(walk->viewer, link);
+  int size = snprintf(onward, LONGEST_PATH, "%s%s%s", link->target, *rest || folder_wanted ? "/" : "", rest);
+  if (++walk->links > MOST_LINKS || size >= LONGEST_PATH) return NULL;
+  if (onward[0] == '/') walk->path[walk->length = 0] = 0;
+  else pop(walk);
+  return onward;
+}
+
+/* Goes the rest of the way, one name at a time; after a name that is missing the others are only written down. */
+static enum type walk_on(struct walk *walk, char *rest, enum look look) {
+  enum type type = TYPE_FOLDER;
+  bool missing = false;
+  while (*rest && !walk->too_long) {
+    const char *name = rest;
+    size_t length = (size_t)(strchrnul(name, '/') - name);
+    rest += length;
+    bool folder_wanted = *rest == '/';
+    rest += strspn(rest, "/");
+    if (length == 2 && is_dots(name, 2)) pop(walk);
+    if (length == 0 || is_dots(name, length)) continue;
+    push(walk, name, length);
+    if (missing || walk->too_long) continue;
+    bool end = *rest == 0 && !folder_wanted;
+    struct node *node = node_here(walk);
+    type = type_of(node, walk->viewer.pid);
+    if (type == TYPE_LINK && (!end || look == FOLLOW)) {
+      rest = through_link(walk, node, rest, folder_wanted);
+      if (!rest) return TYPE_OTHER;
+      type = TYPE_FOLDER;
+    }
+    missing = type == TYPE_ABSENT || (type != TYPE_FOLDER && !end);
+  }
+  return missing ? TYPE_ABSENT : type;
+}
+
+/* What was asked for without following any link: "a/../b" is "b". */
+static char *absolute(const char *base, const char *raw) {
+  static struct walk walk;
+  walk.too_long = false;
+  start_at(&walk, base, raw);
+  for (const char *name = raw; *name;) {
+    size_t length = (size_t)(strchrnul(name, '/') - name);
+    if (length == 2 && is_dots(name, 2)) pop(&walk);
+    else if (length > 0 && !is_dots(name, length)) push(&walk, name, length);
+    name += length + (name[length] == '/');
+  }
+  return or_die(strdup(walk.length ? walk.path : "/"));
+}
+
+bool resolve(struct viewer viewer, const char *base, const char *raw, enum look look, struct place *place) {
+  static struct walk walk;
+  static char rest[LONGEST_PATH];
+  walk.viewer = viewer;
+  walk.links = 0;
+  walk.too_long = false;
+  start_at(&walk, base, raw);
+  const char *way = skip_known_parent(&walk, raw);
+  size_t length = strlen(way);
+  if (length >= LONGEST_PATH) return false;
+  memcpy(rest, way, length + 1);
+  place->type = walk_on(&walk, rest, look);
+  if (walk.too_long) return false;
+  place->node = walk.length ? node_here(&walk) : node_of("/", 1);
+  place->asked = walk.links > 0 ? absolute(base, raw) : NULL;
+  return true;
+}

@@ -1,0 +1,83 @@
+#include "record.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { BUFFER = 64 * 1024, HEADER = 16 };
+
+static unsigned char buffer[BUFFER];
+static size_t used;
+static int output = -1;
+static struct timespec start;
+
+void records_to(int descriptor) {
+  output = descriptor;
+  clock_gettime(CLOCK_MONOTONIC, &start);
+}
+
+/* Nobody listens any more: the command must not go on unseen. The kernel ends it with us (PTRACE_O_EXITKILL). */
+static void write_all(const unsigned char *bytes, size_t length) {
+  while (length > 0) {
+    ssize_t written = write(output, bytes, length);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) _exit(125);
+    bytes += written;
+    length -= (size_t)written;
+  }
+}
+
+void flush_records(void) {
+  write_all(buffer, used);
+  used = 0;
+}
+
+static void append(const void *bytes, size_t length) {
+  if (used + length > BUFFER) flush_records();
+  if (length > BUFFER) {
+    write_all(bytes, length);
+    return;
+  }
+  memcpy(buffer + used, bytes, length);
+  used += length;
+}
+
+static uint32_t milliseconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint32_t)((now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000);
+}
+
+void tell(struct origin origin, const void *first, size_t first_length, const void *second, size_t second_length) {
+  unsigned char header[HEADER] = {(unsigned char)origin.kind, origin.flags};
+  uint32_t time = milliseconds();
+  uint32_t length = (uint32_t)(first_length + (second ? 1 + second_length : 0));
+  memcpy(header + 2, &origin.code, 2);
+  memcpy(header + 4, &origin.process, 4);
+  memcpy(header + 8, &time, 4);
+  memcpy(header + 12, &length, 4);
+  append(header, HEADER);
+  append(first, first_length);
+  if (!second) return;
+  append("", 1);
+  append(second, second_length);
+}
+
+void tell_text(struct origin origin, const char *first, const char *second) {
+  tell(origin, first, strlen(first), second, second ? strlen(second) : 0);
+}
+
+void tell_numbers(struct origin origin, const uint32_t *numbers, int count) {
+  tell(origin, numbers, sizeof(uint32_t) * (size_t)count, NULL, 0);
+}
+
+void tell_gap(uint32_t process, const char *reason) {
+  static uint32_t last_process;
+  static const char *last_reason;
+  if (process == last_process && reason == last_reason) return;
+  last_process = process;
+  last_reason = reason;
+  tell_text((struct origin){.kind = KIND_GAP, .process = process}, reason, NULL);
+}

@@ -1,0 +1,81 @@
+/*
+ * What the helper tells, as records on one file descriptor. All numbers are little-endian.
+ *
+ *   record  = kind:u8 flags:u8 code:u16 process:u32 milliseconds:u32 length:u32 payload:length bytes
+ *   process = a serial number, from 1; milliseconds count from the start
+ *
+ *   kind        payload                          flags, code
+ *   PROCESS     pid:u32 parent:u32               parent 0: the helper started it
+ *   IMAGE       argument NUL argument NUL …      CUT: there were more
+ *   EXIT        wait status:u32
+ *   paths       path [NUL path as asked for]     READ PROBE ABSENT LIST WRITE DELETE EXEC FOLLOWED ENTERED
+ *               the second only where a symbolic link was on the way; WRITE: CREATED, FOLDER, ATTRIBUTE
+ *   RENAME      from NUL to                      EXCHANGE
+ *   HARDLINK    from NUL to
+ *   SYMLINK     path NUL target
+ *   SOCKET      sockaddr bytes                   BOUND; code: 0, or the error that it failed with
+ *   RING        entries:u32 flags:u32
+ *   SURVIVOR    (none)
+ *   GAP         text: why the trace is not complete
+ *   START       text: why the command could not be started; code: errno
+ *   END         wait status:u32 of the command
+ *
+ * A stream without END was cut off, and counts as incomplete. hermeticity/records.ts decodes it.
+ */
+#ifndef ASSAY_RECORD_H
+#define ASSAY_RECORD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Changes with the meaning of any record: the decoder refuses a helper of another version. */
+#define RECORD_VERSION 1
+
+enum kind {
+  KIND_PROCESS = 1,
+  KIND_IMAGE = 2,
+  KIND_EXIT = 3,
+  KIND_READ = 10,
+  KIND_PROBE = 11,
+  KIND_ABSENT = 12,
+  KIND_LIST = 13,
+  KIND_WRITE = 14,
+  KIND_DELETE = 15,
+  KIND_EXEC = 16,
+  KIND_FOLLOWED = 17,
+  KIND_ENTERED = 18,
+  KIND_RENAME = 20,
+  KIND_HARDLINK = 21,
+  KIND_SYMLINK = 22,
+  KIND_SOCKET = 30,
+  KIND_RING = 31,
+  KIND_SURVIVOR = 40,
+  KIND_GAP = 41,
+  KIND_START = 42,
+  KIND_END = 255,
+};
+
+enum flag { FLAG_CREATED = 1, FLAG_FOLDER = 2, FLAG_ATTRIBUTE = 4, FLAG_EXCHANGE = 8, FLAG_BOUND = 16, FLAG_CUT = 32 };
+
+struct origin {
+  enum kind kind;
+  uint8_t flags;
+  uint16_t code;
+  uint32_t process;
+};
+
+void records_to(int descriptor);
+
+/* One record whose payload is the two pieces, with a NUL between them if the second is not NULL. */
+void tell(struct origin origin, const void *first, size_t first_length, const void *second, size_t second_length);
+
+void tell_text(struct origin origin, const char *first, const char *second);
+
+void tell_numbers(struct origin origin, const uint32_t *numbers, int count);
+
+/* The same reason is told once for a process. */
+void tell_gap(uint32_t process, const char *reason);
+
+void flush_records(void);
+
+#endif

@@ -1,0 +1,11 @@
+/* Addresses that a task reaches out to, or waits at. */
+#ifndef ASSAY_SOCKET_H
+#define ASSAY_SOCKET_H
+
+#include "access.h"
+
+enum next before_socket_call(struct task *task, const struct call *call, const uint64_t *arguments);
+
+void after_socket_call(struct task *task, int64_t result);
+
+#endif

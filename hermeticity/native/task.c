@@ -1,0 +1,177 @@
+#define _GNU_SOURCE
+#include "task.h"
+
+#include <linux/kcmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "numbers.h"
+#include "record.h"
+
+enum { BUCKETS = 1024 };
+
+static struct task *buckets[BUCKETS];
+static int alive;
+static uint32_t serials;
+
+static struct task **slot_of(pid_t tid) {
+  struct task **slot = &buckets[(unsigned)tid % BUCKETS];
+  while (*slot && (*slot)->tid != tid) slot = &(*slot)->next;
+  return slot;
+}
+
+struct task *task_of(pid_t tid) { return *slot_of(tid); }
+
+static void *or_die(void *memory) {
+  if (!memory) _exit(125);
+  return memory;
+}
+
+struct task *add_thread(pid_t tid, struct process *process) {
+  struct task **slot = slot_of(tid);
+  struct task *task = or_die(calloc(1, sizeof *task));
+  task->tid = tid;
+  task->process = process;
+  process->tasks++;
+  *slot = task;
+  alive++;
+  return task;
+}
+
+struct task *add_process(pid_t pid, const struct process *parent) {
+  struct process *process = or_die(calloc(1, sizeof *process));
+  process->serial = ++serials;
+  process->pid = pid;
+  uint32_t numbers[] = {(uint32_t)pid, parent ? parent->serial : 0};
+  tell_numbers((struct origin){.kind = KIND_PROCESS, .process = process->serial}, numbers, 2);
+  return add_thread(pid, process);
+}
+
+void clear_pending(struct task *task) {
+  free(task->pending.place.asked);
+  free(task->pending.second.asked);
+  free(task->pending.text);
+  memset(&task->pending, 0, sizeof task->pending);
+}
+
+void remove_task(struct task *task) {
+  *slot_of(task->tid) = task->next;
+  alive--;
+  clear_pending(task);
+  if (--task->process->tasks == 0) {
+    free(task->process->cwd);
+    free(task->process);
+  }
+  free(task);
+}
+
+struct task *take_over(struct task *first, pid_t former) {
+  struct task *caller = task_of(former);
+  if (!caller || caller == first) return first;
+  clear_pending(first);
+  first->pending = caller->pending;
+  memset(&caller->pending, 0, sizeof caller->pending);
+  remove_task(caller);
+  return first;
+}
+
+int count_tasks(void) { return alive; }
+
+void for_each_task(void (*visit)(struct task *)) {
+  for (int i = 0; i < BUCKETS; i++) {
+    for (struct task *task = buckets[i]; task; task = task->next) visit(task);
+  }
+}
+
+struct viewer viewer_of(const struct task *task) {
+  return (struct viewer){.process = task->process->serial, .pid = task->process->pid};
+}
+
+static const char *path_behind(const char *link) {
+  static const char deleted[] = " (deleted)";
+  enum { DELETED = sizeof deleted - 1 };
+  static char path[LONGEST_PATH];
+  ssize_t length = readlink(link, path, sizeof path - 1);
+  if (length <= 0 || path[0] != '/') return NULL;
+  path[length] = 0;
+  bool gone = length > DELETED && strcmp(path + length - DELETED, deleted) == 0 && access(path, F_OK) != 0;
+  return gone ? NULL : path;
+}
+
+const char *working_folder(struct task *task) {
+  struct process *process = task->process;
+  if (process->cwd && !process->cwd_unsure) return process->cwd;
+  char link[64];
+  snprintf(link, sizeof link, "/proc/%d/cwd", task->tid);
+  const char *path = path_behind(link);
+  free(process->cwd);
+  process->cwd = path ? or_die(strdup(path)) : NULL;
+  return process->cwd;
+}
+
+/*
+ * Programs that walk folders use one folder handle many times over. The second time in a row the helper takes a copy of
+ * it; from then on it is enough to ask whether both are still the same open folder, which is much cheaper than its path.
+ */
+static struct {
+  pid_t pid;
+  int handle, copy;
+  uint32_t generation;
+  char *path;
+} favourite = {.copy = -1};
+
+static bool is_favourite(const struct task *task, int handle) {
+  return favourite.path && favourite.pid == task->process->pid && favourite.handle == handle &&
+         favourite.generation == path_generation();
+}
+
+static bool favourite_is_same_file(const struct task *task) {
+  static pid_t self;
+  if (favourite.copy < 0) return false;
+  if (self == 0) self = getpid();
+  return syscall(__NR_kcmp, self, task->tid, KCMP_FILE, favourite.copy, favourite.handle) == 0;
+}
+
+static void copy_favourite(const struct task *task) {
+  int process = (int)syscall(__NR_pidfd_open, task->process->pid, 0);
+  if (process < 0) return;
+  favourite.copy = (int)syscall(__NR_pidfd_getfd, process, favourite.handle, 0);
+  close(process);
+  struct stat status;
+  bool folder = fstat(favourite.copy, &status) == 0 && S_ISDIR(status.st_mode);
+  if (folder) return look_from(favourite.path, favourite.copy);
+  /* A copy of anything else would keep it open: a reader of a named pipe would wait for ever. */
+  if (favourite.copy >= 0) close(favourite.copy);
+  favourite.copy = -1;
+}
+
+static void drop_favourite(void) {
+  look_from(NULL, -1);
+  if (favourite.copy >= 0) close(favourite.copy);
+  free(favourite.path);
+  favourite.copy = -1;
+  favourite.path = NULL;
+}
+
+const char *path_of_handle(const struct task *task, int handle) {
+  bool again = is_favourite(task, handle);
+  if (again && favourite_is_same_file(task)) return favourite.path;
+  char link[64];
+  snprintf(link, sizeof link, "/proc/%d/fd/%d", task->tid, handle);
+  const char *path = path_behind(link);
+  if (again && path && favourite.copy < 0 && strcmp(path, favourite.path) == 0) {
+    copy_favourite(task);
+    return favourite.path;
+  }
+  drop_favourite();
+  if (!path) return NULL;
+  favourite.pid = task->process->pid;
+  favourite.handle = handle;
+  favourite.generation = path_generation();
+  favourite.path = or_die(strdup(path));
+  return favourite.path;
+}

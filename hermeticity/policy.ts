@@ -1,0 +1,94 @@
+// What belongs to the machine rather than to the action. A policy is data: it says which places every action may look at,
+// because they go into the key as the toolchain, and which of them are about this machine or this person all the same.
+import { type AbsPath, absPath } from './abspath.ts';
+
+export interface Policy {
+  /** Changes whenever the same trace could get another verdict. */
+  readonly version: string;
+  /** Installed software and its settings. What an action reads there is its toolchain, not an undeclared input. */
+  readonly toolchain: readonly AbsPath[];
+  /** Below a toolchain folder, but about this machine or its users. */
+  readonly machine: ReadonlySet<AbsPath>;
+  /** The kernel's own files: no content that could be declared. */
+  readonly kernel: readonly AbsPath[];
+  /** Among those, the ones that nobody reads by accident, and the finding that each stands for. */
+  readonly telling: ReadonlyMap<AbsPath, 'host' | 'random' | 'time'>;
+  /** What libraries of the system look for in every program, outside of the folders above. */
+  readonly background: ReadonlySet<AbsPath>;
+  /**
+   * Names that a compiler tries because of its own settings, not because of the action: a precompiled form of each file
+   * that it opens, its own libraries in the working folder, a file called "-". That these are absent is not worth a finding.
+   */
+  readonly habitual: readonly RegExp[];
+  /**
+   * Names that tools look for in every folder up to the root. That they are absent above the workspace is the rule;
+   * where one is there it is read, which is a finding.
+   */
+  readonly upwardNames: ReadonlySet<string>;
+  /** Programs that list a folder to look for names in it: what they then use, they open. */
+  readonly nameCachers: ReadonlySet<string>;
+  /** The same for programs that also list folders for their own sake: excused only where a listing shows nothing new. */
+  readonly moduleLoaders: RegExp;
+  /** io_uring as an event loop asks for it at its start; denied like any other, but not worth a finding. */
+  readonly startUpRings: readonly { readonly entries: number; readonly flags: number }[];
+}
+
+const IORING_SETUP_NO_SQARRAY = 0x10000;
+
+export const DEFAULT_POLICY: Policy = {
+  version: 'assay-policy-1',
+  toolchain: paths(
+    '/usr',
+    '/bin',
+    '/sbin',
+    '/lib',
+    '/lib32',
+    '/lib64',
+    '/libx32',
+    '/etc',
+    '/opt',
+    '/nix/store',
+    '/gnu/store',
+    '/snap',
+  ),
+  machine: new Set(
+    paths(
+      '/etc/adjtime',
+      '/etc/fstab',
+      '/etc/group',
+      '/etc/gshadow',
+      '/etc/hostname',
+      '/etc/hosts',
+      '/etc/localtime',
+      '/etc/machine-id',
+      '/etc/mtab',
+      '/etc/passwd',
+      '/etc/resolv.conf',
+      '/etc/shadow',
+      '/etc/subgid',
+      '/etc/subuid',
+      '/etc/timezone',
+    ),
+  ),
+  kernel: paths('/proc', '/sys', '/dev'),
+  telling: new Map([
+    [absPath('/proc/sys/kernel/hostname'), 'host'],
+    [absPath('/proc/sys/kernel/random/boot_id'), 'random'],
+    [absPath('/proc/sys/kernel/random/uuid'), 'random'],
+    [absPath('/proc/uptime'), 'time'],
+  ]),
+  background: new Set(paths('/run/nscd/socket', '/selinux', '/var/run', '/var/lock')),
+  habitual: [/\.gch$/, /\/-l[^/]+$/, /\/libgcc_s\.so\.1$/, /\/(?:-|<stdin>)$/],
+  upwardNames: new Set(['package.json', 'tsconfig.json', 'jsconfig.json', 'node_modules', '.git']),
+  nameCachers: new Set(['make', 'gmake', 'ninja', 'tsc', 'esbuild']),
+  moduleLoaders: /^python[\d.]*$/,
+  /* libuv hands changes to epoll in batches through a ring of this size, in every Node process. */
+  startUpRings: [
+    { entries: 256, flags: 0 },
+    { entries: 256, flags: IORING_SETUP_NO_SQARRAY },
+  ],
+};
+
+function paths(...texts: string[]): AbsPath[] {
+  return texts.map(absPath);
+}

@@ -1,0 +1,158 @@
+// Which calls strace is asked for, and what each means: the counterpart of native/calls.def.
+
+export type Meaning =
+  | 'open'
+  | 'probe'
+  | 'readlink'
+  | 'opened-handle'
+  | 'list'
+  | 'truncate'
+  | 'attribute'
+  | 'attribute-handle'
+  | 'create'
+  | 'create-folder'
+  | 'symlink'
+  | 'hardlink'
+  | 'delete'
+  | 'rename'
+  | 'exec'
+  | 'chdir'
+  | 'fchdir'
+  | 'connect'
+  | 'bound'
+  | 'io_uring'
+  | 'new-process'
+  | 'new-view'
+  | 'ptrace'
+  | 'seccomp';
+
+export interface TracedCall {
+  readonly meaning: Meaning;
+  /** Position of the folder handle; undefined if relative paths start at the working folder. */
+  readonly folder?: number;
+  readonly path?: number;
+  /** Position of the flags. */
+  readonly flags?: number;
+  /** Never follows a link at the end. */
+  readonly stays?: true;
+}
+
+function at(meaning: Meaning, folder: number, path: number, flags?: number): TracedCall {
+  return { meaning, folder, path, ...(flags !== undefined && { flags }) };
+}
+
+function plain(meaning: Meaning, path: number, flags?: number): TracedCall {
+  return { meaning, path, ...(flags !== undefined && { flags }) };
+}
+
+function staying(call: TracedCall): TracedCall {
+  return { ...call, stays: true };
+}
+
+export const TRACED_CALLS: ReadonlyMap<string, TracedCall> = new Map([
+  ['openat', at('open', 0, 1, 2)],
+  ['openat2', at('open', 0, 1, 2)],
+  ['open', plain('open', 0, 1)],
+  ['creat', plain('open', 0)],
+
+  ['newfstatat', at('probe', 0, 1, 3)],
+  ['statx', at('probe', 0, 1, 2)],
+  ['stat', plain('probe', 0)],
+  ['lstat', staying(plain('probe', 0))],
+  ['access', plain('probe', 0)],
+  ['faccessat', at('probe', 0, 1)],
+  ['faccessat2', at('probe', 0, 1, 3)],
+  ['statfs', plain('probe', 0)],
+  ['getxattr', plain('probe', 0)],
+  ['lgetxattr', staying(plain('probe', 0))],
+  ['listxattr', plain('probe', 0)],
+  ['llistxattr', staying(plain('probe', 0))],
+  ['getxattrat', at('probe', 0, 1, 2)],
+  ['listxattrat', at('probe', 0, 1, 2)],
+  ['file_getattr', at('probe', 0, 1, 4)],
+  ['fanotify_mark', at('probe', 3, 4)],
+  ['uselib', plain('probe', 0)],
+  ['name_to_handle_at', staying(at('probe', 0, 1))],
+  ['inotify_add_watch', plain('probe', 1)],
+  ['readlink', staying(plain('readlink', 0))],
+  ['readlinkat', staying(at('readlink', 0, 1))],
+  ['getdents', { meaning: 'list' }],
+  ['getdents64', { meaning: 'list' }],
+
+  ['truncate', plain('truncate', 0)],
+  ['chmod', plain('attribute', 0)],
+  ['fchmodat', at('attribute', 0, 1)],
+  ['fchmodat2', at('attribute', 0, 1, 3)],
+  ['chown', plain('attribute', 0)],
+  ['lchown', staying(plain('attribute', 0))],
+  ['fchownat', at('attribute', 0, 1, 4)],
+  ['utime', plain('attribute', 0)],
+  ['utimes', plain('attribute', 0)],
+  ['futimesat', at('attribute', 0, 1)],
+  ['utimensat', at('attribute', 0, 1, 3)],
+  ['setxattr', plain('attribute', 0)],
+  ['lsetxattr', staying(plain('attribute', 0))],
+  ['removexattr', plain('attribute', 0)],
+  ['lremovexattr', staying(plain('attribute', 0))],
+  ['setxattrat', at('attribute', 0, 1, 2)],
+  ['removexattrat', at('attribute', 0, 1, 2)],
+  ['file_setattr', at('attribute', 0, 1, 4)],
+  ['fsetxattr', { meaning: 'attribute-handle' }],
+  ['fremovexattr', { meaning: 'attribute-handle' }],
+  ['fchmod', { meaning: 'attribute-handle' }],
+  ['fchown', { meaning: 'attribute-handle' }],
+
+  ['mkdir', staying(plain('create-folder', 0))],
+  ['mkdirat', staying(at('create-folder', 0, 1))],
+  ['mknod', staying(plain('create', 0))],
+  ['mknodat', staying(at('create', 0, 1))],
+  ['symlink', staying(plain('symlink', 1))],
+  ['symlinkat', staying(at('symlink', 1, 2))],
+  ['link', staying(plain('hardlink', 0))],
+  ['linkat', staying(at('hardlink', 0, 1))],
+  ['unlink', staying(plain('delete', 0))],
+  ['rmdir', staying(plain('delete', 0))],
+  ['unlinkat', staying(at('delete', 0, 1))],
+  ['rename', staying(plain('rename', 0))],
+  ['renameat', staying(at('rename', 0, 1))],
+  ['renameat2', staying(at('rename', 0, 1, 4))],
+
+  ['execve', plain('exec', 0)],
+  ['execveat', at('exec', 0, 1)],
+  ['chdir', plain('chdir', 0)],
+  ['fchdir', { meaning: 'fchdir' }],
+
+  ['connect', { meaning: 'connect' }],
+  ['sendto', { meaning: 'connect' }],
+  ['sendmsg', { meaning: 'connect' }],
+  ['sendmmsg', { meaning: 'connect' }],
+  ['bind', { meaning: 'bound' }],
+  ['getsockname', { meaning: 'bound' }],
+
+  ['io_uring_setup', { meaning: 'io_uring' }],
+  ['fork', { meaning: 'new-process' }],
+  ['vfork', { meaning: 'new-process' }],
+  ['clone', { meaning: 'new-process' }],
+  ['clone3', { meaning: 'new-process' }],
+
+  ['unshare', { meaning: 'new-view' }],
+  ['setns', { meaning: 'new-view' }],
+  ['chroot', { meaning: 'new-view' }],
+  ['pivot_root', { meaning: 'new-view' }],
+  ['mount', { meaning: 'new-view' }],
+  ['umount2', { meaning: 'new-view' }],
+  ['open_by_handle_at', { meaning: 'opened-handle' }],
+  ['open_tree_attr', { meaning: 'new-view' }],
+  ['move_mount', { meaning: 'new-view' }],
+  ['open_tree', { meaning: 'new-view' }],
+  ['fsmount', { meaning: 'new-view' }],
+  ['fspick', { meaning: 'new-view' }],
+  ['mount_setattr', { meaning: 'new-view' }],
+  ['ptrace', { meaning: 'ptrace' }],
+  ['seccomp', { meaning: 'seccomp' }],
+]);
+
+/** For strace's -e: a name that this machine's strace does not know is passed over. */
+export function straceExpression(): string {
+  return `trace=${[...TRACED_CALLS.keys()].map((name) => `?${name}`).join(',')}`;
+}

@@ -1,0 +1,94 @@
+// Follows a path through the symbolic links that are there now. strace tells what was asked for, not where it led; by the
+// time its line is read the file system may have changed, which the helper in C, looking at the right moment, is spared.
+import { lstatSync, readlinkSync } from 'node:fs';
+
+const MOST_LINKS = 40;
+const SLASH = '/';
+
+/** Paths here are latin1 strings: one character a byte, so that any name survives. */
+export type BytePath = string;
+
+export interface Walked {
+  readonly path: BytePath;
+  /** The links on the way. */
+  readonly links: readonly BytePath[];
+}
+
+type Kind = 'folder' | 'link' | 'other' | 'absent';
+
+export class Walker {
+  readonly #folders = new Set<BytePath>();
+
+  /** Called when the command itself made, moved or removed something that may be on a known way. */
+  forget(): void {
+    this.#folders.clear();
+  }
+
+  kindOf(path: BytePath): Kind {
+    if (this.#folders.has(path)) return 'folder';
+    try {
+      const status = lstatSync(toBuffer(path));
+      if (status.isSymbolicLink()) return 'link';
+      if (!status.isDirectory()) return 'other';
+      this.#folders.add(path);
+      return 'folder';
+    } catch {
+      return 'absent';
+    }
+  }
+
+  walk(base: BytePath, raw: BytePath, follow: boolean): Walked {
+    const links: BytePath[] = [];
+    const rest = raw.split(SLASH);
+    const folderWanted = rest.at(-1) === '';
+    let at = raw.startsWith(SLASH) ? '' : trimRoot(base);
+    let missing = false;
+    for (let name = rest.shift(); name !== undefined; name = rest.shift()) {
+      if (name === '' || name === '.') continue;
+      if (name === '..') {
+        at = at.slice(0, Math.max(0, at.lastIndexOf(SLASH)));
+        continue;
+      }
+      at += `/${name}`;
+      const isEnd = rest.every((part) => part === '') && !folderWanted;
+      // What lies below /proc/self is the command's, not ours.
+      if (missing || (isEnd && !follow) || at.startsWith('/proc/')) continue;
+      const kind = this.kindOf(at);
+      if (kind === 'absent') missing = true;
+      if (kind !== 'link') continue;
+      const target = targetOf(at);
+      if (target === undefined || links.length >= MOST_LINKS) return { path: at, links };
+      links.push(at);
+      at = target.startsWith(SLASH) ? '' : at.slice(0, at.lastIndexOf(SLASH));
+      rest.unshift(...target.split(SLASH));
+    }
+    return { path: at === '' ? SLASH : at, links };
+  }
+}
+
+/** What was asked for, made absolute, without following anything. */
+export function absolute(base: BytePath, raw: BytePath): BytePath {
+  const parts: string[] = [];
+  const whole = raw.startsWith(SLASH) ? raw : `${base}/${raw}`;
+  for (const part of whole.split(SLASH)) {
+    if (part === '..') parts.pop();
+    else if (part !== '' && part !== '.') parts.push(part);
+  }
+  return `/${parts.join(SLASH)}`;
+}
+
+export function toBuffer(path: BytePath): Buffer {
+  return Buffer.from(path, 'latin1');
+}
+
+function trimRoot(base: BytePath): BytePath {
+  return base === SLASH ? '' : base;
+}
+
+function targetOf(path: BytePath): string | undefined {
+  try {
+    return readlinkSync(toBuffer(path), 'latin1');
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,113 @@
+// Actions of compiled programs: the C compiler itself, and one program for each way of reaching a file.
+import { type Case, sh } from './case.ts';
+
+const MAIN = '#include "lib.h"\nint main(void) { return LIB; }\n';
+const HELLO = '#include <stdio.h>\nint main(void) { puts("hi"); return 0; }\n';
+
+/** `calls` is fixtures/calls.c, compiled and declared as a tool; SECRET is never declared. */
+function readsBy(method: string, ...args: string[]): Case {
+  return {
+    name: `reads a file by ${method}`,
+    files: { secret: 'x', 'sub/secret': 'x' },
+    inputs: [],
+    command: ['calls', method, ...args],
+    finds: [`read ${args.length > 1 ? 'sub/secret' : 'secret'}`],
+  };
+}
+
+export const C: readonly Case[] = [
+  {
+    name: 'includes a header that is not declared',
+    files: { 'main.c': MAIN, 'lib.h': '#define LIB 0\n' },
+    inputs: ['main.c'],
+    outputs: ['main.o'],
+    command: sh('gcc -c main.c -o main.o'),
+    finds: ['read lib.h'],
+  },
+  {
+    name: 'would take a header that appeared earlier in the search path',
+    files: {
+      'main.c': '#include <lib.h>\nint main(void) { return LIB; }\n',
+      'b/lib.h': '#define LIB 0\n',
+      'a/': '',
+    },
+    inputs: ['main.c', 'b/**'],
+    outputs: ['main.o'],
+    command: sh('gcc -c -Ia -Ib main.c -o main.o'),
+    finds: ['absent a/lib.h', 'absent a/stdc-predef.h'],
+  },
+  {
+    name: 'leaves its dependencies beside its output',
+    files: { 'main.c': HELLO },
+    inputs: ['main.c'],
+    outputs: ['main.o'],
+    command: sh('gcc -MD -c main.c -o main.o'),
+    finds: ['write main.d'],
+  },
+  readsBy('fork', 'secret'),
+  readsBy('vfork', 'secret'),
+  readsBy('clone3', 'secret'),
+  readsBy('spawn', 'secret'),
+  readsBy('thread', 'secret'),
+  readsBy('exec-from-thread', 'secret'),
+  readsBy('daemon', 'secret'),
+  readsBy('openat2', 'secret'),
+  readsBy('mmap', 'secret'),
+  readsBy('folder-handle', 'sub', 'secret'),
+  {
+    ...readsBy('path-handle', 'secret'),
+    name: 'reads a file that it opened only to look at it',
+  },
+  {
+    name: 'asks for io_uring',
+    command: ['calls', 'io_uring'],
+    finds: ['io_uring denied'],
+  },
+  {
+    name: 'talks to a service over a unix socket',
+    command: ['calls', 'connect-unix', '../service'],
+    socket: '../service',
+    finds: ['unix ../service'],
+  },
+  {
+    name: 'talks to a service over a socket without a file',
+    command: ['calls', 'abstract-socket', 'assay-corpus'],
+    finds: ['unix @assay-corpus'],
+  },
+  {
+    name: 'leaves a daemon behind',
+    command: ['calls', 'survivor'],
+    finds: ['survivor process * went on after the command and was ended'],
+  },
+
+  // ---- hermetic ----
+  {
+    name: 'compiles with its declared headers',
+    files: { 'src/main.c': MAIN, 'src/lib.h': '#define LIB 0\n' },
+    inputs: ['src/**'],
+    outputs: ['main.o'],
+    command: sh('gcc -c src/main.c -o main.o'),
+    finds: [],
+  },
+  {
+    name: 'compiles, links and runs what it made',
+    files: { 'hello.c': HELLO },
+    inputs: ['hello.c'],
+    outputs: ['hello', 'said'],
+    command: sh('gcc -O1 hello.c -o hello && ./hello >said'),
+    finds: [],
+  },
+  {
+    name: 'makes a static library',
+    files: { 'a.c': 'int a;\n', 'b.c': 'int b;\n' },
+    inputs: ['*.c'],
+    outputs: ['lib.a'],
+    command: sh('gcc -c a.c -o a.o && gcc -c b.c -o b.o && ar rcsD lib.a a.o b.o && rm a.o b.o'),
+    finds: [],
+  },
+  {
+    name: 'talks to itself over a unix socket',
+    command: ['calls', 'talk-to-itself', 'own'],
+    finds: [],
+  },
+];

@@ -1,0 +1,49 @@
+// Actions of make.
+import type { Case } from './case.ts';
+
+const MAKEFILE = 'dist/app: src/main.c\n\tmkdir -p dist\n\tgcc -o $@ $<\n';
+const MAIN = 'int main(void) { return 0; }\n';
+
+export const MAKE: readonly Case[] = [
+  {
+    name: 'includes a file that is not declared',
+    files: { Makefile: 'include config.mk\nout: in\n\tcp in out\n', 'config.mk': '', in: 'x' },
+    inputs: ['Makefile', 'in'],
+    outputs: ['out'],
+    command: ['make', '-s', '-r'],
+    finds: ['read config.mk'],
+  },
+  {
+    name: 'does nothing because an earlier run did it',
+    files: { Makefile: MAKEFILE, 'src/main.c': MAIN, 'dist/app': 'old' },
+    inputs: ['Makefile', 'src/**'],
+    optional: ['GNUmakefile', 'makefile'],
+    outputs: ['dist'],
+    command: ['make', '-s', '-r'],
+    finds: ['stale-output dist/app'],
+  },
+
+  // ---- hermetic ----
+  {
+    name: 'builds a program from declared sources',
+    files: { Makefile: MAKEFILE, 'src/main.c': MAIN },
+    inputs: ['Makefile', 'src/**'],
+    optional: ['GNUmakefile', 'makefile'],
+    outputs: ['dist'],
+    command: ['make', '-s', '-r'],
+    finds: [],
+  },
+  {
+    name: 'builds with many processes at once',
+    files: {
+      Makefile: 'all: dist/a dist/b dist/c\ndist/%: src/%\n\tmkdir -p dist\n\tcp $< $@\n',
+      'src/a': 'a',
+      'src/b': 'b',
+      'src/c': 'c',
+    },
+    inputs: ['**'],
+    outputs: ['dist'],
+    command: ['make', '-s', '-r', '-j4'],
+    finds: [],
+  },
+];

@@ -1,0 +1,125 @@
+// Actions of Python.
+import { type Case, python, sh } from './case.ts';
+
+const CONNECT = 'import socket\ntry: socket.create_connection(("127.0.0.1", 9), 1)\nexcept OSError: pass\n';
+
+export const PYTHON: readonly Case[] = [
+  {
+    name: 'connects to an address',
+    command: python(CONNECT),
+    finds: ['net 127.0.0.1:9'],
+  },
+  {
+    name: 'sends a datagram',
+    command: python(
+      'import socket\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\ntry: s.sendto(b"x", ("192.0.2.1", 53))\nexcept OSError: pass',
+    ),
+    finds: ['net 192.0.2.1:53'],
+  },
+  {
+    name: 'waits for the whole network',
+    command: python('import socket\ns = socket.socket()\ns.bind(("0.0.0.0", 0))\ns.listen()'),
+    finds: ['net waits on 0.0.0.0:*'],
+  },
+  {
+    name: 'opens a file that is not declared',
+    files: { 'conf.json': '{}' },
+    outputs: ['out'],
+    command: python('import json; json.dump(json.load(open("conf.json")), open("out", "w"))'),
+    finds: ['read conf.json'],
+  },
+  {
+    name: 'lists a folder',
+    files: { 'data/a': '' },
+    inputs: ['data/a'],
+    outputs: ['out'],
+    command: python('import os; open("out", "w").write(",".join(os.listdir("data")))'),
+    finds: ['list data'],
+  },
+  {
+    name: 'asks how old a file is',
+    files: { data: '' },
+    outputs: ['out'],
+    command: python('import os; open("out", "w").write(str(os.stat("data").st_size))'),
+    finds: ['probe data'],
+  },
+  {
+    name: 'asks who runs it',
+    outputs: ['out'],
+    command: python('import os, pwd; open("out", "w").write(pwd.getpwuid(os.getuid()).pw_name)'),
+    finds: ['read /etc/passwd'],
+  },
+  {
+    name: 'imports a module of its own and leaves it compiled',
+    files: { 'main.py': 'import helper\n', 'helper.py': 'x = 1\n' },
+    inputs: ['main.py'],
+    command: ['/usr/bin/python3', 'main.py'],
+    finds: ['list .', 'read helper.py', 'write __pycache__'],
+  },
+  {
+    name: 'keeps a file open for reading and writing',
+    files: { db: 'x' },
+    outputs: ['db'],
+    command: python('f = open("db", "r+b"); f.write(b"y")'),
+    finds: ['stale-output db'],
+  },
+  {
+    name: 'exchanges data with a process of its own and leaves it',
+    outputs: ['out'],
+    command: python(
+      'import subprocess, sys\np = subprocess.Popen(["cat", "/etc/group"], stdout=subprocess.PIPE)\nopen("out", "wb").write(p.communicate()[0])',
+    ),
+    finds: ['read /etc/group'],
+  },
+
+  // ---- hermetic ----
+  {
+    name: 'reads and writes what is declared',
+    files: { 'in.json': '[1, 2]' },
+    inputs: ['in.json'],
+    outputs: ['out/sum.txt'],
+    command: python(
+      'import json, os\nos.makedirs("out", exist_ok=True)\nopen("out/sum.txt", "w").write(str(sum(json.load(open("in.json")))))',
+    ),
+    finds: [],
+  },
+  {
+    name: 'runs a script of declared modules',
+    files: {
+      'src/main.py': 'import helper\nopen("out", "w").write(str(helper.x))\n',
+      'src/helper.py': 'x = 1\n',
+    },
+    inputs: ['src/**'],
+    outputs: ['out'],
+    env: { PYTHONDONTWRITEBYTECODE: '1' },
+    command: ['/usr/bin/python3', 'src/main.py'],
+    finds: [],
+  },
+  {
+    name: 'uses temporary files, processes and locks',
+    outputs: ['out'],
+    command: python(
+      'import tempfile, multiprocessing\nwith tempfile.TemporaryDirectory() as d: open(d + "/x", "w").close()\n' +
+        'l = multiprocessing.Lock()\nopen("out", "w").write("done")',
+    ),
+    finds: [],
+  },
+  {
+    name: 'talks to a server of its own',
+    command: python(
+      'import socket\ns = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen()\n' +
+        'c = socket.socket(); c.connect(s.getsockname()); s.accept()[0].sendall(b"x"); c.recv(1)',
+    ),
+    finds: [],
+  },
+  {
+    name: 'unpacks an archive of its own making',
+    files: { 'in.txt': 'x' },
+    inputs: ['in.txt'],
+    outputs: ['out'],
+    command: sh(
+      'mkdir out && tar --numeric-owner -cf "$TMPDIR/a.tar" in.txt && tar -xf "$TMPDIR/a.tar" -C out --numeric-owner --no-same-owner',
+    ),
+    finds: [],
+  },
+];

@@ -1,0 +1,115 @@
+// What only the helper in C promises: it is found or its absence is said, and nothing outlives it.
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { chmodSync, copyFileSync, existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { helperPath, NativeTracer } from '../../hermeticity/native.ts';
+import { Folder, linesBelow, NATIVE, nativeTracer, PROJECT, trace } from './rig.ts';
+
+const NODE = join(PROJECT, 'node_modules/.bin/node');
+const TRACE_ONCE = join(PROJECT, 'test/hermeticity/fixtures/trace-once.ts');
+
+let folder: Folder;
+beforeEach(() => {
+  nativeTracer();
+  folder = new Folder();
+});
+afterEach(() => folder.remove());
+
+describe('the helper', () => {
+  it('is found where the set-up builds it', () => {
+    expect(statSync(helperPath()).mode & 0o111).not.toBe(0);
+  });
+
+  it('that is not there is said to be missing, and refuses to run', async () => {
+    const tracer = new NativeTracer(folder.at('nothing'));
+    expect(await tracer.available()).toEqual({ available: false, reason: 'assay-trace is not built' });
+    const command = { argv: ['true'], cwd: '/', env: {}, output: 'inherit' } as const;
+    await expect(tracer.run(command)).rejects.toMatchObject({ code: 'ASSAY_NO_TRACER' });
+  });
+
+  it('of another version is not used', async () => {
+    const other = folder.write('assay-trace', '#!/bin/sh\necho "assay-trace 0"\n');
+    chmodSync(other, 0o755);
+    expect(await new NativeTracer(other).available()).toMatchObject({ available: false });
+  });
+
+  it('closes files that somebody left open, which would be inputs that nobody declared', () => {
+    const script = 'exec 9</etc/hostname; exec "$1" --records 3 --linger 1 -- ls /proc/self/fd 3>/dev/null';
+    const handles = execFileSync('sh', ['-c', script, 'sh', helperPath()], { encoding: 'utf8' });
+    expect(handles.trim().split('\n')).toEqual(['0', '1', '2', '3']);
+  });
+
+  it('hands on the signals that it gets', async () => {
+    const child = spawn(
+      'sh',
+      [
+        '-c',
+        'exec "$1" --records 3 --linger 1 -- sh -c "trap \'exit 5\' TERM; echo up; sleep 9 & wait" 3>/dev/null',
+        'sh',
+        helperPath(),
+      ],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    );
+    child.stdout.once('data', () => child.kill('SIGTERM'));
+    expect(await new Promise((resolve) => child.once('exit', resolve))).toBe(5);
+  });
+
+  it('ends with all that it traces when the process that started it is killed', async () => {
+    const script = `sleep 60 & echo $! >${folder.at('pid')}; echo up; wait`;
+    const parent = spawn(NODE, [TRACE_ONCE, '/', 'sh', '-c', script], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    await new Promise((resolve) => parent.stderr.once('data', resolve));
+    parent.kill('SIGKILL');
+    const pid = Number(readFileSync(folder.at('pid'), 'utf8'));
+    await expect.poll(() => existsSync(`/proc/${pid}`), { timeout: 5_000 }).toBe(false);
+  });
+});
+
+describe('an ordinary user', () => {
+  it('can trace too', async () => {
+    chmodSync(folder.path, 0o777);
+    folder.write('file', 'x');
+    const helper = folder.at('assay-trace');
+    copyFileSync(helperPath(), helper);
+    const tracer = new NativeTracer(process.getuid?.() === 0 ? asNobody(helper) : helper);
+    const { report, stdout } = await trace(tracer, folder.path, ['sh', '-c', 'cat file; id -u']);
+    expect(stdout.trim()).not.toMatch(/^x0$/);
+    expect(report).toMatchObject({ exit: { code: 0 }, complete: true });
+    expect(linesBelow(report, folder.path)).toContain('read file');
+  });
+});
+
+function asNobody(helper: string): string {
+  const user = '--reuid 65534 --regid 65534 --clear-groups';
+  const wrapper = folder.write('as-nobody', `#!/bin/sh\nexec setpriv ${user} -- "${helper}" "$@"\n`);
+  chmodSync(wrapper, 0o755);
+  return wrapper;
+}
+
+describe('build.sh', () => {
+  it('says so and goes on where there is no compiler', () => {
+    const output = folder.at('out/assay-trace');
+    const run = spawnSync(join(NATIVE, 'build.sh'), [output], {
+      env: { PATH: '/usr/bin:/bin', CC: 'no-such-compiler' },
+      encoding: 'utf8',
+    });
+    expect({ status: run.status, stderr: run.stderr }).toEqual({
+      status: 0,
+      stderr: expect.stringContaining('no C compiler'),
+    });
+    expect(existsSync(output)).toBe(false);
+  });
+
+  it('fails loudly, and leaves what was there, where the compiler does', () => {
+    const output = folder.write('assay-trace', 'old');
+    const run = spawnSync(join(NATIVE, 'build.sh'), [output], {
+      env: { PATH: '/usr/bin:/bin', CC: 'false' },
+    });
+    expect(run.status).not.toBe(0);
+    expect(readFileSync(output, 'utf8')).toBe('old');
+  });
+});

@@ -1,0 +1,95 @@
+// What the tests of this room share: the helper built from the present sources, a folder of their own, a traced run.
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type AbsPath, absPath } from '../../hermeticity/abspath.ts';
+import type { Access, TraceReport } from '../../hermeticity/access.ts';
+import { NativeTracer } from '../../hermeticity/native.ts';
+import { StraceTracer } from '../../hermeticity/strace.ts';
+import type { TracedCommand, Tracer } from '../../hermeticity/tracer.ts';
+
+export const PROJECT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
+export const NATIVE = join(PROJECT, 'hermeticity/native');
+const HELPER = join(PROJECT, 'dist/hermeticity/assay-trace');
+
+/** Builds the helper if a source is newer; build.sh replaces it in one step, so test files may do this at once. */
+export function nativeTracer(): Tracer {
+  const builtAt = statSync(HELPER, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const sources = readdirSync(NATIVE).map((name) => statSync(join(NATIVE, name)).mtimeMs);
+  if (sources.some((changedAt) => changedAt > builtAt)) execFileSync(join(NATIVE, 'build.sh'), [HELPER]);
+  return new NativeTracer(HELPER);
+}
+
+export const TRACERS: Readonly<Record<'native' | 'strace', () => Tracer>> = {
+  native: nativeTracer,
+  strace: () => new StraceTracer(),
+};
+
+/** Compiles fixtures/NAME.c into `program`. */
+export function compileFixture(name: string, program: string, ...flags: readonly string[]): string {
+  const source = join(PROJECT, 'test/hermeticity/fixtures', `${name}.c`);
+  execFileSync('cc', ['-O1', '-pthread', ...flags, '-o', program, source]);
+  return program;
+}
+
+export class Folder {
+  readonly path: AbsPath = absPath(realpathSync(mkdtempSync(join(tmpdir(), 'assay-hermeticity-'))));
+
+  /** Missing parents are made. */
+  write(path: string, content: string | Buffer = ''): string {
+    const full = this.at(path);
+    mkdirSync(dirname(full), { recursive: true });
+    writeFileSync(full, content);
+    return full;
+  }
+
+  at(path: string): AbsPath {
+    return absPath(join(this.path, path));
+  }
+
+  remove(): void {
+    rmSync(this.path, { recursive: true, force: true });
+  }
+}
+
+export interface TracedRun {
+  readonly report: TraceReport;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export async function trace(
+  tracer: Tracer,
+  cwd: string,
+  argv: readonly [string, ...string[]],
+  options: Partial<TracedCommand> = {},
+): Promise<TracedRun> {
+  const said = { stdout: '', stderr: '' };
+  const report = await tracer.run({
+    argv,
+    cwd,
+    env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' },
+    output: (stream, chunk) => {
+      said[stream] += chunk.toString();
+    },
+    ...options,
+  });
+  return { report, ...said };
+}
+
+/** "kind path" of every access below a folder, in order; a rename as "rename a -> b". */
+export function linesBelow(report: TraceReport, folder: AbsPath): string[] {
+  return report.accesses.flatMap((access) => {
+    if (!('path' in access) || !(access.path === folder || access.path.startsWith(`${folder}/`))) return [];
+    const short = (path: string) => (path === folder ? '.' : path.slice(folder.length + 1));
+    return [`${access.kind} ${short(access.path)}${suffixOf(access, short)}`];
+  });
+}
+
+function suffixOf(access: Access, short: (path: string) => string): string {
+  if (access.kind === 'rename' || access.kind === 'hardlink') return ` -> ${short(access.to)}`;
+  if (access.kind === 'symlink') return ` -> ${access.target}`;
+  return 'attributes' in access && access.attributes ? ' (attributes)' : '';
+}

@@ -72,9 +72,10 @@ function commands(old: Command, now: Command): Difference[] {
 
 function properties(old: StoredAction, now: StoredAction): Difference[] {
   return changedKeys(old.platform, now.platform).map(({ name, before, after }): Difference => {
-    if (!name.startsWith('tool:')) return { kind: 'platform', name, ...defined(before, after) };
+    const [, tool] = /^(?:tool|program):(.*)$/s.exec(name) ?? [];
+    if (tool === undefined) return { kind: 'platform', name, ...defined(before, after) };
     const change = before === undefined ? 'added' : after === undefined ? 'removed' : 'changed';
-    return { kind: 'tool', name: name.slice('tool:'.length), change };
+    return { kind: 'tool', name: tool, change };
   });
 }
 

@@ -26,8 +26,9 @@ export type Variables = Readonly<Record<string, string | undefined>>;
 /** The variables that are in the key. A declared one that the caller has not set is simply not there. */
 export function keyedEnvironment(declared: readonly DeclaredVariable[], caller: Variables): Property[] {
   const values = new Map(Object.entries(BASE));
-  for (const { name, value = caller[name] } of declared) {
+  for (const { name, value = ownValue(caller, name) } of declared) {
     checkName(name);
+    checkText(`the variable ${name}`, value ?? '');
     if (value === undefined) values.delete(name);
     else values.set(name, value);
   }
@@ -46,16 +47,35 @@ export function actualEnvironment(
   keyed: readonly Property[],
   folders: PrivateFolders,
 ): Record<string, string> {
-  const variables: Record<string, string> = { HOME: folders.home, TMPDIR: folders.tmp };
-  for (const { name, value } of keyed) variables[name] = value;
-  const path = variables.PATH;
-  if (folders.bin !== undefined) variables.PATH = path ? `${folders.bin}:${path}` : folders.bin;
-  return variables;
+  const variables = new Map([
+    ['HOME', folders.home],
+    ['TMPDIR', folders.tmp],
+  ]);
+  for (const { name, value } of keyed) variables.set(name, value);
+  const path = variables.get('PATH');
+  if (folders.bin !== undefined) variables.set('PATH', path ? `${folders.bin}:${path}` : folders.bin);
+  return Object.fromEntries(variables);
 }
 
 /** Names that people give to secrets; a declared one is stored with the action and deserves a warning. */
 export function looksSecret(name: string): boolean {
   return /(^|_)(TOKEN|SECRET|PASSWORD|PASSWD|PRIVATE_KEY|API_?KEY|CREDENTIALS?)($|_)/i.test(name);
+}
+
+function ownValue(variables: Variables, name: string): string | undefined {
+  return Object.hasOwn(variables, name) ? variables[name] : undefined;
+}
+
+/**
+ * What reaches Assay as bytes that are not UTF-8 arrives as U+FFFD: two different values would look the same and share a
+ * key, and the command would not get what it was given.
+ */
+export function checkText(what: string, text: string): void {
+  if (!text.includes('\ufffd')) return;
+  throw new AssayError(
+    'ASSAY_USAGE',
+    `${what} holds bytes that are not UTF-8, which can't be passed on unchanged`,
+  );
 }
 
 function checkName(name: string): void {

@@ -7,6 +7,8 @@ export type RunEvent =
   | { readonly type: 'remote-given-up'; readonly why: string }
   | { readonly type: 'hit-unusable'; readonly why: string }
   | { readonly type: 'not-published'; readonly why: string }
+  /** Another run works on the same output here. */
+  | { readonly type: 'waiting'; readonly output: RelPath }
   | { readonly type: 'stray-link'; readonly path: RelPath }
   | { readonly type: 'secret-declared'; readonly name: string }
   | {

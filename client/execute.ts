@@ -13,6 +13,8 @@ export interface Execution extends Ended {
   readonly startedAt: number;
   readonly commandMs: number;
   readonly log: Log;
+  /** Why what lies in the outputs may not all be this run's, if so. */
+  readonly outputFault?: string;
 }
 
 export function execute(action: KeyedAction, context: RunContext): Promise<Execution> {
@@ -26,11 +28,11 @@ export async function executeBy<T extends Ended>(
   context: Pick<RunContext, 'stdout' | 'stderr' | 'now'>,
 ): Promise<T & Execution> {
   const { request, tools, environment } = action;
-  const aside = setOutputsAside(request.workspace, request.outputs);
+  const aside = setOutputsAside(request);
   const recorder = new LogRecorder();
-  let succeeded = false;
+  let failed = true;
   try {
-    return await withPrivateFolders(tools, async (folders) => {
+    return await withPrivateFolders(action, async (folders) => {
       const startedAt = context.now();
       const end = await launcherFor(folders)({
         argv: [tools[0].file, ...request.command.slice(1)],
@@ -42,11 +44,19 @@ export async function executeBy<T extends Ended>(
         },
         startedAs: (pid) => aside.writtenBy(pid),
       });
-      succeeded = end.exitCode === 0;
+      failed = end.exitCode !== 0;
       const tooLong = recorder.tooLong && { logFault: `the command said more than ${RUN.maxLogBytes} bytes` };
-      return { ...end, ...tooLong, startedAt, commandMs: context.now() - startedAt, log: recorder.finish() };
+      const outputFault = aside.fault !== undefined && { outputFault: aside.fault };
+      return {
+        ...end,
+        ...tooLong,
+        ...outputFault,
+        startedAt,
+        commandMs: context.now() - startedAt,
+        log: recorder.finish(),
+      };
     });
   } finally {
-    aside.settle(succeeded);
+    aside.settle(failed && !request.cacheFailures);
   }
 }

@@ -1,5 +1,6 @@
 // From a request to its key: inputs, environment, tools and platform become one REAPI Action.
 import { type EncodedAction, encodeAction, type Property } from '../core/action.ts';
+import { messageOf } from '../core/errors.ts';
 import type { RunContext } from './context.ts';
 import { keyedEnvironment, looksSecret, type Variables } from './environment.ts';
 import type { FileDigests } from './inputs/file-digest.ts';
@@ -33,9 +34,28 @@ export function keyOf(request: RunRequest, { cache, caller, report }: RunContext
   return { ...encoded, request, inputs, environment, tools };
 }
 
+/** Undefined if inputs and tools are as they were when the key was made, and were not touched in between. */
+export function changedSince(action: KeyedAction, { cache, caller }: RunContext): string | undefined {
+  const { request, inputs, tools } = action;
+  try {
+    if (!cache.inputs.isUntouched(inputs, request)) return 'its inputs changed while it ran';
+    const now = resolveTools(request, cache.digests, caller);
+    const touched = now.some(({ stamp }, at) => stamp !== tools[at]?.stamp);
+    return touched ? 'its tools changed while it ran' : undefined;
+  } catch (error) {
+    return `its inputs or tools are not there any more: ${messageOf(error)}`;
+  }
+}
+
+/** Where the command itself will search: a declared PATH, else the caller's, whose finds come first through shims. */
+function searchPath({ variables }: RunRequest, caller: Variables): string {
+  const declared = variables.find(({ name }) => name === 'PATH');
+  return declared?.value ?? caller.PATH ?? '';
+}
+
 function resolveTools(request: RunRequest, digests: FileDigests, caller: Variables): [Tool, ...Tool[]] {
   const { workspace, workingDirectory, command, tools } = request;
-  const path = caller.PATH ?? '';
+  const path = searchPath(request, caller);
   const program = resolveTool(
     command[0],
     { path, folder: `${workspace}/${workingDirectory}`, digests },

@@ -5,6 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import type { Readable } from 'node:stream';
+import { AssayError } from '../core/errors.ts';
 import { RUN } from '../core/limits.ts';
 import type { StreamName } from './log.ts';
 
@@ -65,7 +66,9 @@ function follow(source: Readable, stream: StreamName, { hear }: Launch): Promise
 
 function ended(child: ChildProcess): Promise<Ended> {
   return new Promise((resolve, reject) => {
-    child.once('error', reject);
+    child.once('error', (cause) => {
+      reject(new AssayError('ASSAY_COMMAND_NOT_FOUND', `it can not be started: ${cause.message}`, { cause }));
+    });
     child.once('exit', (code, signal) => {
       resolve(signal ? { exitCode: exitCodeOf(signal), signal } : { exitCode: code ?? 1 });
     });
@@ -82,7 +85,7 @@ function within(milliseconds: number, work: Promise<unknown>): Promise<boolean> 
   });
 }
 
-const HANDED_ON = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const HANDED_ON = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
 
 /** Calls `handle` for signals that would end Assay; the result undoes it. */
 export function onSignal(handle: (signal: NodeJS.Signals) => void): () => void {

@@ -11,6 +11,8 @@ import { RUN } from '../core/limits.ts';
 /** /dev/null on Linux: what most often is a character device and no terminal. */
 const NULL_DEVICE = 0x103;
 
+const NEWLINE = 0x0a;
+
 /** Whatever can be spoken to. */
 export interface Ear {
   write(said: string | Uint8Array): unknown;
@@ -19,6 +21,7 @@ export interface Ear {
 export class Outlet implements Ear {
   readonly #descriptor: number;
   #readerIsGone = false;
+  #lastByte = NEWLINE;
 
   constructor(descriptor: number) {
     this.#descriptor = descriptor;
@@ -29,8 +32,14 @@ export class Outlet implements Ear {
     return stats.isCharacterDevice() && stats.rdev !== NULL_DEVICE && isatty(this.#descriptor);
   }
 
+  /** The last thing that was said did not end its line. */
+  get isMidLine(): boolean {
+    return this.#lastByte !== NEWLINE;
+  }
+
   write(said: string | Uint8Array): void {
     let rest = Buffer.from(said);
+    this.#lastByte = rest.at(-1) ?? this.#lastByte;
     while (rest.length > 0 && !this.#readerIsGone) rest = rest.subarray(this.#writeSome(rest));
   }
 

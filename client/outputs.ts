@@ -2,7 +2,7 @@
 // links and empty folders, and nothing else beside them.
 import { type BigIntStats, lstatSync, readlinkSync } from 'node:fs';
 import { type Digest, digestOf, parseDigest } from '../core/digest.ts';
-import { AssayError } from '../core/errors.ts';
+import { AssayError, messageOf } from '../core/errors.ts';
 import {
   join,
   nameFromBytes,
@@ -123,7 +123,11 @@ export function refuseLinkedParents(workspace: string, path: RelPath): void {
 }
 
 function lstat(workspace: string, path: RelPath): BigIntStats | undefined {
-  return lstatSync(toSystemPath(workspace, path), { bigint: true, throwIfNoEntry: false });
+  try {
+    return lstatSync(toSystemPath(workspace, path), { bigint: true, throwIfNoEntry: false });
+  } catch (cause) {
+    throw new AssayError('ASSAY_OUTPUT_UNFIT', messageOf(cause), { cause });
+  }
 }
 
 function nameless(path: string): never {

@@ -3,25 +3,51 @@
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { BASE_PATH, type PrivateFolders } from './environment.ts';
+import { AssayError, messageOf } from '../core/errors.ts';
+import type { PrivateFolders } from './environment.ts';
+import type { KeyedAction } from './key.ts';
 import { locateOnPath, type Tool } from './tools.ts';
 
 export async function withPrivateFolders<T>(
-  tools: readonly Tool[],
+  { tools, environment }: Pick<KeyedAction, 'tools' | 'environment'>,
   work: (folders: PrivateFolders) => Promise<T>,
 ): Promise<T> {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), 'assay-')));
+  const root = temporaryFolder();
   try {
-    return await work(makeFolders(root, tools));
+    const path = environment.find(({ name }) => name === 'PATH')?.value ?? '';
+    return await work(makeFolders(root, tools, path));
   } finally {
-    rmSync(root, { recursive: true, force: true });
+    removeQuietly(root);
   }
 }
 
-function makeFolders(root: string, tools: readonly Tool[]): PrivateFolders {
+/** TMPDIR may name a folder that is not there, or not ours to write in. */
+function temporaryFolder(): string {
+  const reasons: string[] = [];
+  for (const folder of new Set([tmpdir(), '/tmp', '/var/tmp'])) {
+    try {
+      return realpathSync(mkdtempSync(join(folder, 'assay-')));
+    } catch (error) {
+      reasons.push(messageOf(error));
+    }
+  }
+  throw new AssayError('ASSAY_NO_TEMPORARY_FOLDER', reasons.join('; '));
+}
+
+/** A command may leave something there that even its owner can't remove. */
+function removeQuietly(folder: string): void {
+  try {
+    rmSync(folder, { recursive: true, force: true });
+  } catch {
+    // It lies in a folder for temporary files, where somebody else sweeps.
+  }
+}
+
+function makeFolders(root: string, tools: readonly Tool[], path: string): PrivateFolders {
   const [home, tmp, bin] = [join(root, 'home'), join(root, 'tmp'), join(root, 'bin')];
-  for (const path of [home, tmp]) mkdirSync(path);
-  const hidden = tools.flatMap((tool) => [tool, ...tool.interpreters]).filter(isBeyondBasePath);
+  for (const folder of [home, tmp]) mkdirSync(folder);
+  const used = tools.flatMap((tool) => [tool, ...tool.interpreters]);
+  const hidden = used.filter((tool) => isBeyond(path, tool));
   if (hidden.length === 0) return { home, tmp };
   mkdirSync(bin);
   for (const tool of hidden) writeShim(join(bin, basename(tool.name)), tool.file);
@@ -29,9 +55,9 @@ function makeFolders(root: string, tools: readonly Tool[]): PrivateFolders {
 }
 
 /** True for a program that a name alone would not find, or would find another of, in the strict environment. */
-function isBeyondBasePath({ name, file }: Tool): boolean {
+function isBeyond(path: string, { name, file }: Tool): boolean {
   if (name.includes('/')) return false;
-  const found = locateOnPath(name, BASE_PATH);
+  const found = locateOnPath(name, path);
   return found === undefined || realpathSync(found) !== realpathSync(file);
 }
 

@@ -1,18 +1,21 @@
-// A process, told apart from a later one that got the same number: by its number and the time it was started.
-import { readFileSync } from 'node:fs';
+// A process, told apart from a later one that got the same number, and from one of another container: by its number, the
+// time it was started, and the namespace in which that number means something.
+import { readFileSync, readlinkSync } from 'node:fs';
 
 export interface ProcessIdentity {
+  readonly namespace: string;
   readonly pid: number;
   /** In clock ticks since boot, as the kernel has it. */
   readonly started: string;
 }
 
+/** Undefined if there is no such process, or it has ended and waits to be collected. */
 export function identify(pid: number): ProcessIdentity | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
     const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const started = fields[STARTED_FIELD];
-    return started === undefined || state === 'Z' ? undefined : { pid, started };
+    return started === undefined || state === 'Z' ? undefined : { namespace: ownNamespace(), pid, started };
   } catch {
     return undefined;
   }
@@ -21,6 +24,40 @@ export function identify(pid: number): ProcessIdentity | undefined {
 /** The 22nd field of the file, the 20th after the name, the 19th after the state. */
 const STARTED_FIELD = 18;
 
-export function isRunning(process: ProcessIdentity): boolean {
-  return identify(process.pid)?.started === process.started;
+export type Liveness = 'running' | 'ended' | 'unknown';
+
+/** A process of another namespace can't be seen from here. */
+export function livenessOf(process: ProcessIdentity): Liveness {
+  if (process.namespace !== ownNamespace()) return 'unknown';
+  return identify(process.pid)?.started === process.started ? 'running' : 'ended';
+}
+
+/** One word, fit for a file name. */
+export function identityText({ namespace, pid, started }: ProcessIdentity): string {
+  return `${namespace}-${pid}-${started}`;
+}
+
+export function parseIdentity(text: string): ProcessIdentity | undefined {
+  const [, namespace, pid, started] = /^(\d+)-(\d+)-(\d+)/.exec(text) ?? [];
+  if (namespace === undefined || pid === undefined || started === undefined) return undefined;
+  return { namespace, pid: Number(pid), started };
+}
+
+export function ownIdentity(): ProcessIdentity {
+  return identify(process.pid) ?? { namespace: ownNamespace(), pid: process.pid, started: '0' };
+}
+
+let namespace: string | undefined;
+
+function ownNamespace(): string {
+  namespace ??= readNamespace();
+  return namespace;
+}
+
+function readNamespace(): string {
+  try {
+    return /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? '0';
+  } catch {
+    return '0';
+  }
 }

@@ -41,7 +41,11 @@ export async function publish(
 
 /** Keeps an action that has no result, so that the next miss can be explained against it; no harm if it can't be. */
 export async function keepAction(action: KeyedAction, store: Store): Promise<void> {
-  await putLocally(describe(action), store.blobs).catch(() => {});
+  try {
+    await putLocally(describe(action), store.blobs);
+  } catch {
+    // Its inputs are gone already, or the store is full.
+  }
 }
 
 async function publishLocally(
@@ -86,10 +90,10 @@ async function publishRemotely(
   remote: Remote,
   report: Report,
 ): Promise<boolean> {
-  const contents = [...sealed.contents, ...describe(action)];
   let done = 0;
   let bytes = 0;
   try {
+    const contents = [...sealed.contents, ...describe(action)];
     await concurrently(contents, REMOTE.concurrency, async ({ digest }) => {
       const there = digest.size > REMOTE.askBytes && (await remote.has(digest));
       if (!there) {

@@ -6,7 +6,7 @@ import type { Ear } from './outlet.ts';
 import type { RunSummary } from './run.ts';
 
 /** A stream that may be a terminal. */
-export type Screen = Ear & { readonly isTTY?: boolean };
+export type Screen = Ear & { readonly isTTY?: boolean; readonly isMidLine?: boolean };
 
 export class Reporter {
   readonly #screen: Screen;
@@ -28,6 +28,7 @@ export class Reporter {
 
   summary(summary: RunSummary): void {
     this.#clearProgress();
+    if (this.#screen.isMidLine) this.#screen.write('\n');
     if (this.#json) this.#screen.write(`${JSON.stringify(this.#machineSummary(summary))}\n`);
     else this.#screen.write(`assay: ${this.#sentence(summary)}\n`);
   }
@@ -97,8 +98,10 @@ function warningText(event: Exclude<RunEvent, { type: 'transfer' | 'not-publishe
       return `the remote is not usable, going on without it: ${event.why}`;
     case 'hit-unusable':
       return `a stored result could not be used, counting it as a miss: ${event.why}`;
+    case 'waiting':
+      return `waiting for another run that makes ${event.output}`;
     case 'stray-link':
-      return `the input ${event.path} is a link that leaves the workspace: what it points to is not in the key`;
+      return `the input ${event.path} is a link to something that is not declared: what it points to is not in the key`;
     case 'secret-declared':
       return `${event.name} looks like a secret: a declared variable's value is stored with the action`;
   }

@@ -1,7 +1,16 @@
 // Puts the outputs of a result into the workspace, exactly: what is right already is left alone, what is wrong is built
 // aside and renamed into place, what should not be there goes. Until everything that is needed has been read from the
 // store and verified, nothing in the workspace changes.
-import { closeSync, linkSync, mkdirSync, openSync, renameSync, symlinkSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  fchmodSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  symlinkSync,
+  writeSync,
+} from 'node:fs';
 import type { Digest } from '../core/digest.ts';
 import { AssayError, isSystemError, messageOf } from '../core/errors.ts';
 import { join, nameToBytes, parentOf, type RelPath, ROOT, toSystemPath } from '../core/path.ts';
@@ -11,6 +20,7 @@ import type { RunContext } from './context.ts';
 import type { FileDigests } from './inputs/file-digest.ts';
 import type { KeyedAction } from './key.ts';
 import type { Hit } from './lookup.ts';
+import { holdsMount } from './mounts.ts';
 import { identityOf, type Output, observeOutput, refuseLinkedParents, sameOutput } from './outputs.ts';
 import { Staging } from './staging.ts';
 
@@ -131,6 +141,8 @@ async function writeFile(
   try {
     if (blob.bytes) writeWhole(descriptor, blob.bytes);
     else for await (const chunk of blob.chunks()) writeWhole(descriptor, chunk);
+    // A umask may take the bit away that says what kind of file this is.
+    if (executable) fchmodSync(descriptor, (0o777 & ~process.umask()) | 0o100);
   } finally {
     closeSync(descriptor);
   }
@@ -149,8 +161,12 @@ function moveIntoPlace(staged: string, path: RelPath, workspace: string, staging
 /** Moves what lies at `path` into the staging folder; undefined if nothing does. */
 export function moveAside(workspace: string, path: RelPath, staging: Staging): string | undefined {
   const aside = staging.next();
+  const place = toSystemPath(workspace, path);
+  if (holdsMount(place.toString())) {
+    throw new AssayError('ASSAY_OUTPUT_UNFIT', `${path} is or holds a mount point`);
+  }
   try {
-    renameSync(toSystemPath(workspace, path), aside);
+    renameSync(place, aside);
     return aside;
   } catch (error) {
     if (isSystemError(error, 'ENOENT', 'ENOTDIR')) return undefined;

@@ -1,7 +1,7 @@
 // Turns what a command left behind into a result that others may trust, or says why it must not be shared: it failed,
 // its inputs changed while it ran, an output is missing or leaves the workspace, its log is not whole.
 import { type Digest, digestOf, EMPTY, type Hash, toWire } from '../core/digest.ts';
-import { AssayError } from '../core/errors.ts';
+import { AssayError, messageOf } from '../core/errors.ts';
 import { RUN } from '../core/limits.ts';
 import { join, type RelPath, relativeTo, toSystemPath } from '../core/path.ts';
 import { ActionResult } from '../core/proto/generated/reapi.ts';
@@ -9,7 +9,7 @@ import { encodeTree } from '../core/tree.ts';
 import type { RunContext } from './context.ts';
 import type { Execution } from './execute.ts';
 import type { FileDigests } from './inputs/file-digest.ts';
-import type { KeyedAction } from './key.ts';
+import { changedSince, type KeyedAction } from './key.ts';
 import { leavesWorkspace } from './links.ts';
 import { encodeOrder } from './log.ts';
 import { type Output, observeOutput, refuseLinkedParents } from './outputs.ts';
@@ -34,27 +34,28 @@ export interface Unpublishable {
 export function seal(
   action: KeyedAction,
   execution: Execution,
-  { cache }: RunContext,
+  context: RunContext,
 ): SealedResult | Unpublishable {
-  const { digests } = cache;
+  const { digests } = context.cache;
   const refusal = verdictOf(action, execution);
   if (refusal !== undefined) return { publishable: false, why: refusal };
   try {
-    if (cache.inputs.read(action.request).root.hash !== action.inputs.root.hash) {
-      return { publishable: false, why: 'its inputs changed while it ran' };
-    }
+    const changed = changedSince(action, context);
+    if (changed !== undefined) return { publishable: false, why: changed };
     const outputs = action.request.outputs.map((path) => sealOutput(action.request.workspace, path, digests));
     return encode(action, execution, outputs);
   } catch (error) {
-    if (error instanceof AssayError) return { publishable: false, why: error.detail };
-    throw error;
+    return { publishable: false, why: error instanceof AssayError ? error.detail : messageOf(error) };
   }
 }
 
-function verdictOf({ request }: KeyedAction, { exitCode, signal, logFault }: Execution): string | undefined {
+function verdictOf(
+  { request }: KeyedAction,
+  { exitCode, signal, logFault, outputFault }: Execution,
+): string | undefined {
   if (signal) return `it was ended by ${signal}`;
   if (exitCode !== 0 && !request.cacheFailures) return `it ended with ${exitCode}`;
-  return logFault;
+  return outputFault ?? logFault;
 }
 
 function sealOutput(workspace: string, path: RelPath, digests: FileDigests): Output {

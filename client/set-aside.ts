@@ -1,51 +1,84 @@
 // A command starts without its own earlier outputs: what lies in a declared output afterwards is what this run made, and
 // nothing stale is sealed with it. They are moved, not deleted: where the command does not get as far as writing an
 // output, the earlier one comes back.
-import { existsSync, renameSync } from 'node:fs';
-import { AssayError } from '../core/errors.ts';
+//
+// Where that can't be done (a mount point, another file system, no rights) the command runs all the same, with the
+// earlier output in place, and what it makes is not published.
+import { lstatSync, mkdirSync, renameSync } from 'node:fs';
+import { messageOf } from '../core/errors.ts';
 import { type RelPath, toSystemPath } from '../core/path.ts';
+import type { RunRequest } from './request.ts';
 import { makeParents, moveAside } from './restore.ts';
 import { Staging } from './staging.ts';
 
 export interface SetAside {
+  /** Why an earlier output is still in place, if one is. */
+  readonly fault?: string;
   /** Says which process writes the outputs now, so that a later run can end it if this one is killed. */
   writtenBy(pid: number): void;
-  /** Ends it: puts back what a failed command did not replace, and drops the rest. */
-  settle(succeeded: boolean): void;
+  /** Ends it: puts back what was not replaced, if that is wanted, and drops the rest. */
+  settle(putBack: boolean): void;
 }
 
-export function setOutputsAside(workspace: string, outputs: readonly RelPath[]): SetAside {
-  if (outputs.length === 0) return { writtenBy() {}, settle() {} };
-  const staging = Staging.create(workspace);
+export function setOutputsAside({ workspace, outputs, workingDirectory }: RunRequest): SetAside {
+  if (outputs.length === 0) return NOTHING_TO_DO;
   const moved = new Map<RelPath, string>();
-  for (const path of outputs) {
-    if (!prepare(workspace, path)) continue;
-    const aside = moveAside(workspace, path, staging);
-    if (aside !== undefined) moved.set(path, aside);
+  try {
+    const staging = Staging.create(workspace);
+    const faults = outputs.flatMap((path) => moveOutput(workspace, path, staging, moved) ?? []);
+    quietly(() => mkdirSync(toSystemPath(workspace, workingDirectory), { recursive: true }));
+    return {
+      ...(faults[0] !== undefined && { fault: faults[0] }),
+      writtenBy: (pid) => quietly(() => staging.recordCommand(pid)),
+      settle(putBack) {
+        if (putBack) for (const [path, aside] of moved) quietly(() => restoreAside(workspace, path, aside));
+        staging.remove();
+      },
+    };
+  } catch (error) {
+    const earlier = outputs.find((path) => isThere(workspace, path));
+    return earlier === undefined ? NOTHING_TO_DO : { ...NOTHING_TO_DO, fault: notSetAside(earlier, error) };
   }
-  return {
-    writtenBy: (pid) => staging.recordCommand(pid),
-    settle(succeeded) {
-      if (!succeeded) putBack(workspace, moved);
-      staging.remove();
-    },
-  };
 }
 
-/** An output behind a link may lie anywhere: nothing is moved there, and sealing will refuse to publish it. */
-function prepare(workspace: string, path: RelPath): boolean {
+const NOTHING_TO_DO: SetAside = { writtenBy() {}, settle() {} };
+
+function moveOutput(
+  workspace: string,
+  path: RelPath,
+  staging: Staging,
+  moved: Map<RelPath, string>,
+): string | undefined {
   try {
     makeParents(workspace, path);
-    return true;
+    const aside = moveAside(workspace, path, staging);
+    if (aside !== undefined) moved.set(path, aside);
+    return undefined;
   } catch (error) {
-    if (error instanceof AssayError) return false;
-    throw error;
+    return isThere(workspace, path) ? notSetAside(path, error) : undefined;
   }
 }
 
-function putBack(workspace: string, moved: ReadonlyMap<RelPath, string>): void {
-  for (const [path, aside] of moved) {
-    const place = toSystemPath(workspace, path);
-    if (!existsSync(place)) renameSync(aside, place);
+function notSetAside(path: RelPath, error: unknown): string {
+  return `its earlier output ${path} could not be set aside: ${messageOf(error)}`;
+}
+
+function restoreAside(workspace: string, path: RelPath, aside: string): void {
+  if (!isThere(workspace, path)) renameSync(aside, toSystemPath(workspace, path));
+}
+
+function isThere(workspace: string, path: RelPath): boolean {
+  try {
+    return lstatSync(toSystemPath(workspace, path), { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+function quietly(work: () => void): void {
+  try {
+    work();
+  } catch {
+    // The command's own outcome is what counts.
   }
 }

@@ -7,5 +7,15 @@ export function storeFolder(flag: string | undefined, variables: Variables): str
   const named = flag ?? variables.ASSAY_STORE;
   if (named) return resolve(named);
   const caches = variables.XDG_CACHE_HOME;
-  return join(caches && isAbsolute(caches) ? caches : join(homedir(), '.cache'), 'assay', 'store');
+  const base = caches && isAbsolute(caches) ? caches : join(homeOrNowhere(), '.cache');
+  return join(base, 'assay', 'store');
+}
+
+/** Who has no home has no place for a store. Nothing can be made below a device: the run goes on without one. */
+function homeOrNowhere(): string {
+  try {
+    return homedir();
+  } catch {
+    return '/dev/null';
+  }
 }

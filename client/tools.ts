@@ -15,6 +15,8 @@ export interface Tool {
   readonly file: string;
   /** The digests that make up its identity, joined. */
   readonly identity: string;
+  /** What its files looked like: changes with anything that is done to them, also if it is undone. */
+  readonly stamp: string;
   /** The interpreters that its first line asks PATH for: the command must find these too. */
   readonly interpreters: readonly Tool[];
 }
@@ -38,8 +40,12 @@ export function resolveTool(
   return resolveAtDepth(name, search, missing, 0);
 }
 
-export function toolProperties(tools: readonly Tool[]): Property[] {
-  return tools.map(({ name, identity }) => ({ name: `tool:${name}`, value: identity }));
+/** The program that is run may share its name with a declared tool, and lie elsewhere. */
+export function toolProperties([program, ...tools]: readonly [Tool, ...Tool[]]): Property[] {
+  return [
+    { name: `program:${program.name}`, value: program.identity },
+    ...tools.map(({ name, identity }) => ({ name: `tool:${name}`, value: identity })),
+  ];
 }
 
 function resolveAtDepth(name: string, search: ToolSearch, missing: ErrorCode, depth: number): Tool {
@@ -47,12 +53,14 @@ function resolveAtDepth(name: string, search: ToolSearch, missing: ErrorCode, de
   if (file === undefined)
     throw new AssayError(missing, `${JSON.stringify(name)} is not an executable file${whereSought(name)}`);
   const real = realpathSync(file);
-  const own = digestOf(real, search);
+  const own = examine(real, search);
   const interpreters = depth < MAX_INTERPRETER_DEPTH ? interpretersOf(real, search, depth) : [];
   const folder = packageFolder(real);
-  const parts = [own, ...interpreters.map(({ identity }) => identity)];
-  if (folder !== undefined) parts.push(digestOf(join(folder, 'package.json'), search));
-  return { name, file, identity: parts.join('+'), interpreters };
+  const manifest = folder === undefined ? [] : [examine(join(folder, 'package.json'), search)];
+  const parts = [own, ...interpreters, ...manifest];
+  const identity = parts.map((part) => part.identity).join('+');
+  const stamp = parts.map((part) => part.stamp).join('+');
+  return { name, file, identity, stamp, interpreters };
 }
 
 function locate(name: string, { path, folder }: ToolSearch): string | undefined {
@@ -84,8 +92,10 @@ function isExecutable(file: string): boolean {
   }
 }
 
-function digestOf(file: string, { digests }: ToolSearch): string {
-  return digests.digest(file, statSync(file, { bigint: true }), () => file).hash;
+function examine(file: string, { digests }: ToolSearch): Pick<Tool, 'identity' | 'stamp'> {
+  const stats = statSync(file, { bigint: true });
+  const identity = digests.digest(file, stats, () => file).hash;
+  return { identity, stamp: [file, stats.ino, stats.mtimeNs, stats.ctimeNs].join(':') };
 }
 
 /** `#!/bin/sh -e` names a file; `#!/usr/bin/env node` names a file and asks it to search PATH for another. */
@@ -95,10 +105,18 @@ function interpretersOf(file: string, search: ToolSearch, depth: number): Tool[]
   if (interpreter === undefined) return [];
   const found = [resolveAtDepth(interpreter, search, 'ASSAY_TOOL_NOT_FOUND', depth + 1)];
   if (basename(interpreter) === 'env') {
-    const program = rest.find((word) => !word.startsWith('-') && !word.includes('='));
+    const program = programOfEnv(rest);
     if (program !== undefined) found.push(resolveAtDepth(program, search, 'ASSAY_TOOL_NOT_FOUND', depth + 1));
   }
   return found;
+}
+
+/** The first word that is no option of env, no argument of one, and no assignment. */
+function programOfEnv(words: readonly string[]): string | undefined {
+  return words.find((word, at) => {
+    const isArgument = ['-u', '--unset', '-C', '--chdir'].includes(words[at - 1] ?? '');
+    return !isArgument && !word.startsWith('-') && !word.includes('=');
+  });
 }
 
 function shebangOf(file: string): string[] {

@@ -170,6 +170,11 @@ const catalogue = {
     status: 400,
     exitCode: 127,
   },
+  ASSAY_NO_TEMPORARY_FOLDER: {
+    summary: 'There is no folder for temporary files in which a command could have a place of its own.',
+    wayOut: 'Set TMPDIR to a folder that you may write in.',
+    status: 500,
+  },
   ASSAY_NO_HISTORY: {
     summary: 'There is no earlier run of this workspace to explain.',
     wayOut: 'Run `assay run` here first, with the same --store.',

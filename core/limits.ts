@@ -86,6 +86,8 @@ export const SMALL_HASH = {
 export const INDEX = {
   /** Coarser than the tick of any Linux kernel's file times (10 ms at HZ=100). */
   granularityMs: 20,
+  /** The same for file systems that keep whole seconds, or every other one (vfat). */
+  coarseGranularityMs: 3 * SECOND,
   maxEntries: 1_000_000,
 } as const;
 
@@ -96,6 +98,10 @@ export const RUN = {
   streamsCloseMs: 2 * SECOND,
   /** How long a command that a killed run left behind may take to end. */
   orphanEndsMs: 2 * SECOND,
+  /** How often a run looks whether another one is done with its outputs. */
+  lockPollMs: 25,
+  /** What a process of another container left in a workspace is taken for abandoned after this long. */
+  foreignStagingMs: 24 * 60 * MINUTE,
   /** How long a pipe that is full is left alone before it is tried again. */
   fullPipeMs: 2,
   /** Logs up to this size travel inside the result. */

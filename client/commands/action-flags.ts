@@ -1,8 +1,10 @@
 // The flags that declare an action, shared by every command that takes one, and the request that they make.
 import { realpathSync, statSync } from 'node:fs';
+import { relative } from 'node:path';
 import { type FlagTable, type ParsedFlags, parseFlags, usage } from '../../core/command.ts';
 import { AssayError } from '../../core/errors.ts';
 import { isWithin, type RelPath, ROOT, relPathFromUser, toSystemPath } from '../../core/path.ts';
+import { checkText } from '../environment.ts';
 import type { DeclaredVariable, InputPattern, RunRequest } from '../request.ts';
 
 export const ACTION_FLAGS = {
@@ -18,7 +20,10 @@ export const ACTION_FLAGS = {
     value: 'GLOB',
     text: 'the same, but it may match nothing',
   },
-  'include-ignored': { type: 'boolean', text: 'take files that .gitignore hides, too' },
+  'include-ignored': {
+    type: 'boolean',
+    text: 'take files that .gitignore hides, too (also those that git tracks all the same)',
+  },
   output: {
     type: 'string',
     multiple: true,
@@ -61,6 +66,7 @@ function splitCommand(
 ): { own: string[]; command: [string, ...string[]] } {
   const end = args.indexOf('--');
   const [program, ...rest] = end === -1 ? [] : args.slice(end + 1);
+  for (const word of args) checkText('an argument', word);
   if (!program) throw usage(`the command to run stands after \`--\`: assay ${name} [FLAGS] -- COMMAND`);
   return { own: args.slice(0, end), command: [program, ...rest] };
 }
@@ -80,11 +86,15 @@ function requestFrom(flags: ParsedFlags, command: [string, ...string[]]): RunReq
   };
 }
 
+/** By its real path: a link on the way could lead elsewhere the next time, under the same name. */
 function workingDirectory(workspace: string, folder: string | undefined): RelPath {
-  const path = relPathFromUser(folder ?? '');
-  const isFolder = statSync(toSystemPath(workspace, path), { throwIfNoEntry: false })?.isDirectory();
-  if (!isFolder) throw usage(`--cwd ${JSON.stringify(folder)} is not a folder in the workspace`);
-  return path;
+  const path = toSystemPath(workspace, relPathFromUser(folder ?? ''));
+  const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory();
+  const real = isFolder ? relative(workspace, realpathSync(path.toString())) : '..';
+  if (real === '..' || real.startsWith('../')) {
+    throw usage(`--cwd ${JSON.stringify(folder)} is not a folder in the workspace`);
+  }
+  return relPathFromUser(real);
 }
 
 function patterns(globs: readonly string[], optional: boolean): InputPattern[] {

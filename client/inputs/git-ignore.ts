@@ -1,6 +1,6 @@
 // What .gitignore hides, folder by folder, as git decides it: the deepest file that says something wins.
 //
-// Only .gitignore files inside the repository count. A user's own excludes and .git/info/exclude differ between
+// A .gitignore that is a symbolic link is passed over, as git passes it over. Only files inside the repository count. A user's own excludes and .git/info/exclude differ between
 // machines, and the same checkout must give the same key everywhere.
 import { readFileSync } from 'node:fs';
 import { dirname, join as joinPath, relative } from 'node:path';
@@ -34,7 +34,7 @@ export function rulesAbove(observations: Observations): IgnoreRules {
   const files: RuleFile[] = [];
   for (let folder = dirname(workspace); ; folder = dirname(folder)) {
     const file = joinPath(folder, '.gitignore');
-    const rules = observations.exists(file) ? readRules(file) : undefined;
+    const rules = observations.lstatAbove(file)?.isFile() ? readRules(file) : undefined;
     if (rules) files.push({ rules, prefix: `${relative(folder, workspace)}/`, strip: 0 });
     if (folder === root) break;
   }
@@ -44,7 +44,9 @@ export function rulesAbove(observations: Observations): IgnoreRules {
 /** `above` with the .gitignore of `folder` added, if there is one. */
 export function rulesWithin(above: IgnoreRules, observations: Observations, folder: RelPath): IgnoreRules {
   const path = join(folder, IGNORE_FILE);
-  const rules = observations.lstat(path) ? readRules(toSystemPath(observations.workspace, path)) : undefined;
+  const rules = observations.lstat(path)?.isFile()
+    ? readRules(toSystemPath(observations.workspace, path))
+    : undefined;
   if (!rules) return above;
   const strip = folder === '' ? 0 : folder.length + 1;
   const inherited = filesOf.get(above) ?? [];
@@ -73,7 +75,7 @@ function decide(files: readonly RuleFile[]): IgnoreRules {
 
 function readRules(file: string | Buffer): Ignore | undefined {
   try {
-    return ignore().add(readFileSync(file, 'utf8'));
+    return ignore({ ignorecase: false }).add(readFileSync(file, 'utf8'));
   } catch {
     return undefined;
   }
@@ -81,7 +83,7 @@ function readRules(file: string | Buffer): Ignore | undefined {
 
 function repositoryRoot(observations: Observations): string | undefined {
   for (let folder = observations.workspace; ; folder = dirname(folder)) {
-    if (observations.exists(joinPath(folder, '.git'))) return folder;
+    if (observations.lstatAbove(joinPath(folder, '.git'))) return folder;
     if (folder === dirname(folder)) return undefined;
   }
 }

@@ -7,14 +7,17 @@ import type { FileDigests } from './file-digest.ts';
 import { Observations } from './observations.ts';
 import { scanInputs } from './scan.ts';
 import type { ScanMemos } from './scan-memo.ts';
+import { type Row, rowOf, sameRow } from './stat-table.ts';
 
 export interface Inputs {
   readonly root: Digest;
-  /** Links that lead out of the workspace: what they point to is not in the key. Told when they are first seen. */
+  /** Links to something that is not among the inputs: what they point to is not in the key. */
   readonly strayLinks: readonly RelPath[];
   /** The folders and files themselves, which a hit does not need. Scans again if the digest was recalled. */
   directories(): EncodedDirectories;
   entries(): readonly Entry[];
+  /** What everything that was looked at looked like. */
+  looks(): ReadonlyMap<string, Row>;
 }
 
 export class InputReader {
@@ -29,14 +32,32 @@ export class InputReader {
   }
 
   read(request: RunRequest): Inputs {
-    const root = this.#memos.recall(request);
-    if (!root) return this.#scan(request);
+    const recalled = this.#memos.recall(request);
+    if (!recalled) return this.#scan(request);
     let scanned: Inputs | undefined;
     const scan = () => {
       scanned ??= this.#scan(request);
       return scanned;
     };
-    return { root, strayLinks: [], directories: () => scan().directories(), entries: () => scan().entries() };
+    return {
+      ...recalled,
+      strayLinks: [],
+      directories: () => scan().directories(),
+      entries: () => scan().entries(),
+    };
+  }
+
+  /**
+   * False if a file or link among the inputs was touched since they were read, even if its content is the same again: a
+   * command may have read it in between. Folders may be touched by what is made in them; their lists are in the digest.
+   */
+  isUntouched(inputs: Inputs, request: RunRequest): boolean {
+    const now = this.#scan(request);
+    if (now.root.hash !== inputs.root.hash) return false;
+    const before = inputs.looks();
+    const paths = now.entries().flatMap(({ kind, path }) => (kind === 'directory' ? [] : [path]));
+    const after = now.looks();
+    return paths.every((path) => sameRow(before.get(path), after.get(path)));
   }
 
   #scan(request: RunRequest): Inputs {
@@ -45,6 +66,16 @@ export class InputReader {
     const { entries, strayLinks } = scanInputs(request, observations, this.#digests);
     const encoded = encodeDirectories(entries);
     if (strayLinks.length === 0) this.#memos.remember(request, observations, encoded.root, beganAt);
-    return { root: encoded.root, strayLinks, directories: () => encoded, entries: () => entries };
+    return {
+      root: encoded.root,
+      strayLinks,
+      directories: () => encoded,
+      entries: () => entries,
+      looks: () => looksOf(observations),
+    };
   }
+}
+
+function looksOf({ seen }: Observations): Map<string, Row> {
+  return new Map([...seen].map(([name, stats]) => [name, rowOf(stats)]));
 }

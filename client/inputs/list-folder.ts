@@ -1,5 +1,5 @@
 // The entries of one folder, under the names that a RelPath may hold, sorted.
-import { type Dirent, readdirSync } from 'node:fs';
+import { type Dirent, lstatSync, readdirSync } from 'node:fs';
 import { AssayError, isSystemError, messageOf } from '../../core/errors.ts';
 import { nameFromBytes, type RelPath, toSystemPath } from '../../core/path.ts';
 
@@ -25,10 +25,16 @@ function needsBytes(entry: Dirent): boolean {
   return entry.name.includes('\ufffd') || entry.name.startsWith('%bytes:');
 }
 
+/** Bun gives no names together with types when they are asked for as bytes, so the types are looked up. */
 function listAsBytes(systemPath: string | Buffer): Listed[] {
-  const entries = readdirSync(systemPath, { withFileTypes: true, encoding: 'buffer' });
-  return entries.map((entry) => ({ name: nameFromBytes(entry.name), isFolder: entry.isDirectory() }));
+  const folder = Buffer.concat([Buffer.from(systemPath), SLASH]);
+  return readdirSync(systemPath, { encoding: 'buffer' }).map((bytes) => {
+    const stats = lstatSync(Buffer.concat([folder, bytes]), { throwIfNoEntry: false });
+    return { name: nameFromBytes(bytes), isFolder: stats?.isDirectory() ?? false };
+  });
 }
+
+const SLASH = Buffer.from('/');
 
 function plain(entry: Dirent): Listed {
   return { name: entry.name, isFolder: entry.isDirectory() };

@@ -2,6 +2,7 @@
 // the same declaration would see the same if each of these looked the same (see scan-memo.ts).
 import { type BigIntStats, lstatSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
+import { AssayError, isSystemError, messageOf } from '../../core/errors.ts';
 import { type RelPath, toSystemPath } from '../../core/path.ts';
 import { type Listed, listFolder } from './list-folder.ts';
 
@@ -15,7 +16,7 @@ export class Observations {
   }
 
   lstat(path: RelPath): BigIntStats | undefined {
-    const stats = lstatSync(toSystemPath(this.workspace, path), QUIETLY);
+    const stats = look(toSystemPath(this.workspace, path));
     this.seen.set(path, stats);
     return stats;
   }
@@ -27,16 +28,26 @@ export class Observations {
   }
 
   /** For what lies above the workspace. */
-  exists(absolute: string): boolean {
-    const stats = lstatSync(absolute, QUIETLY);
+  lstatAbove(absolute: string): BigIntStats | undefined {
+    const stats = look(absolute);
     this.seen.set(absolute, stats);
-    return stats !== undefined;
+    return stats;
   }
 }
 
 const QUIETLY = { bigint: true, throwIfNoEntry: false } as const;
 
+/** Below a file there is nothing, either. */
+function look(systemPath: string | Buffer): BigIntStats | undefined {
+  try {
+    return lstatSync(systemPath, QUIETLY);
+  } catch (cause) {
+    if (isSystemError(cause, 'ENOTDIR')) return undefined;
+    throw new AssayError('ASSAY_INPUT_UNREADABLE', messageOf(cause), { cause });
+  }
+}
+
 /** What is at a name that `seen` holds now. */
 export function lookAgain(workspace: string, name: string): BigIntStats | undefined {
-  return lstatSync(isAbsolute(name) ? name : toSystemPath(workspace, name as RelPath), QUIETLY);
+  return look(isAbsolute(name) ? name : toSystemPath(workspace, name as RelPath));
 }

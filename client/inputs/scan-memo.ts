@@ -8,9 +8,14 @@ import { type Digest, digestOf, parseDigest } from '../../core/digest.ts';
 import type { RunRequest } from '../request.ts';
 import { lookAgain, type Observations } from './observations.ts';
 import { isSettled } from './settled.ts';
-import { readTable, rowMatches, rowOf, tableOf, writeTable } from './stat-table.ts';
+import { type Row, readTable, rowAt, rowMatches, rowOf, tableOf, writeTable } from './stat-table.ts';
 
 const MAGIC = 'assay-scan-1';
+
+export interface Recalled {
+  readonly root: Digest;
+  looks(): ReadonlyMap<string, Row>;
+}
 
 export class ScanMemos {
   readonly #folder: string;
@@ -20,7 +25,7 @@ export class ScanMemos {
   }
 
   /** The digest of the last scan of this declaration, if a scan now would see the same. */
-  recall(request: RunRequest): Digest | undefined {
+  recall(request: RunRequest): Recalled | undefined {
     const table = readTable(this.#fileFor(request), MAGIC);
     if (!table) return undefined;
     for (let row = 0; row < table.names.length; row++) {
@@ -28,7 +33,8 @@ export class ScanMemos {
       if (!rowMatches(table, row, lookAgain(request.workspace, name))) return undefined;
     }
     const [hash = '', size = ''] = table.extra.toString('latin1').split('/');
-    return parseDigest({ hash, sizeBytes: Number(size) });
+    const root = parseDigest({ hash, sizeBytes: Number(size) });
+    return { root, looks: () => new Map(table.names.map((name, row) => [name, rowAt(table, row)])) };
   }
 
   remember(request: RunRequest, { seen }: Observations, root: Digest, beganAt: number): void {

@@ -5,9 +5,18 @@
 // walk through one is refused.
 import { type BigIntStats, readlinkSync } from 'node:fs';
 import { AssayError } from '../../core/errors.ts';
-import { isWithin, nameFromBytes, parentOf, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
+import {
+  isWithin,
+  join,
+  nameFromBytes,
+  parentOf,
+  parseRelPath,
+  type RelPath,
+  ROOT,
+  toSystemPath,
+} from '../../core/path.ts';
 import type { Entry } from '../../core/tree.ts';
-import { leavesWorkspace } from '../links.ts';
+import { targetInWorkspace } from '../links.ts';
 import type { RunRequest } from '../request.ts';
 import type { FileDigests } from './file-digest.ts';
 import { HIDES_NOTHING, type IgnoreRules, rulesAbove, rulesWithin } from './git-ignore.ts';
@@ -16,7 +25,7 @@ import { type CompiledPattern, compilePatterns, type Patterns } from './patterns
 
 export interface InputScan {
   readonly entries: readonly Entry[];
-  /** Links that lead out of the workspace: what they point to is not in the key. */
+  /** Links to something that is not among the inputs: what they point to is not in the key. */
   readonly strayLinks: readonly RelPath[];
 }
 
@@ -26,6 +35,9 @@ export const PRIVATE_FOLDERS: ReadonlySet<string> = new Set(['.git', '.assay']);
 export function scanInputs(request: RunRequest, observations: Observations, digests: FileDigests): InputScan {
   return new Scan(request, observations, digests).run();
 }
+
+/** Stands for whatever lies in a folder. */
+const ANYTHING = parseRelPath('assay-anything');
 
 interface Start {
   readonly base: RelPath;
@@ -38,7 +50,6 @@ class Scan {
   readonly #digests: FileDigests;
   readonly #patterns: Patterns;
   readonly #found = new Map<RelPath, Entry>();
-  readonly #strayLinks: RelPath[] = [];
   readonly #outputs: ReadonlySet<RelPath>;
   readonly #matched = new Set<CompiledPattern>();
   #hiddenPaths = 0;
@@ -54,7 +65,11 @@ class Scan {
   run(): InputScan {
     for (const start of this.#starts()) this.#walkFrom(start);
     for (const pattern of this.#patterns.takes) this.#checkMatched(pattern);
-    return { entries: [...this.#found.values()], strayLinks: this.#strayLinks };
+    const entries = [...this.#found.values()];
+    return {
+      entries,
+      strayLinks: entries.flatMap((entry) => (this.#isStrayLink(entry) ? [entry.path] : [])),
+    };
   }
 
   /** Where to walk: one start for each pattern, without those that lie inside another with the same rules. */
@@ -142,7 +157,6 @@ class Scan {
     } else if (stats.isSymbolicLink()) {
       const target = nameFromBytes(readlinkSync(locate(), 'buffer'));
       this.#found.set(path, { kind: 'symlink', path, target });
-      if (leavesWorkspace(path, target)) this.#strayLinks.push(path);
     } else {
       throw new AssayError(
         'ASSAY_INPUT_UNREADABLE',
@@ -151,8 +165,19 @@ class Scan {
     }
   }
 
+  /** A link that leads nowhere inside the workspace has nothing that could be missing. */
+  #isStrayLink(entry: Entry): boolean {
+    if (entry.kind !== 'symlink') return false;
+    const target = targetInWorkspace(entry.path, entry.target);
+    if (target === undefined) return true;
+    const isInput = this.#found.has(target) || this.#takes(target) || this.#takes(join(target, ANYTHING));
+    return !isInput && this.#observations.lstat(target) !== undefined;
+  }
+
+  /** A folder for an output may be there or not, before as after: it does not count. */
   #addEmptyFolder(path: RelPath): void {
-    if (path !== ROOT && this.#takes(path)) this.#found.set(path, { kind: 'directory', path });
+    const holdsOutput = this.#request.outputs.some((output) => isWithin(output, path));
+    if (!holdsOutput && this.#takes(path)) this.#found.set(path, { kind: 'directory', path });
   }
 
   #checkMatched(pattern: CompiledPattern): void {

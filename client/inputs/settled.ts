@@ -5,7 +5,15 @@ import type { BigIntStats } from 'node:fs';
 import { INDEX } from '../../core/limits.ts';
 
 /** `lookedAt`: the clock, in milliseconds, at or before the moment of the look. */
-export function isSettled(stats: BigIntStats, lookedAt: number): boolean {
-  const latest = BigInt(lookedAt - INDEX.granularityMs) * 1_000_000n;
-  return stats.mtimeNs < latest && stats.ctimeNs < latest;
+export function isSettled({ mtimeNs, ctimeNs }: BigIntStats, lookedAt: number): boolean {
+  const latest = BigInt(lookedAt - granularityMs(mtimeNs, ctimeNs)) * 1_000_000n;
+  return mtimeNs < latest && ctimeNs < latest;
 }
+
+/** A file system that keeps whole seconds only shows it: both times of a file end in nine zeros. */
+function granularityMs(mtimeNs: bigint, ctimeNs: bigint): number {
+  const wholeSeconds = mtimeNs % NANOSECONDS === 0n && ctimeNs % NANOSECONDS === 0n;
+  return wholeSeconds ? INDEX.coarseGranularityMs : INDEX.granularityMs;
+}
+
+const NANOSECONDS = 1_000_000_000n;

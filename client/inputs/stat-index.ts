@@ -4,12 +4,20 @@ import type { BigIntStats } from 'node:fs';
 import { type Digest, type Hash, parseHash } from '../../core/digest.ts';
 import { INDEX } from '../../core/limits.ts';
 import { isSettled } from './settled.ts';
-import { readTable, rowMatches, rowOf, type StatTable, tableOf, writeTable } from './stat-table.ts';
+import {
+  type Row,
+  readTable,
+  rowAt,
+  rowMatches,
+  rowOf,
+  type StatTable,
+  sameRow,
+  tableOf,
+  writeTable,
+} from './stat-table.ts';
 
 const MAGIC = 'assay-stat-1';
 const HASH_BYTES = 32;
-
-type Row = ReturnType<typeof rowOf>;
 
 interface Remembered {
   readonly row: Row;
@@ -30,10 +38,7 @@ export class StatIndex {
   /** The digest that the file had, if everything about it is as it was. */
   lookup(name: string, stats: BigIntStats): Digest | undefined {
     const fresh = this.#fresh.get(name);
-    if (fresh)
-      return rowOf(stats).every((value, column) => value === fresh.row[column])
-        ? digest(fresh.hash, stats)
-        : undefined;
+    if (fresh) return sameRow(rowOf(stats), fresh.row) ? digest(fresh.hash, stats) : undefined;
     const position = this.#positionOf(name);
     if (position === undefined || !rowMatches(this.#table, position, stats)) return undefined;
     return digest(this.#hashAt(position), stats);
@@ -70,15 +75,11 @@ export class StatIndex {
 
   /** What other steps of the same workspace remembered stays, until there is too much of it. */
   #merged(): Map<string, Remembered> {
-    const { names, numbers } = this.#table;
+    const { names } = this.#table;
     const all = new Map<string, Remembered>();
     const keepsOld = names.length + this.#fresh.size <= INDEX.maxEntries;
     for (const [position, name] of keepsOld ? names.entries() : []) {
-      const [size = 0n, mtime = 0n, ctime = 0n, inode = 0n] = numbers.subarray(
-        position * 4,
-        position * 4 + 4,
-      );
-      all.set(name, { row: [size, mtime, ctime, inode], hash: this.#hashAt(position) });
+      all.set(name, { row: rowAt(this.#table, position), hash: this.#hashAt(position) });
     }
     for (const [name, remembered] of this.#fresh) all.set(name, remembered);
     return all;

@@ -22,7 +22,13 @@ const COLUMNS = 4;
 /** The row of a name at which nothing lay. */
 const ABSENT = [-1n, -1n, -1n, -1n] as const;
 
-export function rowOf(stats: BigIntStats | undefined): readonly [bigint, bigint, bigint, bigint] {
+export type Row = readonly [bigint, bigint, bigint, bigint];
+
+export function sameRow(a: Row | undefined, b: Row | undefined): boolean {
+  return a !== undefined && b !== undefined && a.every((value, column) => value === b[column]);
+}
+
+export function rowOf(stats: BigIntStats | undefined): Row {
   return stats ? [stats.size, stats.mtimeNs, stats.ctimeNs, stats.ino] : ABSENT;
 }
 
@@ -38,10 +44,15 @@ export function rowMatches(table: StatTable, row: number, stats: BigIntStats | u
   );
 }
 
-export function tableOf(
-  rows: ReadonlyMap<string, readonly [bigint, bigint, bigint, bigint]>,
-  extra: Buffer,
-): StatTable {
+export function rowAt({ numbers }: StatTable, row: number): Row {
+  const [size = 0n, mtime = 0n, ctime = 0n, inode = 0n] = numbers.subarray(
+    row * COLUMNS,
+    (row + 1) * COLUMNS,
+  );
+  return [size, mtime, ctime, inode];
+}
+
+export function tableOf(rows: ReadonlyMap<string, Row>, extra: Buffer): StatTable {
   const numbers = new BigInt64Array(rows.size * COLUMNS);
   let at = 0;
   for (const row of rows.values()) {

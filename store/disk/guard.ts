@@ -3,7 +3,7 @@
 //
 // The lock file is only looked at from outside: closing a descriptor of it would drop the locks that this process may
 // already hold through another one.
-import { accessSync, closeSync, constants, openSync, readSync, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { AssayError, isSystemError } from '../../core/errors.ts';
 import { isNearlyFull } from './faults.ts';
@@ -13,7 +13,9 @@ const FORMAT = 2;
 const MAGIC_AT = 24;
 const FORMAT_AT = MAGIC_AT + 4;
 const PAGE_SIZE_AT = MAGIC_AT + 24;
-const HEADER_BYTES = PAGE_SIZE_AT + 4;
+const LAST_PAGE_AT = MAGIC_AT + 120;
+const TRANSACTION_AT = LAST_PAGE_AT + 8;
+const HEADER_BYTES = TRANSACTION_AT + 8;
 
 export function refuseUnopenable(folder: string): void {
   refuseUnusableLock(join(folder, 'lock.mdb'));
@@ -30,7 +32,7 @@ function refuseUnusableLock(path: string): void {
   accessSync(path, constants.R_OK | constants.W_OK);
 }
 
-/** False when there is nothing yet. Its first two pages must both be headers. */
+/** False when there is nothing yet. Its first two pages must both be headers, and the newer one's pages all be there. */
 function checkData(path: string): boolean {
   const file = openIfThere(path);
   if (file === undefined) return false;
@@ -38,7 +40,7 @@ function checkData(path: string): boolean {
     const first = readHeader(file, 0);
     if (!first) return false;
     const second = isHeader(first) ? readHeader(file, first.readUInt32LE(PAGE_SIZE_AT)) : undefined;
-    if (second && isHeader(second)) return true;
+    if (second && isHeader(second) && isWhole(file, first, second)) return true;
   } finally {
     closeSync(file);
   }
@@ -58,6 +60,14 @@ function openIfThere(path: string): number | undefined {
 function readHeader(file: number, position: number): Buffer | undefined {
   const header = Buffer.alloc(HEADER_BYTES);
   return readSync(file, header, 0, HEADER_BYTES, position) === 0 ? undefined : header;
+}
+
+/** LMDB maps the file into memory: a page beyond its end, once touched, ends the process. */
+function isWhole(file: number, first: Buffer, second: Buffer): boolean {
+  const transaction = (header: Buffer) => header.readBigUInt64LE(TRANSACTION_AT);
+  const newer = transaction(first) > transaction(second) ? first : second;
+  const pages = newer.readBigUInt64LE(LAST_PAGE_AT) + 1n;
+  return BigInt(fstatSync(file).size) >= pages * BigInt(newer.readUInt32LE(PAGE_SIZE_AT));
 }
 
 function isHeader(page: Buffer): boolean {

@@ -134,12 +134,15 @@ describe('kinds', () => {
     expect(() => scan(['door/a'])).toThrow(/behind the symbolic link door/);
   });
 
-  test('a link that leaves the workspace is told', () => {
+  test('a link to something that is not in the key is told', () => {
+    write('real/a', 'src/x');
+    shop.link('src/undeclared', '../real/a');
+    shop.link('src/dangling', 'nowhere');
     shop.link('src/out', '../../elsewhere');
     shop.link('src/absolute', '/etc/hosts');
     shop.link('src/inside', '../src/x');
     const { strayLinks } = scanInputs(request(['src/**']), new Observations(shop.workspace), digests);
-    expect([...strayLinks].sort()).toEqual(['src/absolute', 'src/out']);
+    expect([...strayLinks].sort()).toEqual(['src/absolute', 'src/out', 'src/undeclared']);
   });
 
   test('a pipe is refused, not read', () => {

@@ -1,0 +1,100 @@
+// One run at a time on an output of a workspace: two that wrote the same file at once could seal what neither made.
+//
+// A lock is a symbolic link `.assay/lock-<output>` whose target names its owner: it is made and filled in one step. The
+// lock of a process that has ended is taken over. Where no lock can be made (a read-only workspace) the run goes on.
+import { mkdirSync, readlinkSync, rmdirSync, statSync, symlinkSync, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { digestOf } from '../core/digest.ts';
+import { isSystemError } from '../core/errors.ts';
+import { RUN } from '../core/limits.ts';
+import type { Report } from './events.ts';
+import { identityText, livenessOf, ownIdentity, parseIdentity } from './process-identity.ts';
+import type { RunRequest } from './request.ts';
+import { removeIfEmpty, stagingHome } from './staging.ts';
+
+/** Runs `work` while nobody else works on the outputs; it learns whether somebody did, just before. */
+export async function whileOwningOutputs<T>(
+  { workspace, outputs }: RunRequest,
+  report: Report,
+  work: (waited: boolean) => Promise<T>,
+): Promise<T> {
+  const home = stagingHome(workspace);
+  const taken: string[] = [];
+  let waited = false;
+  try {
+    // In one order for all, so that two runs never wait for each other.
+    for (const output of [...outputs].sort()) {
+      const lock = join(home, `lock-${digestOf(Buffer.from(output)).hash.slice(0, 32)}`);
+      const outcome = await take(home, lock, () => report({ type: 'waiting', output }));
+      if (outcome !== 'impossible') taken.push(lock);
+      waited ||= outcome === 'waited';
+    }
+    return await work(waited);
+  } finally {
+    for (const lock of taken) release(lock);
+    if (taken.length > 0) removeIfEmpty(home);
+  }
+}
+
+async function take(
+  home: string,
+  lock: string,
+  onWait: () => void,
+): Promise<'taken' | 'waited' | 'impossible'> {
+  for (let waited = false; ; waited = true) {
+    const outcome = tryToTake(home, lock);
+    if (outcome === 'taken') return waited ? 'waited' : 'taken';
+    if (outcome === 'impossible') return 'impossible';
+    if (!waited) onWait();
+    await wait(RUN.lockPollMs);
+  }
+}
+
+function tryToTake(home: string, lock: string): 'taken' | 'held' | 'impossible' {
+  try {
+    mkdirSync(home, { recursive: true });
+    symlinkSync(identityText(ownIdentity()), lock);
+    return 'taken';
+  } catch (error) {
+    if (isSystemError(error, 'ENOENT')) return 'held';
+    if (!isSystemError(error, 'EEXIST')) return 'impossible';
+  }
+  if (ownerHasEnded(lock)) takeAway(lock);
+  return 'held';
+}
+
+function ownerHasEnded(lock: string): boolean {
+  try {
+    const owner = parseIdentity(readlinkSync(lock));
+    return owner === undefined || livenessOf(owner) === 'ended';
+  } catch {
+    return false;
+  }
+}
+
+/** Under a lock of its own: else two runs that both saw the dead owner could take away each other's fresh lock. */
+function takeAway(lock: string): void {
+  const guard = `${lock}-takeover`;
+  try {
+    mkdirSync(guard);
+  } catch {
+    removeIfOld(guard);
+    return;
+  }
+  if (ownerHasEnded(lock)) release(lock);
+  rmdirSync(guard);
+}
+
+function removeIfOld(guard: string): void {
+  const stats = statSync(guard, { throwIfNoEntry: false });
+  if (stats && Date.now() - stats.mtimeMs > RUN.orphanEndsMs) removeIfEmpty(guard);
+}
+
+function release(lock: string): void {
+  try {
+    unlinkSync(lock);
+  } catch {
+    // The command removed it, with all of .assay.
+  }
+}

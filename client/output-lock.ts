@@ -2,7 +2,16 @@
 //
 // A lock is a symbolic link `.assay/lock-<output>` whose target names its owner: it is made and filled in one step. The
 // lock of a process that has ended is taken over. Where no lock can be made (a read-only workspace) the run goes on.
-import { mkdirSync, readlinkSync, rmdirSync, statSync, symlinkSync, unlinkSync } from 'node:fs';
+import {
+  lstatSync,
+  lutimesSync,
+  mkdirSync,
+  readlinkSync,
+  rmdirSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { digestOf } from '../core/digest.ts';
@@ -21,6 +30,7 @@ export async function whileOwningOutputs<T>(
 ): Promise<T> {
   const home = stagingHome(workspace);
   const taken: string[] = [];
+  const heart = setInterval(() => beat(taken), RUN.lockBeatMs);
   let waited = false;
   try {
     // In one order for all, so that two runs never wait for each other.
@@ -32,6 +42,7 @@ export async function whileOwningOutputs<T>(
     }
     return await work(waited);
   } finally {
+    clearInterval(heart);
     for (const lock of taken) release(lock);
     if (taken.length > 0) removeIfEmpty(home);
   }
@@ -54,9 +65,14 @@ async function take(
 function tryToTake(home: string, lock: string): 'taken' | 'held' | 'impossible' {
   try {
     mkdirSync(home, { recursive: true });
+  } catch {
+    return 'impossible';
+  }
+  try {
     symlinkSync(identityText(ownIdentity()), lock);
     return 'taken';
   } catch (error) {
+    // Another run has just removed the home, because it was empty.
     if (isSystemError(error, 'ENOENT')) return 'held';
     if (!isSystemError(error, 'EEXIST')) return 'impossible';
   }
@@ -67,9 +83,26 @@ function tryToTake(home: string, lock: string): 'taken' | 'held' | 'impossible' 
 function ownerHasEnded(lock: string): boolean {
   try {
     const owner = parseIdentity(readlinkSync(lock));
-    return owner === undefined || livenessOf(owner) === 'ended';
+    const liveness = owner ? livenessOf(owner) : 'ended';
+    return liveness === 'unknown' ? !beats(lock) : liveness === 'ended';
   } catch {
     return false;
+  }
+}
+
+/** An owner in another container can't be seen, but it touches its locks as long as it lives. */
+function beats(lock: string): boolean {
+  return Date.now() - lstatSync(lock).mtimeMs < RUN.lockStaleMs;
+}
+
+function beat(locks: readonly string[]): void {
+  for (const lock of locks) {
+    try {
+      const now = new Date();
+      lutimesSync(lock, now, now);
+    } catch {
+      // The command removed it, with all of .assay.
+    }
   }
 }
 

@@ -137,7 +137,7 @@ function shebangOf(file: string): string[] {
 }
 
 /** The folder of the npm package that a file belongs to, if it lies in one. */
-export function packageFolder(file: string): string | undefined {
+function packageFolder(file: string): string | undefined {
   const at = file.lastIndexOf('/node_modules/');
   if (at === -1) return undefined;
   const packages = `${file.slice(0, at)}/node_modules`;

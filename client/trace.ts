@@ -1,11 +1,13 @@
 // Runs an action under a tracer and judges what it did: the declaration in the terms that hermeticity/ asks for.
 import { realpathSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { delimiter } from 'node:path';
 import { AssayError } from '../core/errors.ts';
 import type { RelPath } from '../core/path.ts';
 import { type AbsPath, absPath } from '../hermeticity/abspath.ts';
 import type { Exit, TraceReport } from '../hermeticity/access.ts';
 import type { Declaration } from '../hermeticity/declaration.ts';
+import { installationOf } from '../hermeticity/installation.ts';
 import { NativeTracer } from '../hermeticity/native.ts';
 import { StraceTracer } from '../hermeticity/strace.ts';
 import type { Tracer } from '../hermeticity/tracer.ts';
@@ -14,7 +16,7 @@ import { Coverage } from './inputs/coverage.ts';
 import { listFolder } from './inputs/list-folder.ts';
 import type { KeyedAction } from './key.ts';
 import { type Ended, exitCodeOf, type Launcher, onSignal } from './launch.ts';
-import { packageFolder, type Tool } from './tools.ts';
+import type { Tool } from './tools.ts';
 
 /** The best tracer that works on this machine. */
 export async function chooseTracer(): Promise<Tracer> {
@@ -56,6 +58,7 @@ function endOf(exit: Exit): Ended {
 export function declarationOf(action: KeyedAction, { home, tmp, bin }: PrivateFolders): Declaration {
   const { request, tools, environment } = action;
   const coverage = new Coverage(request);
+  const keepOut = [request.workspace, homedir()].map(absPath);
   const path = environment.find(({ name }) => name === 'PATH')?.value ?? '';
   return {
     workspace: absPath(request.workspace),
@@ -65,14 +68,17 @@ export function declarationOf(action: KeyedAction, { home, tmp, bin }: PrivateFo
     namesIn: (folder: RelPath) => listFolder(request.workspace, folder).map(({ name }) => name),
     outputs: request.outputs,
     scratch: [home, tmp].map(absPath),
-    tools: [...tools.flatMap(placesOf), ...(bin === undefined ? [] : [absPath(bin)])],
+    tools: [
+      ...tools.flatMap((tool) => placesOf(tool, keepOut)),
+      ...(bin === undefined ? [] : [absPath(bin)]),
+    ],
     searchPath: path.split(delimiter).filter(Boolean).map(absPath),
   };
 }
 
-/** A tool's file by both its names, what came with it in its package, and the same for its interpreters. */
-function placesOf(tool: Tool): AbsPath[] {
-  const real = realpathSync(tool.file);
-  const own = [tool.file, real, packageFolder(real)].filter((place) => place !== undefined);
-  return [...own.map(absPath), ...tool.interpreters.flatMap(placesOf)];
+/** A tool's file by both its names, what was installed with it, and the same for its interpreters. */
+function placesOf(tool: Tool, keepOut: readonly AbsPath[]): AbsPath[] {
+  const names = [absPath(tool.file), absPath(realpathSync(tool.file))];
+  const installations = names.flatMap((name) => installationOf(name, keepOut) ?? []);
+  return [...names, ...installations, ...tool.interpreters.flatMap((each) => placesOf(each, keepOut))];
 }

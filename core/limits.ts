@@ -100,6 +100,9 @@ export const RUN = {
   orphanEndsMs: 2 * SECOND,
   /** How often a run looks whether another one is done with its outputs. */
   lockPollMs: 25,
+  /** How often a run shows that it still works on its outputs, and when one that does not is taken for ended. */
+  lockBeatMs: 2 * SECOND,
+  lockStaleMs: 20 * SECOND,
   /** What a process of another container left in a workspace is taken for abandoned after this long. */
   foreignStagingMs: 24 * 60 * MINUTE,
   /** How long a pipe that is full is left alone before it is tried again. */

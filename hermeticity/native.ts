@@ -15,10 +15,13 @@ import type { Availability, TracedCommand, Tracer } from './tracer.ts';
 const HELPER = 'assay-trace';
 const RECORDS_DESCRIPTOR = 3;
 
-/** Where the project's set-up builds it, or beside the installed executable. */
+/** Beside the executable; or where the build puts it, seen from the sources and from the bundle for Node. */
 export function helperPath(): string {
-  const built = fileURLToPath(new URL(`../dist/hermeticity/${HELPER}`, import.meta.url));
-  return existsSync(built) ? built : join(dirname(process.execPath), HELPER);
+  const beside = join(dirname(process.execPath), HELPER);
+  const built = [`../dist/${HELPER}`, `../${HELPER}`].map((path) =>
+    fileURLToPath(new URL(path, import.meta.url)),
+  );
+  return built.find((path) => existsSync(path)) ?? beside;
 }
 
 export class NativeTracer implements Tracer {

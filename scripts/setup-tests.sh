@@ -14,10 +14,22 @@ libc6-dev           # headers and start files for gcc
 make                # the C example
 nginx-light         # bench: the peer of the server
 protobuf-compiler   # the generated code and the vectors are compared with protoc's
+python3             # actions of the corpus
 python3-protobuf    # the encoder that shares no code with Assay
 strace              # a tracer of commands, and a witness in tests
+util-linux          # setpriv: the tests run as another user too
 END
 )
+
+# The tracer's helper is compiled for the other architecture too, and its system calls are held to that one's headers.
+case $(uname -m) in
+aarch64) packages="$packages
+gcc-x86-64-linux-gnu
+libc6-dev-amd64-cross" ;;
+x86_64) packages="$packages
+gcc-aarch64-linux-gnu
+libc6-dev-arm64-cross" ;;
+esac
 
 installed() {
   # shellcheck disable=SC2086 # names of packages hold no spaces

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Compiles the tracer's helper: build.sh [OUTPUT], by default dist/hermeticity/assay-trace in the project.
+# Compiles the tracer's helper: build.sh [OUTPUT], by default dist/assay-trace in the project.
 # CC chooses the compiler. Where there is none the tracer falls back to strace, so that is said and is no failure.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-output=${1:-$here/../../dist/hermeticity/assay-trace}
+output=${1:-$here/../../dist/assay-trace}
 compiler=${CC:-cc}
 
 if ! command -v "$compiler" >/dev/null 2>&1; then

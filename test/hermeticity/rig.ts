@@ -12,7 +12,7 @@ import type { TracedCommand, Tracer } from '../../hermeticity/tracer.ts';
 
 export const PROJECT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 export const NATIVE = join(PROJECT, 'hermeticity/native');
-const HELPER = join(PROJECT, 'dist/hermeticity/assay-trace');
+const HELPER = join(PROJECT, 'dist/assay-trace');
 
 /** Builds the helper if a source is newer; build.sh replaces it in one step, so test files may do this at once. */
 export function nativeTracer(): Tracer {

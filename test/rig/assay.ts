@@ -101,13 +101,18 @@ export class Workshop {
     });
   }
 
-  /** The same for another user, as root can ask for it. */
-  assayAs(uid: number, args: readonly string[], options: RunOptions = {}): Promise<Ran> {
-    const become = ['setpriv', `--reuid=${uid}`, `--regid=${uid}`, '--clear-groups'];
-    return runProcess([...become, ...FORMS[options.form ?? 'source'], ...args], {
+  /** The same through a program that starts another one. */
+  assayIn(wrapper: readonly string[], args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+    return runProcess([...wrapper, ...FORMS[options.form ?? 'source'], ...args], {
       cwd: options.cwd ?? this.workspace,
-      env: { ...baseEnvironment(), ASSAY_STORE: this.store, HOME: this.folder, ...options.env },
+      env: { ...baseEnvironment(), ASSAY_STORE: this.store, ...options.env },
     });
+  }
+
+  /** The same for another user, as root can ask for it. */
+  assayAs(uid: number, args: readonly string[]): Promise<Ran> {
+    const become = ['setpriv', `--reuid=${uid}`, `--regid=${uid}`, '--clear-groups'];
+    return this.assayIn(become, args, { env: { HOME: this.folder } });
   }
 
   async run(args: readonly string[], options: RunOptions = {}): Promise<RanWithSummary> {

@@ -1,0 +1,184 @@
+// Ways to a wrong hit that a hostile tester found, each held down by the smallest run that showed it.
+import { readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { isSettled } from '../../client/inputs/settled.ts';
+import { Workshop } from '../rig/assay.ts';
+
+let shop: Workshop;
+
+beforeEach(() => {
+  shop = new Workshop();
+});
+
+afterEach(() => shop.remove());
+
+const path = (name: string) => join(shop.workspace, name);
+const read = (name: string) => readFileSync(path(name), 'utf8');
+const sh = (script: string, ...flags: string[]) => shop.run([...flags, '--', 'sh', '-c', script]);
+
+/** Resolves when the command says that it has started. */
+async function started(name: string): Promise<void> {
+  while (!shop.has(name)) await wait(5);
+}
+
+test('.gitignore is as sensitive to case as git is', async () => {
+  shop.write('.gitignore', 'core\n');
+  shop.write('src/Core/a', 'one');
+  await sh('cat src/Core/a > out', '--input', 'src/**', '--output', 'out');
+  shop.write('src/Core/a', 'two');
+  expect((await sh('cat src/Core/a > out', '--input', 'src/**', '--output', 'out')).summary.outcome).toBe(
+    'miss',
+  );
+});
+
+test('a .gitignore that is a link hides nothing, so what it hides can not change unseen', async () => {
+  shop.write('rules', 'a\n');
+  shop.link('.gitignore', 'rules');
+  shop.write('src/a', 'one');
+  await sh('cat src/a > out', '--input', 'src/**', '--output', 'out');
+  shop.write('src/a', 'two');
+  expect((await sh('cat src/a > out', '--input', 'src/**', '--output', 'out')).summary.outcome).toBe('miss');
+});
+
+test('a failure that is kept does not take the output of an earlier success with it', async () => {
+  const build = () =>
+    sh('grep -q good in && cp in out', '--input', 'in', '--output', 'out', '--cache-failures');
+  shop.write('in', 'good');
+  await build();
+  shop.write('in', 'bad');
+  expect(await build()).toMatchObject({ code: 1, summary: { published: false } });
+  rmSync(path('out'), { force: true });
+  await build();
+  expect(shop.has('out')).toBe(false);
+});
+
+test('a tool that was replaced during the run is not published under the old one', async () => {
+  const tool = (text: string) => shop.write('bin/tool', `#!/bin/sh\necho ${text}\n`, 0o755);
+  tool('old');
+  const running = sh(
+    'echo > .started; sleep 0.5; ./bin/tool > out',
+    '--tool',
+    './bin/tool',
+    '--output',
+    'out',
+  );
+  await started('.started');
+  tool('new');
+  expect((await running).summary).toMatchObject({
+    published: false,
+    notPublished: 'its tools changed while it ran',
+  });
+});
+
+test('an input that changed during the run and changed back is not published', async () => {
+  shop.write('in', 'A');
+  const running = sh(
+    'echo > .started; sleep 0.5; cat in > out; sleep 0.5',
+    '--input',
+    'in',
+    '--output',
+    'out',
+  );
+  await started('.started');
+  shop.write('in', 'B');
+  await wait(700);
+  shop.write('in', 'A');
+  expect((await running).summary).toMatchObject({
+    published: false,
+    notPublished: 'its inputs changed while it ran',
+  });
+});
+
+test('two runs that make the same output wait for each other, and neither seals the other’s', async () => {
+  const build = (mode: string) =>
+    sh('echo "$MODE" > out; sleep 0.4; echo "$MODE" >> out', '--env', `MODE=${mode}`, '--output', 'out');
+  const [debug, release] = await Promise.all([build('debug'), build('release')]);
+  expect([debug.summary.published, release.summary.published]).toEqual([true, true]);
+  expect([debug, release].some(({ stderr }) => stderr.includes('waiting for another run'))).toBe(true);
+  for (const mode of ['debug', 'release']) {
+    expect((await build(mode)).summary.outcome).toBe('hit-local');
+    expect(read('out')).toBe(`${mode}\n${mode}\n`);
+  }
+  expect(shop.has('.assay')).toBe(false);
+});
+
+test('who waited for the same action takes its result', async () => {
+  const build = () => sh('echo part1 > out; sleep 0.5; echo part2 >> out', '--output', 'out');
+  const first = build();
+  while (!shop.has('out')) await wait(5);
+  const second = build();
+  expect((await first).summary.outcome).toBe('miss');
+  expect((await second).summary.outcome).toBe('hit-local');
+  expect(read('out')).toBe('part1\npart2\n');
+});
+
+test('a declared PATH decides which tool is in the key', async () => {
+  shop.write('p/gzip', '#!/bin/sh\necho one\n', 0o755);
+  const flags = ['--env', `PATH=${path('p')}:/usr/bin:/bin`, '--tool', 'gzip', '--output', 'out'];
+  await sh('gzip > out', ...flags);
+  shop.write('p/gzip', '#!/bin/sh\necho two\n', 0o755);
+  expect((await sh('gzip > out', ...flags)).summary.outcome).toBe('miss');
+  expect(read('out')).toBe('two\n');
+});
+
+test('the program and a declared tool of the same name do not change places unseen', async () => {
+  shop.write('gen', '#!/bin/sh\necho B > ../out\n', 0o755);
+  shop.write('sub/gen', '#!/bin/sh\necho A > ../out\n', 0o755);
+  const build = () => shop.run(['--cwd', 'sub', '--tool', './gen', '--output', 'out', '--', './gen']);
+  await build();
+  renameSync(path('gen'), path('aside'));
+  renameSync(path('sub/gen'), path('gen'));
+  renameSync(path('aside'), path('sub/gen'));
+  expect((await build()).summary.outcome).toBe('miss');
+  expect(read('out')).toBe('B\n');
+});
+
+test('a working folder that is a link counts as what it leads to', async () => {
+  shop.write('one/f', '1');
+  shop.write('two/f', '2');
+  symlinkSync('one', path('here'));
+  const build = () =>
+    sh('cat f > ../out', '--input', 'one/**', '--input', 'two/**', '--cwd', 'here', '--output', 'out');
+  await build();
+  rmSync(path('here'));
+  symlinkSync('two', path('here'));
+  expect((await build()).summary.outcome).toBe('miss');
+  expect(read('out')).toBe('2');
+  symlinkSync('/etc', path('outside'));
+  expect((await shop.assay(['run', '--cwd', 'outside', '--', 'true'])).code).toBe(125);
+});
+
+test('arguments and variables that are not UTF-8 are refused, not mangled into one key', async () => {
+  const ran = await shop.assay(['run', '--', 'echo', 'x\ufffdy']);
+  expect(ran).toMatchObject({ code: 125 });
+  expect(ran.stderr).toContain('not UTF-8');
+});
+
+test('on a file system with whole seconds a file is trusted only when that second has long passed', () => {
+  const second = 1_700_000_000n * 1_000_000_000n;
+  const looked = 1_700_000_000_000 + 500;
+  const stats = (ns: bigint) => ({ mtimeNs: ns, ctimeNs: ns }) as Parameters<typeof isSettled>[0];
+  expect(isSettled(stats(second), looked)).toBe(false);
+  expect(isSettled(stats(second), looked + 5000)).toBe(true);
+  expect(isSettled(stats(second + 1n), looked)).toBe(true);
+});
+
+test('a link to something undeclared is warned about', async () => {
+  shop.write('real', '1');
+  shop.link('cfg', 'real');
+  const ran = await sh('cat cfg', '--input', 'cfg');
+  expect(ran.summary.warnings.join()).toContain('cfg is a link to something that is not declared');
+  const declared = await sh('cat cfg', '--input', 'cfg', '--input', 'real');
+  expect(declared.summary.warnings).toEqual([]);
+});
+
+test('an output edited while its run is remembered is put right', async () => {
+  await sh('echo right > out', '--output', 'out');
+  await wait(60);
+  await sh('echo right > out', '--output', 'out');
+  writeFileSync(path('out'), 'wrong\n');
+  await sh('echo right > out', '--output', 'out');
+  expect(read('out')).toBe('right\n');
+});

@@ -1,0 +1,122 @@
+// The servers that are compared, each a process of its own on a free port of the loopback.
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { childrenOf, start, startAndWait, stop } from './process.ts';
+
+export interface Contestant {
+  readonly name: string;
+  readonly origin: string;
+  /** All processes that do the work: their processor time is what an operation costs. */
+  readonly pids: readonly number[];
+  stop(): Promise<void>;
+}
+
+const PROJECT = join(import.meta.dirname, '..', '..');
+const POLL_MS = 50;
+const POLLS = 100;
+
+export async function startAssay(folder: string): Promise<Contestant> {
+  const script = join(PROJECT, 'bin', 'assay.ts');
+  const command = [
+    process.execPath,
+    script,
+    'serve',
+    '--port',
+    '0',
+    '--store',
+    folder,
+    '--log-level',
+    'warn',
+  ];
+  return started('assay', command, /listens on (http:\S+)/);
+}
+
+export async function startBareFastify(): Promise<Contestant> {
+  const script = join(import.meta.dirname, 'bare-fastify.ts');
+  return started('bare fastify', [process.execPath, script], /listens on (http:\S+)/);
+}
+
+async function started(name: string, command: readonly string[], ready: RegExp): Promise<Contestant> {
+  const { child, match } = await startAndWait(command, ready);
+  return { name, origin: match, pids: [Number(child.pid)], stop: () => stop(child) };
+}
+
+/** Plain files under a folder, PUT by WebDAV. It does not sync what it stores, and does not look at it. */
+export async function startNginx(folder: string): Promise<Contestant> {
+  nginxVersion();
+  mkdirSync(join(folder, 'files'), { recursive: true });
+  const port = await freePort();
+  const config = join(folder, 'nginx.conf');
+  writeFileSync(config, nginxConfig(folder, port));
+  const child = start(['nginx', '-p', folder, '-c', config]);
+  await accepting(port);
+  const master = Number(child.pid);
+  return {
+    name: 'nginx',
+    origin: `http://127.0.0.1:${port}`,
+    pids: [master, ...childrenOf(master)],
+    stop: () => stop(child),
+  };
+}
+
+export function nginxVersion(): string {
+  const { stderr, error } = spawnSync('nginx', ['-v'], { encoding: 'utf8' });
+  if (error) throw new Error('nginx is not here: install the Debian package nginx-light');
+  return stderr.trim().replace(/^.*nginx\//, '');
+}
+
+/** `user root` where this runs as root: its workers could not write into a private temporary folder else. */
+function nginxConfig(folder: string, port: number): string {
+  return `
+    daemon off;
+    ${process.getuid?.() === 0 ? 'user root;' : ''}
+    worker_processes 2;
+    pid ${folder}/nginx.pid;
+    error_log stderr warn;
+    events { worker_connections 1024; }
+    http {
+      access_log off;
+      sendfile on;
+      tcp_nopush on;
+      keepalive_requests 10000000;
+      client_max_body_size 0;
+      client_body_temp_path ${folder}/body;
+      proxy_temp_path ${folder}/proxy;
+      fastcgi_temp_path ${folder}/fastcgi;
+      uwsgi_temp_path ${folder}/uwsgi;
+      scgi_temp_path ${folder}/scgi;
+      server {
+        listen 127.0.0.1:${port};
+        root ${folder}/files;
+        location / { dav_methods PUT; create_full_put_path on; }
+      }
+    }`;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address ? address.port : 0;
+}
+
+async function accepting(port: number): Promise<void> {
+  for (let poll = 0; poll < POLLS; poll++) {
+    const socket = connect(port, '127.0.0.1');
+    try {
+      await once(socket, 'connect');
+      return;
+    } catch {
+      await delay(POLL_MS);
+    } finally {
+      socket.destroy();
+    }
+  }
+  throw new Error(`nginx does not accept connections on port ${port}`);
+}

@@ -1,0 +1,64 @@
+// The client of the comparison, in a process of its own so that its work is not counted as a server's. Takes jobs from its
+// parent one at a time; an answer that is not the right one ends it.
+import { createHash } from 'node:crypto';
+import { Pool } from 'undici';
+import { contentMaker } from './content.ts';
+import { CONNECTIONS, type GetJob, type Job, type JobDone, type PutJob } from './job.ts';
+
+process.on('message', (job: Job) => {
+  run(job).then(
+    (done) => process.send?.(done),
+    (error: unknown) => {
+      console.error(error);
+      process.exit(1);
+    },
+  );
+});
+
+async function run(job: Job): Promise<JobDone> {
+  const pool = new Pool(job.origin, { connections: CONNECTIONS, pipelining: 1 });
+  try {
+    return { paths: job.verb === 'get' ? await get(pool, job) : await put(pool, job) };
+  } finally {
+    await pool.close();
+  }
+}
+
+async function get(pool: Pool, { paths, count, bytes, verify = false }: GetJob): Promise<readonly string[]> {
+  await onAllConnections(count, async (index) => {
+    const path = paths[index % paths.length] ?? '/';
+    const { statusCode, body } = await pool.request({ method: 'GET', path });
+    const hash = verify ? createHash('sha256') : undefined;
+    let received = 0;
+    for await (const piece of body) {
+      received += piece.length;
+      hash?.update(piece);
+    }
+    const isRight = received === bytes && (!hash || path.endsWith(hash.digest('hex')));
+    if (statusCode !== 200 || !isRight) throw new Error(`${statusCode}, ${received} bytes for GET ${path}`);
+  });
+  return paths;
+}
+
+async function put(pool: Pool, { prefix, count, bytes }: PutJob): Promise<readonly string[]> {
+  const paths: string[] = [];
+  const make = contentMaker(bytes);
+  await onAllConnections(count, async () => {
+    const { hash, body: content } = make();
+    const path = `${prefix}/${hash}`;
+    const headers = { 'content-length': String(bytes) };
+    const { statusCode, body } = await pool.request({ method: 'PUT', path, headers, body: content });
+    await body.dump();
+    if (statusCode < 200 || statusCode > 299) throw new Error(`${statusCode} for PUT ${path}`);
+    paths.push(path);
+  });
+  return paths;
+}
+
+async function onAllConnections(count: number, request: (index: number) => Promise<void>): Promise<void> {
+  let next = 0;
+  const connection = async () => {
+    for (let index = next++; index < count; index = next++) await request(index);
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, connection));
+}

@@ -1,0 +1,30 @@
+// The loading process, seen from the measuring one.
+import { type ChildProcess, fork } from 'node:child_process';
+import { join } from 'node:path';
+import type { Job, JobDone } from './job.ts';
+import { stop } from './process.ts';
+
+const JOB_MS = 90_000;
+
+export class Loader {
+  readonly #child: ChildProcess = fork(join(import.meta.dirname, 'load.ts'));
+
+  run(job: Job): Promise<JobDone> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => this.#child.kill('SIGKILL'), JOB_MS);
+      const onExit = () =>
+        reject(new Error(`the load against ${job.origin} failed or took over ${JOB_MS / 1000} s`));
+      this.#child.once('exit', onExit);
+      this.#child.once('message', (done: JobDone) => {
+        clearTimeout(timer);
+        this.#child.off('exit', onExit);
+        resolve(done);
+      });
+      this.#child.send(job);
+    });
+  }
+
+  stop(): Promise<void> {
+    return stop(this.#child);
+  }
+}

@@ -1,0 +1,67 @@
+// Processes under measurement: started, watched through /proc, stopped.
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+
+/** Linux counts processor time for user space in hundredths of a second, on every architecture. */
+const TICKS_PER_SECOND = 100;
+
+const START_MS = 20_000;
+
+/** Resolves with the first match of `ready` in the process's standard output. */
+export async function startAndWait(
+  command: readonly string[],
+  ready: RegExp,
+): Promise<{ child: ChildProcess; match: string }> {
+  const child = start(command);
+  const timer = setTimeout(() => child.kill('SIGKILL'), START_MS);
+  try {
+    for await (const line of createInterface({ input: child.stdout })) {
+      const match = ready.exec(line);
+      if (match) return { child, match: match[1] ?? match[0] };
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+  throw new Error(`${command.join(' ')} ended, or said nothing for ${START_MS / 1000} s`);
+}
+
+export function start([file = '', ...args]: readonly string[]): ChildProcessByStdio<null, Readable, null> {
+  return spawn(file, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+}
+
+export async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = once(child, 'exit');
+  child.kill('SIGTERM');
+  await gone;
+}
+
+/** User and system time of all threads of these processes since they started. */
+export function cpuSecondsOf(pids: readonly number[]): number {
+  return pids.map(cpuTicks).reduce((sum, ticks) => sum + ticks, 0) / TICKS_PER_SECOND;
+}
+
+/** proc(5): the fields after the name in brackets begin with the third, and utime and stime are the 14th and 15th. */
+function cpuTicks(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return Number(fields[11]) + Number(fields[12]);
+}
+
+export function childrenOf(pid: number): number[] {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+  return text === '' ? [] : text.split(' ').map(Number);
+}
+
+export function forgetPeakMemory(pid: number): void {
+  writeFileSync(`/proc/${pid}/clear_refs`, '5');
+}
+
+/** The most that was resident since the start, or since the peak was forgotten. */
+export function peakMemoryBytes(pid: number): number {
+  const [, kib] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return Number(kib) * 1024;
+}

@@ -1,0 +1,125 @@
+// `assay serve`: a store on this machine, shared over HTTP until a signal says stop.
+import { homedir, hostname } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
+import { type CommandModule, type ParsedFlags, parseFlags, parseNumber, usage } from '../../core/command.ts';
+import { SERVER } from '../../core/limits.ts';
+import { openDiskStore } from '../../store/stack.ts';
+import { isLoopback } from '../host.ts';
+import { type RunningServer, startServer } from '../listen.ts';
+import { LOG_LEVELS, type LogLevel, openLog, reportStoreEvents } from '../log.ts';
+import { Metrics } from '../metrics.ts';
+import { firstStopSignal } from '../signals.ts';
+
+const flags = {
+  host: { type: 'string', value: 'HOST', text: 'the address to listen on (default 127.0.0.1)' },
+  port: { type: 'string', value: 'PORT', text: 'the port, 0 for a free one (default 8980)' },
+  store: {
+    type: 'string',
+    value: 'DIR',
+    text: 'the folder that holds the store (default $XDG_CACHE_HOME/assay/server)',
+  },
+  'read-only': { type: 'boolean', text: 'take no writes' },
+  'max-blob': {
+    type: 'string',
+    value: 'BYTES',
+    text: `the largest blob taken (default ${SERVER.maxBlobBytes})`,
+  },
+  'log-level': {
+    type: 'string',
+    value: 'LEVEL',
+    text: `${LOG_LEVELS.join(', ')} (default info, on a terminal warn)`,
+  },
+} as const;
+
+export const serveCommand: CommandModule = {
+  help: {
+    usage: 'assay serve [--host HOST] [--port PORT] [--store DIR] [--read-only] [--max-blob BYTES]',
+    text: 'Shares a store over HTTP, as `assay run --remote` and Bazel’s --remote_cache speak it.\nStops on SIGTERM or SIGINT, after the uploads in flight.',
+    flags,
+    environment: {
+      ASSAY_STORE: 'the same as --store',
+      ASSAY_TOKEN: 'clients must present this; needed to listen beyond this machine, except with --read-only',
+    },
+    exitCodes: { '0': 'stopped by a signal', '2': 'could not start; the text says why' },
+    examples: [
+      'assay serve',
+      'ASSAY_TOKEN=… assay serve --host 0.0.0.0 --store /var/lib/assay',
+      'bazel build --remote_cache=http://127.0.0.1:8980/my-project //…',
+    ],
+  },
+  failureCode: 2,
+  async main(args) {
+    const settings = readSettings(parseFlags(args, flags));
+    const log = openLog(settings.logLevel);
+    const metrics = new Metrics();
+    const store = await openDiskStore({
+      directory: settings.storeFolder,
+      onEvent: reportStoreEvents(log, metrics),
+    });
+    try {
+      const server = await startServer({ ...settings, store, log, metrics });
+      const signal = firstStopSignal();
+      process.stdout.write(welcome(server, settings));
+      log.info({ url: server.url, store: settings.storeFolder }, 'listening');
+      log.info({ signal: await signal }, 'stopping');
+      await server.stop();
+    } finally {
+      await store.close();
+    }
+    log.info('stopped');
+    return 0;
+  },
+};
+
+interface Settings {
+  readonly host: string;
+  readonly port: number;
+  readonly storeFolder: string;
+  readonly token: string | undefined;
+  readonly readOnly: boolean;
+  readonly limits: { readonly maxBlobBytes: number };
+  readonly logLevel: LogLevel;
+}
+
+function readSettings(given: ParsedFlags): Settings {
+  if (given.positionals.length > 0) throw usage(`serve takes no ${JSON.stringify(given.positionals[0])}`);
+  const maxBlob = given.text('max-blob');
+  return {
+    host: given.text('host') ?? '127.0.0.1',
+    port: parseNumber('--port', given.text('port') ?? '8980', 0, 65_535),
+    storeFolder: resolve(given.text('store') ?? (process.env.ASSAY_STORE || defaultFolder())),
+    token: process.env.ASSAY_TOKEN || undefined,
+    readOnly: given.given('read-only'),
+    limits: {
+      maxBlobBytes:
+        maxBlob === undefined
+          ? SERVER.maxBlobBytes
+          : parseNumber('--max-blob', maxBlob, 1, Number.MAX_SAFE_INTEGER),
+    },
+    logLevel: logLevelOf(given.text('log-level')),
+  };
+}
+
+function defaultFolder(): string {
+  const caches = process.env.XDG_CACHE_HOME;
+  return join(caches && isAbsolute(caches) ? caches : join(homedir(), '.cache'), 'assay', 'server');
+}
+
+/** On a terminal the person has just read where the server listens. */
+function logLevelOf(text: string | undefined): LogLevel {
+  if (text === undefined) return process.stderr.isTTY ? 'warn' : 'info';
+  const level = LOG_LEVELS.find((known) => known === text);
+  if (!level) throw usage(`--log-level takes ${LOG_LEVELS.join(', ')}, not ${JSON.stringify(text)}`);
+  return level;
+}
+
+function welcome({ url }: RunningServer, { host, storeFolder, token, readOnly }: Settings): string {
+  const reachable = isLoopback(host) ? url : url.replace(/\/\/.*:/, `//${hostname()}:`);
+  const secret = token === undefined ? '' : 'ASSAY_TOKEN=… ';
+  return [
+    `Assay listens on ${url}${readOnly ? ' (read-only)' : ''}`,
+    `The store is in ${storeFolder}`,
+    `Try: ${secret}ASSAY_REMOTE=${reachable} assay run --input 'src/**' --output dist -- make`,
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,64 @@
+// The listening socket and what it puts up with before there is a request: how many connections, how large and how slow a
+// header, how long a silence, and what is not HTTP at all.
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { AssayError } from '../core/errors.ts';
+import type { ServerLimits } from '../core/limits.ts';
+import { bodyOf } from './refusal.ts';
+
+export function createHttpServer(limits: ServerLimits, onRequest: RequestListener): Server {
+  const onTurn = oneAtATime(onRequest);
+  const server = createServer(
+    {
+      maxHeaderSize: limits.maxHeaderBytes,
+      headersTimeout: limits.headerTimeoutMs,
+      /** A 16 GiB upload takes as long as it takes: Pace looks after bodies. */
+      requestTimeout: 0,
+      keepAliveTimeout: limits.keepAliveMs,
+      connectionsCheckingInterval: limits.sweepMs,
+    },
+    onTurn,
+  );
+  server.maxConnections = limits.maxConnections;
+  server.timeout = limits.stallMs;
+  /** The same door: who may not come in, or sends too much, is told before the body is asked for. */
+  server.on('checkContinue', onTurn);
+  return server;
+}
+
+/**
+ * A client may send the next request before it has the answer to the last; node then parses them all and holds their
+ * answers back. Each would have a chunk of its blob in memory, for hundreds of requests in one packet: so a request is
+ * looked at when the answers before it have gone, which is when its response gets the socket.
+ */
+function oneAtATime(onRequest: RequestListener): RequestListener {
+  return (request, response) => {
+    if (response.socket) onRequest(request, response);
+    else response.once('socket', () => onRequest(request, response));
+  };
+}
+
+/**
+ * What could not be parsed. Only a connection that never got an answer is told: on any other these bytes could land in
+ * the middle of a blob and be taken for part of it.
+ */
+export function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (!socket.writable || socket.bytesWritten > 0) {
+    socket.destroy();
+    return;
+  }
+  const refusal = new AssayError(codeFor(error.code), 'the connection is closed');
+  const body = bodyOf(refusal);
+  const head = [
+    `HTTP/1.1 ${refusal.entry.status} Refused`,
+    'connection: close',
+    'content-type: application/json',
+    `content-length: ${body.length}`,
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+}
+
+function codeFor(code: string | undefined): AssayError['code'] {
+  if (code === 'HPE_HEADER_OVERFLOW') return 'ASSAY_HEADER_TOO_LARGE';
+  return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'ASSAY_HEADER_TIMEOUT' : 'ASSAY_BAD_REQUEST';
+}

@@ -1,0 +1,27 @@
+// What every part of the server is given: one of each for a running server.
+import type { Logger } from 'pino';
+import type { ServerLimits } from '../core/limits.ts';
+import type { Store } from '../store/store.ts';
+import type { Gate } from './auth.ts';
+import type { Lifecycle } from './lifecycle.ts';
+import type { Metrics } from './metrics.ts';
+import type { Pace } from './pace.ts';
+
+export interface ServerContext {
+  readonly store: Store;
+  readonly gate: Gate;
+  readonly readOnly: boolean;
+  readonly limits: ServerLimits;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly pace: Pace;
+  readonly lifecycle: Lifecycle;
+  readonly about: About;
+}
+
+export interface About {
+  readonly storeFolder: string | undefined;
+  /** It listens on this machine only. */
+  readonly isLocal: boolean;
+  readonly startedAt: number;
+}

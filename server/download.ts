@@ -1,0 +1,98 @@
+// A blob as the body of an answer. A client can take it for whole only when it is: the length is announced, and where the
+// bytes end early or turn out wrong, the connection is cut before that length is reached.
+import type { ServerResponse } from 'node:http';
+import { AssayError } from '../core/errors.ts';
+import type { Blob, LargeBlob } from '../store/store.ts';
+import type { Exchange } from './exchange.ts';
+import type { Pace, Transfer } from './pace.ts';
+import { type Span, spanOf } from './range.ts';
+import type { Headers } from './refusal.ts';
+
+/** `span` is what the client gets instead of the whole. Nothing is awaited for a small blob, since most are. */
+export function sendBlob(
+  exchange: Exchange,
+  blob: Blob,
+  headers: Headers,
+  span?: Span,
+): Promise<void> | void {
+  if (!span && blob.bytes) return exchange.answerContent(200, headers, blob.bytes);
+  const { offset, length } = span ?? { offset: 0, length: blob.size };
+  const status = span ? 206 : 200;
+  const head = span ? [...headers, 'content-range', contentRange(span, blob.size)] : headers;
+  if (blob.bytes) return exchange.answerContent(status, head, blob.bytes.subarray(offset, offset + length));
+  const begin = () => exchange.begin(status, ['content-length', String(length), ...head]);
+  if (exchange.method !== 'HEAD') return sendChunks(exchange, blob, { offset, length }, begin);
+  begin();
+  exchange.response.end();
+}
+
+/** The head goes out with the first chunk: until then a fault in the store can still be told in an answer. */
+async function sendChunks(exchange: Exchange, blob: LargeBlob, span: Span, begin: () => void): Promise<void> {
+  const { response, server } = exchange;
+  const outlet = new Outlet(response, server.pace);
+  let sent = 0;
+  try {
+    for await (const chunk of blob.chunks(span.offset, span.length)) {
+      if (sent === 0) begin();
+      if (!(await outlet.write(chunk))) return;
+      sent += chunk.length;
+    }
+    if (sent !== span.length) throw endedEarly(sent, span.length);
+    response.end();
+  } finally {
+    outlet.close();
+    server.metrics.sent(sent);
+  }
+}
+
+/** Writes one chunk at a time, and waits until the kernel has it all: until then its memory is still being read. */
+class Outlet {
+  readonly #response: ServerResponse;
+  readonly #pace: Pace;
+  readonly #transfer: Transfer;
+  #settle: (isWritten: boolean) => void = () => {};
+
+  constructor(response: ServerResponse, pace: Pace) {
+    this.#response = response;
+    this.#pace = pace;
+    this.#transfer = pace.begin(() => {
+      response.destroy();
+      this.#settle(false);
+    });
+    response.on('close', this.#onClose);
+  }
+
+  readonly #onClose = (): void => this.#settle(false);
+
+  /** False when the client is gone, or was too slow and is now cut off. */
+  async write(chunk: Buffer): Promise<boolean> {
+    this.#transfer.moved(chunk.length);
+    this.#transfer.waits();
+    const isWritten = await new Promise<boolean>((resolve) => {
+      this.#settle = resolve;
+      this.#response.write(chunk, (error) => resolve(!error));
+    });
+    this.#transfer.rests();
+    return isWritten;
+  }
+
+  close(): void {
+    this.#pace.end(this.#transfer);
+    this.#response.off('close', this.#onClose);
+  }
+}
+
+/** The part that the client asks for by Range; it may tie that to an entity tag by If-Range. */
+export function askedSpan(exchange: Exchange, size: number, entityTag: string): Span | 'beyond' | undefined {
+  const { range, 'if-range': condition } = exchange.request.headers;
+  const isHonoured = exchange.method === 'GET' && (condition === undefined || condition === entityTag);
+  return isHonoured ? spanOf(range, size) : undefined;
+}
+
+function contentRange({ offset, length }: Span, size: number): string {
+  return `bytes ${offset}-${offset + length - 1}/${size}`;
+}
+
+function endedEarly(sent: number, announced: number): AssayError {
+  return new AssayError('ASSAY_STORE_FAULT', `a blob ended after ${sent} of ${announced} bytes`);
+}

@@ -1,0 +1,146 @@
+// One request and its answer. Every answer of the server is given here, so that each is counted once and one that can't be
+// finished is cut off where no client can take it for whole.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { AssayError, messageOf } from '../core/errors.ts';
+import { STORE } from '../core/limits.ts';
+import type { ServerContext } from './context.ts';
+import type { Route } from './metrics.ts';
+import { bodyOf, type Headers, headersOf } from './refusal.ts';
+
+const MISS = new AssayError('ASSAY_NOT_FOUND', 'there is nothing under that address');
+const MISS_HEADERS = headersOf(MISS, 'cas');
+const MISS_BODY = bodyOf(MISS);
+const EMPTY_BODY = Buffer.alloc(0);
+
+/** Up to here node sends head and body in one call when the body is a string: 5 % less for a blob of 4 KiB. */
+const SENT_AS_STRING_BYTES = 8 * 1024;
+
+/** May refuse by throwing or by rejecting. */
+export type Answering = (exchange: Exchange) => Promise<void>;
+
+export class Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly server: ServerContext;
+  readonly #route: Route;
+  #hasStallLimit = true;
+
+  constructor(request: IncomingMessage, response: ServerResponse, server: ServerContext, route: Route) {
+    this.request = request;
+    this.response = response;
+    this.server = server;
+    this.#route = route;
+  }
+
+  get method(): string {
+    return this.request.method ?? '';
+  }
+
+  /** Whatever goes wrong in `answering` becomes a refusal. */
+  conduct(answering: Answering): void {
+    try {
+      if (this.server.lifecycle.isStopping) throw new AssayError('ASSAY_SHUTTING_DOWN', 'try again later');
+      answering(this).catch((error: unknown) => this.refuse(error));
+    } catch (error) {
+      this.refuse(error);
+    }
+  }
+
+  admit(): void {
+    if (!this.server.gate.admits(this.request.headers.authorization)) {
+      throw new AssayError('ASSAY_UNAUTHORIZED', 'this server asks for a token');
+    }
+  }
+
+  admitWrite(): void {
+    if (this.server.readOnly) throw new AssayError('ASSAY_READ_ONLY', 'this server is read-only');
+  }
+
+  /** While a large body is on its way to the store, Pace alone says when the client is too slow. */
+  liftStallLimit(): void {
+    this.request.socket.setTimeout(0);
+    this.#hasStallLimit = false;
+  }
+
+  /** The head of an answer whose body the caller writes. */
+  begin(status: number, headers: Headers): void {
+    const { server, response } = this;
+    server.metrics.answered(this.#route, this.method, status);
+    if (!this.#hasStallLimit) this.request.socket.setTimeout(server.limits.stallMs);
+    if (server.lifecycle.isStopping) response.shouldKeepAlive = false;
+    response.writeHead(status, headers);
+  }
+
+  /** A whole answer. HEAD gets its head, with the length that the body would have. */
+  answer(status: number, headers: Headers, body: Buffer): void {
+    this.begin(status, ['content-length', String(body.length), ...headers]);
+    if (this.method === 'HEAD') this.response.end();
+    else if (body.length <= SENT_AS_STRING_BYTES) this.response.end(body.toString('latin1'), 'latin1');
+    else this.response.end(body);
+  }
+
+  /** The same for what the cache holds, which is counted. */
+  answerContent(status: number, headers: Headers, content: Buffer): void {
+    this.answer(status, headers, content);
+    if (this.method !== 'HEAD') this.server.metrics.sent(content.length);
+  }
+
+  answerMiss(): void {
+    this.answer(MISS.entry.status, MISS_HEADERS, MISS_BODY);
+  }
+
+  answerStored(headers: Headers): void {
+    this.answer(200, headers, EMPTY_BODY);
+  }
+
+  answerUnchanged(headers: Headers): void {
+    this.begin(304, headers);
+    this.response.end();
+  }
+
+  /** Anything that was thrown, as an answer, or as the end of the connection where an answer has begun. */
+  refuse(thrown: unknown, moreHeaders: Headers = []): void {
+    const error = thrown instanceof AssayError ? thrown : new AssayError('ASSAY_INTERNAL', messageOf(thrown));
+    this.#log(error, thrown);
+    if (this.response.headersSent) this.response.destroy();
+    else if (isAnsweredBeforeBody(this.request, error)) this.#refuseWithoutTheBody(error);
+    else this.answer(error.entry.status, [...headersOf(error, this.#route), ...moreHeaders], bodyOf(error));
+  }
+
+  /**
+   * Closing a socket that holds unread bytes resets the connection, and a client that is still sending would see that
+   * instead of the answer. So the answer goes first, whole, and the rest of the body is thrown away for a short time.
+   * A client that was not told to continue has sent nothing yet and is not waited for.
+   */
+  #refuseWithoutTheBody(error: AssayError): void {
+    const { request, response } = this;
+    const body = bodyOf(error);
+    response.shouldKeepAlive = false;
+    this.begin(error.entry.status, ['content-length', String(body.length), ...headersOf(error, this.#route)]);
+    response.write(body);
+    const isWaitingForOurWord = request.headers.expect !== undefined;
+    const timer = setTimeout(() => response.end(), isWaitingForOurWord ? 0 : this.server.limits.lingerMs);
+    const finish = () => {
+      clearTimeout(timer);
+      response.end();
+    };
+    request.once('end', finish).once('close', finish).resume();
+  }
+
+  /** The detail of a client's mistake quotes the client, who may have put a secret where none belongs: it stays out. */
+  #log({ code, detail, entry }: AssayError, thrown: unknown): void {
+    const { log } = this.server;
+    const about = { code, method: this.method, route: this.#route };
+    if (code === 'ASSAY_INTERNAL') log.error({ ...about, detail, err: thrown }, entry.summary);
+    else if (entry.status >= 500) log.warn({ ...about, detail }, entry.summary);
+    else log.debug(about, entry.summary);
+  }
+}
+
+/** A small rest is read and dropped by node itself, if it comes; a large one is not worth its bandwidth. */
+function isAnsweredBeforeBody({ complete, headers }: IncomingMessage, { code }: AssayError): boolean {
+  if (complete) return false;
+  const { expect, 'content-length': length, 'transfer-encoding': encoding } = headers;
+  const isLarge = encoding !== undefined || Number(length ?? 0) > STORE.inlineBytes;
+  return isLarge || expect !== undefined || code === 'ASSAY_BODY_TIMEOUT';
+}

@@ -1,0 +1,128 @@
+// What GET /metrics tells, in Prometheus' words.
+//
+// A request adds to plain numbers, which prom-client sees when somebody scrapes: its own `inc` looks labels up by a string
+// that it builds on every call, and a request makes three (docs/decisions/0020-what-a-request-may-cost.md).
+import { Counter, Gauge, Registry } from 'prom-client';
+import { VERSION } from '../core/version.ts';
+import type { StoreEvent } from '../store/events.ts';
+import { processMetrics } from './process-metrics.ts';
+
+const METHODS = ['GET', 'HEAD', 'PUT', 'other'] as const;
+const STATUS_CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx'] as const;
+
+/** The name under which a request is counted. */
+export type Route = Kind | 'status' | 'metrics' | 'healthz' | 'other';
+
+export type Kind = 'cas' | 'ac';
+
+export class Metrics {
+  readonly #registry = new Registry();
+  readonly #requests = requestCells(
+    this.#tally('assay_http_requests_total', 'Requests answered.', ['route', 'method', 'status']),
+  );
+  readonly #lookups = lookupCells(
+    this.#tally('assay_lookups_total', 'Blobs and results asked for.', ['kind', 'outcome']),
+  );
+  readonly #received = this.#tally('assay_received_bytes_total', 'Bytes of bodies taken.', []).cell();
+  readonly #sent = this.#tally('assay_sent_bytes_total', 'Bytes of blobs and results given.', []).cell();
+  readonly #events = this.#tally('assay_store_events_total', 'What the store reported.', ['event']);
+
+  constructor() {
+    const registers = [this.#registry];
+    processMetrics(this.#registry);
+    const info = new Gauge({ name: 'assay_info', help: 'Always 1.', labelNames: ['version'], registers });
+    info.set({ version: VERSION }, 1);
+  }
+
+  answered(route: Route, method: string, status: number): void {
+    const byMethod = this.#requests[route];
+    const cell = (byMethod.get(method) ?? byMethod.get('other'))?.[Math.floor(status / 100) - 1];
+    if (cell) cell.value++;
+  }
+
+  lookedUp(kind: Kind, found: boolean): void {
+    const { hits, misses } = this.#lookups[kind];
+    (found ? hits : misses).value++;
+  }
+
+  received(bytes: number): void {
+    this.#received.value += bytes;
+  }
+
+  sent(bytes: number): void {
+    this.#sent.value += bytes;
+  }
+
+  storeEvent(event: StoreEvent): void {
+    this.#events.cell(event.type).value++;
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+
+  page(): Promise<string> {
+    return this.#registry.metrics();
+  }
+
+  #tally(name: string, help: string, labelNames: readonly string[]): Tally {
+    return new Tally(this.#registry, name, help, labelNames);
+  }
+}
+
+interface Cell {
+  value: number;
+}
+
+/** A counter of which each combination of labels is a number that the caller holds and adds to. */
+class Tally {
+  readonly #cells = new Map<string, { readonly labels: readonly string[]; readonly cell: Cell }>();
+
+  constructor(registry: Registry, name: string, help: string, labelNames: readonly string[]) {
+    const cells = this.#cells;
+    new Counter({
+      name,
+      help,
+      labelNames: [...labelNames],
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const { labels, cell } of cells.values()) {
+          if (labels.length === 0) this.inc(cell.value);
+          else if (cell.value > 0) this.labels(...labels).inc(cell.value);
+        }
+      },
+    });
+  }
+
+  cell(...labels: readonly string[]): Cell {
+    const name = labels.join();
+    const known = this.#cells.get(name);
+    if (known) return known.cell;
+    const cell = { value: 0 };
+    this.#cells.set(name, { labels, cell });
+    return cell;
+  }
+}
+
+type RequestCells = Readonly<Record<Route, ReadonlyMap<string, readonly Cell[]>>>;
+
+function requestCells(tally: Tally): RequestCells {
+  const of = (route: Route) =>
+    new Map(
+      METHODS.map((method) => [method, STATUS_CLASSES.map((status) => tally.cell(route, method, status))]),
+    );
+  return {
+    cas: of('cas'),
+    ac: of('ac'),
+    status: of('status'),
+    metrics: of('metrics'),
+    healthz: of('healthz'),
+    other: of('other'),
+  };
+}
+
+function lookupCells(tally: Tally): Readonly<Record<Kind, { readonly hits: Cell; readonly misses: Cell }>> {
+  const of = (kind: Kind) => ({ hits: tally.cell(kind, 'hit'), misses: tally.cell(kind, 'miss') });
+  return { cas: of('cas'), ac: of('ac') };
+}

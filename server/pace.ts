@@ -1,0 +1,69 @@
+// How long a client may keep the server waiting: a fixed grace, and then in proportion to the bytes that it moved.
+//
+// One rule for both directions. A client that sends a byte a minute and one that never reads would otherwise hold a
+// connection and a buffer for ever. Only waiting for the client counts: a store that is slow costs it nothing. One timer
+// looks at all transfers, because a timer for each would cost small requests more than the rule is worth.
+import type { ServerLimits } from '../core/limits.ts';
+
+export type PaceLimits = Pick<ServerLimits, 'bodyGraceMs' | 'bodyBytesPerSecond'>;
+
+export class Transfer {
+  readonly #now: () => number;
+  readonly #giveUp: () => void;
+  #bytes = 0;
+  #waitedMs = 0;
+  #waitingSince: number | undefined;
+
+  constructor(now: () => number, giveUp: () => void) {
+    this.#now = now;
+    this.#giveUp = giveUp;
+  }
+
+  /** From now on it is the client that everybody waits for. */
+  waits(): void {
+    this.#waitingSince ??= this.#now();
+  }
+
+  /** From now on it is not. */
+  rests(): void {
+    if (this.#waitingSince === undefined) return;
+    this.#waitedMs += this.#now() - this.#waitingSince;
+    this.#waitingSince = undefined;
+  }
+
+  moved(bytes: number): void {
+    this.#bytes += bytes;
+  }
+
+  check({ bodyGraceMs, bodyBytesPerSecond }: PaceLimits): void {
+    const current = this.#waitingSince === undefined ? 0 : this.#now() - this.#waitingSince;
+    const allowed = bodyGraceMs + (this.#bytes / bodyBytesPerSecond) * 1000;
+    if (this.#waitedMs + current > allowed) this.#giveUp();
+  }
+}
+
+export class Pace {
+  readonly #limits: PaceLimits;
+  readonly #now: () => number;
+  readonly #transfers = new Set<Transfer>();
+
+  constructor(limits: PaceLimits, now: () => number = performance.now.bind(performance)) {
+    this.#limits = limits;
+    this.#now = now;
+  }
+
+  /** `giveUp` is called at every check while the client is too slow. */
+  begin(giveUp: () => void): Transfer {
+    const transfer = new Transfer(this.#now, giveUp);
+    this.#transfers.add(transfer);
+    return transfer;
+  }
+
+  end(transfer: Transfer): void {
+    this.#transfers.delete(transfer);
+  }
+
+  checkAll(): void {
+    for (const transfer of this.#transfers) transfer.check(this.#limits);
+  }
+}

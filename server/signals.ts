@@ -1,0 +1,17 @@
+// SIGTERM and SIGINT: the first asks for an orderly stop, the second ends the process at once.
+import { constants } from 'node:os';
+
+const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+
+export function firstStopSignal(): Promise<string> {
+  return new Promise((resolve) => {
+    let isStopping = false;
+    for (const signal of STOP_SIGNALS) {
+      process.on(signal, () => {
+        if (isStopping) process.exit(128 + constants.signals[signal]);
+        isStopping = true;
+        resolve(signal);
+      });
+    }
+  });
+}

@@ -1,0 +1,206 @@
+// The body of a request: read whole where it is small, as a stream with a bounded buffer where it is not.
+//
+// Whatever goes wrong (too long, too slow, the client gone) ends the reading with an error from the catalogue. The store
+// refuses what it was given until then, because its stream threw.
+import type { IncomingMessage } from 'node:http';
+import { AssayError } from '../core/errors.ts';
+import { STORE } from '../core/limits.ts';
+import type { Content } from '../store/store.ts';
+import type { Exchange } from './exchange.ts';
+import type { Transfer } from './pace.ts';
+
+export interface Received {
+  /** As announced; undefined where the body comes in chunks. */
+  readonly size: number | undefined;
+  readonly content: Content;
+}
+
+/** A body that announces more than the limit is refused before its first byte. */
+export async function receive(exchange: Exchange, limit: number): Promise<Received> {
+  const size = announcedSize(exchange.request);
+  if (size !== undefined && size > limit) throw tooLarge(limit);
+  const isSmall = size !== undefined && size <= STORE.inlineBytes;
+  return { size, content: isSmall ? await receiveWhole(exchange, limit) : new UploadStream(exchange, limit) };
+}
+
+export function receiveWhole(exchange: Exchange, limit: number): Promise<Buffer> {
+  const size = announcedSize(exchange.request);
+  if (size !== undefined && size > limit) return Promise.reject(tooLarge(limit));
+  return new Promise((resolve, reject) => {
+    const pieces: Buffer[] = [];
+    new Flow(exchange, limit, {
+      data: (piece) => pieces.push(piece),
+      end: () => resolve(pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces)),
+      fail: reject,
+    });
+  });
+}
+
+/** A request without either header has no body. */
+function announcedSize({ headers }: IncomingMessage): number | undefined {
+  if (headers['transfer-encoding'] !== undefined) return undefined;
+  return Number(headers['content-length'] ?? 0);
+}
+
+class UploadStream implements AsyncIterable<Buffer> {
+  readonly #exchange: Exchange;
+  readonly #limit: number;
+  #arrived: Buffer[] = [];
+  #arrivedBytes = 0;
+  #ended = false;
+  #failure: AssayError | undefined;
+  #wake: () => void = () => {};
+
+  constructor(exchange: Exchange, limit: number) {
+    this.#exchange = exchange;
+    this.#limit = limit;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer, void, void> {
+    this.#exchange.liftStallLimit();
+    const flow = this.#open();
+    try {
+      while (true) {
+        if (this.#failure) throw this.#failure;
+        for (const piece of this.#takeArrived()) {
+          yield piece;
+          release(piece);
+        }
+        if (this.#arrived.length === 0 && this.#ended) return;
+        if (this.#arrived.length === 0) await this.#somethingNew(flow);
+      }
+    } finally {
+      flow.close();
+    }
+  }
+
+  #open(): Flow {
+    const { uploadBufferBytes } = this.#exchange.server.limits;
+    const flow = new Flow(this.#exchange, this.#limit, {
+      data: (piece) => {
+        this.#arrived.push(piece);
+        this.#arrivedBytes += piece.length;
+        if (this.#arrivedBytes >= uploadBufferBytes) flow.pause();
+        this.#wake();
+      },
+      end: () => {
+        this.#ended = true;
+        this.#wake();
+      },
+      fail: (error) => {
+        this.#failure = error;
+        this.#wake();
+      },
+    });
+    return flow;
+  }
+
+  #takeArrived(): Buffer[] {
+    const pieces = this.#arrived;
+    this.#arrived = [];
+    this.#arrivedBytes = 0;
+    return pieces;
+  }
+
+  #somethingNew(flow: Flow): Promise<void> {
+    flow.resume();
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+}
+
+/**
+ * Gives a piece's memory back at once, when the store has asked for the next one. Left to the garbage collector, a piece
+ * of 64 KiB counts as almost nothing on its heap and as much outside: it then marks the whole heap 15 times for each GB
+ * (docs/decisions/0021-upload-pieces-are-freed-by-hand.md). A piece that shares its memory is not touched.
+ */
+function release({ buffer, byteLength }: Buffer): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
+}
+
+interface Sink {
+  data(piece: Buffer): void;
+  end(): void;
+  fail(error: AssayError): void;
+}
+
+/** From a request to a sink, under the limits: after `end`, `fail` or `close` the sink hears nothing more. */
+class Flow {
+  readonly #exchange: Exchange;
+  readonly #limit: number;
+  readonly #sink: Sink;
+  readonly #transfer: Transfer;
+  #bytes = 0;
+  #isPaused = false;
+  #isOver = false;
+
+  constructor(exchange: Exchange, limit: number, sink: Sink) {
+    this.#exchange = exchange;
+    this.#limit = limit;
+    this.#sink = sink;
+    this.#transfer = exchange.server.pace.begin(() => this.#fail(() => tooSlow(exchange)));
+    const { request, response } = exchange;
+    if (request.headers.expect !== undefined) response.writeContinue();
+    this.#transfer.waits();
+    request.on('data', (piece: Buffer) => this.#data(piece));
+    request.on('end', () => this.#end());
+    request.on('close', () => this.#fail(cutShort));
+    if (request.destroyed) this.#fail(cutShort);
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+    this.#transfer.rests();
+    this.#exchange.request.pause();
+  }
+
+  resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.#transfer.waits();
+    this.#exchange.request.resume();
+  }
+
+  close(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const { pace, metrics } = this.#exchange.server;
+    pace.end(this.#transfer);
+    metrics.received(this.#bytes);
+  }
+
+  #data(piece: Buffer): void {
+    if (this.#isOver) return;
+    this.#bytes += piece.length;
+    this.#transfer.moved(piece.length);
+    if (this.#bytes > this.#limit) this.#fail(() => tooLarge(this.#limit));
+    else this.#sink.data(piece);
+  }
+
+  #end(): void {
+    if (this.#isOver) return;
+    this.close();
+    this.#sink.end();
+  }
+
+  /** A request is closed after its end too: the error, which costs a stack trace, is made only if there is one. */
+  #fail(because: () => AssayError): void {
+    if (this.#isOver) return;
+    this.close();
+    this.#sink.fail(because());
+  }
+}
+
+function tooLarge(limit: number): AssayError {
+  return new AssayError('ASSAY_TOO_LARGE', `the limit for this address is ${limit} bytes`);
+}
+
+function tooSlow({ server: { limits } }: Exchange): AssayError {
+  const rule = `${limits.bodyBytesPerSecond} bytes a second after the first ${limits.bodyGraceMs / 1000} s`;
+  return new AssayError('ASSAY_BODY_TIMEOUT', `the body came slower than ${rule}`);
+}
+
+function cutShort(): AssayError {
+  return new AssayError('ASSAY_SIZE_MISMATCH', 'the connection ended before the body did');
+}

@@ -1,0 +1,44 @@
+// Bazel's HTTP cache protocol: GET, HEAD and PUT on /cas and /ac under any prefix.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { AssayError } from '../../../core/errors.ts';
+import type { ServerContext } from '../../context.ts';
+import { Exchange } from '../../exchange.ts';
+import type { Kind } from '../../metrics.ts';
+import { getResult, putResult } from './ac.ts';
+import { type Address, kindOf, parseAddress } from './address.ts';
+import { getBlob, putBlob } from './cas.ts';
+
+/** False when the address is none of this protocol's; then nothing has happened. */
+export function bazelHttp(
+  request: IncomingMessage,
+  response: ServerResponse,
+  context: ServerContext,
+): boolean {
+  const url = request.url ?? '';
+  const kind = kindOf(url);
+  if (kind) new Exchange(request, response, context, kind).conduct((exchange) => answer(exchange, url, kind));
+  return kind !== undefined;
+}
+
+function answer(exchange: Exchange, url: string, kind: Kind): Promise<void> {
+  exchange.admit();
+  const address = parseAddress(url, kind);
+  switch (exchange.method) {
+    case 'GET':
+    case 'HEAD':
+      return get(exchange, address);
+    case 'PUT':
+      exchange.admitWrite();
+      return put(exchange, address);
+    default:
+      throw new AssayError('ASSAY_METHOD_NOT_ALLOWED', `${exchange.method} is not taken here`);
+  }
+}
+
+function get(exchange: Exchange, { kind, namespace, hash }: Address): Promise<void> {
+  return kind === 'cas' ? getBlob(exchange, hash) : getResult(exchange, { namespace, key: hash });
+}
+
+function put(exchange: Exchange, { kind, namespace, hash }: Address): Promise<void> {
+  return kind === 'cas' ? putBlob(exchange, hash) : putResult(exchange, { namespace, key: hash });
+}

@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest';
+import { Pace } from '../../server/pace.ts';
+
+function paceWithClock() {
+  let time = 0;
+  let givenUp = 0;
+  const pace = new Pace({ bodyGraceMs: 1000, bodyBytesPerSecond: 100 }, () => time);
+  const transfer = pace.begin(() => {
+    givenUp++;
+  });
+  const after = (ms: number): number => {
+    time += ms;
+    pace.checkAll();
+    return givenUp;
+  };
+  return { pace, transfer, after };
+}
+
+test('a client may wait for its grace, and not longer', () => {
+  const { transfer, after } = paceWithClock();
+  transfer.waits();
+  expect(after(1000)).toBe(0);
+  expect(after(1)).toBe(1);
+});
+
+test('each byte that it moves buys it time', () => {
+  const { transfer, after } = paceWithClock();
+  transfer.waits();
+  transfer.moved(50);
+  expect(after(1500)).toBe(0);
+  expect(after(1)).toBe(1);
+});
+
+test('waiting for the store is not held against it', () => {
+  const { transfer, after } = paceWithClock();
+  transfer.waits();
+  expect(after(900)).toBe(0);
+  transfer.rests();
+  expect(after(1_000_000)).toBe(0);
+  transfer.waits();
+  expect(after(100)).toBe(0);
+  expect(after(1)).toBe(1);
+});
+
+test('what is over is not looked at', () => {
+  const { pace, transfer, after } = paceWithClock();
+  transfer.waits();
+  pace.end(transfer);
+  expect(after(1_000_000)).toBe(0);
+});

@@ -1,0 +1,160 @@
+// A listening server in this process, and clients for it that send exactly the bytes they are told to.
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { type Readable, Writable } from 'node:stream';
+import pino from 'pino';
+import { request } from 'undici';
+import { onTestFinished } from 'vitest';
+import type { Digest } from '../../core/digest.ts';
+import type { ServerLimits } from '../../core/limits.ts';
+import { type RunningServer, startServer } from '../../server/listen.ts';
+import { reportStoreEvents } from '../../server/log.ts';
+import { Metrics } from '../../server/metrics.ts';
+import type { OnStoreEvent } from '../../store/events.ts';
+import { openMemoryStore } from '../../store/stack.ts';
+import type { Blobs, LargeBlob, Store } from '../../store/store.ts';
+
+export interface TestServerOptions {
+  readonly store?: Store | ((onEvent: OnStoreEvent) => Store | Promise<Store>);
+  readonly storeFolder?: string;
+  readonly host?: string;
+  readonly token?: string;
+  readonly readOnly?: boolean;
+  readonly limits?: Partial<ServerLimits>;
+}
+
+export interface TestServer extends RunningServer {
+  readonly port: number;
+  readonly store: Store;
+  /** Everything that was logged, at every level. */
+  logged(): string;
+}
+
+/** Stopped, and its store closed, when the test is over. */
+export async function testServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const { store: given = (onEvent) => openMemoryStore({ onEvent }), host = '127.0.0.1', ...rest } = options;
+  const lines: string[] = [];
+  const sink = new Writable({
+    write(line: Buffer, _encoding, done) {
+      lines.push(line.toString());
+      done();
+    },
+  });
+  const log = pino({ level: 'trace' }, sink);
+  const metrics = new Metrics();
+  const store = typeof given === 'function' ? await given(reportStoreEvents(log, metrics)) : given;
+  const running = await startServer({ host, port: 0, store, log, metrics, ...rest });
+  let stopped: Promise<void> | undefined;
+  const stop = () => {
+    stopped ??= running.stop();
+    return stopped;
+  };
+  onTestFinished(async () => {
+    await stop();
+    await store.close();
+  });
+  return {
+    url: running.url,
+    port: Number(new URL(running.url).port),
+    store,
+    stop,
+    logged: () => lines.join(''),
+  };
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Buffer;
+}
+
+export async function ask(
+  url: string,
+  method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE' = 'GET',
+  options: { readonly headers?: Record<string, string>; readonly body?: Buffer | Readable } = {},
+): Promise<Answer> {
+  const { headers = {}, body = null } = options;
+  const answer = await request(url, { method, headers, body });
+  return {
+    status: answer.statusCode,
+    headers: answer.headers,
+    body: Buffer.from(await answer.body.arrayBuffer()),
+  };
+}
+
+export function codeIn({ body }: Pick<Answer, 'body'>): unknown {
+  return JSON.parse(body.toString()).code;
+}
+
+/** A connection that is told what to send, byte by byte, and keeps all that comes back. */
+export class RawConnection {
+  readonly socket: Socket;
+  #received = Buffer.alloc(0);
+  #onMore = () => {};
+
+  private constructor(socket: Socket) {
+    this.socket = socket;
+    socket.on('data', (piece: Buffer) => {
+      this.#received = Buffer.concat([this.#received, piece]);
+      this.#onMore();
+    });
+    socket.on('close', () => this.#onMore());
+    socket.on('error', () => {});
+  }
+
+  static async to({ port }: { readonly port: number }): Promise<RawConnection> {
+    const socket = connect(port, '127.0.0.1');
+    onTestFinished(() => {
+      socket.destroy();
+    });
+    await once(socket, 'connect');
+    return new RawConnection(socket);
+  }
+
+  send(bytes: string | Buffer): void {
+    this.socket.write(bytes);
+  }
+
+  get received(): Buffer {
+    return this.#received;
+  }
+
+  /** All that came, once it holds `text`; fails when the connection ends before. */
+  async until(text: string): Promise<string> {
+    while (!this.#received.includes(text)) {
+      if (this.socket.closed) throw new Error(`closed after ${JSON.stringify(this.#received.toString())}`);
+      await this.#more();
+    }
+    return this.#received.toString('latin1');
+  }
+
+  /** All that came until the server ended the connection. */
+  async untilClosed(): Promise<string> {
+    while (!this.socket.closed) await this.#more();
+    return this.#received.toString('latin1');
+  }
+
+  #more(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onMore = resolve;
+    });
+  }
+}
+
+export function putHead(path: string, ...headers: readonly string[]): string {
+  return [`PUT ${path} HTTP/1.1`, 'host: x', ...headers, '', ''].join('\r\n');
+}
+
+/** A store of which one part behaves as the test says. */
+export function storeWith(blobs: Partial<Blobs>): Store {
+  const store = openMemoryStore();
+  return { ...store, blobs: { ...store.blobs, ...blobs } };
+}
+
+export function largeBlob(size: number, chunks: LargeBlob['chunks']): LargeBlob {
+  return { size, chunks };
+}
+
+export function pathOf(digest: Digest, prefix = ''): string {
+  return `${prefix}/cas/${digest.hash}`;
+}

@@ -1,0 +1,108 @@
+// The end of a server: uploads in flight are finished or discarded whole, and nothing new is taken.
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { digestOf } from '../../core/digest.ts';
+import { contentOf } from '../store/content.ts';
+import { pathOf, putHead, RawConnection, storeWith, testServer } from './rig.ts';
+
+const MIB = 1024 * 1024;
+const BYTES = contentOf('in flight', 2 * MIB);
+const PATH = pathOf(digestOf(BYTES));
+const HEAD = putHead(PATH, `content-length: ${BYTES.length}`, 'expect: 100-continue');
+
+test('finishes an upload in flight, and takes no new connection meanwhile', async () => {
+  const server = await testServer();
+  const connection = await RawConnection.to(server);
+  connection.send(HEAD);
+  await connection.until('100 Continue');
+  connection.send(BYTES.subarray(0, MIB));
+  const stopped = server.stop();
+  const late = connect(server.port, '127.0.0.1');
+  await expect(once(late, 'connect')).rejects.toThrow('ECONNREFUSED');
+  connection.send(BYTES.subarray(MIB));
+  const received = await connection.untilClosed();
+  expect(received).toContain('HTTP/1.1 200 OK');
+  expect(received).toContain('Connection: close');
+  await stopped;
+  expect(await server.store.blobs.get(digestOf(BYTES).hash)).toBeDefined();
+});
+
+test('discards an upload whole that does not finish in time', async () => {
+  const server = await testServer({ limits: { drainMs: 50 } });
+  const connection = await RawConnection.to(server);
+  connection.send(HEAD);
+  await connection.until('100 Continue');
+  connection.send(BYTES.subarray(0, BYTES.length - 1));
+  await server.stop();
+  await connection.untilClosed();
+  expect(await server.store.blobs.get(digestOf(BYTES).hash)).toBeUndefined();
+});
+
+test('does not return before the store is done with what it was given', async () => {
+  const events: string[] = [];
+  let whenGiven = () => {};
+  const given = new Promise<void>((resolve) => {
+    whenGiven = resolve;
+  });
+  const slow = storeWith({
+    async put(expected) {
+      whenGiven();
+      await delay(300);
+      events.push('stored');
+      return { hash: expected.hash, size: 1 };
+    },
+  });
+  const server = await testServer({ store: slow });
+  const connection = await RawConnection.to(server);
+  connection.send(`${putHead(PATH, 'content-length: 1')}x`);
+  await given;
+  connection.socket.destroy();
+  await server.stop();
+  events.push('stopped');
+  expect(events).toEqual(['stored', 'stopped']);
+});
+
+test('waits for a store that never lets go no longer than it said', async () => {
+  let whenGiven = () => {};
+  const given = new Promise<void>((resolve) => {
+    whenGiven = resolve;
+  });
+  const stuck = storeWith({
+    put: () => {
+      whenGiven();
+      return new Promise(() => {});
+    },
+  });
+  const server = await testServer({ store: stuck, limits: { drainMs: 20, discardMs: 20 } });
+  const connection = await RawConnection.to(server);
+  connection.send(`${putHead(PATH, 'content-length: 1')}x`);
+  await given;
+  await server.stop();
+});
+
+test('refuses a request that was half sent when it began to stop', async () => {
+  const server = await testServer();
+  const connection = await RawConnection.to(server);
+  const busy = await RawConnection.to(server);
+  busy.send(HEAD);
+  await busy.until('100 Continue');
+  connection.send('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\nGET /healthz HTTP/1.1\r\nho');
+  await connection.until('{"status":"ok"}');
+  const stopped = server.stop();
+  connection.send('st: x\r\n\r\n');
+  const received = await connection.untilClosed();
+  expect(received).toMatch(/HTTP\/1\.1 503 .*ASSAY_SHUTTING_DOWN/s);
+  busy.send(BYTES);
+  await stopped;
+});
+
+test('closes idle connections at once', async () => {
+  const server = await testServer();
+  const idle = await RawConnection.to(server);
+  idle.send('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n');
+  await idle.until('{"status":"ok"}');
+  await server.stop();
+  await idle.untilClosed();
+});

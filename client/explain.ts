@@ -7,6 +7,7 @@ import { looksSecret } from './environment.ts';
 import { type HistoryEntry, stepOf } from './history.ts';
 import type { KeyedAction } from './key.ts';
 import { keepAction } from './publish.ts';
+import type { RunRequest } from './request.ts';
 
 export interface Explanation {
   readonly reason: string;
@@ -39,7 +40,7 @@ async function explainMiss(
   if (earlier.some((entry) => entry.key === key)) {
     return { reason: 'it ran before, but no usable result is stored', differences: [] };
   }
-  const candidates = closestFirst(stepOf(action.request), action.request.workspace, earlier);
+  const candidates = closestFirst(action.request, earlier);
   let best: { against: Hash; differences: Difference[] } | undefined;
   for (const { key: against } of candidates) {
     const found = await differencesIfKnown(against, key, blobs);
@@ -48,11 +49,15 @@ async function explainMiss(
   return best ? { ...best, reason: summarize(best.differences) } : NEVER_SEEN;
 }
 
-/** The newest run of the same step here, else of the same step elsewhere, else some recent ones of this workspace. */
-function closestFirst(step: Hash, workspace: string, earlier: readonly HistoryEntry[]): HistoryEntry[] {
+/** The newest run of the same step here, else of the same step elsewhere, else some recent ones of the same program. */
+function closestFirst(request: RunRequest, earlier: readonly HistoryEntry[]): HistoryEntry[] {
+  const { workspace, command } = request;
+  const step = stepOf(request);
   const same = earlier.filter((entry) => entry.step === step);
   const here = same.find((entry) => entry.workspace === workspace) ?? same[0];
-  return here ? [here] : earlier.filter((entry) => entry.workspace === workspace).slice(0, CANDIDATES);
+  if (here) return [here];
+  const alike = earlier.filter((entry) => entry.workspace === workspace && entry.command[0] === command[0]);
+  return alike.slice(0, CANDIDATES);
 }
 
 async function differencesIfKnown(

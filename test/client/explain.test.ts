@@ -62,6 +62,11 @@ test('several differences are counted in the line and listed in full', async () 
   ]);
 });
 
+test('a program that never ran here is not compared with another one', async () => {
+  await run();
+  expect((await run({ command: ['ls'] })).summary.reason).toBe('never seen');
+});
+
 test('a hit is explained as one', async () => {
   await run();
   await run();

@@ -44,6 +44,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const gate = token === undefined ? openGate() : tokenGate(token);
   const server = await assemble({ store, gate, readOnly, limits, log, metrics, pace, lifecycle, about });
   await listen(server, host, port);
+  /** A connection that could not be accepted, for want of file descriptors: the others are none the worse. */
+  server.on('error', (error) => log.error({ err: error }, 'could not accept a connection'));
   const sweeper = setInterval(() => pace.checkAll(), limits.sweepMs);
   return {
     url: urlOf(server, host),

@@ -4,29 +4,18 @@
 // refuses what it was given until then, because its stream threw.
 import type { IncomingMessage } from 'node:http';
 import { AssayError } from '../core/errors.ts';
-import { STORE } from '../core/limits.ts';
-import type { Content } from '../store/store.ts';
 import type { Exchange } from './exchange.ts';
 import type { Transfer } from './pace.ts';
 
-export interface Received {
-  /** As announced; undefined where the body comes in chunks. */
-  readonly size: number | undefined;
-  readonly content: Content;
-}
-
-/** A body that announces more than the limit is refused before its first byte. */
-export async function receive(exchange: Exchange, limit: number): Promise<Received> {
-  const size = announcedSize(exchange.request);
-  if (size !== undefined && size > limit) throw tooLarge(limit);
-  const isSmall = size !== undefined && size <= STORE.inlineBytes;
-  return { size, content: isSmall ? await receiveWhole(exchange, limit) : new UploadStream(exchange, limit) };
+/** Undefined where the body comes in chunks. A request without either header has no body. */
+export function announcedSize({ headers }: IncomingMessage): number | undefined {
+  if (headers['transfer-encoding'] !== undefined) return undefined;
+  return Number(headers['content-length'] ?? 0);
 }
 
 export function receiveWhole(exchange: Exchange, limit: number): Promise<Buffer> {
-  const size = announcedSize(exchange.request);
-  if (size !== undefined && size > limit) return Promise.reject(tooLarge(limit));
   return new Promise((resolve, reject) => {
+    refuseAnnounced(exchange.request, limit);
     const pieces: Buffer[] = [];
     new Flow(exchange, limit, {
       data: (piece) => pieces.push(piece),
@@ -36,10 +25,16 @@ export function receiveWhole(exchange: Exchange, limit: number): Promise<Buffer>
   });
 }
 
-/** A request without either header has no body. */
-function announcedSize({ headers }: IncomingMessage): number | undefined {
-  if (headers['transfer-encoding'] !== undefined) return undefined;
-  return Number(headers['content-length'] ?? 0);
+/** Nothing is read before the store asks for it. A piece is valid until the store asks for the next one. */
+export function receiveStream(exchange: Exchange, limit: number): AsyncIterable<Buffer> {
+  refuseAnnounced(exchange.request, limit);
+  return new UploadStream(exchange, limit);
+}
+
+/** Before the first byte: a client that waits for our word has then sent nothing in vain. */
+function refuseAnnounced(request: IncomingMessage, limit: number): void {
+  const size = announcedSize(request);
+  if (size !== undefined && size > limit) throw tooLarge(limit);
 }
 
 class UploadStream implements AsyncIterable<Buffer> {

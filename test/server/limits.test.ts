@@ -224,6 +224,37 @@ test('a request that the store never answers ends with its connection', async ()
   expect(await connection.untilClosed()).toBe('');
 });
 
+test.each([
+  ['a small blob', async () => ({ size: 100, bytes: BYTES })],
+  ['a large blob', async () => ({ size: 2 * MIB, chunks: oneMebibyteTwice })],
+  ['a miss', async () => undefined],
+  [
+    'a fault',
+    async () => {
+      throw new Error('a fault');
+    },
+  ],
+])('a client that leaves before its answer does no harm: %s', async (_name, answer) => {
+  let leave = () => {};
+  const get = async () => {
+    leave();
+    await delay(100);
+    return answer();
+  };
+  const server = await testServer({ store: storeWith({ get }) });
+  const connection = await RawConnection.to(server);
+  leave = () => connection.socket.resetAndDestroy();
+  connection.send(`GET ${PATH} HTTP/1.1\r\nhost: x\r\n\r\n`);
+  await connection.untilClosed();
+  await delay(200);
+  expect(await ask(`${server.url}/healthz`)).toMatchObject({ status: 200 });
+});
+
+async function* oneMebibyteTwice(): AsyncGenerator<Buffer> {
+  yield Buffer.alloc(MIB);
+  yield Buffer.alloc(MIB);
+}
+
 test('a store that takes long over a large upload is waited for', async () => {
   const put = async () => {
     await delay(300);

@@ -1,10 +1,11 @@
 // /cas: content by its own hash. It can never change, and tells every cache between so.
 import type { Hash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
+import { STORE } from '../../../core/limits.ts';
 import { askedSpan, sendBlob } from '../../download.ts';
 import type { Exchange } from '../../exchange.ts';
 import type { Headers } from '../../refusal.ts';
-import { receive } from '../../upload.ts';
+import { announcedSize, receiveStream, receiveWhole } from '../../upload.ts';
 
 export async function getBlob(exchange: Exchange, hash: Hash): Promise<void> {
   const { store, metrics } = exchange.server;
@@ -33,7 +34,11 @@ function describe(entityTag: string): Headers {
 
 export async function putBlob(exchange: Exchange, hash: Hash): Promise<void> {
   const { store, limits, lifecycle } = exchange.server;
-  const { size, content } = await receive(exchange, limits.maxBlobBytes);
+  const size = announcedSize(exchange.request);
+  const isSmall = size !== undefined && size <= STORE.inlineBytes;
+  const content = isSmall
+    ? await receiveWhole(exchange, limits.maxBlobBytes)
+    : receiveStream(exchange, limits.maxBlobBytes);
   await lifecycle.whileWriting(() => store.blobs.put({ hash, size }, content));
   exchange.answerStored([]);
 }

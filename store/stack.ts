@@ -25,14 +25,17 @@ export interface StoreOptions {
 export interface DiskStoreOptions extends StoreOptions {
   readonly directory: string;
   readonly now?: () => number;
+  /** How long a commit waits for more to go with it: for a server, whose clients write side by side. */
+  readonly gatherMs?: number;
 }
 
 export async function openDiskStore({
   directory,
   onEvent = ignore,
   now = Date.now,
+  gatherMs = 0,
 }: DiskStoreOptions): Promise<Store> {
-  const engine = await openDiskEngine(directory, onEvent, now);
+  const engine = await openDiskEngine(directory, { onEvent, now, gatherMs });
   return stack(verified(engine.blobs, now), engine.records, onEvent, () => engine.close());
 }
 

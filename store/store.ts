@@ -3,7 +3,7 @@
 import type { Digest, Hash } from '../core/digest.ts';
 import type { Namespace } from '../core/namespace.ts';
 
-/** What is put: bytes in hand, or a stream of them. */
+/** What is put: bytes in hand, or a stream of them. A piece of a stream is the store's only until it asks for the next. */
 export type Content = Uint8Array | AsyncIterable<Uint8Array>;
 
 /** What was announced; HTTP uploads without Content-Length do not know their size. */

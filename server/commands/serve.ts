@@ -2,7 +2,7 @@
 import { homedir, hostname } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { type CommandModule, type ParsedFlags, parseFlags, parseNumber, usage } from '../../core/command.ts';
-import { SERVER } from '../../core/limits.ts';
+import { SERVER, STORE } from '../../core/limits.ts';
 import { openDiskStore } from '../../store/stack.ts';
 import { isLoopback } from '../host.ts';
 import { type RunningServer, startServer } from '../listen.ts';
@@ -55,6 +55,7 @@ export const serveCommand: CommandModule = {
     const store = await openDiskStore({
       directory: settings.storeFolder,
       onEvent: reportStoreEvents(log, metrics),
+      gatherMs: STORE.serverGatherMs,
     });
     try {
       const server = await startServer({ ...settings, store, log, metrics });

@@ -16,13 +16,18 @@ export interface DiskEngine {
   close(): Promise<void>;
 }
 
+export interface DiskEngineOptions {
+  readonly onEvent: OnStoreEvent;
+  readonly now: () => number;
+  readonly gatherMs: number;
+}
+
 export async function openDiskEngine(
   directory: string,
-  onEvent: OnStoreEvent,
-  now: () => number,
+  { onEvent, now, gatherMs }: DiskEngineOptions,
 ): Promise<DiskEngine> {
   const layout = await prepareLayout(directory);
-  const index = Index.open(layout.index);
+  const index = Index.open(layout.index, gatherMs);
   const sweeper = new Sweeper(layout, index, now, onEvent);
   const quarantine = new Quarantine(layout.quarantine, now);
   return {

@@ -46,18 +46,19 @@ export class Index {
   readonly #results: Table;
   #wasFull = false;
 
-  static open(folder: string): Index {
+  /** `gatherMs`: how long a commit waits for more writes to go with it. */
+  static open(folder: string, gatherMs = 0): Index {
     try {
       refuseUnopenable(folder);
-      return new Index(folder);
+      return new Index(folder, gatherMs);
     } catch (cause) {
       throw faultOf(`opening the index ${folder}`, cause);
     }
   }
 
-  private constructor(folder: string) {
+  private constructor(folder: string, gatherMs: number) {
     this.#folder = folder;
-    this.#root = open<Buffer, Buffer>(optionsFor(folder));
+    this.#root = open<Buffer, Buffer>(optionsFor(folder, gatherMs));
     this.#presence = this.#table('presence', true);
     this.#content = this.#table('content', false);
     this.#results = this.#table('results', true);
@@ -151,10 +152,11 @@ export class Index {
   }
 }
 
-function optionsFor(path: string) {
+function optionsFor(path: string, gatherMs: number) {
   return {
     path,
     overlappingSync: false,
+    commitDelay: gatherMs,
     // Its own way of batching leaves a promise behind that nobody can catch when a commit fails.
     eventTurnBatching: false,
     // Instead a commit begins at the end of a turn, not after the first few writes of it.

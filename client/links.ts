@@ -12,15 +12,15 @@ export function targetInWorkspace(link: RelPath, target: string): RelPath | unde
   return parts.join('/') as RelPath;
 }
 
-/** True when the link's target is absolute or climbs out of the workspace: such a link means something else elsewhere. */
+/**
+ * True when the link's target is absolute or climbs out of the workspace: such a link means something else elsewhere. A
+ * target that climbs after it has descended counts too: what it descends through may itself be a link.
+ */
 export function leavesWorkspace(link: RelPath, target: string): boolean {
   const text = nameToBytes(target).toString('latin1');
   if (text.startsWith('/')) return true;
   const parts = text.split('/').filter((part) => part !== '' && part !== '.');
-  let depth = parentOf(link) === '' ? 0 : parentOf(link).split('/').length;
-  for (const part of parts) {
-    depth += part === '..' ? -1 : 1;
-    if (depth < 0) return true;
-  }
-  return false;
+  const climbs = parts.filter((part) => part === '..').length;
+  if (parts.slice(0, climbs).some((part) => part !== '..')) return true;
+  return climbs > (parentOf(link) === '' ? 0 : parentOf(link).split('/').length);
 }

@@ -3,9 +3,9 @@
 // outputs. Everything else, from whatever cause, is a miss.
 import { type Digest, parseDigest } from '../core/digest.ts';
 import { AssayError, messageOf } from '../core/errors.ts';
-import { REMOTE } from '../core/limits.ts';
+import { REMOTE, RUN } from '../core/limits.ts';
 import { DEFAULT_NAMESPACE } from '../core/namespace.ts';
-import { join } from '../core/path.ts';
+import { join, type RelPath, resolveFrom } from '../core/path.ts';
 import type { ActionResult } from '../core/proto/generated/reapi.ts';
 import { contentNamedBy, decodeResult } from '../core/result.ts';
 import { leavesOf } from '../core/tree.ts';
@@ -66,7 +66,7 @@ async function hitFrom(
   blobs: Blobs,
 ): Promise<StoredHit | undefined> {
   if (result.exitCode !== 0 && !request.cacheFailures) return undefined;
-  const outputs = await outputsNamedBy(result, request.workingDirectory, ({ hash }) => readBlob(hash, blobs));
+  const outputs = await outputsOf(result, request, blobs);
   checkOutputs(outputs, request);
   const log = {
     stdout: await logBytes(result.stdoutRaw, result.stdoutDigest, blobs),
@@ -76,11 +76,36 @@ async function hitFrom(
   return { outputs, inPlace: false, log, exitCode: result.exitCode, commandMs: durationOf(result) };
 }
 
+function outputsOf(result: ActionResult, request: RunRequest, blobs: Blobs): Promise<Output[]> {
+  return outputsNamedBy(result, request.workingDirectory, ({ hash }) => readBlob(hash, blobs));
+}
+
+/** What can be seen to be of no use is not fetched, and never gets the chance to stand in the way of a good result. */
+function checkBeforeFetching(result: ActionResult, request: RunRequest): void {
+  if (result.exitCode !== 0 && !request.cacheFailures) throw unfit('its command failed');
+  const logs = (result.stdoutDigest?.sizeBytes ?? 0) + (result.stderrDigest?.sizeBytes ?? 0);
+  if (logs > 2 * RUN.maxLogBytes) throw unfit('its log is longer than any that is kept');
+  const folders = result.outputDirectories;
+  const links = [...result.outputSymlinks, ...result.outputFileSymlinks, ...result.outputDirectorySymlinks];
+  const named = [...result.outputFiles, ...folders, ...links].map(({ path }) => path);
+  checkPaths(
+    named.map((path) => resolveFrom(request.workingDirectory, path)),
+    request,
+  );
+}
+
+function checkPaths(named: readonly RelPath[], request: RunRequest): void {
+  const declared = [...new Set(request.outputs)].sort();
+  if ([...named].sort().join('\0') !== declared.join('\0'))
+    throw unfit('its outputs are not the declared ones');
+}
+
 /** A remote could name anything: only what was declared may be written, and links must stay inside. */
 function checkOutputs(outputs: readonly Output[], request: RunRequest): void {
-  const named = outputs.map(({ path }) => path).sort();
-  const declared = [...new Set(request.outputs)].sort();
-  if (named.join('\0') !== declared.join('\0')) throw unfit('its outputs are not the declared ones');
+  checkPaths(
+    outputs.map(({ path }) => path),
+    request,
+  );
   for (const output of outputs) {
     const links = output.kind === 'directory' ? output.entries : [output];
     for (const link of links) {
@@ -115,8 +140,11 @@ async function fetchResult(
   try {
     const bytes = await remote.getResult(action.key.hash);
     if (!bytes) return false;
-    const { blobs, trees } = contentNamedBy(decodeResult(bytes));
+    const result = decodeResult(bytes);
+    checkBeforeFetching(result, action.request);
+    const { blobs, trees } = contentNamedBy(result);
     await fetchBlobs(trees, store.blobs, remote, report);
+    checkOutputs(await outputsOf(result, action.request, store.blobs), action.request);
     const leaves: Digest[] = [];
     for (const tree of trees) leaves.push(...leavesOf(await readBlob(tree.hash, store.blobs)));
     await fetchBlobs([...blobs, ...leaves], store.blobs, remote, report);

@@ -56,8 +56,10 @@ async function publishLocally(
 ): Promise<boolean> {
   try {
     await putLocally([...sealed.contents, ...describe(action)], store.blobs);
-    await store.results.put({ namespace: DEFAULT_NAMESPACE, key: action.key.hash }, sealed.result);
-    return true;
+    const address = { namespace: DEFAULT_NAMESPACE, key: action.key.hash };
+    if ((await store.results.put(address, sealed.result)) !== 'diverged') return true;
+    report({ type: 'not-published', why: 'the same action has made other outputs before, which stay' });
+    return false;
   } catch (error) {
     const changed = error instanceof AssayError && error.code === 'ASSAY_DIGEST_MISMATCH';
     report({

@@ -31,7 +31,12 @@ export const STORE = {
   quarantineFiles: 64,
   quarantineBytes: 1 * GIB,
   /** A Tree or Directory that a result names is read into memory to see what it names in turn. */
-  maxTreeBytes: 256 * MIB,
+  maxTreeBytes: 64 * MIB,
+} as const;
+
+export const MESSAGE = {
+  /** Fields of one message at all depths: about ten for each of 100,000 files. */
+  maxFields: 1_000_000,
 } as const;
 
 export const SERVER = {

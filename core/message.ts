@@ -1,26 +1,57 @@
 // Protobuf messages from outside: read to the last byte, or refused.
 //
-// The generated decoders stop in silence at a tag of 0 or at the end of a group that never began, so that bytes which
-// are no message at all could pass for an empty one. So the outermost fields are walked first, which refuses both.
-import { BinaryReader } from '@bufbuild/protobuf/wire';
+// The generated decoders stop in silence at a tag of 0, at any depth, and go on reading in the middle of a message; they
+// build an object for every two bytes that say so; and of a field that may be there once they take the last. So all
+// fields of the messages that matter are walked first, which builds nothing: what is broken, said twice or too much to
+// be meant is refused before it is decoded.
+import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 import { AssayError } from './errors.ts';
+import { MESSAGE } from './limits.ts';
 
 interface MessageType<T> {
   decode(bytes: Uint8Array): T;
 }
 
-export function decodeWhole<T>(type: MessageType<T>, bytes: Uint8Array, refusal: string): T {
+/** Which fields of a message are messages themselves: at most once, or any number of times. */
+export interface Shape {
+  readonly once?: Readonly<Record<number, Shape>>;
+  readonly many?: Readonly<Record<number, Shape>>;
+}
+
+export function decodeWhole<T>(type: MessageType<T>, shape: Shape, bytes: Uint8Array, refusal: string): T {
   try {
-    walkFields(new BinaryReader(bytes));
+    walk(bytes, shape, { fieldsLeft: MESSAGE.maxFields });
     return type.decode(bytes);
   } catch (cause) {
     throw new AssayError('ASSAY_RESULT_MALFORMED', refusal, { cause });
   }
 }
 
-function walkFields(reader: BinaryReader): void {
+/** The bytes of each message in a repeated field, as they were sent. */
+export function rawMessages(bytes: Uint8Array, field: number): Uint8Array[] {
+  const found: Uint8Array[] = [];
+  const reader = new BinaryReader(bytes);
   while (reader.pos < reader.len) {
     const [number, wireType] = reader.tag();
-    reader.skip(wireType, number);
+    if (number === field && wireType === WireType.LengthDelimited) found.push(reader.bytes());
+    else reader.skip(wireType, number);
+  }
+  return found;
+}
+
+function walk(bytes: Uint8Array, { once = {}, many = {} }: Shape, budget: { fieldsLeft: number }): void {
+  const reader = new BinaryReader(bytes);
+  const seen = new Set<number>();
+  while (reader.pos < reader.len) {
+    if (--budget.fieldsLeft < 0) throw new Error('more fields than a message may have');
+    const [number, wireType] = reader.tag();
+    const inner = once[number] ?? many[number];
+    if (!inner || wireType !== WireType.LengthDelimited) {
+      reader.skip(wireType, number);
+      continue;
+    }
+    if (once[number] && seen.has(number)) throw new Error(`field ${number} is there twice`);
+    seen.add(number);
+    walk(reader.bytes(), inner, budget);
   }
 }

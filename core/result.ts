@@ -3,6 +3,7 @@ import { type Digest, DigestSet, parseDigest } from './digest.ts';
 import { AssayError } from './errors.ts';
 import { decodeWhole } from './message.ts';
 import { ActionResult, type Digest as WireDigest } from './proto/generated/reapi.ts';
+import { ACTION_RESULT } from './shapes.ts';
 
 export interface NamedContent {
   /** Everything the result names directly, each once; includes the Trees themselves. */
@@ -14,7 +15,7 @@ export interface NamedContent {
 }
 
 export function decodeResult(bytes: Uint8Array): ActionResult {
-  return decodeWhole(ActionResult, bytes, 'not an ActionResult message');
+  return decodeWhole(ActionResult, ACTION_RESULT, bytes, 'not an ActionResult message');
 }
 
 export function contentNamedBy(result: ActionResult): NamedContent {
@@ -25,16 +26,16 @@ export function contentNamedBy(result: ActionResult): NamedContent {
     return digest;
   };
   for (const file of result.outputFiles) add(file.digest ?? nameless(file.path));
-  const trees: Digest[] = [];
-  const directories: Digest[] = [];
+  const trees = new DigestSet();
+  const directories = new DigestSet();
   for (const folder of result.outputDirectories) {
     if (!folder.treeDigest && !folder.rootDirectoryDigest) nameless(folder.path);
-    if (folder.treeDigest) trees.push(add(folder.treeDigest));
-    if (folder.rootDirectoryDigest) directories.push(add(folder.rootDirectoryDigest));
+    if (folder.treeDigest) trees.add(add(folder.treeDigest));
+    if (folder.rootDirectoryDigest) directories.add(add(folder.rootDirectoryDigest));
   }
   if (result.stdoutDigest) add(result.stdoutDigest);
   if (result.stderrDigest) add(result.stderrDigest);
-  return { blobs: blobs.values(), trees, directories };
+  return { blobs: blobs.values(), trees: trees.values(), directories: directories.values() };
 }
 
 /**

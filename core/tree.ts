@@ -5,9 +5,10 @@
 import { type Digest, DigestSet, digestOf, type Hash, parseDigest, toWire } from './digest.ts';
 import { AssayError } from './errors.ts';
 import { RUN } from './limits.ts';
-import { decodeWhole } from './message.ts';
+import { decodeWhole, rawMessages } from './message.ts';
 import { childOf, compareNames, nameOf, parentOf, type RelPath, ROOT } from './path.ts';
 import { Directory, Tree } from './proto/generated/reapi.ts';
+import { TREE } from './shapes.ts';
 
 export type Entry =
   | { readonly kind: 'file'; readonly path: RelPath; readonly digest: Digest; readonly executable: boolean }
@@ -47,24 +48,28 @@ export function encodeTree(entries: readonly Entry[]): Uint8Array {
 /** The entries of a Tree, parents before children. Refuses names that could lead out of it and trees that do not close. */
 export function decodeTree(bytes: Uint8Array): Entry[] {
   const tree = decodeMessage(bytes);
-  const children = new Map<string, Directory>();
-  for (const child of tree.children) children.set(digestOf(Directory.encode(child).finish()).hash, child);
+  const addresses = rawMessages(bytes, CHILDREN_FIELD).map((child) => digestOf(child).hash);
+  const children = new Map<string, Directory>(tree.children.map((child, at) => [addresses[at] ?? '', child]));
   const unfolded = new Unfolded();
   flatten(tree.root ?? emptyDirectory(), ROOT, children, unfolded);
   return unfolded.entries;
 }
 
-/** Every file that a Tree names, once each. */
+/** Every file that a Tree names, once each. Refuses a Tree that names a folder which it does not hold. */
 export function leavesOf(bytes: Uint8Array): Digest[] {
   const tree = decodeMessage(bytes);
+  const held = new Set<string>(rawMessages(bytes, CHILDREN_FIELD).map((child) => digestOf(child).hash));
   const leaves = new DigestSet();
-  for (const directory of [tree.root, ...tree.children]) {
-    for (const file of directory?.files ?? []) {
-      leaves.add(parseDigest(file.digest ?? missingDigest(file.name)));
-    }
+  for (const directory of [tree.root ?? emptyDirectory(), ...tree.children]) {
+    for (const { name, digest } of directory.files) leaves.add(parseDigest(digest ?? missingDigest(name)));
+    const missing = directory.directories.find(({ digest }) => !held.has(digest?.hash ?? ''));
+    if (missing) throw malformed(`a Tree does not hold its folder ${JSON.stringify(missing.name)}`);
   }
   return leaves.values();
 }
+
+/** The number of Tree.children. A child's address is the digest of the bytes that were sent. */
+const CHILDREN_FIELD = 2;
 
 interface Folder {
   readonly files: Directory['files'];
@@ -194,7 +199,7 @@ function flatten(
 }
 
 function decodeMessage(bytes: Uint8Array): Tree {
-  return decodeWhole(Tree, bytes, 'a blob that a result names as a Tree is not one');
+  return decodeWhole(Tree, TREE, bytes, 'a blob that a result names as a Tree is not one');
 }
 
 function emptyDirectory(): Directory {

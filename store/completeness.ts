@@ -8,6 +8,7 @@ import { STORE } from '../core/limits.ts';
 import { decodeWhole } from '../core/message.ts';
 import { Directory } from '../core/proto/generated/reapi.ts';
 import { contentNamedBy, decodeResult } from '../core/result.ts';
+import { DIRECTORY } from '../core/shapes.ts';
 import { leavesOf } from '../core/tree.ts';
 import type { DivergingResults } from './divergence.ts';
 import type { OnStoreEvent } from './events.ts';
@@ -86,7 +87,7 @@ async function collectChunks(blob: LargeBlob, digest: Digest): Promise<Buffer> {
 }
 
 function decodeDirectory(bytes: Uint8Array): Directory {
-  return decodeWhole(Directory, bytes, 'a blob that a result names as a Directory is not one');
+  return decodeWhole(Directory, DIRECTORY, bytes, 'a blob that a result names as a Directory is not one');
 }
 
 function withoutDigest(name: string): never {

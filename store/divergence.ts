@@ -1,5 +1,6 @@
 // Promises: a key that has a whole result keeps it. A second result with other outputs is recorded beside it and
-// reported, never written over it, whoever else is writing at the same time.
+// reported, never written over it, whoever else is writing at the same time. Only a failure gives way to a success: most
+// clients do not accept it, and it would keep the key from ever being a hit for them.
 //
 // Stands directly on the engine's records, because only there can "put if nothing changed meanwhile" be asked. It gets
 // results whose references are gathered already, so completeness.ts stands around it.
@@ -22,9 +23,12 @@ export function recordingDivergence(
     const first = await records.get(address);
     if (first && (await isWhole(first))) {
       if (sameOutcome(first, result)) return 'unchanged';
-      await keepBeside(address, result);
       onEvent({ type: 'diverged', address });
-      return 'diverged';
+      if (!givesWay(first, result)) {
+        await keepBeside(address, result);
+        return 'diverged';
+      }
+      await keepBeside(address, first);
     }
     return (await records.put(address, result, first)) ? 'stored' : put(address, result);
   }
@@ -45,6 +49,10 @@ export function recordingDivergence(
 /** One rival for each key, the newest. No client can name it: "!" has no place in a namespace. */
 export function rivalAddress({ namespace, key }: ResultAddress): ResultAddress {
   return { namespace: `!diverged/${namespace}` as Namespace, key };
+}
+
+function givesWay(first: StoredResult, second: StoredResult): boolean {
+  return decodeResult(first.bytes).exitCode !== 0 && decodeResult(second.bytes).exitCode === 0;
 }
 
 function sameOutcome(first: StoredResult, second: StoredResult): boolean {

@@ -13,7 +13,6 @@ import {
   unlinkSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import { digestOf } from '../core/digest.ts';
 import { isSystemError } from '../core/errors.ts';
 import { RUN } from '../core/limits.ts';
@@ -60,6 +59,11 @@ async function take(
     if (!waited) onWait();
     await wait(RUN.lockPollMs);
   }
+}
+
+/** node:timers/promises would do it, but every hit would pay for loading it. */
+function wait(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
 function tryToTake(home: string, lock: string): 'taken' | 'held' | 'impossible' {

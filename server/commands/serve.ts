@@ -120,7 +120,12 @@ function welcome({ url }: RunningServer, { host, storeFolder, token, readOnly }:
   return [
     `Assay listens on ${url}${readOnly ? ' (read-only)' : ''}`,
     `The store is in ${storeFolder}`,
-    `Try: ${secret}ASSAY_REMOTE=${reachable} assay run --input 'src/**' --output dist -- make`,
+    `Try: ${secret}ASSAY_REMOTE=${reachable} ${ownName()} run --output hello.txt -- sh -c 'echo hello > hello.txt'`,
     '',
   ].join('\n');
+}
+
+/** How the person who reads this can call Assay: in a checkout it is on nobody's PATH. */
+function ownName(): string {
+  return process.argv[1]?.endsWith('/bin/assay.ts') ? 'npx assay' : 'assay';
 }

@@ -60,7 +60,7 @@ test('says where it listens, where its store is and what to try next', async () 
   const url = await serve.url();
   expect(new URL(url).port).not.toBe('0');
   expect(serve.stdout).toContain(`The store is in ${store}`);
-  expect(serve.stdout).toMatch(new RegExp(`ASSAY_REMOTE=${url} assay run .* -- `));
+  expect(serve.stdout).toMatch(new RegExp(`ASSAY_REMOTE=${url} npx assay run .* -- `));
   expect(JSON.parse((await ask(`${url}/status`)).body.toString())).toMatchObject({ store });
 });
 

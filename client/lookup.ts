@@ -3,14 +3,13 @@
 // outputs. Everything else, from whatever cause, is a miss.
 import { type Digest, parseDigest } from '../core/digest.ts';
 import { AssayError, messageOf } from '../core/errors.ts';
-import { REMOTE, RUN } from '../core/limits.ts';
+import { RUN } from '../core/limits.ts';
 import { DEFAULT_NAMESPACE } from '../core/namespace.ts';
 import { join, type RelPath, resolveFrom } from '../core/path.ts';
 import type { ActionResult } from '../core/proto/generated/reapi.ts';
 import { contentNamedBy, decodeResult } from '../core/result.ts';
 import { leavesOf } from '../core/tree.ts';
 import type { Blobs, Store } from '../store/store.ts';
-import { concurrently } from './concurrently.ts';
 import type { RunContext } from './context.ts';
 import type { Report } from './events.ts';
 import type { KeyedAction } from './key.ts';
@@ -19,6 +18,7 @@ import { decodeOrder, type Log } from './log.ts';
 import { type Output, outputsNamedBy } from './outputs.ts';
 import { readBlob } from './read-blob.ts';
 import { type Remote, RemoteFault } from './remote/remote.ts';
+import { download } from './remote/transfer.ts';
 import type { RunRequest } from './request.ts';
 
 export interface Hit {
@@ -143,11 +143,11 @@ async function fetchResult(
     const result = decodeResult(bytes);
     checkBeforeFetching(result, action.request);
     const { blobs, trees } = contentNamedBy(result);
-    await fetchBlobs(trees, store.blobs, remote, report);
+    await download(trees, store.blobs, remote, report);
     checkOutputs(await outputsOf(result, action.request, store.blobs), action.request);
     const leaves: Digest[] = [];
     for (const tree of trees) leaves.push(...leavesOf(await readBlob(tree.hash, store.blobs)));
-    await fetchBlobs([...blobs, ...leaves], store.blobs, remote, report);
+    await download([...blobs, ...leaves], store.blobs, remote, report);
     await store.results.put({ namespace: DEFAULT_NAMESPACE, key: action.key.hash }, bytes);
     return true;
   } catch (error) {
@@ -165,24 +165,6 @@ async function fetchResult(
 function isRemotesFault(error: unknown): boolean {
   const lies: readonly string[] = ['ASSAY_DIGEST_MISMATCH', 'ASSAY_SIZE_MISMATCH', 'ASSAY_RESULT_MALFORMED'];
   return error instanceof RemoteFault || (error instanceof AssayError && lies.includes(error.code));
-}
-
-async function fetchBlobs(
-  digests: readonly Digest[],
-  blobs: Blobs,
-  remote: Remote,
-  report: Report,
-): Promise<void> {
-  const missing = await blobs.missing(digests);
-  let done = 0;
-  let bytes = 0;
-  await concurrently(missing, REMOTE.concurrency, async (digest) => {
-    const content = await remote.getBlob(digest);
-    if (!content) throw new RemoteFault(`its result names ${digest.hash}, which it does not have`);
-    await blobs.put(digest, content);
-    bytes += digest.size;
-    report({ type: 'transfer', direction: 'down', done: ++done, of: missing.length, bytes });
-  });
 }
 
 function unfit(why: string): AssayError {

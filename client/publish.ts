@@ -12,6 +12,7 @@ import type { Report } from './events.ts';
 import { fileChunks } from './file-chunks.ts';
 import type { KeyedAction } from './key.ts';
 import type { Remote } from './remote/remote.ts';
+import { upload } from './remote/transfer.ts';
 import type { Sealed, SealedResult, Unpublishable } from './seal.ts';
 
 export interface Published {
@@ -92,31 +93,20 @@ async function publishRemotely(
   remote: Remote,
   report: Report,
 ): Promise<boolean> {
-  let done = 0;
-  let bytes = 0;
   try {
     const contents = [...sealed.contents, ...describe(action)];
-    await concurrently(contents, REMOTE.concurrency, async ({ digest }) => {
-      const there = digest.size > REMOTE.askBytes && (await remote.has(digest));
-      if (!there) {
-        await upload(digest, store.blobs, remote);
-        bytes += digest.size;
-      }
-      report({ type: 'transfer', direction: 'up', done: ++done, of: contents.length, bytes });
-    });
+    await upload(
+      contents.map(({ digest }) => digest),
+      store.blobs,
+      remote,
+      report,
+    );
     await remote.putResult(action.key.hash, sealed.result);
     return true;
   } catch (error) {
     report({ type: 'remote-given-up', why: messageOf(error) });
     return false;
   }
-}
-
-/** From the store, not from the workspace: what was sealed is what is shared, whatever happens to the files meanwhile. */
-async function upload(digest: Sealed['digest'], blobs: Blobs, remote: Remote): Promise<void> {
-  const blob = await blobs.get(digest.hash);
-  if (!blob) throw new AssayError('ASSAY_BLOB_CORRUPT', `the local store lost ${digest.hash}`);
-  await remote.putBlob(digest, blob.bytes ?? blob.chunks());
 }
 
 function describe(action: KeyedAction): Sealed[] {

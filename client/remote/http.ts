@@ -5,8 +5,9 @@ import type { Digest, Hash } from '../../core/digest.ts';
 import { messageOf } from '../../core/errors.ts';
 import { REMOTE } from '../../core/limits.ts';
 import type { Content } from '../../store/store.ts';
+import { concurrently } from '../concurrently.ts';
 import { Patience } from './patience.ts';
-import { type Remote, RemoteFault } from './remote.ts';
+import { type KeepBlob, lacks, type ReadBlob, type Remote, RemoteFault, type SettledBlob } from './remote.ts';
 
 type Response = Dispatcher.ResponseData;
 type Body = Uint8Array | Readable;
@@ -74,26 +75,20 @@ class HttpRemote implements Remote {
     });
   }
 
-  async getBlob(digest: Digest): Promise<AsyncIterable<Uint8Array> | undefined> {
-    return this.#attempt(async () => {
-      const response = await this.#request('GET', `/cas/${digest.hash}`);
-      if (isMiss(response)) return this.#discard(response);
-      return this.#guarded(this.#body(await expectSuccess(response), digest.size));
+  async getBlobs(digests: readonly Digest[], keep: KeepBlob): Promise<void> {
+    await concurrently(digests, REMOTE.concurrency, async (digest) => {
+      const content = await this.#getBlob(digest);
+      if (!content) throw lacks(digest);
+      await keep(digest, content);
     });
   }
 
-  async has(digest: Digest): Promise<boolean> {
-    return this.#attempt(async () => {
-      const response = await this.#request('HEAD', `/cas/${digest.hash}`);
-      await this.#discard(response);
-      if (isMiss(response)) return false;
-      await expectSuccess(response);
-      return true;
+  async putBlobs(digests: readonly Digest[], read: ReadBlob, settled: SettledBlob): Promise<void> {
+    await concurrently(digests, REMOTE.concurrency, async (digest) => {
+      const there = digest.size > REMOTE.askBytes && (await this.#has(digest));
+      if (!there) await this.#put(`/cas/${digest.hash}`, digest.size, await read(digest));
+      settled(digest, !there);
     });
-  }
-
-  async putBlob(digest: Digest, content: Content): Promise<void> {
-    await this.#put(`/cas/${digest.hash}`, digest.size, content);
   }
 
   async putResult(key: Hash, result: Uint8Array): Promise<void> {
@@ -102,6 +97,24 @@ class HttpRemote implements Remote {
 
   async close(): Promise<void> {
     await this.#destroy();
+  }
+
+  async #getBlob(digest: Digest): Promise<AsyncIterable<Uint8Array> | undefined> {
+    return this.#attempt(async () => {
+      const response = await this.#request('GET', `/cas/${digest.hash}`);
+      if (isMiss(response)) return this.#discard(response);
+      return this.#guarded(this.#body(await expectSuccess(response), digest.size));
+    });
+  }
+
+  async #has(digest: Digest): Promise<boolean> {
+    return this.#attempt(async () => {
+      const response = await this.#request('HEAD', `/cas/${digest.hash}`);
+      await this.#discard(response);
+      if (isMiss(response)) return false;
+      await expectSuccess(response);
+      return true;
+    });
   }
 
   async #put(path: string, size: number, content: Content): Promise<void> {

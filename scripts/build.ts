@@ -15,10 +15,10 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Plugin, rolldown } from 'rolldown';
+import { LATE_ENTRY, lateFiles, lateModules } from './late.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const PACKAGES = join(ROOT, 'node_modules');
@@ -61,40 +61,10 @@ const leanLmdb: Plugin = {
 };
 
 /**
- * Modules of Node that take milliseconds to load and that a hit imports but never calls. In the bundle their functions
- * load them at the first call.
- */
-const LATE_MODULES = ['node:child_process', 'node:crypto', 'node:fs/promises', 'node:tty', 'node:util'];
-const LATE = '\0late:';
-
-const lateModules: Plugin = {
-  name: 'late-modules',
-  resolveId(id, importer) {
-    const isOurs = importer !== undefined && !importer.startsWith(PACKAGES);
-    return isOurs && LATE_MODULES.includes(id) ? LATE + id : null;
-  },
-  load(id) {
-    return id.startsWith(LATE) ? lateModule(id.slice(LATE.length)) : null;
-  },
-};
-
-function lateModule(name: string): string {
-  const exports: object = createRequire(import.meta.url)(name);
-  const functions = Object.entries(exports).filter(([, value]) => typeof value === 'function');
-  return [
-    `const loaded = () => process.getBuiltinModule(${JSON.stringify(name)});`,
-    "const custom = Symbol.for('nodejs.util.promisify.custom');", // execFile and others are promisified their own way
-    'const late = (key) =>',
-    '  Object.defineProperty((...given) => loaded()[key](...given), custom, { get: () => loaded()[key][custom] });',
-    ...functions.map(([key]) => `export const ${key} = /* @__PURE__ */ late('${key}');`),
-  ].join('\n');
-}
-
-/**
  * What a hit loads is one file, with all that it imports, because each file costs Node half a millisecond; the store is
  * another, for runs that open it; everything else is cut as its imports are.
  */
-const HIT = [join(ROOT, 'core/'), join(ROOT, 'client/commands/run.ts')];
+const HIT = [join(ROOT, 'client/commands/run.ts'), join(ROOT, 'bin/')];
 const STORE = [join(ROOT, 'store/')];
 
 function startsWithOne(starts: readonly string[]): (id: string) => boolean {
@@ -104,10 +74,10 @@ function startsWithOne(starts: readonly string[]): (id: string) => boolean {
 async function bundle(): Promise<void> {
   rmSync(BUNDLE, { recursive: true, force: true });
   const build = await rolldown({
-    input: { main: join(ROOT, 'bin/assay.ts') },
+    input: { main: join(ROOT, 'bin/assay.ts'), late: LATE_ENTRY },
     cwd: ROOT,
     platform: 'node',
-    plugins: [leanLmdb, lateModules],
+    plugins: [leanLmdb, lateModules, lateFiles],
     onLog(level, { code, message }) {
       const isExpected = code === 'INEFFECTIVE_DYNAMIC_IMPORT'; // a module of the store that the server imports at once
       if (level === 'warn' && !isExpected) throw new Error(`rolldown: ${message}`);

@@ -5,7 +5,7 @@ import type { RunRequest } from '../request.ts';
 import { HIDES_NOTHING, type IgnoreRules, rulesAbove, rulesWithin } from './git-ignore.ts';
 import { Observations } from './observations.ts';
 import { type CompiledPattern, compilePatterns, type Patterns } from './patterns.ts';
-import { PRIVATE_FOLDERS } from './scan.ts';
+import { isPrivateFolder } from './scan.ts';
 
 /** Stands for any name that a wildcard would match. */
 const ANY_NAME = 'assay-any-name';
@@ -28,7 +28,7 @@ export class Coverage {
   covers(path: RelPath): boolean {
     if (path === ROOT || this.#patterns.excludes(path)) return false;
     if (this.#request.outputs.some((output) => isWithin(path, output))) return false;
-    if (path.split('/').some((name) => PRIVATE_FOLDERS.has(name))) return false;
+    if (path.split('/').some(isPrivateFolder)) return false;
     return this.#patterns.takes.some((pattern) => pattern.matches(path) && !this.#hides(pattern, path));
   }
 

@@ -30,7 +30,9 @@ export interface InputScan {
 }
 
 /** Never inputs, whatever is declared: they change by themselves. */
-export const PRIVATE_FOLDERS: ReadonlySet<string> = new Set(['.git', '.assay']);
+export function isPrivateFolder(name: string): boolean {
+  return name === '.git' || name === '.assay';
+}
 
 export function scanInputs(request: RunRequest, observations: Observations, digests: FileDigests): InputScan {
   return new Scan(request, observations, digests).run();
@@ -128,7 +130,7 @@ class Scan {
     const prefix = folder === ROOT ? '' : `${folder}/`;
     for (const { name, isFolder } of listed) {
       const path = (prefix + name) as RelPath;
-      if (PRIVATE_FOLDERS.has(name) || this.#outputs.has(path)) continue;
+      if (isPrivateFolder(name) || this.#outputs.has(path)) continue;
       if (rules.hides(path, isFolder)) this.#hiddenPaths++;
       else if (isFolder) this.#walk(path, rules);
       else if (this.#takes(path)) this.#add(path, this.#observations.lstat(path));

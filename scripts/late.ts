@@ -1,0 +1,82 @@
+// What the bundle loads at the first call instead of at the start, as plugins of rolldown. A hit imports it and does not
+// call it, and is quicker without (docs/decisions/0030).
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import type { Plugin } from 'rolldown';
+
+const ROOT = join(import.meta.dirname, '..');
+const PACKAGES = join(ROOT, 'node_modules');
+const LATE = '\0late:';
+
+/**
+ * Modules of Node that take milliseconds to load and that a hit imports but never calls. In the bundle their functions
+ * load them at the first call.
+ */
+const LATE_MODULES = ['node:child_process', 'node:crypto', 'node:fs/promises', 'node:tty', 'node:util'];
+
+export const lateModules: Plugin = {
+  name: 'late-modules',
+  resolveId(id, importer) {
+    const isOurs = importer !== undefined && !importer.startsWith(PACKAGES);
+    return isOurs && LATE_MODULES.includes(id) ? LATE + id : null;
+  },
+  load(id) {
+    const name = id.slice(LATE.length);
+    return id.startsWith(LATE) && LATE_MODULES.includes(name) ? lateModule(name) : null;
+  },
+};
+
+function lateModule(name: string): string {
+  const exports: object = createRequire(import.meta.url)(name);
+  const functions = Object.entries(exports).filter(([, value]) => typeof value === 'function');
+  return [
+    `const loaded = () => process.getBuiltinModule(${JSON.stringify(name)});`,
+    "const custom = Symbol.for('nodejs.util.promisify.custom');", // execFile and others are promisified their own way
+    'const late = (key) =>',
+    '  Object.defineProperty((...given) => loaded()[key](...given), custom, { get: () => loaded()[key][custom] });',
+    ...functions.map(([key]) => `export const ${key} = /* @__PURE__ */ late('${key}');`),
+  ].join('\n');
+}
+
+/**
+ * The half of a run that a hit does not take: what these export is in a file of its own, loaded at the first call. The
+ * sources import them as they import everything; a call that does not wait, such as `seal`, can be late because a file
+ * of CommonJS is loaded at once. Only functions can be late.
+ */
+const LATE_FILES = ['execute', 'seal', 'publish', 'explain', 'restore', 'output-lock', 'inputs/scan'].map(
+  (name) => join(ROOT, `client/${name}.ts`),
+);
+export const LATE_ENTRY = '\0late-files';
+const LATE_CHUNK = './late.cjs';
+
+export const lateFiles: Plugin = {
+  name: 'late-files',
+  async resolveId(id, importer) {
+    if (id === LATE_ENTRY) return id;
+    if (id === LATE_CHUNK) return { id, external: true };
+    if (importer === undefined || importer === LATE_ENTRY || LATE_FILES.includes(importer)) return null;
+    const file = join(importer, '..', id);
+    return LATE_FILES.includes(file) ? LATE + file : null;
+  },
+  load(id) {
+    if (id === LATE_ENTRY) return LATE_FILES.map(exportAll).join('\n');
+    const file = id.slice(LATE.length);
+    return LATE_FILES.includes(file) ? lateFile(file) : null;
+  },
+};
+
+function exportAll(file: string): string {
+  return `export * from ${JSON.stringify(file)};`;
+}
+
+function lateFile(file: string): string {
+  const source = readFileSync(file, 'utf8');
+  if (/^export (?!interface|type|(async )?function)/m.test(source)) {
+    throw new Error(`${file} exports more than functions and types: it can't be late`);
+  }
+  const names = [...source.matchAll(/^export (?:async )?function (\w+)/gm)].map(([, name]) => name);
+  return names
+    .map((name) => `export const ${name} = (...given) => require('${LATE_CHUNK}').${name}(...given);`)
+    .join('\n');
+}

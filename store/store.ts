@@ -6,9 +6,12 @@ import type { Namespace } from '../core/namespace.ts';
 /** What is put: bytes in hand, or a stream of them. A piece of a stream is the store's only until it asks for the next. */
 export type Content = Uint8Array | AsyncIterable<Uint8Array>;
 
-/** What was announced; HTTP uploads without Content-Length do not know their size. */
+/**
+ * What was announced. HTTP uploads without Content-Length do not know their size, and those of tools whose keys are not
+ * hashes of the content do not know their hash: they learn both from what `put` resolves to.
+ */
 export interface Expected {
-  readonly hash: Hash;
+  readonly hash?: Hash | undefined;
   readonly size?: number | undefined;
 }
 

@@ -122,7 +122,7 @@ export class DiskBlobs implements RawBlobs {
 
   #isThere({ hash, size }: Expected): boolean {
     this.#index.refresh();
-    const entry = this.#index.find(hash);
+    const entry = hash && this.#index.find(hash);
     return entry !== undefined && (size === undefined || size === entry.size);
   }
 

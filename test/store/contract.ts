@@ -85,6 +85,16 @@ export function describeStore(backend: Backend): void {
         }
       });
 
+      test.each(EACH_FORM)(
+        'that is $kind and sent $form may come without its hash',
+        async ({ size, send }) => {
+          const bytes = contentOf('unannounced', size);
+          for (const _again of [1, 2])
+            expect(await store.blobs.put({}, send(bytes))).toEqual(digestOf(bytes));
+          await expectPresent(bytes);
+        },
+      );
+
       test('that was never put is a miss', async () => {
         await expectAbsent(digestOf(contentOf('never', SMALL)));
       });

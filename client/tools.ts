@@ -63,7 +63,12 @@ function resolveAtDepth(name: string, search: ToolSearch, missing: ErrorCode, de
   return { name, file, identity, stamp, interpreters };
 }
 
-function locate(name: string, { path, folder }: ToolSearch): string | undefined {
+/** Whether there is such a program at all. */
+export function isFindable(name: string, search: Pick<ToolSearch, 'path' | 'folder'>): boolean {
+  return locate(name, search) !== undefined;
+}
+
+function locate(name: string, { path, folder }: Pick<ToolSearch, 'path' | 'folder'>): string | undefined {
   if (name.includes('/')) {
     const file = isAbsolute(name) ? name : join(folder, name);
     return isExecutable(file) ? file : undefined;

@@ -180,6 +180,26 @@ const catalogue = {
     wayOut: 'Run `assay run` here first, with the same --store.',
     status: 404,
   },
+  ASSAY_NO_CONFIG: {
+    summary: 'There is no assay.json here, so there are no steps to name.',
+    wayOut: 'Write one (`assay init` makes a first one), or give a command: assay run [FLAGS] -- COMMAND.',
+    status: 404,
+  },
+  ASSAY_CONFIG: {
+    summary: 'An assay.json, or a file that names the packages of a workspace, can’t be understood.',
+    wayOut: 'Mend the line that is named; schema/assay.schema.json tells editors what may stand there.',
+    status: 400,
+  },
+  ASSAY_STEP_UNKNOWN: {
+    summary: 'There is no step of that name.',
+    wayOut: 'Correct the name; `assay run --dry-run` lists the steps.',
+    status: 404,
+  },
+  ASSAY_STEP_CYCLE: {
+    summary: 'Steps depend on each other in a circle, so none of them can come first.',
+    wayOut: 'Take one of the named dependencies away.',
+    status: 400,
+  },
   ASSAY_NO_TRACER: {
     summary: 'This machine has no tracer that works, so nothing can be said about what a command does.',
     wayOut:

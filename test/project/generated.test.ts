@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { VERSION } from '../../core/version.ts';
+import { configSchema } from '../../scripts/config-schema.ts';
 import { errorsPage } from '../../scripts/errors-page.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -18,6 +19,10 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 test('docs/ERRORS.md is the page of the catalogue (npm run generate)', () => {
   expect(read('docs/ERRORS.md')).toBe(errorsPage());
+});
+
+test('schema/assay.schema.json is made from the table of fields (npm run generate)', () => {
+  expect(read('schema/assay.schema.json')).toBe(configSchema());
 });
 
 test('core/version.ts says what package.json says', () => {

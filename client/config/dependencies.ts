@@ -1,0 +1,49 @@
+// What `dependsOn` means: "build" is of the same package, "^build" of the packages that it depends on, "pkg#build" of
+// another, "//#build" of the root.
+import { suggestion } from '../../core/command.ts';
+import type { Located } from './document.ts';
+import type { Package } from './packages.ts';
+import { stepId } from './step.ts';
+
+export class DependencyResolver {
+  readonly #packages: ReadonlyMap<string, Package>;
+  readonly #ids: ReadonlySet<string>;
+
+  constructor(packages: readonly Package[], ids: ReadonlySet<string>) {
+    this.#packages = new Map(packages.map((one) => [one.name, one]));
+    this.#ids = ids;
+  }
+
+  resolve(owner: Package, wanted: readonly Located[]): string[] {
+    return [...new Set(wanted.flatMap((one) => this.#resolveOne(owner, one)))];
+  }
+
+  #resolveOne(owner: Package, { text, refuse }: Located): string[] {
+    if (text.startsWith('^')) return [...this.#above(owner, text.slice(1), new Set([owner.name]))];
+    const [packageName, name] = text.includes('#') ? splitId(text) : [owner.name, text];
+    const id = stepId(packageName, name);
+    if (this.#ids.has(id)) return [id];
+    throw refuse(`there is no step ${JSON.stringify(id)}${suggestion(id, [...this.#ids], '')}`);
+  }
+
+  /** A package that has no such step lets those behind it through. */
+  #above(owner: Package, name: string, seen: Set<string>): Set<string> {
+    const found = new Set<string>();
+    for (const dependency of owner.dependencies) {
+      const other = this.#packages.get(dependency);
+      if (!other || seen.has(dependency)) continue;
+      seen.add(dependency);
+      const id = stepId(other.name, name);
+      if (this.#ids.has(id)) found.add(id);
+      else for (const behind of this.#above(other, name, seen)) found.add(behind);
+    }
+    return found;
+  }
+}
+
+/** "//#build" names the root's. A package's name may hold "#" nowhere. */
+export function splitId(text: string): [string, string] {
+  const at = text.lastIndexOf('#');
+  const packageName = text.slice(0, Math.max(0, at));
+  return [packageName === '//' ? '' : packageName, text.slice(at + 1)];
+}

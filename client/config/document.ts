@@ -1,0 +1,100 @@
+// A JSON file with comments, as values that know where they stand: every refusal names file, line and column.
+import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
+import { suggestion } from '../../core/command.ts';
+import { AssayError } from '../../core/errors.ts';
+
+export interface Document {
+  /** As it is shown to people. */
+  readonly file: string;
+  readonly text: string;
+}
+
+/** A text and its place, so that what is found out later can still be said at the right line. */
+export interface Located {
+  readonly text: string;
+  refuse(why: string): AssayError;
+}
+
+export function parseDocument(document: Document): ConfigValue {
+  const errors: ParseError[] = [];
+  const root = parseTree(document.text, errors, { allowTrailingComma: true });
+  const [first] = errors;
+  if (first) throw refusal(document, first.offset, printParseErrorCode(first.error));
+  if (!root) throw refusal(document, 0, 'there is nothing in it; an empty configuration is {}');
+  return new ConfigValue(document, root);
+}
+
+export class ConfigValue {
+  readonly #document: Document;
+  readonly #node: Node;
+
+  constructor(document: Document, node: Node) {
+    this.#document = document;
+    this.#node = node;
+  }
+
+  refuse(why: string): AssayError {
+    return refusal(this.#document, this.#node.offset, why);
+  }
+
+  /** The values of an object by name; a name that `known` does not hold is refused. */
+  fields<Name extends string>(known: Readonly<Record<Name, unknown>>): Partial<Record<Name, ConfigValue>> {
+    const names = Object.keys(known);
+    const found: Partial<Record<string, ConfigValue>> = {};
+    for (const [name, { key, value }] of this.entries()) {
+      if (!names.includes(name)) {
+        throw key.refuse(`there is no field ${JSON.stringify(name)} here${suggestion(name, names, '')}`);
+      }
+      found[name] = value;
+    }
+    return found;
+  }
+
+  /** An object whose names are the writer's own. */
+  entries(): Map<string, { key: ConfigValue; value: ConfigValue }> {
+    if (this.#node.type !== 'object') throw this.refuse('an object { … } is expected here');
+    const found = new Map<string, { key: ConfigValue; value: ConfigValue }>();
+    for (const { children: [key, value] = [] } of this.#node.children ?? []) {
+      if (!key || !value) continue;
+      const at = new ConfigValue(this.#document, key);
+      const name = String(key.value);
+      if (found.has(name)) throw at.refuse(`${JSON.stringify(name)} is given twice`);
+      found.set(name, { key: at, value: new ConfigValue(this.#document, value) });
+    }
+    return found;
+  }
+
+  text(): Located {
+    const { type, value } = this.#node;
+    if (type !== 'string') throw this.refuse('a text in "quotes" is expected here');
+    if (value.includes('\0')) throw this.refuse('a text can’t hold NUL');
+    return { text: value, refuse: (why) => this.refuse(why) };
+  }
+
+  texts(): Located[] {
+    if (!this.isList) throw this.refuse('a list of texts [ … ] is expected here');
+    return (this.#node.children ?? []).map((child) => new ConfigValue(this.#document, child).text());
+  }
+
+  flag(): boolean {
+    if (this.#node.type !== 'boolean') throw this.refuse('true or false is expected here');
+    return this.#node.value === true;
+  }
+
+  count(): number {
+    const { type, value } = this.#node;
+    if (type !== 'number' || !Number.isSafeInteger(value) || value < 1)
+      throw this.refuse('a whole number of at least 1 is expected here');
+    return value;
+  }
+
+  get isList(): boolean {
+    return this.#node.type === 'array';
+  }
+}
+
+function refusal({ file, text }: Document, offset: number, why: string): AssayError {
+  const before = text.slice(0, offset).split('\n');
+  const column = (before.at(-1)?.length ?? 0) + 1;
+  return new AssayError('ASSAY_CONFIG', `${file}:${before.length}:${column}: ${why}`);
+}

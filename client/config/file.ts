@@ -1,0 +1,122 @@
+// One assay.json, read: its fields with their types and places, not yet resolved against packages and defaults.
+
+import { type ConfigValue, type Document, type Located, parseDocument } from './document.ts';
+import { CHECKPOINT_FIELDS, DEFAULT_FIELDS, FILE_FIELDS, STEP_FIELDS } from './fields.ts';
+
+export const CONFIG_FILE = 'assay.json';
+
+export interface Defaults {
+  readonly inputs?: readonly Located[] | undefined;
+  readonly optionalInputs?: readonly Located[] | undefined;
+  readonly env?: readonly Located[] | undefined;
+  readonly tools?: readonly Located[] | undefined;
+  readonly includeIgnored?: boolean | undefined;
+  readonly cacheFailures?: boolean | undefined;
+  readonly hermetic?: boolean | undefined;
+  readonly sandbox?: boolean | undefined;
+}
+
+/** A list is a program with its arguments, a single text a line for the shell. */
+export type CommandField = readonly Located[] | Located;
+
+export interface CheckpointField {
+  readonly folders: readonly Located[];
+  readonly every?: Located | undefined;
+  readonly keep?: number | undefined;
+}
+
+export interface StepFields extends Defaults {
+  readonly command?: CommandField | undefined;
+  readonly outputs?: readonly Located[] | undefined;
+  readonly dependsOn?: readonly Located[] | undefined;
+  readonly cwd?: Located | undefined;
+  readonly cache?: boolean | undefined;
+  readonly state?: readonly Located[] | undefined;
+  readonly checkpoint?: CheckpointField | undefined;
+}
+
+export interface ConfigFile {
+  readonly name?: Located | undefined;
+  readonly dependencies: readonly Located[];
+  readonly packages?: readonly Located[] | undefined;
+  readonly defaults: Defaults;
+  readonly packageSteps: ReadonlyMap<string, WrittenStep>;
+  readonly steps: ReadonlyMap<string, WrittenStep>;
+}
+
+export interface WrittenStep {
+  readonly fields: StepFields;
+  readonly key: Located;
+}
+
+export function readConfigFile(document: Document): ConfigFile {
+  const fields = parseDocument(document).fields(FILE_FIELDS);
+  return {
+    name: fields.name?.text(),
+    dependencies: fields.dependencies?.texts() ?? [],
+    packages: fields.packages?.texts(),
+    defaults: fields.defaults ? readDefaults(fields.defaults) : {},
+    packageSteps: fields.packageSteps ? readSteps(fields.packageSteps) : new Map(),
+    steps: fields.steps ? readSteps(fields.steps) : new Map(),
+  };
+}
+
+function readDefaults(value: ConfigValue): Defaults {
+  return defaultsOf(value.fields(DEFAULT_FIELDS));
+}
+
+function defaultsOf(fields: Partial<Record<keyof typeof DEFAULT_FIELDS, ConfigValue>>): Defaults {
+  return {
+    inputs: fields.inputs?.texts(),
+    optionalInputs: fields.optionalInputs?.texts(),
+    env: fields.env?.texts(),
+    tools: fields.tools?.texts(),
+    includeIgnored: fields.includeIgnored?.flag(),
+    cacheFailures: fields.cacheFailures?.flag(),
+    hermetic: fields.hermetic?.flag(),
+    sandbox: fields.sandbox?.flag(),
+  };
+}
+
+function readSteps(value: ConfigValue): Map<string, WrittenStep> {
+  const steps = new Map<string, WrittenStep>();
+  for (const [name, { key, value: step }] of value.entries()) {
+    checkStepName(name, key);
+    steps.set(name, { fields: readStep(step), key: key.text() });
+  }
+  return steps;
+}
+
+/** These characters mean something where steps are named: "^build", "pkg#build", globs. */
+function checkStepName(name: string, key: ConfigValue): void {
+  if (!/^[^\s#^*?!{}[\]()/-][^\s#^*?!{}[\]()]*$/.test(name)) {
+    throw key.refuse(`${JSON.stringify(name)} can’t name a step: no spaces, "#", "^" or glob characters`);
+  }
+}
+
+function readStep(value: ConfigValue): StepFields {
+  const fields = value.fields(STEP_FIELDS);
+  return {
+    ...defaultsOf(fields),
+    command: fields.command && readCommand(fields.command),
+    outputs: fields.outputs?.texts(),
+    dependsOn: fields.dependsOn?.texts(),
+    cwd: fields.cwd?.text(),
+    cache: fields.cache?.flag(),
+    state: fields.state?.texts(),
+    checkpoint: fields.checkpoint && readCheckpoint(fields.checkpoint),
+  };
+}
+
+function readCommand(value: ConfigValue): CommandField {
+  const command = value.isList ? value.texts() : value.text();
+  const isEmpty = 'text' in command ? command.text.trim() === '' : !command[0]?.text;
+  if (isEmpty) throw value.refuse('the command is empty');
+  return command;
+}
+
+function readCheckpoint(value: ConfigValue): CheckpointField {
+  const { folders, every, keep } = value.fields(CHECKPOINT_FIELDS);
+  if (!folders) throw value.refuse('"folders" is missing: what is to be kept');
+  return { folders: folders.texts(), every: every?.text(), keep: keep?.count() };
+}

@@ -1,0 +1,86 @@
+// From a step to the request that runs it: variables by the caller's environment, tools by what a search path holds, and
+// the outputs of the steps that it depends on as inputs.
+import { statSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import picomatch from 'picomatch';
+import type { Variables } from '../environment.ts';
+import type { DeclaredVariable, InputPattern, RunRequest } from '../request.ts';
+import { isFindable } from '../tools.ts';
+import type { Step } from './step.ts';
+import type { Workspace } from './workspace.ts';
+
+export interface StepRequest {
+  readonly request: RunRequest;
+  /** The caller's variables, with the package managers' folders for programs first on PATH: where tools are found. */
+  readonly caller: Variables;
+}
+
+type Steps = Pick<Workspace, 'root' | 'steps'>;
+
+export function requestOf(step: Step, workspace: Steps, caller: Variables): StepRequest {
+  const path = searchPath(step, workspace.root, caller.PATH ?? '');
+  const folder = workspace.root;
+  return {
+    caller: { ...caller, PATH: path },
+    request: {
+      workspace: workspace.root,
+      workingDirectory: step.workingDirectory,
+      command: step.command,
+      inputs: [...step.inputs, ...outputsBefore(step, workspace.steps)],
+      includeIgnored: step.includeIgnored,
+      outputs: step.outputs,
+      variables: variablesOf(step, caller),
+      tools: [...step.tools, ...step.programs.filter((name) => isFindable(name, { path, folder }))],
+      cacheFailures: step.cacheFailures,
+    },
+  };
+}
+
+/**
+ * What all steps that come before it make, not only those that it names: a package's declarations refer to those of the
+ * packages behind it. By content, so a step that was run again and made the same changes nothing here.
+ */
+function outputsBefore(step: Step, steps: Workspace['steps']): InputPattern[] {
+  return [...stepsBefore(step, steps)].flatMap((id) =>
+    (steps.get(id)?.outputs ?? []).map((pattern) => ({ pattern, optional: true })),
+  );
+}
+
+/** The ids of all steps that must come before, in no order. */
+export function stepsBefore(step: Step, steps: Workspace['steps'], found = new Set<string>()): Set<string> {
+  for (const id of step.dependsOn) {
+    const other = steps.get(id);
+    if (!other || found.has(id)) continue;
+    found.add(id);
+    stepsBefore(other, steps, found);
+  }
+  return found;
+}
+
+/** A variable that is declared by name and with a value has the value. */
+function variablesOf({ env }: Step, caller: Variables): DeclaredVariable[] {
+  const found = new Map<string, DeclaredVariable>();
+  for (const text of env) {
+    const at = text.indexOf('=');
+    if (at > 0) found.set(text.slice(0, at), { name: text.slice(0, at), value: text.slice(at + 1) });
+    else for (const name of namesFor(text, caller)) if (!found.has(name)) found.set(name, { name });
+  }
+  return [...found.values()];
+}
+
+/** Assay's own variables are its own affair: a pattern does not reach them. */
+function namesFor(text: string, caller: Variables): string[] {
+  if (!text.includes('*')) return [text];
+  const matches = picomatch(text, { nobrace: true, noext: true, nobracket: true, dot: true });
+  return Object.keys(caller)
+    .filter((name) => matches(name) && !name.startsWith('ASSAY_'))
+    .sort();
+}
+
+function searchPath({ folder }: Step, root: string, path: string): string {
+  const folders = [join(root, folder, 'node_modules', '.bin'), join(root, 'node_modules', '.bin')];
+  const present = [...new Set(folders)].filter((one) =>
+    statSync(one, { throwIfNoEntry: false })?.isDirectory(),
+  );
+  return [...present, path].join(delimiter);
+}

@@ -1,0 +1,165 @@
+// A step as everything else uses it: plain data, with all defaults applied and all paths from the workspace's root.
+import type { AssayError } from '../../core/errors.ts';
+import { isWithin, join, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
+import type { InputPattern } from '../request.ts';
+import type { Located } from './document.ts';
+import { CONFIG_FILE, type CommandField, type Defaults, type StepFields } from './file.ts';
+import type { Package } from './packages.ts';
+import { pathFrom, patternFrom } from './place.ts';
+import { programsOf } from './shell-line.ts';
+
+export interface Step {
+  /** "pkg#build", or "build" in the root: what people call it. */
+  readonly id: string;
+  readonly name: string;
+  /** The package's name, "" for the root, and its folder. */
+  readonly package: string;
+  readonly folder: RelPath;
+  readonly command: readonly [string, ...string[]];
+  readonly workingDirectory: RelPath;
+  /** Its own, without the outputs of the steps that it depends on. */
+  readonly inputs: readonly InputPattern[];
+  readonly includeIgnored: boolean;
+  readonly outputs: readonly RelPath[];
+  /** NAME, a pattern with "*", or NAME=VALUE. */
+  readonly env: readonly string[];
+  readonly tools: readonly string[];
+  /** Programs that a shell line names: tools, if they are there. */
+  readonly programs: readonly string[];
+  readonly cacheFailures: boolean;
+  readonly hermetic: boolean;
+  readonly sandbox: boolean;
+  /** False: it runs each time. */
+  readonly cache: boolean;
+  /** The ids of the steps that come first. */
+  readonly dependsOn: readonly string[];
+  readonly state: readonly RelPath[];
+  readonly checkpoint?: Checkpoint;
+  /** Where it is written, for who wants to change it: the file and the names that lead to it. */
+  readonly source: { readonly file: RelPath; readonly path: readonly [string, string] };
+}
+
+export interface Checkpoint {
+  readonly folders: readonly RelPath[];
+  readonly everyMs: number;
+  readonly keep: number;
+}
+
+export interface StepOrigin {
+  readonly owner: Package;
+  readonly name: string;
+  readonly fields: StepFields;
+  /** The widest first. */
+  readonly defaults: readonly Defaults[];
+  readonly source: Step['source'];
+}
+
+export const CHECKPOINT_DEFAULTS = { everyMs: 10 * 60_000, keep: 2 } as const;
+
+/**
+ * Undefined if neither the step nor a script of its name says what to run. What it depends on is left open: that takes
+ * all the others (dependencies.ts).
+ */
+export function resolveStep({ owner, name, fields, defaults, source }: StepOrigin): Step | undefined {
+  const { folder } = owner;
+  const command = commandOf(fields.command, owner.scripts.get(name));
+  if (!command) return undefined;
+  const workingDirectory = fields.cwd ? pathFrom(folder, fields.cwd) : folder;
+  const programs = command.line === undefined ? [] : programsOf(command.line);
+  const gather = (field: 'inputs' | 'optionalInputs' | 'env' | 'tools') =>
+    [...defaults, fields].flatMap((each) => each[field] ?? []);
+  const flag = (field: 'includeIgnored' | 'cacheFailures' | 'hermetic' | 'sandbox') =>
+    [fields, ...defaults.toReversed()].map((each) => each[field]).find((value) => value !== undefined) ??
+    false;
+  const everything = fields.inputs
+    ? []
+    : [{ pattern: folder === ROOT ? '**' : `${folder}/**`, optional: true }];
+  return {
+    id: stepId(owner.name, name),
+    name,
+    package: owner.name,
+    folder,
+    command: command.words,
+    workingDirectory,
+    inputs: [
+      ...everything,
+      ...gather('inputs').map((one) => ({ pattern: patternFrom(folder, one), optional: false })),
+      ...gather('optionalInputs').map((one) => ({ pattern: patternFrom(folder, one), optional: true })),
+    ],
+    includeIgnored: flag('includeIgnored'),
+    outputs: outputsOf(folder, fields.outputs ?? []),
+    env: gather('env').map(({ text }) => text),
+    tools: gather('tools').map((one) => toolFrom(folder, one)),
+    programs: programs.map((program) => programFrom(workingDirectory, program)),
+    cacheFailures: flag('cacheFailures'),
+    hermetic: flag('hermetic'),
+    sandbox: flag('sandbox'),
+    cache: fields.cache ?? true,
+    dependsOn: [],
+    state: (fields.state ?? []).map((one) => pathFrom(folder, one)),
+    ...(fields.checkpoint && { checkpoint: checkpointOf(folder, fields.checkpoint) }),
+    source,
+  };
+}
+
+export function stepId(packageName: string, name: string): string {
+  return packageName === '' ? name : `${packageName}#${name}`;
+}
+
+export function configFileOf(folder: RelPath): RelPath {
+  return join(folder, parseRelPath(CONFIG_FILE));
+}
+
+function commandOf(
+  field: CommandField | undefined,
+  script: string | undefined,
+): { words: [string, ...string[]]; line?: string } | undefined {
+  if (field && !('text' in field)) {
+    const [program = '', ...rest] = field.map(({ text }) => text);
+    return { words: [program, ...rest] };
+  }
+  const line = field?.text ?? script;
+  return line === undefined ? undefined : { words: ['sh', '-c', line], line };
+}
+
+function outputsOf(folder: RelPath, written: readonly Located[]): RelPath[] {
+  const outputs: RelPath[] = [];
+  for (const one of written) {
+    const path = pathFrom(folder, one);
+    if (/[*?]/.test(path)) throw one.refuse('an output is a file or a folder, not a glob: name the folder');
+    if (path === ROOT) throw one.refuse('an output can’t be the whole workspace');
+    const other = outputs.find((known) => isWithin(path, known) || isWithin(known, path));
+    if (other !== undefined) throw one.refuse(`${path} and ${other} lie one inside the other`);
+    outputs.push(path);
+  }
+  return outputs;
+}
+
+/** A name is searched on PATH; a path is one of the package's. */
+function toolFrom(folder: RelPath, tool: Located): string {
+  return tool.text.includes('/') && !/^\/[^/]/.test(tool.text) ? `./${pathFrom(folder, tool)}` : tool.text;
+}
+
+function programFrom(workingDirectory: RelPath, program: string): string {
+  if (!program.includes('/') || program.startsWith('/')) return program;
+  return workingDirectory === ROOT ? program : `${workingDirectory}/${program}`;
+}
+
+const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000 };
+
+function checkpointOf(
+  folder: RelPath,
+  { folders, every, keep = CHECKPOINT_DEFAULTS.keep }: NonNullable<StepFields['checkpoint']>,
+): Checkpoint {
+  const [, count = '', unit = ''] = /^(\d{1,6})([smh])$/.exec(every?.text ?? '') ?? [];
+  if (every && unit === '') throw every.refuse('a time such as "30s", "10m" or "1h" is expected here');
+  return {
+    folders: folders.map((one) => pathFrom(folder, one)),
+    everyMs: every ? Math.max(1, Number(count)) * (UNITS[unit] ?? 1) : CHECKPOINT_DEFAULTS.everyMs,
+    keep,
+  };
+}
+
+export function unresolvable(id: string, key: Located): AssayError {
+  return key.refuse(`${id} has no command, and its package.json has no script of that name`);
+}

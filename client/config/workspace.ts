@@ -1,0 +1,100 @@
+// A whole workspace: its root, its packages, and every step of every package.
+//
+// The root is the folder of the nearest assay.json, or of one above it that counts the nearest one's folder among its
+// packages. All that decides what comes out is looked at through one window, so that it can be remembered (graph/memo.ts).
+import { existsSync, realpathSync } from 'node:fs';
+import { dirname, join as joinPath } from 'node:path';
+import { suggestion } from '../../core/command.ts';
+import { AssayError } from '../../core/errors.ts';
+import { ROOT } from '../../core/path.ts';
+import { Observations } from '../inputs/observations.ts';
+import { DependencyResolver } from './dependencies.ts';
+import type { Located } from './document.ts';
+import { CONFIG_FILE, type Defaults, type WrittenStep } from './file.ts';
+import { type Package, readPackages } from './packages.ts';
+import { configFileOf, resolveStep, type Step, stepId, unresolvable } from './step.ts';
+
+export interface Workspace {
+  /** Absolute, with no symbolic link in it. */
+  readonly root: string;
+  readonly packages: readonly Package[];
+  readonly steps: ReadonlyMap<string, Step>;
+  /** Everything that was looked at to know all this. */
+  readonly observations: Observations;
+}
+
+/** The workspace that `folder` lies in. */
+export async function loadWorkspace(folder: string): Promise<Workspace> {
+  const candidates = foldersWithConfig(realpathSync(folder));
+  const nearest = candidates.at(-1);
+  for (const root of candidates) {
+    const observations = new Observations(root);
+    const packages = await readPackages(observations);
+    if (root === nearest || packages.some((one) => joinPath(root, one.folder) === nearest))
+      return { root, packages, steps: stepsOf(packages), observations };
+  }
+  throw new AssayError('ASSAY_NO_CONFIG', `there is no ${CONFIG_FILE} in ${folder} or in a folder above it`);
+}
+
+/** The one step of that id; "//#build" is "build" of the root. */
+export function stepNamed({ steps }: Pick<Workspace, 'steps'>, id: string): Step {
+  const step = steps.get(id.replace(/^\/\/#/, ''));
+  if (step) return step;
+  const sameName = [...steps.values()].filter(({ name }) => name === id);
+  if (sameName.length === 1 && sameName[0]) return sameName[0];
+  const hint =
+    sameName.length > 1
+      ? `; there are ${sameName
+          .map((one) => one.id)
+          .slice(0, 5)
+          .join(', ')}`
+      : suggestion(id, [...steps.keys()], '');
+  throw new AssayError('ASSAY_STEP_UNKNOWN', `there is no step ${JSON.stringify(id)}${hint}`);
+}
+
+/** From the outermost down. */
+function foldersWithConfig(folder: string): string[] {
+  const above = folder === dirname(folder) ? [] : foldersWithConfig(dirname(folder));
+  return existsSync(joinPath(folder, CONFIG_FILE)) ? [...above, folder] : above;
+}
+
+interface Draft {
+  readonly step: Step;
+  readonly owner: Package;
+  readonly dependsOn: readonly Located[];
+}
+
+function stepsOf(packages: readonly [Package, ...Package[]]): Map<string, Step> {
+  const drafts = packages.flatMap((owner) => draftsOf(owner, packages[0]));
+  const resolver = new DependencyResolver(packages, new Set(drafts.map(({ step }) => step.id)));
+  return new Map(
+    drafts.map(({ step, owner, dependsOn }) => [
+      step.id,
+      { ...step, dependsOn: resolver.resolve(owner, dependsOn) },
+    ]),
+  );
+}
+
+function draftsOf(owner: Package, root: Package): Draft[] {
+  const shared = owner === root ? new Map<string, WrittenStep>() : root.file.packageSteps;
+  const defaults: Defaults[] =
+    owner === root ? [root.file.defaults] : [root.file.defaults, owner.file.defaults];
+  const names = new Set([...shared.keys(), ...owner.file.steps.keys()]);
+  return [...names].flatMap((name) => {
+    const own = owner.file.steps.get(name);
+    const fields = { ...shared.get(name)?.fields, ...withoutGaps(own?.fields ?? {}) };
+    const source: Step['source'] = own
+      ? { file: configFileOf(owner.folder), path: ['steps', name] }
+      : { file: configFileOf(ROOT), path: ['packageSteps', name] };
+    const step = resolveStep({ owner, name, fields, defaults, source });
+    if (!step && own) throw unresolvable(stepId(owner.name, name), own.key);
+    return step ? [{ step, owner, dependsOn: fields.dependsOn ?? [] }] : [];
+  });
+}
+
+/** A field that is not written must not hide the one that it would replace. */
+function withoutGaps<T extends object>(fields: T): Partial<T> {
+  const written: Partial<T> = { ...fields };
+  for (const name in written) if (written[name] === undefined) delete written[name];
+  return written;
+}

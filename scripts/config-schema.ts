@@ -1,0 +1,49 @@
+// Prints the JSON schema of assay.json from the table of its fields; `npm run generate` writes it to
+// schema/assay.schema.json, and a test holds the committed file to what is printed here.
+import {
+  CHECKPOINT_FIELDS,
+  DEFAULT_FIELDS,
+  FILE_FIELDS,
+  type Field,
+  type FieldKind,
+  STEP_FIELDS,
+} from '../client/config/fields.ts';
+
+type Schema = Readonly<Record<string, unknown>>;
+
+const TEXTS: Schema = { type: 'array', items: { type: 'string' } };
+
+const KINDS: Readonly<Record<FieldKind, () => Schema>> = {
+  text: () => ({ type: 'string' }),
+  texts: () => TEXTS,
+  flag: () => ({ type: 'boolean' }),
+  count: () => ({ type: 'integer', minimum: 1 }),
+  command: () => ({
+    anyOf: [
+      { type: 'string', minLength: 1 },
+      { ...TEXTS, minItems: 1 },
+    ],
+  }),
+  checkpoint: () => ({ ...objectOf(CHECKPOINT_FIELDS), required: ['folders'] }),
+  step: () => objectOf(DEFAULT_FIELDS),
+  steps: () => ({ type: 'object', additionalProperties: objectOf(STEP_FIELDS) }),
+};
+
+export function configSchema(): string {
+  const schema = {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: 'assay.json: the steps of a repository',
+    ...objectOf(FILE_FIELDS),
+  };
+  return `${JSON.stringify(schema, undefined, 2)}\n`;
+}
+
+function objectOf(fields: Readonly<Record<string, Field>>): Schema {
+  const properties = Object.entries(fields).map(([name, { kind, text }]) => [
+    name,
+    { description: text, ...KINDS[kind]() },
+  ]);
+  return { type: 'object', additionalProperties: false, properties: Object.fromEntries(properties) };
+}
+
+if (import.meta.main) process.stdout.write(configSchema());

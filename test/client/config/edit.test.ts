@@ -1,0 +1,52 @@
+// Declarations are added where the step is written; what people wrote stays as they wrote it.
+import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { addToStep, asWrittenBy } from '../../../client/config/edit.ts';
+import { loadWorkspace, stepNamed } from '../../../client/config/workspace.ts';
+import { writeFiles } from '../../rig/files.ts';
+
+let root = '';
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), 'assay-edit-')));
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+const TEXT = `{
+  // ours
+  "steps": {
+    "build": {
+      "command": "true", // fast
+      "inputs": ["src/**"]
+    }
+  }
+}
+`;
+
+test('comments stay, lists grow, what is there is not added again', async () => {
+  writeFiles(root, { 'assay.json': TEXT });
+  const step = stepNamed(await loadWorkspace(root), 'build');
+  const added = addToStep(root, step, [
+    { field: 'inputs', value: 'a.txt' },
+    { field: 'inputs', value: 'src/**' },
+    { field: 'tools', value: 'node' },
+  ]);
+  expect(added).toBe(2);
+  const text = readFileSync(join(root, 'assay.json'), 'utf8');
+  expect(text).toContain('// ours');
+  expect(text).toContain('// fast');
+  const again = stepNamed(await loadWorkspace(root), 'build');
+  expect(again.inputs.map(({ pattern }) => pattern)).toEqual(['src/**', 'a.txt']);
+  expect(again.tools).toEqual(['node']);
+});
+
+test('paths are written from the package’s folder, others from the root', async () => {
+  writeFiles(root, {
+    'assay.json': { packages: ['p'], packageSteps: { b: { command: 'true' } } },
+    'p/x': '',
+  });
+  const step = stepNamed(await loadWorkspace(root), 'p#b');
+  expect(asWrittenBy(step, 'p/src/a')).toBe('src/a');
+  expect(asWrittenBy(step, 'other/a')).toBe('//other/a');
+});

@@ -1,0 +1,244 @@
+// What an assay.json says, in a single package, in the workspaces of npm, pnpm and yarn, and in plain folders.
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { requestOf } from '../../../client/config/request.ts';
+import { loadWorkspace, stepNamed } from '../../../client/config/workspace.ts';
+import { writeFiles } from '../../rig/files.ts';
+
+let root = '';
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), 'assay-config-')));
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+const write = (files: Readonly<Record<string, unknown>>) => writeFiles(root, files);
+const load = (folder = '') => loadWorkspace(join(root, folder));
+const ids = async (folder = '') => [...(await load(folder)).steps.keys()];
+
+describe('one package', () => {
+  test('a step with everything', async () => {
+    write({
+      'assay.json': `{
+        // what people say about it
+        "steps": {
+          "build": {
+            "command": ["node", "build.js"],
+            "inputs": ["src/**", "!src/**/*.test.ts"],
+            "optionalInputs": ["extra"],
+            "outputs": ["dist/"],
+            "env": ["NODE_ENV", "VITE_*", "MODE=fast"],
+            "tools": ["node", "./tools/gen"],
+            "cwd": "sub",
+            "cacheFailures": true,
+            "state": [".cache"],
+            "checkpoint": { "folders": ["ckpt"], "every": "30s", "keep": 3 },
+          },
+        },
+      }`,
+    });
+    const workspace = await load();
+    const step = stepNamed(workspace, 'build');
+    expect(step).toMatchObject({
+      id: 'build',
+      command: ['node', 'build.js'],
+      workingDirectory: 'sub',
+      outputs: ['dist'],
+      state: ['.cache'],
+      checkpoint: { folders: ['ckpt'], everyMs: 30_000, keep: 3 },
+      cacheFailures: true,
+      cache: true,
+    });
+    const { request } = requestOf(step, workspace, { VITE_B: '2', VITE_A: '1', OTHER: 'x', PATH: '' });
+    expect(request).toMatchObject({
+      workspace: root,
+      inputs: [
+        { pattern: 'src/**', optional: false },
+        { pattern: '!src/**/*.test.ts', optional: false },
+        { pattern: 'extra', optional: true },
+      ],
+      variables: [
+        { name: 'NODE_ENV' },
+        { name: 'VITE_A' },
+        { name: 'VITE_B' },
+        { name: 'MODE', value: 'fast' },
+      ],
+      tools: ['node', './tools/gen'],
+    });
+  });
+
+  test('a line is for the shell, and the programs that it names are tools', async () => {
+    write({
+      'assay.json': { steps: { a: { command: 'X=1 ls -l | sort > out && cd x; nosuch "$(cat y)"' } } },
+    });
+    const workspace = await load();
+    const step = stepNamed(workspace, 'a');
+    expect(step.command).toEqual(['sh', '-c', 'X=1 ls -l | sort > out && cd x; nosuch "$(cat y)"']);
+    expect(step.programs).toEqual(['ls', 'sort', 'nosuch']);
+    expect(requestOf(step, workspace, { PATH: '/usr/bin:/bin' }).request.tools).toEqual(['ls', 'sort']);
+  });
+
+  test('without inputs, everything in the package is one', async () => {
+    write({ 'assay.json': { steps: { a: { command: 'true' } }, defaults: { inputs: ['//lock'] } } });
+    expect(stepNamed(await load(), 'a').inputs).toEqual([
+      { pattern: '**', optional: true },
+      { pattern: 'lock', optional: false },
+    ]);
+  });
+
+  test('without a command, the script of that name is meant', async () => {
+    write({ 'assay.json': { steps: { build: {} } }, 'package.json': { scripts: { build: 'tsc -p .' } } });
+    expect(stepNamed(await load(), 'build').command).toEqual(['sh', '-c', 'tsc -p .']);
+  });
+});
+
+const PACKAGES = {
+  'packages/core/package.json': { name: '@x/core', scripts: { build: 'true' } },
+  'packages/app/package.json': {
+    name: '@x/app',
+    scripts: { build: 'true' },
+    dependencies: { '@x/mid': '*' },
+  },
+  'packages/mid/package.json': { name: '@x/mid', dependencies: { '@x/core': '*', elsewhere: '1' } },
+  'assay.json': { packageSteps: { build: { outputs: ['dist'], dependsOn: ['^build'] } } },
+};
+
+describe('workspaces', () => {
+  test.each<[string, Record<string, unknown>]>([
+    ['npm', { 'package.json': { workspaces: ['packages/*'] } }],
+    ['yarn', { 'package.json': { workspaces: { packages: ['packages/*'] } } }],
+    [
+      'pnpm',
+      { 'package.json': {}, 'pnpm-workspace.yaml': "packages:\n  - 'packages/*'\n  - '!packages/none'\n" },
+    ],
+    ['assay', { 'assay.json': { ...PACKAGES['assay.json'], packages: ['packages/*'] } }],
+  ])('of %s: steps of packages, through a package that has none', async (_, files) => {
+    write({ ...PACKAGES, ...files });
+    const workspace = await load();
+    expect([...workspace.steps.keys()]).toEqual(['@x/app#build', '@x/core#build']);
+    const step = stepNamed(workspace, '@x/app#build');
+    expect(step.dependsOn).toEqual(['@x/core#build']);
+    expect(step).toMatchObject({ workingDirectory: 'packages/app', outputs: ['packages/app/dist'] });
+    expect(requestOf(step, workspace, {}).request.inputs).toEqual([
+      { pattern: 'packages/app/**', optional: true },
+      { pattern: 'packages/core/dist', optional: true },
+    ]);
+  });
+
+  test('a package’s own file says otherwise, field by field; paths may begin at the root', async () => {
+    write({
+      ...PACKAGES,
+      'package.json': { workspaces: ['packages/*'] },
+      'packages/core/assay.json': {
+        steps: { build: { inputs: ['src', '//tsconfig.json', '../shared/**'] }, lint: { command: ['true'] } },
+      },
+    });
+    const workspace = await load('packages/core');
+    expect(workspace.root).toBe(root);
+    expect(stepNamed(workspace, '@x/core#build')).toMatchObject({
+      outputs: ['packages/core/dist'],
+      inputs: [
+        { pattern: 'packages/core/src' },
+        { pattern: 'tsconfig.json' },
+        { pattern: 'packages/shared/**' },
+      ],
+      source: { file: 'packages/core/assay.json', path: ['steps', 'build'] },
+    });
+    expect(await ids()).toContain('@x/core#lint');
+  });
+
+  test('plain folders have their folder’s name, and say what they depend on', async () => {
+    write({
+      'assay.json': {
+        packages: ['svc/*', 'lib'],
+        packageSteps: { build: { command: ['make'], dependsOn: ['^build'] } },
+      },
+      'svc/a/assay.json': { dependencies: ['lib'] },
+      'svc/b/main.c': '',
+      'lib/lib.c': '',
+    });
+    const { steps } = await load();
+    expect([...steps.keys()]).toEqual(['lib#build', 'svc/a#build', 'svc/b#build']);
+    expect(steps.get('svc/a#build')?.dependsOn).toEqual(['lib#build']);
+  });
+
+  test('a folder with a file of its own, which the one above does not count in, is its own root', async () => {
+    write({
+      'assay.json': { packages: ['a'] },
+      'a/x': '',
+      'demo/assay.json': { steps: { one: { command: 'true' } } },
+    });
+    expect((await load('demo')).root).toBe(join(root, 'demo'));
+  });
+
+  test('outputs of all steps before are inputs, not only of those that are named', async () => {
+    write({
+      'assay.json': {
+        steps: {
+          a: { command: 'true', inputs: [], outputs: ['a'] },
+          b: { command: 'true', inputs: [], outputs: ['b'], dependsOn: ['a'] },
+          c: { command: 'true', inputs: [], dependsOn: ['b'] },
+        },
+      },
+    });
+    const workspace = await load();
+    const { inputs } = requestOf(stepNamed(workspace, 'c'), workspace, {}).request;
+    expect(inputs.map(({ pattern }) => pattern)).toEqual(['b', 'a']);
+  });
+});
+
+describe('what is refused, with the place', () => {
+  test.each<[string, string, string]>([
+    ['broken JSON', '{\n  "steps": [}', 'assay.json:2:13'],
+    [
+      'a misspelt field',
+      '{"step": {}}',
+      'assay.json:1:2: there is no field "step" here; did you mean steps?',
+    ],
+    [
+      'a misspelt field of a step',
+      '{"steps": {\n "a": {"command": "true",\n  "ouputs": []}}}',
+      'assay.json:3:3: there is no field "ouputs" here; did you mean outputs?',
+    ],
+    ['a field twice', '{"steps": {}, "steps": {}}', 'assay.json:1:15: "steps" is given twice'],
+    ['a wrong kind', '{"steps": {"a": {"command": 3}}}', 'assay.json:1:29: a text'],
+    ['no command', '{"steps": {"a": {}}}', 'assay.json:1:12: a has no command'],
+    [
+      'an unknown dependency',
+      '{"steps": {"build": {"command": "x"},\n"b": {"command": "x", "dependsOn": ["biuld"]}}}',
+      'assay.json:2:37: there is no step "biuld"; did you mean build?',
+    ],
+    ['a way out', '{"steps": {"a": {"command": "x", "outputs": ["../x"]}}}', 'leaves the workspace'],
+    ['an absolute path', '{"steps": {"a": {"command": "x", "inputs": ["/etc"]}}}', 'is absolute'],
+    ['an output glob', '{"steps": {"a": {"command": "x", "outputs": ["*.o"]}}}', 'not a glob'],
+    ['nested outputs', '{"steps": {"a": {"command": "x", "outputs": ["d/e", "d"]}}}', 'one inside the other'],
+    ['a step’s name', '{"steps": {"a#b": {"command": "x"}}}', 'assay.json:1:12: "a#b" can’t name a step'],
+    ['a package that is not there', '{"packages": ["gone"]}', '"gone" is not a folder'],
+  ])('%s', async (_, text, message) => {
+    write({ 'assay.json': text });
+    await expect(load()).rejects.toMatchObject({
+      code: 'ASSAY_CONFIG',
+      detail: expect.stringContaining(message),
+    });
+  });
+
+  test('no file at all', async () => {
+    await expect(load()).rejects.toMatchObject({ code: 'ASSAY_NO_CONFIG' });
+  });
+
+  test('two packages of one name', async () => {
+    write({
+      'assay.json': { packages: ['a', 'b'] },
+      'a/package.json': { name: 'x' },
+      'b/package.json': { name: 'x' },
+    });
+    await expect(load()).rejects.toThrow('two packages are called x: a and b');
+  });
+
+  test('a step that is not there, with those that are meant', async () => {
+    write({ 'assay.json': { steps: { build: { command: 'x' } } } });
+    const workspace = await load();
+    expect(() => stepNamed(workspace, 'buld')).toThrow('did you mean build?');
+  });
+});

@@ -23,6 +23,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'say why the last run here missed',
     load: async () => (await import('../client/commands/explain.ts')).explainCommand,
   },
+  gocacheprog: {
+    summary: 'keep the go command’s cache: the helper process for GOCACHEPROG',
+    load: async () => (await import('../client/commands/gocacheprog.ts')).gocacheprogCommand,
+  },
   serve: {
     summary: 'share a store over HTTP',
     load: async () => (await import('../server/commands/serve.ts')).serveCommand,

@@ -2,7 +2,6 @@
 // earlier runs, and the remote if one is named. Any of them may be unusable; the run then does without.
 import { join } from 'node:path';
 import { digestOf, type Hash } from '../core/digest.ts';
-import { messageOf } from '../core/errors.ts';
 import type { Store } from '../store/store.ts';
 import type { Report } from './events.ts';
 import { History, type Outcome, stepOf } from './history.ts';
@@ -13,6 +12,7 @@ import { ScanMemos } from './inputs/scan-memo.ts';
 import { StatIndex } from './inputs/stat-index.ts';
 import type { KeyedAction } from './key.ts';
 import type { Remote } from './remote/remote.ts';
+import { openUsableStore } from './usable-store.ts';
 
 export interface CacheOptions {
   readonly storeFolder: string;
@@ -49,7 +49,7 @@ export function openCache(options: CacheOptions): Cache {
   let remote: Promise<Remote | undefined> | undefined;
   return {
     openStore() {
-      store ??= openStoreIfUsable(options);
+      store ??= openUsableStore(options.storeFolder, options.report);
       return store;
     },
     hits: new HitMemos(join(own, 'hits')),
@@ -71,7 +71,7 @@ export function openCache(options: CacheOptions): Cache {
       });
     },
     openRemote() {
-      remote ??= openRemote(options);
+      remote ??= openRemoteIfNamed(options);
       return remote;
     },
     async close() {
@@ -82,18 +82,8 @@ export function openCache(options: CacheOptions): Cache {
   };
 }
 
-async function openStoreIfUsable({ storeFolder, report }: CacheOptions): Promise<Store | undefined> {
-  try {
-    const { openDiskStore } = await import('../store/stack.ts');
-    return await openDiskStore({ directory: storeFolder });
-  } catch (error) {
-    report({ type: 'store-unusable', why: messageOf(error) });
-    return undefined;
-  }
-}
-
-async function openRemote({ remoteUrl, token, now }: CacheOptions): Promise<Remote | undefined> {
+async function openRemoteIfNamed({ remoteUrl, token, now }: CacheOptions): Promise<Remote | undefined> {
   if (!remoteUrl) return undefined;
-  const { openHttpRemote } = await import('./remote/http.ts');
-  return openHttpRemote({ url: remoteUrl, token, now });
+  const { openRemote } = await import('./remote/open.ts');
+  return openRemote({ url: remoteUrl, token, now });
 }

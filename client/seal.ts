@@ -5,6 +5,7 @@ import { AssayError, messageOf } from '../core/errors.ts';
 import { RUN } from '../core/limits.ts';
 import { join, type RelPath, relativeTo, toSystemPath } from '../core/path.ts';
 import { ActionResult } from '../core/proto/generated/reapi.ts';
+import { emptyResult } from '../core/result.ts';
 import { encodeTree } from '../core/tree.ts';
 import type { RunContext } from './context.ts';
 import type { Execution } from './execute.ts';
@@ -111,19 +112,6 @@ function encode(action: KeyedAction, execution: Execution, outputs: readonly Out
     publishable: true,
     result: ActionResult.encode(result).finish(),
     contents: [...contents.values()],
-  };
-}
-
-function emptyResult(exitCode: number): ActionResult {
-  return {
-    outputFiles: [],
-    outputDirectories: [],
-    outputSymlinks: [],
-    outputFileSymlinks: [],
-    outputDirectorySymlinks: [],
-    exitCode,
-    stdoutRaw: Buffer.alloc(0),
-    stderrRaw: Buffer.alloc(0),
   };
 }
 

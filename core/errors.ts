@@ -175,6 +175,11 @@ const catalogue = {
     wayOut: 'Set TMPDIR to a folder that you may write in.',
     status: 500,
   },
+  ASSAY_BAD_WIRE: {
+    summary: 'What arrived on standard input is not the protocol that this helper speaks.',
+    wayOut: 'Let the build tool start it, as its --help shows; by hand it is of no use.',
+    status: 400,
+  },
   ASSAY_NO_HISTORY: {
     summary: 'There is no earlier run of this workspace to explain.',
     wayOut: 'Run `assay run` here first, with the same --store.',

@@ -85,6 +85,19 @@ export const REMOTE = {
   maxResultBytes: 16 * MIB,
 } as const;
 
+export const GOCACHE = {
+  /** A request without its body is a few hundred bytes. */
+  maxLineBytes: 64 * KIB,
+  /** Requests that are worked on at the same time; the go command waits with the others. */
+  underWay: 64,
+  /** Results that wait to be shared; what comes beyond is kept here only. */
+  maxUploads: 10_000,
+  /** Files that no build has asked for in this long are removed, as the go command does with its own … */
+  unusedFileMs: 5 * 24 * 60 * MINUTE,
+  /** … and a use is noted, and the remains are looked for, this often. */
+  noteUseMs: 24 * 60 * MINUTE,
+} as const;
+
 export const SMALL_HASH = {
   /** Up to this much in all is hashed without OpenSSL; beyond it, loading OpenSSL costs less than doing without. */
   totalBytes: 32 * KIB,

@@ -38,6 +38,20 @@ export function contentNamedBy(result: ActionResult): NamedContent {
   return { blobs: blobs.values(), trees: trees.values(), directories: directories.values() };
 }
 
+/** A result that names nothing yet. */
+export function emptyResult(exitCode: number): ActionResult {
+  return {
+    outputFiles: [],
+    outputDirectories: [],
+    outputSymlinks: [],
+    outputFileSymlinks: [],
+    outputDirectorySymlinks: [],
+    exitCode,
+    stdoutRaw: Buffer.alloc(0),
+    stderrRaw: Buffer.alloc(0),
+  };
+}
+
 /**
  * The part of a result that must be the same whenever the same key is built again. Logs and times are left out:
  * they differ between honest runs.

@@ -6,20 +6,15 @@ import { messageOf } from '../../core/errors.ts';
 import { REMOTE } from '../../core/limits.ts';
 import type { Content } from '../../store/store.ts';
 import { concurrently } from '../concurrently.ts';
+import type { RemoteOptions } from './open.ts';
 import { Patience } from './patience.ts';
 import { type KeepBlob, lacks, type ReadBlob, type Remote, RemoteFault, type SettledBlob } from './remote.ts';
 
 type Response = Dispatcher.ResponseData;
 type Body = Uint8Array | Readable;
 
-export interface HttpRemoteOptions {
-  readonly url: URL;
-  readonly token?: string | undefined;
-  readonly now: () => number;
-}
-
 /** undici is imported here, not above: loading it takes longer than a whole local hit. */
-export async function openHttpRemote(options: HttpRemoteOptions): Promise<Remote> {
+export async function openHttpRemote(options: RemoteOptions): Promise<Remote> {
   const { Agent, request } = await import('undici');
   const agent = new Agent({
     connections: REMOTE.concurrency,
@@ -46,7 +41,7 @@ class HttpRemote implements Remote {
   readonly #destroy: () => Promise<void>;
   readonly #patience: Patience;
 
-  constructor({ url, token, now }: HttpRemoteOptions, send: Send, destroy: () => Promise<void>) {
+  constructor({ url, token, now }: RemoteOptions, send: Send, destroy: () => Promise<void>) {
     this.#base = `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
     this.#headers = authorization(url, token);
     this.#send = send;

@@ -1,5 +1,6 @@
 // A remote's address, checked before anything runs. Apart from http.ts, so that a local hit does not load that.
 import { AssayError } from '../../core/errors.ts';
+import type { Namespace } from '../../core/namespace.ts';
 
 export function parseRemoteUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -8,4 +9,11 @@ export function parseRemoteUrl(text: string): URL {
     'ASSAY_USAGE',
     `the remote ${JSON.stringify(text)} is not an http:// or https:// address`,
   );
+}
+
+/** The same remote, for keys of another kind: they live in a namespace of their own below the one that was named. */
+export function remoteBelow(url: URL, namespace: Namespace): URL {
+  const below = new URL(url);
+  below.pathname = `${url.pathname.replace(/\/+$/, '')}/${namespace}`;
+  return below;
 }

@@ -1,0 +1,79 @@
+// `assay gocacheprog`: the helper process that the go command starts by itself when GOCACHEPROG names it.
+import { join } from 'node:path';
+import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/command.ts';
+import type { Report } from '../events.ts';
+import { DiskFiles } from '../gocache/disk-files.ts';
+import { Entries, GO_NAMESPACE } from '../gocache/entries.ts';
+import { serveGo } from '../gocache/serve.ts';
+import { Outlet } from '../outlet.ts';
+import { openRemote } from '../remote/open.ts';
+import { parseRemoteUrl, remoteBelow } from '../remote/url.ts';
+import { Reporter } from '../reporter.ts';
+import { storeFolder } from '../store-folder.ts';
+import { openUsableStore } from '../usable-store.ts';
+
+const flags = {
+  store: {
+    type: 'string',
+    value: 'DIR',
+    text: 'the local store (default: ASSAY_STORE, or the user’s cache folder)',
+  },
+  remote: {
+    type: 'string',
+    value: 'URL',
+    text: 'a shared cache (default: ASSAY_REMOTE)',
+  },
+} satisfies FlagTable;
+
+export const gocacheprogCommand: CommandModule = {
+  failureCode: 2,
+  help: {
+    usage: 'GOCACHEPROG="assay gocacheprog [FLAGS]" go build …',
+    text: [
+      'Keeps what the go command (1.24 or newer) compiles and tests in the local store, and shares it through a remote.',
+      'The go command starts this helper itself and speaks with it over a pipe. A remote or a store that fails is a miss,',
+      'never a failed build. What is shared is kept under the namespace "go" below the remote’s own.',
+    ].join('\n'),
+    flags,
+    environment: {
+      ASSAY_STORE: 'the local store’s folder',
+      ASSAY_REMOTE: 'the remote’s URL',
+      ASSAY_TOKEN: 'sent to the remote as a Bearer token',
+    },
+    exitCodes: { '0': 'the go command has ended the conversation', '2': 'it was not understood' },
+    examples: [
+      'export GOCACHEPROG="assay gocacheprog"; go test ./...',
+      'GOCACHEPROG="assay gocacheprog --remote http://cache.example:8980" go build ./...',
+    ],
+  },
+  async main(args) {
+    const parsed = parseFlags(args, flags);
+    if (parsed.positionals.length > 0) throw usage('assay gocacheprog takes no arguments');
+    const remote = parsed.text('remote') ?? process.env.ASSAY_REMOTE;
+    const url = remote ? parseRemoteUrl(remote) : undefined;
+    const folder = storeFolder(parsed.text('store'), process.env);
+    const report = warningsOnly(new Reporter(new Outlet(2), false).report);
+    const store = await openUsableStore(folder, report);
+    const token = process.env.ASSAY_TOKEN;
+    const answers = new Outlet(1);
+    await serveGo(process.stdin, (answer) => answers.write(`${JSON.stringify(answer)}\n`), {
+      files: DiskFiles.open(join(folder, 'client', 'go'), Date.now, () => {}),
+      entries:
+        store &&
+        new Entries({
+          store,
+          remote: url && (await openRemote({ url: remoteBelow(url, GO_NAMESPACE), token, now: Date.now })),
+          report,
+        }),
+      now: Date.now,
+    });
+    return 0;
+  },
+};
+
+/** Standard error is the go command's own: there is no place for a line that moves. */
+function warningsOnly(report: Report): Report {
+  return (event) => {
+    if (event.type !== 'transfer') report(event);
+  };
+}

@@ -1,0 +1,13 @@
+// Opens the remote that an address names. Apart from the remotes, so that a run loads only the one that it uses.
+import type { Remote } from './remote.ts';
+
+export interface RemoteOptions {
+  readonly url: URL;
+  readonly token?: string | undefined;
+  readonly now: () => number;
+}
+
+export async function openRemote(options: RemoteOptions): Promise<Remote> {
+  const { openHttpRemote } = await import('./http.ts');
+  return openHttpRemote(options);
+}

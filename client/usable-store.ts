@@ -1,0 +1,14 @@
+// The local store, or none: a store that can't be opened is reported, and whoever wanted it goes on without.
+import { messageOf } from '../core/errors.ts';
+import type { Store } from '../store/store.ts';
+import type { Report } from './events.ts';
+
+export async function openUsableStore(storeFolder: string, report: Report): Promise<Store | undefined> {
+  try {
+    const { openDiskStore } = await import('../store/stack.ts');
+    return await openDiskStore({ directory: storeFolder });
+  } catch (error) {
+    report({ type: 'store-unusable', why: messageOf(error) });
+    return undefined;
+  }
+}

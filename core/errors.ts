@@ -1,11 +1,14 @@
 // The one catalogue of everything that Assay refuses or reports. docs/ERRORS.md is generated from it.
 //
 // A code is stable: scripts may match on it. `status` is what the server answers, `wayOut` is what a person can do next.
+import type { GrpcStatus } from './grpc-status.ts';
 
 export interface ErrorEntry {
   readonly summary: string;
   readonly wayOut: string;
   readonly status: number;
+  /** Where gRPC has a better word than the counterpart of the HTTP status (core/grpc-status.ts). */
+  readonly grpc?: GrpcStatus;
   /** Where scripts expect a certain exit code; else it is the command's own for failures. */
   readonly exitCode?: number;
 }
@@ -45,6 +48,46 @@ const catalogue = {
   ASSAY_RESULT_MALFORMED: {
     summary: 'The body is not an ActionResult message, or it names malformed digests or paths.',
     wayOut: 'Send the protobuf encoding of build.bazel.remote.execution.v2.ActionResult.',
+    status: 400,
+  },
+  ASSAY_MESSAGE_MALFORMED: {
+    summary: 'The body is not the protobuf message that this method takes.',
+    wayOut: 'Send the message of the Remote Execution API v2 that belongs to the method.',
+    status: 400,
+  },
+  ASSAY_COMPRESSED_MESSAGE: {
+    summary: 'The message is compressed as a whole, which this server does not take.',
+    wayOut: 'Send messages with grpc-encoding identity; blobs may be compressed with zstd.',
+    status: 400,
+    grpc: 'UNIMPLEMENTED',
+  },
+  ASSAY_NO_SUCH_METHOD: {
+    summary: 'There is no such gRPC method here.',
+    wayOut:
+      'This server is a cache: it speaks Capabilities, ActionCache, ContentAddressableStorage, ByteStream, Fetch and Push.',
+    status: 404,
+    grpc: 'UNIMPLEMENTED',
+  },
+  ASSAY_BAD_RESOURCE_NAME: {
+    summary: 'The resource name of a ByteStream call does not name a blob.',
+    wayOut:
+      'Read INSTANCE/blobs/SHA256/SIZE, write INSTANCE/uploads/UUID/blobs/SHA256/SIZE; compressed-blobs/zstd for zstd.',
+    status: 400,
+  },
+  ASSAY_BAD_OFFSET: {
+    summary: 'The bytes do not begin where the upload stands.',
+    wayOut: 'Ask for the committed size (QueryWriteStatus) and send the rest from there.',
+    status: 416,
+  },
+  ASSAY_BATCH_TOO_LARGE: {
+    summary: 'The blobs of one batch are larger together than the server announces.',
+    wayOut: 'Send batches of at most max_batch_total_size_bytes, or single blobs with ByteStream.',
+    status: 413,
+    grpc: 'INVALID_ARGUMENT',
+  },
+  ASSAY_UNSUPPORTED: {
+    summary: 'The request asks for something that this server does not do.',
+    wayOut: 'Use SHA-256, and what the server’s capabilities list.',
     status: 400,
   },
   ASSAY_RESULT_INCOMPLETE: {

@@ -5,7 +5,7 @@
 // fields of the messages that matter are walked first, which builds nothing: what is broken, said twice or too much to
 // be meant is refused before it is decoded.
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
-import { AssayError } from './errors.ts';
+import { AssayError, type ErrorCode } from './errors.ts';
 import { MESSAGE } from './limits.ts';
 
 interface MessageType<T> {
@@ -18,12 +18,18 @@ export interface Shape {
   readonly many?: Readonly<Record<number, Shape>>;
 }
 
-export function decodeWhole<T>(type: MessageType<T>, shape: Shape, bytes: Uint8Array, refusal: string): T {
+export function decodeWhole<T>(
+  type: MessageType<T>,
+  shape: Shape,
+  bytes: Uint8Array,
+  refusal: string,
+  code: ErrorCode = 'ASSAY_RESULT_MALFORMED',
+): T {
   try {
     walk(bytes, shape, { fieldsLeft: MESSAGE.maxFields });
     return type.decode(bytes);
   } catch (cause) {
-    throw new AssayError('ASSAY_RESULT_MALFORMED', refusal, { cause });
+    throw new AssayError(code, refusal, { cause });
   }
 }
 

@@ -1,0 +1,17 @@
+// The shapes of what clients of the Remote Execution and Remote Asset APIs ask: which fields are messages in turn.
+import type { Shape } from './message.ts';
+import { ACTION_RESULT } from './shapes.ts';
+
+const PLAIN: Shape = {};
+
+/** One Digest in field 2: the request of most methods. */
+export const ABOUT_ONE_DIGEST: Shape = { once: { 2: PLAIN } };
+export const ABOUT_MANY_DIGESTS: Shape = { many: { 2: PLAIN } };
+export const UPDATE_ACTION_RESULT: Shape = { once: { 2: PLAIN, 3: ACTION_RESULT } };
+export const BATCH_UPDATE: Shape = { many: { 2: { once: { 1: PLAIN } } } };
+export const SPLICE: Shape = { once: { 2: PLAIN }, many: { 3: PLAIN } };
+export const REQUEST_METADATA: Shape = { once: { 1: PLAIN } };
+export const FETCH_ASSET: Shape = { once: { 2: PLAIN, 3: PLAIN }, many: { 5: PLAIN } };
+export const PUSH_ASSET: Shape = { once: { 4: PLAIN, 5: PLAIN }, many: { 3: PLAIN, 6: PLAIN, 7: PLAIN } };
+/** Only text and numbers. */
+export const FLAT: Shape = PLAIN;

@@ -9,6 +9,7 @@ export const openFile = promisify(fs.open);
 export const closeFile = promisify(fs.close);
 export const syncData = promisify(fs.fdatasync);
 export const rename = promisify(fs.rename);
+export const mkdir = promisify<string, void>(fs.mkdir);
 export const stat = promisify(fs.stat);
 export const listFolder = promisify<string, string[]>(fs.readdir);
 export const writeWhole = promisify<string, Uint8Array, void>(fs.writeFile);
@@ -17,7 +18,7 @@ const read = promisify(fs.read);
 const write = promisify(fs.write);
 const sync = promisify(fs.fsync);
 const unlink = promisify(fs.unlink);
-const mkdir = promisify<string, void>(fs.mkdir);
+const remove = promisify<string, fs.RmOptions, void>(fs.rm);
 
 /** Fewer bytes than the buffer holds only at the end of the file. */
 export async function readFully(file: number, buffer: Buffer, position: number): Promise<number> {
@@ -37,16 +38,21 @@ export async function writeFully(file: number, bytes: Buffer, position: number):
   }
 }
 
-/** With its parents. Not by mkdir's own recursion: where a folder takes no others (/proc), that one never ends. */
+/**
+ * With its parents. Durable when this resolves, whoever made it: another process may have and not synced it yet. Not by
+ * mkdir's own recursion: where a folder takes no others (/proc), that one never ends.
+ */
 export async function makeFolder(path: string): Promise<void> {
   try {
     await mkdir(path);
   } catch (error) {
-    if (isSystemError(error, 'EEXIST')) return;
-    if (!isSystemError(error, 'ENOENT') || fs.existsSync(dirname(path))) throw error;
-    await makeFolder(dirname(path));
-    await makeFolder(path);
+    if (isSystemError(error, 'ENOENT') && !fs.existsSync(dirname(path))) {
+      await makeFolder(dirname(path));
+      return makeFolder(path);
+    }
+    if (!isSystemError(error, 'EEXIST')) throw error;
   }
+  await syncFolder(dirname(path));
 }
 
 /** Makes the entries of a folder durable: a file's own sync says nothing about its name. */
@@ -57,6 +63,11 @@ export async function syncFolder(path: string): Promise<void> {
   } finally {
     await closeFile(folder);
   }
+}
+
+/** With all that is in it; it does not matter whether it was there. */
+export function removeFolder(path: string): Promise<void> {
+  return remove(path, { recursive: true, force: true });
 }
 
 /** It does not matter whether it was there. */

@@ -4,6 +4,7 @@ import type { OnStoreEvent } from '../events.ts';
 import type { RawBlobs } from '../raw.ts';
 import type { ResultRecords } from '../store.ts';
 import { DiskBlobs } from './blobs.ts';
+import { found } from './founding.ts';
 import { Index } from './index.ts';
 import { prepareLayout } from './layout.ts';
 import { Quarantine } from './quarantine.ts';
@@ -26,7 +27,7 @@ export async function openDiskEngine(
   directory: string,
   { onEvent, now, gatherMs }: DiskEngineOptions,
 ): Promise<DiskEngine> {
-  const layout = await prepareLayout(directory);
+  const layout = await prepareLayout(directory, found);
   const index = Index.open(layout.index, gatherMs);
   const sweeper = new Sweeper(layout, index, now, onEvent);
   const quarantine = new Quarantine(layout.quarantine, now);

@@ -2,10 +2,9 @@
 //
 // The version is in a folder's name, so that nothing of another version is ever opened by mistake.
 import { existsSync, readdirSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { type Hash, isHash } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
-import { makeFolder, syncFolder } from './calls.ts';
 import { faultOf } from './faults.ts';
 
 const VERSION = 'v1';
@@ -17,20 +16,23 @@ export interface Layout {
   readonly quarantine: string;
 }
 
-/** Refuses a folder that holds another version; makes what is not there yet. */
-export async function prepareLayout(directory: string): Promise<Layout> {
+/** Refuses a folder that holds another version; `found` makes what is not there yet. */
+export async function prepareLayout(
+  directory: string,
+  found: (layout: Layout) => Promise<void>,
+): Promise<Layout> {
   const root = resolve(directory);
   const layout = layoutIn(join(root, VERSION));
   try {
     refuseOtherVersions(root);
-    if (!existsSync(layout.quarantine)) await makeFolders(root, layout);
+    if (!existsSync(layout.quarantine)) await found(layout);
   } catch (cause) {
     throw faultOf(`opening the store ${root}`, cause);
   }
   return layout;
 }
 
-function layoutIn(base: string): Layout {
+export function layoutIn(base: string): Layout {
   return {
     index: join(base, 'index'),
     files: join(base, 'files'),
@@ -50,12 +52,6 @@ function refuseOtherVersions(root: string): void {
 
 function isOtherVersion(name: string): boolean {
   return /^v\d+$/.test(name) && name !== VERSION;
-}
-
-/** The quarantine comes last: where it exists, everything does. */
-async function makeFolders(root: string, { index, files, staging, quarantine }: Layout): Promise<void> {
-  for (const folder of [index, files, staging, quarantine]) await makeFolder(folder);
-  for (const folder of [dirname(index), root, dirname(root)]) await syncFolder(folder);
 }
 
 /** Two digits of the hash, so that no folder grows too long. */

@@ -131,17 +131,17 @@ export class StagedUpload {
   }
 }
 
-/** Shards are made when their first file comes. */
+/** Those that this process has seen durable: one that is merely there may be the unsynced work of another. */
+const durableShards = new Set<string>();
+
 async function renameInto(from: string, to: string): Promise<void> {
   const shard = dirname(to);
-  const isPlaced = await orIfGone(
-    rename(from, to).then(() => true),
-    false,
-  );
+  const renamed = () => rename(from, to).then(() => true);
+  const isPlaced = durableShards.has(shard) && (await orIfGone(renamed(), false));
   if (!isPlaced) {
     await makeFolder(shard);
+    durableShards.add(shard);
     await rename(from, to);
-    await syncFolder(dirname(shard));
   }
   await syncFolder(shard);
 }

@@ -1,0 +1,76 @@
+// Power loss: a process that fills a store is recorded by strace, system call by system call. Then its disk is laid out as
+// a power loss at every moment may have left it, and the store is opened on it.
+//
+// What a sync promises is believed; a disk that lies about it is not what this is about.
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { keepFigures } from '../rig/figures.ts';
+import type { Verdict } from './power/checker.ts';
+import { RECORDED_CALLS } from './power/recording.ts';
+
+const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20_261_115);
+const ITEMS = 12;
+const SAMPLES = 10_000;
+const LONGEST_STRING = 4_000_000;
+
+const run = promisify(execFile);
+const script = (name: string) => join(import.meta.dirname, 'power', `${name}.ts`);
+
+let folder = '';
+beforeEach(() => {
+  // In memory where that can be had: eleven thousand stores are opened, and none of their syncs is worth waiting for.
+  folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'assay-power-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+test(`power loss: every cut and ${SAMPLES} reorderings between syncs, 0 wrong bytes, 0 acknowledged lost (seed ${SEED})`, {
+  timeout: 600_000,
+}, async () => {
+  const root = join(folder, 'recorded', 'store');
+  mkdirSync(join(folder, 'recorded'));
+  await record(root);
+  const verdict = await check(root);
+  expect(verdict).toMatchObject({ wrong: [], lost: [], unusable: [] });
+  expect(verdict.acknowledged).toBe(2 * ITEMS);
+  expect(verdict.syncs).toBeGreaterThan(ITEMS);
+  const { cuts, samples, operations, syncs, acknowledged } = verdict;
+  keepFigures('power-loss', {
+    'recorded operations': operations,
+    syncs,
+    cuts: 2 * cuts,
+    reorderings: samples,
+    acknowledged,
+    'wrong bytes': 0,
+    'acknowledged lost': 0,
+    'stores that did not open': 0,
+    seed: SEED,
+  });
+});
+
+async function record(root: string): Promise<void> {
+  const strace = ['-f', '--seccomp-bpf', '-xx', '-s', String(LONGEST_STRING), '-o', join(folder, 'trace')];
+  await run('strace', [
+    ...strace,
+    '-e',
+    `trace=${RECORDED_CALLS.join()}`,
+    process.execPath,
+    script('writer'),
+    root,
+    String(SEED),
+    String(ITEMS),
+  ]);
+}
+
+async function check(root: string): Promise<Verdict> {
+  const args = [script('checker'), folder, root, String(SEED), String(ITEMS), String(SAMPLES)];
+  try {
+    const { stdout } = await run(process.execPath, args);
+    return JSON.parse(stdout);
+  } catch (cause) {
+    throw new Error(`the checker ended at: ${readFileSync(join(folder, 'current'), 'utf8')}`, { cause });
+  }
+}

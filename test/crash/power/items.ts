@@ -1,0 +1,19 @@
+// What the recorded process stores, so that whoever looks at the disk afterwards knows what must be there.
+import { digestOf } from '../../../core/digest.ts';
+import { STORE } from '../../../core/limits.ts';
+import type { ResultAddress } from '../../../store/store.ts';
+import { Random } from '../../rig/random.ts';
+import { addressOf, contentOf, resultNaming } from '../../store/content.ts';
+
+/** Every third one is large. They are no larger than they must be: each outcome is written out anew. */
+export function blobOf(seed: number, number: number): Buffer {
+  const random = new Random(seed * 7919 + number);
+  const size = number % 3 === 2 ? STORE.inlineBytes + 1 + random.below(40_000) : 1 + random.below(9_000);
+  return contentOf(`power ${seed}/${number}`, size);
+}
+
+/** Names the blob of that number and the one before it. */
+export function resultOf(seed: number, number: number): { address: ResultAddress; bytes: Buffer } {
+  const named = [number, Math.max(0, number - 1)].map((one) => digestOf(blobOf(seed, one)));
+  return { address: addressOf(`power ${seed}/${number}`), bytes: resultNaming(...named) };
+}

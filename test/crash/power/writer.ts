@@ -1,0 +1,33 @@
+// The process that is recorded: fills a store in two sittings and says on standard output what is durable.
+import { writeSync } from 'node:fs';
+import { digestOf } from '../../../core/digest.ts';
+import { openDiskStore } from '../../../store/stack.ts';
+import { streamOf } from '../../store/content.ts';
+import { blobOf, resultOf } from './items.ts';
+
+const [directory = '', seedText = '', countText = ''] = process.argv.slice(2);
+const seed = Number(seedText);
+const count = Number(countText);
+const AT_ONCE = 3;
+
+async function store(from: number, to: number): Promise<void> {
+  const opened = await openDiskStore({ directory });
+  let next = from;
+  const work = async (): Promise<void> => {
+    for (let number = next++; number < to; number = next++) {
+      const bytes = blobOf(seed, number);
+      await opened.blobs.put(digestOf(bytes), streamOf(bytes, 65_536));
+      writeSync(1, `blob ${number}\n`);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  for (let number = from; number < to; number++) {
+    const { address, bytes } = resultOf(seed, number);
+    await opened.results.put(address, bytes);
+    writeSync(1, `result ${number}\n`);
+  }
+  await opened.close();
+}
+
+await store(0, Math.floor(count / 2));
+await store(Math.floor(count / 2), count);

@@ -28,10 +28,10 @@ export function onlyComplete(results: DivergingResults, blobs: Blobs, onEvent: O
       return result;
     },
 
-    async put(address, bytes) {
+    async put(address, bytes, options) {
       const references = await gatherReferences(bytes, blobs);
       refuseIfAny(await blobs.missing(references));
-      return results.put(address, { bytes: Buffer.from(bytes), references });
+      return results.put(address, { bytes: Buffer.from(bytes), references }, options);
     },
   };
 }

@@ -7,11 +7,18 @@
 import type { Namespace } from '../core/namespace.ts';
 import { decodeResult, outcomeOf } from '../core/result.ts';
 import type { OnStoreEvent } from './events.ts';
-import type { Blobs, ResultAddress, ResultOutcome, ResultRecords, StoredResult } from './store.ts';
+import type {
+  Blobs,
+  ResultAddress,
+  ResultOutcome,
+  ResultPutOptions,
+  ResultRecords,
+  StoredResult,
+} from './store.ts';
 
 export interface DivergingResults {
   get(address: ResultAddress): Promise<StoredResult | undefined>;
-  put(address: ResultAddress, result: StoredResult): Promise<ResultOutcome>;
+  put(address: ResultAddress, result: StoredResult, options?: ResultPutOptions): Promise<ResultOutcome>;
 }
 
 export function recordingDivergence(
@@ -19,9 +26,13 @@ export function recordingDivergence(
   blobs: Blobs,
   onEvent: OnStoreEvent,
 ): DivergingResults {
-  async function put(address: ResultAddress, result: StoredResult): Promise<ResultOutcome> {
+  async function put(
+    address: ResultAddress,
+    result: StoredResult,
+    options: ResultPutOptions = {},
+  ): Promise<ResultOutcome> {
     const first = await records.get(address);
-    if (first && (await isWhole(first))) {
+    if (first && !options.replace && (await isWhole(first))) {
       if (sameOutcome(first, result)) return 'unchanged';
       onEvent({ type: 'diverged', address });
       if (!givesWay(first, result)) {
@@ -30,7 +41,7 @@ export function recordingDivergence(
       }
       await keepBeside(address, first);
     }
-    return (await records.put(address, result, first)) ? 'stored' : put(address, result);
+    return (await records.put(address, result, first)) ? 'stored' : put(address, result, options);
   }
 
   async function keepBeside(address: ResultAddress, result: StoredResult): Promise<void> {

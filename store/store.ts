@@ -58,11 +58,16 @@ export interface StoredResult {
 /** `diverged`: the key has a result already, with other outputs; the first one stays, both are recorded. */
 export type ResultOutcome = 'stored' | 'unchanged' | 'diverged';
 
+export interface ResultPutOptions {
+  /** For keys whose content may change: another result takes the place of the one that is there, and is no divergence. */
+  readonly replace?: boolean;
+}
+
 /** What clients and the server see. */
 export interface Results {
   get(address: ResultAddress): Promise<StoredResult | undefined>;
   /** `bytes` is an ActionResult; refused while anything that it names is missing. */
-  put(address: ResultAddress, bytes: Uint8Array): Promise<ResultOutcome>;
+  put(address: ResultAddress, bytes: Uint8Array, options?: ResultPutOptions): Promise<ResultOutcome>;
 }
 
 /** What an engine keeps: it does not look inside. Resolves when the record is durable. */

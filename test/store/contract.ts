@@ -486,6 +486,15 @@ export function describeStore(backend: Backend): void {
         expect(events).toEqual([]);
       });
 
+      test('takes the place of the first where the key’s content may change, and is no event', async () => {
+        for (const output of [first, second]) {
+          const put = store.results.put(addressOf('key'), resultNaming(output), { replace: true });
+          expect(await put).toBe('stored');
+        }
+        expect((await store.results.get(addressOf('key')))?.references).toEqual([second]);
+        expect(events).toEqual([]);
+      });
+
       test('is still refused when it is not whole', async () => {
         await store.results.put(addressOf('key'), resultNaming(first));
         const nowhere = digestOf(contentOf('nowhere', SMALL));

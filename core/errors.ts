@@ -30,10 +30,27 @@ const catalogue = {
     status: 400,
   },
   ASSAY_BAD_NAMESPACE: {
-    summary: 'The part of the URL before /cas/ or /ac/ is not a namespace.',
+    summary: 'The part of the URL that should name a namespace does not.',
     wayOut:
       'Use at most 255 characters of letters, digits, "_", "-", "." and "/", no part of which is "." or "..".',
     status: 400,
+  },
+  ASSAY_BAD_KEY: {
+    summary: 'The URL is not one that this protocol has.',
+    wayOut:
+      'Compare the tool’s setting with docs/PROTOCOLS.md; the text after the code shows the right form.',
+    status: 400,
+  },
+  ASSAY_BAD_MESSAGE: {
+    summary: 'The body is not the message that this address takes.',
+    wayOut: 'The text after the code says what is wrong with it.',
+    status: 400,
+  },
+  ASSAY_RECORD_EXISTS: {
+    summary: 'There is another content under that key already, and it stays.',
+    wayOut:
+      'Use a new key; if the same key should have given the same content, look for what made it differ.',
+    status: 409,
   },
   ASSAY_DIGEST_MISMATCH: {
     summary: 'The content does not have the digest under which it was sent. Nothing was kept.',
@@ -102,7 +119,7 @@ const catalogue = {
   },
   ASSAY_METHOD_NOT_ALLOWED: {
     summary: 'That address does not take this method.',
-    wayOut: 'Blobs and results take GET, HEAD and PUT.',
+    wayOut: 'Send one of the methods in the Allow header.',
     status: 405,
   },
   ASSAY_TOO_LARGE: {

@@ -59,6 +59,10 @@ export const SERVER = {
   stallMs: 60 * SECOND,
   /** After a refusal, the rest of a large body is thrown away for this long, so that the client can read the answer. */
   lingerMs: 2 * SECOND,
+  /** Tools that fail on a body which breaks off get one up to this size only after it has been read and checked. */
+  readFirstBytes: 4 * GIB,
+  /** A message of a tool's own protocol: events, questions about many keys. */
+  maxMessageBytes: 1 * MIB,
   maxConnections: 4096,
   /** How long a stop waits for transfers in flight … */
   drainMs: 10 * SECOND,

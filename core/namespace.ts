@@ -12,6 +12,14 @@ const PART = /^[0-9A-Za-z_.-]+$/;
 
 export const DEFAULT_NAMESPACE = '' as Namespace;
 
+/**
+ * Where the results of a protocol live whose keys are not digests of actions. No client can name it as a prefix or an
+ * instance: "~" has no place in a namespace.
+ */
+export function protocolNamespace(protocol: string, within: Namespace): Namespace {
+  return `~${protocol}${within === '' ? '' : `/${within}`}` as Namespace;
+}
+
 export function parseNamespace(text: string): Namespace {
   if (text === '') return DEFAULT_NAMESPACE;
   const parts = text.split('/');

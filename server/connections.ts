@@ -4,7 +4,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { AssayError } from '../core/errors.ts';
 import type { ServerLimits } from '../core/limits.ts';
-import { bodyOf } from './refusal.ts';
+import { bodyOf, PAGE_FORM } from './refusal.ts';
 
 export function createHttpServer(limits: ServerLimits, onRequest: RequestListener): Server {
   const onTurn = oneAtATime(onRequest);
@@ -48,7 +48,7 @@ export function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): v
     return;
   }
   const refusal = new AssayError(codeFor(error.code), 'the connection is closed');
-  const body = bodyOf(refusal);
+  const body = bodyOf(refusal, PAGE_FORM);
   const head = [
     `HTTP/1.1 ${refusal.entry.status} Refused`,
     'connection: close',

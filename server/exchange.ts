@@ -5,11 +5,11 @@ import { AssayError, messageOf } from '../core/errors.ts';
 import { STORE } from '../core/limits.ts';
 import type { ServerContext } from './context.ts';
 import type { Route } from './metrics.ts';
-import { bodyOf, type Headers, headersOf } from './refusal.ts';
+import { bodyOf, CONTENT_FORM, type Headers, headersOf, type RefusalForm } from './refusal.ts';
 
 const MISS = new AssayError('ASSAY_NOT_FOUND', 'there is nothing under that address');
-const MISS_HEADERS = headersOf(MISS, 'cas');
-const MISS_BODY = bodyOf(MISS);
+const MISS_HEADERS = headersOf(MISS, CONTENT_FORM);
+const MISS_BODY = bodyOf(MISS, CONTENT_FORM);
 const EMPTY_BODY = Buffer.alloc(0);
 
 /** Up to here node sends head and body in one call when the body is a string: 5 % less for a blob of 4 KiB. */
@@ -23,13 +23,21 @@ export class Exchange {
   readonly response: ServerResponse;
   readonly server: ServerContext;
   readonly #route: Route;
+  readonly #form: RefusalForm;
   #hasStallLimit = true;
 
-  constructor(request: IncomingMessage, response: ServerResponse, server: ServerContext, route: Route) {
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    server: ServerContext,
+    route: Route,
+    form: RefusalForm,
+  ) {
     this.request = request;
     this.response = response;
     this.server = server;
     this.#route = route;
+    this.#form = form;
   }
 
   get method(): string {
@@ -104,7 +112,12 @@ export class Exchange {
     this.#log(error, thrown);
     if (this.response.headersSent) this.response.destroy();
     else if (isAnsweredBeforeBody(this.request, error)) this.#refuseWithoutTheBody(error);
-    else this.answer(error.entry.status, [...headersOf(error, this.#route), ...moreHeaders], bodyOf(error));
+    else
+      this.answer(
+        error.entry.status,
+        [...headersOf(error, this.#form), ...moreHeaders],
+        bodyOf(error, this.#form),
+      );
   }
 
   /**
@@ -114,9 +127,9 @@ export class Exchange {
    */
   #refuseWithoutTheBody(error: AssayError): void {
     const { request, response } = this;
-    const body = bodyOf(error);
+    const body = bodyOf(error, this.#form);
     response.shouldKeepAlive = false;
-    this.begin(error.entry.status, ['content-length', String(body.length), ...headersOf(error, this.#route)]);
+    this.begin(error.entry.status, ['content-length', String(body.length), ...headersOf(error, this.#form)]);
     response.write(body);
     const isWaitingForOurWord = request.headers.expect !== undefined;
     const timer = setTimeout(() => response.end(), isWaitingForOurWord ? 0 : this.server.limits.lingerMs);

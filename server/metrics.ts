@@ -7,13 +7,25 @@ import { VERSION } from '../core/version.ts';
 import type { StoreEvent } from '../store/events.ts';
 import { processMetrics } from './process-metrics.ts';
 
-const METHODS = ['GET', 'HEAD', 'PUT', 'other'] as const;
+const METHODS = ['GET', 'HEAD', 'PUT', 'POST', 'other'] as const;
 const STATUS_CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx'] as const;
 
-/** The name under which a request is counted. */
-export type Route = Kind | 'status' | 'metrics' | 'healthz' | 'other';
+/** The protocols of tools whose keys are opaque: each has a base path, a space of keys and a count of its own. */
+export const PROTOCOLS = ['ccache', 'gradle', 'turbo', 'nx', 'rush', 'actions', 's3', 'webdav'] as const;
 
+export type Protocol = (typeof PROTOCOLS)[number];
+
+/** The two kinds of address that Bazel's protocol has. */
 export type Kind = 'cas' | 'ac';
+
+const LOOKUPS = ['cas', 'ac', ...PROTOCOLS] as const;
+
+type Lookup = (typeof LOOKUPS)[number];
+
+const ROUTES = [...LOOKUPS, 'status', 'metrics', 'healthz', 'other'] as const;
+
+/** The name under which a request is counted. */
+export type Route = (typeof ROUTES)[number];
 
 export class Metrics {
   readonly #registry = new Registry();
@@ -40,7 +52,7 @@ export class Metrics {
     if (cell) cell.value++;
   }
 
-  lookedUp(kind: Kind, found: boolean): void {
+  lookedUp(kind: Lookup, found: boolean): void {
     const { hits, misses } = this.#lookups[kind];
     (found ? hits : misses).value++;
   }
@@ -108,21 +120,19 @@ class Tally {
 type RequestCells = Readonly<Record<Route, ReadonlyMap<string, readonly Cell[]>>>;
 
 function requestCells(tally: Tally): RequestCells {
-  const of = (route: Route) =>
-    new Map(
-      METHODS.map((method) => [method, STATUS_CLASSES.map((status) => tally.cell(route, method, status))]),
-    );
-  return {
-    cas: of('cas'),
-    ac: of('ac'),
-    status: of('status'),
-    metrics: of('metrics'),
-    healthz: of('healthz'),
-    other: of('other'),
-  };
+  return forEach(
+    ROUTES,
+    (route) =>
+      new Map(
+        METHODS.map((method) => [method, STATUS_CLASSES.map((status) => tally.cell(route, method, status))]),
+      ),
+  );
 }
 
-function lookupCells(tally: Tally): Readonly<Record<Kind, { readonly hits: Cell; readonly misses: Cell }>> {
-  const of = (kind: Kind) => ({ hits: tally.cell(kind, 'hit'), misses: tally.cell(kind, 'miss') });
-  return { cas: of('cas'), ac: of('ac') };
+function lookupCells(tally: Tally): Readonly<Record<Lookup, { readonly hits: Cell; readonly misses: Cell }>> {
+  return forEach(LOOKUPS, (kind) => ({ hits: tally.cell(kind, 'hit'), misses: tally.cell(kind, 'miss') }));
+}
+
+function forEach<Name extends string, T>(names: readonly Name[], make: (name: Name) => T): Record<Name, T> {
+  return Object.fromEntries(names.map((name) => [name, make(name)])) as Record<Name, T>;
 }

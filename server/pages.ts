@@ -3,6 +3,7 @@ import { AssayError } from '../core/errors.ts';
 import { parseNamespace } from '../core/namespace.ts';
 import { VERSION } from '../core/version.ts';
 import type { Exchange } from './exchange.ts';
+import { answerJson } from './json.ts';
 
 /** Open to everybody: load balancers hold no token. */
 export async function healthz(exchange: Exchange): Promise<void> {
@@ -57,8 +58,4 @@ function isInsider({ request, server }: Exchange): boolean {
 function onlyReading({ method }: Exchange): void {
   if (method === 'GET' || method === 'HEAD') return;
   throw new AssayError('ASSAY_METHOD_NOT_ALLOWED', `${method} is not taken here`);
-}
-
-function answerJson(exchange: Exchange, value: object): void {
-  exchange.answer(200, ['content-type', 'application/json'], Buffer.from(`${JSON.stringify(value)}\n`));
 }

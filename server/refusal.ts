@@ -1,25 +1,40 @@
-// An error of the catalogue as the head and body of an answer.
+// An error of the catalogue as the head and body of an answer, in the form that the client reads.
 import type { AssayError } from '../core/errors.ts';
-import type { Route } from './metrics.ts';
 
 /** Names and values in turn, as writeHead takes them: an object would be copied and checked on every answer. */
 export type Headers = string[];
 
-const JSON_TYPE = ['content-type', 'application/json'];
-const CHALLENGE = ['www-authenticate', 'Bearer', 'www-authenticate', 'Basic realm="assay"'];
-
-export function headersOf({ code }: AssayError, route: Route): Headers {
-  if (code === 'ASSAY_UNAUTHORIZED') return [...JSON_TYPE, ...CHALLENGE];
-  if (code === 'ASSAY_METHOD_NOT_ALLOWED') return [...JSON_TYPE, 'allow', methodsOf(route)];
-  return JSON_TYPE;
+/** How a protocol says no. */
+export interface RefusalForm {
+  readonly type: string;
+  /** What Allow names where the method was not the right one. */
+  readonly methods: string;
+  /** `message` is what the client may know of the error's detail. */
+  body(error: AssayError, message: string): string;
 }
 
-function methodsOf(route: Route): string {
-  return route === 'cas' || route === 'ac' ? 'GET, HEAD, PUT' : 'GET, HEAD';
+const CHALLENGE = ['www-authenticate', 'Bearer', 'www-authenticate', 'Basic realm="assay"'];
+
+export function jsonForm(methods: string): RefusalForm {
+  return {
+    type: 'application/json',
+    methods,
+    body: ({ code, entry: { wayOut } }, message) => JSON.stringify({ code, message, wayOut }),
+  };
+}
+
+export const PAGE_FORM = jsonForm('GET, HEAD');
+export const CONTENT_FORM = jsonForm('GET, HEAD, PUT');
+
+export function headersOf({ code }: AssayError, form: RefusalForm): Headers {
+  const type = ['content-type', form.type];
+  if (code === 'ASSAY_UNAUTHORIZED') return [...type, ...CHALLENGE];
+  if (code === 'ASSAY_METHOD_NOT_ALLOWED') return [...type, 'allow', form.methods];
+  return type;
 }
 
 /** The detail of a fault may name folders of this machine: it is for the log, not for the client. */
-export function bodyOf({ code, detail, entry }: AssayError): Buffer {
-  const message = entry.status >= 500 ? entry.summary : detail;
-  return Buffer.from(`${JSON.stringify({ code, message, wayOut: entry.wayOut })}\n`);
+export function bodyOf(error: AssayError, form: RefusalForm): Buffer {
+  const { status, summary } = error.entry;
+  return Buffer.from(`${form.body(error, status >= 500 ? summary : error.detail)}\n`);
 }

@@ -10,6 +10,8 @@ import type { ServerContext } from './context.ts';
 import { type Answering, Exchange } from './exchange.ts';
 import type { Route } from './metrics.ts';
 import { healthz, metricsPage, nothingHere, status } from './pages.ts';
+import { PAGE_FORM } from './refusal.ts';
+import { adapted } from './wire/adapters.ts';
 import { bazelHttp } from './wire/bazel-http/adapter.ts';
 
 type Door = (request: FastifyRequest, reply: FastifyReply) => void;
@@ -19,7 +21,7 @@ export async function assemble(context: ServerContext): Promise<Server> {
   const doorTo = (answering: Answering, route: Route): Door => {
     return (request, reply) => {
       reply.hijack();
-      new Exchange(request.raw, reply.raw, context, route).conduct(answering);
+      new Exchange(request.raw, reply.raw, context, route, PAGE_FORM).conduct(answering);
     };
   };
   const nowhere = doorTo(nothingHere, 'other');
@@ -40,6 +42,7 @@ export async function assemble(context: ServerContext): Promise<Server> {
 
 function contentFirst(context: ServerContext, others: RequestListener): RequestListener {
   return (request, response) => {
-    if (!bazelHttp(request, response, context)) others(request, response);
+    if (adapted(request, response, context) || bazelHttp(request, response, context)) return;
+    others(request, response);
   };
 }

@@ -68,9 +68,11 @@ export interface Answer {
   readonly body: Buffer;
 }
 
+export type Method = 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE' | 'OPTIONS' | 'PROPFIND' | 'MKCOL';
+
 export async function ask(
   url: string,
-  method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE' = 'GET',
+  method: Method = 'GET',
   options: { readonly headers?: Record<string, string>; readonly body?: Buffer | Readable } = {},
 ): Promise<Answer> {
   const { headers = {}, body = null } = options;

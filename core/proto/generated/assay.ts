@@ -9,12 +9,162 @@ import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 
 /** What Assay adds to an ActionResult, inside execution_metadata.auxiliary_metadata. */
 
+/** What a tool sent beside an artifact and wants back with it: a signature, how long the build took. */
+export interface ArtifactAttributes {
+  values: { [key: string]: string };
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface ArtifactAttributes_ValuesEntry {
+  key: string;
+  value: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 /** The order in which a command wrote to its two streams. The bytes themselves are the result's stdout and stderr. */
 export interface LogOrder {
   /** Lengths of runs, alternating: stdout, stderr, stdout, ... (the first may be 0). */
   runLengths: number[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
+
+function createBaseArtifactAttributes(): ArtifactAttributes {
+  return { values: {}, _unknownFields: {} };
+}
+
+export const ArtifactAttributes: MessageFns<ArtifactAttributes> = {
+  encode(message: ArtifactAttributes, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    globalThis.Object.entries(message.values).forEach(([key, value]: [string, string]) => {
+      ArtifactAttributes_ValuesEntry.encode({ key: key as any, value }, writer.uint32(10).fork()).join();
+    });
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ArtifactAttributes {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseArtifactAttributes();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            const entry1 = ArtifactAttributes_ValuesEntry.decode(reader, reader.uint32());
+            if (entry1.value !== undefined) {
+              message.values[entry1.key] = entry1.value;
+            }
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseArtifactAttributes_ValuesEntry(): ArtifactAttributes_ValuesEntry {
+  return { key: "", value: "", _unknownFields: {} };
+}
+
+export const ArtifactAttributes_ValuesEntry: MessageFns<ArtifactAttributes_ValuesEntry> = {
+  encode(message: ArtifactAttributes_ValuesEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.key !== "") {
+      writer.uint32(10).string(message.key);
+    }
+    if (message.value !== "") {
+      writer.uint32(18).string(message.value);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ArtifactAttributes_ValuesEntry {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseArtifactAttributes_ValuesEntry();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.key = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.value = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
 
 function createBaseLogOrder(): LogOrder {
   return { runLengths: [], _unknownFields: {} };

@@ -4,6 +4,7 @@ import { AssayError } from '../../../core/errors.ts';
 import type { ServerContext } from '../../context.ts';
 import { Exchange } from '../../exchange.ts';
 import type { Kind } from '../../metrics.ts';
+import { CONTENT_FORM } from '../../refusal.ts';
 import { getResult, putResult } from './ac.ts';
 import { type Address, kindOf, parseAddress } from './address.ts';
 import { getBlob, putBlob } from './cas.ts';
@@ -16,8 +17,11 @@ export function bazelHttp(
 ): boolean {
   const url = request.url ?? '';
   const kind = kindOf(url);
-  if (kind) new Exchange(request, response, context, kind).conduct((exchange) => answer(exchange, url, kind));
-  return kind !== undefined;
+  if (!kind) return false;
+  new Exchange(request, response, context, kind, CONTENT_FORM).conduct((exchange) =>
+    answer(exchange, url, kind),
+  );
+  return true;
 }
 
 function answer(exchange: Exchange, url: string, kind: Kind): Promise<void> {

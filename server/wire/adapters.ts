@@ -1,0 +1,47 @@
+// All adapters, and which of them a URL belongs to. They come before Bazel's addresses, which may begin with anything.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerContext } from '../context.ts';
+import { Exchange } from '../exchange.ts';
+import { type Adapter, placeBelow } from './adapter.ts';
+import { ccache } from './ccache/adapter.ts';
+import { gradle } from './gradle/adapter.ts';
+import { nx } from './nx/adapter.ts';
+import { rush } from './rush/adapter.ts';
+import { turbo } from './turbo/adapter.ts';
+
+export const ADAPTERS: readonly Adapter[] = [ccache, gradle, turbo, nx, rush];
+
+interface Entrance {
+  readonly adapter: Adapter;
+  /** What an address begins with, and how much of that is the base. */
+  readonly start: string;
+  readonly baseLength: number;
+}
+
+/** By the first part of the path: what a request of any other protocol pays for all of these is one look. */
+const ENTRANCES: ReadonlyMap<string, readonly Entrance[]> = Map.groupBy(
+  ADAPTERS.flatMap(entrancesOf),
+  ({ start }) => firstPart(start),
+);
+
+function entrancesOf(adapter: Adapter): Entrance[] {
+  const { base, atRoot } = adapter;
+  const below = { adapter, start: base, baseLength: base.length };
+  return atRoot === undefined ? [below] : [below, { adapter, start: `/${atRoot}`, baseLength: 1 }];
+}
+
+/** False when the address is none of theirs; then nothing has happened. */
+export function adapted(request: IncomingMessage, response: ServerResponse, context: ServerContext): boolean {
+  const url = request.url ?? '';
+  const entrance = ENTRANCES.get(firstPart(url))?.find(({ start }) => url.startsWith(start));
+  if (!entrance) return false;
+  const { adapter, baseLength } = entrance;
+  new Exchange(request, response, context, adapter.protocol, adapter.refusals).conduct((exchange) =>
+    adapter.answer(exchange, placeBelow(baseLength, url)),
+  );
+  return true;
+}
+
+function firstPart(url: string): string {
+  return url.slice(0, url.indexOf('/', 1));
+}

@@ -1,0 +1,183 @@
+// What every protocol with opaque keys promises, as one suite that each of them passes: what was sent comes back whole or
+// not at all, in a space of its own, for those who may have it, within the bounds.
+import { Readable } from 'node:stream';
+import { describe, expect, test } from 'vitest';
+import { digestOf } from '../../../core/digest.ts';
+import { STORE } from '../../../core/limits.ts';
+import { openMemoryStore } from '../../../store/stack.ts';
+import type { Store } from '../../../store/store.ts';
+import { contentOf } from '../../store/content.ts';
+import { ask, largeBlob, putHead, RawConnection, testServer } from '../rig.ts';
+
+export interface OpaqueProtocol {
+  /** As the metrics call it. */
+  readonly name: string;
+  readonly path: string;
+  /** The same key in another namespace, and another key in the same. */
+  readonly elsewhere: string;
+  readonly other: string;
+  /** Below the protocol's base, but no addresses of it. */
+  readonly astray: readonly string[];
+  /** The status that answers a good PUT. */
+  readonly stored: number;
+  /** What becomes of a second content under the same key. */
+  readonly second: { readonly status: number; readonly stays: 'first' | 'second' };
+}
+
+const TOKEN = 'a-long-token-0123456789';
+const WITH_TOKEN = { authorization: `Bearer ${TOKEN}` };
+const SIZES = { empty: 0, small: 1000, large: 3 * STORE.chunkBytes + 17 };
+
+export function describeOpaque({
+  name,
+  path,
+  elsewhere,
+  other,
+  astray,
+  stored,
+  second,
+}: OpaqueProtocol): void {
+  describe(`an artifact by ${name}`, () => {
+    test.each(Object.entries(SIZES))('that is %s comes back', async (kind, size) => {
+      const server = await testServer();
+      const bytes = contentOf(kind, size);
+      expect(await ask(server.url + path)).toMatchObject({ status: 404 });
+      expect(await ask(server.url + path, 'PUT', { body: bytes })).toMatchObject({ status: stored });
+      const head = { status: 200, headers: { 'content-length': String(size) } };
+      const got = await ask(server.url + path);
+      expect(got).toMatchObject(head);
+      expect(got.body.equals(bytes)).toBe(true);
+      expect(await ask(server.url + path, 'HEAD')).toMatchObject({ ...head, body: Buffer.alloc(0) });
+    });
+
+    test('is found under its own key in its own namespace alone', async () => {
+      const server = await testServer();
+      await ask(server.url + path, 'PUT', { body: contentOf('one', SIZES.small) });
+      expect(await ask(server.url + other)).toMatchObject({ status: 404 });
+      expect(await ask(server.url + elsewhere)).toMatchObject({ status: 404 });
+    });
+
+    test('is taken in chunks, and given in part', async () => {
+      const server = await testServer();
+      const bytes = contentOf('chunked', SIZES.large);
+      const body = Readable.from([bytes.subarray(0, 100), bytes.subarray(100)]);
+      expect(await ask(server.url + path, 'PUT', { body })).toMatchObject({ status: stored });
+      const part = await ask(server.url + path, 'GET', { headers: { range: 'bytes=99-200' } });
+      expect([part.status, part.body.equals(bytes.subarray(99, 201))]).toEqual([206, true]);
+    });
+
+    test('may be sent twice', async () => {
+      const server = await testServer();
+      const body = contentOf('same', SIZES.small);
+      for (const _time of [1, 2]) {
+        expect(await ask(server.url + path, 'PUT', { body })).toMatchObject({ status: stored });
+      }
+      expect(server.logged()).not.toContain('diverged');
+    });
+
+    test(`is the ${second.stays} of two contents${second.stays === 'first' ? ', which is an event' : ''}`, async () => {
+      const server = await testServer();
+      const [one, two] = [contentOf('one', SIZES.small), contentOf('two', SIZES.small)];
+      await ask(server.url + path, 'PUT', { body: one });
+      expect(await ask(server.url + path, 'PUT', { body: two })).toMatchObject({ status: second.status });
+      const got = await ask(server.url + path);
+      expect(got.body.equals(second.stays === 'first' ? one : two)).toBe(true);
+      expect(server.logged().includes('store: diverged')).toBe(second.stays === 'first');
+    });
+
+    test('is not there when its upload broke off', async () => {
+      const server = await testServer();
+      for (const size of [1000, SIZES.large]) {
+        const connection = await RawConnection.to(server);
+        connection.send(putHead(path, `content-length: ${size}`));
+        connection.send(Buffer.alloc(size - 1));
+        connection.socket.end();
+        await connection.untilClosed();
+      }
+      expect(await ask(server.url + path)).toMatchObject({ status: 404 });
+    });
+
+    test('is a miss when its content is gone', async () => {
+      const lost: Store = openMemoryStore();
+      const server = await testServer({
+        store: { ...lost, blobs: { ...lost.blobs, get: async () => undefined } },
+      });
+      await ask(server.url + path, 'PUT', { body: contentOf('lost', SIZES.small) });
+      expect(await ask(server.url + path)).toMatchObject({ status: 404 });
+    });
+
+    test('that turns out damaged half-way is never taken for whole', async () => {
+      const damaged: Store = openMemoryStore();
+      const get = async () =>
+        largeBlob(2000, async function* () {
+          yield Buffer.alloc(1000);
+          throw new Error('the rest is not what was stored');
+        });
+      const server = await testServer({ store: { ...damaged, blobs: { ...damaged.blobs, get } } });
+      await ask(server.url + path, 'PUT', { body: Buffer.alloc(2000) });
+      const outcome = await ask(server.url + path).then(
+        ({ status }) => status,
+        () => 'cut off',
+      );
+      expect(outcome).not.toBe(200);
+    });
+
+    test('is neither taken nor given without the token', async () => {
+      const server = await testServer({ token: TOKEN });
+      const body = contentOf('guarded', SIZES.small);
+      expect(await ask(server.url + path, 'PUT', { body })).toMatchObject({ status: 401 });
+      expect(await server.store.blobs.get(digestOf(body).hash)).toBeUndefined();
+      const headers = WITH_TOKEN;
+      expect(await ask(server.url + path, 'PUT', { body, headers })).toMatchObject({ status: stored });
+      expect(await ask(server.url + path)).toMatchObject({ status: 401 });
+      expect(await ask(server.url + path, 'GET', { headers })).toMatchObject({ status: 200 });
+    });
+
+    test('is not taken by a read-only server', async () => {
+      const server = await testServer({ readOnly: true });
+      expect(await ask(server.url + path, 'PUT', { body: Buffer.alloc(9) })).toMatchObject({ status: 403 });
+      expect(await ask(server.url + path)).toMatchObject({ status: 404 });
+    });
+
+    test('is not taken when it is larger than the server takes', async () => {
+      const server = await testServer({ limits: { maxBlobBytes: 100 } });
+      expect(await ask(server.url + path, 'PUT', { body: Buffer.alloc(101) })).toMatchObject({ status: 413 });
+      const body = Readable.from([Buffer.alloc(60), Buffer.alloc(60)]);
+      expect(await ask(server.url + path, 'PUT', { body })).toMatchObject({ status: 413 });
+      expect(await ask(server.url + path)).toMatchObject({ status: 404 });
+    });
+
+    test('is not waited for when its sender is too slow', async () => {
+      const limits = { bodyGraceMs: 50, bodyBytesPerSecond: 1_000_000, sweepMs: 10, lingerMs: 10 };
+      const server = await testServer({ limits });
+      const connection = await RawConnection.to(server);
+      connection.send(`${putHead(path, 'content-length: 100000')}the beginning`);
+      expect(await connection.untilClosed()).toContain('HTTP/1.1 408');
+      expect(await ask(server.url + path)).toMatchObject({ status: 404 });
+    });
+
+    test.each(astray)('is not looked for at %s', async (address) => {
+      const server = await testServer();
+      expect((await ask(server.url + address)).status).toBe(400);
+      expect((await ask(server.url + address, 'PUT', { body: Buffer.alloc(9) })).status).toBe(400);
+    });
+
+    test('is not to be deleted', async () => {
+      const server = await testServer();
+      const answer = await ask(server.url + path, 'DELETE');
+      expect(answer.status).toBe(405);
+      expect(answer.headers.allow).toContain('PUT');
+    });
+
+    test('is counted', async () => {
+      const server = await testServer();
+      await ask(server.url + path);
+      await ask(server.url + path, 'PUT', { body: Buffer.alloc(9) });
+      await ask(server.url + path);
+      const metrics = (await ask(`${server.url}/metrics`)).body.toString();
+      expect(metrics).toContain(`assay_http_requests_total{route="${name}",method="PUT",status="2xx"} 1`);
+      expect(metrics).toContain(`assay_lookups_total{kind="${name}",outcome="hit"} 1`);
+      expect(metrics).toContain(`assay_lookups_total{kind="${name}",outcome="miss"} 1`);
+    });
+  });
+}

@@ -1,0 +1,93 @@
+// The protocols that are GET, HEAD and PUT under a key: their addresses, and what each makes of a second content.
+import { expect, test } from 'vitest';
+import { contentOf } from '../../store/content.ts';
+import { ask, largeBlob, storeWith, testServer } from '../rig.ts';
+import { describeOpaque } from './contract.ts';
+
+const HEX = '0123456789abcdef';
+const MUTABLE = { status: 200, stays: 'second' } as const;
+
+describeOpaque({
+  name: 'gradle',
+  path: `/gradle/team/${HEX}${HEX}`,
+  elsewhere: `/gradle/${HEX}${HEX}`,
+  other: `/gradle/team/${HEX}${HEX.replace('0', '1')}`,
+  astray: ['/gradle/', `/gradle/${HEX}`, `/gradle/team//${HEX}${HEX}`, '/gradle/team/%2e'],
+  stored: 200,
+  second: { status: 200, stays: 'first' },
+});
+
+describeOpaque({
+  name: 'ccache',
+  path: '/ccache/team/75/9bfs0123456789abcdefghijklmnopqr',
+  elsewhere: '/ccache/75/9bfs0123456789abcdefghijklmnopqr',
+  other: '/ccache/team/76/9bfs0123456789abcdefghijklmnopqr',
+  astray: [
+    '/ccache/',
+    '/ccache/75/',
+    '/ccache/ac/75',
+    '/ccache/75/UPPER89abcdefghijklmnopqr',
+    `/ccache/a b/75/${HEX}`,
+  ],
+  stored: 200,
+  second: MUTABLE,
+});
+
+describeOpaque({
+  name: 'rush',
+  path: `/rush/team/my-package-_phase_build-${HEX}`,
+  elsewhere: `/rush/my-package-_phase_build-${HEX}`,
+  other: `/rush/team/my-package-_phase_test-${HEX}`,
+  astray: ['/rush/', '/rush/a%20b', '/rush/a//b'],
+  stored: 200,
+  second: { status: 200, stays: 'first' },
+});
+
+describeOpaque({
+  name: 'nx',
+  path: '/v1/cache/12345678901234567890',
+  elsewhere: '/nx/team/v1/cache/12345678901234567890',
+  other: '/v1/cache/1',
+  astray: ['/nx/12345678901234567890', '/v1/cache/', '/v1/cache/a/b', '/nx/a//v1/cache/1', '/v1/cache/a%2fb'],
+  stored: 200,
+  second: { status: 409, stays: 'first' },
+});
+
+const KEY = '759bfs0123456789abcdefghijklmnopqr';
+
+test('ccache’s subdirs and flat layouts are two spellings of one key', async () => {
+  const server = await testServer();
+  const bytes = contentOf('entry', 100);
+  await ask(`${server.url}/ccache/${KEY}`, 'PUT', { body: bytes });
+  expect((await ask(`${server.url}/ccache/75/${KEY.slice(2)}`)).body.equals(bytes)).toBe(true);
+});
+
+test('ccache’s bazel layout is not taken for an action', async () => {
+  const server = await testServer();
+  const path = `/ccache/team/ac/${HEX.repeat(4)}`;
+  const bytes = contentOf('no ActionResult', 100);
+  expect(await ask(server.url + path, 'PUT', { body: bytes })).toMatchObject({ status: 200 });
+  expect((await ask(server.url + path)).body.equals(bytes)).toBe(true);
+  expect(await ask(`${server.url}/team/ac/${HEX.repeat(4)}`)).toMatchObject({ status: 404 });
+});
+
+test('Nx gets no byte of an artifact that is not whole', async () => {
+  const store = storeWith({});
+  const damaged = largeBlob(2000, async function* () {
+    yield Buffer.alloc(1000);
+    throw Object.assign(new Error('damaged'));
+  });
+  const server = await testServer({
+    store: { ...store, blobs: { ...store.blobs, get: async () => damaged } },
+  });
+  await ask(`${server.url}/v1/cache/1`, 'PUT', { body: Buffer.alloc(2000) });
+  const answer = await ask(`${server.url}/v1/cache/1`);
+  expect(answer.status).not.toBe(200);
+});
+
+test('Nx is told in plain text why it may not come in', async () => {
+  const server = await testServer({ token: 'a-long-token-0123456789' });
+  const answer = await ask(`${server.url}/v1/cache/1`);
+  expect(answer).toMatchObject({ status: 401, headers: { 'content-type': 'text/plain; charset=utf-8' } });
+  expect(answer.body.toString()).toContain('ASSAY_UNAUTHORIZED');
+});

@@ -25,8 +25,10 @@ export const STORE = {
   spareBytes: 1 * MIB,
   /** How long a server's commit waits for more writes: half as many syncs under load, for a little more waiting. */
   serverGatherMs: 2,
+  /** Blobs from this size on are written past the page cache. */
+  directBytes: 32 * MIB,
   /** Buffers of chunkBytes that are kept for the next transfer. */
-  pooledBuffers: 32,
+  pooledBuffers: 64,
   /** How much of what was found corrupt is kept for a look at it; the oldest goes first. */
   quarantineFiles: 64,
   quarantineBytes: 1 * GIB,

@@ -78,7 +78,7 @@ export class DiskBlobs implements RawBlobs {
 
   async #putLarge(expected: Expected, chunks: AsyncIterable<Buffer>): Promise<Digest> {
     if (this.#isThere(expected)) return this.#confirm(expected, chunks);
-    const upload = await StagedUpload.create(this.#layout);
+    const upload = await StagedUpload.create(this.#layout, expected.size);
     try {
       const digest = await upload.fill(chunks);
       refuseWrong(expected, digest);

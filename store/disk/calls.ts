@@ -8,6 +8,7 @@ import { isSystemError } from '../../core/errors.ts';
 export const openFile = promisify(fs.open);
 export const closeFile = promisify(fs.close);
 export const syncData = promisify(fs.fdatasync);
+export const truncate = promisify<number, number, void>(fs.ftruncate);
 export const rename = promisify(fs.rename);
 export const mkdir = promisify<string, void>(fs.mkdir);
 export const stat = promisify(fs.stat);

@@ -8,20 +8,11 @@ import { giveBack, takeBuffer } from '../buffers.ts';
 import { type Checksum, loadChecksum } from '../checksum.ts';
 import { refuseExcess } from '../expected.ts';
 import type { Content, Expected } from '../store.ts';
-import {
-  closeFile,
-  makeFolder,
-  openFile,
-  orIfGone,
-  removeFile,
-  rename,
-  syncData,
-  syncFolder,
-  writeFully,
-} from './calls.ts';
+import { makeFolder, orIfGone, removeFile, rename, syncFolder } from './calls.ts';
 import { attempt } from './faults.ts';
 import { filePath, type Layout } from './layout.ts';
 import { encodeChecksums } from './record.ts';
+import { StagingFile } from './staging-file.ts';
 
 /**
  * The content in full chunks, the last one shorter, each in a pooled buffer that its taker gives back. Stops as soon as
@@ -63,22 +54,21 @@ export async function hashOnly(chunks: AsyncIterable<Buffer>): Promise<Digest> {
 export class StagedUpload {
   readonly #layout: Layout;
   readonly #path: string;
-  readonly #file: number;
+  readonly #file: StagingFile;
   readonly #checksum: Checksum;
   readonly #checksums: bigint[] = [];
   #size = 0;
   /** One write is under way while the next chunk arrives. */
   #writing: Promise<void> = Promise.resolve();
-  #isOpen = true;
 
-  static async create(layout: Layout): Promise<StagedUpload> {
+  static async create(layout: Layout, expectedSize: number | undefined): Promise<StagedUpload> {
     const checksum = await loadChecksum();
     const path = join(layout.staging, nodeCrypto().randomUUID());
-    const file = await attempt('creating a staging file', () => openFile(path, 'wx', 0o644));
+    const file = await attempt('creating a staging file', () => StagingFile.create(path, expectedSize));
     return new StagedUpload(layout, path, file, checksum);
   }
 
-  private constructor(layout: Layout, path: string, file: number, checksum: Checksum) {
+  private constructor(layout: Layout, path: string, file: StagingFile, checksum: Checksum) {
     this.#layout = layout;
     this.#path = path;
     this.#file = file;
@@ -91,7 +81,7 @@ export class StagedUpload {
       hasher.update(chunk);
       this.#checksums.push(this.#checksum(chunk));
       await this.#writing;
-      this.#writing = this.#append(chunk, this.#size);
+      this.#writing = this.#append(chunk);
       this.#size += chunk.length;
       // Whoever waits for it next is told; until then it must not count as unhandled.
       this.#writing.catch(() => {});
@@ -99,8 +89,8 @@ export class StagedUpload {
     return { hash: finish(hasher), size: this.#size };
   }
 
-  async #append(chunk: Buffer, position: number): Promise<void> {
-    await attempt('writing a staging file', () => writeFully(this.#file, chunk, position));
+  async #append(chunk: Buffer): Promise<void> {
+    await attempt('writing a staging file', () => this.#file.append(chunk));
     giveBack(chunk);
   }
 
@@ -111,8 +101,8 @@ export class StagedUpload {
   /** Durable under its final name when this resolves; the index does not know it yet. */
   async place(hash: Hash, generation: number): Promise<void> {
     await this.#writing;
-    await attempt('syncing a staging file', () => syncData(this.#file));
-    await this.#close();
+    await attempt('syncing a staging file', () => this.#file.sync());
+    await this.#file.close();
     const target = filePath(this.#layout, hash, generation);
     await attempt('placing a file', () => renameInto(this.#path, target));
   }
@@ -120,14 +110,8 @@ export class StagedUpload {
   /** Removes what is staged and not placed. */
   async discard(): Promise<void> {
     await this.#writing.catch(() => {});
-    await this.#close();
+    await this.#file.close();
     await removeFile(this.#path);
-  }
-
-  async #close(): Promise<void> {
-    if (!this.#isOpen) return;
-    this.#isOpen = false;
-    await closeFile(this.#file);
   }
 }
 

@@ -1,0 +1,80 @@
+// The file that a large blob is written to, chunk after chunk. A very large one goes past the page cache, straight from
+// our memory to the disk: that takes a tenth of the kernel's time, and leaves in the cache what many ask for instead of
+// what one has just sent (docs/decisions/0023). Where a file system, or the memory of a chunk, does not fit that, the
+// same file is written as any other from there on.
+import { constants } from 'node:fs';
+import { isSystemError } from '../../core/errors.ts';
+import { STORE } from '../../core/limits.ts';
+import { closeFile, openFile, syncData, truncate, writeFully } from './calls.ts';
+
+/** What disks, and so all transfers past the cache, are divided into. A pooled buffer holds a whole number of these. */
+const BLOCK = 4096;
+/** Its name is random, so it is new; but a refused attempt to go past the cache may have left it there, empty. */
+const OWN_FILE = constants.O_WRONLY | constants.O_CREAT;
+
+export class StagingFile {
+  readonly #path: string;
+  #file: number;
+  #isDirect: boolean;
+  #isOpen = true;
+  #size = 0;
+
+  static async create(path: string, expectedSize: number | undefined): Promise<StagingFile> {
+    const isDirect = (expectedSize ?? 0) >= STORE.directBytes;
+    const direct = isDirect
+      ? await orIfUnfit(openFile(path, OWN_FILE | constants.O_DIRECT, 0o644))
+      : undefined;
+    const file = direct ?? (await openFile(path, OWN_FILE, 0o644));
+    return new StagingFile(path, file, direct !== undefined);
+  }
+
+  private constructor(path: string, file: number, isDirect: boolean) {
+    this.#path = path;
+    this.#file = file;
+    this.#isDirect = isDirect;
+  }
+
+  /** At the end of what was written. The last chunk of all may be shorter than the others. */
+  async append(chunk: Buffer): Promise<void> {
+    const position = this.#size;
+    this.#size += chunk.length;
+    if (this.#isDirect && (await this.#writeDirect(chunk, position))) return;
+    await writeFully(this.#file, chunk, position);
+  }
+
+  async #writeDirect(chunk: Buffer, position: number): Promise<boolean> {
+    const blocks = Buffer.from(chunk.buffer, chunk.byteOffset, Math.ceil(chunk.length / BLOCK) * BLOCK);
+    const written = await orIfUnfit(writeFully(this.#file, blocks, position).then(() => true));
+    if (!written) await this.#stopGoingDirect();
+    return written ?? false;
+  }
+
+  async #stopGoingDirect(): Promise<void> {
+    const file = await openFile(this.#path, 'r+');
+    await closeFile(this.#file);
+    this.#file = file;
+    this.#isDirect = false;
+  }
+
+  /** Cuts off what the last block has too much. */
+  async sync(): Promise<void> {
+    if (this.#isDirect) await truncate(this.#file, this.#size);
+    await syncData(this.#file);
+  }
+
+  async close(): Promise<void> {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    await closeFile(this.#file);
+  }
+}
+
+/** Undefined where the call is refused because what it asks for does not fit the file system. */
+async function orIfUnfit<T>(call: Promise<T>): Promise<T | undefined> {
+  try {
+    return await call;
+  } catch (error) {
+    if (isSystemError(error, 'EINVAL')) return undefined;
+    throw error;
+  }
+}

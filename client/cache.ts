@@ -57,13 +57,14 @@ export function openCache(options: CacheOptions): Cache {
     inputs,
     history,
     remember({ action: { request, key }, outcome, reason, against }) {
-      const { workspace, command } = request;
+      const { workspace, command, name } = request;
       const at = new Date(options.now()).toISOString();
       history.append({
         at,
         workspace,
         step: stepOf(request),
         key: key.hash,
+        name,
         command,
         outcome,
         reason,

@@ -49,13 +49,19 @@ async function explainMiss(
   return best ? { ...best, reason: summarize(best.differences) } : NEVER_SEEN;
 }
 
-/** The newest run of the same step here, else of the same step elsewhere, else some recent ones of the same program. */
+/**
+ * The newest run of the same step here, else of the same step elsewhere, else, for a command without a name, some recent
+ * ones of the same program.
+ */
 function closestFirst(request: RunRequest, earlier: readonly HistoryEntry[]): HistoryEntry[] {
-  const { workspace, command } = request;
+  const { workspace, command, name } = request;
   const step = stepOf(request);
-  const same = earlier.filter((entry) => entry.step === step);
+  const isSame = (entry: HistoryEntry) =>
+    entry.step === step || (name !== undefined && entry.name === name && entry.workspace === workspace);
+  const same = earlier.filter(isSame);
   const here = same.find((entry) => entry.workspace === workspace) ?? same[0];
   if (here) return [here];
+  if (name !== undefined) return [];
   const alike = earlier.filter((entry) => entry.workspace === workspace && entry.command[0] === command[0]);
   return alike.slice(0, CANDIDATES);
 }

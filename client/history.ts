@@ -13,6 +13,8 @@ export interface HistoryEntry {
   /** The same for every run of the same command with the same outputs, whatever its inputs are. */
   readonly step: Hash;
   readonly key: Hash;
+  /** The step of an assay.json that it was. */
+  readonly name?: string | undefined;
   readonly command: readonly string[];
   readonly outcome: Outcome;
   readonly reason: string;
@@ -22,13 +24,20 @@ export interface HistoryEntry {
 
 export class History {
   readonly #file: string;
+  /** Newest first; read when first asked for, because a graph asks once for each of its misses. */
+  #known: HistoryEntry[] | undefined;
 
   constructor(file: string) {
     this.#file = file;
   }
 
   /** Newest first. Lines that are not entries (torn, foreign) are passed over. */
-  entries(): HistoryEntry[] {
+  entries(): readonly HistoryEntry[] {
+    this.#known ??= this.#read();
+    return this.#known;
+  }
+
+  #read(): HistoryEntry[] {
     let text: string;
     try {
       text = readFileSync(this.#file, 'utf8');
@@ -42,6 +51,7 @@ export class History {
   }
 
   append(entry: HistoryEntry): void {
+    this.#known?.unshift(entry);
     try {
       mkdirSync(dirname(this.#file), { recursive: true });
       appendFileSync(this.#file, `${JSON.stringify(entry)}\n`);
@@ -52,7 +62,7 @@ export class History {
   }
 
   #shorten(): void {
-    const kept = this.entries().slice(0, RUN.historyEntries).reverse();
+    const kept = this.#read().slice(0, RUN.historyEntries).reverse();
     const staged = `${this.#file}.${process.pid}.tmp`;
     writeFileSync(staged, kept.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
     renameSync(staged, this.#file);
@@ -75,8 +85,11 @@ function parseEntry(line: string): HistoryEntry | undefined {
 
 function isEntry(value: unknown): value is HistoryEntry {
   if (typeof value !== 'object' || value === null) return false;
-  const { at, workspace, step, key, command, outcome, reason, against } = value as Record<string, unknown>;
-  const texts = [at, workspace, outcome, reason].every((field) => typeof field === 'string');
+  const { at, workspace, step, key, command, outcome, reason, against, name } = value as Record<
+    string,
+    unknown
+  >;
+  const texts = [at, workspace, outcome, reason, name ?? ''].every((field) => typeof field === 'string');
   const hashes = [step, key, against ?? key].every((field) => typeof field === 'string' && isHash(field));
   return texts && hashes && Array.isArray(command);
 }

@@ -90,7 +90,7 @@ export class Reporter {
   }
 }
 
-function warningText(event: Exclude<RunEvent, { type: 'transfer' | 'not-published' }>): string {
+export function warningText(event: Exclude<RunEvent, { type: 'transfer' | 'not-published' }>): string {
   switch (event.type) {
     case 'store-unusable':
       return `the local store is not usable, running without it: ${event.why}`;
@@ -112,7 +112,7 @@ function outputsText({ outputsWritten }: RunSummary): string {
   return outputsWritten === 1 ? '1 output restored' : `${outputsWritten} outputs restored`;
 }
 
-function duration(milliseconds: number): string {
+export function duration(milliseconds: number): string {
   if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
   if (milliseconds < 60_000) return `${(milliseconds / 1000).toFixed(1)} s`;
   return `${Math.floor(milliseconds / 60_000)} min ${Math.round((milliseconds % 60_000) / 1000)} s`;

@@ -15,6 +15,8 @@ export interface DeclaredVariable {
 }
 
 export interface RunRequest {
+  /** What people call it, if it has a name: a step of an assay.json. Not in the key. */
+  readonly name?: string;
   /** Absolute, with no symbolic link in it. */
   readonly workspace: string;
   readonly workingDirectory: RelPath;

@@ -5,6 +5,8 @@ export interface Flag {
   readonly type: 'string' | 'boolean';
   /** May be given several times. */
   readonly multiple?: boolean;
+  /** May stand alone; its value, if it has one, follows a "=". */
+  readonly optionalValue?: boolean;
   /** What stands for the value in the help: GLOB, DIR, URL … */
   readonly value?: string;
   readonly text: string;
@@ -74,6 +76,7 @@ function takeValue(flag: Flag, rawName: string, inline: string | undefined, rest
     if (inline !== undefined) throw usage(`${rawName} takes no value`);
     return '';
   }
+  if (flag.optionalValue && inline === undefined) return '';
   const value = inline ?? rest.shift();
   if (value === undefined || value === '')
     throw usage(`${rawName} needs a value: ${rawName} ${flag.value ?? 'VALUE'}`);
@@ -129,10 +132,14 @@ export function renderHelp(help: Help): string {
 
 function flagLines(flags: FlagTable): [string, string][] {
   const lines = Object.entries(flags).map(([name, flag]): [string, string] => {
-    const value = flag.type === 'string' ? ` ${flag.value ?? 'VALUE'}` : '';
-    return [`--${name}${value}${flag.multiple ? ' …' : ''}`, flag.text];
+    return [`--${name}${valueText(flag)}${flag.multiple ? ' …' : ''}`, flag.text];
   });
   return [...lines, ['--help', 'this text']];
+}
+
+function valueText({ type, optionalValue, value = 'VALUE' }: Flag): string {
+  if (type === 'boolean') return '';
+  return optionalValue ? `[=${value}]` : ` ${value}`;
 }
 
 function listing(title: string, rows: readonly (readonly [string, string])[]): string {

@@ -247,7 +247,8 @@ const catalogue = {
   },
   ASSAY_NO_CONFIG: {
     summary: 'There is no assay.json here, so there are no steps to name.',
-    wayOut: 'Write one (`assay init` makes a first one), or give a command: assay run [FLAGS] -- COMMAND.',
+    wayOut:
+      'Write one (`assay init` makes a first one). A command to run stands after `--`: assay run [FLAGS] -- COMMAND.',
     status: 404,
   },
   ASSAY_CONFIG: {

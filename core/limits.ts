@@ -136,13 +136,24 @@ export const RUN = {
   /** Logs up to this size travel inside the result. */
   inlineLogBytes: 16 * KIB,
   /** How many earlier runs are remembered to explain a miss. */
-  historyEntries: 500,
+  historyEntries: 5000,
   /** The file that remembers them is shortened beyond this. */
-  historyBytes: 1 * MIB,
+  historyBytes: 4 * MIB,
   /** A small Tree can name one folder many times over; restoring it stops here. */
   maxTreeEntries: 2_000_000,
   /** The same for the characters of all its paths together. */
   maxTreePathLength: 256 * MIB,
+} as const;
+
+export const GRAPH = {
+  /** How often the live view is drawn. */
+  drawMs: 100,
+  /** Most commands that run side by side, whatever the machine. */
+  maxJobs: 1024,
+  /** How long changes may keep coming before a watched graph runs again. */
+  watchSettleMs: 100,
+  /** The file that remembers runs for `assay stats` is shortened beyond this. */
+  statsBytes: 8 * MIB,
 } as const;
 
 export const HERMETICITY = {

@@ -1,4 +1,5 @@
-// `assay run`: reads the flags, runs one action, says how it went.
+// `assay run`: reads the flags, runs one action, says how it went. Without a command of its own it is about the steps of
+// an assay.json (client/graph/command.ts).
 import type { CommandModule, FlagTable } from '../../core/command.ts';
 import { openCache } from '../cache.ts';
 import { Outlet } from '../outlet.ts';
@@ -7,6 +8,7 @@ import { Reporter } from '../reporter.ts';
 import { run } from '../run.ts';
 import { storeFolder } from '../store-folder.ts';
 import { ACTION_FLAGS, parseAction } from './action-flags.ts';
+import { GRAPH_FLAGS } from './graph-flags.ts';
 
 const flags = {
   ...ACTION_FLAGS,
@@ -21,21 +23,27 @@ const flags = {
     value: 'URL',
     text: 'a shared cache, http:// or https:// (default: ASSAY_REMOTE)',
   },
-  json: { type: 'boolean', text: 'the last line of standard error is one JSON object' },
+  json: {
+    type: 'boolean',
+    text: 'the last line of standard error is one JSON object; with STEP, events on standard output, one a line',
+  },
 } satisfies FlagTable;
 
 export const runCommand: CommandModule = {
   failureCode: 125,
   help: {
-    usage: 'assay run [FLAGS] -- COMMAND [ARGUMENTS]',
+    usage: 'assay run [FLAGS] STEP …\n       assay run [FLAGS] -- COMMAND [ARGUMENTS]',
     text: [
+      'Runs steps that an assay.json declares, each after those that it depends on, as many side by side as there are',
+      'cores. A STEP is a name ("build": of every package, or of the one whose folder this is), "pkg#build", or a glob.',
+      '',
       'Runs COMMAND in this folder, the workspace, unless the same action has run before: then its outputs are put in',
       'place, its log is said again and its exit code is given back. The same action means: the same command, inputs,',
       'declared variables, tools, platform and outputs. All paths are relative to the workspace.',
       '',
       'COMMAND sees only the declared variables and PATH, HOME, TMPDIR, TZ=UTC, LC_ALL=C.UTF-8.',
     ].join('\n'),
-    flags,
+    flags: { ...GRAPH_FLAGS, ...flags },
     environment: {
       ASSAY_STORE: 'the local store’s folder',
       ASSAY_REMOTE: 'the remote’s URL; its faults never change what a run does',
@@ -47,11 +55,18 @@ export const runCommand: CommandModule = {
       '127': 'COMMAND was not found',
     },
     examples: [
+      'assay run build test',
+      "assay run --package '@app/*' --keep-going 'test:*'",
+      'assay run --affected=origin/main --dry-run test',
       "assay run --input 'src/**' --output dist --env NODE_ENV --tool node -- node build.js",
       "assay run --input 'src/*.c' --input '!src/gen.c' --output app -- cc -o app src/main.c",
     ],
   },
   async main(args) {
+    if (!declaresAction(args)) {
+      const { runSteps } = await import('../graph/command.ts');
+      return runSteps(args, { ...GRAPH_FLAGS, store: flags.store, remote: flags.remote, json: flags.json });
+    }
     const { flags: parsed, request } = parseAction('run', args, flags);
     const remote = parsed.text('remote') ?? process.env.ASSAY_REMOTE;
     const stderr = new Outlet(2);
@@ -82,3 +97,11 @@ export const runCommand: CommandModule = {
     }
   },
 };
+
+/** A command of its own, or a flag that only such a command has. */
+function declaresAction(args: readonly string[]): boolean {
+  const names = args.map((arg) => arg.replace(/^--|=.*$/gs, ''));
+  return (
+    args.includes('--') || names.some((name, at) => args[at] !== name && Object.hasOwn(ACTION_FLAGS, name))
+  );
+}

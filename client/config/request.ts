@@ -23,6 +23,7 @@ export function requestOf(step: Step, workspace: Steps, caller: Variables): Step
   return {
     caller: { ...caller, PATH: path },
     request: {
+      name: step.id,
       workspace: workspace.root,
       workingDirectory: step.workingDirectory,
       command: step.command,

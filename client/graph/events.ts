@@ -1,0 +1,70 @@
+// Everything that a run of a graph tells, as one union. Views turn it into a screen, lines or JSON; nothing else prints.
+// docs/EVENTS.md is its description for machines; what changes a meaning there changes EVENTS_VERSION.
+import type { Outcome } from '../history.ts';
+import type { StreamName } from '../log.ts';
+
+export const EVENTS_VERSION = 1;
+
+/** `failed`: its command ran and ended with another code than 0, or could not be started. `skipped`: it never ran. */
+export type StepOutcome = Outcome | 'failed' | 'skipped';
+
+export interface StepEnd {
+  readonly step: string;
+  readonly outcome: StepOutcome;
+  /** Absent where it never came to a key. */
+  readonly key?: string;
+  readonly exitCode: number;
+  /** For a miss: what differs from the closest earlier action. */
+  readonly reason: string;
+  readonly published: boolean;
+  readonly shared: boolean;
+  readonly outputsWritten: number;
+  /** How long the command takes when it runs, and how long all of this took. */
+  readonly commandMs: number;
+  readonly elapsedMs: number;
+  /** Why a result was not kept, if it was not. */
+  readonly notPublished?: string;
+}
+
+export interface GraphSummary {
+  readonly steps: number;
+  readonly hitsLocal: number;
+  readonly hitsRemote: number;
+  readonly misses: number;
+  readonly failed: number;
+  readonly skipped: number;
+  /** What the commands of all hits took when they ran, less what the hits took now. */
+  readonly savedMs: number;
+  readonly elapsedMs: number;
+  readonly bytesUp: number;
+  readonly bytesDown: number;
+  readonly exitCode: number;
+}
+
+export type GraphEvent =
+  | {
+      readonly type: 'run-started';
+      readonly version: typeof EVENTS_VERSION;
+      readonly at: string;
+      readonly workspace: string;
+      readonly steps: number;
+      readonly jobs: number;
+    }
+  | { readonly type: 'step-started'; readonly step: string; readonly command: readonly string[] }
+  | {
+      readonly type: 'step-log';
+      readonly step: string;
+      readonly stream: StreamName;
+      readonly bytes: Uint8Array;
+    }
+  | { readonly type: 'step-warning'; readonly step: string; readonly text: string }
+  | {
+      readonly type: 'step-transfer';
+      readonly step: string;
+      readonly direction: 'up' | 'down';
+      readonly bytes: number;
+    }
+  | ({ readonly type: 'step-finished' } & StepEnd)
+  | ({ readonly type: 'run-finished' } & GraphSummary);
+
+export type Hear = (event: GraphEvent) => void;

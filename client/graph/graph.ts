@@ -1,0 +1,59 @@
+// The steps that a run is about, in an order in which each comes after those that it depends on. Steps that depend on
+// each other in a circle, and two steps that would write the same output, are refused before anything runs.
+import { AssayError } from '../../core/errors.ts';
+import { parentOf, type RelPath, ROOT } from '../../core/path.ts';
+import type { Step } from '../config/step.ts';
+
+export type StepTable = ReadonlyMap<string, Step>;
+
+export interface Graph {
+  /** Dependencies first. */
+  readonly order: readonly Step[];
+  /** Those that were asked for, the others come along. */
+  readonly wanted: ReadonlySet<string>;
+}
+
+export function graphOf(wanted: readonly Step[], steps: StepTable): Graph {
+  const order = new Map<string, Step>();
+  for (const step of wanted) visit(step, steps, order, new Set());
+  return { order: [...order.values()], wanted: new Set(wanted.map(({ id }) => id)) };
+}
+
+/** `path`: the steps that led here, each depending on the next. */
+function visit(step: Step, steps: StepTable, order: Map<string, Step>, path: Set<string>): void {
+  if (order.has(step.id)) return;
+  if (path.has(step.id)) {
+    const trail = [...path, step.id];
+    throw new AssayError('ASSAY_STEP_CYCLE', trail.slice(trail.indexOf(step.id)).join(' -> '));
+  }
+  path.add(step.id);
+  for (const id of step.dependsOn) {
+    const next = steps.get(id);
+    if (next) visit(next, steps, order, path);
+  }
+  path.delete(step.id);
+  order.set(step.id, step);
+}
+
+/** Of the whole workspace, not only of what runs now: which of two steps came last must never decide what is there. */
+export function refuseSharedOutputs(steps: StepTable): void {
+  const owners = new Map<RelPath, string>();
+  for (const { id, outputs } of steps.values()) {
+    for (const output of outputs) {
+      const other = owners.get(output);
+      if (other !== undefined && other !== id) throw claimedTwice(output, other, id);
+      owners.set(output, id);
+    }
+  }
+  for (const [output, id] of owners) {
+    for (let folder = output; folder !== ROOT; ) {
+      folder = parentOf(folder);
+      const other = owners.get(folder);
+      if (other !== undefined) throw claimedTwice(output, other, id);
+    }
+  }
+}
+
+function claimedTwice(output: RelPath, one: string, other: string): AssayError {
+  return new AssayError('ASSAY_OUTPUT_OVERLAP', `${one} and ${other} both claim ${output}`);
+}

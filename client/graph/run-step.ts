@@ -1,0 +1,105 @@
+// One step of a graph, run as any action is; what it says and reports becomes events under its name.
+import { AssayError, messageOf } from '../../core/errors.ts';
+import type { Cache } from '../cache.ts';
+import { requestOf } from '../config/request.ts';
+import type { Step } from '../config/step.ts';
+import type { Workspace } from '../config/workspace.ts';
+import type { RunContext } from '../context.ts';
+import type { Variables } from '../environment.ts';
+import type { RunEvent } from '../events.ts';
+import type { StreamName } from '../log.ts';
+import { warningText } from '../reporter.ts';
+import { run } from '../run.ts';
+import { forced, unused } from './cache-modes.ts';
+import type { Hear, StepEnd } from './events.ts';
+
+export interface StepContext {
+  readonly workspace: Pick<Workspace, 'root' | 'steps'>;
+  readonly cache: Cache;
+  readonly caller: Variables;
+  readonly hear: Hear;
+  /** Run commands whatever is stored. */
+  readonly force: boolean;
+  now(): number;
+}
+
+/** Never rejects: what goes wrong with a step is the step's outcome. */
+export async function runStep(step: Step, context: StepContext): Promise<StepEnd> {
+  const { hear, now } = context;
+  const began = now();
+  hear({ type: 'step-started', step: step.id, command: step.command });
+  const notes = new Notes(step.id, hear);
+  try {
+    const { request, caller } = requestOf(step, context.workspace, context.caller);
+    const summary = await run(request, runContext(step, context, caller, notes));
+    const failed = summary.exitCode !== 0 && !(step.cacheFailures && summary.outcome !== 'miss');
+    return {
+      ...summary,
+      step: step.id,
+      outcome: failed ? 'failed' : summary.outcome,
+      reason: reasonOf(summary.reason, step, context.force),
+      ...(notes.notPublished !== undefined && { notPublished: notes.notPublished }),
+    };
+  } catch (error) {
+    const { detail, code } = error instanceof AssayError ? error : { detail: messageOf(error), code: '' };
+    const exitCode = code === 'ASSAY_COMMAND_NOT_FOUND' ? 127 : 125;
+    const reason = code === '' ? detail : `${code}: ${detail}`;
+    return { ...NOTHING_DONE, step: step.id, outcome: 'failed', exitCode, reason, elapsedMs: now() - began };
+  }
+}
+
+export const NOTHING_DONE = {
+  published: false,
+  shared: false,
+  outputsWritten: 0,
+  commandMs: 0,
+  elapsedMs: 0,
+} as const;
+
+function reasonOf(reason: string, { cache }: Step, force: boolean): string {
+  if (!cache) return 'it is not cached';
+  return force ? 'forced' : reason;
+}
+
+function runContext(step: Step, context: StepContext, caller: Variables, notes: Notes): RunContext {
+  const { hear, cache, force } = context;
+  const ear = (stream: StreamName) => ({
+    write(said: string | Uint8Array) {
+      hear({ type: 'step-log', step: step.id, stream, bytes: Buffer.from(said) });
+    },
+  });
+  return {
+    cache: step.cache ? (force ? forced(cache) : cache) : unused(cache),
+    caller,
+    stdout: ear('stdout'),
+    stderr: ear('stderr'),
+    report: (event) => notes.take(event),
+    now: () => context.now(),
+  };
+}
+
+/** What a run reports while it goes on, kept or passed on. */
+class Notes {
+  notPublished: string | undefined;
+  readonly #step: string;
+  readonly #hear: Hear;
+  #counted = { up: 0, down: 0 };
+
+  constructor(step: string, hear: Hear) {
+    this.#step = step;
+    this.#hear = hear;
+  }
+
+  take(event: RunEvent): void {
+    if (event.type === 'not-published') this.notPublished = event.why;
+    else if (event.type === 'transfer') this.#count(event.direction, event.bytes);
+    else this.#hear({ type: 'step-warning', step: this.#step, text: warningText(event) });
+  }
+
+  /** A run counts from the start for each batch of blobs that it moves. */
+  #count(direction: 'up' | 'down', total: number): void {
+    const before = total < this.#counted[direction] ? 0 : this.#counted[direction];
+    this.#counted = { ...this.#counted, [direction]: total };
+    this.#hear({ type: 'step-transfer', step: this.#step, direction, bytes: total - before });
+  }
+}

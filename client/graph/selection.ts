@@ -1,0 +1,64 @@
+// Which steps are meant: by name, by glob, by package, by what git says changed.
+import picomatch from 'picomatch';
+import { suggestion } from '../../core/command.ts';
+import { AssayError } from '../../core/errors.ts';
+import type { RelPath } from '../../core/path.ts';
+import type { Step } from '../config/step.ts';
+import type { StepTable } from './graph.ts';
+
+export interface Selection {
+  /** "build", "pkg#build", "@scope/*#test"; none: every step. */
+  readonly names: readonly string[];
+  /** Globs over the names and folders of packages; none: every package. */
+  readonly packages: readonly string[];
+  /** The folder that a bare name is meant in; a package's own, or the root's for all packages. */
+  readonly folder: RelPath;
+}
+
+export function select({ names, packages, folder }: Selection, steps: StepTable): Step[] {
+  const all = [...steps.values()].filter((step) => isInPackages(step, packages));
+  if (packages.length > 0 && all.length === 0) {
+    const known = [...new Set([...steps.values()].map((step) => step.package || '//'))];
+    const [first = ''] = packages;
+    throw new AssayError('ASSAY_STEP_UNKNOWN', `no package matches ${first}${suggestion(first, known, '')}`);
+  }
+  const home = packages.length === 0 ? packageAt(folder, steps) : undefined;
+  if (names.length === 0) return all.filter((step) => home === undefined || step.package === home);
+  return [...new Set(names.flatMap((name) => matching(name, home, all, steps)))];
+}
+
+function matching(name: string, home: string | undefined, all: readonly Step[], steps: StepTable): Step[] {
+  const found = all.filter((step) => isMeant(step, name, home));
+  if (found.length > 0) return found;
+  const known = name.includes('#') ? [...steps.keys()] : [...new Set(all.map((step) => step.name))];
+  throw new AssayError(
+    'ASSAY_STEP_UNKNOWN',
+    `there is no step ${JSON.stringify(name)}${home === undefined ? '' : ` in ${home}`}${suggestion(name, known, '')}`,
+  );
+}
+
+function isMeant(step: Step, name: string, home: string | undefined): boolean {
+  if (!name.includes('#')) return (home === undefined || step.package === home) && isMatch(step.name, name);
+  const at = name.lastIndexOf('#');
+  const owner = name.slice(0, at);
+  const sameOwner = owner === '//' ? step.package === '' : isMatch(step.package, owner);
+  return sameOwner && isMatch(step.name, name.slice(at + 1));
+}
+
+function isInPackages(step: Step, packages: readonly string[]): boolean {
+  if (packages.length === 0) return true;
+  const names = [step.package || '//', step.folder, `./${step.folder}`];
+  return packages.some((glob) => names.some((name) => isMatch(name, glob)));
+}
+
+function isMatch(text: string, glob: string): boolean {
+  return text === glob || (/[*?{[]/.test(glob) && picomatch.isMatch(text, glob));
+}
+
+/** The name of the package whose folder one stands in; undefined in the root and elsewhere. */
+function packageAt(folder: RelPath, steps: StepTable): string | undefined {
+  const inside = [...steps.values()].filter(
+    (step) => step.folder !== '' && (folder === step.folder || folder.startsWith(`${step.folder}/`)),
+  );
+  return inside.sort((a, b) => b.folder.length - a.folder.length)[0]?.package;
+}

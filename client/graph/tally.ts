@@ -1,0 +1,42 @@
+// Counts what a run of a graph did, from its events.
+import type { GraphEvent, GraphSummary, StepEnd } from './events.ts';
+
+export class Tally {
+  readonly ends: StepEnd[] = [];
+  #bytes = { up: 0, down: 0 };
+
+  hear(event: GraphEvent): void {
+    if (event.type === 'step-finished') this.ends.push(event);
+    else if (event.type === 'step-transfer') this.#bytes[event.direction] += event.bytes;
+  }
+
+  get bytesUp(): number {
+    return this.#bytes.up;
+  }
+
+  get bytesDown(): number {
+    return this.#bytes.down;
+  }
+
+  count(outcome: StepEnd['outcome']): number {
+    return this.ends.filter((end) => end.outcome === outcome).length;
+  }
+
+  summary(elapsedMs: number, interrupted: number | undefined): GraphSummary {
+    const hits = this.ends.filter(({ outcome }) => outcome === 'hit-local' || outcome === 'hit-remote');
+    const failure = this.ends.find(({ outcome }) => outcome === 'failed');
+    return {
+      steps: this.ends.length,
+      hitsLocal: this.count('hit-local'),
+      hitsRemote: this.count('hit-remote'),
+      misses: this.count('miss'),
+      failed: this.count('failed'),
+      skipped: this.count('skipped'),
+      savedMs: hits.reduce((sum, end) => sum + Math.max(0, end.commandMs - end.elapsedMs), 0),
+      elapsedMs,
+      bytesUp: this.bytesUp,
+      bytesDown: this.bytesDown,
+      exitCode: interrupted ?? failure?.exitCode ?? 0,
+    };
+  }
+}

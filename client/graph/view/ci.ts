@@ -1,0 +1,46 @@
+// What a CI system understands in a log beyond text: groups that fold, and annotations of failures.
+import type { Variables } from '../../environment.ts';
+import type { StepEnd } from '../events.ts';
+
+export interface CiSyntax {
+  groupStart(title: string, at: number): string;
+  groupEnd(title: string, at: number): string;
+  /** Lines that mark a step's failure, or nothing. */
+  annotate(end: StepEnd): string;
+}
+
+export function ciSyntax(variables: Variables): CiSyntax | undefined {
+  if (variables.GITHUB_ACTIONS === 'true') return GITHUB;
+  return variables.GITLAB_CI === 'true' ? GITLAB : undefined;
+}
+
+/** Workflow commands; data is escaped as the runner unescapes it, so that a log can't smuggle a command in by a title. */
+const GITHUB: CiSyntax = {
+  groupStart: (title) => `::group::${data(title)}\n`,
+  groupEnd: () => '::endgroup::\n',
+  annotate: ({ step, exitCode, reason, key }) =>
+    `::error title=${property(step)}::${data(key === undefined ? reason : `ended with ${exitCode}`)}\n`,
+};
+
+function data(text: string): string {
+  return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+}
+
+function property(text: string): string {
+  return data(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
+}
+
+const GITLAB: CiSyntax = {
+  groupStart: (title, at) =>
+    `\x1b[0Ksection_start:${seconds(at)}:${sectionName(title)}[collapsed=true]\r\x1b[0K${title}\n`,
+  groupEnd: (title, at) => `\x1b[0Ksection_end:${seconds(at)}:${sectionName(title)}\r\x1b[0K\n`,
+  annotate: () => '',
+};
+
+function seconds(milliseconds: number): number {
+  return Math.floor(milliseconds / 1000);
+}
+
+function sectionName(title: string): string {
+  return title.split(' ', 1)[0]?.replaceAll(/[^A-Za-z0-9_.-]/g, '_') ?? 'step';
+}

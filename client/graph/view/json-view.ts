@@ -1,0 +1,24 @@
+// For machines: each event as one line of JSON on standard output (docs/EVENTS.md).
+import { isUtf8 } from 'node:buffer';
+import type { Ear } from '../../outlet.ts';
+import type { GraphEvent } from '../events.ts';
+
+export class JsonView {
+  readonly #out: Ear;
+
+  constructor(out: Ear) {
+    this.#out = out;
+  }
+
+  hear(event: GraphEvent): void {
+    this.#out.write(`${JSON.stringify(event.type === 'step-log' ? logLine(event) : event)}\n`);
+  }
+}
+
+/** Bytes that are no text travel as base64. */
+function logLine({ type, step, stream, bytes }: Extract<GraphEvent, { type: 'step-log' }>): object {
+  const buffer = Buffer.from(bytes);
+  return isUtf8(buffer)
+    ? { type, step, stream, text: buffer.toString() }
+    : { type, step, stream, base64: buffer.toString('base64') };
+}

@@ -1,0 +1,129 @@
+// For a terminal: what has ended scrolls by, a line each; below it stands what is going on, drawn anew some times a second.
+import { GRAPH } from '../../../core/limits.ts';
+import type { Ear } from '../../outlet.ts';
+import { duration } from '../../reporter.ts';
+import type { GraphEvent, GraphSummary, StepEnd } from '../events.ts';
+import type { Tally } from '../tally.ts';
+import { type LogMode, LogPrinter } from './log-printer.ts';
+import type { Paint } from './paint.ts';
+import { bytesText, stepLine, summaryLines } from './words.ts';
+
+export interface LiveViewOptions {
+  readonly screen: Ear;
+  readonly logs: LogMode;
+  readonly tally: Tally;
+  readonly paint: Paint;
+  columns(): number;
+  now(): number;
+}
+
+const MOST_RUNNING = 8;
+
+export class LiveView {
+  readonly #options: LiveViewOptions;
+  readonly #logs: LogPrinter;
+  readonly #running = new Map<string, number>();
+  #steps = 0;
+  #startedAt = 0;
+  #drawnLines = 0;
+  #timer: ReturnType<typeof setInterval> | undefined;
+
+  constructor(options: LiveViewOptions) {
+    this.#options = options;
+    const ear = { write: (said: string | Uint8Array) => this.#above(() => options.screen.write(said)) };
+    this.#logs = new LogPrinter(options.logs, { stdout: ear, stderr: ear });
+  }
+
+  hear(event: GraphEvent): void {
+    const { now } = this.#options;
+    switch (event.type) {
+      case 'run-started':
+        this.#begin(event.steps, now());
+        break;
+      case 'step-started':
+        this.#running.set(event.step, now());
+        break;
+      case 'step-log':
+        this.#logs.hear(event);
+        break;
+      case 'step-warning':
+        this.#say(`${this.#options.paint('yellow', '!')} ${event.step}: ${event.text}`);
+        break;
+      case 'step-finished':
+        this.#finish(event);
+        break;
+      case 'run-finished':
+        this.#end(event);
+    }
+  }
+
+  #begin(steps: number, at: number): void {
+    this.#steps = steps;
+    this.#startedAt = at;
+    this.#timer = setInterval(() => this.#draw(), GRAPH.drawMs);
+    this.#timer.unref();
+  }
+
+  #finish(end: StepEnd): void {
+    this.#running.delete(end.step);
+    this.#say(stepLine(end, this.#options.paint));
+    if (this.#logs.wants(end.step, end.outcome === 'failed')) this.#logs.print(end.step);
+    this.#logs.forget(end.step);
+  }
+
+  #end(summary: GraphSummary): void {
+    clearInterval(this.#timer);
+    this.#erase();
+    const { tally, paint } = this.#options;
+    for (const line of summaryLines(summary, tally.ends, paint)) this.#options.screen.write(`${line}\n`);
+  }
+
+  #say(line: string): void {
+    this.#above(() => this.#options.screen.write(`${line}\n`));
+  }
+
+  /** Writes where what is going on stood; that is drawn again with the next beat. */
+  #above(write: () => void): void {
+    this.#erase();
+    write();
+  }
+
+  #erase(): void {
+    if (this.#drawnLines > 0) this.#options.screen.write(`\x1b[${this.#drawnLines}A\x1b[J`);
+    this.#drawnLines = 0;
+  }
+
+  #draw(): void {
+    const lines = this.#lines().map((line) => clip(line, this.#options.columns()));
+    const up = this.#drawnLines > 0 ? `\x1b[${this.#drawnLines}A` : '';
+    this.#options.screen.write(`${up}\x1b[J${lines.map((line) => `${line}\n`).join('')}`);
+    this.#drawnLines = lines.length;
+  }
+
+  #lines(): string[] {
+    const { tally, now } = this.#options;
+    const at = now();
+    const counts = [
+      `${tally.ends.length}/${this.#steps}`,
+      `${tally.count('hit-local') + tally.count('hit-remote')} hit`,
+      `${tally.count('miss')} ran`,
+      `${tally.count('failed')} failed`,
+      `${this.#running.size} running`,
+      `${bytesText(tally.bytesDown)} down`,
+      `${bytesText(tally.bytesUp)} up`,
+      duration(at - this.#startedAt),
+    ];
+    const running = [...this.#running].slice(0, MOST_RUNNING);
+    const more = this.#running.size - running.length;
+    return [
+      counts.join('  '),
+      ...running.map(([step, since]) => `  ${step}  ${duration(at - since)}`),
+      ...(more > 0 ? [`  … and ${more} more`] : []),
+    ];
+  }
+}
+
+/** A line that wrapped would take two lines, and could not be erased. */
+function clip(line: string, columns: number): string {
+  return line.length < columns ? line : `${line.slice(0, Math.max(1, columns - 2))}…`;
+}

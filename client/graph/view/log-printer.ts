@@ -1,0 +1,73 @@
+// What the commands say, by the mode that was asked for: as it comes with the step's name before each line (stream), each
+// step's whole when it ends (group), only of those that failed (failed), or not at all (none). What a step said to its
+// standard error goes to ours, in the order in which it said it.
+import type { StreamName } from '../../log.ts';
+import type { Ear } from '../../outlet.ts';
+import type { GraphEvent } from '../events.ts';
+
+export const LOG_MODES = ['stream', 'group', 'failed', 'none'] as const;
+export type LogMode = (typeof LOG_MODES)[number];
+
+export type Ears = Readonly<Record<StreamName, Ear>>;
+
+interface Piece {
+  readonly stream: StreamName;
+  readonly bytes: Uint8Array;
+}
+
+const NEWLINE = 0x0a;
+const STREAMS: readonly StreamName[] = ['stdout', 'stderr'];
+
+export class LogPrinter {
+  readonly #mode: LogMode;
+  readonly #ears: Ears;
+  readonly #kept = new Map<string, Piece[]>();
+  /** In stream mode: the begun line of each stream of each step. */
+  readonly #begun = new Map<string, Buffer>();
+
+  constructor(mode: LogMode, ears: Ears) {
+    this.#mode = mode;
+    this.#ears = ears;
+  }
+
+  hear({ step, stream, bytes }: Extract<GraphEvent, { type: 'step-log' }>): void {
+    if (this.#mode === 'none') return;
+    if (this.#mode === 'stream') this.#stream(step, stream, Buffer.from(bytes));
+    else this.#kept.set(step, [...(this.#kept.get(step) ?? []), { stream, bytes }]);
+  }
+
+  /** True if there is something to print for a step that has ended this way. */
+  wants(step: string, failed: boolean): boolean {
+    return (failed || this.#mode === 'group') && (this.#kept.get(step)?.length ?? 0) > 0;
+  }
+
+  /** Prints what was kept of it, and ends its last lines. */
+  print(step: string): void {
+    const ears = this.#ears;
+    const last = { stdout: NEWLINE, stderr: NEWLINE };
+    for (const { stream, bytes } of this.#kept.get(step) ?? []) {
+      ears[stream].write(bytes);
+      last[stream] = bytes.at(-1) ?? last[stream];
+    }
+    for (const stream of STREAMS) if (last[stream] !== NEWLINE) ears[stream].write('\n');
+  }
+
+  forget(step: string): void {
+    this.#kept.delete(step);
+    for (const stream of STREAMS) {
+      const rest = this.#begun.get(`${stream} ${step}`);
+      if (rest && rest.length > 0) this.#ears[stream].write(`${step}: ${rest.toString()}\n`);
+      this.#begun.delete(`${stream} ${step}`);
+    }
+  }
+
+  #stream(step: string, stream: StreamName, bytes: Buffer): void {
+    const name = `${stream} ${step}`;
+    const text = Buffer.concat([this.#begun.get(name) ?? Buffer.alloc(0), bytes]);
+    const end = text.lastIndexOf(NEWLINE) + 1;
+    this.#begun.set(name, text.subarray(end));
+    if (end === 0) return;
+    const lines = text.toString('utf8', 0, end - 1).split('\n');
+    this.#ears[stream].write(lines.map((line) => `${step}: ${line}\n`).join(''));
+  }
+}

@@ -1,0 +1,48 @@
+// A run of a graph as Markdown: for a job's summary in CI.
+import { duration } from '../../reporter.ts';
+import type { GraphSummary, StepEnd } from '../events.ts';
+import { plain } from './paint.ts';
+import { summaryLines } from './words.ts';
+
+const MOST_ROWS = 200;
+
+const MARKS: Readonly<Record<StepEnd['outcome'], string>> = {
+  'hit-local': 'hit (local)',
+  'hit-remote': 'hit (remote)',
+  miss: 'ran',
+  failed: '**failed**',
+  skipped: 'skipped',
+};
+
+/** What failed or ran first: hits are what nobody needs to look at. */
+const RANK: readonly StepEnd['outcome'][] = ['failed', 'miss', 'skipped', 'hit-remote', 'hit-local'];
+
+export function markdownOf(summary: GraphSummary, ends: readonly StepEnd[]): string {
+  const [headline = ''] = summaryLines(summary, ends, plain);
+  const sorted = ends.toSorted((a, b) => RANK.indexOf(a.outcome) - RANK.indexOf(b.outcome));
+  const rows = sorted.slice(0, MOST_ROWS).map(row);
+  const rest = ends.length > MOST_ROWS ? [``, `… and ${ends.length - MOST_ROWS} more.`] : [];
+  return [
+    `### Assay: ${cell(headline)}`,
+    '',
+    '| step | outcome | time | why |',
+    '|---|---|---|---|',
+    ...rows,
+    ...rest,
+    '',
+  ].join('\n');
+}
+
+function row({ step, outcome, commandMs, elapsedMs, reason }: StepEnd): string {
+  const isHit = outcome === 'hit-local' || outcome === 'hit-remote';
+  const why = isHit ? `saved ${duration(Math.max(0, commandMs - elapsedMs))}` : reason;
+  return `| ${cell(step)} | ${MARKS[outcome]} | ${duration(isHit ? elapsedMs : commandMs)} | ${cell(why)} |`;
+}
+
+function cell(text: string): string {
+  return text
+    .replaceAll('\\', '\\\\')
+    .replaceAll('|', '\\|')
+    .replaceAll('<', '&lt;')
+    .replaceAll(/\s*\n\s*/g, ' ');
+}

@@ -1,0 +1,58 @@
+// For logs and pipes: a line when a step ends, its log beside it as asked for, the summary at the end. In a CI system that
+// knows groups, what a step said folds away under its line, and all of it goes to one stream so that it stays together.
+import type { GraphEvent, GraphSummary, StepEnd } from '../events.ts';
+import type { Tally } from '../tally.ts';
+import type { CiSyntax } from './ci.ts';
+import { type Ears, type LogMode, LogPrinter } from './log-printer.ts';
+import { plain } from './paint.ts';
+import { stepLine, summaryLines } from './words.ts';
+
+export interface PlainViewOptions {
+  readonly ears: Ears;
+  readonly logs: LogMode;
+  readonly tally: Tally;
+  readonly ci?: CiSyntax | undefined;
+  now(): number;
+}
+
+export class PlainView {
+  readonly #options: PlainViewOptions;
+  readonly #logs: LogPrinter;
+  readonly #ears: Ears;
+
+  constructor(options: PlainViewOptions) {
+    this.#options = options;
+    const { stdout } = options.ears;
+    this.#ears = options.ci ? { stdout, stderr: stdout } : options.ears;
+    this.#logs = new LogPrinter(options.logs, this.#ears);
+  }
+
+  hear(event: GraphEvent): void {
+    if (event.type === 'step-log') this.#logs.hear(event);
+    else if (event.type === 'step-warning') this.#say(`assay: ${event.step}: ${event.text}\n`);
+    else if (event.type === 'step-finished') this.#finish(event);
+    else if (event.type === 'run-finished') this.#summarize(event);
+  }
+
+  #finish(end: StepEnd): void {
+    const { ci, now } = this.#options;
+    const failed = end.outcome === 'failed';
+    const line = stepLine(end, plain);
+    const hasLog = this.#logs.wants(end.step, failed);
+    if (hasLog && ci) this.#say(ci.groupStart(line, now()));
+    else this.#say(`assay: ${line}\n`);
+    if (hasLog) this.#logs.print(end.step);
+    if (hasLog && ci) this.#say(ci.groupEnd(line, now()));
+    if (failed && ci) this.#say(ci.annotate(end));
+    this.#logs.forget(end.step);
+  }
+
+  #summarize(summary: GraphSummary): void {
+    const [first = '', ...more] = summaryLines(summary, this.#options.tally.ends, plain);
+    this.#say(`${[`assay: ${first}`, ...more].join('\n')}\n`);
+  }
+
+  #say(text: string): void {
+    this.#ears.stderr.write(text);
+  }
+}

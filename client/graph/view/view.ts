@@ -1,0 +1,85 @@
+// Which view a run gets: JSON if asked for, a live one on a terminal, plain lines elsewhere; and what is written at the end.
+import { appendFileSync, writeFileSync } from 'node:fs';
+import { type ParsedFlags, usage } from '../../../core/command.ts';
+import { messageOf } from '../../../core/errors.ts';
+import type { Variables } from '../../environment.ts';
+import type { RunEvent } from '../../events.ts';
+import { Outlet } from '../../outlet.ts';
+import { warningText } from '../../reporter.ts';
+import { EVENTS_VERSION, type GraphEvent, type GraphSummary } from '../events.ts';
+import { Tally } from '../tally.ts';
+import { ciSyntax } from './ci.ts';
+import { JsonView } from './json-view.ts';
+import { LiveView } from './live-view.ts';
+import { LOG_MODES, type LogMode } from './log-printer.ts';
+import { markdownOf } from './markdown.ts';
+import { paintFor } from './paint.ts';
+import { PlainView } from './plain-view.ts';
+
+export interface View {
+  hear(event: GraphEvent): void;
+  /** Of the caches as a whole, not of one step. */
+  warn(event: RunEvent): void;
+  /** Writes the files that were asked for. */
+  finish(summary: GraphSummary): void;
+}
+
+export function openView(flags: ParsedFlags, variables: Variables): View {
+  const [stdout, stderr] = [new Outlet(1), new Outlet(2)];
+  const tally = new Tally();
+  const shown = chooseView(flags, variables, { stdout, stderr }, tally);
+  return {
+    hear(event) {
+      tally.hear(event);
+      shown.hear(event);
+    },
+    warn(event) {
+      if (event.type !== 'transfer' && event.type !== 'not-published')
+        stderr.write(`assay: ${warningText(event)}\n`);
+    },
+    finish(summary) {
+      const file = flags.text('summary');
+      if (file !== undefined) writeSummary(file, summary, tally);
+      const jobSummary = variables.GITHUB_STEP_SUMMARY;
+      if (jobSummary) quietly(stderr, () => appendFileSync(jobSummary, markdownOf(summary, tally.ends)));
+    },
+  };
+}
+
+function chooseView(
+  flags: ParsedFlags,
+  variables: Variables,
+  ears: { stdout: Outlet; stderr: Outlet },
+  tally: Tally,
+): Pick<View, 'hear'> {
+  const now = Date.now;
+  if (flags.given('json')) return new JsonView(ears.stdout);
+  const isLive = ears.stderr.isTTY && variables.TERM !== 'dumb' && !variables.CI;
+  const logs = logMode(flags.text('logs'), isLive);
+  if (!isLive) return new PlainView({ ears, logs, tally, ci: ciSyntax(variables), now });
+  const columns = () => process.stderr.columns || 80;
+  return new LiveView({ screen: ears.stderr, logs, tally, paint: paintFor(true, variables), columns, now });
+}
+
+function logMode(text: string | undefined, isLive: boolean): LogMode {
+  const mode = LOG_MODES.find((one) => one === (text ?? (isLive ? 'failed' : 'group')));
+  if (!mode) throw usage(`--logs takes ${LOG_MODES.join(', ')}, not ${JSON.stringify(text)}`);
+  return mode;
+}
+
+function writeSummary(file: string, summary: GraphSummary, { ends }: Tally): void {
+  const json = { version: EVENTS_VERSION, ...summary, results: ends };
+  writeFileSync(
+    file,
+    file.endsWith('.md') ? markdownOf(summary, ends) : `${JSON.stringify(json, undefined, 2)}\n`,
+  );
+}
+
+/** What a CI system wants for its own page is no reason to fail a build. */
+function quietly(stderr: Outlet, work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    stderr.write(`assay: the job’s summary could not be written: ${messageOf(error)}\n`);
+  }
+}

@@ -1,0 +1,87 @@
+// A run of a graph in words: one line for each step, a few for the whole. The same on a terminal and in a log file.
+import { duration } from '../../reporter.ts';
+import type { GraphSummary, StepEnd } from '../events.ts';
+import type { Paint } from './paint.ts';
+
+/** How many misses and slow steps the summary names. */
+const MOST_MISSES = 20;
+const MOST_SLOW = 3;
+
+export function stepLine(end: StepEnd, paint: Paint): string {
+  return `${paint('bold', end.step)}  ${outcomeText(end, paint)}`;
+}
+
+function outcomeText(end: StepEnd, paint: Paint): string {
+  const { outcome, reason, commandMs, elapsedMs, exitCode } = end;
+  const name = paint('dim', (end.key ?? '').slice(0, 12));
+  switch (outcome) {
+    case 'hit-local':
+    case 'hit-remote': {
+      const where = outcome === 'hit-local' ? 'local' : 'remote';
+      const restored = end.outputsWritten === 0 ? '' : `, ${counted(end.outputsWritten, 'output')} restored`;
+      return `${paint('green', `hit (${where})`)} ${name}${restored}, saved ${duration(Math.max(0, commandMs - elapsedMs))}`;
+    }
+    case 'miss':
+      return `${paint('yellow', 'ran')} ${name} ${duration(commandMs)}: ${reason}${notKept(end)}`;
+    case 'failed':
+      return end.key === undefined
+        ? `${paint('red', 'failed')}: ${reason}`
+        : `${paint('red', `failed with ${exitCode}`)} ${name} after ${duration(commandMs)}: ${reason}`;
+    case 'skipped':
+      return `${paint('dim', 'skipped')}: ${reason}`;
+  }
+}
+
+function notKept({ published, notPublished }: StepEnd): string {
+  return published || notPublished === undefined ? '' : `; not kept: ${notPublished}`;
+}
+
+export function summaryLines(summary: GraphSummary, ends: readonly StepEnd[], paint: Paint): string[] {
+  const lines = [headline(summary, paint)];
+  const misses = ends.filter(({ outcome }) => outcome === 'miss');
+  const slow = misses.toSorted((a, b) => b.commandMs - a.commandMs).slice(0, MOST_SLOW);
+  if (misses.length > 0) {
+    lines.push(
+      '  why they ran:',
+      ...misses.slice(0, MOST_MISSES).map(({ step, reason }) => `    ${step}: ${reason}`),
+    );
+    if (misses.length > MOST_MISSES) lines.push(`    … and ${misses.length - MOST_MISSES} more`);
+  }
+  if (misses.length > 1)
+    lines.push(
+      `  slowest: ${slow.map(({ step, commandMs }) => `${step} ${duration(commandMs)}`).join(', ')}`,
+    );
+  const failed = ends.filter(({ outcome }) => outcome === 'failed');
+  if (failed.length > 0)
+    lines.push(`  ${paint('red', 'failed')}: ${failed.map(({ step }) => step).join(', ')}`);
+  return lines;
+}
+
+function headline(summary: GraphSummary, paint: Paint): string {
+  const { steps, hitsLocal, hitsRemote, misses, failed, skipped, savedMs, elapsedMs } = summary;
+  const hits = hitsLocal + hitsRemote;
+  const where = hitsRemote > 0 ? ` (${hitsLocal} local, ${hitsRemote} remote)` : '';
+  const parts = [
+    hits > 0 && paint('green', `${hits} hit${where}`),
+    misses > 0 && paint('yellow', `${misses} ran`),
+    failed > 0 && paint('red', `${failed} failed`),
+    skipped > 0 && `${skipped} skipped`,
+  ].filter((part) => part !== false);
+  const saved = hits > 0 ? `, saved ${duration(savedMs)}` : '';
+  const moved = [
+    summary.bytesDown > 0 && `${bytesText(summary.bytesDown)} down`,
+    summary.bytesUp > 0 && `${bytesText(summary.bytesUp)} up`,
+  ].filter((part) => part !== false);
+  const traffic = moved.length > 0 ? `; ${moved.join(', ')}` : '';
+  return `${counted(steps, 'step')}: ${parts.join(', ') || 'nothing to do'}; ${duration(elapsedMs)}${saved}${traffic}`;
+}
+
+export function bytesText(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`;
+  if (bytes < 2 ** 20) return `${(bytes / 1024).toFixed(1)} KiB`;
+  return bytes < 2 ** 30 ? `${(bytes / 2 ** 20).toFixed(1)} MiB` : `${(bytes / 2 ** 30).toFixed(2)} GiB`;
+}
+
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}

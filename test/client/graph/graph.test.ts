@@ -1,0 +1,184 @@
+// Steps that depend on each other: what runs, in which order, what stops and what goes on.
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Workshop } from '../../rig/assay.ts';
+import { runSteps } from '../../rig/graph.ts';
+
+let shop: Workshop;
+beforeEach(() => {
+  shop = new Workshop();
+});
+afterEach(() => shop.remove());
+
+const config = (steps: unknown) => shop.write('assay.json', JSON.stringify({ steps }));
+const run = (...args: string[]) => runSteps(shop, args);
+
+/** gen makes upper-case of in.txt, build copies it, test looks at it. */
+const CHAIN = {
+  gen: { command: 'tr a-z A-Z < in.txt > gen.txt', inputs: ['in.txt'], outputs: ['gen.txt'] },
+  build: { command: 'mkdir dist && cp gen.txt dist/', inputs: [], outputs: ['dist'], dependsOn: ['gen'] },
+  test: { command: 'grep -q . dist/gen.txt && echo fine', inputs: [], dependsOn: ['build'] },
+};
+
+describe('a chain', () => {
+  test('runs in order, is remembered, and says again what it said', async () => {
+    config(CHAIN);
+    shop.write('in.txt', 'abc');
+    const first = await run('test');
+    expect(first.outcomes).toEqual({ gen: 'miss', build: 'miss', test: 'miss' });
+    expect(Object.keys(first.ends)).toEqual(['gen', 'build', 'test']);
+    const again = await run('test');
+    expect(again.outcomes).toEqual({ gen: 'hit-local', build: 'hit-local', test: 'hit-local' });
+    expect(again.events.find(({ type }) => type === 'step-log')).toMatchObject({
+      step: 'test',
+      text: 'fine\n',
+    });
+    expect(again.summary).toMatchObject({ steps: 3, hitsLocal: 3, exitCode: 0 });
+  });
+
+  test('stops where a rebuild changed nothing', async () => {
+    config(CHAIN);
+    shop.write('in.txt', 'abc');
+    await run('test');
+    shop.write('in.txt', 'aBc');
+    expect((await run('test')).outcomes).toEqual({ gen: 'miss', build: 'hit-local', test: 'hit-local' });
+  });
+
+  test('says in one line why each step ran', async () => {
+    config(CHAIN);
+    shop.write('in.txt', 'abc');
+    await run('test');
+    shop.write('in.txt', 'abd');
+    const { ends } = await run('test');
+    expect(ends.gen?.reason).toBe('in.txt changed');
+    expect(ends.build?.reason).toBe('gen.txt changed');
+    expect(ends.test?.reason).toBe('gen.txt changed (and 1 more)');
+  });
+
+  test('brings back what was deleted', async () => {
+    config(CHAIN);
+    shop.write('in.txt', 'abc');
+    await run('test');
+    rmSync(join(shop.workspace, 'dist'), { recursive: true });
+    rmSync(join(shop.workspace, 'gen.txt'));
+    const { outcomes, ends } = await run('test');
+    expect(outcomes).toEqual({ gen: 'hit-local', build: 'hit-local', test: 'hit-local' });
+    expect(ends.build?.outputsWritten).toBe(1);
+    expect(shop.has('dist/gen.txt')).toBe(true);
+  });
+
+  test('only what is asked for, and what that needs, runs', async () => {
+    config(CHAIN);
+    shop.write('in.txt', 'abc');
+    expect(Object.keys((await run('build')).ends)).toEqual(['gen', 'build']);
+  });
+
+  test('--force runs all; the same result again changes nothing', async () => {
+    config(CHAIN);
+    shop.write('in.txt', 'abc');
+    await run('test');
+    const { ends } = await run('--force', 'test');
+    expect(ends.gen).toMatchObject({ outcome: 'miss', reason: 'forced', published: true });
+    expect((await run('test')).outcomes).toEqual({ gen: 'hit-local', build: 'hit-local', test: 'hit-local' });
+  });
+});
+
+test('a step that is not cached runs each time', async () => {
+  config({ deploy: { command: 'echo now', cache: false } });
+  for (let time = 0; time < 2; time++) {
+    const { ends } = await run('deploy');
+    expect(ends.deploy).toMatchObject({ outcome: 'miss', reason: 'it is not cached', published: false });
+  }
+});
+
+describe('side by side', () => {
+  /** Each waits for the other one's file: one after the other they would never end. */
+  const MEET = {
+    a: { command: 'touch /tmp/$ROOM-a; while ! test -e /tmp/$ROOM-b; do sleep 0.01; done', env: ['ROOM'] },
+    b: { command: 'touch /tmp/$ROOM-b; while ! test -e /tmp/$ROOM-a; do sleep 0.01; done', env: ['ROOM'] },
+    both: { command: 'rm /tmp/$ROOM-a /tmp/$ROOM-b', env: ['ROOM'], dependsOn: ['a', 'b'] },
+  };
+
+  test('what does not depend on each other runs at once', async () => {
+    config(MEET);
+    const ROOM = `assay-meet-${process.pid}`;
+    const { code } = await runSteps(shop, ['--jobs', '2', 'both'], { env: { ROOM } });
+    expect(code).toBe(0);
+  });
+});
+
+describe('a failure', () => {
+  const FORK = {
+    bad: { command: 'echo broken >&2; exit 7', inputs: [] },
+    after: { command: 'true', inputs: [], dependsOn: ['bad'] },
+    last: { command: 'true', inputs: [], dependsOn: ['after'] },
+    other: { command: 'true', inputs: [] },
+  };
+
+  test('ends the run with its code; nothing new begins', async () => {
+    config(FORK);
+    const { code, outcomes, ends } = await run('--jobs', '1', 'last', 'other');
+    expect(code).toBe(7);
+    expect(outcomes).toEqual({ bad: 'failed', after: 'skipped', last: 'skipped', other: 'skipped' });
+    expect(ends.last?.reason).toBe('bad did not come through');
+    expect(ends.other?.reason).toBe('bad failed');
+  });
+
+  test('with --keep-going the rest runs', async () => {
+    config(FORK);
+    const { code, outcomes } = await run('--keep-going', 'last', 'other');
+    expect(code).toBe(7);
+    expect(outcomes).toEqual({ bad: 'failed', after: 'skipped', last: 'skipped', other: 'miss' });
+  });
+
+  test('is not kept: it runs again', async () => {
+    config(FORK);
+    await run('bad');
+    expect((await run('bad')).outcomes).toEqual({ bad: 'failed' });
+  });
+
+  test('a program that is not there is a failed step, not a crash', async () => {
+    config({ gone: { command: ['no-such-program'] } });
+    const { code, ends } = await run('gone');
+    expect(code).toBe(127);
+    expect(ends.gone?.reason).toContain('ASSAY_COMMAND_NOT_FOUND');
+  });
+});
+
+describe('refused before anything runs', () => {
+  test.each<[string, unknown, string[], string]>([
+    [
+      'a circle, with the way around it',
+      {
+        a: { command: 'true', dependsOn: ['b'] },
+        b: { command: 'true', dependsOn: ['c'] },
+        c: { command: 'true', dependsOn: ['b'] },
+      },
+      ['a'],
+      'ASSAY_STEP_CYCLE: b -> c -> b',
+    ],
+    [
+      'one output of two steps',
+      { a: { command: 'true', outputs: ['x'] }, b: { command: 'true', outputs: ['x'] } },
+      ['a'],
+      'a and b both claim x',
+    ],
+    [
+      'an output inside that of another step',
+      { a: { command: 'true', outputs: ['x'] }, b: { command: 'true', outputs: ['x/y/z'] } },
+      ['a'],
+      'a and b both claim x/y/z',
+    ],
+    ['an unknown step', { build: { command: 'true' } }, ['biuld'], 'did you mean build?'],
+    ['no step', { build: { command: 'true' } }, [], 'which step? There are build.'],
+    ['a wrong number of jobs', { build: { command: 'true' } }, ['--jobs', '0', 'build'], '--jobs takes'],
+    ['an unknown mode of logs', { build: { command: 'true' } }, ['--logs', 'some', 'build'], '--logs takes'],
+  ])('%s', async (_, steps, args, words) => {
+    config(steps);
+    const ran = await shop.assay(['run', ...args]);
+    expect(ran.code).toBe(125);
+    expect(ran.stderr).toContain(words);
+    expect(ran.stdout).toBe('');
+  });
+});

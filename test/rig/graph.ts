@@ -1,0 +1,33 @@
+// Runs steps of a workshop's assay.json and reads the events.
+import type { GraphSummary, StepEnd } from '../../client/graph/events.ts';
+import type { Ran, RunOptions, Workshop } from './assay.ts';
+
+export interface GraphRan extends Ran {
+  readonly events: readonly { readonly type: string; readonly step?: string; readonly text?: string }[];
+  /** By step. */
+  readonly ends: Readonly<Record<string, StepEnd>>;
+  readonly outcomes: Readonly<Record<string, string>>;
+  readonly summary: GraphSummary;
+}
+
+export async function runSteps(
+  shop: Workshop,
+  args: readonly string[],
+  options: RunOptions = {},
+): Promise<GraphRan> {
+  const ran = await shop.assay(['run', '--json', ...args], options);
+  if (ran.stdout === '') throw new Error(`no events; it said:\n${ran.stderr}`);
+  const events = ran.stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const ends: Record<string, StepEnd> = {};
+  for (const event of events) if (event.type === 'step-finished') ends[event.step] = event;
+  return {
+    ...ran,
+    events,
+    ends,
+    outcomes: Object.fromEntries(Object.values(ends).map(({ step, outcome }) => [step, outcome])),
+    summary: events.at(-1),
+  };
+}

@@ -157,6 +157,11 @@ const catalogue = {
     wayOut: 'Set ASSAY_TOKEN to the server’s token (or send it as Bearer, or as the Basic password).',
     status: 401,
   },
+  ASSAY_BAD_SIGNATURE: {
+    summary: 'The request is not signed with the S3 keys of this server, or its clock is far from ours.',
+    wayOut: 'Give the client the server’s ASSAY_S3_ACCESS_KEY and ASSAY_S3_SECRET_KEY; compare the clocks.',
+    status: 403,
+  },
   ASSAY_READ_ONLY: {
     summary: 'This server does not take writes from this client.',
     wayOut: 'Write with a token that may, or run the server without --read-only.',

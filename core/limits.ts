@@ -65,6 +65,8 @@ export const SERVER = {
   readFirstBytes: 4 * GIB,
   /** A message of a tool's own protocol: events, questions about many keys. */
   maxMessageBytes: 1 * MIB,
+  /** How far the clock of a client that signs its requests may be from ours. */
+  signatureSkewMs: 15 * MINUTE,
   maxConnections: 4096,
   /** How long a stop waits for transfers in flight … */
   drainMs: 10 * SECOND,

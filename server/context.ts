@@ -6,10 +6,13 @@ import type { Gate } from './auth.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Metrics } from './metrics.ts';
 import type { Pace } from './pace.ts';
+import type { SignatureGate } from './wire/s3/signature.ts';
 
 export interface ServerContext {
   readonly store: Store;
   readonly gate: Gate;
+  /** Where S3 keys are set: the signatures that its clients must bring. */
+  readonly signatures: SignatureGate | undefined;
   readonly readOnly: boolean;
   readonly limits: ServerLimits;
   readonly log: Logger;

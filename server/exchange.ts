@@ -94,7 +94,8 @@ export class Exchange {
   }
 
   answerMiss(): void {
-    this.answer(MISS.entry.status, MISS_HEADERS, MISS_BODY);
+    if (this.#form === CONTENT_FORM) this.answer(MISS.entry.status, MISS_HEADERS, MISS_BODY);
+    else this.answer(MISS.entry.status, headersOf(MISS, this.#form), bodyOf(MISS, this.#form));
   }
 
   answerStored(headers: Headers): void {

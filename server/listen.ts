@@ -10,6 +10,7 @@ import { Lifecycle } from './lifecycle.ts';
 import type { Metrics } from './metrics.ts';
 import { Pace } from './pace.ts';
 import { assemble } from './routes.ts';
+import { type S3Keys, signatureGate } from './wire/s3/signature.ts';
 
 export interface ServerOptions {
   readonly host: string;
@@ -18,6 +19,7 @@ export interface ServerOptions {
   readonly store: Store;
   readonly storeFolder?: string | undefined;
   readonly token?: string | undefined;
+  readonly s3Keys?: S3Keys | undefined;
   readonly readOnly?: boolean;
   readonly limits?: Partial<ServerLimits>;
   readonly log: Logger;
@@ -32,7 +34,7 @@ export interface RunningServer {
 }
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const { host, port, token, readOnly = false, store, storeFolder, log, metrics } = options;
+  const { host, port, token, s3Keys, readOnly = false, store, storeFolder, log, metrics } = options;
   const isLocal = isLoopback(host);
   if (!isLocal && token === undefined && !readOnly) {
     throw new AssayError('ASSAY_OPEN_NETWORK', `${host} can be reached from other machines`);
@@ -42,7 +44,19 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const lifecycle = new Lifecycle();
   const about = { storeFolder, isLocal, startedAt: Date.now() };
   const gate = token === undefined ? openGate() : tokenGate(token);
-  const server = await assemble({ store, gate, readOnly, limits, log, metrics, pace, lifecycle, about });
+  const signatures = s3Keys && signatureGate(s3Keys);
+  const server = await assemble({
+    store,
+    gate,
+    signatures,
+    readOnly,
+    limits,
+    log,
+    metrics,
+    pace,
+    lifecycle,
+    about,
+  });
   await listen(server, host, port);
   /** A connection that could not be accepted, for want of file descriptors: the others are none the worse. */
   server.on('error', (error) => log.error({ err: error }, 'could not accept a connection'));

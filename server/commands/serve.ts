@@ -9,6 +9,7 @@ import { type RunningServer, startServer } from '../listen.ts';
 import { LOG_LEVELS, type LogLevel, openLog, reportStoreEvents } from '../log.ts';
 import { Metrics } from '../metrics.ts';
 import { firstStopSignal } from '../signals.ts';
+import type { S3Keys } from '../wire/s3/signature.ts';
 
 const flags = {
   host: { type: 'string', value: 'HOST', text: 'the address to listen on (default 127.0.0.1)' },
@@ -34,10 +35,12 @@ const flags = {
 export const serveCommand: CommandModule = {
   help: {
     usage: 'assay serve [--host HOST] [--port PORT] [--store DIR] [--read-only] [--max-blob BYTES]',
-    text: 'Shares a store over HTTP, as `assay run --remote` and Bazel’s --remote_cache speak it.\nStops on SIGTERM or SIGINT, after the uploads in flight.',
+    text: 'Shares a store over HTTP, as `assay run --remote` and Bazel’s --remote_cache speak it, and under\nbase paths of their own as ccache, sccache, Gradle, Turborepo, Nx, Rush and GitHub Actions do\n(GET / lists them; docs/PROTOCOLS.md has a snippet for each).\nStops on SIGTERM or SIGINT, after the uploads in flight.',
     flags,
     environment: {
       ASSAY_STORE: 'the same as --store',
+      ASSAY_S3_ACCESS_KEY: 'S3 clients must sign with this key …',
+      ASSAY_S3_SECRET_KEY: '… and this secret; without both, the token alone guards S3',
       ASSAY_TOKEN: 'clients must present this; needed to listen beyond this machine, except with --read-only',
     },
     exitCodes: { '0': 'stopped by a signal', '2': 'could not start; the text says why' },
@@ -77,6 +80,7 @@ interface Settings {
   readonly port: number;
   readonly storeFolder: string;
   readonly token: string | undefined;
+  readonly s3Keys: S3Keys | undefined;
   readonly readOnly: boolean;
   readonly limits: { readonly maxBlobBytes: number };
   readonly logLevel: LogLevel;
@@ -90,6 +94,7 @@ function readSettings(given: ParsedFlags): Settings {
     port: parseNumber('--port', given.text('port') ?? '8980', 0, 65_535),
     storeFolder: resolve(given.text('store') ?? (process.env.ASSAY_STORE || defaultFolder())),
     token: process.env.ASSAY_TOKEN || undefined,
+    s3Keys: s3KeysOf(process.env.ASSAY_S3_ACCESS_KEY, process.env.ASSAY_S3_SECRET_KEY),
     readOnly: given.given('read-only'),
     limits: {
       maxBlobBytes:
@@ -99,6 +104,13 @@ function readSettings(given: ParsedFlags): Settings {
     },
     logLevel: logLevelOf(given.text('log-level')),
   };
+}
+
+function s3KeysOf(accessKey = '', secretKey = ''): S3Keys | undefined {
+  if (accessKey === '' && secretKey === '') return undefined;
+  if (accessKey === '' || secretKey === '')
+    throw usage('ASSAY_S3_ACCESS_KEY and ASSAY_S3_SECRET_KEY go together');
+  return { accessKey, secretKey };
 }
 
 function defaultFolder(): string {

@@ -7,9 +7,11 @@ import { ccache } from './ccache/adapter.ts';
 import { gradle } from './gradle/adapter.ts';
 import { nx } from './nx/adapter.ts';
 import { rush } from './rush/adapter.ts';
+import { s3 } from './s3/adapter.ts';
 import { turbo } from './turbo/adapter.ts';
+import { webdav } from './webdav/adapter.ts';
 
-export const ADAPTERS: readonly Adapter[] = [ccache, gradle, turbo, nx, rush];
+export const ADAPTERS: readonly Adapter[] = [ccache, gradle, turbo, nx, rush, s3, webdav];
 
 interface Entrance {
   readonly adapter: Adapter;

@@ -10,6 +10,7 @@ import type { ServerLimits } from '../../core/limits.ts';
 import { type RunningServer, startServer } from '../../server/listen.ts';
 import { reportStoreEvents } from '../../server/log.ts';
 import { Metrics } from '../../server/metrics.ts';
+import type { S3Keys } from '../../server/wire/s3/signature.ts';
 import type { OnStoreEvent } from '../../store/events.ts';
 import { openMemoryStore } from '../../store/stack.ts';
 import type { Blobs, LargeBlob, Store } from '../../store/store.ts';
@@ -19,6 +20,7 @@ export interface TestServerOptions {
   readonly storeFolder?: string;
   readonly host?: string;
   readonly token?: string;
+  readonly s3Keys?: S3Keys;
   readonly readOnly?: boolean;
   readonly limits?: Partial<ServerLimits>;
 }

@@ -1,0 +1,89 @@
+// AWS Signature Version 4 in the Authorization header: who holds the secret key signed this method, this address and these
+// headers, not long ago. Whether the body is the one that was signed shows when it has arrived.
+import { createHmac, hash, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { SERVER } from '../../../core/limits.ts';
+
+export interface S3Keys {
+  readonly accessKey: string;
+  readonly secretKey: string;
+}
+
+export interface SignatureGate {
+  admits(request: SignedRequest): boolean;
+}
+
+export type SignedRequest = Pick<IncomingMessage, 'method' | 'url' | 'headers'>;
+
+/** Keeps the keys where nothing that prints or logs it can reach them. */
+export function signatureGate(keys: S3Keys, now: () => number = Date.now): SignatureGate {
+  return { admits: (request) => isSigned(request, keys, now()) };
+}
+
+const AUTHORIZATION =
+  /^AWS4-HMAC-SHA256 +Credential=(?<key>[^/, ]+)\/(?<scope>(?<day>\d{8})\/[^/, ]+\/s3\/aws4_request), *SignedHeaders=(?<signed>[a-z0-9;-]+), *Signature=(?<signature>[0-9a-f]{64})$/;
+
+function isSigned({ method = '', url = '', headers }: SignedRequest, keys: S3Keys, now: number): boolean {
+  const found = AUTHORIZATION.exec(headers.authorization ?? '')?.groups;
+  const time = headers['x-amz-date'];
+  if (!found || typeof time !== 'string' || !isRecent(time, now)) return false;
+  const { key, scope = '', day = '', signed = '', signature = '' } = found;
+  const names = signed.split(';');
+  if (key !== keys.accessKey || !time.startsWith(day) || !coversWhatCounts(names)) return false;
+  const text = ['AWS4-HMAC-SHA256', time, scope, sha256(canonical(method, url, headers, names))].join('\n');
+  const right = hmac(signingKey(keys.secretKey, scope), text);
+  return timingSafeEqual(right, Buffer.from(signature, 'hex'));
+}
+
+/** Without these a signature could be taken from one request and put under another. */
+function coversWhatCounts(names: readonly string[]): boolean {
+  return ['host', 'x-amz-content-sha256', 'x-amz-date'].every((name) => names.includes(name));
+}
+
+const TIME = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/;
+
+function isRecent(time: string, now: number): boolean {
+  if (!TIME.test(time)) return false;
+  const then = Date.parse(time.replace(TIME, '$1-$2-$3T$4:$5:$6Z'));
+  return Math.abs(now - then) <= SERVER.signatureSkewMs;
+}
+
+/** The request as both sides spell it. The path is taken as it was sent: S3 encodes it once, and so did the client. */
+function canonical(
+  method: string,
+  url: string,
+  headers: IncomingHttpHeaders,
+  names: readonly string[],
+): string {
+  const [path = '', query = ''] = url.split('?', 2);
+  const lines = names.map((name) => `${name}:${headerValue(headers, name)}\n`).join('');
+  const payload = headerValue(headers, 'x-amz-content-sha256');
+  return [method, path, canonicalQuery(query), lines, names.join(';'), payload].join('\n');
+}
+
+function headerValue(headers: IncomingHttpHeaders, name: string): string {
+  return String(headers[name] ?? '')
+    .trim()
+    .replace(/ +/g, ' ');
+}
+
+function canonicalQuery(query: string): string {
+  return query
+    .split('&')
+    .filter((pair) => pair !== '')
+    .map((pair) => (pair.includes('=') ? pair : `${pair}=`))
+    .sort()
+    .join('&');
+}
+
+function signingKey(secret: string, scope: string): Buffer {
+  return scope.split('/').reduce<Buffer>((key, part) => hmac(key, part), Buffer.from(`AWS4${secret}`));
+}
+
+function hmac(key: Buffer, text: string): Buffer {
+  return createHmac('sha256', key).update(text).digest();
+}
+
+function sha256(text: string): string {
+  return hash('sha256', text, 'hex');
+}

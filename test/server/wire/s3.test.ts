@@ -1,0 +1,154 @@
+// S3 as sccache 0.17 speaks it. The signatures here are made by a signer written from the specification for these tests,
+// which shares no code with the one that checks them, and held to the specification's own example.
+import { createHash, createHmac } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { signatureGate } from '../../../server/wire/s3/signature.ts';
+import { contentOf } from '../../store/content.ts';
+import { type Answer, ask, type Method, testServer } from '../rig.ts';
+import { describeOpaque } from './contract.ts';
+
+const PATH = `/s3/bucket/prefix/a/8/d/a8d${'0'.repeat(61)}`;
+const KEYS = { accessKey: 'AKIDEXAMPLE', secretKey: 'a-secret-key-0123456789' };
+
+describeOpaque({
+  name: 's3',
+  path: PATH,
+  elsewhere: PATH.replace('bucket', 'other'),
+  other: PATH.replace('a8d', 'a8e'),
+  astray: [
+    '/s3/',
+    '/s3/bucket',
+    '/s3/bucket/',
+    `${PATH}?uploads=`,
+    `${PATH}?partNumber=1&uploadId=2`,
+    `${PATH}?acl`,
+  ],
+  stored: 200,
+  second: { status: 200, stays: 'second' },
+});
+
+interface Signing {
+  readonly keys?: typeof KEYS;
+  readonly time?: Date;
+  readonly payload?: string;
+  readonly signedPath?: string;
+}
+
+/** Signs as AWS Signature Version 4 says. */
+function signed(method: Method, url: string, signing: Signing = {}): Record<string, string> {
+  const { keys = KEYS, time = new Date(), payload = 'UNSIGNED-PAYLOAD' } = signing;
+  const { host, pathname, search } = new URL(url);
+  const stamp = time.toISOString().replace(/[-:]|\.\d+/g, '');
+  const scope = `${stamp.slice(0, 8)}/us-east-1/s3/aws4_request`;
+  const request = [
+    method,
+    signing.signedPath ?? pathname,
+    search.slice(1),
+    `host:${host}`,
+    `x-amz-content-sha256:${payload}`,
+    `x-amz-date:${stamp}`,
+    '',
+    'host;x-amz-content-sha256;x-amz-date',
+    payload,
+  ].join('\n');
+  const hashed = createHash('sha256').update(request).digest('hex');
+  let key: Buffer = Buffer.from(`AWS4${keys.secretKey}`);
+  for (const part of scope.split('/')) key = createHmac('sha256', key).update(part).digest();
+  const signature = createHmac('sha256', key)
+    .update(`AWS4-HMAC-SHA256\n${stamp}\n${scope}\n${hashed}`)
+    .digest('hex');
+  return {
+    'x-amz-date': stamp,
+    'x-amz-content-sha256': payload,
+    authorization: `AWS4-HMAC-SHA256 Credential=${keys.accessKey}/${scope}, SignedHeaders=host;x-amz-content-sha256;x-amz-date, Signature=${signature}`,
+  };
+}
+
+function s3CodeIn({ body }: Answer): string | undefined {
+  return /<Code>(\w+)<\/Code>/.exec(body.toString())?.[1];
+}
+
+describe('a signature', () => {
+  /** "GET Object" in Amazon's documentation of Signature Version 4. */
+  test('is the one that the specification shows', () => {
+    const gate = signatureGate(
+      { accessKey: 'AKIAIOSFODNN7EXAMPLE', secretKey: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY' },
+      () => Date.parse('2013-05-24T00:00:00Z'),
+    );
+    const headers = {
+      host: 'examplebucket.s3.amazonaws.com',
+      range: 'bytes=0-9',
+      'x-amz-content-sha256': 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
+      'x-amz-date': '20130524T000000Z',
+      authorization:
+        'AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request,SignedHeaders=host;range;x-amz-content-sha256;x-amz-date,Signature=f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41',
+    };
+    const request = (url: string) => ({ method: 'GET', url, headers });
+    expect(gate.admits(request('/test.txt'))).toBe(true);
+    expect(gate.admits(request('/test.txs'))).toBe(false);
+  });
+
+  test('lets in, with any body or with the one that was signed', async () => {
+    const server = await testServer({ s3Keys: KEYS, token: 'a-token' });
+    const bytes = contentOf('object', 100);
+    const hash = createHash('sha256').update(bytes).digest('hex');
+    const url = server.url + PATH;
+    for (const payload of ['UNSIGNED-PAYLOAD', hash]) {
+      const headers = signed('PUT', url, { payload });
+      expect(await ask(url, 'PUT', { headers, body: bytes })).toMatchObject({ status: 200 });
+    }
+    expect((await ask(url, 'GET', { headers: signed('GET', url) })).body.equals(bytes)).toBe(true);
+    const query = `${url}?x-id=GetObject`;
+    expect(await ask(query, 'GET', { headers: signed('GET', query) })).toMatchObject({ status: 200 });
+    const headers = { authorization: 'Bearer a-token' };
+    expect(await ask(url, 'GET', { headers })).toMatchObject({ status: 200 });
+  });
+
+  test('of another body keeps that body out', async () => {
+    const server = await testServer({ s3Keys: KEYS });
+    const url = server.url + PATH;
+    const headers = signed('PUT', url, { payload: createHash('sha256').update('meant').digest('hex') });
+    expect(await ask(url, 'PUT', { headers, body: Buffer.from('other') })).toMatchObject({ status: 400 });
+    expect(await ask(url, 'GET', { headers: signed('GET', url) })).toMatchObject({ status: 404 });
+  });
+
+  test.each<[string, Signing]>([
+    ['by another secret', { keys: { ...KEYS, secretKey: 'another' } }],
+    ['by another key', { keys: { ...KEYS, accessKey: 'ANOTHER' } }],
+    ['of an hour ago', { time: new Date(Date.now() - 3_600_000) }],
+    ['of another path', { signedPath: '/s3/bucket/other' }],
+  ])('%s is refused', async (_kind, signing) => {
+    const server = await testServer({ s3Keys: KEYS });
+    const url = server.url + PATH;
+    const answer = await ask(url, 'GET', { headers: signed('GET', url, signing) });
+    expect([answer.status, s3CodeIn(answer)]).toEqual([403, 'SignatureDoesNotMatch']);
+  });
+
+  test('is missed where there are keys, also on a server without a token', async () => {
+    const server = await testServer({ s3Keys: KEYS });
+    expect(await ask(server.url + PATH)).toMatchObject({ status: 403 });
+    const url = server.url + PATH;
+    const headers = signed('GET', url);
+    expect(await ask(url, 'PUT', { headers, body: Buffer.alloc(1) })).toMatchObject({ status: 403 });
+  });
+});
+
+describe('S3', () => {
+  test('answers a miss with the code that its clients know', async () => {
+    const server = await testServer();
+    expect(s3CodeIn(await ask(server.url + PATH))).toBe('NoSuchKey');
+  });
+
+  test.each<Record<string, string>>([
+    { 'x-amz-content-sha256': 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD' },
+    { 'content-encoding': 'aws-chunked' },
+    { 'x-amz-copy-source': '/bucket/other' },
+    { 'if-none-match': '*' },
+  ])('does not take %o for a plain object', async (headers) => {
+    const server = await testServer();
+    expect(await ask(server.url + PATH, 'PUT', { headers, body: Buffer.alloc(9) })).toMatchObject({
+      status: 400,
+    });
+    expect(await ask(server.url + PATH)).toMatchObject({ status: 404 });
+  });
+});

@@ -23,6 +23,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'say why the last run here missed',
     load: async () => (await import('../client/commands/explain.ts')).explainCommand,
   },
+  'bazel-worker': {
+    summary: 'wrap a tool as a persistent worker of Bazel, and run it only where its result is not known',
+    load: async () => (await import('../client/commands/bazel-worker.ts')).bazelWorkerCommand,
+  },
   gocacheprog: {
     summary: 'keep the go command’s cache: the helper process for GOCACHEPROG',
     load: async () => (await import('../client/commands/gocacheprog.ts')).gocacheprogCommand,

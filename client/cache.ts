@@ -7,7 +7,7 @@ import type { Report } from './events.ts';
 import { History, type Outcome, stepOf } from './history.ts';
 import { HitMemos } from './hit-memo.ts';
 import { type FileDigests, fileDigests } from './inputs/file-digest.ts';
-import { InputReader } from './inputs/inputs.ts';
+import { InputReader, type InputSource } from './inputs/inputs.ts';
 import { ScanMemos } from './inputs/scan-memo.ts';
 import { StatIndex } from './inputs/stat-index.ts';
 import type { KeyedAction } from './key.ts';
@@ -31,7 +31,7 @@ export interface Cache {
   openStore(): Promise<Store | undefined>;
   readonly hits: HitMemos;
   readonly digests: FileDigests;
-  readonly inputs: InputReader;
+  readonly inputs: InputSource;
   readonly history: History;
   remember(ran: { action: KeyedAction; outcome: Outcome; reason: string; against?: Hash | undefined }): void;
   /** The same remote each time; opened when it is first asked for, because a local hit has no use for it. */

@@ -38,7 +38,8 @@ export function keyOf(request: RunRequest, { cache, caller, report }: RunContext
 export function changedSince(action: KeyedAction, { cache, caller }: RunContext): string | undefined {
   const { request, inputs, tools } = action;
   try {
-    if (!cache.inputs.isUntouched(inputs, request)) return 'its inputs changed while it ran';
+    const changed = cache.inputs.changeSince(inputs, request);
+    if (changed !== undefined) return changed;
     const now = resolveTools(request, cache.digests, caller);
     const touched = now.some(({ stamp }, at) => stamp !== tools[at]?.stamp);
     return touched ? 'its tools changed while it ran' : undefined;

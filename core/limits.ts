@@ -106,6 +106,11 @@ export const GOCACHE = {
   noteUseMs: 24 * 60 * MINUTE,
 } as const;
 
+export const BAZEL = {
+  /** A request names every input of an action: some hundred bytes for each. */
+  maxRequestBytes: 256 * MIB,
+} as const;
+
 export const SMALL_HASH = {
   /** Up to this much in all is hashed without OpenSSL; beyond it, loading OpenSSL costs less than doing without. */
   totalBytes: 32 * KIB,

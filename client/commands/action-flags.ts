@@ -112,7 +112,7 @@ function outputs(paths: readonly string[]): RelPath[] {
   return found;
 }
 
-function variable(text: string): DeclaredVariable {
+export function variable(text: string): DeclaredVariable {
   const at = text.indexOf('=');
   return at === -1 ? { name: text } : { name: text.slice(0, at), value: text.slice(at + 1) };
 }

@@ -20,7 +20,14 @@ export interface Inputs {
   looks(): ReadonlyMap<string, Row>;
 }
 
-export class InputReader {
+/** Where an action's inputs come from: the workspace, or whoever asks for the action and knows them already. */
+export interface InputSource {
+  read(request: RunRequest): Inputs;
+  /** Why these may not be what the command has seen, if so. */
+  changeSince(inputs: Inputs, request: RunRequest): string | undefined;
+}
+
+export class InputReader implements InputSource {
   readonly #digests: FileDigests;
   readonly #memos: ScanMemos;
   readonly #now: () => number;
@@ -48,16 +55,17 @@ export class InputReader {
   }
 
   /**
-   * False if a file or link among the inputs was touched since they were read, even if its content is the same again: a
-   * command may have read it in between. Folders may be touched by what is made in them; their lists are in the digest.
+   * A file or link that was touched since counts, even if its content is the same again: a command may have read it in
+   * between. Folders may be touched by what is made in them; their lists are in the digest.
    */
-  isUntouched(inputs: Inputs, request: RunRequest): boolean {
+  changeSince(inputs: Inputs, request: RunRequest): string | undefined {
     const now = this.#scan(request);
-    if (now.root.hash !== inputs.root.hash) return false;
     const before = inputs.looks();
     const paths = now.entries().flatMap(({ kind, path }) => (kind === 'directory' ? [] : [path]));
     const after = now.looks();
-    return paths.every((path) => sameRow(before.get(path), after.get(path)));
+    const same =
+      now.root.hash === inputs.root.hash && paths.every((path) => sameRow(before.get(path), after.get(path)));
+    return same ? undefined : 'its inputs changed while it ran';
   }
 
   #scan(request: RunRequest): Inputs {

@@ -26,7 +26,18 @@ async function runExample(name: string): Promise<Ran> {
 const outcomes = ({ stderr }: Ran) =>
   [...stderr.matchAll(/^assay: (hit \(\w+\)|miss)/gm)].map(([, outcome]) => outcome);
 
+/** What a worker of Bazel did, as its log has it. */
+const workerOutcomes = ({ stdout }: Ran) =>
+  [...stdout.matchAll(/^assay: (hit-local|miss)/gm)].map(([, outcome]) => outcome);
+
 const CHECKS: Readonly<Record<string, (ran: Ran) => void>> = {
+  'bazel-worker': (ran) => {
+    expect(workerOutcomes(ran)).toEqual(['miss', 'miss', 'hit-local', 'hit-local', 'miss']);
+    expect(ran.stdout).toContain('words/hello.txt changed');
+    expect(ran.stderr.match(/shouted 4 words/g)).toHaveLength(2);
+    expect(ran.stdout.match(/GOOD BYE AND THANKS/g)).toHaveLength(3);
+    expect(ran.stdout).toContain('A WORD MORE');
+  },
   'c-make': (ran) => {
     const [first, again, header] = [
       outcomes(ran).slice(0, 3),
@@ -56,7 +67,7 @@ test('every example is checked', () => {
   expect(Object.keys(CHECKS).sort()).toEqual(readdirSync(EXAMPLES).sort());
 });
 
-test.each(Object.entries(CHECKS))('%s', async (name, check) => {
+test.each(Object.entries(CHECKS))('%s', { timeout: 240_000 }, async (name, check) => {
   const ran = await runExample(name);
   expect(ran.code, ran.stderr).toBe(0);
   check(ran);

@@ -1,0 +1,142 @@
+// `assay bazel-worker`: a persistent worker of Bazel around any tool. Started otherwise, it runs the tool once, uncached.
+import { readFileSync, realpathSync } from 'node:fs';
+import type { CommandModule, FlagTable, ParsedFlags } from '../../core/command.ts';
+import { parseFlags, usage } from '../../core/command.ts';
+import { NO_INPUTS } from '../bazel-worker/bazel-inputs.ts';
+import { serveBazel } from '../bazel-worker/loop.ts';
+import { type Worked, type WorkerOptions, work } from '../bazel-worker/work.ts';
+import { type Cache, openCache } from '../cache.ts';
+import type { Report } from '../events.ts';
+import { Outlet } from '../outlet.ts';
+import { parseRemoteUrl } from '../remote/url.ts';
+import { Reporter } from '../reporter.ts';
+import { storeFolder } from '../store-folder.ts';
+import { ACTION_FLAGS, variable } from './action-flags.ts';
+
+const flags = {
+  'output-flag': {
+    type: 'string',
+    multiple: true,
+    value: 'NAME',
+    text: 'in a request, what follows NAME (`NAME PATH` or `NAME=PATH`) is an output:\nwrite --output-flag=--out for a tool that takes --out PATH',
+  },
+  env: ACTION_FLAGS.env,
+  tool: ACTION_FLAGS.tool,
+  store: {
+    type: 'string',
+    value: 'DIR',
+    text: 'the local store (default: ASSAY_STORE, or the user’s cache folder)',
+  },
+  remote: { type: 'string', value: 'URL', text: 'a shared cache (default: ASSAY_REMOTE)' },
+} satisfies FlagTable;
+
+const PERSISTENT = '--persistent_worker';
+
+export const bazelWorkerCommand: CommandModule = {
+  failureCode: 125,
+  help: {
+    usage: 'assay bazel-worker [FLAGS] -- TOOL [ARGUMENTS]',
+    text: [
+      'A persistent worker for Bazel that runs TOOL for each request, unless the same request has been worked on before:',
+      'then its outputs are put in place and its words are said again. The same means: the same tool and arguments, and',
+      'the same inputs by the digests that Bazel sends. A request with an input that has no digest simply runs.',
+      '',
+      'Every output of a request must be named: by --output-flag, or by --assay-output=PATH among the arguments, which',
+      'TOOL does not see. Outputs that are not named would be missing after a hit.',
+      '',
+      'The rule needs a param file (use_param_file("@%s", use_always = True), set_param_file_format("multiline")) and',
+      'execution_requirements = {"supports-workers": "1"}; not supports-multiplex-workers. TOOL sees only declared',
+      'variables, as with `assay run`. Where Bazel does not use it as a worker, TOOL runs once, uncached.',
+    ].join('\n'),
+    flags,
+    environment: {
+      ASSAY_STORE: 'the local store’s folder',
+      ASSAY_REMOTE: 'the remote’s URL; its faults never change what a request does',
+      ASSAY_TOKEN: 'sent to the remote as a Bearer token; never passed to TOOL',
+    },
+    exitCodes: {
+      '0': 'Bazel has ended the conversation',
+      '125': 'Assay refused its flags, or was not understood',
+    },
+    examples: ['assay bazel-worker --output-flag=--out -- ./compiler --fast'],
+  },
+  async main(args) {
+    const end = args.indexOf('--');
+    const [tool, ...rest] = end === -1 ? [] : args.slice(end + 1);
+    if (!tool) throw usage('the tool stands after `--`: assay bazel-worker [FLAGS] -- TOOL');
+    const parsed = parseFlags(args.slice(0, end), flags);
+    const [stray] = parsed.positionals;
+    if (stray !== undefined) throw usage(`${JSON.stringify(stray)} is no flag; the tool stands after \`--\``);
+    const { report } = new Reporter(new Outlet(2), false);
+    const workspace = realpathSync(process.cwd());
+    const cache = open(parsed, workspace, report);
+    try {
+      const startup = rest.filter((arg) => arg !== PERSISTENT);
+      const worker = optionsOf(parsed, [tool, ...startup], { workspace, cache, report });
+      return rest.includes(PERSISTENT) ? await serve(worker) : await runOnce(worker);
+    } finally {
+      await cache.close();
+    }
+  },
+};
+
+function open(parsed: ParsedFlags, workspace: string, report: Report): Cache {
+  const remote = parsed.text('remote') ?? process.env.ASSAY_REMOTE;
+  return openCache({
+    storeFolder: storeFolder(parsed.text('store'), process.env),
+    workspace,
+    remoteUrl: remote ? parseRemoteUrl(remote) : undefined,
+    token: process.env.ASSAY_TOKEN,
+    now: Date.now,
+    report,
+  });
+}
+
+function optionsOf(
+  parsed: ParsedFlags,
+  command: [string, ...string[]],
+  rest: Pick<WorkerOptions, 'workspace' | 'cache' | 'report'>,
+): WorkerOptions {
+  return {
+    ...rest,
+    command,
+    outputFlags: parsed.all('output-flag'),
+    variables: parsed.all('env').map(variable),
+    tools: parsed.all('tool'),
+    caller: process.env,
+    now: Date.now,
+  };
+}
+
+/** What became of each request stands in the worker's log, which Bazel keeps beside its own. */
+async function serve(worker: WorkerOptions): Promise<number> {
+  const log = new Outlet(2);
+  await serveBazel(async (args, inputs) => {
+    const worked = await work(args, inputs, worker);
+    log.write(`assay: ${sentence(worked)}\n`);
+    return { succeeded: worked.exitCode === 0, output: worked.said };
+  });
+  return 0;
+}
+
+function sentence({ summary, uncached }: Worked): string {
+  if (!summary) return `uncached: ${uncached}`;
+  const { outcome, key, reason, published } = summary;
+  const kept = outcome === 'miss' && !published ? ', not kept' : '';
+  return `${outcome} ${key.slice(0, 12)}: ${reason}${kept}`;
+}
+
+/** As Bazel starts it without workers: the last argument names the file with the request's arguments. */
+async function runOnce(worker: WorkerOptions): Promise<number> {
+  const [tool, ...startup] = worker.command;
+  const file = startup.at(-1)?.startsWith('@') ? startup.pop()?.slice(1) : undefined;
+  const sent =
+    file === undefined
+      ? []
+      : readFileSync(file, 'utf8')
+          .split('\n')
+          .filter((line) => line !== '');
+  const { exitCode, said } = await work(sent, NO_INPUTS, { ...worker, command: [tool, ...startup] });
+  new Outlet(1).write(said);
+  return exitCode;
+}

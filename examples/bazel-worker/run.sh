@@ -1,0 +1,22 @@
+#!/bin/sh
+# Builds with Bazel, forgets everything that Bazel knows, builds again. What Assay did stands in the worker's own log.
+set -eu
+cd "$(dirname "$0")"
+
+export ASSAY="${ASSAY:-assay}" ASSAY_STORE="${ASSAY_STORE:-$PWD/.store}"
+home=$(mktemp -d)
+bazel() { command bazel --nohome_rc --output_user_root="$home" --max_idle_secs=60 "$@"; }
+trap 'bazel shutdown; chmod -R u+w "$home"; rm -rf "$home"' EXIT
+
+build() {
+  bazel build --color=no --curses=no //:all
+  cat bazel-bin/hello.shouted bazel-bin/bye.shouted
+}
+
+build
+bazel clean
+build
+
+echo 'a word more' >> words/hello.txt
+build
+cat "$home"/*/bazel-workers/*.log

@@ -21,8 +21,13 @@ export const STORE = {
   maxReaders: 1024,
   /** Address space for the index; it grows beyond this by itself, but then keeps its old mappings. */
   indexMapBytes: 64 * GIB,
-  /** A disk with less than this free is full: no index is begun on it. */
+  /** A disk with less than this free is full: no index is begun on it, and nothing is added to one. */
   spareBytes: 1 * MIB,
+  /** What a change of the index may take beside the content itself: copies of the pages above it. */
+  commitBytes: 64 * KIB,
+  /** A look at the free space holds for this long, and for this much. */
+  roomMs: 100,
+  roomBytes: 4 * MIB,
   /** How long a server's commit waits for more writes: half as many syncs under load, for a little more waiting. */
   serverGatherMs: 2,
   /** Blobs from this size on are written past the page cache. */

@@ -8,10 +8,10 @@
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
-  copyFileSync,
   existsSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
@@ -19,6 +19,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Plugin, rolldown } from 'rolldown';
 import { LATE_ENTRY, lateFiles, lateModules } from './late.ts';
+import { mendedAddon } from './lmdb-addon.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const PACKAGES = join(ROOT, 'node_modules');
@@ -96,7 +97,7 @@ async function bundle(): Promise<void> {
       ],
     },
   });
-  copyFileSync(ADDON, join(BUNDLE, 'lmdb.node'));
+  writeFileSync(join(BUNDLE, 'lmdb.node'), mendedAddon(readFileSync(ADDON)));
 }
 
 /** The entry, which tells Node where the compiled code of the other files lies. */

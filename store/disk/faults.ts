@@ -1,7 +1,7 @@
 // What the operating system and LMDB say when they fail, in the words of the catalogue.
-import { statfsSync } from 'node:fs';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { STORE } from '../../core/limits.ts';
+import { freeBytes } from './room.ts';
 
 /** Out of space, out of quota: as Node names them, as LMDB hands them through, and LMDB's own full map. */
 const FULL = new Set<unknown>(['ENOSPC', 'EDQUOT', 28, 122, -30792]);
@@ -29,8 +29,7 @@ function codeOf(error: unknown): unknown {
 
 /** Too full to begin an index in. */
 export function isNearlyFull(folder: string): boolean {
-  const { bavail, bsize } = statfsSync(folder);
-  return bavail * bsize < STORE.spareBytes;
+  return freeBytes(folder) < STORE.spareBytes;
 }
 
 /** Runs one step and gives its failure a name. */

@@ -10,9 +10,10 @@ import { AssayError } from '../../core/errors.ts';
 import { STORE } from '../../core/limits.ts';
 import { nodeCrypto } from '../../core/sha256.ts';
 import type { ResultAddress } from '../store.ts';
-import { faultOf, indexFaultOf, isNearlyFull } from './faults.ts';
+import { faultOf, indexFaultOf } from './faults.ts';
 import { refuseUnopenable } from './guard.ts';
 import { decodePresence, encodePresence, type Presence, resultKeyOf } from './record.ts';
+import { freeBytes, Room } from './room.ts';
 
 type Table = Database<Buffer, Buffer>;
 
@@ -36,63 +37,63 @@ export function isGeneration(number: number): boolean {
   return Number.isSafeInteger(number) && number > 0 && number < GENERATIONS;
 }
 
+interface Tables {
+  readonly root: RootDatabase<Buffer, Buffer>;
+  /** What is there, in a few bytes each: `missing` looks at thousands of these and must not copy content. */
+  readonly presence: Table;
+  /** The bytes of a small blob, the checksums of a large one. */
+  readonly content: Table;
+  readonly results: Table;
+}
+
 export class Index {
   readonly #folder: string;
-  readonly #root: RootDatabase<Buffer, Buffer>;
-  /** What is there, in a few bytes each: `missing` looks at thousands of these and must not copy content. */
-  readonly #presence: Table;
-  /** The bytes of a small blob, the checksums of a large one. */
-  readonly #content: Table;
-  readonly #results: Table;
-  #wasFull = false;
+  readonly #gatherMs: number;
+  /** Undefined after LMDB has given up on what it had open: the next who asks opens it anew. */
+  #opened: Tables | undefined;
+  #isLettingGo = false;
+  readonly #room: Room;
 
   /** `gatherMs`: how long a commit waits for more writes to go with it. */
   static open(folder: string, gatherMs = 0): Index {
-    try {
-      refuseUnopenable(folder);
-      return new Index(folder, gatherMs);
-    } catch (cause) {
-      throw faultOf(`opening the index ${folder}`, cause);
-    }
+    return new Index(folder, gatherMs);
   }
 
   private constructor(folder: string, gatherMs: number) {
     this.#folder = folder;
-    this.#root = open<Buffer, Buffer>(optionsFor(folder, gatherMs));
-    this.#presence = this.#table('presence', true);
-    this.#content = this.#table('content', false);
-    this.#results = this.#table('results', true);
+    this.#gatherMs = gatherMs;
+    this.#room = new Room(() => freeBytes(folder));
+    this.#opened = openTables(folder, gatherMs);
   }
 
-  #table(name: string, useVersions: boolean): Table {
-    return this.#root.openDB<Buffer, Buffer>(name, {
-      encoding: 'binary',
-      keyEncoding: 'binary',
-      useVersions,
-    });
+  get #tables(): Tables {
+    if (this.#isLettingGo)
+      throw new AssayError('ASSAY_STORE_FAULT', 'the index is opened anew after a fault');
+    this.#opened ??= openTables(this.#folder, this.#gatherMs);
+    return this.#opened;
   }
 
   /** From here on reads see what other processes have committed until now; LMDB else keeps one view for a while. */
   refresh(): void {
-    this.#root.resetReadTxn();
+    this.#tables.root.resetReadTxn();
   }
 
   find(hash: Hash): Entry | undefined {
-    const record = peek(this.#presence, keyOf(hash));
+    const record = peek(this.#tables.presence, keyOf(hash));
     return record && { ...decodePresence(record), generation: getLastVersion() };
   }
 
   contentOf(hash: Hash): Buffer | undefined {
-    return copy(peek(this.#content, keyOf(hash)));
+    return copy(peek(this.#tables.content, keyOf(hash)));
   }
 
   /** False if it is there already. `content` must not change before this settles. */
   add(hash: Hash, { generation, ...presence }: Entry, content: Buffer): Promise<boolean> {
-    return this.#commitIfRoom(() => {
+    return this.#commitIfRoom(content.length, () => {
       const key = keyOf(hash);
-      return this.#presence.ifNoExists(key, () => {
-        this.#presence.put(key, encodePresence(presence), generation);
-        this.#content.put(key, content);
+      return this.#tables.presence.ifNoExists(key, () => {
+        this.#tables.presence.put(key, encodePresence(presence), generation);
+        this.#tables.content.put(key, content);
       });
     });
   }
@@ -101,15 +102,15 @@ export class Index {
   remove(hash: Hash, generation: number): Promise<boolean> {
     return this.#commit(() => {
       const key = keyOf(hash);
-      return this.#presence.ifVersion(key, generation, () => {
-        this.#presence.remove(key);
-        this.#content.remove(key);
+      return this.#tables.presence.ifVersion(key, generation, () => {
+        this.#tables.presence.remove(key);
+        this.#tables.content.remove(key);
       });
     });
   }
 
   result(address: ResultAddress): ResultEntry | undefined {
-    const record = copy(peek(this.#results, resultKeyOf(address)));
+    const record = copy(peek(this.#tables.results, resultKeyOf(address)));
     return record && { record, generation: getLastVersion() };
   }
 
@@ -117,24 +118,19 @@ export class Index {
   replaceResult(address: ResultAddress, record: Buffer, replacing: number | undefined): Promise<boolean> {
     const key = resultKeyOf(address);
     const generation = newGeneration();
-    return this.#commitIfRoom(() =>
+    return this.#commitIfRoom(record.length, () =>
       replacing === undefined
-        ? this.#results.ifNoExists(key, () => this.#results.put(key, record, generation))
-        : this.#results.put(key, record, generation, replacing),
+        ? this.#tables.results.ifNoExists(key, () => this.#tables.results.put(key, record, generation))
+        : this.#tables.results.put(key, record, generation, replacing),
     );
   }
 
   removeResult(address: ResultAddress, generation: number): Promise<boolean> {
-    return this.#commit(() => this.#results.remove(resultKeyOf(address), generation));
+    return this.#commit(() => this.#tables.results.remove(resultKeyOf(address), generation));
   }
 
-  /** For what needs room: once the disk was full, LMDB is not troubled again until there is some. */
-  async #commitIfRoom(change: () => Promise<boolean>): Promise<boolean> {
-    if (this.#wasFull && isNearlyFull(this.#folder)) {
-      throw new AssayError('ASSAY_STORE_FULL', 'the disk is still full');
-    }
-    this.#wasFull = false;
-    return this.#commit(change);
+  #commitIfRoom(bytes: number, change: () => Promise<boolean>): Promise<boolean> {
+    return this.#room.during(bytes, () => this.#commit(change));
   }
 
   async #commit(change: () => Promise<boolean>): Promise<boolean> {
@@ -142,13 +138,56 @@ export class Index {
       return await change();
     } catch (error) {
       const fault = indexFaultOf('writing the index', this.#folder, await reasonOf(error));
-      this.#wasFull = fault.code === 'ASSAY_STORE_FULL';
+      await this.#letGoIfGivenUp();
       throw fault;
     }
   }
 
-  close(): Promise<void> {
-    return this.#root.close();
+  /**
+   * After LMDB could not write its header it refuses all that is asked of it, for ever. What is on the disk is whole, so
+   * it is closed here and opened anew by the next who needs it.
+   */
+  async #letGoIfGivenUp(): Promise<void> {
+    const { root, presence } = this.#opened ?? {};
+    if (!root || !presence || isAnswering(root, presence)) return;
+    this.#opened = undefined;
+    this.#isLettingGo = true;
+    try {
+      await root.close();
+    } finally {
+      this.#isLettingGo = false;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#opened?.root.close();
+  }
+}
+
+function openTables(folder: string, gatherMs: number): Tables {
+  try {
+    refuseUnopenable(folder);
+    const root = open<Buffer, Buffer>(optionsFor(folder, gatherMs));
+    const table = (name: string, useVersions: boolean): Table =>
+      root.openDB<Buffer, Buffer>(name, { encoding: 'binary', keyEncoding: 'binary', useVersions });
+    return {
+      root,
+      presence: table('presence', true),
+      content: table('content', false),
+      results: table('results', true),
+    };
+  } catch (cause) {
+    throw faultOf(`opening the index ${folder}`, cause);
+  }
+}
+
+function isAnswering(root: Tables['root'], table: Table): boolean {
+  try {
+    root.resetReadTxn();
+    table.getBinaryFast(Buffer.alloc(1));
+    return true;
+  } catch {
+    return false;
   }
 }
 

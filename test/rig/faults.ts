@@ -14,6 +14,12 @@ export const FAULTS = {
     promise: 'no wrong bytes, nothing acknowledged lost, the store opens and takes writes',
     test: 'test/crash/power-loss.test.ts',
   },
+  'disk-errors': {
+    fault:
+      'EIO on each sync in turn, ENOSPC and EIO on each write and rename in turn, injected into a running server',
+    promise: 'no acknowledgement of what may be lost; the server lives and recovers without a restart',
+    test: 'test/crash/disk-errors.test.ts',
+  },
 } as const satisfies Record<string, Fault>;
 
 export type FaultName = keyof typeof FAULTS;

@@ -1,0 +1,55 @@
+// Makes a running process's system calls fail, by strace: the real process, the real file system, one call that did not
+// happen.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+
+export interface Injection {
+  readonly call: string;
+  readonly error: string;
+  /** Which of these calls fails, counted from 1 in each thread; none if there are fewer. */
+  readonly nth: number;
+  /** Only calls on this file. */
+  readonly path?: string;
+}
+
+export class Injector {
+  readonly #child: ChildProcess;
+  #said: string;
+
+  private constructor(child: ChildProcess, said: string) {
+    this.#child = child;
+    this.#said = said;
+    child.stderr?.on('data', (text: string) => {
+      this.#said += text;
+    });
+  }
+
+  /** Resolves when all threads of the process are watched. */
+  static async attach(pid: number, { call, error, nth, path }: Injection): Promise<Injector> {
+    const what = ['-e', `trace=${call}`, '-e', `inject=${call}:error=${error}:when=${nth}`];
+    const where = path === undefined ? [] : ['-P', path];
+    const child = spawn('strace', ['-f', ...what, ...where, '-p', String(pid)], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    child.stderr.setEncoding('utf8');
+    let said = '';
+    while (!said.includes(' attached')) {
+      const [text] = await Promise.race([
+        once(child.stderr, 'data'),
+        once(child, 'exit').then(() => [undefined]),
+      ]);
+      if (typeof text !== 'string') throw new Error(`strace could not attach: ${said}`);
+      said += text;
+    }
+    return new Injector(child, said);
+  }
+
+  /** Ends the watching; tells how many of the calls were made, and how many of them failed for it. */
+  async detach(): Promise<{ readonly calls: number; readonly injected: number }> {
+    const ended = once(this.#child, 'close');
+    this.#child.kill('SIGINT');
+    await ended;
+    const lines = this.#said.split('\n').filter((line) => / = -?\d/.test(line));
+    return { calls: lines.length, injected: lines.filter((line) => line.includes('(INJECTED)')).length };
+  }
+}

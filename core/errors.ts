@@ -102,6 +102,11 @@ const catalogue = {
     status: 413,
     grpc: 'INVALID_ARGUMENT',
   },
+  ASSAY_BAD_COMPRESSION: {
+    summary: 'The compressed content can not be inflated. Nothing was kept.',
+    wayOut: 'Send one or more whole zstd frames with a window of at most 8 MiB (levels up to 19).',
+    status: 400,
+  },
   ASSAY_UNSUPPORTED: {
     summary: 'The request asks for something that this server does not do.',
     wayOut: 'Use SHA-256, and what the server’s capabilities list.',
@@ -195,7 +200,12 @@ const catalogue = {
   },
   ASSAY_OPEN_NETWORK: {
     summary: 'The server was asked to listen beyond this machine without a token.',
-    wayOut: 'Set ASSAY_TOKEN, or listen on 127.0.0.1, or pass --read-only.',
+    wayOut: 'Set ASSAY_TOKEN, or listen on 127.0.0.1, or pass --read-only or --tls-client-ca.',
+    status: 500,
+  },
+  ASSAY_BAD_CERTIFICATE: {
+    summary: 'A file of --tls-cert, --tls-key or --tls-client-ca can not be used.',
+    wayOut: 'Give PEM files that the server may read; certificate and key must belong together.',
     status: 500,
   },
   ASSAY_CANNOT_LISTEN: {

@@ -50,6 +50,22 @@ export const SERVER = {
   maxBlobBytes: 16 * GIB,
   maxResultBytes: 16 * MIB,
   maxHeaderBytes: 16 * KIB,
+  /** One gRPC message: a result of maxResultBytes with its address. */
+  maxMessageBytes: 17 * MIB,
+  /** All blobs of one batch: gRPC clients take 4 MiB by default, and something is left for what frames the blobs. */
+  maxBatchBytes: 4 * MIB - 256 * KIB,
+  /** The same as a number of blobs, for those that weigh nothing. */
+  maxBatchBlobs: 65_536,
+  /** Content that a result may carry inside, where a client asks for it. */
+  maxInlineBytes: 1 * MIB,
+  /** Calls at a time on one gRPC connection; Bazel makes up to 100. */
+  maxStreams: 128,
+  /** What one gRPC connection may send before it is told to go on: several uploads at full speed. */
+  connectionWindowBytes: 8 * MIB,
+  /** Beyond this a gRPC connection gets no new calls. */
+  sessionMegabytes: 64,
+  /** A gRPC connection without a call is closed after this; its client opens another one when it needs it. */
+  idleSessionMs: 5 * MINUTE,
   /** A connection must send its whole header within this. */
   headerTimeoutMs: 10 * SECOND,
   /** Idle between two requests on one connection. */
@@ -82,6 +98,14 @@ export const SERVER = {
 } as const;
 
 export type ServerLimits = Readonly<Record<keyof typeof SERVER, number>>;
+
+export const ZSTD = {
+  /** The fastest that still compresses: the server's processor is shared by everybody. */
+  level: 1,
+  /** 8 MiB, as much as any level up to 19 uses; a frame may ask for 2 GiB. */
+  maxWindowLog: 23,
+  pieceBytes: 256 * KIB,
+} as const;
 
 export const REMOTE = {
   /** All the waiting that a faulty remote may cost one run, whatever it does. */

@@ -1,5 +1,5 @@
-// The listening socket and what it puts up with before there is a request: how many connections, how large and how slow a
-// header, how long a silence, and what is not HTTP at all.
+// HTTP/1's side of the port, and what it puts up with before there is a request: how large and how slow a header, how long
+// a silence, and what is not HTTP at all. The port gives it its connections.
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { AssayError } from '../core/errors.ts';
@@ -19,7 +19,6 @@ export function createHttpServer(limits: ServerLimits, onRequest: RequestListene
     },
     onTurn,
   );
-  server.maxConnections = limits.maxConnections;
   server.timeout = limits.stallMs;
   /** The same door: who may not come in, or sends too much, is told before the body is asked for. */
   server.on('checkContinue', onTurn);

@@ -1,5 +1,5 @@
 // Where a server listens, in words and as a URL.
-import type { Server } from 'node:http';
+import type { Server } from 'node:net';
 import { BlockList, isIP } from 'node:net';
 
 const LOOPBACK = new BlockList();
@@ -13,8 +13,8 @@ export function isLoopback(host: string): boolean {
 }
 
 /** With the port that was really taken. */
-export function urlOf(server: Server, host: string): string {
+export function urlOf(server: Server, host: string, scheme: 'http' | 'https'): string {
   const address = server.address();
   const port = typeof address === 'object' && address ? address.port : 0;
-  return `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
+  return `${scheme}://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
 }

@@ -1,7 +1,7 @@
 // The end of a server: it takes no new work, finishes what is under way within a bounded time or cuts it, and does not
 // return before the store has let go of every upload, so that the store can be closed.
-import type { Server } from 'node:http';
 import type { ServerLimits } from '../core/limits.ts';
+import type { Port } from './port.ts';
 
 export class Lifecycle {
   #writes = 0;
@@ -23,9 +23,9 @@ export class Lifecycle {
     }
   }
 
-  async stop(server: Server, limits: ServerLimits): Promise<void> {
+  async stop(port: Port, limits: ServerLimits): Promise<void> {
     this.#isStopping = true;
-    await allClosed(server, limits);
+    await allClosed(port, limits);
     await this.#lastWrite(limits.discardMs);
   }
 
@@ -42,14 +42,12 @@ export class Lifecycle {
 }
 
 /** A connection whose answer began before the stop is still marked as kept alive, hence the repeated look for idle ones. */
-function allClosed(server: Server, limits: ServerLimits): Promise<void> {
-  return new Promise((resolve) => {
-    const reaper = setInterval(() => server.closeIdleConnections(), limits.idleReapMs);
-    const axe = setTimeout(() => server.closeAllConnections(), limits.drainMs);
-    server.close(() => {
-      clearInterval(reaper);
-      clearTimeout(axe);
-      resolve();
-    });
-  });
+async function allClosed(port: Port, limits: ServerLimits): Promise<void> {
+  const closed = port.close();
+  port.closeIdle();
+  const reaper = setInterval(() => port.closeIdle(), limits.idleReapMs);
+  const axe = setTimeout(() => port.closeAll(), limits.drainMs);
+  await closed;
+  clearInterval(reaper);
+  clearTimeout(axe);
 }

@@ -1,15 +1,19 @@
 // A running server on a store: assembled here, and stopped here.
-import type { Server } from 'node:http';
+import type { Server } from 'node:net';
 import type { Logger } from 'pino';
 import { AssayError, isSystemError, messageOf } from '../core/errors.ts';
 import { SERVER, type ServerLimits } from '../core/limits.ts';
 import type { Store } from '../store/store.ts';
 import { openGate, tokenGate } from './auth.ts';
+import { Sessions } from './grpc/sessions.ts';
 import { isLoopback, urlOf } from './host.ts';
 import { Lifecycle } from './lifecycle.ts';
 import type { Metrics } from './metrics.ts';
 import { Pace } from './pace.ts';
+import { Port } from './port.ts';
 import { assemble } from './routes.ts';
+import type { TlsIdentity } from './tls.ts';
+import { reapiMethods } from './wire/reapi/adapter.ts';
 import { type S3Keys, signatureGate } from './wire/s3/signature.ts';
 
 export interface ServerOptions {
@@ -21,6 +25,7 @@ export interface ServerOptions {
   readonly token?: string | undefined;
   readonly s3Keys?: S3Keys | undefined;
   readonly readOnly?: boolean;
+  readonly tls?: TlsIdentity | undefined;
   readonly limits?: Partial<ServerLimits>;
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -34,9 +39,10 @@ export interface RunningServer {
 }
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const { host, port, token, s3Keys, readOnly = false, store, storeFolder, log, metrics } = options;
+  const { host, port, token, s3Keys, readOnly = false, tls, store, storeFolder, log, metrics } = options;
   const isLocal = isLoopback(host);
-  if (!isLocal && token === undefined && !readOnly) {
+  const isMutual = tls?.requestCert === true;
+  if (!isLocal && token === undefined && !readOnly && !isMutual) {
     throw new AssayError('ASSAY_OPEN_NETWORK', `${host} can be reached from other machines`);
   }
   const limits = { ...SERVER, ...options.limits };
@@ -45,26 +51,16 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const about = { storeFolder, isLocal, startedAt: Date.now() };
   const gate = token === undefined ? openGate() : tokenGate(token);
   const signatures = s3Keys && signatureGate(s3Keys);
-  const server = await assemble({
-    store,
-    gate,
-    signatures,
-    readOnly,
-    limits,
-    log,
-    metrics,
-    pace,
-    lifecycle,
-    about,
-  });
-  await listen(server, host, port);
+  const context = { store, gate, signatures, readOnly, limits, log, metrics, pace, lifecycle, about };
+  const door = new Port(await assemble(context), new Sessions(context, reapiMethods), limits, tls);
+  await listen(door.server, host, port);
   /** A connection that could not be accepted, for want of file descriptors: the others are none the worse. */
-  server.on('error', (error) => log.error({ err: error }, 'could not accept a connection'));
+  door.server.on('error', (error) => log.error({ err: error }, 'could not accept a connection'));
   const sweeper = setInterval(() => pace.checkAll(), limits.sweepMs);
   return {
-    url: urlOf(server, host),
+    url: urlOf(door.server, host, tls ? 'https' : 'http'),
     async stop() {
-      await lifecycle.stop(server, limits);
+      await lifecycle.stop(door, limits);
       clearInterval(sweeper);
     },
   };

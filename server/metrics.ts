@@ -3,6 +3,7 @@
 // A request adds to plain numbers, which prom-client sees when somebody scrapes: its own `inc` looks labels up by a string
 // that it builds on every call, and a request makes three (docs/decisions/0020-what-a-request-may-cost.md).
 import { Counter, Gauge, Registry } from 'prom-client';
+import type { GrpcStatus } from '../core/grpc-status.ts';
 import { VERSION } from '../core/version.ts';
 import type { StoreEvent } from '../store/events.ts';
 import { processMetrics } from './process-metrics.ts';
@@ -32,6 +33,7 @@ export class Metrics {
   readonly #requests = requestCells(
     this.#tally('assay_http_requests_total', 'Requests answered.', ['route', 'method', 'status']),
   );
+  readonly #calls = this.#tally('assay_grpc_calls_total', 'gRPC calls answered.', ['method', 'status']);
   readonly #lookups = lookupCells(
     this.#tally('assay_lookups_total', 'Blobs and results asked for.', ['kind', 'outcome']),
   );
@@ -50,6 +52,10 @@ export class Metrics {
     const byMethod = this.#requests[route];
     const cell = (byMethod.get(method) ?? byMethod.get('other'))?.[Math.floor(status / 100) - 1];
     if (cell) cell.value++;
+  }
+
+  called(method: string, status: GrpcStatus): void {
+    this.#calls.cell(method, status).value++;
   }
 
   lookedUp(kind: Lookup, found: boolean): void {

@@ -9,6 +9,7 @@ import { type RunningServer, startServer } from '../listen.ts';
 import { LOG_LEVELS, type LogLevel, openLog, reportStoreEvents } from '../log.ts';
 import { Metrics } from '../metrics.ts';
 import { firstStopSignal } from '../signals.ts';
+import { loadTlsIdentity, type TlsIdentity } from '../tls.ts';
 import type { S3Keys } from '../wire/s3/signature.ts';
 
 const flags = {
@@ -20,6 +21,13 @@ const flags = {
     text: 'the folder that holds the store (default $XDG_CACHE_HOME/assay/server)',
   },
   'read-only': { type: 'boolean', text: 'take no writes' },
+  'tls-cert': { type: 'string', value: 'FILE', text: 'speak TLS, with this certificate (PEM)' },
+  'tls-key': { type: 'string', value: 'FILE', text: 'the key of --tls-cert (PEM)' },
+  'tls-client-ca': {
+    type: 'string',
+    value: 'FILE',
+    text: 'admit only clients with a certificate signed by one of these (PEM)',
+  },
   'max-blob': {
     type: 'string',
     value: 'BYTES',
@@ -82,6 +90,7 @@ interface Settings {
   readonly token: string | undefined;
   readonly s3Keys: S3Keys | undefined;
   readonly readOnly: boolean;
+  readonly tls: TlsIdentity | undefined;
   readonly limits: { readonly maxBlobBytes: number };
   readonly logLevel: LogLevel;
 }
@@ -96,6 +105,7 @@ function readSettings(given: ParsedFlags): Settings {
     token: process.env.ASSAY_TOKEN || undefined,
     s3Keys: s3KeysOf(process.env.ASSAY_S3_ACCESS_KEY, process.env.ASSAY_S3_SECRET_KEY),
     readOnly: given.given('read-only'),
+    tls: tlsOf(given),
     limits: {
       maxBlobBytes:
         maxBlob === undefined
@@ -111,6 +121,13 @@ function s3KeysOf(accessKey = '', secretKey = ''): S3Keys | undefined {
   if (accessKey === '' || secretKey === '')
     throw usage('ASSAY_S3_ACCESS_KEY and ASSAY_S3_SECRET_KEY go together');
   return { accessKey, secretKey };
+}
+
+function tlsOf(given: ParsedFlags): TlsIdentity | undefined {
+  const [cert, key, clientCa] = [given.text('tls-cert'), given.text('tls-key'), given.text('tls-client-ca')];
+  if (cert !== undefined && key !== undefined) return loadTlsIdentity({ cert, key, clientCa });
+  if (cert === undefined && key === undefined && clientCa === undefined) return undefined;
+  throw usage('TLS needs both --tls-cert and --tls-key');
 }
 
 function defaultFolder(): string {

@@ -1,0 +1,10 @@
+// A whole blob in memory, for the few callers that know it to be small enough.
+import type { Blob } from '../store/store.ts';
+
+export async function bytesOf(blob: Blob): Promise<Buffer> {
+  if (blob.bytes) return blob.bytes;
+  const whole = Buffer.allocUnsafe(blob.size);
+  let filled = 0;
+  for await (const chunk of blob.chunks()) filled += chunk.copy(whole, filled);
+  return whole;
+}

@@ -1,0 +1,176 @@
+// One gRPC call and its answer. Every answer is given here, so that each is counted once, and whatever goes wrong becomes a
+// status from the catalogue.
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { AssayError, messageOf } from '../../core/errors.ts';
+import { frame, frameHead } from '../../core/grpc-frame.ts';
+import { GRPC_STATUS, type GrpcStatus, grpcStatusOf } from '../../core/grpc-status.ts';
+import type { ServerContext } from '../context.ts';
+import type { Transfer } from '../pace.ts';
+import { Inlet } from './inlet.ts';
+import type { Method } from './method.ts';
+
+const CONTENT_TYPE = 'application/grpc';
+const OK_TRAILERS = { 'grpc-status': String(GRPC_STATUS.OK) };
+const WITH_TRAILERS = { waitForTrailers: true, sendDate: false };
+const WITHOUT_BODY = { endStream: true, sendDate: false };
+
+/** Headers have a bound of their own, and a refusal may quote what it refuses. */
+const MAX_MESSAGE_LENGTH = 1024;
+
+export class Call {
+  readonly server: ServerContext;
+  readonly headers: IncomingHttpHeaders;
+  readonly #stream: ServerHttp2Stream;
+  readonly #method: Method;
+  readonly #transfer: Transfer;
+  readonly #inlet: Inlet;
+  #trailers: Record<string, string> = OK_TRAILERS;
+  #isFinished = false;
+  #settleWrite: (isWritten: boolean) => void = () => {};
+
+  constructor(
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    server: ServerContext,
+    method: Method,
+  ) {
+    this.#stream = stream;
+    this.headers = headers;
+    this.server = server;
+    this.#method = method;
+    this.#transfer = server.pace.begin(() => this.#giveUp());
+    this.#inlet = new Inlet(stream, server.limits, server.metrics, this.#transfer);
+    stream.once('close', () => {
+      server.pace.end(this.#transfer);
+      this.#settleWrite(false);
+    });
+  }
+
+  conduct(): void {
+    try {
+      this.#admit();
+      this.#method.answer(this).then(
+        () => this.#finish(),
+        (error: unknown) => this.#refuse(error),
+      );
+    } catch (error) {
+      this.#refuse(error);
+    }
+  }
+
+  /** The one message of a call that takes one. */
+  message(): Promise<Buffer> {
+    return this.#inlet.one();
+  }
+
+  messages(): AsyncIterable<Buffer> {
+    return this.#inlet.messages();
+  }
+
+  /** The whole answer of a call that gives one message. */
+  answer(message: Uint8Array, headers: Readonly<Record<string, string>> = {}): void {
+    if (this.#stream.destroyed) return;
+    this.#isFinished = true;
+    this.#begin(headers);
+    this.#stream.end(frame(message));
+    this.#count('OK');
+    this.#transfer.waits();
+  }
+
+  /**
+   * One message of several, as two pieces: what stands before the content, and the content, whose memory is read until
+   * this settles. False when the client is gone, or was too slow and is now cut off.
+   */
+  async send(before: Uint8Array, content: Uint8Array): Promise<boolean> {
+    const stream = this.#stream;
+    if (stream.destroyed) return false;
+    if (!stream.headersSent) this.#begin({});
+    this.#transfer.moved(content.byteLength);
+    this.#transfer.waits();
+    const isWritten = await new Promise<boolean>((resolve) => {
+      this.#settleWrite = resolve;
+      stream.cork();
+      stream.write(Buffer.concat([frameHead(before.byteLength + content.byteLength), before]));
+      stream.write(content, (error) => resolve(!error));
+      stream.uncork();
+    });
+    this.#transfer.rests();
+    return isWritten;
+  }
+
+  #admit(): void {
+    const { lifecycle, gate, readOnly } = this.server;
+    if (lifecycle.isStopping) throw new AssayError('ASSAY_SHUTTING_DOWN', 'try again later');
+    if (!gate.admits(this.headers.authorization)) {
+      throw new AssayError('ASSAY_UNAUTHORIZED', 'this server asks for a token');
+    }
+    if (this.#method.writes && readOnly) throw new AssayError('ASSAY_READ_ONLY', 'this server is read-only');
+  }
+
+  #begin(headers: Readonly<Record<string, string>>): void {
+    this.#stream.respond({ ':status': 200, 'content-type': CONTENT_TYPE, ...headers }, WITH_TRAILERS);
+    this.#stream.once('wantTrailers', () => this.#stream.sendTrailers(this.#trailers));
+  }
+
+  /** The end of a call whose messages are sent. */
+  #finish(): void {
+    if (this.#isFinished || this.#stream.destroyed) return;
+    this.#isFinished = true;
+    if (!this.#stream.headersSent) this.#begin({});
+    this.#end('OK');
+  }
+
+  #refuse(thrown: unknown): void {
+    const error = thrown instanceof AssayError ? thrown : new AssayError('ASSAY_INTERNAL', messageOf(thrown));
+    this.#log(error, thrown);
+    if (this.#isFinished || this.#stream.destroyed) return;
+    this.#isFinished = true;
+    const status = grpcStatusOf(error.entry);
+    this.#trailers = { 'grpc-status': String(GRPC_STATUS[status]), 'grpc-message': statusMessage(error) };
+    if (!this.#stream.headersSent) {
+      this.#stream.respond({ ':status': 200, 'content-type': CONTENT_TYPE, ...this.#trailers }, WITHOUT_BODY);
+    }
+    this.#end(status);
+  }
+
+  /** A client that is still sending is told to stop: without that, the rest of a refused upload would come all the same. */
+  #end(status: GrpcStatus): void {
+    this.#count(status);
+    this.#transfer.waits();
+    if (this.#stream.writable) this.#stream.end();
+    if (!this.#stream.readableEnded) this.#stream.close(constants.NGHTTP2_NO_ERROR);
+  }
+
+  #count(status: GrpcStatus): void {
+    this.server.metrics.called(this.#method.name, status);
+  }
+
+  /** Called while everybody waits for the client, for too long. */
+  #giveUp(): void {
+    const { bodyBytesPerSecond, bodyGraceMs } = this.server.limits;
+    const rule = `${bodyBytesPerSecond} bytes a second after the first ${bodyGraceMs / 1000} s`;
+    this.#inlet.fail(new AssayError('ASSAY_BODY_TIMEOUT', `the call moved slower than ${rule}`));
+    this.#settleWrite(false);
+    if (this.#isFinished || this.#stream.headersSent) this.#stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  }
+
+  /** The detail of a client's mistake quotes the client, who may have put a secret where none belongs: it stays out. */
+  #log({ code, detail, entry }: AssayError, thrown: unknown): void {
+    const { log } = this.server;
+    const about = { code, method: this.#method.name };
+    if (code === 'ASSAY_INTERNAL') log.error({ ...about, detail, err: thrown }, entry.summary);
+    else if (entry.status >= 500) log.warn({ ...about, detail }, entry.summary);
+    else log.debug(about, entry.summary);
+  }
+}
+
+/** The code, then what a person should know, as gRPC wants it: printable ASCII, the rest in percent signs. */
+export function statusMessage(error: AssayError): string {
+  return plainMessage(error).replace(/[^\x20-\x24\x26-\x7e]/gu, encodeURIComponent);
+}
+
+/** The detail of a fault may name folders of this machine: it is for the log, not for the client. */
+export function plainMessage({ code, detail, entry }: AssayError): string {
+  const said = entry.status >= 500 ? entry.summary : detail;
+  return `${code}: ${said}`.slice(0, MAX_MESSAGE_LENGTH).toWellFormed();
+}

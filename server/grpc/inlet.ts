@@ -1,0 +1,150 @@
+// The messages that a client sends in one call: one where there must be one, or a stream of them with a bounded buffer.
+//
+// Whatever goes wrong (too long, too slow, malformed, the client gone) ends the reading with an error from the catalogue.
+import type { ServerHttp2Stream } from 'node:http2';
+import { AssayError } from '../../core/errors.ts';
+import { Deframer } from '../../core/grpc-frame.ts';
+import type { ServerLimits } from '../../core/limits.ts';
+import type { Metrics } from '../metrics.ts';
+import type { Transfer } from '../pace.ts';
+
+interface Sink {
+  message(message: Buffer): void;
+  end(): void;
+  fail(error: unknown): void;
+}
+
+export class Inlet {
+  readonly #stream: ServerHttp2Stream;
+  readonly #limits: ServerLimits;
+  readonly #metrics: Metrics;
+  readonly #transfer: Transfer;
+  #fail: (error: unknown) => void = () => {};
+
+  constructor(stream: ServerHttp2Stream, limits: ServerLimits, metrics: Metrics, transfer: Transfer) {
+    this.#stream = stream;
+    this.#limits = limits;
+    this.#metrics = metrics;
+    this.#transfer = transfer;
+  }
+
+  /** Ends the reading that is under way. */
+  fail(error: AssayError): void {
+    this.#fail(error);
+  }
+
+  one(): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      let only: Buffer | undefined;
+      this.#open({
+        message: (message) => {
+          if (only) this.#fail(malformed('more than one message'));
+          only = message;
+        },
+        end: () => (only ? resolve(only) : reject(malformed('no message'))),
+        fail: reject,
+      });
+    });
+  }
+
+  /** A message is valid until the next one is asked for. */
+  async *messages(): AsyncGenerator<Buffer, void, void> {
+    let arrived: Buffer[] = [];
+    let arrivedBytes = 0;
+    let isOver = false;
+    let failure: { readonly reason: unknown } | undefined;
+    let wake = () => {};
+    const close = this.#open({
+      message: (message) => {
+        arrived.push(message);
+        arrivedBytes += message.length;
+        if (arrivedBytes >= this.#limits.uploadBufferBytes) this.#pause();
+        wake();
+      },
+      end: () => {
+        isOver = true;
+        wake();
+      },
+      fail: (reason) => {
+        failure = { reason };
+        wake();
+      },
+    });
+    try {
+      while (true) {
+        const messages = arrived;
+        arrived = [];
+        arrivedBytes = 0;
+        for (const message of messages) yield message;
+        if (arrived.length > 0) continue;
+        if (failure) throw failure.reason;
+        if (isOver) return;
+        const somethingNew = new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+        this.#resume();
+        await somethingNew;
+      }
+    } finally {
+      close();
+    }
+  }
+
+  #pause(): void {
+    this.#transfer.rests();
+    this.#stream.pause();
+  }
+
+  #resume(): void {
+    this.#transfer.waits();
+    this.#stream.resume();
+  }
+
+  /** After `end`, `fail` or the returned `close` the sink hears nothing more, and what still comes is dropped. */
+  #open(sink: Sink): () => void {
+    const stream = this.#stream;
+    const deframer = new Deframer(this.#limits.maxMessageBytes);
+    let bytes = 0;
+    let isOpen = true;
+    const close = () => {
+      if (!isOpen) return;
+      isOpen = false;
+      this.#transfer.rests();
+      this.#metrics.received(bytes);
+      if (stream.isPaused()) stream.resume();
+    };
+    this.#fail = (error) => {
+      if (!isOpen) return;
+      close();
+      sink.fail(error);
+    };
+    stream.on('data', (piece: Buffer) => {
+      if (!isOpen) return;
+      bytes += piece.length;
+      this.#transfer.moved(piece.length);
+      try {
+        for (const message of deframer.push(piece)) if (isOpen) sink.message(message);
+      } catch (error) {
+        this.#fail(error);
+      }
+    });
+    stream.once('end', () => {
+      if (!deframer.isBetweenMessages) this.#fail(cutShort());
+      if (!isOpen) return;
+      close();
+      sink.end();
+    });
+    stream.once('close', () => this.#fail(cutShort()));
+    if (stream.destroyed) this.#fail(cutShort());
+    else this.#transfer.waits();
+    return close;
+  }
+}
+
+function malformed(detail: string): AssayError {
+  return new AssayError('ASSAY_MESSAGE_MALFORMED', `this method takes one message; there is ${detail}`);
+}
+
+function cutShort(): AssayError {
+  return new AssayError('ASSAY_SIZE_MISMATCH', 'the call ended in the middle of a message');
+}

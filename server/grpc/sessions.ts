@@ -1,0 +1,99 @@
+// gRPC's side of the port: HTTP/2 sessions on sockets that somebody else has accepted.
+//
+// node:http2 itself, because it costs a third of @grpc/grpc-js for a large upload (docs/decisions/0050). A session has the
+// same bounds as an HTTP connection: streams, memory, headers, silence.
+import {
+  createServer,
+  type Http2Server,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2';
+import type { Socket } from 'node:net';
+import { AssayError } from '../../core/errors.ts';
+import type { ServerLimits } from '../../core/limits.ts';
+import type { ServerContext } from '../context.ts';
+import { Call } from './call.ts';
+import type { Method, Methods } from './method.ts';
+
+const UNSUPPORTED_MEDIA_TYPE = 415;
+
+const NO_SUCH_METHOD: Method = {
+  name: 'unknown',
+  writes: false,
+  answer: () => Promise.reject(new AssayError('ASSAY_NO_SUCH_METHOD', 'this server has no such method')),
+};
+
+export class Sessions {
+  readonly #server: Http2Server;
+  readonly #open = new Set<ServerHttp2Session>();
+  readonly #limits: ServerLimits;
+
+  constructor(context: ServerContext, methods: Methods) {
+    this.#limits = context.limits;
+    this.#server = createServer(http2Options(context.limits));
+    this.#server.on('session', (session: ServerHttp2Session) => this.#welcome(session));
+    this.#server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
+      stream.on('error', ignore);
+      if (!isGrpc(headers)) return refuseOther(stream);
+      new Call(stream, headers, context, methods.get(headers[':path'] ?? '') ?? NO_SUCH_METHOD).conduct();
+    });
+    /** Broken frames and connections that end: the session is over, and nobody else is concerned. */
+    this.#server.on('sessionError', ignore);
+  }
+
+  /** The socket's first bytes may have been read and put back. */
+  take(socket: Socket): void {
+    /** HTTP/1 clients may close their half and still read; HTTP/2 says what it means in frames. */
+    socket.allowHalfOpen = false;
+    this.#server.emit('connection', socket);
+  }
+
+  /** No new calls; what is under way goes on. */
+  drain(): void {
+    for (const session of this.#open) if (!session.closed) session.close();
+  }
+
+  #welcome(session: ServerHttp2Session): void {
+    const { headerTimeoutMs, idleSessionMs, connectionWindowBytes } = this.#limits;
+    this.#open.add(session);
+    session.once('close', () => this.#open.delete(session));
+    session.on('error', ignore);
+    session.setLocalWindowSize(connectionWindowBytes);
+    session.setTimeout(headerTimeoutMs, () => endIdle(session, headerTimeoutMs));
+    session.once('stream', () => session.setTimeout(idleSessionMs));
+  }
+}
+
+/** First politely, so that a call on its way is told to go elsewhere; a client that does not hear it is cut off. */
+function endIdle(session: ServerHttp2Session, againMs: number): void {
+  if (session.closed) {
+    session.destroy();
+    return;
+  }
+  session.close();
+  session.setTimeout(againMs);
+}
+
+function http2Options(limits: ServerLimits) {
+  return {
+    settings: {
+      initialWindowSize: limits.uploadBufferBytes,
+      maxConcurrentStreams: limits.maxStreams,
+      maxHeaderListSize: limits.maxHeaderBytes,
+    },
+    maxSessionMemory: limits.sessionMegabytes,
+  };
+}
+
+function isGrpc(headers: IncomingHttpHeaders): boolean {
+  return headers[':method'] === 'POST' && headers['content-type']?.startsWith('application/grpc') === true;
+}
+
+/** Somebody speaks HTTP/2, but not gRPC, which is all that is spoken here over HTTP/2. */
+function refuseOther(stream: ServerHttp2Stream): void {
+  stream.respond({ ':status': UNSUPPORTED_MEDIA_TYPE }, { endStream: true });
+  stream.close();
+}
+
+function ignore(): void {}

@@ -1,0 +1,106 @@
+// The one port: every connection says by its first bytes whether it speaks HTTP/1 or gRPC, in the clear or inside TLS.
+//
+// Two bytes can be shared by both ("PR" begins PRI and PROPFIND), and they may come one at a time, so nothing is decided
+// before it is certain; and who says nothing is not waited for.
+import type { Server as HttpServer } from 'node:http';
+import { createServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
+import type { ServerLimits } from '../core/limits.ts';
+import type { Sessions } from './grpc/sessions.ts';
+import type { TlsIdentity } from './tls.ts';
+
+/** How every HTTP/2 connection begins, as far as no request of HTTP/1 does. */
+const HTTP2_PREFACE = Buffer.from('PRI');
+
+/**
+ * HTTP/1 first: clients that offer both, such as browsers and curl, want pages and files; gRPC clients offer h2 alone.
+ */
+const ALPN = ['http/1.1', 'h2'];
+
+export class Port {
+  readonly server: Server;
+  readonly #http: HttpServer;
+  readonly #grpc: Sessions;
+  readonly #limits: ServerLimits;
+  readonly #sockets = new Set<Socket>();
+  readonly #undecided = new Set<Socket>();
+
+  constructor(http: HttpServer, grpc: Sessions, limits: ServerLimits, tls: TlsIdentity | undefined) {
+    this.#http = http;
+    this.#grpc = grpc;
+    this.#limits = limits;
+    this.server = tls ? this.#secure(tls) : createServer({ allowHalfOpen: true, noDelay: true });
+    this.server.maxConnections = limits.maxConnections;
+    this.server.on('connection', (socket: Socket) => this.#remember(socket));
+    this.server.on(tls ? 'secureConnection' : 'connection', (socket: Socket) => this.#listen(socket));
+    /** It does not listen itself, and looks after slow headers only when it thinks that it does. */
+    http.emit('listening');
+  }
+
+  #secure(tls: TlsIdentity): Server {
+    const server = createTlsServer({
+      ...tls,
+      ALPNProtocols: ALPN,
+      handshakeTimeout: this.#limits.headerTimeoutMs,
+      noDelay: true,
+    });
+    /** What is no TLS, or no client that the server trusts. */
+    server.on('tlsClientError', (_error, socket) => socket.destroy());
+    return server;
+  }
+
+  /** Called again and again during a stop: connections become idle one after the other. */
+  closeIdle(): void {
+    for (const socket of this.#undecided) socket.destroy();
+    this.#http.closeIdleConnections();
+    this.#grpc.drain();
+  }
+
+  closeAll(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** Takes no more connections; resolves when the last one is gone. */
+  close(): Promise<void> {
+    this.#http.close();
+    return new Promise((resolve) => this.server.close(() => resolve()));
+  }
+
+  #remember(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.on('error', ignore).once('close', () => this.#sockets.delete(socket));
+  }
+
+  #listen(socket: Socket): void {
+    let arrived: Buffer = Buffer.alloc(0);
+    const giveUp = () => socket.destroy();
+    const decide = (taker: (socket: Socket) => void) => {
+      this.#undecided.delete(socket);
+      socket.setTimeout(0);
+      socket.off('timeout', giveUp).off('end', giveUp).off('readable', onReadable);
+      socket.unshift(arrived);
+      taker(socket);
+    };
+    const onReadable = () => {
+      const piece: Buffer | null = socket.read();
+      if (!piece) return;
+      arrived = arrived.length === 0 ? piece : Buffer.concat([arrived, piece]);
+      const isPreface = matchesPreface(arrived);
+      if (isPreface === true) decide((taken) => this.#grpc.take(taken));
+      else if (isPreface === false) decide((taken) => this.#http.emit('connection', taken));
+    };
+    this.#undecided.add(socket);
+    socket.once('close', () => this.#undecided.delete(socket));
+    socket.setTimeout(this.#limits.headerTimeoutMs);
+    socket.on('timeout', giveUp).on('end', giveUp).on('readable', onReadable).on('error', ignore);
+  }
+}
+
+/** Undefined while it could still be either. */
+function matchesPreface(bytes: Buffer): boolean | undefined {
+  const length = Math.min(bytes.length, HTTP2_PREFACE.length);
+  if (bytes.compare(HTTP2_PREFACE, 0, length, 0, length) !== 0) return false;
+  return length === HTTP2_PREFACE.length ? true : undefined;
+}
+
+function ignore(): void {}

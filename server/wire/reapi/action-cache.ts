@@ -1,0 +1,46 @@
+// ActionCache: the result of an action by the action's digest. A result goes out as the bytes that came in; what it names is
+// looked at by the store, which neither takes nor serves a result with something missing.
+import { AssayError } from '../../../core/errors.ts';
+import { rawMessages } from '../../../core/message.ts';
+import {
+  GetActionResultRequest,
+  UpdateActionResultRequest,
+} from '../../../core/proto/generated/reapi-services.ts';
+import { ABOUT_ONE_DIGEST, UPDATE_ACTION_RESULT } from '../../../core/request-shapes.ts';
+import { taking } from '../../grpc/method.ts';
+import { asksForContent, withContent } from './inline.ts';
+import { digestIn, instanceOf } from './instance.ts';
+import { withOrigin } from './origin.ts';
+
+const MISS = new AssayError('ASSAY_NOT_FOUND', 'there is no result for that action');
+
+/** The number of UpdateActionResultRequest.action_result. */
+const RESULT_FIELD = 3;
+
+export const getActionResult = taking(GetActionResultRequest, ABOUT_ONE_DIGEST, async (request, call) => {
+  const { store, metrics, limits } = call.server;
+  const address = { namespace: instanceOf(request), key: digestIn(request.actionDigest).hash };
+  const result = await store.results.get(address);
+  metrics.lookedUp('ac', result !== undefined);
+  if (!result) throw MISS;
+  const bytes = asksForContent(request)
+    ? await withContent(result.bytes, request, store.blobs, limits.maxInlineBytes)
+    : result.bytes;
+  metrics.sent(bytes.length);
+  call.answer(bytes);
+});
+
+/** A result that differs from the one already kept is no failure of the build that sends it: it is told in a header. */
+export const updateActionResult = taking(
+  UpdateActionResultRequest,
+  UPDATE_ACTION_RESULT,
+  async (request, call, message) => {
+    const { store, lifecycle } = call.server;
+    const address = { namespace: instanceOf(request), key: digestIn(request.actionDigest).hash };
+    const [sent] = rawMessages(message, RESULT_FIELD);
+    if (!sent || !request.actionResult) throw new AssayError('ASSAY_MESSAGE_MALFORMED', 'there is no result');
+    const result = withOrigin(call, sent, request.actionResult);
+    const outcome = await lifecycle.whileWriting(() => store.results.put(address, result));
+    call.answer(sent, { 'assay-outcome': outcome });
+  },
+);

@@ -1,0 +1,50 @@
+// BatchUpdateBlobs: many small blobs in one call, each taken or refused on its own.
+import { AssayError } from '../../../core/errors.ts';
+import type { Status } from '../../../core/proto/generated/google/rpc/status.ts';
+import {
+  BatchUpdateBlobsRequest,
+  type BatchUpdateBlobsRequest_Request,
+  BatchUpdateBlobsResponse,
+  Compressor_Value,
+} from '../../../core/proto/generated/reapi-services.ts';
+import { BATCH_UPDATE } from '../../../core/request-shapes.ts';
+import type { ServerContext } from '../../context.ts';
+import { taking } from '../../grpc/method.ts';
+import { OK, refuseOversize, statusFor } from './batch.ts';
+import { digestIn, instanceOf } from './instance.ts';
+import { inflate } from './zstd.ts';
+
+export const batchUpdateBlobs = taking(BatchUpdateBlobsRequest, BATCH_UPDATE, async (request, call) => {
+  const { server } = call;
+  instanceOf(request);
+  refuseOversize(request.requests.map(sizeInMemory), server.limits);
+  const responses = await server.lifecycle.whileWriting(() =>
+    Promise.all(
+      request.requests.map(async (one) => ({
+        ...(one.digest && { digest: one.digest }),
+        status: await put(one, server),
+      })),
+    ),
+  );
+  call.answer(BatchUpdateBlobsResponse.encode({ responses }).finish());
+});
+
+function sizeInMemory({ digest, data }: BatchUpdateBlobsRequest_Request): number {
+  return Math.max(data.length, digest?.sizeBytes ?? 0);
+}
+
+async function put(request: BatchUpdateBlobsRequest_Request, server: ServerContext): Promise<Status> {
+  try {
+    const digest = digestIn(request.digest);
+    await server.store.blobs.put(digest, contentOf(request, digest.size));
+    return OK;
+  } catch (error) {
+    return statusFor(error, server);
+  }
+}
+
+function contentOf({ data, compressor }: BatchUpdateBlobsRequest_Request, size: number): Uint8Array {
+  if (compressor === Compressor_Value.IDENTITY) return data;
+  if (compressor === Compressor_Value.ZSTD) return inflate(data, size);
+  throw new AssayError('ASSAY_UNSUPPORTED', 'blobs may be compressed with zstd, or not at all');
+}

@@ -1,0 +1,38 @@
+// What this server can do for this client, told truthfully: clients decide by it whether to send anything at all.
+import {
+  Compressor_Value,
+  DigestFunction_Value,
+  GetCapabilitiesRequest,
+  ServerCapabilities,
+  SymlinkAbsolutePathStrategy_Value,
+} from '../../../core/proto/generated/reapi-services.ts';
+import { FLAT } from '../../../core/request-shapes.ts';
+import type { ServerContext } from '../../context.ts';
+import { taking } from '../../grpc/method.ts';
+import { namespaceOf } from './instance.ts';
+
+const LOWEST = { major: 2, minor: 0, patch: 0, prerelease: '' };
+const HIGHEST = { major: 2, minor: 3, patch: 0, prerelease: '' };
+
+export const getCapabilities = taking(GetCapabilitiesRequest, FLAT, async ({ instanceName }, call) => {
+  namespaceOf(instanceName);
+  call.answer(ServerCapabilities.encode(capabilitiesOf(call.server)).finish());
+});
+
+function capabilitiesOf({ readOnly, limits }: ServerContext): ServerCapabilities {
+  return {
+    cacheCapabilities: {
+      digestFunctions: [DigestFunction_Value.SHA256],
+      actionCacheUpdateCapabilities: { updateEnabled: !readOnly },
+      maxBatchTotalSizeBytes: limits.maxBatchBytes,
+      symlinkAbsolutePathStrategy: SymlinkAbsolutePathStrategy_Value.ALLOWED,
+      supportedCompressors: [Compressor_Value.ZSTD],
+      supportedBatchUpdateCompressors: [Compressor_Value.ZSTD],
+      maxCasBlobSizeBytes: limits.maxBlobBytes,
+      splitBlobSupport: false,
+      spliceBlobSupport: false,
+    },
+    lowApiVersion: LOWEST,
+    highApiVersion: HIGHEST,
+  };
+}

@@ -1,0 +1,40 @@
+// Where a result comes from: the RequestMetadata of the call that put it (tool, invocation, target, mnemonic), kept in the
+// result's auxiliary_metadata, the place that REAPI has for what is known beside the outputs (docs/decisions/0051).
+import { amendEach, delimited } from '../../../core/amend.ts';
+import { decodeWhole } from '../../../core/message.ts';
+import { Any } from '../../../core/proto/generated/google/protobuf/any.ts';
+import type { ActionResult } from '../../../core/proto/generated/reapi.ts';
+import { RequestMetadata } from '../../../core/proto/generated/reapi-services.ts';
+import { REQUEST_METADATA } from '../../../core/request-shapes.ts';
+import type { Call } from '../../grpc/call.ts';
+
+const HEADER = 'build.bazel.remote.execution.v2.requestmetadata-bin';
+const TYPE_URL = 'type.googleapis.com/build.bazel.remote.execution.v2.RequestMetadata';
+
+/** The numbers of ActionResult.execution_metadata and ExecutedActionMetadata.auxiliary_metadata. */
+const METADATA_FIELD = 9;
+const AUXILIARY_FIELD = 11;
+
+/** The result with the call's origin in it. A result that has one already keeps it: it was made elsewhere. */
+export function withOrigin(call: Call, bytes: Uint8Array, result: ActionResult): Uint8Array {
+  const origin = originOf(call);
+  const metadata = result.executionMetadata;
+  if (!origin || metadata?.auxiliaryMetadata.some(({ typeUrl }) => typeUrl === TYPE_URL)) return bytes;
+  const note = delimited(AUXILIARY_FIELD, Any.encode({ typeUrl: TYPE_URL, value: origin }).finish());
+  return metadata
+    ? amendEach(bytes, METADATA_FIELD, (content) => Buffer.concat([content, note]))
+    : Buffer.concat([bytes, delimited(METADATA_FIELD, note)]);
+}
+
+/** Nothing depends on it, so a header that is none is no reason to refuse the result. */
+function originOf({ headers }: Call): Buffer | undefined {
+  const header = headers[HEADER];
+  if (typeof header !== 'string') return undefined;
+  const bytes = Buffer.from(header, 'base64');
+  try {
+    decodeWhole(RequestMetadata, REQUEST_METADATA, bytes, 'no RequestMetadata');
+    return bytes;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,52 @@
+// The names of blobs in ByteStream:
+//
+//   read   := [instance "/"] blob
+//   write  := [instance "/"] "uploads/" id "/" blob ["/" anything]
+//   blob   := ("blobs/" | "compressed-blobs/" compressor "/") ["sha256/"] hash "/" size
+//
+// An instance may hold slashes but none of the words that begin a name's other parts, so the first of them ends it.
+import { type Digest, parseDigest } from '../../../core/digest.ts';
+import { AssayError } from '../../../core/errors.ts';
+import type { Namespace } from '../../../core/namespace.ts';
+import { namespaceOf } from './instance.ts';
+
+export interface BlobName {
+  readonly namespace: Namespace;
+  readonly digest: Digest;
+  readonly isCompressed: boolean;
+}
+
+export interface UploadName extends BlobName {
+  /** The client's own name for this upload. */
+  readonly id: string;
+}
+
+const READ = /^(?:(.+?)\/)??(?:blobs|compressed-blobs\/([^/]*))\/(?:sha256\/)?([^/]*)\/(\d{1,16})$/;
+const WRITE =
+  /^(?:(.+?)\/)??uploads\/([^/]{1,128})\/(?:blobs|compressed-blobs\/([^/]*))\/(?:sha256\/)?([^/]*)\/(\d{1,16})(?:\/.*)?$/s;
+const MAX_LENGTH = 2048;
+
+export function parseReadName(text: string): BlobName {
+  const match = text.length <= MAX_LENGTH ? READ.exec(text) : null;
+  if (!match) throw refusal(text);
+  const [, instance = '', compressor, hash = '', size = ''] = match;
+  return { ...blobOf(hash, size, compressor), namespace: namespaceOf(instance) };
+}
+
+export function parseUploadName(text: string): UploadName {
+  const match = text.length <= MAX_LENGTH ? WRITE.exec(text) : null;
+  if (!match) throw refusal(text);
+  const [, instance = '', id = '', compressor, hash = '', size = ''] = match;
+  return { ...blobOf(hash, size, compressor), namespace: namespaceOf(instance), id };
+}
+
+function blobOf(hash: string, size: string, compressor: string | undefined): Omit<BlobName, 'namespace'> {
+  if (compressor !== undefined && compressor !== 'zstd' && compressor !== 'identity') {
+    throw new AssayError('ASSAY_UNSUPPORTED', 'blobs may be compressed with zstd, or not at all');
+  }
+  return { digest: parseDigest({ hash, sizeBytes: Number(size) }), isCompressed: compressor === 'zstd' };
+}
+
+function refusal(text: string): AssayError {
+  return new AssayError('ASSAY_BAD_RESOURCE_NAME', JSON.stringify(text.slice(0, 200)));
+}

@@ -51,7 +51,7 @@ export const SERVER = {
   maxResultBytes: 16 * MIB,
   maxHeaderBytes: 16 * KIB,
   /** One gRPC message: a result of maxResultBytes with its address. */
-  maxMessageBytes: 17 * MIB,
+  maxGrpcMessageBytes: 17 * MIB,
   /** All blobs of one batch: gRPC clients take 4 MiB by default, and something is left for what frames the blobs. */
   maxBatchBytes: 4 * MIB - 256 * KIB,
   /** The same as a number of blobs, for those that weigh nothing. */

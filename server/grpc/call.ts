@@ -73,8 +73,7 @@ export class Call {
     this.#isFinished = true;
     this.#begin(headers);
     this.#stream.end(frame(message));
-    this.#count('OK');
-    this.#transfer.waits();
+    this.#end('OK');
   }
 
   /**
@@ -133,12 +132,19 @@ export class Call {
     this.#end(status);
   }
 
-  /** A client that is still sending is told to stop: without that, the rest of a refused upload would come all the same. */
+  /**
+   * A client that is still sending hears the status first, and most stop by themselves; what comes until then is dropped.
+   * Resetting the stream at once would take the status with it.
+   */
   #end(status: GrpcStatus): void {
+    const stream = this.#stream;
     this.#count(status);
     this.#transfer.waits();
-    if (this.#stream.writable) this.#stream.end();
-    if (!this.#stream.readableEnded) this.#stream.close(constants.NGHTTP2_NO_ERROR);
+    if (stream.writable) stream.end();
+    if (stream.readableEnded) return;
+    stream.resume();
+    const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), this.server.limits.lingerMs);
+    stream.once('close', () => clearTimeout(timer));
   }
 
   #count(status: GrpcStatus): void {

@@ -103,7 +103,7 @@ export class Inlet {
   /** After `end`, `fail` or the returned `close` the sink hears nothing more, and what still comes is dropped. */
   #open(sink: Sink): () => void {
     const stream = this.#stream;
-    const deframer = new Deframer(this.#limits.maxMessageBytes);
+    const deframer = new Deframer(this.#limits.maxGrpcMessageBytes);
     let bytes = 0;
     let isOpen = true;
     const close = () => {

@@ -11,7 +11,6 @@ const PATH = pathOf(digestOf(BYTES));
 test.each([
   ['noise', Buffer.from([0, 1, 2, 255, 254, 13, 10, 13, 10])],
   ['a TLS hello', Buffer.from('1603010200010001fc0303', 'hex')],
-  ['an HTTP/2 preface', Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')],
   ['no host', Buffer.from('GET /status HTTP/1.1\r\n\r\n')],
   ['a header that is none', Buffer.from('GET /status HTTP/1.1\r\nhost x\r\n\r\n')],
   ['a negative length', Buffer.from(putHead(PATH, 'content-length: -1'))],

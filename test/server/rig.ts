@@ -132,6 +132,13 @@ export class RawConnection {
     return this.#received.toString('latin1');
   }
 
+  async untilLength(length: number): Promise<void> {
+    while (this.#received.length < length) {
+      if (this.socket.closed) throw new Error(`closed after ${this.#received.length} bytes`);
+      await this.#more();
+    }
+  }
+
   /** All that came until the server ended the connection. */
   async untilClosed(): Promise<string> {
     while (!this.socket.closed) await this.#more();

@@ -1,0 +1,147 @@
+// One port for HTTP/1 and gRPC: told apart by the first bytes, however they come, and held by nobody.
+import { connect as connectHttp2 } from 'node:http2';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { digestOf } from '../../core/digest.ts';
+import { contentOf } from '../store/content.ts';
+import { ask, RawConnection, testServer } from './rig.ts';
+import { reapiClient } from './wire/reapi/rig.ts';
+
+const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+const EMPTY_SETTINGS = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
+const SETTINGS_FRAME = 4;
+const BYTES = contentOf('some bytes', 100);
+
+test('HTTP/1 and gRPC are served side by side', async () => {
+  const server = await testServer();
+  const client = await reapiClient(server.url);
+  const [digest] = await client.put(BYTES);
+  const answer = await ask(`${server.url}/cas/${digest?.hash}`);
+  expect([answer.status, answer.body]).toEqual([200, BYTES]);
+  expect(await client.missing(digestOf(BYTES))).toEqual([]);
+});
+
+describe('a beginning that comes in pieces', () => {
+  const beginning = Buffer.concat([PREFACE, EMPTY_SETTINGS]);
+  const cuts = Array.from({ length: beginning.length - 1 }, (_, at) => [at + 1] as const);
+
+  test.each(cuts)('gRPC, cut at byte %i', async (at) => {
+    const server = await testServer();
+    const connection = await RawConnection.to(server);
+    connection.send(beginning.subarray(0, at));
+    await nextTurn();
+    await nextTurn();
+    connection.send(beginning.subarray(at));
+    await untilFrame(connection);
+    expect(connection.received[3]).toBe(SETTINGS_FRAME);
+  });
+
+  test('gRPC, byte by byte', async () => {
+    const server = await testServer();
+    const connection = await RawConnection.to(server);
+    connection.socket.setNoDelay(true);
+    for (const byte of beginning) {
+      connection.send(Buffer.from([byte]));
+      await nextTurn();
+    }
+    await untilFrame(connection);
+    expect(connection.received[3]).toBe(SETTINGS_FRAME);
+  });
+
+  test.each(['PROPFIND', 'PUT', 'POST', 'GET', 'PATCH', 'PRINCE'])(
+    'HTTP/1, byte by byte: %s',
+    async (method) => {
+      const server = await testServer();
+      const connection = await RawConnection.to(server);
+      connection.socket.setNoDelay(true);
+      for (const byte of Buffer.from(`${method} /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`)) {
+        connection.send(Buffer.from([byte]));
+        await nextTurn();
+      }
+      const received = await connection.untilClosed();
+      if (method === 'PRINCE') expect(received).not.toContain('HTTP/1.1 200');
+      else expect(received).toMatch(method === 'GET' ? /^HTTP\/1\.1 200 / : /^HTTP\/1\.1 40[45] /);
+    },
+  );
+});
+
+describe('a connection that holds nothing up', () => {
+  const limits = { headerTimeoutMs: 50, sweepMs: 10 };
+
+  test.each([
+    ['says nothing', ''],
+    ['says half a preface', 'PR'],
+    ['says a preface and nothing more', PREFACE],
+    ['greets and never calls', Buffer.concat([PREFACE, EMPTY_SETTINGS])],
+  ])('one that %s is closed', async (_name, bytes) => {
+    const server = await testServer({ limits });
+    const connection = await RawConnection.to(server);
+    connection.send(bytes);
+    await connection.untilClosed();
+    expect(await ask(`${server.url}/healthz`)).toMatchObject({ status: 200 });
+  });
+
+  test.each([
+    ['ends after a byte', 'P'],
+    ['ends at once', ''],
+    ['ends after the preface', PREFACE],
+  ])('one that %s is closed', async (_name, bytes) => {
+    const server = await testServer();
+    const connection = await RawConnection.to(server);
+    if (bytes.length > 0) connection.send(bytes);
+    connection.socket.end();
+    await connection.untilClosed();
+    expect(await ask(`${server.url}/healthz`)).toMatchObject({ status: 200 });
+  });
+
+  test.each([
+    ['a preface that goes wrong', 'PRI * HTTP/3.0\r\n\r\nSM\r\n\r\n'],
+    ['a preface and noise', Buffer.concat([PREFACE, Buffer.alloc(100, 0xff)])],
+    [
+      'a frame that is too long',
+      Buffer.concat([PREFACE, EMPTY_SETTINGS, Buffer.from([255, 255, 255, 0, 0, 0, 0, 0, 1])]),
+    ],
+  ])('one that sends %s is closed', async (_name, bytes) => {
+    const server = await testServer();
+    const connection = await RawConnection.to(server);
+    connection.send(bytes);
+    await connection.untilClosed();
+    expect(await ask(`${server.url}/healthz`)).toMatchObject({ status: 200 });
+  });
+
+  test('one that is reset does no harm', async () => {
+    const server = await testServer();
+    for (const bytes of ['P', PREFACE, 'GET / HT']) {
+      const connection = await RawConnection.to(server);
+      connection.send(bytes);
+      connection.socket.resetAndDestroy();
+    }
+    expect(await ask(`${server.url}/healthz`)).toMatchObject({ status: 200 });
+  });
+});
+
+test('the limit of connections counts those of gRPC', async () => {
+  const server = await testServer({ limits: { maxConnections: 1 } });
+  const client = await reapiClient(server.url);
+  await client.put(BYTES);
+  const second = await RawConnection.to(server);
+  expect(await second.untilClosed()).toBe('');
+  expect(await client.missing(digestOf(BYTES))).toEqual([]);
+});
+
+test('HTTP/2 that is not gRPC is told so', async () => {
+  const server = await testServer();
+  const session = connectHttp2(server.url);
+  const status = await new Promise((resolve) => {
+    session
+      .request({ ':path': '/healthz' })
+      .on('response', (headers) => resolve(headers[':status']))
+      .resume();
+  });
+  session.destroy();
+  expect(status).toBe(415);
+});
+
+async function untilFrame(connection: RawConnection): Promise<void> {
+  await connection.untilLength(EMPTY_SETTINGS.length);
+}

@@ -138,7 +138,7 @@ async function fetchResult(
   report: Report,
 ): Promise<boolean> {
   try {
-    const bytes = await remote.getResult(action.key.hash);
+    const bytes = await remote.getResult(action.key);
     if (!bytes) return false;
     const result = decodeResult(bytes);
     checkBeforeFetching(result, action.request);

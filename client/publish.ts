@@ -101,7 +101,7 @@ async function publishRemotely(
       remote,
       report,
     );
-    await remote.putResult(action.key.hash, sealed.result);
+    await remote.putResult(action.key, sealed.result);
     return true;
   } catch (error) {
     report({ type: 'remote-given-up', why: messageOf(error) });

@@ -122,6 +122,23 @@ export const REMOTE = {
   maxResultBytes: 16 * MIB,
 } as const;
 
+export const GRPC_REMOTE = {
+  /** What arrives before it is asked for: enough for a fast line over some distance. */
+  windowBytes: 8 * MIB,
+  /** The largest message that is taken: a batch, or a piece of a stream. */
+  maxMessageBytes: 32 * MIB,
+  /** What most gRPC servers take in one message, less some room for the names in it; a server may say less. */
+  batchBytes: 4 * MIB - 256 * KIB,
+  /** Blobs up to this size travel in batches, larger ones in streams of their own. */
+  batchedBlobBytes: 512 * KIB,
+  /** Digests in one question, and blobs in one batch. */
+  batchEntries: 1000,
+  /** How much of a stream goes into one message. */
+  pieceBytes: 1 * MIB,
+  /** An upload that breaks this often without getting further is given up. */
+  fruitlessAttempts: 3,
+} as const;
+
 export const GOCACHE = {
   /** A request without its body is a few hundred bytes. */
   maxLineBytes: 64 * KIB,

@@ -15,6 +15,7 @@ make                # the C example
 nginx-light         # bench: the peer of the server
 protobuf-compiler   # the generated code and the vectors are compared with protoc's
 python3             # actions of the corpus
+python3-grpcio      # a server of the Remote Execution API that shares no code with Assay
 python3-protobuf    # the encoder that shares no code with Assay
 strace              # a tracer of commands, and a witness in tests
 util-linux          # setpriv: the tests run as another user too

@@ -2,7 +2,7 @@
 // remote if there is one. Everything that goes wrong is a miss, or something that is not kept.
 //
 // The go command may put another output under the same ID (a test's log has its times in it), so the newest one stays.
-import { type Digest, digestOf, type Hash, parseDigest, toWire } from '../../core/digest.ts';
+import { type Digest, digestOf, parseDigest, toWire } from '../../core/digest.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { parseNamespace } from '../../core/namespace.ts';
 import { ActionResult } from '../../core/proto/generated/reapi.ts';
@@ -44,7 +44,7 @@ export class Entries {
   }
 
   async get(actionId: Buffer): Promise<Entry | undefined> {
-    const key = keyOf(actionId);
+    const key = digestOf(actionId);
     const stored = await this.#store.results.get(address(key));
     if (stored) return decode(stored.bytes);
     return this.#remote?.usable ? this.#fetch(key, this.#remote) : undefined;
@@ -52,12 +52,12 @@ export class Entries {
 
   /** Resolves when it is durable in the local store, or can't be kept. The remote gets it later. */
   async put(actionId: Buffer, entry: Entry, file: string): Promise<void> {
-    const key = keyOf(actionId);
+    const key = digestOf(actionId);
     const result = encode(entry);
     try {
       const [missing] = await this.#store.blobs.missing([entry.digest]);
       if (missing) await this.#store.blobs.put(entry.digest, fileChunks(file));
-      await this.#store.results.put(address(key), result);
+      await this.#store.results.put(address(key), result, { replace: true });
     } catch (error) {
       this.#sayOnce({ type: 'store-unusable', why: messageOf(error) });
       return;
@@ -77,13 +77,13 @@ export class Entries {
     await this.#store.close();
   }
 
-  async #fetch(key: Hash, remote: Remote): Promise<Entry | undefined> {
+  async #fetch(key: Digest, remote: Remote): Promise<Entry | undefined> {
     try {
       const result = await remote.getResult(key);
       if (!result) return undefined;
       const entry = decode(result);
       await download([entry.digest], this.#store.blobs, remote, this.#report);
-      await this.#store.results.put(address(key), result);
+      await this.#store.results.put(address(key), result, { replace: true });
       return entry;
     } catch (error) {
       this.#giveUp(remote, error);
@@ -91,7 +91,7 @@ export class Entries {
     }
   }
 
-  async #share(key: Hash, digest: Digest, result: Uint8Array, remote: Remote): Promise<void> {
+  async #share(key: Digest, digest: Digest, result: Uint8Array, remote: Remote): Promise<void> {
     if (!remote.usable) return;
     try {
       await upload([digest], this.#store.blobs, remote, this.#report);
@@ -122,12 +122,8 @@ export function isIdOf(outputId: Buffer, { hash }: Digest): boolean {
   return outputId.length * 2 !== hash.length || outputId.toString('hex') === hash;
 }
 
-function keyOf(actionId: Buffer): Hash {
-  return digestOf(actionId).hash;
-}
-
-function address(key: Hash) {
-  return { namespace: GO_NAMESPACE, key };
+function address(key: Digest) {
+  return { namespace: GO_NAMESPACE, key: key.hash };
 }
 
 /** The output's ID is the output's name. */

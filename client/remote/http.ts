@@ -1,11 +1,12 @@
 // A remote over HTTP: <url>/ac/<key> and <url>/cas/<hash>, as Bazel and `assay serve` have them.
 import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import type { Digest, Hash } from '../../core/digest.ts';
+import type { Digest } from '../../core/digest.ts';
 import { messageOf } from '../../core/errors.ts';
 import { REMOTE } from '../../core/limits.ts';
 import type { Content } from '../../store/store.ts';
 import { concurrently } from '../concurrently.ts';
+import { authorization } from './authorization.ts';
 import type { RemoteOptions } from './open.ts';
 import { Patience } from './patience.ts';
 import { type KeepBlob, lacks, type ReadBlob, type Remote, RemoteFault, type SettledBlob } from './remote.ts';
@@ -57,9 +58,9 @@ class HttpRemote implements Remote {
     this.#patience.giveUp(why);
   }
 
-  async getResult(key: Hash): Promise<Uint8Array | undefined> {
+  async getResult(key: Digest): Promise<Uint8Array | undefined> {
     return this.#attempt(async () => {
-      const response = await this.#request('GET', `/ac/${key}`);
+      const response = await this.#request('GET', `/ac/${key.hash}`);
       const body = isMiss(response)
         ? undefined
         : this.#body(await expectSuccess(response), REMOTE.maxResultBytes);
@@ -81,13 +82,13 @@ class HttpRemote implements Remote {
   async putBlobs(digests: readonly Digest[], read: ReadBlob, settled: SettledBlob): Promise<void> {
     await concurrently(digests, REMOTE.concurrency, async (digest) => {
       const there = digest.size > REMOTE.askBytes && (await this.#has(digest));
-      if (!there) await this.#put(`/cas/${digest.hash}`, digest.size, await read(digest));
+      if (!there) await this.#put(`/cas/${digest.hash}`, digest.size, await read(digest, 0));
       settled(digest, !there);
     });
   }
 
-  async putResult(key: Hash, result: Uint8Array): Promise<void> {
-    await this.#put(`/ac/${key}`, result.length, result);
+  async putResult(key: Digest, result: Uint8Array): Promise<void> {
+    await this.#put(`/ac/${key.hash}`, result.length, result);
   }
 
   async close(): Promise<void> {
@@ -201,11 +202,4 @@ function explainStatus(status: number): string {
     return `it answered ${status}: set ASSAY_TOKEN to a token that it takes`;
   if (status === 507) return 'it answered 507: its disk is full';
   return `it answered ${status}`;
-}
-
-function authorization(url: URL, token: string | undefined): Record<string, string> {
-  if (token) return { authorization: `Bearer ${token}` };
-  if (!url.username && !url.password) return {};
-  const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
-  return { authorization: `Basic ${Buffer.from(pair).toString('base64')}` };
 }

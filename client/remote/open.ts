@@ -8,6 +8,10 @@ export interface RemoteOptions {
 }
 
 export async function openRemote(options: RemoteOptions): Promise<Remote> {
+  if (options.url.protocol.startsWith('grpc')) {
+    const { openGrpcRemote } = await import('./grpc/grpc-remote.ts');
+    return openGrpcRemote(options);
+  }
   const { openHttpRemote } = await import('./http.ts');
   return openHttpRemote(options);
 }

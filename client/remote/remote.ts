@@ -2,7 +2,7 @@
 // the remote answers nothing more in this run. Nothing that it says is believed: blobs are checked by the local store.
 //
 // Blobs travel by the list, because only the remote knows how it moves many at once: one request each, or batches.
-import type { Digest, Hash } from '../../core/digest.ts';
+import type { Digest } from '../../core/digest.ts';
 import type { Content } from '../../store/store.ts';
 
 export interface Remote {
@@ -11,8 +11,8 @@ export interface Remote {
   /** Ends all that is under way; from now on it counts as faulty. */
   giveUp(why: string): void;
   /** The ActionResult under a key, or undefined for a miss. */
-  getResult(key: Hash): Promise<Uint8Array | undefined>;
-  putResult(key: Hash, result: Uint8Array): Promise<void>;
+  getResult(key: Digest): Promise<Uint8Array | undefined>;
+  putResult(key: Digest, result: Uint8Array): Promise<void>;
   /** Hands each blob to `keep`, several at a time. A blob that it does not have is its fault, `keep`'s errors are not. */
   getBlobs(digests: readonly Digest[], keep: KeepBlob): Promise<void>;
   /** Those that it lacks are read and sent; `settled` hears of each, sent or there already. */
@@ -21,7 +21,8 @@ export interface Remote {
 }
 
 export type KeepBlob = (digest: Digest, content: Content) => Promise<void>;
-export type ReadBlob = (digest: Digest) => Promise<Content>;
+/** From `offset` on, for what has been sent in part already. */
+export type ReadBlob = (digest: Digest, offset: number) => Promise<Content>;
 export type SettledBlob = (digest: Digest, sent: boolean) => void;
 
 export class RemoteFault extends Error {

@@ -34,7 +34,7 @@ export async function upload(
   let bytes = 0;
   await remote.putBlobs(
     digests,
-    (digest) => read(digest, blobs),
+    (digest, offset) => read(digest, offset, blobs),
     (digest, sent) => {
       if (sent) bytes += digest.size;
       report({ type: 'transfer', direction: 'up', done: ++done, of: digests.length, bytes });
@@ -42,8 +42,8 @@ export async function upload(
   );
 }
 
-async function read({ hash }: Digest, blobs: Blobs): Promise<Content> {
+async function read({ hash }: Digest, offset: number, blobs: Blobs): Promise<Content> {
   const blob = await blobs.get(hash);
   if (!blob) throw new AssayError('ASSAY_BLOB_CORRUPT', `the local store lost ${hash}`);
-  return blob.bytes ?? blob.chunks();
+  return blob.bytes ? blob.bytes.subarray(offset) : blob.chunks(offset);
 }

@@ -2,12 +2,14 @@
 import { AssayError } from '../../core/errors.ts';
 import type { Namespace } from '../../core/namespace.ts';
 
+const PROTOCOLS = ['http:', 'https:', 'grpc:', 'grpcs:'];
+
 export function parseRemoteUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url && (url.protocol === 'http:' || url.protocol === 'https:') && !url.search && !url.hash) return url;
+  if (url?.host && PROTOCOLS.includes(url.protocol) && !url.search && !url.hash) return url;
   throw new AssayError(
     'ASSAY_USAGE',
-    `the remote ${JSON.stringify(text)} is not an http:// or https:// address`,
+    `the remote ${JSON.stringify(text)} is not an http://, https://, grpc:// or grpcs:// address`,
   );
 }
 

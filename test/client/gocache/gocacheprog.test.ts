@@ -89,6 +89,14 @@ test('147 gets at once, and puts between them, are each answered once and rightl
   expect((await two.close()).code).toBe(0);
 });
 
+test('the newest output of an action is the one that is found', async () => {
+  const one = await start();
+  await one.put('test log', 'ok 0.001s');
+  await one.put('test log', 'ok 0.002s');
+  expectHit(await one.get('test log'), 'ok 0.002s');
+  await one.close();
+});
+
 test('without the files that the go command was shown, the store makes them again', async () => {
   const one = await start();
   const { DiskPath = '' } = await one.put('a', LARGE);

@@ -1,0 +1,201 @@
+// A remote over gRPC: any server of the Remote Execution API's cache. Many small blobs travel in one call.
+import type { Digest } from '../../../core/digest.ts';
+import { messageOf } from '../../../core/errors.ts';
+import { GRPC_STATUS } from '../../../core/grpc-status.ts';
+import { GRPC_REMOTE, REMOTE } from '../../../core/limits.ts';
+import { parseNamespace } from '../../../core/namespace.ts';
+import { RequestMetadata } from '../../../core/proto/generated/reapi-services.ts';
+import { VERSION } from '../../../core/version.ts';
+import type { Content } from '../../../store/store.ts';
+import { concurrently } from '../../concurrently.ts';
+import { authorization } from '../authorization.ts';
+import type { RemoteOptions } from '../open.ts';
+import { Patience } from '../patience.ts';
+import {
+  type KeepBlob,
+  lacks,
+  type ReadBlob,
+  type Remote,
+  RemoteFault,
+  type SettledBlob,
+} from '../remote.ts';
+import { type Shipment, shipments, slices } from './batches.ts';
+import { Channel, GrpcFault } from './channel.ts';
+import { type Capabilities, Services } from './services.ts';
+import { uploadBlob } from './upload.ts';
+
+export function openGrpcRemote(options: RemoteOptions): Remote {
+  return new GrpcRemote(options);
+}
+
+class GrpcRemote implements Remote {
+  readonly #patience: Patience;
+  readonly #channel: Channel;
+  readonly #services: Services;
+  #capabilities: Promise<Capabilities> | undefined;
+
+  constructor({ url, token, now }: RemoteOptions) {
+    this.#patience = new Patience(now);
+    this.#channel = new Channel({
+      url,
+      headers: { ...authorization(url, token), ...introduction() },
+      signal: this.#patience.signal,
+      moved: (bytes) => this.#patience.received(bytes),
+    });
+    const instance = parseNamespace(decodeURIComponent(url.pathname).replace(/^\/+|\/+$/g, ''));
+    this.#services = new Services(this.#channel, instance);
+  }
+
+  get usable(): boolean {
+    return !this.#patience.signal.aborted;
+  }
+
+  giveUp(why: string): void {
+    this.#patience.giveUp(why);
+  }
+
+  getResult(key: Digest): Promise<Uint8Array | undefined> {
+    return this.#attempt(() => this.#services.getResult(key));
+  }
+
+  putResult(key: Digest, result: Uint8Array): Promise<void> {
+    return this.#attempt(() => this.#services.putResult(key, result));
+  }
+
+  async getBlobs(digests: readonly Digest[], keep: KeepBlob): Promise<void> {
+    const { maxBatchBytes } = await this.#knownCapabilities();
+    await concurrently(shipments(digests, maxBatchBytes), REMOTE.concurrency, async (shipment) => {
+      if ('batch' in shipment) await this.#getBatch(shipment.batch, keep);
+      else await keep(shipment.single, this.#guarded(this.#services.read(shipment.single), shipment.single));
+    });
+  }
+
+  async putBlobs(digests: readonly Digest[], read: ReadBlob, settled: SettledBlob): Promise<void> {
+    const { maxBatchBytes, takesUpdates } = await this.#knownCapabilities();
+    if (!takesUpdates)
+      throw this.#fault(new RemoteFault('it takes no writes: set ASSAY_TOKEN to a token that may'));
+    const missing = await this.#missing(digests);
+    for (const digest of digests) if (!missing.has(digest.hash)) settled(digest, false);
+    const wanted = digests.filter(({ hash }) => missing.has(hash));
+    await concurrently(shipments(wanted, maxBatchBytes), REMOTE.concurrency, (shipment) =>
+      this.#put(shipment, read, settled),
+    );
+  }
+
+  async close(): Promise<void> {
+    this.#channel.close();
+  }
+
+  async #getBatch(digests: readonly Digest[], keep: KeepBlob): Promise<void> {
+    const outcomes = await this.#attempt(() => this.#services.readBatch(digests));
+    const byHash = new Map(outcomes.map((outcome) => [outcome.digest.hash, outcome]));
+    for (const digest of digests) {
+      const outcome = byHash.get(digest.hash);
+      if (outcome?.code === GRPC_STATUS.OK) await keep(digest, outcome.data);
+      else
+        throw this.#fault(
+          outcome && outcome.code !== GRPC_STATUS.NOT_FOUND ? refusal(outcome) : lacks(digest),
+        );
+    }
+  }
+
+  async #missing(digests: readonly Digest[]): Promise<Set<string>> {
+    const missing = new Set<string>();
+    for (const some of slices(digests, GRPC_REMOTE.batchEntries)) {
+      for (const { hash } of await this.#attempt(() => this.#services.missing(some))) missing.add(hash);
+    }
+    return missing;
+  }
+
+  async #put(shipment: Shipment, read: ReadBlob, settled: SettledBlob): Promise<void> {
+    if ('single' in shipment) {
+      await this.#attempt(() => uploadBlob(shipment.single, read, this.#services));
+      return settled(shipment.single, true);
+    }
+    const blobs: { digest: Digest; data: Buffer }[] = [];
+    for (const digest of shipment.batch) blobs.push({ digest, data: await gather(await read(digest, 0)) });
+    const outcomes = await this.#attempt(() => this.#services.updateBatch(blobs));
+    const fine: readonly number[] = [GRPC_STATUS.OK, GRPC_STATUS.ALREADY_EXISTS];
+    const stored = new Set(
+      outcomes.filter(({ code }) => fine.includes(code)).map(({ digest }) => digest.hash),
+    );
+    const refused = outcomes.find(({ code }) => !fine.includes(code));
+    if (refused) throw this.#fault(refusal(refused));
+    for (const { digest } of blobs) {
+      if (!stored.has(digest.hash))
+        throw this.#fault(new RemoteFault('it did not say what became of a blob'));
+      settled(digest, true);
+    }
+  }
+
+  #knownCapabilities(): Promise<Capabilities> {
+    this.#capabilities ??= this.#attempt(() => this.#services.capabilities());
+    return this.#capabilities;
+  }
+
+  /** A stream is read after its call has been opened: its faults are the remote's too. */
+  async *#guarded(body: AsyncGenerator<Buffer>, digest: Digest): AsyncGenerator<Uint8Array> {
+    let size = 0;
+    try {
+      while (true) {
+        const next = await this.#attempt(() => body.next(), digest);
+        if (next.done) return;
+        size += next.value.length;
+        if (size > digest.size) throw this.#fault(new RemoteFault('it sent more than it announced'));
+        yield next.value;
+      }
+    } finally {
+      await body.return(undefined);
+    }
+  }
+
+  async #attempt<T>(work: () => Promise<T>, about?: Digest): Promise<T> {
+    try {
+      const answer = await this.#patience.during(work);
+      this.#patience.answered();
+      return answer;
+    } catch (cause) {
+      const isGone = about && cause instanceof GrpcFault && cause.code === GRPC_STATUS.NOT_FOUND;
+      throw this.#fault(isGone ? lacks(about) : cause);
+    }
+  }
+
+  #fault(cause: unknown): RemoteFault {
+    const reason: unknown = this.#patience.signal.aborted ? this.#patience.signal.reason : cause;
+    const text = reason instanceof GrpcFault ? explain(reason.code, reason.message) : messageOf(reason);
+    this.#patience.giveUp(text);
+    return new RemoteFault(text, { cause });
+  }
+}
+
+function introduction(): Record<string, string> {
+  const metadata = RequestMetadata.encode({
+    toolDetails: { toolName: 'assay', toolVersion: VERSION },
+    actionId: '',
+    toolInvocationId: '',
+    correlatedInvocationsId: '',
+    actionMnemonic: '',
+    targetId: '',
+    configurationId: '',
+  }).finish();
+  const name = 'build.bazel.remote.execution.v2.requestmetadata-bin';
+  return { [name]: Buffer.from(metadata).toString('base64'), 'user-agent': `assay/${VERSION}` };
+}
+
+async function gather(content: Content): Promise<Buffer> {
+  if (content instanceof Uint8Array) return Buffer.from(content);
+  const chunks: Buffer[] = [];
+  for await (const chunk of content) chunks.push(Buffer.from(chunk));
+  return Buffer.concat(chunks);
+}
+
+function refusal({ code, text }: { code: number; text: string }): RemoteFault {
+  return new RemoteFault(explain(code, text));
+}
+
+function explain(code: number, text: string): string {
+  const name = Object.entries(GRPC_STATUS).find(([, value]) => value === code)?.[0] ?? `status ${code}`;
+  const denied: readonly number[] = [GRPC_STATUS.UNAUTHENTICATED, GRPC_STATUS.PERMISSION_DENIED];
+  if (denied.includes(code)) return `it answered ${name}: set ASSAY_TOKEN to a token that it takes`;
+  return `it answered ${name}${text === '' ? '' : `: ${text}`}`;
+}

@@ -1,0 +1,197 @@
+// The calls of the Remote Execution API that a client of its cache makes: messages out, checked messages back.
+//
+// What a server answers is read to the last byte or refused (core/message.ts): a broken message is its fault.
+import { type Digest, parseDigest, toWire } from '../../../core/digest.ts';
+import { GRPC_STATUS } from '../../../core/grpc-status.ts';
+import { decodeWhole, type Shape } from '../../../core/message.ts';
+import {
+  QueryWriteStatusRequest,
+  QueryWriteStatusResponse,
+  ReadRequest,
+  ReadResponse,
+  WriteRequest,
+  WriteResponse,
+} from '../../../core/proto/generated/bytestream.ts';
+import {
+  BatchReadBlobsRequest,
+  BatchReadBlobsResponse,
+  BatchUpdateBlobsRequest,
+  BatchUpdateBlobsResponse,
+  Compressor_Value,
+  DigestFunction_Value,
+  FindMissingBlobsRequest,
+  FindMissingBlobsResponse,
+  GetActionResultRequest,
+  GetCapabilitiesRequest,
+  ServerCapabilities,
+  UpdateActionResultRequest,
+} from '../../../core/proto/generated/reapi-services.ts';
+import { decodeResult } from '../../../core/result.ts';
+import { RemoteFault } from '../remote.ts';
+import { type Channel, GrpcFault } from './channel.ts';
+
+const CACHE = 'build.bazel.remote.execution.v2.ActionCache';
+const CONTENT = 'build.bazel.remote.execution.v2.ContentAddressableStorage';
+const CAPABILITIES = 'build.bazel.remote.execution.v2.Capabilities';
+const STREAM = 'google.bytestream.ByteStream';
+
+const digestFunction = DigestFunction_Value.SHA256;
+const ONCE: Shape = {};
+const SHAPES = {
+  capabilities: { once: { 1: { once: { 2: ONCE } } } },
+  digests: { many: { 2: ONCE } },
+  updated: { many: { 1: { once: { 1: ONCE, 2: ONCE } } } },
+  read: { many: { 1: { once: { 1: ONCE, 3: ONCE } } } },
+  flat: {},
+} satisfies Record<string, Shape>;
+
+export interface BlobOutcome {
+  readonly digest: Digest;
+  readonly code: number;
+  readonly text: string;
+  readonly data: Buffer;
+}
+
+export interface Capabilities {
+  readonly maxBatchBytes: number;
+  readonly takesUpdates: boolean;
+}
+
+export class Services {
+  readonly #channel: Channel;
+  readonly #instance: string;
+
+  constructor(channel: Channel, instance: string) {
+    this.#channel = channel;
+    this.#instance = instance;
+  }
+
+  async capabilities(): Promise<Capabilities> {
+    const message = GetCapabilitiesRequest.encode({ instanceName: this.#instance }).finish();
+    const bytes = await this.#channel.unary(`${CAPABILITIES}/GetCapabilities`, message);
+    const { cacheCapabilities } = decode(ServerCapabilities, SHAPES.capabilities, bytes);
+    if (!cacheCapabilities?.digestFunctions.includes(DigestFunction_Value.SHA256)) {
+      throw new RemoteFault('it is no cache that knows SHA-256');
+    }
+    return {
+      maxBatchBytes: cacheCapabilities.maxBatchTotalSizeBytes,
+      takesUpdates: cacheCapabilities.actionCacheUpdateCapabilities?.updateEnabled === true,
+    };
+  }
+
+  async getResult(key: Digest): Promise<Uint8Array | undefined> {
+    const message = GetActionResultRequest.encode({
+      instanceName: this.#instance,
+      actionDigest: toWire(key),
+      inlineStdout: false,
+      inlineStderr: false,
+      inlineOutputFiles: [],
+      digestFunction,
+    }).finish();
+    try {
+      return await this.#channel.unary(`${CACHE}/GetActionResult`, message);
+    } catch (error) {
+      if (error instanceof GrpcFault && error.code === GRPC_STATUS.NOT_FOUND) return undefined;
+      throw error;
+    }
+  }
+
+  async putResult(key: Digest, result: Uint8Array): Promise<void> {
+    const message = UpdateActionResultRequest.encode({
+      instanceName: this.#instance,
+      actionDigest: toWire(key),
+      actionResult: decodeResult(result),
+      digestFunction,
+    }).finish();
+    await this.#channel.unary(`${CACHE}/UpdateActionResult`, message);
+  }
+
+  async missing(digests: readonly Digest[]): Promise<Digest[]> {
+    const blobDigests = digests.map(toWire);
+    const message = FindMissingBlobsRequest.encode({
+      instanceName: this.#instance,
+      blobDigests,
+      digestFunction,
+    }).finish();
+    const bytes = await this.#channel.unary(`${CONTENT}/FindMissingBlobs`, message);
+    return decode(FindMissingBlobsResponse, SHAPES.digests, bytes).missingBlobDigests.map(parseDigest);
+  }
+
+  async updateBatch(blobs: readonly { digest: Digest; data: Buffer }[]): Promise<BlobOutcome[]> {
+    const message = BatchUpdateBlobsRequest.encode({
+      instanceName: this.#instance,
+      requests: blobs.map(({ digest, data }) => ({
+        digest: toWire(digest),
+        data,
+        compressor: Compressor_Value.IDENTITY,
+      })),
+      digestFunction,
+    }).finish();
+    const bytes = await this.#channel.unary(`${CONTENT}/BatchUpdateBlobs`, message);
+    const { responses } = decode(BatchUpdateBlobsResponse, SHAPES.updated, bytes);
+    return responses.map((response) => outcomeOf({ ...response, data: NO_DATA }));
+  }
+
+  async readBatch(digests: readonly Digest[]): Promise<BlobOutcome[]> {
+    const message = BatchReadBlobsRequest.encode({
+      instanceName: this.#instance,
+      digests: digests.map(toWire),
+      acceptableCompressors: [],
+      digestFunction,
+    }).finish();
+    const bytes = await this.#channel.unary(`${CONTENT}/BatchReadBlobs`, message);
+    return decode(BatchReadBlobsResponse, SHAPES.read, bytes).responses.map(outcomeOf);
+  }
+
+  async *read(digest: Digest): AsyncGenerator<Buffer> {
+    const resourceName = this.#name(`blobs/${digest.hash}/${digest.size}`);
+    const message = ReadRequest.encode({ resourceName, readOffset: 0, readLimit: 0 }).finish();
+    for await (const bytes of this.#channel.read(`${STREAM}/Read`, message)) {
+      yield decode(ReadResponse, SHAPES.flat, bytes).data;
+    }
+  }
+
+  /** The name of an upload, good for resuming it. */
+  uploadName(id: string, digest: Digest): string {
+    return this.#name(`uploads/${id}/blobs/${digest.hash}/${digest.size}`);
+  }
+
+  /** What the server says that it has: the whole, or up to where it got. */
+  async write(requests: AsyncIterable<WriteRequest>): Promise<number> {
+    const messages = encoded(requests);
+    const bytes = await this.#channel.write(`${STREAM}/Write`, messages);
+    return decode(WriteResponse, SHAPES.flat, bytes).committedSize;
+  }
+
+  async writeStatus(resourceName: string): Promise<QueryWriteStatusResponse> {
+    const message = QueryWriteStatusRequest.encode({ resourceName }).finish();
+    const bytes = await this.#channel.unary(`${STREAM}/QueryWriteStatus`, message);
+    return decode(QueryWriteStatusResponse, SHAPES.flat, bytes);
+  }
+
+  #name(path: string): string {
+    return this.#instance === '' ? path : `${this.#instance}/${path}`;
+  }
+}
+
+const NO_DATA = Buffer.alloc(0);
+
+async function* encoded(requests: AsyncIterable<WriteRequest>): AsyncGenerator<Uint8Array> {
+  for await (const request of requests) yield WriteRequest.encode(request).finish();
+}
+
+function decode<T>(type: { decode(bytes: Uint8Array): T }, shape: Shape, bytes: Uint8Array): T {
+  return decodeWhole(type, shape, bytes, 'it answered with something that is no answer');
+}
+
+function outcomeOf(response: {
+  digest?: BatchReadBlobsResponse['responses'][number]['digest'];
+  status?: BatchReadBlobsResponse['responses'][number]['status'];
+  compressor?: Compressor_Value;
+  data: Buffer;
+}): BlobOutcome {
+  if (!response.digest) throw new RemoteFault('it answered about nothing');
+  if (response.compressor) throw new RemoteFault('it compressed what it was not asked to');
+  const { code = GRPC_STATUS.OK, message = '' } = response.status ?? {};
+  return { digest: parseDigest(response.digest), code, text: message, data: response.data };
+}

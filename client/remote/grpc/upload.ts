@@ -1,0 +1,73 @@
+// One large blob to a server, by ByteStream.Write. Where the connection breaks, the server is asked how far it got and
+// the rest is sent: over a new connection, to a server that may have been started anew.
+import { randomUUID } from 'node:crypto';
+import type { Digest } from '../../../core/digest.ts';
+import { GRPC_STATUS } from '../../../core/grpc-status.ts';
+import { GRPC_REMOTE } from '../../../core/limits.ts';
+import type { WriteRequest } from '../../../core/proto/generated/bytestream.ts';
+import type { Content } from '../../../store/store.ts';
+import { type ReadBlob, RemoteFault } from '../remote.ts';
+import { BrokenCall, GrpcFault } from './channel.ts';
+import type { Services } from './services.ts';
+
+export async function uploadBlob(digest: Digest, read: ReadBlob, services: Services): Promise<void> {
+  const name = services.uploadName(randomUUID(), digest);
+  let offset = 0;
+  for (let fruitless = 0; ; fruitless++) {
+    try {
+      const committed = await services.write(pieces(name, digest, offset, await read(digest, offset)));
+      if (committed === digest.size || committed === -1) return;
+      throw new RemoteFault(`it kept ${committed} of ${digest.size} bytes`);
+    } catch (error) {
+      if (isThereAlready(error)) return;
+      if (!isBroken(error) || fruitless >= GRPC_REMOTE.fruitlessAttempts) throw error;
+    }
+    const { committedSize, complete } = await statusOf(name, services);
+    if (complete) return;
+    if (committedSize > digest.size) throw new RemoteFault('it says that it has more than there is');
+    if (committedSize > offset) fruitless = 0;
+    offset = Math.max(0, committedSize);
+  }
+}
+
+async function* pieces(
+  resourceName: string,
+  { size }: Digest,
+  from: number,
+  content: Content,
+): AsyncGenerator<WriteRequest> {
+  let offset = from;
+  for await (const chunk of content instanceof Uint8Array ? [content] : content) {
+    for (let begin = 0; begin < chunk.length; begin += GRPC_REMOTE.pieceBytes) {
+      const data = Buffer.from(chunk.subarray(begin, begin + GRPC_REMOTE.pieceBytes));
+      yield { resourceName, writeOffset: offset, finishWrite: offset + data.length === size, data };
+      offset += data.length;
+    }
+  }
+  if (from === size) yield { resourceName, writeOffset: size, finishWrite: true, data: Buffer.alloc(0) };
+}
+
+/** A server that has lost the upload, or never knew how to resume one, gets it from the beginning. */
+async function statusOf(
+  name: string,
+  services: Services,
+): Promise<{ committedSize: number; complete: boolean }> {
+  try {
+    return await services.writeStatus(name);
+  } catch (error) {
+    const forgot: readonly number[] = [GRPC_STATUS.NOT_FOUND, GRPC_STATUS.UNIMPLEMENTED];
+    if (error instanceof GrpcFault && forgot.includes(error.code))
+      return { committedSize: 0, complete: false };
+    if (isBroken(error)) return { committedSize: 0, complete: false };
+    throw error;
+  }
+}
+
+function isThereAlready(error: unknown): boolean {
+  return error instanceof GrpcFault && error.code === GRPC_STATUS.ALREADY_EXISTS;
+}
+
+function isBroken(error: unknown): boolean {
+  const passing: readonly number[] = [GRPC_STATUS.UNAVAILABLE, GRPC_STATUS.ABORTED, GRPC_STATUS.CANCELLED];
+  return error instanceof BrokenCall || (error instanceof GrpcFault && passing.includes(error.code));
+}

@@ -1,0 +1,139 @@
+// `assay run --remote grpc://…` against a server that is not ours, well and ill.
+import { rmSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { FORMS, type Form, type RanWithSummary, Workshop } from '../../rig/assay.ts';
+import { ReapiServer } from '../../rig/reapi-server.ts';
+import { describeTree } from '../../rig/tree.ts';
+
+let shop: Workshop;
+const servers: ReapiServer[] = [];
+
+beforeEach(() => {
+  shop = new Workshop();
+  shop.write('in.txt', 'input');
+  shop.script(
+    'make.sh',
+    'mkdir -p out/many',
+    'cp in.txt out/a',
+    'for i in $(seq 60); do echo $i > out/many/$i; done',
+    'head -c 3000000 /dev/urandom > out/large',
+    'ln -s a out/link',
+    'echo said',
+  );
+});
+
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.stop();
+  shop.remove();
+});
+
+async function start(fault = 'none'): Promise<ReapiServer> {
+  const server = await ReapiServer.start(shop.folder, fault);
+  servers.push(server);
+  return server;
+}
+
+function build(url: string, store: string, form: Form = 'source'): Promise<RanWithSummary> {
+  const flags = ['--remote', url, '--store', `${shop.folder}/${store}`, '--input', 'in.txt'];
+  return shop.run([...flags, '--input', 'make.sh', '--output', 'out', '--', './make.sh'], { form });
+}
+
+const made = () => describeTree(`${shop.workspace}/out`);
+const forget = () => rmSync(`${shop.workspace}/out`, { recursive: true });
+
+describe.each(Object.keys(FORMS) as Form[])('%s', (form) => {
+  test('what one machine has built the other has, byte for byte', async () => {
+    const server = await start();
+    expect((await build(`${server.url}/some/instance`, 'one', form)).summary).toMatchObject({
+      outcome: 'miss',
+      shared: true,
+      warnings: [],
+    });
+    const built = made();
+    forget();
+    const again = await build(`${server.url}/some/instance`, 'two', form);
+    expect(again.summary).toMatchObject({ outcome: 'hit-remote', warnings: [] });
+    expect(again.stdout).toBe('said\n');
+    expect(made()).toEqual(built);
+    expect((await build(`${server.url}/another`, 'three', form)).summary.outcome).toBe('miss');
+  });
+});
+
+test('many small blobs travel in few calls, and what is there is not sent again', async () => {
+  const server = await start();
+  await build(server.url, 'one');
+  const sent = (name: string) => server.calls.filter((call) => call.startsWith(name));
+  expect(sent('asked')).toHaveLength(1);
+  expect(sent('batch-update').length).toBeLessThanOrEqual(2);
+  expect(sent('write')).toEqual(['write 0']);
+  forget();
+  await build(server.url, 'two');
+  expect(sent('read')).toHaveLength(1);
+  expect(sent('batch-read').length).toBeLessThanOrEqual(3);
+  shop.write('in.txt', 'another input');
+  await build(server.url, 'three');
+  const updated = sent('batch-update').map((call) => Number(call.split(' ')[1]));
+  expect(updated.at(-1)).toBeLessThan(20);
+});
+
+test('an upload that breaks six times is resumed where it stood', async () => {
+  const server = await start('breaks');
+  expect((await build(server.url, 'one')).summary).toMatchObject({ outcome: 'miss', shared: true });
+  const offsets = server.calls
+    .filter((call) => call.startsWith('write'))
+    .map((call) => Number(call.slice(6)));
+  expect(offsets.length).toBeGreaterThan(2);
+  expect(offsets).toEqual([...offsets].sort((a, b) => a - b));
+  expect(new Set(offsets).size).toBe(offsets.length);
+  forget();
+  expect((await build(server.url, 'two')).summary.outcome).toBe('hit-remote');
+});
+
+function expectOrdinaryMiss(ran: RanWithSummary): void {
+  expect(ran).toMatchObject({ code: 0, stdout: 'said\n' });
+  expect(ran.summary).toMatchObject({ outcome: 'miss', exitCode: 0, published: true, shared: false });
+  expect(ran.summary.warnings.join()).toContain('the remote is not usable');
+  expect(made()).toHaveLength(64);
+}
+
+describe('a server that', () => {
+  test.each([
+    ['never answers', 'never', 'too slow'],
+    ['sends nonsense', 'nonsense', 'not an ActionResult'],
+    ['is not available', 'unavailable', 'UNAVAILABLE'],
+    ['wants another token', 'unauthenticated', 'ASSAY_TOKEN'],
+    ['is broken inside', 'internal', 'INTERNAL'],
+    ['knows no SHA-256', 'no-sha256', 'SHA-256'],
+    ['takes no writes', 'read-only', 'takes no writes'],
+    ['is full', 'full', 'RESOURCE_EXHAUSTED'],
+  ])('%s changes nothing but the hits', async (_name, fault, words) => {
+    const server = await start(fault);
+    const ran = await build(server.url, 'one');
+    expectOrdinaryMiss(ran);
+    expect(ran.summary.warnings.join()).toContain(words);
+  });
+
+  test.each([
+    ['flips a bit', 'flip'],
+    ['sends half of everything', 'half'],
+    ['sends everything twice', 'double'],
+    ['sends nothing', 'nothing'],
+    ['names what it does not have', 'forgets'],
+  ])('%s gives no hit', async (_name, fault) => {
+    const server = await start(fault);
+    expect((await build(server.url, 'one')).summary.shared).toBe(true);
+    forget();
+    const ran = await build(server.url, 'two');
+    expectOrdinaryMiss(ran);
+  });
+
+  test('is not there', async () => {
+    expectOrdinaryMiss(await build('grpc://127.0.0.1:9', 'one'));
+  });
+});
+
+test.each(['grpc://', 'grpc://host/blobs?x', 'grpcx://host:1'])('the address %s is refused', async (url) => {
+  const ran = await shop.assay(['run', '--remote', url, '--', 'true']);
+  expect(ran.code).toBe(125);
+  expect(ran.stderr).toContain('grpc://');
+});

@@ -19,6 +19,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'run a command under a tracer and tell what it did beyond its declaration',
     load: async () => (await import('../client/commands/audit.ts')).auditCommand,
   },
+  reproduce: {
+    summary: 'run a command again under other conditions and tell what its result depends on',
+    load: async () => (await import('../client/commands/reproduce.ts')).reproduceCommand,
+  },
   explain: {
     summary: 'say why the last run here missed',
     load: async () => (await import('../client/commands/explain.ts')).explainCommand,

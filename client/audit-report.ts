@@ -1,34 +1,42 @@
 // An audit in words, grouped by what there is to do, and as one JSON object for machines.
-import { commandText, type Finding, type FindingKind, fixText } from '../hermeticity/finding.ts';
+import { type FindingKind, fixText } from '../hermeticity/finding.ts';
 import type { Audit } from './audit.ts';
+import { findingJson, findingLine } from './finding-report.ts';
+import { variationLines } from './reproduction-report.ts';
 
-export function auditJson({ hermetic, complete, gaps, exitCode, findings, tracer }: Audit): string {
-  return JSON.stringify({ hermetic, complete, exitCode, findings: findings.map(findingJson), gaps, tracer });
-}
-
-function findingJson({ kind, path, detail, process, atMs, fix }: Finding): Record<string, unknown> {
-  return {
-    kind,
-    ...(path !== undefined && { path }),
-    ...(detail !== undefined && { detail }),
-    ...(process && { process }),
-    atMs,
-    ...(fix && { fix: fixText(fix) }),
-  };
+export function auditJson({
+  hermetic,
+  complete,
+  gaps,
+  exitCode,
+  findings,
+  tracer,
+  reproduction,
+}: Audit): string {
+  return JSON.stringify({
+    hermetic,
+    complete,
+    exitCode,
+    findings: findings.map(findingJson),
+    gaps,
+    tracer,
+    ...(reproduction && { reproduction: { runs: reproduction.runs, variations: reproduction.variations } }),
+  });
 }
 
 export function auditText(audit: Audit): string {
   const lines = [headline(audit), ...audit.gaps.map((gap) => `  not seen: ${gap}`)];
   for (const [title, kinds] of GROUPS) {
     const found = audit.findings.filter(({ kind }) => kinds.includes(kind));
-    if (found.length > 0) lines.push('', `${title}:`, ...found.map(line));
+    if (found.length > 0) lines.push('', `${title}:`, ...found.map(findingLine));
   }
   const fixes = [...new Set(audit.findings.flatMap(({ fix }) => (fix ? [fixText(fix)] : [])))];
   if (fixes.length > 0) lines.push('', 'Flags that would declare it:', ...fixes.map((fix) => `  ${fix}`));
+  if (audit.reproduction) lines.push('', ...variationLines(audit.reproduction));
   return `${lines.join('\n')}\n`;
 }
 
-const GROUPS: readonly (readonly [string, readonly FindingKind[]])[] = [
+export const GROUPS: readonly (readonly [string, readonly FindingKind[]])[] = [
   ['Declare what it reads', ['read', 'probe', 'absent', 'list', 'stale-output']],
   ['Declare what it makes, or make it elsewhere', ['write', 'delete', 'mutate', 'symlink-escape']],
   ['Take away what reaches beyond this machine or this run', ['net', 'unix', 'survivor', 'io_uring']],
@@ -43,16 +51,4 @@ function headline({ hermetic, complete, exitCode, findings }: Audit): string {
   if (hermetic) return `hermetic: nothing undeclared was seen${outcome}`;
   const count = findings.length === 1 ? '1 finding' : `${findings.length} findings`;
   return `not hermetic: ${count}${complete ? '' : ', and the trace is not complete'}${outcome}`;
-}
-
-function line({ kind, path, detail, process }: Finding): string {
-  const what = [path, detail].filter((part) => part !== undefined).join(': ');
-  const who = process ? `  (${shortened(commandText(process))})` : '';
-  return `  ${kind.padEnd(14)} ${what}${who}`;
-}
-
-const MOST_SHOWN = 60;
-
-function shortened(text: string): string {
-  return text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN - 1)}…` : text;
 }

@@ -1,10 +1,12 @@
 // Runs an action once under a tracer and judges it. Nothing is looked up and nothing is published: an audit is about the
 // action, not about its result. Its outputs are left in place.
 import type { Finding } from '../hermeticity/finding.ts';
+import type { Reproduction } from '../hermeticity/reproduce/reproduce.ts';
 import { judge } from '../hermeticity/verdict.ts';
 import type { RunContext } from './context.ts';
 import { executeBy } from './execute.ts';
 import { keyOf } from './key.ts';
+import { reproduceAction } from './reproduce.ts';
 import type { RunRequest } from './request.ts';
 import { chooseTracer, declarationOf, tracedBy } from './trace.ts';
 
@@ -17,12 +19,30 @@ export interface Audit {
   readonly exitCode: number;
   readonly findings: readonly Finding[];
   readonly tracer: { readonly name: string; readonly version: string };
+  /** What further runs showed, if they were asked for; their findings are among the others. */
+  readonly reproduction?: Reproduction;
 }
 
-export async function audit(request: RunRequest, context: RunContext): Promise<Audit> {
+export interface AuditOptions {
+  /** Run it again under varied conditions, too. */
+  readonly reproduce: boolean;
+}
+
+export async function audit(request: RunRequest, context: RunContext, options: AuditOptions): Promise<Audit> {
   const tracer = await chooseTracer();
   const action = keyOf(request, context);
-  const { exitCode, report, folders } = await executeBy(tracedBy(tracer), action, context);
-  const { hermetic, complete, findings } = judge(report, declarationOf(action, folders));
-  return { hermetic, complete, gaps: report.gaps, exitCode, findings, tracer: report.tracer };
+  const { exitCode, report, folders, commandMs } = await executeBy(tracedBy(tracer), action, context);
+  const { complete, findings } = judge(report, declarationOf(action, folders));
+  const first = { complete, gaps: report.gaps, exitCode, findings, tracer: report.tracer };
+  if (!options.reproduce) return { ...first, hermetic: complete && findings.length === 0 };
+  const seen = { report, exitCode, tookMs: commandMs };
+  return withReproduction(first, await reproduceAction(action, context, { seen }));
+}
+
+/** What could not be compared counts like what could not be seen. */
+function withReproduction(first: Omit<Audit, 'hermetic'>, reproduction: Reproduction): Audit {
+  const complete = first.complete && reproduction.gaps.length === 0;
+  const findings = [...first.findings, ...reproduction.findings];
+  const gaps = [...first.gaps, ...reproduction.gaps];
+  return { ...first, hermetic: complete && findings.length === 0, complete, gaps, findings, reproduction };
 }

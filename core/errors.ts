@@ -297,6 +297,13 @@ const catalogue = {
     wayOut: 'Install bubblewrap and allow user namespaces; the text after the code says what is missing.',
     status: 500,
   },
+  ASSAY_NO_VARIATION: {
+    summary:
+      'This machine can not run a command under other conditions, so nothing can be said about its reproducibility.',
+    wayOut:
+      'Build the helper (hermeticity/reproduce/native/build.sh, needs a C compiler); in a container allow ptrace.',
+    status: 500,
+  },
   ASSAY_INTERNAL: {
     summary: 'Assay met something that its authors did not foresee.',
     wayOut: 'Please report it with the text after the code.',

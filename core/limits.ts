@@ -219,3 +219,18 @@ export const HERMETICITY = {
   /** The longest path a tracer keeps. */
   maxPathBytes: 16 * KIB,
 } as const;
+
+export const REPRODUCE = {
+  /** How long the clock that a run is shown stands still, at least. */
+  holdMs: 30 * SECOND,
+  /** How long one run may take, at least … */
+  runMs: 2 * MINUTE,
+  /** … or, where its clocks stand still and it may wait in vain … */
+  frozenRunMs: 15 * SECOND,
+  /** … and how many times longer than the command takes by itself, since every question that it asks is answered by hand. */
+  slowness: 20,
+  /** How much of what a run says is compared. */
+  heardBytes: 1 * MIB,
+  /** A copy of more than this is not made. */
+  copyBytes: 8 * GIB,
+} as const;

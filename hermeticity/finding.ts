@@ -30,7 +30,7 @@ export type FindingKind =
 
 /** A declaration that is missing, as a flag of `assay run` and its value. */
 export interface Fix {
-  readonly flag: '--input' | '--optional-input' | '--output' | '--tool';
+  readonly flag: '--input' | '--optional-input' | '--output' | '--tool' | '--env';
   readonly value: string;
 }
 
@@ -44,6 +44,8 @@ export interface Finding {
   /** Milliseconds since the start, when it was seen first. */
   readonly atMs: number;
   readonly fix?: Fix;
+  /** What to do where no declaration helps. */
+  readonly advice?: string;
 }
 
 /** The flag as it would stand on a command line. */

@@ -15,6 +15,10 @@ const flags = {
     value: 'DIR',
     text: 'the local store (default: ASSAY_STORE, or the user’s cache folder)',
   },
+  reproduce: {
+    type: 'boolean',
+    text: 'run it again and again from clean copies, with another time, user, path … each time,\nand tell what its result depends on',
+  },
   json: {
     type: 'boolean',
     text: 'one JSON object on standard output; what the command says goes to standard error',
@@ -43,6 +47,7 @@ export const auditCommand: CommandModule = {
     examples: [
       "assay audit --input 'src/**' --output app -- cc -o app src/main.c",
       'assay audit --json -- make',
+      'assay audit --reproduce --output out.tar -- tar cf out.tar src',
     ],
   },
   async main(args) {
@@ -60,7 +65,8 @@ export const auditCommand: CommandModule = {
     });
     try {
       const said = json ? stderr : stdout;
-      const found = await audit(request, { cache, caller, stdout: said, stderr, report, now: Date.now });
+      const context = { cache, caller, stdout: said, stderr, report, now: Date.now };
+      const found = await audit(request, context, { reproduce: parsed.given('reproduce') });
       stdout.write(json ? `${auditJson(found)}\n` : auditText(found));
       return found.hermetic ? found.exitCode : FINDINGS;
     } finally {

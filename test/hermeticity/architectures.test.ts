@@ -7,6 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TRACED_CALLS } from '../../hermeticity/strace-calls.ts';
 import { Folder, NATIVE } from './rig.ts';
 
+const VARY = join(NATIVE, '../reproduce/native');
+
 interface Architecture {
   readonly compiler: string;
   /** e_machine in the ELF header. */
@@ -56,9 +58,9 @@ afterAll(() => folder.remove());
 
 for (const [name, { compiler, machine, known }] of Object.entries(ARCHITECTURES)) {
   describe(`for ${name}`, () => {
-    it('the helper compiles without a warning', () => {
-      const output = folder.at(`assay-trace-${name}`);
-      execFileSync(join(NATIVE, 'build.sh'), [output], { env: { ...process.env, CC: compiler } });
+    it.each([NATIVE, VARY])('the helper compiles without a warning: %s', (sources) => {
+      const output = folder.at(`helper-${name}`);
+      execFileSync(join(sources, 'build.sh'), [output], { env: { ...process.env, CC: compiler } });
       expect(readFileSync(output).readUInt16LE(18)).toBe(machine);
     });
 

@@ -1,0 +1,124 @@
+// An action as something that can be run again in a copy of its workspace: what to copy, where its program is then, and
+// what else the caller's environment holds.
+import { lstatSync, realpathSync } from 'node:fs';
+import { AssayError } from '../core/errors.ts';
+import { REPRODUCE } from '../core/limits.ts';
+import { childOf, isWithin, parentOf, type RelPath, ROOT, toSystemPath } from '../core/path.ts';
+import { type AbsPath, absPath, relativeIn } from '../hermeticity/abspath.ts';
+import type { Access, TraceReport } from '../hermeticity/access.ts';
+import type { Repeatable } from '../hermeticity/reproduce/trial.ts';
+import { actualEnvironment, looksSecret, type PrivateFolders, type Variables } from './environment.ts';
+import { listFolder } from './inputs/list-folder.ts';
+import type { KeyedAction } from './key.ts';
+
+/** `seen`: what a trace saw of it; what it uses without having declared it then comes along, or it could not run at all. */
+export function repeatable(
+  action: KeyedAction,
+  { bin }: PrivateFolders,
+  caller: Variables,
+  seen?: TraceReport,
+): Repeatable {
+  const { request, tools, environment } = action;
+  const workspace = absPath(request.workspace);
+  const program = absPath(tools[0].file);
+  const ownTools = tools.flatMap(({ file }) => [absPath(file), absPath(realpathSync(file))]);
+  const used = [
+    ...(seen ? pathsUsed(seen, workspace) : []),
+    ...ownTools.flatMap((file) => relativeIn(workspace, file) ?? []),
+  ];
+  const paths = [...new Set([...action.inputs.entries().map(({ path }) => path), ...used])].filter(
+    (path) => path !== ROOT && !isAssays(path) && !request.outputs.some((output) => isWithin(path, output)),
+  );
+  refuseTooMuch(request.workspace, paths);
+  const programPath = relativeIn(workspace, program);
+  return {
+    workspace: request.workspace,
+    paths,
+    folders: [request.workingDirectory, ...request.outputs.map(parentOf)].filter((path) => path !== ROOT),
+    workingDirectory: request.workingDirectory,
+    argvIn: (place) => [
+      programPath === undefined ? program : `${place}/${programPath}`,
+      ...request.command.slice(1),
+    ],
+    environmentIn: ({ home, tmp }) => actualEnvironment(environment, { home, tmp, bin }),
+    undeclared: undeclaredVariables(caller, environment),
+  };
+}
+
+/** Where Assay works; a repository, on the other hand, may be what a command asks for its version. */
+function isAssays(path: RelPath): boolean {
+  return path.split('/')[0] === '.assay';
+}
+
+/** What was there and was looked at, without what the action made itself. A folder that was listed comes with its names. */
+function pathsUsed({ accesses }: TraceReport, workspace: AbsPath): RelPath[] {
+  const own = new Set<RelPath>();
+  const used = new Set<RelPath>();
+  const uses = (path: RelPath | undefined) => {
+    if (path !== undefined && path !== ROOT && !own.has(path)) used.add(path);
+  };
+  for (const access of accesses) {
+    if (!('path' in access)) continue;
+    const path = relativeIn(workspace, access.path);
+    if (path === undefined) continue;
+    if (access.kind === 'write' && access.created) own.add(path);
+    else if (access.kind === 'symlink') own.add(path);
+    else if (access.kind === 'rename' || access.kind === 'hardlink')
+      markOwn(own, relativeIn(workspace, access.to));
+    else if (USES.has(access.kind)) uses(path);
+    if (access.kind === 'list') for (const name of namesIn(workspace, path)) uses(childOf(path, name));
+  }
+  return [...used].filter((path) => isThere(workspace, path));
+}
+
+function markOwn(own: Set<RelPath>, path: RelPath | undefined): void {
+  if (path !== undefined) own.add(path);
+}
+
+const USES: ReadonlySet<Access['kind']> = new Set([
+  'read',
+  'probe',
+  'list',
+  'exec',
+  'followed',
+  'entered',
+  'write',
+]);
+
+function namesIn(workspace: AbsPath, folder: RelPath): string[] {
+  return isThere(workspace, folder) ? listFolder(workspace, folder).map(({ name }) => name) : [];
+}
+
+function isThere(workspace: AbsPath, path: RelPath): boolean {
+  return lstatSync(toSystemPath(workspace, path), { throwIfNoEntry: false }) !== undefined;
+}
+
+function refuseTooMuch(workspace: string, paths: readonly RelPath[]): void {
+  let bytes = 0;
+  for (const path of paths)
+    bytes += lstatSync(toSystemPath(workspace, path), { throwIfNoEntry: false })?.size ?? 0;
+  if (bytes <= REPRODUCE.copyBytes) return;
+  throw new AssayError(
+    'ASSAY_NO_VARIATION',
+    `its inputs are ${bytes} bytes, more than is copied for each run`,
+  );
+}
+
+/** The shell's own, and those that say where one is or which language one speaks: the fixed ones take their place. */
+const NOT_FOREIGN =
+  /^(?:_|PWD|OLDPWD|SHLVL|PATH|HOME|TMPDIR|TZ|LANG|LANGUAGE|LC_.*|ASSAY_.*|NODE_COMPILE_CACHE)$/;
+
+/** Never a secret: an action gets none that it did not declare, not even for a trial. */
+function undeclaredVariables(
+  caller: Variables,
+  declared: readonly { readonly name: string }[],
+): Record<string, string> {
+  const known = new Set(declared.map(({ name }) => name));
+  return Object.fromEntries(
+    Object.entries(caller).flatMap(([name, value]) => {
+      const foreign =
+        value !== undefined && !known.has(name) && !NOT_FOREIGN.test(name) && !looksSecret(name);
+      return foreign ? [[name, value]] : [];
+    }),
+  );
+}

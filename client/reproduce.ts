@@ -1,0 +1,47 @@
+// Runs an action again and again from clean copies under varied conditions, and tells what its result depends on. Nothing
+// is looked up, nothing is published, and the workspace stays as it is.
+import type { TraceReport } from '../hermeticity/access.ts';
+import { type Reproduction, reproduce } from '../hermeticity/reproduce/reproduce.ts';
+import type { RunContext } from './context.ts';
+import { type KeyedAction, keyOf } from './key.ts';
+import { onSignal } from './launch.ts';
+import { withPrivateFolders } from './private-folders.ts';
+import { repeatable } from './repeatable.ts';
+import type { RunRequest } from './request.ts';
+
+/** Other values of the fixed variables: another time zone, half an hour off, and the plainest locale. */
+const OTHER_FIXED: Readonly<Record<string, string>> = { TZ: 'Asia/Kolkata', LC_ALL: 'C' };
+
+export async function reproduceRequest(request: RunRequest, context: RunContext): Promise<Reproduction> {
+  const declared = new Set(request.variables.map(({ name }) => name));
+  const fixed = Object.entries(OTHER_FIXED).filter(([name]) => !declared.has(name));
+  return reproduceAction(keyOf(request, context), context, { fixedVariables: Object.fromEntries(fixed) });
+}
+
+export interface Before {
+  /** How it ended when it was traced, and what was seen. */
+  readonly seen?: { readonly report: TraceReport; readonly exitCode: number; readonly tookMs: number };
+  readonly fixedVariables?: Readonly<Record<string, string>>;
+}
+
+export function reproduceAction(
+  action: KeyedAction,
+  { caller, now }: Pick<RunContext, 'caller' | 'now'>,
+  { seen, fixedVariables = {} }: Before,
+): Promise<Reproduction> {
+  return withPrivateFolders(action, async (folders) => {
+    const stop = new AbortController();
+    const release = onSignal(() => stop.abort());
+    try {
+      return await reproduce({
+        action: repeatable(action, folders, caller, seen?.report),
+        ...(seen && { natural: seen }),
+        fixedVariables,
+        now,
+        signal: stop.signal,
+      });
+    } finally {
+      release();
+    }
+  });
+}

@@ -1,0 +1,44 @@
+// Two runs side by side: which of the things that they made differ, and how.
+import { type RelPath, toSystemPath } from '../../core/path.ts';
+import { bufferDifference, type Difference, differenceBetween } from './difference.ts';
+import { differing } from './made.ts';
+import type { Outcome } from './trial.ts';
+
+/** A path, or one of the things that are a result without being a file. */
+export type Subject =
+  | { readonly path: RelPath }
+  | { readonly path?: undefined; readonly name: 'exit code' | 'standard output' };
+
+/** One string for each subject, for sets. */
+export function keyOf(subject: Subject): string {
+  return subject.path === undefined ? `\0${subject.name}` : subject.path;
+}
+
+/** What a command says counts only if it makes nothing else: how long a build took is no part of its result. */
+export function subjectsThatDiffer(a: Outcome, b: Outcome): Subject[] {
+  const paths = differing(a.made, b.made).map((path) => ({ path }));
+  const code: Subject[] = a.exitCode === b.exitCode ? [] : [{ name: 'exit code' }];
+  const saysOnly = a.made.size === 0 && b.made.size === 0;
+  const words: Subject[] = saysOnly && !a.stdout.equals(b.stdout) ? [{ name: 'standard output' }] : [];
+  return [...paths, ...code, ...words];
+}
+
+export function describeDifference(subject: Subject, a: Outcome, b: Outcome, hidden: boolean): Difference {
+  if (subject.path !== undefined) {
+    const at = (outcome: Outcome) => toSystemPath(outcome.folder, subject.path);
+    return differenceBetween(at(a), at(b), hidden);
+  }
+  if (subject.name === 'exit code') {
+    const why = b.late ? 'it did not end in time' : `it ends with ${b.exitCode} instead of ${a.exitCode}`;
+    return { words: `${why}${hidden ? '' : lastLine(b.stderr)}` };
+  }
+  const difference = bufferDifference(a.stdout, b.stdout, hidden);
+  return { ...difference, words: `standard output ${difference.words}` };
+}
+
+const MOST_SAID = 200;
+
+function lastLine(said: Buffer): string {
+  const line = said.toString('utf8').trimEnd().split('\n').at(-1) ?? '';
+  return line === '' ? '' : ` (${line.slice(0, MOST_SAID)})`;
+}

@@ -1,0 +1,157 @@
+// Under which conditions one run takes place, in the helper's words. All that is not varied is held still, at one value for
+// every run, so that whatever differs between two runs comes from what was varied between them.
+import { createCipheriv } from 'node:crypto';
+import { existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import type { Variation } from './variation.ts';
+
+const NANOSECONDS = 1_000_000n;
+const DAY = 24 * 60 * 60 * 1000;
+/** Another year, month, day, weekday, hour, minute and second. */
+const LATER = 398 * DAY + 7 * 3_600_000 + 13 * 60_000 + 11_000;
+
+const OTHER_HOST = 'varied-host';
+const OTHER_USER = 54_321;
+const FIRST_PID = { held: 1001, varied: 20_011 };
+const SEED = { held: 1, varied: 2 };
+
+export interface Moment {
+  /** What the held clock shows. */
+  readonly heldMs: number;
+  /** How long the clock stands still. */
+  readonly holdMs: number;
+  /** When the copy was begun. */
+  readonly sinceMs: number;
+}
+
+export interface Conditions {
+  readonly varied: ReadonlySet<Variation>;
+  readonly moment: Moment;
+  /** Clocks that only measure distances stand still too. */
+  readonly frozen: boolean;
+  /** Namespaces of its own; without them process ids and files of the system are those of the machine. */
+  readonly spaces: boolean;
+}
+
+/** `folder`: for the files that take the place of the system's. */
+export function optionsFor({ varied, moment, frozen, spaces }: Conditions, folder: string): string[] {
+  const clock = varied.has('clock') ? moment.heldMs + LATER : moment.heldMs;
+  return [
+    ...[
+      '--clock',
+      nanoseconds(clock),
+      '--hold',
+      nanoseconds(moment.holdMs),
+      '--since',
+      nanoseconds(moment.sinceMs),
+    ],
+    ...(frozen ? ['--frozen'] : []),
+    ...['--seed', String(varied.has('random') ? SEED.varied : SEED.held)],
+    ...['--order', varied.has('order') ? 'falling' : 'rising'],
+    ...(varied.has('addresses') ? [] : ['--fixed-addresses']),
+    ...(varied.has('host') ? ['--host', OTHER_HOST] : []),
+    ...(varied.has('processors') ? ['--processors', String(otherProcessors())] : []),
+    ...(varied.has('user') ? ['--user', String(OTHER_USER)] : []),
+    ...(varied.has('umask') ? ['--umask', otherUmask()] : []),
+    ...(spaces
+      ? ['--spaces', '--first-pid', String(varied.has('pids') ? FIRST_PID.varied : FIRST_PID.held)]
+      : []),
+    ...(spaces ? systemFiles(varied, folder).flatMap(mountOption) : []),
+  ];
+}
+
+export interface Mount {
+  readonly from: string;
+  readonly at: string;
+}
+
+export function mountOption({ from, at }: Mount): string[] {
+  return ['--mount', from, '--mount', at];
+}
+
+function nanoseconds(milliseconds: number): string {
+  return String(BigInt(Math.round(milliseconds)) * NANOSECONDS);
+}
+
+function otherProcessors(): number {
+  return availableParallelism() > 1 ? 1 : 2;
+}
+
+function otherUmask(): string {
+  return process.umask() === 0o077 ? '022' : '077';
+}
+
+/** Files from which programs learn what they could also ask the kernel for. */
+function systemFiles(varied: ReadonlySet<Variation>, folder: string): Mount[] {
+  const chance = chanceFile(folder, varied.has('random'));
+  const uuid = keep(folder, `uuid-${varied.has('random')}`, uuidText(varied.has('random')));
+  const mounts = [
+    { from: chance, at: '/dev/urandom' },
+    { from: chance, at: '/dev/random' },
+    { from: uuid, at: '/proc/sys/kernel/random/uuid' },
+    ...processorFiles(folder, varied.has('processors')),
+    ...(varied.has('host') ? hostFiles(folder) : []),
+  ];
+  return mounts.filter(({ at }) => existsSync(at));
+}
+
+function keep(folder: string, name: string, content: string | Buffer): string {
+  const file = join(folder, name);
+  if (!existsSync(file)) writeFileSync(file, content);
+  return file;
+}
+
+const CHANCE_BYTES = 1024 * 1024;
+/** Beyond the first bytes it holds nothing, and takes no room: a device never ends, a file must be long enough. */
+const CHANCE_FILE_BYTES = 1024 * CHANCE_BYTES;
+
+function chanceFile(folder: string, other: boolean): string {
+  const cipher = createCipheriv(
+    'aes-128-ctr',
+    Buffer.alloc(16, other ? SEED.varied : SEED.held),
+    Buffer.alloc(16),
+  );
+  const file = join(folder, `chance-${other}`);
+  if (existsSync(file)) return file;
+  writeFileSync(file, cipher.update(Buffer.alloc(CHANCE_BYTES)));
+  truncateSync(file, CHANCE_FILE_BYTES);
+  return file;
+}
+
+function uuidText(other: boolean): string {
+  return `${other ? 'b' : 'a'}0000000-0000-4000-8000-000000000000\n`;
+}
+
+function processorFiles(folder: string, other: boolean): Mount[] {
+  const count = other ? otherProcessors() : undefined;
+  const list = (name: string): Mount => {
+    const at = `/sys/devices/system/cpu/${name}`;
+    const text = count === undefined ? textOf(at) : count === 1 ? '0\n' : `0-${count - 1}\n`;
+    return { from: keep(folder, `${name}-${other}`, text), at };
+  };
+  const info = perProcessor(textOf('/proc/cpuinfo'), /^processor\s*:\s*(\d+)/, count);
+  const statistics = perProcessor(textOf('/proc/stat').replaceAll('\n', '\n\n'), /^cpu(\d+)/, count);
+  return [
+    { from: keep(folder, `cpuinfo-${other}`, info), at: '/proc/cpuinfo' },
+    { from: keep(folder, `stat-${other}`, statistics.replaceAll('\n\n', '\n')), at: '/proc/stat' },
+    ...['online', 'possible', 'present'].map(list),
+  ];
+}
+
+/** Paragraphs, without those of a processor beyond `count`. */
+function perProcessor(text: string, numbered: RegExp, count = Number.POSITIVE_INFINITY): string {
+  return text
+    .split('\n\n')
+    .filter((paragraph) => Number(numbered.exec(paragraph)?.[1] ?? 0) < count)
+    .join('\n\n');
+}
+
+function textOf(path: string): string {
+  return existsSync(path) ? readFileSync(path, 'utf8') : '';
+}
+
+function hostFiles(folder: string): Mount[] {
+  const name = keep(folder, 'hostname', `${OTHER_HOST}\n`);
+  return ['/proc/sys/kernel/hostname', '/etc/hostname'].map((at) => ({ from: name, at }));
+}

@@ -1,0 +1,63 @@
+// A copy of what an action sees, laid out afresh for each run: so that no run sees what another one made, and the
+// person's own files stay as they are.
+import {
+  chmodSync,
+  constants,
+  copyFileSync,
+  lstatSync,
+  lutimesSync,
+  mkdirSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
+import { parentOf, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
+
+/** How the same files may look in two checkouts. */
+export interface Looks {
+  /** Every file has another time, in another order. */
+  readonly otherTimes: boolean;
+  /** As a stricter umask would have left them. */
+  readonly otherModes: boolean;
+}
+
+/** 2000-01-01: old enough for every tool, and not zero, which some take for "unknown". */
+const ONE_TIME = Date.UTC(2000, 0, 1);
+const HOUR = 60 * 60 * 1000;
+
+/** `paths`: files, links and folders as they lie in `from`. Made in the order of their names. */
+export function layCopy(from: string, to: string, paths: readonly RelPath[], looks: Looks): void {
+  rmSync(to, { recursive: true, force: true });
+  mkdirSync(to, { recursive: true });
+  const sorted = [...new Set(paths.flatMap(withParents))].sort();
+  for (const path of sorted) bringIn(from, to, path, looks);
+  // From the last to the first, because making something in a folder changes the folder's time.
+  for (const [index, path] of [...sorted.entries()].reverse()) setTime(toSystemPath(to, path), index, looks);
+}
+
+function withParents(path: RelPath): RelPath[] {
+  return path === ROOT ? [] : [...withParents(parentOf(path)), path];
+}
+
+function bringIn(from: string, to: string, path: RelPath, { otherModes }: Looks): void {
+  const [source, target] = [toSystemPath(from, path), toSystemPath(to, path)];
+  const status = lstatSync(source, { throwIfNoEntry: false });
+  if (status?.isDirectory()) {
+    mkdirSync(target);
+    chmodSync(target, modeOf(true, otherModes));
+  } else if (status?.isSymbolicLink()) symlinkSync(readlinkSync(source, 'buffer'), target);
+  else if (status?.isFile()) {
+    copyFileSync(source, target, constants.COPYFILE_FICLONE);
+    chmodSync(target, modeOf((status.mode & 0o100) !== 0, otherModes));
+  }
+}
+
+function modeOf(executable: boolean, otherModes: boolean): number {
+  if (otherModes) return executable ? 0o700 : 0o600;
+  return executable ? 0o755 : 0o644;
+}
+
+function setTime(path: string | Buffer, index: number, { otherTimes }: Looks): void {
+  const time = new Date(otherTimes ? ONE_TIME + (5000 * 24 + index) * HOUR : ONE_TIME);
+  if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) lutimesSync(path, time, time);
+}

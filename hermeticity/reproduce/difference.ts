@@ -1,0 +1,146 @@
+// Where two files differ first, and what stands there: enough for a person to see what kind of thing it is.
+import { closeSync, lstatSync, openSync, readlinkSync, readSync } from 'node:fs';
+import { STORE } from '../../core/limits.ts';
+
+export interface Difference {
+  /** Of the first byte that differs; undefined where something else than content does. */
+  readonly offset?: number;
+  /** Where the word begins, in the first of the two, that holds this byte: two offsets in one word are one difference. */
+  readonly word?: number;
+  readonly words: string;
+}
+
+/** How much is shown before and after the first byte that differs. */
+const BEFORE = 24;
+const AFTER = 40;
+/** In a binary file, fewer readable bytes than this are there by accident. */
+const SHORTEST_TEXT = 4;
+const RAW = 8;
+const NEWLINE = 0x0a;
+
+/** `hidden`: what stands there is not to be shown, because it may be somebody's secret. */
+export function differenceBetween(a: string | Buffer, b: string | Buffer, hidden: boolean): Difference {
+  const [one, other] = [kindOf(a), kindOf(b)];
+  if (one === undefined || other === undefined) return { words: 'is not made every time' };
+  if (one !== other) return { words: `is a ${one} one time and a ${other} another time` };
+  if (one === 'link') return linkDifference(a, b, hidden);
+  if (one !== 'file') return { words: 'is not the same every time' };
+  return withFiles(a, b, (first, second) => fileDifference(first, second, hidden));
+}
+
+/** The same for two texts in memory. */
+export function bufferDifference(a: Buffer, b: Buffer, hidden: boolean): Difference {
+  const shared = Math.min(a.length, b.length);
+  let offset = 0;
+  while (offset < shared && a[offset] === b[offset]) offset++;
+  return describe(offset, around(a, offset), around(b, offset), hidden);
+}
+
+function kindOf(path: string | Buffer): string | undefined {
+  const status = lstatSync(path, { throwIfNoEntry: false });
+  if (status === undefined) return undefined;
+  if (status.isSymbolicLink()) return 'link';
+  if (status.isDirectory()) return 'folder';
+  return status.isFile() ? 'file' : 'special file';
+}
+
+function linkDifference(a: string | Buffer, b: string | Buffer, hidden: boolean): Difference {
+  return bufferDifference(readlinkSync(a, 'buffer'), readlinkSync(b, 'buffer'), hidden);
+}
+
+function withFiles<T>(a: string | Buffer, b: string | Buffer, work: (a: number, b: number) => T): T {
+  const first = openSync(a, 'r');
+  try {
+    const second = openSync(b, 'r');
+    try {
+      return work(first, second);
+    } finally {
+      closeSync(second);
+    }
+  } finally {
+    closeSync(first);
+  }
+}
+
+function fileDifference(a: number, b: number, hidden: boolean): Difference {
+  const offset = firstDifference(a, b);
+  if (offset === undefined) return { words: 'may be run one time and not another time' };
+  return describe(offset, window(a, offset), window(b, offset), hidden);
+}
+
+function firstDifference(a: number, b: number): number | undefined {
+  const [one, other] = [Buffer.allocUnsafe(STORE.chunkBytes), Buffer.allocUnsafe(STORE.chunkBytes)];
+  for (let base = 0; ; base += STORE.chunkBytes) {
+    const [first, second] = [
+      readSync(a, one, 0, one.length, base),
+      readSync(b, other, 0, other.length, base),
+    ];
+    const shared = Math.min(first, second);
+    for (let at = 0; at < shared; at++) if (one[at] !== other[at]) return base + at;
+    if (first !== second) return base + shared;
+    if (first === 0) return undefined;
+  }
+}
+
+interface Window {
+  readonly bytes: Buffer;
+  /** Where in them the first byte that differs is. */
+  readonly at: number;
+  readonly isText: boolean;
+  /** The bytes from there on, for where nothing can be read. */
+  readonly raw: Buffer;
+  readonly cutBefore: boolean;
+  readonly cutAfter: boolean;
+}
+
+function window(file: number, offset: number): Window {
+  const start = Math.max(0, offset - BEFORE);
+  const bytes = Buffer.alloc(offset - start + AFTER + 1);
+  const got = readSync(file, bytes, 0, bytes.length, start);
+  return clip(bytes.subarray(0, got), offset - start, start > 0);
+}
+
+function around(bytes: Buffer, offset: number): Window {
+  const start = Math.max(0, offset - BEFORE);
+  return clip(bytes.subarray(start, offset + AFTER + 1), offset - start, start > 0);
+}
+
+/** What is around the byte and can be read: to the ends of the line, or of the text in a binary file. */
+function clip(bytes: Buffer, at: number, cut: boolean): Window {
+  const isReadable = bytes.toString('utf8').includes('\ufffd') ? isAscii : isCharacter;
+  let [start, end] = [at, at];
+  while (start > 0 && isReadable(bytes[start - 1])) start--;
+  while (end < bytes.length && end < at + AFTER && isReadable(bytes[end])) end++;
+  return {
+    bytes: bytes.subarray(start, end),
+    at: at - start,
+    isText: end - start >= SHORTEST_TEXT || end === bytes.length || bytes[end] === NEWLINE,
+    raw: bytes.subarray(at, at + RAW),
+    cutBefore: cut && start === 0,
+    cutAfter: end === at + AFTER && end < bytes.length,
+  };
+}
+
+function describe(offset: number, a: Window, b: Window, hidden: boolean): Difference {
+  const what = hidden ? '' : `: ${shown(a)} and ${shown(b)}`;
+  return { offset, word: offset - wordBefore(a), words: `differs at byte ${offset}${what}` };
+}
+
+function wordBefore({ bytes, at }: Window): number {
+  const before = bytes.subarray(0, at).toString('latin1');
+  return /[0-9A-Za-z]*$/.exec(before)?.[0].length ?? 0;
+}
+
+function shown({ bytes, isText, raw, cutBefore, cutAfter }: Window): string {
+  const text = bytes.toString('utf8');
+  if (!isText || text.includes('\ufffd')) return `<${raw.toString('hex')}>`;
+  return `${cutBefore ? '…' : ''}${JSON.stringify(text)}${cutAfter ? '…' : ''}`;
+}
+
+function isCharacter(byte: number | undefined): boolean {
+  return byte !== undefined && (byte >= 0x20 || byte === 0x09) && byte !== 0x7f;
+}
+
+function isAscii(byte: number | undefined): boolean {
+  return isCharacter(byte) && (byte ?? 0) < 0x80;
+}

@@ -1,0 +1,110 @@
+// Assay's helper that runs a command which is told another time, host, user … than there is (native/), and what this
+// machine lets it do.
+import { execFile, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { AssayError, messageOf } from '../../core/errors.ts';
+import { HERMETICITY, REPRODUCE } from '../../core/limits.ts';
+
+const HELPER = 'assay-vary';
+const CANNOT_START = 125;
+
+/** Beside the executable; or where the build puts it, seen from the sources and from the bundle for Node. */
+export function helperPath(): string {
+  const built = [`../../dist/${HELPER}`, `../${HELPER}`].map((path) =>
+    fileURLToPath(new URL(path, import.meta.url)),
+  );
+  return built.find((path) => existsSync(path)) ?? join(dirname(process.execPath), HELPER);
+}
+
+export interface Powers {
+  /** Why runs can't have namespaces of their own, if they can't. */
+  readonly noSpaces?: string;
+}
+
+/** Refuses where nothing can be varied. */
+export async function powersHere(helper: string): Promise<Powers> {
+  if (!existsSync(helper)) throw new AssayError('ASSAY_NO_VARIATION', `${HELPER} is not built`);
+  const said = await ask(helper);
+  const trace = said.get('trace') ?? 'it says nothing';
+  if (trace !== 'ok') throw new AssayError('ASSAY_NO_VARIATION', trace);
+  const spaces = said.get('spaces') ?? 'it says nothing';
+  return spaces === 'ok' ? {} : { noSpaces: spaces };
+}
+
+async function ask(helper: string): Promise<Map<string, string>> {
+  try {
+    const { stdout } = await promisify(execFile)(helper, ['--check'], { timeout: HERMETICITY.trialMs });
+    const lines = stdout.trim().split('\n');
+    return new Map(lines.map((line) => [line.replace(/ .*/, ''), line.replace(/^\S* /, '')]));
+  } catch (error) {
+    throw new AssayError('ASSAY_NO_VARIATION', messageOf(error), { cause: error });
+  }
+}
+
+export interface VariedCommand {
+  /** Options of the helper. */
+  readonly options: readonly string[];
+  /** The folder to run in. */
+  readonly folder: string;
+  readonly argv: readonly [string, ...string[]];
+  readonly env: Readonly<Record<string, string>>;
+  readonly limitMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface VariedEnd {
+  readonly exitCode: number;
+  readonly stdout: Buffer;
+  readonly stderr: Buffer;
+  /** It was ended because it took too long. */
+  readonly late: boolean;
+  readonly tookMs: number;
+}
+
+export async function runVaried(helper: string, command: VariedCommand): Promise<VariedEnd> {
+  const { options, folder, argv, env, limitMs } = command;
+  const startedAt = performance.now();
+  const child = spawn(helper, [...options, '--folder', folder, '--', ...argv], {
+    cwd: '/',
+    env: { ...env },
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+  });
+  const limit = AbortSignal.timeout(limitMs);
+  const stop = AbortSignal.any(command.signal ? [limit, command.signal] : [limit]);
+  const end = () => child.kill('SIGKILL');
+  stop.addEventListener('abort', end, { once: true });
+  const heard = [1, 2, 3].map((descriptor) => hear(child.stdio[descriptor]));
+  try {
+    const exitCode = await new Promise<number>((resolve, reject) => {
+      child.once('error', reject);
+      child.once('close', (code) => resolve(code ?? CANNOT_START));
+    });
+    const [stdout, stderr, failure] = await Promise.all(heard);
+    command.signal?.throwIfAborted();
+    if (failure?.length) throw new AssayError('ASSAY_NO_VARIATION', failure.toString('utf8').trim());
+    const none = Buffer.alloc(0);
+    const tookMs = performance.now() - startedAt;
+    return { exitCode, stdout: stdout ?? none, stderr: stderr ?? none, late: limit.aborted, tookMs };
+  } finally {
+    stop.removeEventListener('abort', end);
+  }
+}
+
+/** As much of a stream as is worth comparing; the rest is read and thrown away. */
+async function hear(stream: unknown): Promise<Buffer> {
+  const kept: Buffer[] = [];
+  let size = 0;
+  if (!isReadable(stream)) return Buffer.alloc(0);
+  for await (const chunk of stream) {
+    if (size < REPRODUCE.heardBytes) kept.push(chunk);
+    size += chunk.length;
+  }
+  return Buffer.concat(kept);
+}
+
+function isReadable(stream: unknown): stream is AsyncIterable<Buffer> {
+  return typeof stream === 'object' && stream !== null && Symbol.asyncIterator in stream;
+}

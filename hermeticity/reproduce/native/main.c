@@ -1,0 +1,219 @@
+/*
+ * assay-vary: runs a command that is told another time, host, user … than there is.
+ *
+ *   assay-vary [OPTIONS] --folder DIR -- COMMAND ARGUMENT…
+ *   assay-vary --check      says in one line each what this machine lets it do: "trace ok", "spaces ok", or why not
+ *
+ * It answers system calls in the kernel's place, so that static programs are told the same as others. Standard input, output
+ * and error are the command's own. The exit code is the command's (128 + signal), or 125 with a line on descriptor 3 where
+ * it could not be started. Whatever ends the helper ends the whole tree.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "spaces.h"
+#include "watch.h"
+#include "world.h"
+
+enum { CANNOT_START = 125, FAILURES = 3, MOST_MOUNTS = 32 };
+
+struct world world = {.hold = 3600LL * 1000000000};
+
+static struct command command = {.folder = ".", .linger_ms = 2000};
+static struct mount mounts[MOST_MOUNTS];
+static int mount_count, first_pid;
+static bool own_spaces, umask_given;
+
+enum {
+  CLOCK = 256,
+  HOLD,
+  SINCE,
+  FROZEN,
+  SEED,
+  HOST,
+  PROCESSORS,
+  USER,
+  ORDER,
+  UMASK,
+  FIXED_ADDRESSES,
+  SPACES,
+  FIRST_PID,
+  MOUNT,
+  FOLDER,
+  CHECK
+};
+
+static const struct option OPTIONS[] = {
+    /* nanoseconds */
+    {"clock", required_argument, NULL, CLOCK},
+    {"hold", required_argument, NULL, HOLD},
+    {"since", required_argument, NULL, SINCE},
+    {"frozen", no_argument, NULL, FROZEN},
+    {"seed", required_argument, NULL, SEED},
+    {"host", required_argument, NULL, HOST},
+    {"processors", required_argument, NULL, PROCESSORS},
+    {"user", required_argument, NULL, USER},
+    /* rising or falling */
+    {"order", required_argument, NULL, ORDER},
+    {"umask", required_argument, NULL, UMASK},
+    {"fixed-addresses", no_argument, NULL, FIXED_ADDRESSES},
+    {"spaces", no_argument, NULL, SPACES},
+    {"first-pid", required_argument, NULL, FIRST_PID},
+    /* FROM AT, as two options one after the other, because a name may hold any character */
+    {"mount", required_argument, NULL, MOUNT},
+    {"folder", required_argument, NULL, FOLDER},
+    {"check", no_argument, NULL, CHECK},
+    {NULL, 0, NULL, 0},
+};
+
+static void keep_mount(const char *path) {
+  struct mount *last = mount_count > 0 ? &mounts[mount_count - 1] : NULL;
+  if (last && !last->at) last->at = path;
+  else if (mount_count < MOST_MOUNTS) mounts[mount_count++].from = path;
+}
+
+static bool keep_option(int option) {
+  switch (option) {
+    case CLOCK:
+      world.has_clock = true;
+      world.clock = atoll(optarg);
+      return true;
+    case HOLD:
+      world.hold = atoll(optarg);
+      return world.hold > 0;
+    case SINCE:
+      world.since = atoll(optarg);
+      return true;
+    case FROZEN:
+      world.frozen = true;
+      return true;
+    case SEED:
+      world.has_seed = true;
+      world.seed = strtoull(optarg, NULL, 10);
+      return true;
+    case HOST:
+      world.host = optarg;
+      return true;
+    case PROCESSORS:
+      world.processors = atoi(optarg);
+      return world.processors > 0;
+    case USER:
+      world.has_user = true;
+      world.user = (uint32_t)strtoul(optarg, NULL, 10);
+      return true;
+    case ORDER:
+      world.order = strcmp(optarg, "falling") == 0 ? ORDER_FALLING : ORDER_RISING;
+      return true;
+    case UMASK:
+      umask_given = true;
+      command.umask = (int)strtol(optarg, NULL, 8);
+      return true;
+    case FIXED_ADDRESSES:
+      command.fixed_addresses = true;
+      return true;
+    case SPACES:
+      own_spaces = true;
+      return true;
+    case FIRST_PID:
+      first_pid = atoi(optarg);
+      return first_pid > 1;
+    case MOUNT:
+      keep_mount(optarg);
+      return true;
+    case FOLDER:
+      command.folder = optarg;
+      return true;
+    default:
+      return false;
+  }
+}
+
+static int run_in_spaces(int failures) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  int error = furnish_spaces(mounts, mount_count);
+  if (error) {
+    dprintf(failures, "mounts: %s\n", strerror(error));
+    return CANNOT_START;
+  }
+  if (first_pid) start_ids_at(first_pid);
+  return run_command(&command, failures);
+}
+
+static int wait_for(pid_t child) {
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static int run(int failures) {
+  start_clock();
+  if (!own_spaces) return run_command(&command, failures);
+  int error = make_spaces();
+  if (error) {
+    dprintf(failures, "namespaces: %s\n", strerror(error));
+    return CANNOT_START;
+  }
+  pid_t first = fork();
+  if (first == 0) _exit(run_in_spaces(failures));
+  return first < 0 ? CANNOT_START : wait_for(first);
+}
+
+/* In a child, with what it has to say about it on `report`. */
+static void try(const char *name, bool with_spaces) {
+  int report[2];
+  char text[256] = "";
+  if (pipe2(report, O_CLOEXEC) != 0) return;
+  pid_t child = fork();
+  if (child == 0) {
+    static char *nothing[] = {"/proc/self/exe", "--nothing", NULL};
+    command.argv = nothing;
+    own_spaces = with_spaces;
+    _exit(run(report[1]));
+  }
+  close(report[1]);
+  ssize_t got = read(report[0], text, sizeof text - 1);
+  close(report[0]);
+  text[strcspn(text, "\n")] = 0;
+  bool works = wait_for(child) == 0;
+  printf("%s %s\n", name, works ? "ok" : got > 0 ? text : "it was ended");
+}
+
+static int check(void) {
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  world.has_clock = world.has_seed = true;
+  try("trace", false);
+  try("spaces", true);
+  return 0;
+}
+
+static int usage(void) {
+  fputs("usage: assay-vary [OPTIONS] --folder DIR -- COMMAND ARGUMENT… | assay-vary --check\n", stderr);
+  return CANNOT_START;
+}
+
+int main(int argc, char **argv) {
+  if (argc == 2 && strcmp(argv[1], "--nothing") == 0) return 0;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  for (int option; (option = getopt_long(argc, argv, "+", OPTIONS, NULL)) != -1;) {
+    if (option == CHECK) return check();
+    if (!keep_option(option)) return usage();
+  }
+  if (optind >= argc) return usage();
+  if (!umask_given) umask((mode_t)(command.umask = (int)umask(0)));
+  command.argv = argv + optind;
+  fcntl(FAILURES, F_SETFD, FD_CLOEXEC);
+  return run(FAILURES);
+}

@@ -1,0 +1,44 @@
+#include "task.h"
+
+#include <stdlib.h>
+
+enum { BUCKETS = 4096 };
+
+static struct task *buckets[BUCKETS];
+static int count;
+
+static struct task **place_of(pid_t tid) {
+  struct task **place = &buckets[(unsigned)tid % BUCKETS];
+  while (*place && (*place)->tid != tid) place = &(*place)->next;
+  return place;
+}
+
+struct task *task_of(pid_t tid) { return *place_of(tid); }
+
+struct task *add_task(pid_t tid) {
+  struct task *task = calloc(1, sizeof *task);
+  if (!task) abort();
+  task->tid = tid;
+  *place_of(tid) = task;
+  count++;
+  return task;
+}
+
+void remove_task(pid_t tid) {
+  struct task **place = place_of(tid), *task = *place;
+  if (!task) return;
+  *place = task->next;
+  free(task);
+  count--;
+}
+
+int count_tasks(void) { return count; }
+
+void for_each_task(void (*visit)(struct task *)) {
+  for (int i = 0; i < BUCKETS; i++) {
+    for (struct task *task = buckets[i], *next; task; task = next) {
+      next = task->next;
+      visit(task);
+    }
+  }
+}

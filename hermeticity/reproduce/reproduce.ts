@@ -1,0 +1,134 @@
+// Does the same action give the same result elsewhere and at another time? Runs it again from clean copies, with all that it
+// is told about the world held still or varied, and tells what its result depends on.
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { REPRODUCE } from '../../core/limits.ts';
+import { readable } from '../abspath.ts';
+import type { Finding } from '../finding.ts';
+import { type Cause, causeFindings } from './causes.ts';
+import { keyOf, subjectsThatDiffer } from './comparison.ts';
+import { helperPath, powersHere } from './helper.ts';
+import { CauseSearch } from './search.ts';
+import { type Outcome, type Repeatable, Trials } from './trial.ts';
+import { ALL_VARIATIONS, VARIATIONS, type Variation } from './variation.ts';
+
+export interface VariationReport {
+  readonly name: string;
+  readonly what: string;
+  /** `not tried`: this machine can't; `reason` says why. */
+  readonly outcome: 'same' | 'differs' | 'not tried';
+  readonly reason?: string;
+}
+
+export interface Reproduction {
+  readonly findings: readonly Finding[];
+  readonly variations: readonly VariationReport[];
+  readonly runs: number;
+  /** Why the variations say nothing, if so. */
+  readonly gaps: readonly string[];
+}
+
+export interface ReproduceRequest {
+  readonly action: Repeatable;
+  /** How the action ended when nothing was varied and nothing held still, and how long it took. */
+  readonly natural?: { readonly exitCode: number; readonly tookMs: number };
+  /** Other values of variables that are fixed and in the key: to be tried, but no finding. */
+  readonly fixedVariables: Readonly<Record<string, string>>;
+  now(): number;
+  readonly helper?: string;
+  readonly signal?: AbortSignal;
+}
+
+export async function reproduce(request: ReproduceRequest): Promise<Reproduction> {
+  const helper = request.helper ?? helperPath();
+  const { noSpaces } = await powersHere(helper);
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'assay-reproduce-')));
+  const took = (request.natural?.tookMs ?? 0) * REPRODUCE.slowness;
+  const lab = {
+    helper,
+    root,
+    spaces: noSpaces === undefined,
+    holdMs: Math.max(REPRODUCE.holdMs, took),
+    limitMs: Math.max(REPRODUCE.runMs, took),
+    frozenLimitMs: Math.max(REPRODUCE.frozenRunMs, took),
+    signal: request.signal,
+  };
+  try {
+    return await compare(new Trials(request.action, lab, request.now), request, noSpaces);
+  } finally {
+    rmSync(root, { recursive: true, force: true });
+  }
+}
+
+async function compare(
+  trials: Trials,
+  request: ReproduceRequest,
+  noSpaces: string | undefined,
+): Promise<Reproduction> {
+  const still = trials.keep(await trials.run({ varied: [] }), 'still');
+  const gap = gapOf(still, request.natural?.exitCode);
+  if (gap !== undefined) {
+    const variations = reportEach((name) => notTried(name, gap));
+    return { findings: [], variations, runs: trials.count, gaps: [gap] };
+  }
+  const possible = ALL_VARIATIONS.filter((name) => noSpaces === undefined || name !== 'pids');
+  const causes = await new CauseSearch(trials, possible).causes(still);
+  const variations = reportEach((name) => outcomeOf(name, causes, noSpaces));
+  const fixed = await tryFixedVariables(trials, still, causes, request.fixedVariables);
+  return {
+    findings: causeFindings(causes, readable),
+    variations: [...variations, ...fixed],
+    runs: trials.count,
+    gaps: [],
+  };
+}
+
+/** A command that fails in a copy, and not in place, was not repeated: nothing follows from what it makes there. */
+function gapOf({ exitCode, late, stderr }: Outcome, natural: number | undefined): string | undefined {
+  const instead = 'in a copy of its inputs the command';
+  const nothing = 'so nothing could be compared';
+  if (late) return `${instead} did not end in time, ${nothing}`;
+  if (exitCode === (natural ?? 0)) return undefined;
+  const expected = natural === undefined ? '' : ` instead of ${natural}`;
+  const said = stderr.toString('utf8').trimEnd().split('\n').at(-1) ?? '';
+  return `${instead} ended with ${exitCode}${expected}, ${nothing}${said === '' ? '' : `: ${said}`}`;
+}
+
+function reportEach(report: (name: Variation) => VariationReport): VariationReport[] {
+  return ALL_VARIATIONS.map(report);
+}
+
+function notTried(name: Variation, reason: string): VariationReport {
+  return { name, what: VARIATIONS[name].what, outcome: 'not tried', reason };
+}
+
+/** Known from files as well, which can be replaced only in namespaces of one's own. */
+const BY_FILE_TOO: ReadonlySet<Variation> = new Set(['random', 'processors', 'host']);
+
+function outcomeOf(name: Variation, causes: readonly Cause[], noSpaces: string | undefined): VariationReport {
+  if (noSpaces !== undefined && name === 'pids') return notTried(name, `no namespaces here: ${noSpaces}`);
+  const outcome = causes.some(({ by }) => by === name) ? 'differs' : 'same';
+  const whole = { name, what: VARIATIONS[name].what, outcome } as const;
+  if (noSpaces === undefined || !BY_FILE_TOO.has(name)) return whole;
+  return { ...whole, reason: `only for who asks the kernel; files can't be replaced here: ${noSpaces}` };
+}
+
+/** Each alone. A person may want to know, but the value is fixed for everybody. */
+async function tryFixedVariables(
+  trials: Trials,
+  still: Outcome,
+  causes: readonly Cause[],
+  variables: Readonly<Record<string, string>>,
+): Promise<VariationReport[]> {
+  const explained = new Set(causes.flatMap(({ subjects }) => subjects.map(keyOf)));
+  const reports: VariationReport[] = [];
+  for (const [name, value] of Object.entries(variables)) {
+    const outcome = await trials.run({ varied: [], replaced: { [name]: value } });
+    const matters = subjectsThatDiffer(still, outcome).some((subject) => !explained.has(keyOf(subject)));
+    const what = `the variable ${name}, set to ${value}`;
+    const reason = `${name} is fixed and in the key, so this is no finding`;
+    reports.push(matters ? { name, what, outcome: 'differs', reason } : { name, what, outcome: 'same' });
+  }
+  return reports;
+}

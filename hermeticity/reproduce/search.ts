@@ -1,0 +1,118 @@
+// Finds what a result depends on: one run with all held still, one with everything varied; if they differ, halving.
+import type { Cause, Reason } from './causes.ts';
+import { describeDifference, keyOf, type Subject, subjectsThatDiffer } from './comparison.ts';
+import { halve } from './halving.ts';
+import { NOISE, type Outcome, type TrialRequest, type Trials } from './trial.ts';
+import type { Variation } from './variation.ts';
+
+/** `elapsed`: the clocks that measure distances run, where otherwise they stand still. */
+type Change = Variation | 'elapsed';
+
+/** The run that the others are compared with. */
+interface Base {
+  readonly outcome: Outcome;
+  /** What is not the same in two such runs, and can't be compared. */
+  readonly unsteady: readonly Subject[];
+  /** Clocks that measure distances stand still in it: only where that is needed, because who waits by them waits long. */
+  readonly frozen: boolean;
+}
+
+export class CauseSearch {
+  readonly #trials: Trials;
+  readonly #possible: readonly Variation[];
+
+  constructor(trials: Trials, possible: readonly Variation[]) {
+    this.#trials = trials;
+    this.#possible = possible;
+  }
+
+  /** `still`: a run with nothing varied. */
+  async causes(still: Outcome): Promise<Cause[]> {
+    const all = this.#trials.keep(await this.#trials.run({ varied: this.#possible }), 'all');
+    const differing = subjectsThatDiffer(still, all);
+    if (differing.length === 0) return [];
+    const base = await this.#base(still);
+    const byChance = await this.#byChance(base);
+    const steady = without(differing, base.unsteady);
+    if (steady.length === 0) return byChance;
+    const changes: Change[] = base.frozen ? [...this.#possible, 'elapsed'] : [...this.#possible];
+    const single = await this.#singleCauses(base, changes);
+    if (single.length > 0) return [...byChance, ...single];
+    return [...byChance, causeOf('together', still, all, steady)];
+  }
+
+  /** Nothing more may differ between two runs with nothing varied, or it would be taken for the effect of a variation. */
+  async #base(still: Outcome): Promise<Base> {
+    const unsteady = subjectsThatDiffer(still, await this.#trials.run({ varied: [] }));
+    if (unsteady.length === 0) return { outcome: still, unsteady, frozen: false };
+    const frozen = await this.#trials.run({ varied: [], frozen: true });
+    if (frozen.late || frozen.exitCode !== still.exitCode) return { outcome: still, unsteady, frozen: false };
+    const outcome = this.#trials.keep(frozen, 'frozen');
+    const left = subjectsThatDiffer(outcome, await this.#trials.run({ varied: [], frozen: true }));
+    if (left.length >= unsteady.length) return { outcome: still, unsteady, frozen: false };
+    return { outcome, unsteady: left, frozen: true };
+  }
+
+  /** What differs although nothing was varied. */
+  async #byChance({ outcome, unsteady, frozen }: Base): Promise<Cause[]> {
+    if (unsteady.length === 0) return [];
+    const again = await this.#trials.run({ varied: [], frozen });
+    const differing = subjectsThatDiffer(outcome, again);
+    const subjects = differing.length > 0 ? differing : unsteady;
+    return [causeOf('nothing', outcome, again, subjects)];
+  }
+
+  async #singleCauses(base: Base, changes: readonly Change[]): Promise<Cause[]> {
+    const found = new Map<Change, Cause>();
+    await halve(changes, async (some) => {
+      const varied = some.flatMap((change) => (change === 'elapsed' ? [] : [change]));
+      const frozen = base.frozen && !some.includes('elapsed');
+      const { outcome, subjects } = await this.#tried(base, { varied, frozen });
+      const [only] = some;
+      if (subjects.length > 0 && some.length === 1 && only !== undefined) {
+        found.set(only, causeOf(only, base.outcome, outcome, subjects));
+      }
+      return subjects.length > 0;
+    });
+    const environment = found.get('environment');
+    if (environment === undefined) return [...found.values()];
+    found.delete('environment');
+    return [...found.values(), ...(await this.#variableCauses(base, environment))];
+  }
+
+  /** Which variables: all of them, if one that nobody can know of matters too. */
+  async #variableCauses(base: Base, whole: Cause): Promise<Cause[]> {
+    const trial = (variables: readonly string[]) =>
+      this.#tried(base, { varied: ['environment'], variables, frozen: base.frozen });
+    if ((await trial([NOISE])).subjects.length > 0) return [whole];
+    const found: Cause[] = [];
+    const known = this.#trials.variables.filter((name) => name !== NOISE);
+    await halve(known, async (variables) => {
+      const { outcome, subjects } = await trial(variables);
+      const [only] = variables;
+      if (subjects.length > 0 && variables.length === 1 && only !== undefined) {
+        found.push({ ...causeOf('environment', base.outcome, outcome, subjects), variable: only });
+      }
+      return subjects.length > 0;
+    });
+    return found.length > 0 ? found : [whole];
+  }
+
+  async #tried(base: Base, trial: TrialRequest): Promise<{ outcome: Outcome; subjects: Subject[] }> {
+    const outcome = await this.#trials.run(trial);
+    return { outcome, subjects: without(subjectsThatDiffer(base.outcome, outcome), base.unsteady) };
+  }
+}
+
+function without(subjects: readonly Subject[], others: readonly Subject[]): Subject[] {
+  const keys = new Set(others.map(keyOf));
+  return subjects.filter((subject) => !keys.has(keyOf(subject)));
+}
+
+/** Looked at now, because what `varied` made is gone with the next run. What a variable holds may be a secret. */
+function causeOf(by: Reason, base: Outcome, varied: Outcome, subjects: readonly Subject[]): Cause {
+  const [first] = subjects;
+  if (first === undefined) throw new Error('a cause without an effect');
+  const { word, words } = describeDifference(first, base, varied, by === 'environment');
+  return { by, subjects, words, ...(word !== undefined && { word }) };
+}

@@ -1,0 +1,154 @@
+// One run of an action from a clean copy, under given conditions, and what it made.
+import { mkdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { type RelPath, toSystemPath } from '../../core/path.ts';
+import { type Moment, type Mount, mountOption, optionsFor } from './conditions.ts';
+import { layCopy } from './copy.ts';
+import { runVaried } from './helper.ts';
+import { everythingIn, type Made, madeBetween } from './made.ts';
+import type { Variation } from './variation.ts';
+
+/** An action that can be run again, wherever its workspace is. */
+export interface Repeatable {
+  /** The person's own, which is never written to. */
+  readonly workspace: string;
+  /** Everything in it that the action needs: files, links, folders. */
+  readonly paths: readonly RelPath[];
+  /** Folders that must be there, empty if need be: the one to run in, those that its outputs are made in. */
+  readonly folders: readonly RelPath[];
+  readonly workingDirectory: RelPath;
+  /** For a copy that is at `workspace` in that run. */
+  argvIn(workspace: string): readonly [string, ...string[]];
+  environmentIn(folders: { readonly home: string; readonly tmp: string }): Readonly<Record<string, string>>;
+  /** Variables of the caller that the action does not see, and might look at. */
+  readonly undeclared: Readonly<Record<string, string>>;
+}
+
+/** Names that stand for something other than a variable of the caller. */
+export const NOISE = 'ASSAY_VARIED_NOISE';
+
+export interface TrialRequest {
+  readonly varied: readonly Variation[];
+  /** With `environment` varied: only these variables; all, if not given. */
+  readonly variables?: readonly string[];
+  /** Variables that are set to something else although they are declared or fixed. */
+  readonly replaced?: Readonly<Record<string, string>>;
+  readonly frozen?: boolean;
+}
+
+export interface Outcome {
+  readonly exitCode: number;
+  readonly made: Made;
+  readonly stdout: Buffer;
+  readonly stderr: Buffer;
+  readonly late: boolean;
+  readonly tookMs: number;
+  /** Where what was made lies until the next run. */
+  readonly folder: string;
+}
+
+export interface Laboratory {
+  readonly helper: string;
+  /** A folder for all that the runs need. */
+  readonly root: string;
+  readonly spaces: boolean;
+  readonly holdMs: number;
+  /** How long a run may take. */
+  readonly limitMs: number;
+  /** The same for one in which no clock runs. */
+  readonly frozenLimitMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export class Trials {
+  readonly #action: Repeatable;
+  readonly #lab: Laboratory;
+  readonly #original: string;
+  readonly #paths: readonly RelPath[];
+  readonly #before: Made;
+  readonly #heldMs: number;
+  /** How many runs there were. */
+  count = 0;
+
+  constructor(action: Repeatable, lab: Laboratory, now: () => number) {
+    this.#action = action;
+    this.#lab = lab;
+    this.#heldMs = Math.floor(now() / 1000) * 1000;
+    this.#original = join(lab.root, 'original');
+    layCopy(action.workspace, this.#original, action.paths, { otherTimes: false, otherModes: false });
+    for (const folder of action.folders) mkdirSync(toSystemPath(this.#original, folder), { recursive: true });
+    this.#paths = [...action.paths, ...action.folders];
+    this.#before = everythingIn(this.#original);
+  }
+
+  /** The variables whose values are other ones when `environment` is varied. */
+  get variables(): string[] {
+    return ['HOME', 'TMPDIR', ...Object.keys(this.#action.undeclared), NOISE];
+  }
+
+  async run({
+    varied,
+    variables = this.variables,
+    replaced = {},
+    frozen = false,
+  }: TrialRequest): Promise<Outcome> {
+    const set = new Set(varied);
+    const { helper, root, spaces, holdMs, signal } = this.#lab;
+    const sinceMs = Date.now();
+    const copy = this.#lay(set);
+    const place = this.#placeOf(copy, set);
+    const moment: Moment = { heldMs: this.#heldMs, holdMs, sinceMs };
+    const options = optionsFor({ varied: set, moment, frozen, spaces }, root);
+    const mounts: Mount[] = spaces ? [{ from: copy, at: this.#action.workspace }] : [];
+    this.count++;
+    const end = await runVaried(helper, {
+      options: [...options, ...mounts.flatMap(mountOption)],
+      folder: join(place, this.#action.workingDirectory),
+      argv: this.#action.argvIn(place),
+      env: { ...this.#environment(set, variables), ...replaced },
+      limitMs: frozen ? this.#lab.frozenLimitMs : this.#lab.limitMs,
+      signal,
+    });
+    return { ...end, made: madeBetween(this.#before, everythingIn(copy)), folder: copy };
+  }
+
+  /** What a run made is kept from the next one. */
+  keep(outcome: Outcome, name: string): Outcome {
+    const folder = join(this.#lab.root, name);
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(outcome.folder, folder);
+    return { ...outcome, folder };
+  }
+
+  #lay(varied: ReadonlySet<Variation>): string {
+    const copy = varied.has('path')
+      ? join(this.#lab.root, 'elsewhere/and/deeper/workspace')
+      : join(this.#lab.root, 'workspace');
+    layCopy(this.#original, copy, this.#paths, {
+      otherTimes: varied.has('mtimes'),
+      otherModes: varied.has('umask'),
+    });
+    return copy;
+  }
+
+  /** With namespaces the copy stands where the workspace is: what names it by its full path finds the copy. */
+  #placeOf(copy: string, varied: ReadonlySet<Variation>): string {
+    return this.#lab.spaces && !varied.has('path') ? this.#action.workspace : copy;
+  }
+
+  #environment(varied: ReadonlySet<Variation>, variables: readonly string[]): Record<string, string> {
+    const other = new Set(varied.has('environment') ? variables : []);
+    const home = this.#empty(other.has('HOME') ? 'other-home' : 'home');
+    const tmp = this.#empty(other.has('TMPDIR') ? 'other-tmp' : 'tmp');
+    const foreign = Object.entries(this.#action.undeclared).filter(([name]) => other.has(name));
+    const noise = other.has(NOISE) ? { [NOISE]: 'noise' } : {};
+    return { ...Object.fromEntries(foreign), ...noise, ...this.#action.environmentIn({ home, tmp }) };
+  }
+
+  #empty(name: string): string {
+    const folder = join(this.#lab.root, name);
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder, { recursive: true });
+    return folder;
+  }
+}

@@ -1,0 +1,132 @@
+// `assay reproduce` and `assay audit --reproduce` on real commands, as a person calls them.
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type Form, type Ran, Workshop } from '../rig/assay.ts';
+
+let shop: Workshop;
+
+beforeEach(() => {
+  shop = new Workshop();
+  shop.write('in.txt', 'in\n');
+});
+
+afterEach(() => shop.remove());
+
+const FLAGS = ['--input', 'in.txt', '--output', 'out'];
+
+interface Found {
+  readonly findings: { kind: string; path?: string; detail?: string; fix?: string }[];
+  readonly gaps: string[];
+  readonly variations: { name: string; outcome: string; reason?: string }[];
+}
+
+const parsed = (ran: Ran): Found => JSON.parse(ran.stdout);
+const kinds = ({ findings }: Found) => findings.map(({ kind }) => kind);
+
+test('a result that is the same everywhere is reproducible, and the exit code says so', async () => {
+  const ran = await shop.assay(['reproduce', ...FLAGS, '--', 'cp', 'in.txt', 'out']);
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
+  expect(ran.stdout).toMatch(/^reproducible: .*\n\nVaried in 4 runs, without effect: clock, random,/);
+});
+
+test('what a result depends on is told with the first byte that differs and what to do', async () => {
+  const ran = await shop.assay(['reproduce', ...FLAGS, '--', 'sh', '-c', 'echo made by $(hostname) > out']);
+  expect(ran.code).toBe(3);
+  expect(ran.stdout).toContain('not reproducible: 1 finding');
+  expect(ran.stdout).toMatch(/host +out: differs at byte \d+: "made by .*" and "made by varied-host"/);
+});
+
+test('the workspace stays as it is, also under its full path', async () => {
+  const look = () => [readdirSync(shop.workspace), statSync(join(shop.workspace, 'in.txt')).mtimeMs];
+  const before = look();
+  const script = `date > out; date > ${shop.workspace}/stray; rm in.txt`;
+  const ran = await shop.assay(['reproduce', '--json', ...FLAGS, '--', 'sh', '-c', script]);
+  expect(kinds(parsed(ran))).toEqual(['time']);
+  expect(look()).toEqual(before);
+  expect(readFileSync(join(shop.workspace, 'in.txt'), 'utf8')).toBe('in\n');
+});
+
+test('a command that needs what it did not declare is no proof of anything', async () => {
+  shop.write('hidden.txt', 'h\n');
+  const ran = await shop.assay(['reproduce', '--json', ...FLAGS, '--', 'cp', 'hidden.txt', 'out']);
+  expect(ran.code).toBe(3);
+  const { findings, gaps, variations } = parsed(ran);
+  expect(findings).toEqual([]);
+  expect(gaps[0]).toContain('the command ended with 1, so nothing could be compared:');
+  expect(new Set(variations.map(({ outcome }) => outcome))).toEqual(new Set(['not tried']));
+});
+
+test('an audit brings along what it saw to be used, and finds both', async () => {
+  shop.write('hidden.txt', 'h\n');
+  const ran = await shop.assay([
+    'audit',
+    '--reproduce',
+    '--json',
+    '--output',
+    'out',
+    '--',
+    'sh',
+    '-c',
+    'cat hidden.txt > out; date >> out',
+  ]);
+  const found: Found & { hermetic: boolean; complete: boolean } = JSON.parse(ran.stdout);
+  expect(found).toMatchObject({ hermetic: false, complete: true, exitCode: 0 });
+  expect(kinds(found)).toEqual(['read', 'time']);
+  expect(shop.has('out')).toBe(true);
+});
+
+test('an audit of an action that depends on nothing else stays hermetic', async () => {
+  const ran = await shop.assay(['audit', '--reproduce', ...FLAGS, '--', 'cp', 'in.txt', 'out']);
+  expect(ran.code).toBe(0);
+  expect(ran.stdout).toContain('hermetic: nothing undeclared was seen');
+  expect(ran.stdout).toContain('Varied in 2 runs, without effect: clock');
+});
+
+test('a variable of the caller that matters is named, and its value is not shown', async () => {
+  const ran = await shop.assay(
+    ['reproduce', '--json', ...FLAGS, '--', 'sh', '-c', 'echo "$FLAVOUR$MY_API_KEY" > out'],
+    {
+      env: { FLAVOUR: 'plum', MY_API_KEY: 'hush' },
+    },
+  );
+  const { findings } = parsed(ran);
+  expect(findings).toMatchObject([{ kind: 'env', path: 'out', fix: '--env FLAVOUR' }]);
+  expect(ran.stdout + ran.stderr).not.toMatch(/plum|hush/);
+});
+
+test('the fixed time zone and locale are tried, and are no finding', async () => {
+  const ran = await shop.assay(['reproduce', '--json', ...FLAGS, '--', 'sh', '-c', 'date -d @0 > out']);
+  expect(ran.code).toBe(0);
+  const zone = parsed(ran).variations.find(({ name }) => name === 'TZ');
+  expect(zone).toMatchObject({ outcome: 'differs', reason: expect.stringContaining('in the key') });
+});
+
+test('a program of the workspace runs in its copy', async () => {
+  shop.script('build.sh', 'dirname "$0" > out');
+  const relative = await shop.assay(['reproduce', '--json', '--output', 'out', '--', './build.sh']);
+  expect(kinds(parsed(relative))).toEqual(['cwd']);
+});
+
+test('works for an ordinary user', async () => {
+  execFileSync('chmod', ['-R', 'a+rwX', shop.folder]);
+  const script = 'id -u > out; echo $$ >> out; nproc >> out';
+  const ran = await shop.assayAs(65534, ['reproduce', '--json', ...FLAGS, '--', 'sh', '-c', script]);
+  expect(kinds(parsed(ran)).sort(), ran.stderr).toEqual(['cpu', 'pid', 'uid']);
+});
+
+test('several at once do not disturb each other', async () => {
+  const scripts = ['echo $$ > out', 'cat in.txt > out', 'head -c 8 /dev/urandom | od > out', 'date > out'];
+  const ran = await Promise.all(
+    scripts.map((script) => shop.assay(['reproduce', '--json', ...FLAGS, '--', 'sh', '-c', script])),
+  );
+  expect(ran.map((one) => kinds(parsed(one)))).toEqual([['pid'], [], ['random'], ['time']]);
+});
+
+test.each<Form>(['bundle', 'executable'])('the %s finds its helper', async (form) => {
+  const ran = await shop.assay(['reproduce', '--json', ...FLAGS, '--', 'sh', '-c', 'hostname > out'], {
+    form,
+  });
+  expect(kinds(parsed(ran)), ran.stderr).toEqual(['host']);
+});

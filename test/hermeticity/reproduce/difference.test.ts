@@ -1,0 +1,54 @@
+// What is shown of two results that differ: where, and as much as can be read there.
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { bufferDifference, differenceBetween } from '../../../hermeticity/reproduce/difference.ts';
+import { Folder } from '../rig.ts';
+
+let folder: Folder;
+beforeEach(() => {
+  folder = new Folder();
+});
+afterEach(() => folder.remove());
+
+const between = (a: string | Buffer, b: string | Buffer) =>
+  differenceBetween(folder.write('a', a), folder.write('b', b), false);
+
+test('a line of text is shown whole', () => {
+  expect(between('same\nx=1 y\nend\n', 'same\nx=2 y\nend\n')).toEqual({
+    offset: 7,
+    word: 7,
+    words: 'differs at byte 7: "x=1 y" and "x=2 y"',
+  });
+});
+
+test('the word is where two differences in one number meet', () => {
+  expect(between('at 12345', 'at 12945').word).toBe(3);
+  expect(between('at 12345', 'at 92345').word).toBe(3);
+});
+
+test('text in a binary file is shown without what surrounds it', () => {
+  const binary = (text: string) =>
+    Buffer.concat([Buffer.from([0x80, 0xff, 0]), Buffer.from(text), Buffer.from([0, 1])]);
+  expect(between(binary('Nov 15'), binary('Dec 18')).words).toBe('differs at byte 3: "Nov 15" and "Dec 18"');
+});
+
+test('other bytes are shown in hex', () => {
+  expect(between(Buffer.from([0, 1, 2, 3]), Buffer.from([0, 1, 9, 3])).words).toBe(
+    'differs at byte 2: <0203> and <0903>',
+  );
+});
+
+test('a file that ends earlier differs where it ends, beyond the first piece that is read, too', () => {
+  const long = Buffer.alloc(3_000_000, 'a');
+  expect(between(long, long.subarray(0, 2_500_000)).offset).toBe(2_500_000);
+});
+
+test('what is there one time only, or is something else, is said', () => {
+  expect(differenceBetween(folder.write('a'), folder.at('none'), false).words).toBe('is not made every time');
+  expect(differenceBetween(folder.write('a'), folder.path, false).words).toBe(
+    'is a file one time and a folder another time',
+  );
+});
+
+test('what may be a secret is not shown', () => {
+  expect(bufferDifference(Buffer.from('key=1'), Buffer.from('key=2'), true).words).toBe('differs at byte 4');
+});

@@ -1,0 +1,36 @@
+// Halving finds all changes that matter alone, in fewer trials than there are changes where few of them do.
+import { describe, expect, test } from 'vitest';
+import { halve } from '../../../hermeticity/reproduce/halving.ts';
+
+const CHANGES = Array.from({ length: 16 }, (_, index) => index);
+
+async function search(isAltered: (some: readonly number[]) => boolean) {
+  let trials = 0;
+  const found = await halve(CHANGES, async (some) => {
+    trials++;
+    return isAltered(some);
+  });
+  return { found, trials };
+}
+
+describe('halving', () => {
+  test.each([[0], [7], [15]])('finds the one that matters: %i', async (cause) => {
+    const { found, trials } = await search((some) => some.includes(cause));
+    expect(found).toEqual([cause]);
+    expect(trials).toBeLessThanOrEqual(9);
+  });
+
+  test('finds several', async () => {
+    const { found } = await search((some) => [2, 3, 11].some((cause) => some.includes(cause)));
+    expect(found).toEqual([2, 3, 11]);
+  });
+
+  test('finds all', async () => {
+    expect((await search(() => true)).found).toEqual(CHANGES);
+  });
+
+  test('says that no single one matters when it takes two together', async () => {
+    const { found } = await search((some) => some.includes(1) && some.includes(12));
+    expect(found).toEqual([]);
+  });
+});

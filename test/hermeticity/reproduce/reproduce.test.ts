@@ -1,0 +1,32 @@
+// Every kind of dependence on the machine and the moment is found and told apart; what depends on nothing is left alone.
+import { beforeAll, describe, expect, test } from 'vitest';
+import { DEPENDENT, INDEPENDENT } from './corpus.ts';
+import { reproduceCase, varyHelper } from './rig.ts';
+
+let helper: string;
+beforeAll(() => {
+  helper = varyHelper();
+});
+
+describe('a result that depends on', () => {
+  test.each(DEPENDENT.map((one) => [one.name, one] as const))('%s', async (_, one) => {
+    const { findings, gaps } = await reproduceCase(one, helper);
+    expect(gaps).toEqual([]);
+    expect(findings.map(({ kind }) => kind).sort(), JSON.stringify(findings)).toEqual(one.kinds);
+    for (const { fix, advice } of findings) expect(fix ?? advice).toBeDefined();
+  });
+});
+
+describe('nothing is found about', () => {
+  test.each(INDEPENDENT.map((one) => [one.name, one] as const))('%s', async (_, one) => {
+    const { findings, gaps, variations, runs } = await reproduceCase(one, helper);
+    expect({ findings, gaps, runs }).toEqual({ findings: [], gaps: [], runs: 2 });
+    expect(variations.map(({ outcome }) => outcome)).toEqual(variations.map(() => 'same'));
+  });
+});
+
+test('the corpus has each kind at least twice', () => {
+  const kinds = 'time random pid host cpu uid umask cwd mtime readdir-order env'.split(' ');
+  const counts = kinds.map((kind) => DEPENDENT.filter((one) => one.kinds.includes(kind)).length);
+  expect(counts.every((count) => count >= 2)).toBe(true);
+});

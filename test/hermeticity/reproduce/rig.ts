@@ -1,0 +1,49 @@
+// What the tests of second runs share: the helper built from the present sources, and an action laid out on disk.
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { relPathFromUser } from '../../../core/path.ts';
+import { type Reproduction, reproduce } from '../../../hermeticity/reproduce/reproduce.ts';
+import { Folder, PROJECT } from '../rig.ts';
+import type { ReproduceCase } from './corpus.ts';
+
+const SOURCES = join(PROJECT, 'hermeticity/reproduce/native');
+const HELPER = join(PROJECT, 'dist/assay-vary');
+
+/** Builds the helper if a source is newer; build.sh replaces it in one step, so test files may do this at once. */
+export function varyHelper(): string {
+  const builtAt = statSync(HELPER, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const sources = readdirSync(SOURCES).map((name) => statSync(join(SOURCES, name)).mtimeMs);
+  if (sources.some((changedAt) => changedAt > builtAt)) execFileSync(join(SOURCES, 'build.sh'), [HELPER]);
+  return HELPER;
+}
+
+export async function reproduceCase(one: ReproduceCase, helper: string): Promise<Reproduction> {
+  const around = new Folder();
+  try {
+    mkdirSync(around.at('workspace'));
+    for (const [path, content] of Object.entries(one.files ?? {})) around.write(`workspace/${path}`, content);
+    return await reproduce({
+      action: {
+        workspace: around.at('workspace'),
+        paths: Object.keys(one.files ?? {}).map(relPathFromUser),
+        folders: [],
+        workingDirectory: relPathFromUser(''),
+        argvIn: () => ['/usr/bin/env', ...one.command],
+        environmentIn: ({ home, tmp }) => ({
+          PATH: '/usr/local/bin:/usr/bin:/bin',
+          HOME: home,
+          TMPDIR: tmp,
+          TZ: 'UTC',
+          LC_ALL: 'C.UTF-8',
+        }),
+        undeclared: one.undeclared ?? {},
+      },
+      fixedVariables: {},
+      now: Date.now,
+      helper,
+    });
+  } finally {
+    around.remove();
+  }
+}

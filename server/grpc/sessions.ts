@@ -15,6 +15,7 @@ import type { ServerLimits } from '../../core/limits.ts';
 import type { ServerContext } from '../context.ts';
 import { Call } from './call.ts';
 import type { Method, Methods } from './method.ts';
+import { widenWindow } from './window.ts';
 
 const UNSUPPORTED_MEDIA_TYPE = 415;
 
@@ -59,7 +60,7 @@ export class Sessions {
     this.#open.add(session);
     session.once('close', () => this.#open.delete(session));
     session.on('error', ignore);
-    session.setLocalWindowSize(connectionWindowBytes);
+    widenWindow(session, connectionWindowBytes);
     session.setTimeout(headerTimeoutMs, () => endIdle(session, headerTimeoutMs));
     session.once('stream', () => session.setTimeout(idleSessionMs));
   }

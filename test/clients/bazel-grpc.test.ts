@@ -1,0 +1,65 @@
+// Debian's Bazel with `--remote_cache=grpc://…`: what one build put there, a clean one takes from there.
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { openMemoryStore } from '../../store/stack.ts';
+import type { Store } from '../../store/store.ts';
+import { ServerProcess } from '../rig/server.ts';
+import { testServer } from '../server/rig.ts';
+import { BazelWorkspace, EXPECTED_OUTPUTS } from './bazel.ts';
+
+const MINUTES = 60_000;
+const workspace = new BazelWorkspace();
+
+afterAll(() => workspace.remove(), MINUTES);
+
+test.each(['source', 'executable'] as const)(
+  'a second, clean build takes every action from the server: %s',
+  { timeout: 4 * MINUTES },
+  async (form) => {
+    const server = await ServerProcess.start(join(workspace.folder, `store-${form}`), { form });
+    try {
+      const remote = server.url.replace('http:', 'grpc:');
+      const { cold, warm } = await workspace.coldAndWarm(remote, '--remote_instance_name=my/project');
+      expect(cold.said).not.toContain('remote cache hit');
+      expect(cold.said).not.toContain('WARNING');
+      expect(warm.said).toMatch(/\b3 remote cache hit/);
+      expect(warm.outputs).toEqual(cold.outputs);
+      expect(cold.outputs).toEqual(EXPECTED_OUTPUTS);
+      const metrics = await (await fetch(`${server.url}/metrics`)).text();
+      expect(metrics).toContain('assay_lookups_total{kind="ac",outcome="hit"} 3');
+      expect(metrics).toContain('assay_grpc_calls_total{method="ActionCache.GetActionResult",status="OK"} 3');
+      expect(metrics).not.toMatch(/status="(UNKNOWN|INTERNAL|INVALID_ARGUMENT)"/);
+    } finally {
+      await server.stop();
+    }
+  },
+);
+
+test('a read-only server is read, and says that it takes nothing', { timeout: 4 * MINUTES }, async () => {
+  const store = join(workspace.folder, 'store-source');
+  const server = await ServerProcess.start(store, { args: ['--read-only'] });
+  try {
+    const remote = server.url.replace('http:', 'grpc:');
+    await workspace.bazel('clean');
+    const flags = ['--remote_instance_name=my/project', '--noremote_upload_local_results'];
+    const { said } = await workspace.build(remote, ...flags);
+    expect(said).toMatch(/\b3 remote cache hit/);
+    await expect(workspace.build(remote)).rejects.toThrow('not authorized to write');
+  } finally {
+    await server.stop();
+  }
+});
+
+/** The test above can fail: this is the same probe, on a server that takes everything and gives nothing back. */
+test('a server that forgets gives Bazel no hit', { timeout: 4 * MINUTES }, async () => {
+  const server = await testServer({ store: forgetful() });
+  const { cold, warm } = await workspace.coldAndWarm(server.url.replace('http:', 'grpc:'));
+  expect(warm.said).toMatch(/\b3 local/);
+  expect(warm.said).not.toContain('remote cache hit');
+  expect(warm.outputs).toEqual(cold.outputs);
+});
+
+function forgetful(): Store {
+  const store = openMemoryStore();
+  return { ...store, results: { ...store.results, get: async () => undefined } };
+}

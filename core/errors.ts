@@ -93,8 +93,18 @@ const catalogue = {
   },
   ASSAY_BAD_OFFSET: {
     summary: 'The bytes do not begin where the upload stands.',
-    wayOut: 'Ask for the committed size (QueryWriteStatus) and send the rest from there.',
+    wayOut: 'Ask how far it has come (HEAD, or QueryWriteStatus) and send the rest from there.',
     status: 416,
+  },
+  ASSAY_TOO_MANY_UPLOADS: {
+    summary: 'More uploads are begun and not finished than the store keeps.',
+    wayOut: 'Finish or cancel some; those that nobody continues are forgotten after a day.',
+    status: 503,
+  },
+  ASSAY_BAD_LABEL: {
+    summary: 'A label is empty, too long, or holds a NUL.',
+    wayOut: 'Use at most 512 bytes.',
+    status: 400,
   },
   ASSAY_BATCH_TOO_LARGE: {
     summary: 'The blobs of one batch are larger together than the server announces.',

@@ -17,6 +17,16 @@ export const STORE = {
   trustEntries: 100_000,
   /** An upload that was left behind by a dead process is removed after this long. */
   abandonedUploadMs: 24 * 60 * MINUTE,
+  /** Uploads in parts that are begun and not finished, on one store. */
+  maxUploads: 4096,
+  /** Of these, how many a process keeps ready to go on; others are read again from the disk when they do. */
+  readyUploads: 64,
+  /** A part's bytes are made durable this often, and at its end. */
+  uploadSyncBytes: 16 * MIB,
+  /** As long as the keys of the caches that have them (GitHub Actions). */
+  maxLabelBytes: 512,
+  /** Entries of the index that are read in one go, before others get a turn. */
+  rangeEntries: 512,
   /** How many processes may read one store at the same time. */
   maxReaders: 1024,
   /** Address space for the index; it grows beyond this by itself, but then keeps its old mappings. */

@@ -2,15 +2,27 @@
 // the disk engine does, except to survive the process.
 import { type Digest, digestOf, type Hash } from '../core/digest.ts';
 import { collect, refuseWrong } from './expected.ts';
-import type { Blobs, ResultAddress, ResultRecords, StoredResult } from './store.ts';
+import { memoryUploads } from './memory-uploads.ts';
+import type { Engine } from './stack.ts';
+import type {
+  Blobs,
+  LabelAddress,
+  Labelled,
+  LabelRecords,
+  ResultAddress,
+  ResultRecords,
+  StoredResult,
+} from './store.ts';
 
-export interface MemoryEngine {
-  readonly blobs: Blobs;
-  readonly records: ResultRecords;
-}
-
-export function memoryEngine(): MemoryEngine {
-  return { blobs: memoryBlobs(), records: memoryRecords() };
+export function memoryEngine(): Engine {
+  const blobs = memoryBlobs();
+  return {
+    blobs,
+    records: memoryRecords(),
+    uploads: memoryUploads(blobs),
+    labels: memoryLabels(),
+    close: async () => {},
+  };
 }
 
 function memoryBlobs(): Blobs {
@@ -44,6 +56,29 @@ function memoryRecords(): ResultRecords {
     async put(address, result, replacing) {
       if (kept.get(nameOf(address)) !== replacing) return false;
       kept.set(nameOf(address), result);
+      return true;
+    },
+  };
+}
+
+/** A Map keeps the order in which its keys came. */
+function memoryLabels(): LabelRecords {
+  const kept = new Map<string, Labelled>();
+  const nameOf = ({ namespace, label }: LabelAddress) => `${namespace}\0${label}`;
+  return {
+    async get(address) {
+      return kept.get(nameOf(address));
+    },
+    async startingWith(namespace, prefix) {
+      const start = nameOf({ namespace, label: prefix });
+      const found = [...kept].filter(([name]) => name.startsWith(start));
+      return found.map(([, labelled]) => labelled).reverse();
+    },
+    async put(address, key, replacing) {
+      const name = nameOf(address);
+      if (kept.get(name)?.key !== replacing?.key) return false;
+      kept.delete(name);
+      kept.set(name, { label: address.label, key });
       return true;
     },
   };

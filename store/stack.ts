@@ -7,6 +7,9 @@
 //             divergence the first result of a key stays; needs that conditional replacing, so it stands on the engine
 //             completeness  bytes from outside become a result with references, and a result is given out only while
 //                        they are all there; outermost, because what it refuses must not reach divergence
+//   uploads   engine     keeps what has arrived; what is whole enters where every put does, below verify
+//   labels    engine     keeps names
+//             live       a label leads to a hit or is not found; above all of the results, since they know
 //
 // Both halves meet in `missing`: results ask the blobs below them, through the whole stack of blobs.
 import { onlyComplete } from './completeness.ts';
@@ -14,8 +17,9 @@ import { openDiskEngine } from './disk/engine.ts';
 import { recordingDivergence } from './divergence.ts';
 import { withEmptyBlob } from './empty.ts';
 import type { OnStoreEvent } from './events.ts';
+import { liveLabels } from './labels.ts';
 import { memoryEngine } from './memory.ts';
-import type { Blobs, ResultRecords, Store } from './store.ts';
+import type { Blobs, LabelRecords, ResultRecords, Store, Uploads } from './store.ts';
 import { verified } from './verify.ts';
 
 export interface StoreOptions {
@@ -36,25 +40,27 @@ export async function openDiskStore({
   gatherMs = 0,
 }: DiskStoreOptions): Promise<Store> {
   const engine = await openDiskEngine(directory, { onEvent, now, gatherMs });
-  return stack(verified(engine.blobs, now), engine.records, onEvent, () => engine.close());
+  return stack({ ...engine, blobs: verified(engine.blobs, now) }, onEvent);
 }
 
 /** Its engine hands out the bytes that it was given, so there is nothing to verify. */
 export function openMemoryStore({ onEvent = ignore }: StoreOptions = {}): Store {
-  const engine = memoryEngine();
-  return stack(engine.blobs, engine.records, onEvent, async () => {});
+  return stack(memoryEngine(), onEvent);
 }
 
-/** Around any engine whose blobs are checked already. */
-export function stack(
-  engineBlobs: Blobs,
-  records: ResultRecords,
-  onEvent: OnStoreEvent,
-  close: Store['close'],
-): Store {
-  const blobs = withEmptyBlob(engineBlobs);
+/** An engine whose blobs are checked already. */
+export interface Engine {
+  readonly blobs: Blobs;
+  readonly records: ResultRecords;
+  readonly uploads: Uploads;
+  readonly labels: LabelRecords;
+  close(): Promise<void>;
+}
+
+export function stack({ records, uploads, labels, ...engine }: Engine, onEvent: OnStoreEvent): Store {
+  const blobs = withEmptyBlob(engine.blobs);
   const results = onlyComplete(recordingDivergence(records, blobs, onEvent), blobs, onEvent);
-  return { blobs, results, close };
+  return { blobs, results, uploads, labels: liveLabels(labels, results), close: () => engine.close() };
 }
 
 function ignore(): void {}

@@ -77,8 +77,72 @@ export interface ResultRecords {
   put(address: ResultAddress, result: StoredResult, replacing: StoredResult | undefined): Promise<boolean>;
 }
 
+export interface UploadStatus {
+  /** How many bytes will be there after a crash: the next part begins here. */
+  readonly committed: number;
+  readonly isFinished: boolean;
+  /** Of the whole; known once it is finished. */
+  readonly digest?: Digest | undefined;
+}
+
+export interface UploadPart {
+  /** Of the whole, and the same with each part. */
+  readonly expected: Expected;
+  readonly offset: number;
+  readonly content: Content;
+  /** With this part the whole is there: it is verified and becomes a blob, or is refused and dropped. */
+  readonly isLast: boolean;
+}
+
+/**
+ * Blobs that arrive in several parts, over connections that break and servers that are started anew. An id is opaque,
+ * and scoped by the caller; one that nobody continues for STORE.abandonedUploadMs is forgotten.
+ */
+export interface Uploads {
+  /** Undefined for one that was never begun, or is forgotten. */
+  status(id: string): Promise<UploadStatus | undefined>;
+  /**
+   * Refused with ASSAY_BAD_OFFSET unless the part begins where the upload stands. What arrives before its content fails
+   * stays. A part for an upload on which another is still arriving takes its place: the other one fails.
+   */
+  append(id: string, part: UploadPart): Promise<UploadStatus>;
+  cancel(id: string): Promise<void>;
+}
+
+export interface LabelAddress {
+  readonly namespace: Namespace;
+  readonly label: string;
+}
+
+export interface Labelled {
+  readonly label: string;
+  /** Of a result in the same namespace. */
+  readonly key: Hash;
+}
+
+/** Names of results that are found by their beginning. A label never changes what it names while that is there. */
+export interface Labels {
+  put(address: LabelAddress, key: Hash): Promise<'stored' | 'taken'>;
+  /**
+   * The label `exact`, else of all that begin with the first of the prefixes the newest, else with the second … Only
+   * those count whose result would be a hit now.
+   */
+  newest(namespace: Namespace, prefixes: readonly string[], exact?: string): Promise<Labelled | undefined>;
+}
+
+/** What an engine keeps of labels: it knows nothing of results. */
+export interface LabelRecords {
+  get(address: LabelAddress): Promise<Labelled | undefined>;
+  /** Newest first. */
+  startingWith(namespace: Namespace, prefix: string): Promise<Labelled[]>;
+  /** Only while `replacing`, as `get` gave it, is still what is there; false if another writer was first. */
+  put(address: LabelAddress, key: Hash, replacing: Labelled | undefined): Promise<boolean>;
+}
+
 export interface Store {
   readonly blobs: Blobs;
   readonly results: Results;
+  readonly uploads: Uploads;
+  readonly labels: Labels;
   close(): Promise<void>;
 }

@@ -15,7 +15,7 @@ import { fileName, filePath, type Layout } from './layout.ts';
 import type { Quarantine } from './quarantine.ts';
 import { decodeChecksums } from './record.ts';
 import type { Sweeper } from './sweep.ts';
-import { gather, hashOnly, StagedUpload } from './upload.ts';
+import { gather, hashOnly, type Staged, StagedUpload } from './upload.ts';
 
 export class DiskBlobs implements RawBlobs {
   readonly #layout: Layout;
@@ -82,7 +82,7 @@ export class DiskBlobs implements RawBlobs {
     try {
       const digest = await upload.fill(chunks);
       refuseWrong(expected, digest);
-      await this.#keep(upload, digest);
+      await this.enter(upload, digest);
       return digest;
     } finally {
       await upload.discard();
@@ -100,7 +100,8 @@ export class DiskBlobs implements RawBlobs {
     );
   }
 
-  async #keep(upload: StagedUpload, { hash, size }: Digest): Promise<void> {
+  /** Lets in what is staged and has that digest. */
+  async enter(upload: Staged, { hash, size }: Digest): Promise<void> {
     const generation = newGeneration();
     let isIndexed = false;
     try {

@@ -2,18 +2,22 @@
 // each may be killed at any moment.
 import type { OnStoreEvent } from '../events.ts';
 import type { RawBlobs } from '../raw.ts';
-import type { ResultRecords } from '../store.ts';
+import type { LabelRecords, ResultRecords, Uploads } from '../store.ts';
 import { DiskBlobs } from './blobs.ts';
 import { found } from './founding.ts';
 import { Index } from './index.ts';
+import { DiskLabels } from './labels.ts';
 import { prepareLayout } from './layout.ts';
 import { Quarantine } from './quarantine.ts';
 import { DiskResults } from './results.ts';
 import { Sweeper } from './sweep.ts';
+import { DiskUploads } from './uploads.ts';
 
 export interface DiskEngine {
   readonly blobs: RawBlobs;
   readonly records: ResultRecords;
+  readonly uploads: Uploads;
+  readonly labels: LabelRecords;
   close(): Promise<void>;
 }
 
@@ -31,10 +35,15 @@ export async function openDiskEngine(
   const index = Index.open(layout.index, gatherMs);
   const sweeper = new Sweeper(layout, index, now, onEvent);
   const quarantine = new Quarantine(layout.quarantine, now);
+  const blobs = new DiskBlobs(layout, index, quarantine, sweeper, onEvent);
+  const uploads = new DiskUploads(layout, index.tables, blobs);
   return {
-    blobs: new DiskBlobs(layout, index, quarantine, sweeper, onEvent),
+    blobs,
     records: new DiskResults(index, onEvent),
+    uploads,
+    labels: new DiskLabels(index.tables),
     async close() {
+      await uploads.close();
       await sweeper.idle();
       await index.close();
     },

@@ -24,12 +24,18 @@ async function buildAside(aside: string, base: string): Promise<void> {
   try {
     const { index, files, staging } = layoutIn(aside);
     for (const folder of [aside, index, files, staging]) await mkdir(folder);
-    await Index.open(index).close();
+    await foundIndex(index);
     for (const folder of [index, aside]) await syncFolder(folder);
     await renameUnlessTaken(aside, base);
   } finally {
     await removeFolder(aside);
   }
+}
+
+async function foundIndex(folder: string): Promise<void> {
+  const index = Index.open(folder);
+  index.tables.makeAll();
+  await index.close();
 }
 
 async function renameUnlessTaken(from: string, to: string): Promise<void> {

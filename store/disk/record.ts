@@ -1,8 +1,9 @@
 // The bytes of the index's keys and values. A change here changes the format's version and docs/FORMAT.md.
 import type { Digest, Hash } from '../../core/digest.ts';
 import { STORE } from '../../core/limits.ts';
+import type { Namespace } from '../../core/namespace.ts';
 import { sha256 } from '../../core/sha256.ts';
-import type { ResultAddress, StoredResult } from '../store.ts';
+import type { Expected, LabelAddress, ResultAddress, StoredResult } from '../store.ts';
 
 const INLINE = 0;
 const FILE = 1;
@@ -95,4 +96,59 @@ function checksumOf(record: Buffer): string {
 /** 32 bytes in hex are a Hash, whatever they are; this is read too often to be matched against a pattern. */
 function hashAt(record: Buffer, at: number): Hash {
   return record.toString('hex', at, at + HASH_BYTES) as Hash;
+}
+
+/** Labels are UTF-8, in which no byte of a longer character passes for another one, and 0xff stands nowhere. */
+export function labelKeyOf({ namespace, label }: LabelAddress): Buffer {
+  return Buffer.from(`${namespace}\0${label}`);
+}
+
+export function labelOf(namespace: Namespace, key: Buffer): string {
+  return key.toString('utf8', namespace.length + 1);
+}
+
+export function encodeLabel(key: Hash): Buffer {
+  return Buffer.from(key, 'hex');
+}
+
+export function decodeLabel(record: Buffer): Hash {
+  return hashAt(record, 0);
+}
+
+export interface UploadRecord {
+  readonly expected: Expected;
+  /** What is durable in its file. */
+  readonly committed: number;
+  /** Of the whole, once it is a blob. */
+  readonly finished: Hash | undefined;
+}
+
+const KNOWS_HASH = 1;
+const KNOWS_SIZE = 2;
+const IS_FINISHED = 4;
+
+export function encodeUpload({ expected, committed, finished }: UploadRecord): Buffer {
+  const record = Buffer.alloc(1 + 2 * SIZE_BYTES + HASH_BYTES);
+  const { hash, size } = expected;
+  record[0] =
+    (hash === undefined ? 0 : KNOWS_HASH) |
+    (size === undefined ? 0 : KNOWS_SIZE) |
+    (finished === undefined ? 0 : IS_FINISHED);
+  record.writeUIntLE(committed, 1, SIZE_BYTES);
+  record.writeUIntLE(size ?? 0, 1 + SIZE_BYTES, SIZE_BYTES);
+  record.write(finished ?? hash ?? '', 1 + 2 * SIZE_BYTES, 'hex');
+  return record;
+}
+
+export function decodeUpload(record: Buffer): UploadRecord {
+  const flags = record.readUInt8(0);
+  const hash = hashAt(record, 1 + 2 * SIZE_BYTES);
+  return {
+    expected: {
+      hash: flags & KNOWS_HASH ? hash : undefined,
+      size: flags & KNOWS_SIZE ? record.readUIntLE(1 + SIZE_BYTES, SIZE_BYTES) : undefined,
+    },
+    committed: record.readUIntLE(1, SIZE_BYTES),
+    finished: flags & IS_FINISHED ? hash : undefined,
+  };
 }

@@ -51,7 +51,14 @@ export async function hashOnly(chunks: AsyncIterable<Buffer>): Promise<Digest> {
   return { hash: finish(hasher), size };
 }
 
-export class StagedUpload {
+/** What can become a blob: durable under its final name when `place` resolves; the index does not know it yet. */
+export interface Staged {
+  place(hash: Hash, generation: number): Promise<void>;
+  /** One for each chunk. */
+  checksums(): Buffer;
+}
+
+export class StagedUpload implements Staged {
   readonly #layout: Layout;
   readonly #path: string;
   readonly #file: StagingFile;
@@ -98,7 +105,6 @@ export class StagedUpload {
     return encodeChecksums(this.#checksums);
   }
 
-  /** Durable under its final name when this resolves; the index does not know it yet. */
   async place(hash: Hash, generation: number): Promise<void> {
     await this.#writing;
     await attempt('syncing a staging file', () => this.#file.sync());
@@ -118,7 +124,7 @@ export class StagedUpload {
 /** Those that this process has seen durable: one that is merely there may be the unsynced work of another. */
 const durableShards = new Set<string>();
 
-async function renameInto(from: string, to: string): Promise<void> {
+export async function renameInto(from: string, to: string): Promise<void> {
   const shard = dirname(to);
   const renamed = () => rename(from, to).then(() => true);
   const isPlaced = durableShards.has(shard) && (await orIfGone(renamed(), false));

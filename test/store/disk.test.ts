@@ -1,4 +1,12 @@
-import { mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../core/digest.ts';
@@ -17,13 +25,15 @@ import {
   resultNaming,
   streamOf,
 } from './content.ts';
-import { describeStore } from './contract.ts';
+import { type Backend, describeStore } from './contract.ts';
+import { describeLabels } from './contract-labels.ts';
+import { describeUploads } from './contract-uploads.ts';
 import { filesIn, makeFolder, removeFolder, useFolders } from './folders.ts';
 
 const SMALL = 1000;
 const LARGE = STORE.chunkBytes + 17;
 
-describeStore({
+const backend: Backend = {
   name: 'the disk store',
   async open(onEvent) {
     const directory = makeFolder();
@@ -43,7 +53,11 @@ describeStore({
       },
     };
   },
-});
+};
+
+describeStore(backend);
+describeUploads(backend);
+describeLabels(backend);
 
 describe('on disk', () => {
   const { folder, open } = useFolders();
@@ -259,5 +273,81 @@ describe('what dead processes left behind', () => {
     await store.close();
     const after = await open({ directory });
     expect((await readFrom(after, digestOf(bytes)))?.equals(bytes)).toBe(true);
+  });
+});
+
+describe('an upload in parts', () => {
+  const { folder, open } = useFolders();
+  const bytes = contentOf('resumed', 2 * STORE.chunkBytes + 17);
+  const digest = digestOf(bytes);
+  const partFrom = (offset: number, to = bytes.length) => ({
+    expected: digest,
+    offset,
+    content: streamOf(bytes.subarray(offset, to)),
+    isLast: to === bytes.length,
+  });
+
+  test('goes on after the store was closed and opened again', async () => {
+    const directory = folder();
+    const before = await openDiskStore({ directory });
+    await before.uploads.append('id', partFrom(0, STORE.chunkBytes + 100));
+    await before.close();
+    const after = await open({ directory });
+    expect((await after.uploads.status('id'))?.committed).toBe(STORE.chunkBytes + 100);
+    await after.uploads.append('id', partFrom(STORE.chunkBytes + 100));
+    expect((await readFrom(after, digest))?.equals(bytes)).toBe(true);
+    expect(filesIn(directory, 'staging')).toEqual([]);
+    expect(filesIn(directory, 'files')).toHaveLength(1);
+  });
+
+  test('that two processes continue is committed by the one that came last', async () => {
+    const directory = folder();
+    const [one, other] = [await open({ directory }), await open({ directory })];
+    await one.uploads.append('id', partFrom(0, 1000));
+    await other.uploads.append('id', partFrom(1000, 2000));
+    await expect(one.uploads.append('id', partFrom(1000))).rejects.toMatchObject({
+      code: 'ASSAY_BAD_OFFSET',
+    });
+    await one.uploads.append('id', partFrom(2000, 3000));
+    await expect(other.uploads.append('id', partFrom(2000, 3000))).rejects.toThrow(/stands at 3000/);
+    await other.uploads.append('id', partFrom(3000));
+    expect((await readFrom(one, digest))?.equals(bytes)).toBe(true);
+    expect(filesIn(directory, 'staging')).toEqual([]);
+  });
+
+  test('whose file is gone begins anew', async () => {
+    const directory = folder();
+    const before = await openDiskStore({ directory });
+    await before.uploads.append('id', partFrom(0, 1000));
+    await before.close();
+    for (const file of filesIn(directory, 'staging')) rmSync(file);
+    const after = await open({ directory });
+    await expect(after.uploads.append('id', partFrom(1000))).rejects.toThrow(/stands at 0/);
+    await after.uploads.append('id', partFrom(0));
+    expect((await readFrom(after, digest))?.equals(bytes)).toBe(true);
+  });
+
+  test('whose file has more than is known to be durable goes on from what is known', async () => {
+    const directory = folder();
+    const before = await openDiskStore({ directory });
+    await before.uploads.append('id', partFrom(0, 1000));
+    await before.close();
+    for (const file of filesIn(directory, 'staging')) appendFileSync(file, 'never synced');
+    const after = await open({ directory });
+    await after.uploads.append('id', partFrom(1000));
+    expect((await readFrom(after, digest))?.equals(bytes)).toBe(true);
+  });
+
+  test('leaves nothing in staging when it is cancelled, wrong, or one of too many to keep ready', async () => {
+    const directory = folder();
+    const store = await open({ directory });
+    for (let index = 0; index < STORE.readyUploads + 3; index++)
+      await store.uploads.append(`${index}`, partFrom(0, 10));
+    expect(filesIn(directory, 'staging')).toHaveLength(STORE.readyUploads + 3);
+    await expect(store.uploads.append('0', { ...partFrom(10), content: Buffer.alloc(20) })).rejects.toThrow(
+      /ASSAY_SIZE_MISMATCH/,
+    );
+    for (let index = 0; index < STORE.readyUploads + 3; index++) await store.uploads.cancel(`${index}`);
+    expect(filesIn(directory, 'staging')).toEqual([]);
   });
 });

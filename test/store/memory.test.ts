@@ -4,22 +4,28 @@ import { memoryEngine } from '../../store/memory.ts';
 import { openMemoryStore, stack } from '../../store/stack.ts';
 import type { Blobs } from '../../store/store.ts';
 import { contentOf, putAll, readFrom } from './content.ts';
-import { describeStore } from './contract.ts';
+import { type Backend, describeStore } from './contract.ts';
+import { describeLabels } from './contract-labels.ts';
+import { describeUploads } from './contract-uploads.ts';
 
-describeStore({
+const backend: Backend = {
   name: 'the memory store',
   async open(onEvent) {
-    const { blobs, records } = memoryEngine();
+    const engine = memoryEngine();
     const lost = new Set<Hash>();
-    const store = stack(losing(blobs, lost), records, onEvent, async () => {});
+    const store = stack({ ...engine, blobs: losing(engine.blobs, lost) }, onEvent);
     return {
       store,
-      records,
+      records: engine.records,
       lose: async (hash) => void lost.add(hash),
       dispose: () => store.close(),
     };
   },
-});
+};
+
+describeStore(backend);
+describeUploads(backend);
+describeLabels(backend);
 
 /** The engine has no way to lose anything, so it is done around it. */
 function losing(blobs: Blobs, lost: Set<Hash>): Blobs {

@@ -1,0 +1,201 @@
+// LMDB: the tables of the index, how their changes are committed, and what its failures are called.
+//
+// A promise of a change resolves after the commit is on the disk: LMDB runs in its plain, synchronous mode
+// (docs/decisions/0010), in which visible and durable are one moment. Conditions are checked inside the commit, by LMDB,
+// against the version that each value carries; no change needs a transaction of ours to be open meanwhile.
+import { type Database, open, type RootDatabase } from 'lmdb';
+import { AssayError } from '../../core/errors.ts';
+import { STORE } from '../../core/limits.ts';
+import { faultOf, indexFaultOf } from './faults.ts';
+import { refuseUnopenable } from './guard.ts';
+import { freeBytes, Room } from './room.ts';
+
+export type Table = Database<Buffer, Buffer>;
+
+type Root = RootDatabase<Buffer, Buffer>;
+
+/** Which values carry a version to compare. */
+const TABLES = { presence: true, content: false, results: true, labels: true, uploads: true } as const;
+
+export type TableName = keyof typeof TABLES;
+
+const TABLE_NAMES: readonly TableName[] = ['presence', 'content', 'results', 'labels', 'uploads'];
+
+interface Opened {
+  readonly root: Root;
+  readonly tables: Map<TableName, Table>;
+}
+
+export class Tables {
+  readonly #folder: string;
+  readonly #gatherMs: number;
+  readonly #room: Room;
+  /** Undefined after LMDB has given up on what it had open: the next who asks opens it anew. */
+  #opened: Opened | undefined;
+  #isLettingGo = false;
+
+  /** `gatherMs`: how long a commit waits for more writes to go with it. */
+  constructor(folder: string, gatherMs: number) {
+    this.#folder = folder;
+    this.#gatherMs = gatherMs;
+    this.#room = new Room(() => freeBytes(folder));
+    this.#opened = openRoot(folder, gatherMs);
+  }
+
+  get #current(): Opened {
+    if (this.#isLettingGo)
+      throw new AssayError('ASSAY_STORE_FAULT', 'the index is opened anew after a fault');
+    this.#opened ??= openRoot(this.#folder, this.#gatherMs);
+    return this.#opened;
+  }
+
+  /** For this moment only. Opened when it is first needed: most processes need few of them. */
+  table(name: TableName): Table {
+    const { root, tables } = this.#current;
+    const known = tables.get(name);
+    if (known) return known;
+    const table = openTable(root, name);
+    tables.set(name, table);
+    return table;
+  }
+
+  /** Makes those that are not there yet: once, when a store begins. */
+  makeAll(): void {
+    for (const name of TABLE_NAMES) this.table(name);
+  }
+
+  /** From here on reads see what other processes have committed until now; LMDB else keeps one view for a while. */
+  refresh(): void {
+    this.#current.root.resetReadTxn();
+  }
+
+  /** For what needs that much room. False when the condition of the change did not hold. */
+  commitIfRoom(bytes: number, change: () => Promise<boolean>): Promise<boolean> {
+    return this.#room.during(bytes, () => this.commit(change));
+  }
+
+  async commit(change: () => Promise<boolean>): Promise<boolean> {
+    try {
+      return await change();
+    } catch (error) {
+      const fault = indexFaultOf('writing the index', this.#folder, await reasonOf(error));
+      await this.#letGoIfGivenUp();
+      throw fault;
+    }
+  }
+
+  /**
+   * After LMDB could not write its header it refuses all that is asked of it, for ever. What is on the disk is whole, so
+   * it is closed here and opened anew by the next who needs it.
+   */
+  async #letGoIfGivenUp(): Promise<void> {
+    const opened = this.#opened;
+    if (!opened || isAnswering(opened)) return;
+    this.#opened = undefined;
+    this.#isLettingGo = true;
+    try {
+      await opened.root.close();
+    } finally {
+      this.#isLettingGo = false;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#opened?.root.close();
+  }
+}
+
+function openRoot(folder: string, gatherMs: number): Opened {
+  try {
+    refuseUnopenable(folder);
+    const root = open<Buffer, Buffer>(optionsFor(folder, gatherMs));
+    return { root, tables: new Map([['presence', openTable(root, 'presence')]]) };
+  } catch (cause) {
+    throw faultOf(`opening the index ${folder}`, cause);
+  }
+}
+
+function openTable(root: Root, name: TableName): Table {
+  return root.openDB<Buffer, Buffer>(name, {
+    encoding: 'binary',
+    keyEncoding: 'binary',
+    useVersions: TABLES[name],
+  });
+}
+
+function isAnswering({ root, tables }: Opened): boolean {
+  try {
+    root.resetReadTxn();
+    tables.get('presence')?.getBinaryFast(Buffer.alloc(1));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function optionsFor(path: string, gatherMs: number) {
+  return {
+    path,
+    overlappingSync: false,
+    commitDelay: gatherMs,
+    // Its own way of batching leaves a promise behind that nobody can catch when a commit fails.
+    eventTurnBatching: false,
+    // Instead a commit begins at the end of a turn, not after the first few writes of it.
+    txnStartThreshold: Number.MAX_SAFE_INTEGER,
+    maxReaders: STORE.maxReaders,
+    mapSize: STORE.indexMapBytes,
+    encoding: 'binary' as const,
+    keyEncoding: 'binary' as const,
+  };
+}
+
+/** The value in memory that the next read overwrites; its `length` is right, its `byteLength` is not. */
+export function peek(table: Table, key: Buffer): Buffer | undefined {
+  try {
+    return table.getBinaryFast(key);
+  } catch (cause) {
+    throw faultOf('reading the index', cause);
+  }
+}
+
+/** In memory of its own. */
+export function read(table: Table, key: Buffer): Buffer | undefined {
+  const value = peek(table, key);
+  if (!value) return undefined;
+  const own = Buffer.allocUnsafe(value.length);
+  own.set(value.subarray(0, value.length));
+  return own;
+}
+
+export interface Row {
+  readonly key: Buffer;
+  readonly value: Buffer;
+  /** Where the table has versions. */
+  readonly version?: number;
+}
+
+/** At most STORE.rangeEntries in the order of their keys, from `start` on, or behind it, up to `end`. */
+export function rowsFrom(table: Table, start: Buffer, end: Buffer | undefined, isBehind = false): Row[] {
+  try {
+    const range = table.getRange({
+      start,
+      ...(end && { end }),
+      limit: STORE.rangeEntries,
+      exclusiveStart: isBehind,
+      versions: true,
+    });
+    return [...range].map((row) => ({ ...row, key: Buffer.from(row.key), value: Buffer.from(row.value) }));
+  } catch (cause) {
+    throw faultOf('reading the index', cause);
+  }
+}
+
+/** LMDB tells why a commit failed in a promise of its own. */
+async function reasonOf(error: unknown): Promise<unknown> {
+  if (!(error instanceof Error && 'commitError' in error)) return error;
+  try {
+    return await error.commitError;
+  } catch (reason) {
+    return reason;
+  }
+}

@@ -1,0 +1,142 @@
+// The file of an upload that arrives in parts, hashed as it grows. What was hashed is known only to this process: another
+// one, or a later one, reads the file again.
+import { join } from 'node:path';
+import { type Digest, type Hash, parseHash } from '../../core/digest.ts';
+import { STORE } from '../../core/limits.ts';
+import { nodeCrypto } from '../../core/sha256.ts';
+import { type Checksum, loadChecksum } from '../checksum.ts';
+import { closeFile, openFile, orIfGone, readFully, removeFile, syncData, writeFully } from './calls.ts';
+import { attempt } from './faults.ts';
+import { newGeneration } from './index.ts';
+import { filePath, type Layout } from './layout.ts';
+import { encodeChecksums } from './record.ts';
+import { renameInto, type Staged } from './upload.ts';
+
+export class UploadFile implements Staged {
+  readonly generation: number;
+  readonly #layout: Layout;
+  readonly #path: string;
+  readonly #file: number;
+  readonly #checksum: Checksum;
+  readonly #checksums: bigint[] = [];
+  readonly #hasher = nodeCrypto().createHash('sha256');
+  /** The chunk that is not full yet; of the others everything is known, and nothing is kept. */
+  readonly #chunk = Buffer.allocUnsafeSlow(STORE.chunkBytes);
+  #filled = 0;
+  #before = 0;
+  #isOpen = true;
+
+  static async create(layout: Layout): Promise<UploadFile> {
+    const checksum = await loadChecksum();
+    const generation = newGeneration();
+    const path = pathOf(layout, generation);
+    const file = await attempt('creating a staging file', () => openFile(path, 'wx', 0o644));
+    return new UploadFile(layout, generation, path, file, checksum);
+  }
+
+  private constructor(layout: Layout, generation: number, path: string, file: number, checksum: Checksum) {
+    this.generation = generation;
+    this.#layout = layout;
+    this.#path = path;
+    this.#file = file;
+    this.#checksum = checksum;
+  }
+
+  get size(): number {
+    return this.#before + this.#filled;
+  }
+
+  async take(piece: Uint8Array): Promise<void> {
+    for (let taken = 0; taken < piece.byteLength; ) {
+      const part = piece.subarray(taken, taken + STORE.chunkBytes - this.#filled);
+      this.#chunk.set(part, this.#filled);
+      this.#filled += part.byteLength;
+      taken += part.byteLength;
+      if (this.#filled === STORE.chunkBytes) await this.#endChunk();
+    }
+  }
+
+  async #endChunk(): Promise<void> {
+    await this.#write();
+    const whole = this.#chunk.subarray(0, this.#filled);
+    this.#hasher.update(whole);
+    this.#checksums.push(this.#checksum(whole));
+    this.#before += this.#filled;
+    this.#filled = 0;
+  }
+
+  async #write(): Promise<void> {
+    const bytes = this.#chunk.subarray(0, this.#filled);
+    await attempt('writing a staging file', () => writeFully(this.#file, bytes, this.#before));
+  }
+
+  /** All that was taken is durable when this resolves. */
+  async sync(): Promise<void> {
+    if (this.#filled > 0) await this.#write();
+    await attempt('syncing a staging file', () => syncData(this.#file));
+  }
+
+  /** Of the whole: nothing can be taken after this. */
+  async finish(): Promise<Digest> {
+    if (this.#filled > 0) await this.#endChunk();
+    return { hash: parseHash(this.#hasher.digest('hex')), size: this.#before };
+  }
+
+  /** The bytes of one that is finished and no larger than a chunk. */
+  onlyChunk(): Buffer {
+    return this.#chunk.subarray(0, this.#before);
+  }
+
+  checksums(): Buffer {
+    return encodeChecksums(this.#checksums);
+  }
+
+  async place(hash: Hash, generation: number): Promise<void> {
+    await this.sync();
+    await this.close();
+    const target = filePath(this.#layout, hash, generation);
+    await attempt('placing a file', () => renameInto(this.#path, target));
+  }
+
+  async close(): Promise<void> {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    await closeFile(this.#file);
+  }
+
+  /** Removes what is staged and not placed. */
+  async discard(): Promise<void> {
+    await this.close();
+    await removeFile(this.#path);
+  }
+}
+
+/** The bytes of an upload that another process has left, up to what it had made durable; none where they are gone. */
+export async function* leftBytes(
+  layout: Layout,
+  generation: number,
+  committed: number,
+): AsyncGenerator<Buffer> {
+  const file = await orIfGone(openFile(pathOf(layout, generation), 'r'), undefined);
+  if (file === undefined) return;
+  const buffer = Buffer.allocUnsafeSlow(STORE.chunkBytes);
+  try {
+    for (let position = 0; position < committed; ) {
+      const wanted = buffer.subarray(0, Math.min(buffer.length, committed - position));
+      const count = await attempt('reading a staging file', () => readFully(file, wanted, position));
+      if (count === 0) return;
+      yield wanted.subarray(0, count);
+      position += count;
+    }
+  } finally {
+    await closeFile(file);
+  }
+}
+
+export function removeLeft(layout: Layout, generation: number): Promise<void> {
+  return removeFile(pathOf(layout, generation));
+}
+
+function pathOf({ staging }: Layout, generation: number): string {
+  return join(staging, `upload-${generation.toString(16).padStart(12, '0')}`);
+}

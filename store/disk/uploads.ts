@@ -1,0 +1,239 @@
+// Uploads in parts, on disk. A part's bytes go to a staging file; every STORE.uploadSyncBytes, and when the part ends or
+// breaks off, the file is synced and then the index is told how far it has come. So what the index says is there after
+// any crash, and at most that many bytes are sent again.
+//
+// The hash of what has arrived lives in this process. An upload that another process began is read once from its file,
+// into a file of our own: two processes never write to one file, whatever they believe of each other.
+import type { Digest } from '../../core/digest.ts';
+import { AssayError } from '../../core/errors.ts';
+import { STORE } from '../../core/limits.ts';
+import { refuseExcess, refuseWrong } from '../expected.ts';
+import type { Expected, UploadPart, UploadStatus, Uploads } from '../store.ts';
+import { Arrival, superseded } from './arrival.ts';
+import type { DiskBlobs } from './blobs.ts';
+import type { Layout } from './layout.ts';
+import type { Tables } from './tables.ts';
+import { leftBytes, removeLeft, UploadFile } from './upload-file.ts';
+import { type KnownUpload, UploadRecords } from './upload-records.ts';
+
+export class DiskUploads implements Uploads {
+  readonly #layout: Layout;
+  readonly #records: UploadRecords;
+  readonly #blobs: DiskBlobs;
+  /** Those that can go on at once; the one that has waited longest comes first. */
+  readonly #ready = new Map<string, UploadFile>();
+  readonly #arriving = new Map<string, Arrival>();
+
+  constructor(layout: Layout, tables: Tables, blobs: DiskBlobs) {
+    this.#layout = layout;
+    this.#records = new UploadRecords(tables);
+    this.#blobs = blobs;
+  }
+
+  async status(id: string): Promise<UploadStatus | undefined> {
+    const known = this.#records.find(id);
+    return known && statusOf(known);
+  }
+
+  append(id: string, part: UploadPart): Promise<UploadStatus> {
+    return this.#alone(id, new Arrival(part.content), (arrival) => this.#receive(id, part, arrival));
+  }
+
+  cancel(id: string): Promise<void> {
+    return this.#alone(id, new Arrival(Buffer.alloc(0)), async () => {
+      const known = this.#records.find(id);
+      if (known) await this.#forget(id, known.generation);
+    });
+  }
+
+  async close(): Promise<void> {
+    for (const arrival of this.#arriving.values()) arrival.stop();
+    await Promise.all([...this.#arriving.values()].map(({ over }) => over));
+    await Promise.all([...this.#ready.values()].map((file) => file.close()));
+  }
+
+  /** One at a time works on an upload, the newest: whoever was on it is most likely gone. */
+  async #alone<T>(id: string, arrival: Arrival, work: (arrival: Arrival) => Promise<T>): Promise<T> {
+    for (let earlier = this.#arriving.get(id); earlier; earlier = this.#arriving.get(id)) {
+      earlier.stop();
+      await earlier.over;
+    }
+    this.#arriving.set(id, arrival);
+    try {
+      return await work(arrival);
+    } finally {
+      arrival.close();
+      this.#arriving.delete(id);
+      arrival.end();
+    }
+  }
+
+  async #receive(id: string, part: UploadPart, arrival: Arrival): Promise<UploadStatus> {
+    const known = this.#records.find(id);
+    if (known?.finished !== undefined) return statusOf(known);
+    refuseMisplaced(known, part);
+    const file = (await this.#takeReady(id, known)) ?? (await this.#begin(id, known, part.expected));
+    const failure = await this.#fill(id, file, part, arrival);
+    if (!failure && part.isLast) return this.#finish(id, file, part.expected);
+    await this.#park(id, file);
+    if (failure) throw failure.cause;
+    return { committed: file.size, isFinished: false };
+  }
+
+  async #takeReady(id: string, known: KnownUpload | undefined): Promise<UploadFile | undefined> {
+    const file = this.#ready.get(id);
+    this.#ready.delete(id);
+    if (!file || file.generation === known?.generation) return file;
+    await file.close();
+    return undefined;
+  }
+
+  async #begin(id: string, known: KnownUpload | undefined, expected: Expected): Promise<UploadFile> {
+    const file = await UploadFile.create(this.#layout);
+    try {
+      if (known) await this.#takeOver(file, known);
+      await this.#commit(id, file, expected, known?.generation);
+    } catch (error) {
+      await file.discard();
+      throw error;
+    }
+    if (known) await removeLeft(this.#layout, known.generation);
+    return file;
+  }
+
+  async #takeOver(file: UploadFile, { generation, committed }: KnownUpload): Promise<void> {
+    for await (const chunk of leftBytes(this.#layout, generation, committed)) await file.take(chunk);
+    await file.sync();
+  }
+
+  /** What the content failed with, if it did: by then all that came is durable. Throws what our own disk fails with. */
+  async #fill(
+    id: string,
+    file: UploadFile,
+    { expected, offset }: UploadPart,
+    arrival: Arrival,
+  ): Promise<{ cause: unknown } | undefined> {
+    try {
+      if (file.size !== offset) return { cause: misplaced(file.size, offset) };
+      const failure = await this.#takeAll(id, file, expected, arrival);
+      await file.sync();
+      await this.#commit(id, file, expected, file.generation);
+      return failure;
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+  }
+
+  async #takeAll(
+    id: string,
+    file: UploadFile,
+    expected: Expected,
+    arrival: Arrival,
+  ): Promise<{ cause: unknown } | undefined> {
+    let durable = file.size;
+    for (;;) {
+      const next = await attempted(arrival.next());
+      if ('cause' in next) return next;
+      if (!next.piece) return undefined;
+      await this.#refuseTooMuch(id, file, expected, next.piece.byteLength);
+      await file.take(next.piece);
+      if (file.size - durable < STORE.uploadSyncBytes) continue;
+      await file.sync();
+      await this.#commit(id, file, expected, file.generation);
+      durable = file.size;
+    }
+  }
+
+  async #refuseTooMuch(id: string, file: UploadFile, expected: Expected, more: number): Promise<void> {
+    if (file.size + more <= (expected.size ?? Number.POSITIVE_INFINITY)) return;
+    await this.#forget(id, file.generation);
+    refuseExcess(expected, file.size + more);
+  }
+
+  async #commit(
+    id: string,
+    { size: committed, generation }: UploadFile,
+    expected: Expected,
+    replacing: number | undefined,
+  ): Promise<void> {
+    const record = { expected, committed, finished: undefined, generation };
+    if (!(await this.#records.put(id, record, replacing))) throw superseded();
+  }
+
+  async #finish(id: string, file: UploadFile, expected: Expected): Promise<UploadStatus> {
+    try {
+      const digest = await file.finish();
+      if (isWrong(expected, digest)) await this.#forget(id, file.generation);
+      refuseWrong(expected, digest);
+      await this.#enter(file, digest);
+      const { hash: finished, size: committed } = digest;
+      await this.#records.put(
+        id,
+        { expected, committed, finished, generation: file.generation },
+        file.generation,
+      );
+      return { committed, isFinished: true, digest };
+    } finally {
+      await file.close();
+    }
+  }
+
+  async #enter(file: UploadFile, digest: Digest): Promise<void> {
+    if (digest.size > STORE.inlineBytes) return this.#blobs.enter(file, digest);
+    if (digest.size > 0) await this.#blobs.put(digest, file.onlyChunk());
+    await file.discard();
+  }
+
+  async #park(id: string, file: UploadFile): Promise<void> {
+    this.#ready.set(id, file);
+    if (this.#ready.size <= STORE.readyUploads) return;
+    for (const [oldest, waiting] of this.#ready) {
+      this.#ready.delete(oldest);
+      return waiting.close();
+    }
+  }
+
+  async #forget(id: string, generation: number): Promise<void> {
+    await this.#records.remove(id, generation);
+    await this.#ready.get(id)?.close();
+    this.#ready.delete(id);
+    await removeLeft(this.#layout, generation);
+  }
+}
+
+function statusOf({ committed, finished }: KnownUpload): UploadStatus {
+  if (finished === undefined) return { committed, isFinished: false };
+  return { committed, isFinished: true, digest: { hash: finished, size: committed } };
+}
+
+/** Before anything is read or made because of it. */
+function refuseMisplaced(known: KnownUpload | undefined, { expected, offset }: UploadPart): void {
+  const { hash, size } = known?.expected ?? expected;
+  if (hash !== expected.hash || size !== expected.size) {
+    throw new AssayError('ASSAY_DIGEST_MISMATCH', 'this upload was begun for another content');
+  }
+  const committed = known?.committed ?? 0;
+  if (offset !== committed) throw misplaced(committed, offset);
+}
+
+function misplaced(committed: number, offset: number): AssayError {
+  return new AssayError(
+    'ASSAY_BAD_OFFSET',
+    `the upload stands at ${committed}, the part begins at ${offset}`,
+  );
+}
+
+function isWrong(expected: Expected, { hash, size }: Digest): boolean {
+  return (expected.hash ?? hash) !== hash || (expected.size ?? size) !== size;
+}
+
+async function attempted(
+  next: Promise<Uint8Array | undefined>,
+): Promise<{ piece: Uint8Array | undefined } | { cause: unknown }> {
+  try {
+    return { piece: await next };
+  } catch (cause) {
+    return { cause };
+  }
+}

@@ -20,6 +20,22 @@ export const FAULTS = {
     promise: 'no acknowledgement of what may be lost; the server lives and recovers without a restart',
     test: 'test/crash/disk-errors.test.ts',
   },
+  'small-disk': {
+    fault: 'A store on a disk of 16 MiB, 2,000 uploads of twice as much',
+    promise: 'each is taken whole or refused with 507; every read is right',
+    test: 'test/crash/small-disk.test.ts',
+  },
+  'rotten-disk': {
+    fault: '1,000 flipped bits and 1,000 files cut short under a running server',
+    promise:
+      'none is served whole; each is quarantined, is missing from then on, and is healed by the next upload',
+    test: 'test/crash/rotten-disk.test.ts',
+  },
+  'few-descriptors': {
+    fault: '128 file descriptors, 1,000 uploads and downloads at once',
+    promise: 'no crash, no partial answer, every descriptor given back',
+    test: 'test/crash/few-descriptors.test.ts',
+  },
 } as const satisfies Record<string, Fault>;
 
 export type FaultName = keyof typeof FAULTS;

@@ -7,6 +7,8 @@ export interface ServerOptions {
   readonly form?: Form;
   readonly port?: number;
   readonly args?: readonly string[];
+  /** A program that becomes the server, after it has changed something about the process. */
+  readonly wrapper?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -20,8 +22,8 @@ export class ServerProcess {
   }
 
   static async start(store: string, options: ServerOptions = {}): Promise<ServerProcess> {
-    const { form = 'source', port = 0, args = [], env = {} } = options;
-    const [program, ...before] = FORMS[form];
+    const { form = 'source', port = 0, args = [], env = {}, wrapper = [] } = options;
+    const [program = '', ...before] = [...wrapper, ...FORMS[form]];
     const child = spawn(program, [...before, 'serve', '--port', String(port), '--store', store, ...args], {
       env: { ...baseEnvironment(), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],

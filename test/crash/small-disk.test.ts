@@ -1,0 +1,80 @@
+// A disk that is full most of the time: a server on 16 MiB is sent twice as much. What it takes it has, what it does not
+// take it refuses with 507, and nothing in between ever shows.
+import { mkdirSync } from 'node:fs';
+import { Agent } from 'undici';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Workshop } from '../rig/assay.ts';
+import { keepFigures } from '../rig/figures.ts';
+import { Random } from '../rig/random.ts';
+import { ServerProcess } from '../rig/server.ts';
+import { type Item, newBlob, newResult, read, send } from '../rig/uploads.ts';
+
+const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20_261_115);
+const UPLOADS = 2_000;
+const CLIENTS = 8;
+
+let shop: Workshop;
+let agent: Agent;
+let server: ServerProcess;
+
+beforeEach(async () => {
+  shop = new Workshop();
+  agent = new Agent({ connections: CLIENTS });
+  mkdirSync(shop.store);
+  server = await ServerProcess.start(shop.store, { form: 'bundle', wrapper: onSmallDisk(shop.store) });
+});
+
+afterEach(async () => {
+  await agent.destroy();
+  await server.kill();
+  shop.remove();
+});
+
+/** In a mount namespace of its own, which goes with the process; who is not root becomes root of a user namespace. */
+function onSmallDisk(folder: string): string[] {
+  const unshare = process.getuid?.() === 0 ? ['unshare', '-m'] : ['unshare', '-rm'];
+  return [...unshare, 'sh', '-ec', 'mount -t tmpfs -o size=16m assay "$0"; exec "$@"', folder];
+}
+
+test(`${UPLOADS} uploads to 16 MiB: 0 corrupt, all reads right (seed ${SEED})`, {
+  timeout: 300_000,
+}, async () => {
+  const random = new Random(SEED);
+  const items = Array.from({ length: UPLOADS / 2 }, (_, number) => {
+    const isLarge = number % 20 === 0;
+    const blob = newBlob(random, isLarge ? 100_000 + random.below(400_000) : 1 + random.below(40_000));
+    return [blob, newResult(random, blob)] as const;
+  });
+  const taken: Item[] = [];
+  const refused: Item[] = [];
+  const statuses = new Map<number, number>();
+  const sendOne = async (item: Item): Promise<boolean> => {
+    const status = await send(server.url, item, agent);
+    statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    (status === 200 ? taken : refused).push(item);
+    return status === 200;
+  };
+  const waiting = [...items];
+  const work = async (): Promise<void> => {
+    for (let pair = waiting.shift(); pair; pair = waiting.shift()) {
+      const [blob, result] = pair;
+      const isThere = await sendOne(blob);
+      await sendOne(result);
+      if (isThere) expect(await read(server.url, blob, agent)).toBe('right');
+    }
+  };
+  await Promise.all(Array.from({ length: CLIENTS }, work));
+
+  for (const item of taken) expect(await read(server.url, item, agent), item.path).toBe('right');
+  for (const item of refused) expect(await read(server.url, item, agent), item.path).toBe(404);
+  // A result whose blob was refused is refused for that (409); all others for want of space.
+  expect([...statuses.keys()].sort()).toEqual([200, 409, 507]);
+  expect(server.child.exitCode).toBeNull();
+  keepFigures('small-disk', {
+    uploads: UPLOADS,
+    taken: taken.length,
+    'refused with 507': statuses.get(507) ?? 0,
+    'wrong answers': 0,
+    seed: SEED,
+  });
+});

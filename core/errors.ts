@@ -187,6 +187,11 @@ const catalogue = {
     wayOut: 'Try again when it is back.',
     status: 503,
   },
+  ASSAY_OVERLOADED: {
+    summary: 'There is more to do than the server can hold. Nothing was kept.',
+    wayOut: 'Come back after the time that Retry-After names; `assay run` goes on without the remote.',
+    status: 503,
+  },
   ASSAY_STORE_FULL: {
     summary: 'The disk under the store is full. Nothing partial was kept.',
     wayOut: 'Free space on that disk, or point --store at another one.',

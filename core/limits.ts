@@ -42,6 +42,16 @@ export const STORE = {
   serverGatherMs: 2,
   /** Blobs from this size on are written past the page cache. */
   directBytes: 32 * MIB,
+  /** Content files that one process has open at once; each comes with a buffer or two of chunkBytes … */
+  openFiles: 256,
+  /** … how many more may wait for one of these places, and for how long. */
+  openFilesWaiting: 4096,
+  openFilesWaitMs: 30 * SECOND,
+  /** What a process needs for itself of the files that it may open: libraries, the index, logs, folders being synced. */
+  ownDescriptors: 48,
+  /** Should there be none left all the same, this is how often and for how long it is tried again. */
+  descriptorPollMs: 20,
+  descriptorWaitMs: 10 * SECOND,
   /** Buffers of chunkBytes that are kept for the next transfer. */
   pooledBuffers: 64,
   /** How much of what was found corrupt is kept for a look at it; the oldest goes first. */
@@ -98,7 +108,14 @@ export const SERVER = {
   maxMessageBytes: 1 * MIB,
   /** How far the clock of a client that signs its requests may be from ours. */
   signatureSkewMs: 15 * MINUTE,
+  /** Fewer where the process may open fewer files. */
   maxConnections: 4096,
+  /** Beyond those, so many are let in to be told that there is no place; further ones are closed without a word. */
+  surplusConnections: 16,
+  /** Bodies that are held in memory as a whole, of all connections together. */
+  heldBytes: 512 * MIB,
+  /** When a client that was turned away may come back. */
+  retryAfterSeconds: 1,
   /** How long a stop waits for transfers in flight … */
   drainMs: 10 * SECOND,
   /** … looking this often for connections that have become idle … */

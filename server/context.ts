@@ -4,6 +4,7 @@ import type { ServerLimits } from '../core/limits.ts';
 import type { Store } from '../store/store.ts';
 import type { Gate } from './auth.ts';
 import type { Lifecycle } from './lifecycle.ts';
+import type { Load } from './load.ts';
 import type { Metrics } from './metrics.ts';
 import type { Pace } from './pace.ts';
 import type { SignatureGate } from './wire/s3/signature.ts';
@@ -18,6 +19,7 @@ export interface ServerContext {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly pace: Pace;
+  readonly load: Load;
   readonly lifecycle: Lifecycle;
   readonly about: About;
 }

@@ -48,6 +48,7 @@ export class Exchange {
   conduct(answering: Answering): void {
     try {
       if (this.server.lifecycle.isStopping) throw new AssayError('ASSAY_SHUTTING_DOWN', 'try again later');
+      this.server.load.admit(this.request.socket);
       answering(this).catch((error: unknown) => this.refuse(error));
     } catch (error) {
       this.refuse(error);
@@ -75,7 +76,7 @@ export class Exchange {
     const { server, response } = this;
     server.metrics.answered(this.#route, this.method, status);
     if (!this.#hasStallLimit) this.request.socket.setTimeout(server.limits.stallMs);
-    if (server.lifecycle.isStopping) response.shouldKeepAlive = false;
+    if (server.lifecycle.isStopping || server.load.isPressed) response.shouldKeepAlive = false;
     response.writeHead(status, headers);
   }
 

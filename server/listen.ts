@@ -3,11 +3,13 @@ import type { Server } from 'node:net';
 import type { Logger } from 'pino';
 import { AssayError, isSystemError, messageOf } from '../core/errors.ts';
 import { SERVER, type ServerLimits } from '../core/limits.ts';
+import { descriptorLimit } from '../store/disk/descriptors.ts';
 import type { Store } from '../store/store.ts';
 import { openGate, tokenGate } from './auth.ts';
 import { Sessions } from './grpc/sessions.ts';
 import { isLoopback, urlOf } from './host.ts';
 import { Lifecycle } from './lifecycle.ts';
+import { Load } from './load.ts';
 import type { Metrics } from './metrics.ts';
 import { Pace } from './pace.ts';
 import { Port } from './port.ts';
@@ -47,12 +49,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
   const limits = { ...SERVER, ...options.limits };
   const pace = new Pace(limits);
+  const load = new Load(limits, descriptorLimit());
   const lifecycle = new Lifecycle();
   const about = { storeFolder, isLocal, startedAt: Date.now() };
   const gate = token === undefined ? openGate() : tokenGate(token);
   const signatures = s3Keys && signatureGate(s3Keys);
-  const context = { store, gate, signatures, readOnly, limits, log, metrics, pace, lifecycle, about };
-  const door = new Port(await assemble(context), new Sessions(context, reapiMethods), limits, tls);
+  const context = { store, gate, signatures, readOnly, limits, log, metrics, pace, load, lifecycle, about };
+  const door = new Port(await assemble(context), new Sessions(context, reapiMethods), context, tls);
   await listen(door.server, host, port);
   /** A connection that could not be accepted, for want of file descriptors: the others are none the worse. */
   door.server.on('error', (error) => log.error({ err: error }, 'could not accept a connection'));

@@ -6,7 +6,9 @@ import type { Server as HttpServer } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import type { ServerLimits } from '../core/limits.ts';
+import type { ServerContext } from './context.ts';
 import type { Sessions } from './grpc/sessions.ts';
+import type { Load } from './load.ts';
 import type { TlsIdentity } from './tls.ts';
 
 /** How every HTTP/2 connection begins, as far as no request of HTTP/1 does. */
@@ -22,15 +24,22 @@ export class Port {
   readonly #http: HttpServer;
   readonly #grpc: Sessions;
   readonly #limits: ServerLimits;
+  readonly #load: Load;
   readonly #sockets = new Set<Socket>();
   readonly #undecided = new Set<Socket>();
 
-  constructor(http: HttpServer, grpc: Sessions, limits: ServerLimits, tls: TlsIdentity | undefined) {
+  constructor(
+    http: HttpServer,
+    grpc: Sessions,
+    { limits, load }: Pick<ServerContext, 'limits' | 'load'>,
+    tls: TlsIdentity | undefined,
+  ) {
     this.#http = http;
     this.#grpc = grpc;
     this.#limits = limits;
+    this.#load = load;
     this.server = tls ? this.#secure(tls) : createServer({ allowHalfOpen: true, noDelay: true });
-    this.server.maxConnections = limits.maxConnections;
+    this.server.maxConnections = load.maxConnections + limits.surplusConnections;
     this.server.on('connection', (socket: Socket) => this.#remember(socket));
     this.server.on(tls ? 'secureConnection' : 'connection', (socket: Socket) => this.#listen(socket));
     /** It does not listen itself, and looks after slow headers only when it thinks that it does. */
@@ -72,6 +81,7 @@ export class Port {
   }
 
   #listen(socket: Socket): void {
+    this.#load.connected(socket);
     let arrived: Buffer = Buffer.alloc(0);
     const giveUp = () => socket.destroy();
     const decide = (taker: (socket: Socket) => void) => {
@@ -86,13 +96,19 @@ export class Port {
       if (!piece) return;
       arrived = arrived.length === 0 ? piece : Buffer.concat([arrived, piece]);
       const isPreface = matchesPreface(arrived);
-      if (isPreface === true) decide((taken) => this.#grpc.take(taken));
+      if (isPreface === true) decide((taken) => this.#takeGrpc(taken));
       else if (isPreface === false) decide((taken) => this.#http.emit('connection', taken));
     };
     this.#undecided.add(socket);
     socket.once('close', () => this.#undecided.delete(socket));
     socket.setTimeout(this.#limits.headerTimeoutMs);
     socket.on('timeout', giveUp).on('end', giveUp).on('readable', onReadable).on('error', ignore);
+  }
+
+  /** A connection that ends before its first answer is UNAVAILABLE to a gRPC client, which is what there is to say. */
+  #takeGrpc(socket: Socket): void {
+    if (this.#load.isSurplus(socket)) socket.destroy();
+    else this.#grpc.take(socket);
   }
 }
 

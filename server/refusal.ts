@@ -1,5 +1,6 @@
 // An error of the catalogue as the head and body of an answer, in the form that the client reads.
 import type { AssayError } from '../core/errors.ts';
+import { SERVER } from '../core/limits.ts';
 
 /** Names and values in turn, as writeHead takes them: an object would be copied and checked on every answer. */
 export type Headers = string[];
@@ -26,9 +27,10 @@ export function jsonForm(methods: string): RefusalForm {
 export const PAGE_FORM = jsonForm('GET, HEAD');
 export const CONTENT_FORM = jsonForm('GET, HEAD, PUT');
 
-export function headersOf({ code }: AssayError, form: RefusalForm): Headers {
+export function headersOf({ code, entry }: AssayError, form: RefusalForm): Headers {
   const type = ['content-type', form.type];
   if (code === 'ASSAY_UNAUTHORIZED') return [...type, ...CHALLENGE];
+  if (entry.status === 503) return [...type, 'retry-after', String(SERVER.retryAfterSeconds)];
   if (code === 'ASSAY_METHOD_NOT_ALLOWED') return [...type, 'allow', form.methods];
   return type;
 }

@@ -5,6 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { AssayError } from '../core/errors.ts';
 import type { Exchange } from './exchange.ts';
+import { memoryIsFull } from './load.ts';
 import type { Transfer } from './pace.ts';
 
 /** Undefined where the body comes in chunks. A request without either header has no body. */
@@ -18,6 +19,7 @@ export function receiveWhole(exchange: Exchange, limit: number): Promise<Buffer>
     refuseAnnounced(exchange.request, limit);
     const pieces: Buffer[] = [];
     new Flow(exchange, limit, {
+      isHeld: true,
       data: (piece) => pieces.push(piece),
       end: () => resolve(pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces)),
       fail: reject,
@@ -72,6 +74,7 @@ class UploadStream implements AsyncIterable<Buffer> {
   #open(): Flow {
     const { uploadBufferBytes } = this.#exchange.server.limits;
     const flow = new Flow(this.#exchange, this.#limit, {
+      isHeld: false,
       data: (piece) => {
         this.#arrived.push(piece);
         this.#arrivedBytes += piece.length;
@@ -115,6 +118,8 @@ function release({ buffer, byteLength }: Buffer): void {
 }
 
 interface Sink {
+  /** What it is given stays in memory until the end: all that is has a bound of its own. */
+  readonly isHeld: boolean;
   data(piece: Buffer): void;
   end(): void;
   fail(error: AssayError): void;
@@ -160,7 +165,8 @@ class Flow {
   close(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    const { pace, metrics } = this.#exchange.server;
+    const { pace, metrics, load } = this.#exchange.server;
+    if (this.#sink.isHeld) load.letGo(this.#bytes);
     pace.end(this.#transfer);
     metrics.received(this.#bytes);
   }
@@ -169,7 +175,10 @@ class Flow {
     if (this.#isOver) return;
     this.#bytes += piece.length;
     this.#transfer.moved(piece.length);
+    const { load } = this.#exchange.server;
+    if (this.#sink.isHeld) load.hold(piece.length);
     if (this.#bytes > this.#limit) this.#fail(() => tooLarge(this.#limit));
+    else if (this.#sink.isHeld && load.isFull) this.#fail(memoryIsFull);
     else this.#sink.data(piece);
   }
 

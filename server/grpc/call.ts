@@ -39,7 +39,7 @@ export class Call {
     this.server = server;
     this.#method = method;
     this.#transfer = server.pace.begin(() => this.#giveUp());
-    this.#inlet = new Inlet(stream, server.limits, server.metrics, this.#transfer);
+    this.#inlet = new Inlet(stream, server, this.#transfer);
     stream.once('close', () => {
       server.pace.end(this.#transfer);
       this.#settleWrite(false);

@@ -5,10 +5,14 @@ import type { ServerHttp2Stream } from 'node:http2';
 import { AssayError } from '../../core/errors.ts';
 import { Deframer } from '../../core/grpc-frame.ts';
 import type { ServerLimits } from '../../core/limits.ts';
+import type { ServerContext } from '../context.ts';
+import { type Load, memoryIsFull } from '../load.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Transfer } from '../pace.ts';
 
 interface Sink {
+  /** What it is given stays in memory until the end: all that is has a bound of its own. */
+  readonly isHeld: boolean;
   message(message: Buffer): void;
   end(): void;
   fail(error: unknown): void;
@@ -18,13 +22,15 @@ export class Inlet {
   readonly #stream: ServerHttp2Stream;
   readonly #limits: ServerLimits;
   readonly #metrics: Metrics;
+  readonly #load: Load;
   readonly #transfer: Transfer;
   #fail: (error: unknown) => void = () => {};
 
-  constructor(stream: ServerHttp2Stream, limits: ServerLimits, metrics: Metrics, transfer: Transfer) {
+  constructor(stream: ServerHttp2Stream, { limits, metrics, load }: ServerContext, transfer: Transfer) {
     this.#stream = stream;
     this.#limits = limits;
     this.#metrics = metrics;
+    this.#load = load;
     this.#transfer = transfer;
   }
 
@@ -37,6 +43,7 @@ export class Inlet {
     return new Promise((resolve, reject) => {
       let only: Buffer | undefined;
       this.#open({
+        isHeld: true,
         message: (message) => {
           if (only) this.#fail(malformed('more than one message'));
           only = message;
@@ -55,6 +62,7 @@ export class Inlet {
     let failure: { readonly reason: unknown } | undefined;
     let wake = () => {};
     const close = this.#open({
+      isHeld: false,
       message: (message) => {
         arrived.push(message);
         arrivedBytes += message.length;
@@ -111,6 +119,7 @@ export class Inlet {
       isOpen = false;
       this.#transfer.rests();
       this.#metrics.received(bytes);
+      if (sink.isHeld) this.#load.letGo(bytes);
       if (stream.isPaused()) stream.resume();
     };
     this.#fail = (error) => {
@@ -122,6 +131,11 @@ export class Inlet {
       if (!isOpen) return;
       bytes += piece.length;
       this.#transfer.moved(piece.length);
+      if (sink.isHeld) this.#load.hold(piece.length);
+      if (sink.isHeld && this.#load.isFull) {
+        this.#fail(memoryIsFull());
+        return;
+      }
       try {
         for (const message of deframer.push(piece)) if (isOpen) sink.message(message);
       } catch (error) {

@@ -1,8 +1,9 @@
 // A large blob's file, as it is read.
 import { isSystemError } from '../../core/errors.ts';
 import type { RawFile } from '../raw.ts';
-import { closeFile, openFile, orIfGone, readFully, stat } from './calls.ts';
+import { orIfGone, readFully, stat } from './calls.ts';
 import { attempt } from './faults.ts';
+import { closeContent, openContent } from './open-files.ts';
 
 /** Undefined when there is none. */
 export async function sizeAtRest(path: string): Promise<number | undefined> {
@@ -11,11 +12,11 @@ export async function sizeAtRest(path: string): Promise<number | undefined> {
 
 /** Undefined when there is none. */
 export async function openToRead(path: string): Promise<RawFile | undefined> {
-  const file = await attempt('opening a file', () => orIfGone(openFile(path, 'r'), undefined));
+  const file = await attempt('opening a file', () => orIfGone(openContent(path, 'r'), undefined));
   if (file === undefined) return undefined;
   return {
     read: (buffer, position) => attempt('reading a file', () => readWhatIsLeft(file, buffer, position)),
-    close: () => closeFile(file),
+    close: () => closeContent(file),
   };
 }
 

@@ -4,8 +4,8 @@ import * as fs from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { isSystemError } from '../../core/errors.ts';
+import { STORE } from '../../core/limits.ts';
 
-export const openFile = promisify(fs.open);
 export const closeFile = promisify(fs.close);
 export const syncData = promisify(fs.fdatasync);
 export const truncate = promisify<number, number, void>(fs.ftruncate);
@@ -15,11 +15,24 @@ export const stat = promisify(fs.stat);
 export const listFolder = promisify<string, string[]>(fs.readdir);
 export const writeWhole = promisify<string, Uint8Array, void>(fs.writeFile);
 
+const open = promisify<string, string | number, number | undefined, number>(fs.open);
 const read = promisify(fs.read);
 const write = promisify(fs.write);
 const sync = promisify(fs.fsync);
 const unlink = promisify(fs.unlink);
 const remove = promisify<string, fs.RmOptions, void>(fs.rm);
+
+/** Too many open files is a fault that passes: it is waited for. */
+export async function openFile(path: string, flags: string | number, mode?: number): Promise<number> {
+  for (let waited = 0; ; waited += STORE.descriptorPollMs) {
+    try {
+      return await open(path, flags, mode);
+    } catch (error) {
+      if (!isSystemError(error, 'EMFILE', 'ENFILE') || waited >= STORE.descriptorWaitMs) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, STORE.descriptorPollMs));
+  }
+}
 
 /** Fewer bytes than the buffer holds only at the end of the file. */
 export async function readFully(file: number, buffer: Buffer, position: number): Promise<number> {

@@ -6,6 +6,7 @@ import { constants } from 'node:fs';
 import { isSystemError } from '../../core/errors.ts';
 import { STORE } from '../../core/limits.ts';
 import { closeFile, openFile, syncData, truncate, writeFully } from './calls.ts';
+import { closeContent, openContent } from './open-files.ts';
 
 /** What disks, and so all transfers past the cache, are divided into. A pooled buffer holds a whole number of these. */
 const BLOCK = 4096;
@@ -22,9 +23,9 @@ export class StagingFile {
   static async create(path: string, expectedSize: number | undefined): Promise<StagingFile> {
     const isDirect = (expectedSize ?? 0) >= STORE.directBytes;
     const direct = isDirect
-      ? await orIfUnfit(openFile(path, OWN_FILE | constants.O_DIRECT, 0o644))
+      ? await orIfUnfit(openContent(path, OWN_FILE | constants.O_DIRECT, 0o644))
       : undefined;
-    const file = direct ?? (await openFile(path, OWN_FILE, 0o644));
+    const file = direct ?? (await openContent(path, OWN_FILE, 0o644));
     return new StagingFile(path, file, direct !== undefined);
   }
 
@@ -65,7 +66,7 @@ export class StagingFile {
   async close(): Promise<void> {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    await closeFile(this.#file);
+    await closeContent(this.#file);
   }
 }
 

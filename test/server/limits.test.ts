@@ -203,15 +203,43 @@ test('a connection that is idle after a request is closed', async () => {
   expect(await connection.untilClosed()).toMatch(/^HTTP\/1\.1 200 /);
 });
 
-test('a connection beyond the limit is closed, the others are served', async () => {
-  const server = await testServer({ limits: { maxConnections: 1 } });
-  const first = await RawConnection.to(server);
-  first.send('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n');
-  await first.until('{"status":"ok"}');
-  const second = await RawConnection.to(server);
-  expect(await second.untilClosed()).toBe('');
-  first.send('GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
-  expect((await first.untilClosed()).match(/HTTP\/1\.1 200/g)).toHaveLength(2);
+describe('a connection beyond the limit', () => {
+  const ASK = 'GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n';
+
+  test('is told to come back later, and the others are served', async () => {
+    const server = await testServer({ limits: { maxConnections: 2 } });
+    const others = [await RawConnection.to(server), await RawConnection.to(server)];
+    const third = await RawConnection.to(server);
+    third.send(ASK);
+    const refusal = await third.untilClosed();
+    expect(refusal).toMatch(/^HTTP\/1\.1 503/);
+    expect(refusal).toMatch(/retry-after: 1\r\n/i);
+    expect(refusal).toContain('ASSAY_OVERLOADED');
+    for (const one of others) {
+      one.send(ASK);
+      expect(await one.until('"ok"')).toMatch(/^HTTP\/1\.1 200/);
+    }
+  });
+
+  test('is closed without a word where there are too many of them', async () => {
+    const server = await testServer({ limits: { maxConnections: 1, surplusConnections: 1 } });
+    await RawConnection.to(server);
+    await RawConnection.to(server);
+    const third = await RawConnection.to(server);
+    expect(await third.untilClosed()).toBe('');
+  });
+});
+
+test('bodies that are held in memory have a bound together', async () => {
+  const server = await testServer({ limits: { heldBytes: 10_000 } });
+  const held = await RawConnection.to(server);
+  const head = (size: number) =>
+    `PUT /ac/${'a'.repeat(64)} HTTP/1.1\r\nhost: x\r\ncontent-length: ${size}\r\n\r\n`;
+  held.send(head(20_000) + 'x'.repeat(9_000));
+  const next = await RawConnection.to(server);
+  next.send(head(5_000) + 'x'.repeat(5_000));
+  expect(await next.until('ASSAY_OVERLOADED')).toMatch(/^HTTP\/1\.1 503/);
+  held.socket.destroy();
 });
 
 test('a request that the store never answers ends with its connection', async () => {

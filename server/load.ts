@@ -1,0 +1,67 @@
+// What the server has taken on, against what it can hold: connections, of which there may be no more than the process has
+// descriptors for, and bodies that are gathered in memory. Beyond that clients are turned away with 503 and told when to
+// come back. Files and the chunks of large blobs have their bound in the store.
+import type { Socket } from 'node:net';
+import { AssayError } from '../core/errors.ts';
+import { type ServerLimits, STORE } from '../core/limits.ts';
+
+/** From here on connections are not kept alive for a next request that may never come. */
+const PRESSED_SHARE = 3 / 4;
+
+export class Load {
+  readonly maxConnections: number;
+  readonly #limits: ServerLimits;
+  readonly #surplus = new Set<Socket>();
+  #connections = 0;
+  #heldBytes = 0;
+
+  /** `descriptors`: how many files the process may have open. */
+  constructor(limits: ServerLimits, descriptors: number) {
+    const free = descriptors - STORE.ownDescriptors - limits.surplusConnections;
+    this.#limits = limits;
+    this.maxConnections = Math.max(1, Math.min(limits.maxConnections, Math.floor((free * 2) / 3)));
+  }
+
+  get isPressed(): boolean {
+    return this.#connections > this.maxConnections * PRESSED_SHARE;
+  }
+
+  connected(socket: Socket): void {
+    this.#connections++;
+    if (this.#connections > this.maxConnections) this.#surplus.add(socket);
+    socket.once('close', () => {
+      this.#connections--;
+      this.#surplus.delete(socket);
+    });
+  }
+
+  /** There was no place for it: it is here to be told so. */
+  isSurplus(socket: Socket): boolean {
+    return this.#surplus.size > 0 && this.#surplus.has(socket);
+  }
+
+  admit(socket: Socket): void {
+    if (!this.isSurplus(socket)) return;
+    throw new AssayError('ASSAY_OVERLOADED', `there are ${this.maxConnections} connections already`);
+  }
+
+  /** So many bytes more are in memory, until they are let go. */
+  hold(bytes: number): void {
+    this.#heldBytes += bytes;
+  }
+
+  letGo(bytes: number): void {
+    this.#heldBytes -= bytes;
+  }
+
+  get isFull(): boolean {
+    return this.#heldBytes > this.#limits.heldBytes;
+  }
+}
+
+export function memoryIsFull(): AssayError {
+  return new AssayError(
+    'ASSAY_OVERLOADED',
+    'the bodies on their way fill the memory that is set aside for them',
+  );
+}

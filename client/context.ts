@@ -2,6 +2,7 @@
 import type { Cache } from './cache.ts';
 import type { Variables } from './environment.ts';
 import type { Report } from './events.ts';
+import type { KeyedAction } from './key.ts';
 import type { Ear } from './outlet.ts';
 
 export interface RunContext {
@@ -11,4 +12,6 @@ export interface RunContext {
   readonly stderr: Ear;
   readonly report: Report;
   now(): number;
+  /** Hears the action as soon as it has its key. */
+  keyed?(action: KeyedAction): void;
 }

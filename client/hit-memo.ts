@@ -9,7 +9,16 @@ import { digestOf, type Hash } from '../core/digest.ts';
 import { RUN } from '../core/limits.ts';
 import { lookAgain } from './inputs/observations.ts';
 import { isSettled } from './inputs/settled.ts';
-import { readTable, rowMatches, rowOf, type StatTable, tableOf, writeTable } from './inputs/stat-table.ts';
+import {
+  type Row,
+  readTable,
+  rowAt,
+  rowMatches,
+  rowOf,
+  type StatTable,
+  tableOf,
+  writeTable,
+} from './inputs/stat-table.ts';
 import type { KeyedAction } from './key.ts';
 import type { Log } from './log.ts';
 import type { Output } from './outputs.ts';
@@ -42,14 +51,27 @@ export class HitMemos {
   }
 
   /** What there is to say, if this was the step's last action and all its outputs lie as they lay then. */
-  recall({ key, request }: KeyedAction): RememberedHit | undefined {
+  recall(action: KeyedAction): RememberedHit | undefined {
+    const found = this.#read(action);
+    return found && looksTheSame(found.table, action.request.workspace) ? found.hit : undefined;
+  }
+
+  /** What the outputs looked like when this action was remembered, whatever they look like now. */
+  looks(action: KeyedAction): { hit: RememberedHit; rows: Map<string, Row> } | undefined {
+    const found = this.#read(action);
+    if (!found) return undefined;
+    const { table, hit } = found;
+    return { hit, rows: new Map(table.names.map((name, row) => [name, rowAt(table, row)])) };
+  }
+
+  #read({ key, request }: KeyedAction): { table: StatTable; hit: RememberedHit } | undefined {
     const table = readTable(this.#fileFor(request), MAGIC);
     const said: Said | undefined = table && JSON.parse(table.extra.toString());
-    if (!table || said?.key !== key.hash || !looksTheSame(table, request.workspace)) return undefined;
+    if (!table || said?.key !== key.hash) return undefined;
     const { exitCode, commandMs, stdout, stderr, order } = said;
     if (exitCode !== 0 && !request.cacheFailures) return undefined;
     const log = { stdout: Buffer.from(stdout, 'base64'), stderr: Buffer.from(stderr, 'base64'), order };
-    return { log, exitCode, commandMs };
+    return { table, hit: { log, exitCode, commandMs } };
   }
 
   /** `lookedAt`: the clock before the outputs were compared. */

@@ -38,6 +38,7 @@ export interface RunSummary {
 export async function run(request: RunRequest, context: RunContext): Promise<RunSummary> {
   const began = context.now();
   const action = keyOf(request, context);
+  context.keyed?.(action);
   const hit = await lookup(action, context);
   const ran = hit?.inPlace ? finishHit(hit, 0, action, context) : await makeOutputs(hit, action, context);
   return { ...ran, key: action.key.hash, elapsedMs: context.now() - began };

@@ -90,8 +90,10 @@ export function locateOnPath(name: string, path: string): string | undefined {
 
 function isExecutable(file: string): boolean {
   try {
+    // First whether it is there: a search asks about many that are not, and an exception for each would cost the most.
+    if (!statSync(file, { throwIfNoEntry: false })?.isFile()) return false;
     accessSync(file, constants.X_OK);
-    return statSync(file).isFile();
+    return true;
   } catch {
     return false;
   }

@@ -228,6 +228,8 @@ export const RUN = {
 export const GRAPH = {
   /** How often the live view is drawn. */
   drawMs: 100,
+  /** How much that is said at once is gathered before it is written. */
+  gatherBytes: 64 * KIB,
   /** Most commands that run side by side, whatever the machine. */
   maxJobs: 1024,
   /** How long changes may keep coming before a watched graph runs again. */

@@ -78,6 +78,8 @@ async function bundle(): Promise<void> {
     input: { main: join(ROOT, 'bin/assay.ts'), late: LATE_ENTRY },
     cwd: ROOT,
     platform: 'node',
+    // Its main file is in a form that hides its imports from a bundler.
+    resolve: { alias: { 'jsonc-parser': join(PACKAGES, 'jsonc-parser/lib/esm/main.js') } },
     plugins: [leanLmdb, lateModules, lateFiles],
     onLog(level, { code, message }) {
       const isExpected = code === 'INEFFECTIVE_DYNAMIC_IMPORT'; // a module of the store that the server imports at once

@@ -3,8 +3,6 @@
 import { type ConfigValue, type Document, type Located, parseDocument } from './document.ts';
 import { CHECKPOINT_FIELDS, DEFAULT_FIELDS, FILE_FIELDS, STEP_FIELDS } from './fields.ts';
 
-export const CONFIG_FILE = 'assay.json';
-
 export interface Defaults {
   readonly inputs?: readonly Located[] | undefined;
   readonly optionalInputs?: readonly Located[] | undefined;

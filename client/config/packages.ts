@@ -4,7 +4,8 @@ import picomatch from 'picomatch';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { join, parseRelPath, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
 import type { Observations } from '../inputs/observations.ts';
-import { CONFIG_FILE, type ConfigFile, readConfigFile } from './file.ts';
+import { type ConfigFile, readConfigFile } from './file.ts';
+import { CONFIG_FILE } from './roots.ts';
 
 export interface Package {
   /** "" for the root. */

@@ -2,11 +2,11 @@
 // the outputs of the steps that it depends on as inputs.
 import { statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import picomatch from 'picomatch';
 import type { Variables } from '../environment.ts';
-import type { DeclaredVariable, InputPattern, RunRequest } from '../request.ts';
+import type { InputPattern, RunRequest } from '../request.ts';
 import { isFindable } from '../tools.ts';
 import type { Step } from './step.ts';
+import { variablesOf } from './variables.ts';
 import type { Workspace } from './workspace.ts';
 
 export interface StepRequest {
@@ -30,7 +30,7 @@ export function requestOf(step: Step, workspace: Steps, caller: Variables): Step
       inputs: [...step.inputs, ...outputsBefore(step, workspace.steps)],
       includeIgnored: step.includeIgnored,
       outputs: step.outputs,
-      variables: variablesOf(step, caller),
+      variables: variablesOf(step.env, caller),
       tools: [...step.tools, ...step.programs.filter((name) => isFindable(name, { path, folder }))],
       cacheFailures: step.cacheFailures,
     },
@@ -41,7 +41,7 @@ export function requestOf(step: Step, workspace: Steps, caller: Variables): Step
  * What all steps that come before it make, not only those that it names: a package's declarations refer to those of the
  * packages behind it. By content, so a step that was run again and made the same changes nothing here.
  */
-function outputsBefore(step: Step, steps: Workspace['steps']): InputPattern[] {
+export function outputsBefore(step: Step, steps: Workspace['steps']): InputPattern[] {
   return [...stepsBefore(step, steps)].flatMap((id) =>
     (steps.get(id)?.outputs ?? []).map((pattern) => ({ pattern, optional: true })),
   );
@@ -58,30 +58,13 @@ export function stepsBefore(step: Step, steps: Workspace['steps'], found = new S
   return found;
 }
 
-/** A variable that is declared by name and with a value has the value. */
-function variablesOf({ env }: Step, caller: Variables): DeclaredVariable[] {
-  const found = new Map<string, DeclaredVariable>();
-  for (const text of env) {
-    const at = text.indexOf('=');
-    if (at > 0) found.set(text.slice(0, at), { name: text.slice(0, at), value: text.slice(at + 1) });
-    else for (const name of namesFor(text, caller)) if (!found.has(name)) found.set(name, { name });
-  }
-  return [...found.values()];
+/** Where package managers put the programs of a package: in its own folder and in the root's. */
+export function programFolders({ folder }: Step): string[] {
+  return [...new Set([folder, ''])].map((one) => join(one, 'node_modules', '.bin'));
 }
 
-/** Assay's own variables are its own affair: a pattern does not reach them. */
-function namesFor(text: string, caller: Variables): string[] {
-  if (!text.includes('*')) return [text];
-  const matches = picomatch(text, { nobrace: true, noext: true, nobracket: true, dot: true });
-  return Object.keys(caller)
-    .filter((name) => matches(name) && !name.startsWith('ASSAY_'))
-    .sort();
-}
-
-function searchPath({ folder }: Step, root: string, path: string): string {
-  const folders = [join(root, folder, 'node_modules', '.bin'), join(root, 'node_modules', '.bin')];
-  const present = [...new Set(folders)].filter((one) =>
-    statSync(one, { throwIfNoEntry: false })?.isDirectory(),
-  );
+function searchPath(step: Step, root: string, path: string): string {
+  const folders = programFolders(step).map((one) => join(root, one));
+  const present = folders.filter((one) => statSync(one, { throwIfNoEntry: false })?.isDirectory());
   return [...present, path].join(delimiter);
 }

@@ -3,9 +3,10 @@ import type { AssayError } from '../../core/errors.ts';
 import { isWithin, join, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
 import type { InputPattern } from '../request.ts';
 import type { Located } from './document.ts';
-import { CONFIG_FILE, type CommandField, type Defaults, type StepFields } from './file.ts';
+import type { CommandField, Defaults, StepFields } from './file.ts';
 import type { Package } from './packages.ts';
 import { pathFrom, patternFrom } from './place.ts';
+import { CONFIG_FILE } from './roots.ts';
 import { programsOf } from './shell-line.ts';
 
 export interface Step {

@@ -2,16 +2,16 @@
 //
 // The root is the folder of the nearest assay.json, or of one above it that counts the nearest one's folder among its
 // packages. All that decides what comes out is looked at through one window, so that it can be remembered (graph/memo.ts).
-import { existsSync, realpathSync } from 'node:fs';
-import { dirname, join as joinPath } from 'node:path';
+import { join as joinPath } from 'node:path';
 import { suggestion } from '../../core/command.ts';
 import { AssayError } from '../../core/errors.ts';
 import { ROOT } from '../../core/path.ts';
 import { Observations } from '../inputs/observations.ts';
 import { DependencyResolver } from './dependencies.ts';
 import type { Located } from './document.ts';
-import { CONFIG_FILE, type Defaults, type WrittenStep } from './file.ts';
+import type { Defaults, WrittenStep } from './file.ts';
 import { type Package, readPackages } from './packages.ts';
+import { CONFIG_FILE, foldersWithConfig } from './roots.ts';
 import { configFileOf, resolveStep, type Step, stepId, unresolvable } from './step.ts';
 
 export interface Workspace {
@@ -25,7 +25,7 @@ export interface Workspace {
 
 /** The workspace that `folder` lies in. */
 export async function loadWorkspace(folder: string): Promise<Workspace> {
-  const candidates = foldersWithConfig(realpathSync(folder));
+  const candidates = foldersWithConfig(folder);
   const nearest = candidates.at(-1);
   for (const root of candidates) {
     const observations = new Observations(root);
@@ -50,12 +50,6 @@ export function stepNamed({ steps }: Pick<Workspace, 'steps'>, id: string): Step
           .join(', ')}`
       : suggestion(id, [...steps.keys()], '');
   throw new AssayError('ASSAY_STEP_UNKNOWN', `there is no step ${JSON.stringify(id)}${hint}`);
-}
-
-/** From the outermost down. */
-function foldersWithConfig(folder: string): string[] {
-  const above = folder === dirname(folder) ? [] : foldersWithConfig(dirname(folder));
-  return existsSync(joinPath(folder, CONFIG_FILE)) ? [...above, folder] : above;
 }
 
 interface Draft {

@@ -1,42 +1,46 @@
 // `assay run STEP…`: from flags to a graph, from a graph to a screen.
 import { realpathSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { relative } from 'node:path';
+import { join, relative } from 'node:path';
 import { type FlagTable, type ParsedFlags, parseFlags, parseNumber, usage } from '../../core/command.ts';
 import { GRAPH } from '../../core/limits.ts';
 import { relPathFromUser } from '../../core/path.ts';
 import { openCache } from '../cache.ts';
-import { loadWorkspace, type Workspace } from '../config/workspace.ts';
 import { exitCodeOf, onSignal } from '../launch.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
 import { storeFolder } from '../store-folder.ts';
-import { type Graph, graphOf, refuseSharedOutputs } from './graph.ts';
+import { type Graph, graphOf } from './graph.ts';
+import { GraphMemory } from './memory.ts';
+import { type OpenedWorkspace, openWorkspace } from './opened-workspace.ts';
 import { runGraph } from './run-graph.ts';
 import { select } from './selection.ts';
 import { openView } from './view/view.ts';
 
 export async function runSteps(args: readonly string[], table: FlagTable): Promise<number> {
   const flags = parseFlags(args, table);
-  const workspace = await loadWorkspace(process.cwd());
+  const workspace = await openWorkspace(process.cwd(), memoFolder(flags), process.env);
   const graph = chooseSteps(flags, workspace);
   return execute(graph, workspace, flags);
 }
 
-function chooseSteps(flags: ParsedFlags, workspace: Workspace): Graph {
+function memoFolder(flags: ParsedFlags): string {
+  return join(storeFolder(flags.text('store'), process.env), 'client', 'graph');
+}
+
+function chooseSteps(flags: ParsedFlags, workspace: OpenedWorkspace): Graph {
   const { steps, root } = workspace;
-  refuseSharedOutputs(steps);
   const names = flags.positionals;
   if (names.length === 0) throw namesWanted(workspace);
   const folder = relPathFromUser(relative(root, realpathSync(process.cwd())));
   return graphOf(select({ names, packages: flags.all('package'), folder }, steps), steps);
 }
 
-function namesWanted({ steps }: Workspace): Error {
+function namesWanted({ steps }: OpenedWorkspace): Error {
   const names = [...new Set([...steps.values()].map(({ name }) => name))];
   return usage(`which step? ${names.length > 0 ? `There are ${names.join(', ')}.` : 'There are none yet.'}`);
 }
 
-async function execute(graph: Graph, workspace: Workspace, flags: ParsedFlags): Promise<number> {
+async function execute(graph: Graph, workspace: OpenedWorkspace, flags: ParsedFlags): Promise<number> {
   const view = openView(flags, process.env);
   const remote = flags.text('remote') ?? process.env.ASSAY_REMOTE;
   const cache = openCache({
@@ -47,6 +51,7 @@ async function execute(graph: Graph, workspace: Workspace, flags: ParsedFlags): 
     now: Date.now,
     report: (event) => view.warn(event),
   });
+  const memory = new GraphMemory({ ...workspace, folder: memoFolder(flags), caller: process.env });
   let interrupted: number | undefined;
   const release = onSignal((signal) => {
     interrupted ??= exitCodeOf(signal);
@@ -54,6 +59,7 @@ async function execute(graph: Graph, workspace: Workspace, flags: ParsedFlags): 
   try {
     const summary = await runGraph(graph, {
       workspace,
+      memory,
       cache,
       caller: process.env,
       hear: (event) => view.hear(event),
@@ -64,6 +70,7 @@ async function execute(graph: Graph, workspace: Workspace, flags: ParsedFlags): 
       interrupted: () => interrupted,
     });
     view.finish(summary);
+    memory.save();
     return summary.exitCode;
   } finally {
     release();

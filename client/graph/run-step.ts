@@ -7,17 +7,22 @@ import type { Workspace } from '../config/workspace.ts';
 import type { RunContext } from '../context.ts';
 import type { Variables } from '../environment.ts';
 import type { RunEvent } from '../events.ts';
-import type { StreamName } from '../log.ts';
+import type { KeyedAction } from '../key.ts';
+import { replay, type StreamName } from '../log.ts';
+import type { Ear } from '../outlet.ts';
 import { warningText } from '../reporter.ts';
 import { run } from '../run.ts';
 import { forced, unused } from './cache-modes.ts';
 import type { Hear, StepEnd } from './events.ts';
+import type { GraphMemory } from './memory.ts';
 
 export interface StepContext {
   readonly workspace: Pick<Workspace, 'root' | 'steps'>;
   readonly cache: Cache;
   readonly caller: Variables;
   readonly hear: Hear;
+  /** Absent where nothing is to be recalled. */
+  readonly memory?: GraphMemory | undefined;
   /** Run commands whatever is stored. */
   readonly force: boolean;
   now(): number;
@@ -28,11 +33,25 @@ export async function runStep(step: Step, context: StepContext): Promise<StepEnd
   const { hear, now } = context;
   const began = now();
   hear({ type: 'step-started', step: step.id, command: step.command });
+  const recalled = context.force || !step.cache ? undefined : context.memory?.recall(step);
+  if (recalled) {
+    replay(recalled.log, earsOf(step, hear));
+    return recalled.end;
+  }
   const notes = new Notes(step.id, hear);
   try {
-    const { request, caller } = requestOf(step, context.workspace, context.caller);
-    const summary = await run(request, runContext(step, context, caller, notes));
-    const failed = summary.exitCode !== 0 && !(step.cacheFailures && summary.outcome !== 'miss');
+    const asked = requestOf(step, context.workspace, context.caller);
+    let action: KeyedAction | undefined;
+    const summary = await run(asked.request, {
+      ...runContext(step, context, asked.caller, notes),
+      keyed(keyed) {
+        action = keyed;
+      },
+    });
+    const failed = summary.exitCode !== 0;
+    const isInPlace = !failed && summary.outcome !== 'miss' && summary.outputsWritten === 0;
+    if (!isInPlace) context.memory?.changed(step);
+    else if (action) context.memory?.learn(step, asked, action, context.cache, began);
     return {
       ...summary,
       step: step.id,
@@ -63,19 +82,21 @@ function reasonOf(reason: string, { cache }: Step, force: boolean): string {
 
 function runContext(step: Step, context: StepContext, caller: Variables, notes: Notes): RunContext {
   const { hear, cache, force } = context;
-  const ear = (stream: StreamName) => ({
-    write(said: string | Uint8Array) {
-      hear({ type: 'step-log', step: step.id, stream, bytes: Buffer.from(said) });
-    },
-  });
   return {
+    ...earsOf(step, hear),
     cache: step.cache ? (force ? forced(cache) : cache) : unused(cache),
     caller,
-    stdout: ear('stdout'),
-    stderr: ear('stderr'),
     report: (event) => notes.take(event),
     now: () => context.now(),
   };
+}
+
+function earsOf({ id }: Step, hear: Hear): Readonly<Record<StreamName, Ear>> {
+  const ear = (stream: StreamName) => ({
+    write: (said: string | Uint8Array) =>
+      hear({ type: 'step-log', step: id, stream, bytes: Buffer.from(said) }),
+  });
+  return { stdout: ear('stdout'), stderr: ear('stderr') };
 }
 
 /** What a run reports while it goes on, kept or passed on. */

@@ -3,11 +3,14 @@ import type { GraphEvent, GraphSummary, StepEnd } from './events.ts';
 
 export class Tally {
   readonly ends: StepEnd[] = [];
+  readonly #counts = new Map<StepEnd['outcome'], number>();
   #bytes = { up: 0, down: 0 };
 
   hear(event: GraphEvent): void {
-    if (event.type === 'step-finished') this.ends.push(event);
-    else if (event.type === 'step-transfer') this.#bytes[event.direction] += event.bytes;
+    if (event.type === 'step-finished') {
+      this.ends.push(event);
+      this.#counts.set(event.outcome, this.count(event.outcome) + 1);
+    } else if (event.type === 'step-transfer') this.#bytes[event.direction] += event.bytes;
   }
 
   get bytesUp(): number {
@@ -19,7 +22,7 @@ export class Tally {
   }
 
   count(outcome: StepEnd['outcome']): number {
-    return this.ends.filter((end) => end.outcome === outcome).length;
+    return this.#counts.get(outcome) ?? 0;
   }
 
   summary(elapsedMs: number, interrupted: number | undefined): GraphSummary {

@@ -1,7 +1,6 @@
 // Everything that a scan asks the file system about, through one window, so that it can be written down: a later scan of
 // the same declaration would see the same if each of these looked the same (see scan-memo.ts).
 import { type BigIntStats, lstatSync } from 'node:fs';
-import { isAbsolute } from 'node:path';
 import { AssayError, isSystemError, messageOf } from '../../core/errors.ts';
 import { type RelPath, toSystemPath } from '../../core/path.ts';
 import { type Listed, listFolder } from './list-folder.ts';
@@ -49,5 +48,5 @@ function look(systemPath: string | Buffer): BigIntStats | undefined {
 
 /** What is at a name that `seen` holds now. */
 export function lookAgain(workspace: string, name: string): BigIntStats | undefined {
-  return look(isAbsolute(name) ? name : toSystemPath(workspace, name as RelPath));
+  return look(name.startsWith('/') ? name : toSystemPath(workspace, name as RelPath));
 }

@@ -5,7 +5,10 @@ import type { BigIntStats } from 'node:fs';
 import { INDEX } from '../../core/limits.ts';
 
 /** `lookedAt`: the clock, in milliseconds, at or before the moment of the look. */
-export function isSettled({ mtimeNs, ctimeNs }: BigIntStats, lookedAt: number): boolean {
+export function isSettled(
+  { mtimeNs, ctimeNs }: Pick<BigIntStats, 'mtimeNs' | 'ctimeNs'>,
+  lookedAt: number,
+): boolean {
   const latest = BigInt(lookedAt - granularityMs(mtimeNs, ctimeNs)) * 1_000_000n;
   return mtimeNs < latest && ctimeNs < latest;
 }

@@ -22,6 +22,10 @@ const COLUMNS = 4;
 /** The row of a name at which nothing lay. */
 const ABSENT = [-1n, -1n, -1n, -1n] as const;
 
+export function isAbsent([size]: Row): boolean {
+  return size === ABSENT[0];
+}
+
 export type Row = readonly [bigint, bigint, bigint, bigint];
 
 export function sameRow(a: Row | undefined, b: Row | undefined): boolean {

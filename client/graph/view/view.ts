@@ -4,14 +4,15 @@ import { type ParsedFlags, usage } from '../../../core/command.ts';
 import { messageOf } from '../../../core/errors.ts';
 import type { Variables } from '../../environment.ts';
 import type { RunEvent } from '../../events.ts';
-import { Outlet } from '../../outlet.ts';
+import { type Ear, Outlet } from '../../outlet.ts';
 import { warningText } from '../../reporter.ts';
 import { EVENTS_VERSION, type GraphEvent, type GraphSummary } from '../events.ts';
 import { Tally } from '../tally.ts';
 import { ciSyntax } from './ci.ts';
+import { GatheredEars } from './gathered-ears.ts';
 import { JsonView } from './json-view.ts';
 import { LiveView } from './live-view.ts';
-import { LOG_MODES, type LogMode } from './log-printer.ts';
+import { type Ears, LOG_MODES, type LogMode } from './log-printer.ts';
 import { markdownOf } from './markdown.ts';
 import { paintFor } from './paint.ts';
 import { PlainView } from './plain-view.ts';
@@ -25,9 +26,10 @@ export interface View {
 }
 
 export function openView(flags: ParsedFlags, variables: Variables): View {
-  const [stdout, stderr] = [new Outlet(1), new Outlet(2)];
+  const stderr = new Outlet(2);
+  const ears = new GatheredEars({ stdout: new Outlet(1), stderr });
   const tally = new Tally();
-  const shown = chooseView(flags, variables, { stdout, stderr }, tally);
+  const shown = chooseView(flags, variables, ears, stderr.isTTY, tally);
   return {
     hear(event) {
       tally.hear(event);
@@ -35,13 +37,14 @@ export function openView(flags: ParsedFlags, variables: Variables): View {
     },
     warn(event) {
       if (event.type !== 'transfer' && event.type !== 'not-published')
-        stderr.write(`assay: ${warningText(event)}\n`);
+        ears.stderr.write(`assay: ${warningText(event)}\n`);
     },
     finish(summary) {
+      ears.flush();
       const file = flags.text('summary');
       if (file !== undefined) writeSummary(file, summary, tally);
       const jobSummary = variables.GITHUB_STEP_SUMMARY;
-      if (jobSummary) quietly(stderr, () => appendFileSync(jobSummary, markdownOf(summary, tally.ends)));
+      if (jobSummary) quietly(ears.stderr, () => appendFileSync(jobSummary, markdownOf(summary, tally.ends)));
     },
   };
 }
@@ -49,12 +52,13 @@ export function openView(flags: ParsedFlags, variables: Variables): View {
 function chooseView(
   flags: ParsedFlags,
   variables: Variables,
-  ears: { stdout: Outlet; stderr: Outlet },
+  ears: Ears,
+  isTerminal: boolean,
   tally: Tally,
 ): Pick<View, 'hear'> {
   const now = Date.now;
   if (flags.given('json')) return new JsonView(ears.stdout);
-  const isLive = ears.stderr.isTTY && variables.TERM !== 'dumb' && !variables.CI;
+  const isLive = isTerminal && variables.TERM !== 'dumb' && !variables.CI;
   const logs = logMode(flags.text('logs'), isLive);
   if (!isLive) return new PlainView({ ears, logs, tally, ci: ciSyntax(variables), now });
   const columns = () => process.stderr.columns || 80;
@@ -76,7 +80,7 @@ function writeSummary(file: string, summary: GraphSummary, { ends }: Tally): voi
 }
 
 /** What a CI system wants for its own page is no reason to fail a build. */
-function quietly(stderr: Outlet, work: () => void): void {
+function quietly(stderr: Ear, work: () => void): void {
   try {
     work();
   } catch (error) {

@@ -1,0 +1,49 @@
+// The workspace that a run of a graph is about: recalled if its configuration looks as it did, else read.
+import { relative } from 'node:path';
+import { foldersWithConfig } from '../config/roots.ts';
+import type { Variables } from '../environment.ts';
+import { type Row, rowOf } from '../inputs/stat-table.ts';
+import { refuseSharedOutputs, type StepTable } from './graph.ts';
+import { GraphMemo } from './memo.ts';
+
+export interface OpenedWorkspace {
+  readonly root: string;
+  readonly steps: StepTable;
+  readonly memo: GraphMemo | undefined;
+  /** What the configuration was read from, and when; absent if it was recalled. */
+  readonly config?: { readonly looks: ReadonlyMap<string, Row>; readonly readAt: number };
+}
+
+export async function openWorkspace(
+  folder: string,
+  memoFolder: string,
+  caller: Variables,
+): Promise<OpenedWorkspace> {
+  const candidates = foldersWithConfig(folder);
+  const [outermost] = candidates;
+  const memo = outermost === undefined ? undefined : GraphMemo.open(memoFolder, outermost, caller);
+  const steps = memo?.steps();
+  if (outermost !== undefined && steps && holds(steps, outermost, candidates.at(-1) ?? ''))
+    return { root: outermost, steps, memo };
+  return readWorkspace(folder, memoFolder, caller);
+}
+
+/** Whether the nearest folder with a configuration is the root's own or that of one of its packages. */
+function holds(steps: StepTable, root: string, nearest: string): boolean {
+  const folder = relative(root, nearest);
+  return folder === '' || steps.values().some((step) => step.folder === folder);
+}
+
+/** The parser and what belongs to it are loaded only here. */
+async function readWorkspace(
+  folder: string,
+  memoFolder: string,
+  caller: Variables,
+): Promise<OpenedWorkspace> {
+  const readAt = Date.now();
+  const { loadWorkspace } = await import('../config/workspace.ts');
+  const { root, steps, observations } = await loadWorkspace(folder);
+  refuseSharedOutputs(steps);
+  const looks = new Map([...observations.seen].map(([name, stats]) => [name, rowOf(stats)]));
+  return { root, steps, memo: GraphMemo.open(memoFolder, root, caller), config: { looks, readAt } };
+}

@@ -1,0 +1,145 @@
+// A graph that was found in place is remembered as a whole; whatever could matter is looked at before that is believed.
+import { chmodSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Workshop } from '../../rig/assay.ts';
+import { runSteps } from '../../rig/graph.ts';
+import { describeTree } from '../../rig/tree.ts';
+
+let shop: Workshop;
+beforeEach(() => {
+  shop = new Workshop();
+  shop.write(
+    'assay.json',
+    JSON.stringify({
+      packages: ['p/*'],
+      packageSteps: {
+        build: {
+          command: 'mkdir -p dist/empty && mytool src > dist/out && echo said',
+          inputs: ['src/**'],
+          outputs: ['dist'],
+          env: ['MODE', 'X_*'],
+          tools: ['mytool'],
+          dependsOn: ['^build'],
+        },
+      },
+    }),
+  );
+  shop.write('p/a/src/in', 'a');
+  shop.write('p/b/src/in', 'b');
+  shop.write('p/b/assay.json', '{"dependencies": ["p/a"]}');
+  shop.write('bin/mytool', '#!/bin/sh\ncat "$1"/*\n', 0o755);
+});
+afterEach(() => shop.remove());
+
+const path = (name: string) => join(shop.workspace, name);
+const env = (more: Record<string, string> = {}) => ({
+  PATH: `${path('bin')}:${process.env.PATH}`,
+  ...more,
+});
+const build = (more: Record<string, string> = {}) => runSteps(shop, ['build'], { env: env(more) });
+
+/** Built, found in place, and remembered as a whole. */
+async function remembered() {
+  await build();
+  await waitUntilSettled();
+  await build();
+  const third = await build();
+  expect(Object.values(third.ends).map(({ reason }) => reason)).toEqual(['found in place', 'found in place']);
+  return third;
+}
+
+/** What has just been made is too fresh to be remembered until the clock has moved on. */
+async function waitUntilSettled(): Promise<void> {
+  while (Date.now() - lstatSync(path('p/b/dist/out')).ctimeMs < 100)
+    await new Promise((resolve) => setImmediate(resolve));
+}
+
+const hideStore = () => renameSync(join(shop.store, 'v1'), join(shop.folder, 'hidden'));
+
+test('it needs nothing of the store, and says what the commands said', async () => {
+  await remembered();
+  const made = describeTree(shop.workspace);
+  hideStore();
+  const again = await build();
+  expect(again.summary).toMatchObject({ hitsLocal: 2, exitCode: 0 });
+  expect(again.events.filter(({ type }) => type === 'step-log').map(({ text }) => text)).toEqual([
+    'said\n',
+    'said\n',
+  ]);
+  expect(describeTree(shop.workspace)).toEqual(made);
+});
+
+describe('what is not as it was is seen', () => {
+  test.each<[string, () => void, string, string]>([
+    ['a changed input', () => writeFileSync(path('p/a/src/in'), 'A'), 'miss', 'miss'],
+    ['an input of the last step', () => writeFileSync(path('p/b/src/in'), 'B'), 'hit-local', 'miss'],
+    ['a new input', () => writeFileSync(path('p/b/src/new'), 'n'), 'hit-local', 'miss'],
+    ['a mode', () => chmodSync(path('p/b/src/in'), 0o755), 'hit-local', 'miss'],
+    ['a tool', () => writeFileSync(path('bin/mytool'), '#!/bin/sh\ncat "$1"/* "$1"/*\n'), 'miss', 'miss'],
+    [
+      'a tool that comes earlier on the path',
+      () => {
+        mkdirSync(path('p/b/node_modules/.bin'), { recursive: true });
+        writeFileSync(path('p/b/node_modules/.bin/mytool'), '#!/bin/sh\necho other\n', { mode: 0o755 });
+      },
+      'hit-local',
+      'miss',
+    ],
+    [
+      'a .gitignore',
+      () => {
+        mkdirSync(path('.git'));
+        writeFileSync(path('p/b/src/.gitignore'), 'extra\n');
+        writeFileSync(path('p/b/src/extra'), 'x');
+      },
+      'hit-local',
+      'miss',
+    ],
+    [
+      'the configuration',
+      () => writeFileSync(path('p/b/assay.json'), '{"dependencies": ["p/a"], "defaults": {"env": ["Q=1"]}}'),
+      'hit-local',
+      'miss',
+    ],
+    ['an output that was edited', () => writeFileSync(path('p/a/dist/out'), 'A'), 'hit-local', 'hit-local'],
+    ['an output that is gone', () => rmSync(path('p/a/dist/out')), 'hit-local', 'hit-local'],
+    ['a stray file in an output', () => writeFileSync(path('p/b/dist/stray'), ''), 'hit-local', 'hit-local'],
+  ])('%s', async (_, spoil, ofFirst, ofLast) => {
+    await remembered();
+    spoil();
+    const { outcomes } = await build();
+    expect(outcomes).toEqual({ 'p/a#build': ofFirst, 'p/b#build': ofLast });
+    const found = describeTree(path('p/b/dist'));
+    rmSync(join(shop.store, 'client'), { recursive: true });
+    expect((await build()).summary.failed).toBe(0);
+    expect(describeTree(path('p/b/dist'))).toEqual(found);
+  });
+
+  test.each<[string, Record<string, string>]>([
+    ['a declared variable', { MODE: 'fast' }],
+    ['one that a pattern takes', { X_NEW: '1' }],
+    ['the path, if it leads to another tool', { PATH: `/nowhere:${process.env.PATH}` }],
+  ])('%s', async (_, more) => {
+    await remembered();
+    const { summary } = await build(more);
+    expect(summary.hitsLocal).toBe(0);
+  });
+
+  test('a memory that is torn is none', async () => {
+    await remembered();
+    const folder = join(shop.store, 'client', 'graph');
+    for (const name of readdirSync(folder)) writeFileSync(join(folder, name), 'not a memory at all');
+    const { ends } = await build();
+    expect(ends['p/a#build']?.reason).toBe('found in the local store');
+  });
+});
+
+test('a command that ran makes everything be looked at anew', async () => {
+  await remembered();
+  writeFileSync(path('p/a/src/in'), 'A');
+  await build();
+  writeFileSync(path('p/a/src/in'), 'a');
+  const { outcomes } = await build();
+  expect(outcomes).toEqual({ 'p/a#build': 'hit-local', 'p/b#build': 'hit-local' });
+});

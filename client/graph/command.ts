@@ -1,38 +1,47 @@
-// `assay run STEP…`: from flags to a graph, from a graph to a screen.
+// `assay run STEP…`: from flags to a graph, and what is then done with it: run it, watch it, foretell it, draw it.
 import { realpathSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
-import { join, relative } from 'node:path';
-import { type FlagTable, type ParsedFlags, parseFlags, parseNumber, usage } from '../../core/command.ts';
-import { GRAPH } from '../../core/limits.ts';
+import { relative } from 'node:path';
+import { type FlagTable, type ParsedFlags, parseFlags, usage } from '../../core/command.ts';
 import { relPathFromUser } from '../../core/path.ts';
-import { openCache } from '../cache.ts';
 import { exitCodeOf, onSignal } from '../launch.ts';
-import { parseRemoteUrl } from '../remote/url.ts';
-import { storeFolder } from '../store-folder.ts';
+import { Outlet } from '../outlet.ts';
 import { type Graph, graphOf } from './graph.ts';
-import { GraphMemory } from './memory.ts';
-import { type OpenedWorkspace, openWorkspace } from './opened-workspace.ts';
-import { runGraph } from './run-graph.ts';
+import { memoFolder, type OpenedWorkspace, openWorkspace } from './opened-workspace.ts';
 import { select } from './selection.ts';
-import { openView } from './view/view.ts';
+import { openSession } from './session.ts';
 
 export async function runSteps(args: readonly string[], table: FlagTable): Promise<number> {
   const flags = parseFlags(args, table);
-  const workspace = await openWorkspace(process.cwd(), memoFolder(flags), process.env);
-  const graph = chooseSteps(flags, workspace);
-  return execute(graph, workspace, flags);
+  if (flags.given('watch')) return watch(flags);
+  const { workspace, graph } = await choose(flags);
+  if (flags.given('graph')) return print(flags.text('graph') || 'mermaid', graph);
+  return flags.given('dry-run') ? foretell(flags, workspace, graph) : run(flags, workspace, graph);
 }
 
-function memoFolder(flags: ParsedFlags): string {
-  return join(storeFolder(flags.text('store'), process.env), 'client', 'graph');
+interface Chosen {
+  readonly workspace: OpenedWorkspace;
+  readonly graph: Graph;
 }
 
-function chooseSteps(flags: ParsedFlags, workspace: OpenedWorkspace): Graph {
+async function choose(flags: ParsedFlags): Promise<Chosen> {
+  const workspace = await openWorkspace(process.cwd(), memoFolder(flags.text('store')), process.env);
   const { steps, root } = workspace;
   const names = flags.positionals;
-  if (names.length === 0) throw namesWanted(workspace);
+  const wantsAll = ['graph', 'dry-run', 'affected'].some((flag) => flags.given(flag));
+  if (names.length === 0 && !wantsAll) throw namesWanted(workspace);
   const folder = relPathFromUser(relative(root, realpathSync(process.cwd())));
-  return graphOf(select({ names, packages: flags.all('package'), folder }, steps), steps);
+  const wanted = select({ names, packages: flags.all('package'), folder }, steps);
+  const ref = flags.text('affected');
+  if (ref === undefined) return { workspace, graph: graphOf(wanted, steps) };
+  const { affectedBy } = await import('./affected.ts');
+  const reached = affectedBy(ref, { root, steps, caller: process.env });
+  return {
+    workspace,
+    graph: graphOf(
+      wanted.filter(({ id }) => reached.has(id)),
+      steps,
+    ),
+  };
 }
 
 function namesWanted({ steps }: OpenedWorkspace): Error {
@@ -40,47 +49,84 @@ function namesWanted({ steps }: OpenedWorkspace): Error {
   return usage(`which step? ${names.length > 0 ? `There are ${names.join(', ')}.` : 'There are none yet.'}`);
 }
 
-async function execute(graph: Graph, workspace: OpenedWorkspace, flags: ParsedFlags): Promise<number> {
-  const view = openView(flags, process.env);
-  const remote = flags.text('remote') ?? process.env.ASSAY_REMOTE;
-  const cache = openCache({
-    storeFolder: storeFolder(flags.text('store'), process.env),
-    workspace: workspace.root,
-    remoteUrl: remote ? parseRemoteUrl(remote) : undefined,
-    token: process.env.ASSAY_TOKEN,
-    now: Date.now,
-    report: (event) => view.warn(event),
-  });
-  const memory = new GraphMemory({ ...workspace, folder: memoFolder(flags), caller: process.env });
-  let interrupted: number | undefined;
-  const release = onSignal((signal) => {
-    interrupted ??= exitCodeOf(signal);
-  });
+async function run(flags: ParsedFlags, workspace: OpenedWorkspace, graph: Graph): Promise<number> {
+  const interruption = new Interruption();
+  const session = openSession(flags, workspace);
   try {
-    const summary = await runGraph(graph, {
-      workspace,
-      memory,
-      cache,
-      caller: process.env,
-      hear: (event) => view.hear(event),
-      now: Date.now,
-      jobs: jobsFrom(flags.text('jobs')),
-      keepGoing: flags.given('keep-going'),
-      force: flags.given('force'),
-      interrupted: () => interrupted,
-    });
-    view.finish(summary);
-    memory.save();
-    return summary.exitCode;
+    const { exitCode } = await session.run(graph, () => interruption.exitCode);
+    return exitCode;
   } finally {
-    release();
-    await cache.close();
+    interruption.release();
+    await session.close();
   }
 }
 
-function jobsFrom(text: string | undefined): number {
-  const jobs = text === undefined ? availableParallelism() : parseNumber('--jobs', text, 1, GRAPH.maxJobs);
-  // Each command that runs listens for the signals that end Assay.
-  process.setMaxListeners(Math.max(process.getMaxListeners(), jobs + 10));
-  return jobs;
+/** Each time anew: the configuration may be what changed. */
+async function watch(flags: ParsedFlags): Promise<number> {
+  const { Changes } = await import('./watch.ts');
+  const interruption = new Interruption();
+  let chosen = await choose(flags);
+  const changes = new Changes(chosen.workspace.root, () => chosen.workspace.steps);
+  try {
+    for (;;) {
+      const session = openSession(flags, chosen.workspace);
+      await session.run(chosen.graph, () => interruption.exitCode).finally(() => session.close());
+      const changed = await changes.next(interruption.came);
+      if (changed === undefined) return interruption.exitCode ?? 0;
+      new Outlet(2).write(`assay: ${changed} changed\n`);
+      chosen = await chooseAgain(flags, chosen);
+    }
+  } finally {
+    changes.close();
+    interruption.release();
+  }
+}
+
+/** Somebody is in the middle of editing an assay.json: say so, and go on with what was there. */
+async function chooseAgain(flags: ParsedFlags, before: Chosen): Promise<Chosen> {
+  try {
+    return await choose(flags);
+  } catch (error) {
+    new Outlet(2).write(`assay: ${error instanceof Error ? error.message : error}\n`);
+    return before;
+  }
+}
+
+async function foretell(flags: ParsedFlags, workspace: OpenedWorkspace, graph: Graph): Promise<number> {
+  const { forecast } = await import('./dry-run.ts');
+  const session = openSession(flags, workspace);
+  try {
+    const found = await forecast(graph, session.context);
+    const lines = flags.given('json')
+      ? found.map((one) => JSON.stringify(one))
+      : found.map(({ step, outcome, key, why }) => `${step}  ${outcome} ${key?.slice(0, 12) ?? '-'}: ${why}`);
+    new Outlet(1).write(lines.map((line) => `${line}\n`).join(''));
+    return 0;
+  } finally {
+    await session.close();
+  }
+}
+
+async function print(wanted: string, graph: Graph): Promise<number> {
+  const { DRAWINGS, draw } = await import('./drawing.ts');
+  const drawing = DRAWINGS.find((one) => one === wanted);
+  if (!drawing) throw usage(`--graph takes ${DRAWINGS.join(', ')}, not ${JSON.stringify(wanted)}`);
+  new Outlet(1).write(draw(graph, drawing));
+  return 0;
+}
+
+/** Commands that run are told by those who run them; here it is only noted that nothing new should begin. */
+class Interruption {
+  exitCode: number | undefined;
+  readonly came: Promise<void>;
+  readonly release: () => void;
+
+  constructor() {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.came = promise;
+    this.release = onSignal((signal) => {
+      this.exitCode ??= exitCodeOf(signal);
+      resolve();
+    });
+  }
 }

@@ -1,8 +1,9 @@
 // The workspace that a run of a graph is about: recalled if its configuration looks as it did, else read.
-import { relative } from 'node:path';
+import { join, relative } from 'node:path';
 import { foldersWithConfig } from '../config/roots.ts';
 import type { Variables } from '../environment.ts';
 import { type Row, rowOf } from '../inputs/stat-table.ts';
+import { storeFolder } from '../store-folder.ts';
 import { refuseSharedOutputs, type StepTable } from './graph.ts';
 import { GraphMemo } from './memo.ts';
 
@@ -12,6 +13,10 @@ export interface OpenedWorkspace {
   readonly memo: GraphMemo | undefined;
   /** What the configuration was read from, and when; absent if it was recalled. */
   readonly config?: { readonly looks: ReadonlyMap<string, Row>; readonly readAt: number };
+}
+
+export function memoFolder(store: string | undefined): string {
+  return join(storeFolder(store, process.env), 'client', 'graph');
 }
 
 export async function openWorkspace(

@@ -1,0 +1,68 @@
+// What a run of a graph works with, opened from the flags: the caches, the view, the memory; and closed again.
+import { availableParallelism } from 'node:os';
+import { type ParsedFlags, parseNumber } from '../../core/command.ts';
+import { GRAPH } from '../../core/limits.ts';
+import { openCache } from '../cache.ts';
+import { parseRemoteUrl } from '../remote/url.ts';
+import { storeFolder } from '../store-folder.ts';
+import type { GraphSummary } from './events.ts';
+import type { Graph } from './graph.ts';
+import { GraphMemory } from './memory.ts';
+import { memoFolder, type OpenedWorkspace } from './opened-workspace.ts';
+import { runGraph } from './run-graph.ts';
+import type { StepContext } from './run-step.ts';
+import { openView } from './view/view.ts';
+
+export interface Session {
+  readonly context: StepContext;
+  /** `interrupted`: the exit code for having been told to end, once that has happened. */
+  run(graph: Graph, interrupted: () => number | undefined): Promise<GraphSummary>;
+  close(): Promise<void>;
+}
+
+export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace): Session {
+  const caller = process.env;
+  const jobs = jobsFrom(flags.text('jobs'));
+  const view = openView(flags, caller);
+  const remote = flags.text('remote') ?? caller.ASSAY_REMOTE;
+  const cache = openCache({
+    storeFolder: storeFolder(flags.text('store'), caller),
+    workspace: workspace.root,
+    remoteUrl: remote ? parseRemoteUrl(remote) : undefined,
+    token: caller.ASSAY_TOKEN,
+    now: Date.now,
+    report: (event) => view.warn(event),
+  });
+  const memory = new GraphMemory({ ...workspace, folder: memoFolder(flags.text('store')), caller });
+  const context: StepContext = {
+    workspace,
+    memory,
+    cache,
+    caller,
+    hear: (event) => view.hear(event),
+    force: flags.given('force'),
+    now: Date.now,
+  };
+  return {
+    context,
+    async run(graph, interrupted) {
+      const summary = await runGraph(graph, {
+        ...context,
+        jobs,
+        keepGoing: flags.given('keep-going'),
+        interrupted,
+      });
+      view.finish(summary);
+      memory.save();
+      return summary;
+    },
+    close: () => cache.close(),
+  };
+}
+
+function jobsFrom(text: string | undefined): number {
+  const jobs = text === undefined ? availableParallelism() : parseNumber('--jobs', text, 1, GRAPH.maxJobs);
+  // Each command that runs listens for the signals that end Assay.
+  process.setMaxListeners(Math.max(process.getMaxListeners(), jobs + 10));
+  return jobs;
+}

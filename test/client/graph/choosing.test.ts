@@ -1,0 +1,186 @@
+// Which steps are meant, what would happen to them, and how they hang together.
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { baseEnvironment, FORMS, Workshop } from '../../rig/assay.ts';
+import { runSteps } from '../../rig/graph.ts';
+
+let shop: Workshop;
+beforeEach(() => {
+  shop = new Workshop();
+  shop.write(
+    'assay.json',
+    JSON.stringify({
+      packages: ['apps/*', 'libs/*'],
+      packageSteps: {
+        build: { command: 'cat src/* > out', inputs: ['src'], outputs: ['out'], dependsOn: ['^build'] },
+        'test:unit': { command: 'true', inputs: ['src'], dependsOn: ['build'] },
+      },
+      steps: { lint: { command: 'true', inputs: [] } },
+    }),
+  );
+  shop.write('apps/web/src/a', 'web');
+  shop.write('apps/web/assay.json', '{"dependencies": ["libs/core"]}');
+  shop.write('libs/core/src/a', 'core');
+  shop.write('libs/other/src/a', 'other');
+});
+afterEach(() => shop.remove());
+
+const idsOf = async (args: string[], cwd = shop.workspace) => {
+  const ran = await shop.assay(['run', '--dry-run', '--json', ...args], { cwd });
+  if (ran.code !== 0) return ran.stderr;
+  return ran.stdout
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line): string => JSON.parse(line).step);
+};
+
+describe('selection', () => {
+  test.each<[string[], string[]]>([
+    [['lint'], ['lint']],
+    [['build'], ['libs/core#build', 'apps/web#build', 'libs/other#build']],
+    [['libs/other#build'], ['libs/other#build']],
+    [['libs/*#build'], ['libs/core#build', 'libs/other#build']],
+    [['//#lint'], ['lint']],
+    [
+      ['--package', 'libs/other', 'test:*'],
+      ['libs/other#build', 'libs/other#test:unit'],
+    ],
+    [
+      ['--package', './libs/*', 'build'],
+      ['libs/core#build', 'libs/other#build'],
+    ],
+  ])('%j', async (args, ids) => {
+    expect(await idsOf(args)).toEqual(ids);
+  });
+
+  test('a bare name is meant in the package whose folder it is said in', async () => {
+    const inside = join(shop.workspace, 'libs/other/src');
+    expect(await idsOf(['build'], inside)).toEqual(['libs/other#build']);
+  });
+
+  test.each<[string[], string]>([
+    [['nope#build'], 'there is no step'],
+    [['--package', 'lib/core', 'build'], 'no package matches lib/core; did you mean libs/core?'],
+  ])('%j is refused', async (args, words) => {
+    expect(await idsOf(args)).toContain(words);
+  });
+});
+
+describe('--affected', () => {
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t', ...args], { cwd: shop.workspace });
+
+  beforeEach(() => {
+    git('init', '-q', '-b', 'main');
+    git('add', '-A');
+    git('commit', '-qm', 'first');
+    git('checkout', '-qb', 'topic');
+  });
+
+  test.each<[string, () => void, string[]]>([
+    [
+      'a changed input, and what depends on it',
+      () => shop.write('libs/core/src/a', 'CORE'),
+      ['libs/core#build', 'apps/web#build'],
+    ],
+    ['a new file', () => shop.write('libs/other/src/new', ''), ['libs/other#build']],
+    [
+      'a deleted file',
+      () => rmSync(join(shop.workspace, 'apps/web/src/a')),
+      ['libs/core#build', 'apps/web#build'],
+    ],
+    ['a package’s own file', () => shop.write('libs/other/assay.json', '{}'), ['libs/other#build']],
+    ['nothing that is an input', () => shop.write('README.md', ''), []],
+  ])('%s', async (_, change, ids) => {
+    change();
+    const uncommitted = await idsOf(['--affected', 'build']);
+    git('add', '-A');
+    git('commit', '-qm', 'second', '--allow-empty');
+    expect(uncommitted).toEqual(await idsOf(['--affected=main', 'build']));
+    expect(uncommitted).toEqual(ids);
+  });
+
+  test('a reference that git does not know is refused', async () => {
+    expect(await idsOf(['--affected=nosuch', 'build'])).toContain('git can’t tell what changed');
+  });
+});
+
+describe('--dry-run', () => {
+  const forecast = async () => {
+    const { stdout } = await shop.assay(['run', '--dry-run', '--json', 'apps/web#build']);
+    return stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+  };
+
+  test('tells of each step whether it would hit, its key and why; and runs nothing', async () => {
+    expect(await forecast()).toEqual([
+      { step: 'libs/core#build', outcome: 'miss', key: expect.any(String), why: 'never seen' },
+      { step: 'apps/web#build', outcome: 'unknown', why: 'libs/core#build would run first' },
+    ]);
+    expect(shop.has('libs/core/out')).toBe(false);
+    const { ends } = await runSteps(shop, ['apps/web#build']);
+    expect(await forecast()).toMatchObject([
+      { outcome: 'hit-local', key: ends['libs/core#build']?.key },
+      { outcome: 'hit-local', key: ends['apps/web#build']?.key },
+    ]);
+    shop.write('apps/web/src/a', 'WEB');
+    rmSync(join(shop.workspace, 'libs/core/out'));
+    expect(await forecast()).toMatchObject([
+      { outcome: 'hit-local', why: 'found in the local store, to be restored' },
+      { outcome: 'unknown', why: 'libs/core#build is to be restored first' },
+    ]);
+    expect(shop.has('libs/core/out')).toBe(false);
+  });
+});
+
+describe('--graph', () => {
+  const graph = async (...args: string[]) => (await shop.assay(['run', ...args, 'apps/web#build'])).stdout;
+
+  test('as Mermaid', async () => {
+    expect(await graph('--graph')).toBe(
+      'flowchart LR\n  s0["libs/core#build"]\n  s1["apps/web#build"]\n  s0 --> s1\n',
+    );
+  });
+
+  test('as DOT', async () => {
+    expect(await graph('--graph=dot')).toContain('"libs/core#build" -> "apps/web#build";');
+  });
+
+  test('as a page that needs nothing from elsewhere', async () => {
+    const page = await graph('--graph=html');
+    expect(page).toContain('data-from="libs/core#build" data-to="apps/web#build"');
+    expect(page.replace('http://www.w3.org/2000/svg', '')).not.toMatch(/https?:|src=|@import/);
+  });
+});
+
+test('--watch runs again when an input changes, and ends when it is told to', async () => {
+  const [program, ...before] = FORMS.source;
+  mkdirSync(shop.store);
+  const child = spawn(program, [...before, 'run', '--watch', '--json', 'libs/core#build'], {
+    cwd: shop.workspace,
+    env: { ...baseEnvironment(), ASSAY_STORE: shop.store },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let said = '';
+  const finished = (times: number) =>
+    new Promise<void>((resolve) => {
+      const look = () => said.split('"run-finished"').length > times && resolve();
+      child.stdout.on('data', look);
+      look();
+    });
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  await finished(1);
+  shop.write('libs/core/src/a', 'CORE');
+  await finished(2);
+  expect(said).toContain('libs/core/src/a changed');
+  const ended = once(child, 'exit');
+  child.kill('SIGINT');
+  expect((await ended)[0]).toBe(130);
+});

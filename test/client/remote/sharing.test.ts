@@ -1,6 +1,6 @@
-// Two workspaces, one server: what one has built, the other has.
+// Two workspaces, one server: what one has built, the other has. Each of its protocols keeps the same promises.
 import { rmSync } from 'node:fs';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Workshop } from '../../rig/assay.ts';
 import { ServerProcess } from '../../rig/server.ts';
 import { describeTree } from '../../rig/tree.ts';
@@ -34,71 +34,71 @@ function fill(workspace: string): void {
 
 const FLAGS = ['--input', 'src/**', '--input', 'make.sh', '--output', 'out'];
 
-function build(workspace: string, store: string, env: Record<string, string> = {}) {
-  return shop.run(
-    ['--remote', server.url, '--store', `${shop.folder}/${store}`, ...FLAGS, '--', './make.sh'],
-    {
-      cwd: workspace,
-      env,
-    },
-  );
+function build(url: string, workspace: string, store: string, env: Record<string, string> = {}) {
+  return shop.run(['--remote', url, '--store', `${shop.folder}/${store}`, ...FLAGS, '--', './make.sh'], {
+    cwd: workspace,
+    env,
+  });
 }
 
-test('the second workspace has a remote hit, equal byte for byte with modes and links', async () => {
-  const [one, two] = [shop.another('one'), shop.another('some where else')];
-  fill(one);
-  fill(two);
-  const first = await build(one, 'store-1');
-  expect(first.summary).toMatchObject({ outcome: 'miss', published: true, shared: true });
-  const second = await build(two, 'store-2');
-  expect(second.summary).toMatchObject({ outcome: 'hit-remote', key: first.summary.key });
-  expect(describeTree(two)).toEqual(describeTree(one));
-  expect(second.stdout).toBe(first.stdout);
-  expect(second.stderr).toContain('careful\n');
-  const third = await build(two, 'store-2');
-  expect(third.summary.outcome).toBe('hit-local');
-});
+describe.each(['http', 'grpc'])('over %s', (protocol) => {
+  const url = () => server.url.replace(/^http/, protocol);
 
-test('a namespace in the URL keeps results apart', async () => {
-  const [one, two] = [shop.another('one'), shop.another('two')];
-  fill(one);
-  fill(two);
-  const url = server.url;
-  const at = (workspace: string, store: string, space: string) =>
-    shop.run(
-      ['--remote', `${url}/${space}`, '--store', `${shop.folder}/${store}`, ...FLAGS, '--', './make.sh'],
-      {
-        cwd: workspace,
-      },
-    );
-  expect((await at(one, 's1', 'team/a')).summary.shared).toBe(true);
-  expect((await at(two, 's2', 'team/b')).summary.outcome).toBe('miss');
-  expect((await at(two, 's3', 'team/a')).summary.outcome).toBe('hit-remote');
-});
+  test('the second workspace has a remote hit, equal byte for byte with modes and links', async () => {
+    const [one, two] = [shop.another('one'), shop.another('some where else')];
+    fill(one);
+    fill(two);
+    const first = await build(url(), one, 'store-1');
+    expect(first.summary).toMatchObject({ outcome: 'miss', published: true, shared: true });
+    const second = await build(url(), two, 'store-2');
+    expect(second.summary).toMatchObject({ outcome: 'hit-remote', key: first.summary.key });
+    expect(describeTree(two)).toEqual(describeTree(one));
+    expect(second.stdout).toBe(first.stdout);
+    expect(second.stderr).toContain('careful\n');
+    const third = await build(url(), two, 'store-2');
+    expect(third.summary.outcome).toBe('hit-local');
+  });
 
-test('a server that wants a token gets it from ASSAY_TOKEN, and refuses without', async () => {
-  await server.stop();
-  server = await ServerProcess.start(`${shop.folder}/server`, { env: { ASSAY_TOKEN: 'sesame' } });
-  const [one, two] = [shop.another('one'), shop.another('two')];
-  fill(one);
-  fill(two);
-  const refused = await build(one, 's0');
-  expect(refused.code).toBe(0);
-  expect(refused.summary).toMatchObject({ outcome: 'miss', published: true, shared: false });
-  expect(refused.summary.warnings.join()).toContain('ASSAY_TOKEN');
-  expect((await build(one, 's1', { ASSAY_TOKEN: 'sesame' })).summary.shared).toBe(true);
-  expect((await build(two, 's2', { ASSAY_TOKEN: 'sesame' })).summary.outcome).toBe('hit-remote');
-});
+  test('a namespace in the URL keeps results apart', async () => {
+    const [one, two] = [shop.another('one'), shop.another('two')];
+    fill(one);
+    fill(two);
+    const at = (workspace: string, store: string, space: string) =>
+      shop.run(
+        ['--remote', `${url()}/${space}`, '--store', `${shop.folder}/${store}`, ...FLAGS, '--', './make.sh'],
+        {
+          cwd: workspace,
+        },
+      );
+    expect((await at(one, 's1', 'team/a')).summary.shared).toBe(true);
+    expect((await at(two, 's2', 'team/b')).summary.outcome).toBe('miss');
+    expect((await at(two, 's3', 'team/a')).summary.outcome).toBe('hit-remote');
+  });
 
-test('a remote that lost its content is a miss, and gets it back', async () => {
-  const [one, two] = [shop.another('one'), shop.another('two')];
-  fill(one);
-  fill(two);
-  await build(one, 's1');
-  await server.stop();
-  rmSync(`${shop.folder}/server`, { recursive: true });
-  server = await ServerProcess.start(`${shop.folder}/server`);
-  expect((await build(two, 's2')).summary).toMatchObject({ outcome: 'miss', shared: true });
-  rmSync(`${two}/out`, { recursive: true });
-  expect((await build(two, 's3')).summary.outcome).toBe('hit-remote');
+  test('a server that wants a token gets it from ASSAY_TOKEN, and refuses without', async () => {
+    await server.stop();
+    server = await ServerProcess.start(`${shop.folder}/server`, { env: { ASSAY_TOKEN: 'sesame' } });
+    const [one, two] = [shop.another('one'), shop.another('two')];
+    fill(one);
+    fill(two);
+    const refused = await build(url(), one, 's0');
+    expect(refused.code).toBe(0);
+    expect(refused.summary).toMatchObject({ outcome: 'miss', published: true, shared: false });
+    expect(refused.summary.warnings.join()).toContain('ASSAY_TOKEN');
+    expect((await build(url(), one, 's1', { ASSAY_TOKEN: 'sesame' })).summary.shared).toBe(true);
+    expect((await build(url(), two, 's2', { ASSAY_TOKEN: 'sesame' })).summary.outcome).toBe('hit-remote');
+  });
+
+  test('a remote that lost its content is a miss, and gets it back', async () => {
+    const [one, two] = [shop.another('one'), shop.another('two')];
+    fill(one);
+    fill(two);
+    await build(url(), one, 's1');
+    await server.stop();
+    rmSync(`${shop.folder}/server`, { recursive: true });
+    server = await ServerProcess.start(`${shop.folder}/server`);
+    expect((await build(url(), two, 's2')).summary).toMatchObject({ outcome: 'miss', shared: true });
+    rmSync(`${two}/out`, { recursive: true });
+    expect((await build(url(), two, 's3')).summary.outcome).toBe('hit-remote');
+  });
 });

@@ -27,6 +27,14 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'say why the last run here missed',
     load: async () => (await import('../client/commands/explain.ts')).explainCommand,
   },
+  save: {
+    summary: 'keep files and folders under a key, for `assay restore`',
+    load: async () => (await import('../client/commands/save.ts')).saveCommand,
+  },
+  restore: {
+    summary: 'put files and folders back that `assay save` has kept, from the nearest key',
+    load: async () => (await import('../client/commands/restore.ts')).restoreCommand,
+  },
   'bazel-worker': {
     summary: 'wrap a tool as a persistent worker of Bazel, and run it only where its result is not known',
     load: async () => (await import('../client/commands/bazel-worker.ts')).bazelWorkerCommand,

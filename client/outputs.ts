@@ -16,6 +16,7 @@ import type { ActionResult } from '../core/proto/generated/reapi.ts';
 import { decodeTree, type Entry, encodeTree } from '../core/tree.ts';
 import type { FileDigests } from './inputs/file-digest.ts';
 import { listFolder } from './inputs/list-folder.ts';
+import { leavesWorkspace } from './links.ts';
 
 export type Output =
   | { readonly kind: 'file'; readonly path: RelPath; readonly digest: Digest; readonly executable: boolean }
@@ -65,6 +66,16 @@ export function observeOutput(workspace: string, path: RelPath, digests: FileDig
 
 export function sameOutput(a: Output | undefined, b: Output): boolean {
   return a !== undefined && a.kind === b.kind && fingerprint(a) === fingerprint(b);
+}
+
+/** A link in it that leaves the workspace, and so would mean something else elsewhere. */
+export function strayLinkIn(output: Output): RelPath | undefined {
+  const links = output.kind === 'directory' ? output.entries : [output];
+  for (const link of links) {
+    const at = output.kind === 'directory' ? join(output.path, link.path) : link.path;
+    if (link.kind === 'symlink' && leavesWorkspace(at, link.target)) return at;
+  }
+  return undefined;
 }
 
 /** One string for all that an entry is, apart from where it lies. */

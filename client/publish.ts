@@ -71,7 +71,7 @@ async function publishLocally(
   }
 }
 
-async function putLocally(contents: readonly Sealed[], blobs: Blobs): Promise<void> {
+export async function putLocally(contents: readonly Sealed[], blobs: Blobs): Promise<void> {
   const missing = new Set(
     (await blobs.missing(contents.map(({ digest }) => digest))).map(({ hash }) => hash),
   );

@@ -49,7 +49,7 @@ export async function restore(
   }
 }
 
-async function restoreOutputs(
+export async function restoreOutputs(
   outputs: readonly Output[],
   workspace: string,
   blobs: Blobs,

@@ -270,6 +270,11 @@ const catalogue = {
     wayOut: 'Let the build tool start it, as its --help shows; by hand it is of no use.',
     status: 400,
   },
+  ASSAY_LABEL_TAKEN: {
+    summary: 'The label names something else already, which stays.',
+    wayOut: 'Use another label: what a label names never changes.',
+    status: 409,
+  },
   ASSAY_NO_HISTORY: {
     summary: 'There is no earlier run of this workspace to explain.',
     wayOut: 'Run `assay run` here first, with the same --store.',

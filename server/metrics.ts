@@ -12,7 +12,17 @@ const METHODS = ['GET', 'HEAD', 'PUT', 'POST', 'other'] as const;
 const STATUS_CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx'] as const;
 
 /** The protocols of tools whose keys are opaque: each has a base path, a space of keys and a count of its own. */
-export const PROTOCOLS = ['ccache', 'gradle', 'turbo', 'nx', 'rush', 'actions', 's3', 'webdav'] as const;
+export const PROTOCOLS = [
+  'ccache',
+  'gradle',
+  'turbo',
+  'nx',
+  'rush',
+  'actions',
+  's3',
+  'webdav',
+  'labels',
+] as const;
 
 export type Protocol = (typeof PROTOCOLS)[number];
 

@@ -5,13 +5,14 @@ import { Exchange } from '../exchange.ts';
 import { type Adapter, placeBelow } from './adapter.ts';
 import { ccache } from './ccache/adapter.ts';
 import { gradle } from './gradle/adapter.ts';
+import { labels } from './labels/adapter.ts';
 import { nx } from './nx/adapter.ts';
 import { rush } from './rush/adapter.ts';
 import { s3 } from './s3/adapter.ts';
 import { turbo } from './turbo/adapter.ts';
 import { webdav } from './webdav/adapter.ts';
 
-export const ADAPTERS: readonly Adapter[] = [ccache, gradle, turbo, nx, rush, s3, webdav];
+export const ADAPTERS: readonly Adapter[] = [ccache, gradle, turbo, nx, rush, s3, webdav, labels];
 
 interface Entrance {
   readonly adapter: Adapter;

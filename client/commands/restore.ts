@@ -1,0 +1,83 @@
+// `assay restore`: puts back what `assay save` has kept, from its key or from the newest one that begins as asked.
+import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/command.ts';
+import { messageOf } from '../../core/errors.ts';
+import { Outlet } from '../outlet.ts';
+import { labelIn, SAVED_ENVIRONMENT, SAVED_FLAGS, withSaved } from '../snapshot/saved.ts';
+import type { Restored, Shelf } from '../snapshot/shelf.ts';
+
+const flags = {
+  fallback: {
+    type: 'string',
+    multiple: true,
+    value: 'PREFIX',
+    text: 'where KEY is not there, the newest key that begins so; the first of several\nthat finds one counts',
+  },
+  'exit-code': { type: 'boolean', text: 'say by the exit code what was found' },
+  ...SAVED_FLAGS,
+} satisfies FlagTable;
+
+const USAGE = 'assay restore [FLAGS] KEY';
+const EXIT_CODES = { exact: 0, fallback: 3, nothing: 4 } as const;
+
+export const restoreCommand: CommandModule = {
+  failureCode: 2,
+  help: {
+    usage: USAGE,
+    text: [
+      'Puts the files and folders that were saved under KEY where they lay, exactly: what is right already is left alone,',
+      'what is wrong is replaced, and what else lies in those folders goes. Looks in the local store, then at the remote.',
+      'Whatever is not whole or would write elsewhere is passed over. Nothing found is no failure.',
+    ].join('\n'),
+    flags,
+    environment: SAVED_ENVIRONMENT,
+    exitCodes: {
+      '0': 'whatever was found; with --exit-code: what was saved under KEY',
+      '2': 'Assay refused its arguments',
+      '3': 'with --exit-code: what was saved under another key, found by --fallback',
+      '4': 'with --exit-code: nothing',
+    },
+    examples: [
+      'assay restore --exit-code "npm-$(sha256sum package-lock.json | cut -c1-16)" --fallback npm- || npm ci',
+      'assay restore "m2-$(sha256sum pom.xml | cut -c1-16)" --fallback m2- --in ~',
+    ],
+  },
+  async main(args) {
+    const parsed = parseFlags(args, flags);
+    const label = labelIn(parsed, USAGE);
+    if (parsed.positionals.length > 1) throw usage('one key at a time; what it holds says where it goes');
+    return withSaved(parsed, async ({ root, shelf }) => {
+      const found = shelf && (await restoreQuietly(shelf, root, label, parsed.all('fallback')));
+      const outcome = found ? (found.label === label ? 'exact' : 'fallback') : 'nothing';
+      const told = {
+        key: label,
+        outcome,
+        ...(found && { found: found.label, from: found.from, written: found.written }),
+      };
+      new Outlet(1).write(
+        parsed.given('json') ? `${JSON.stringify(told)}\n` : `assay: ${sentence(label, found)}\n`,
+      );
+      return parsed.given('exit-code') ? EXIT_CODES[outcome] : 0;
+    });
+  },
+};
+
+/** A store that breaks while it is read is as good as an empty one. */
+async function restoreQuietly(
+  shelf: Shelf,
+  root: string,
+  label: string,
+  prefixes: readonly string[],
+): Promise<Restored | undefined> {
+  try {
+    return await shelf.restore(root, label, prefixes);
+  } catch (error) {
+    new Outlet(2).write(`assay: ${messageOf(error)}\n`);
+    return undefined;
+  }
+}
+
+function sentence(label: string, found: Restored | undefined): string {
+  if (!found) return `nothing is kept under ${label}`;
+  const written = found.written === 0 ? 'all in place already' : `${found.written} restored`;
+  return `restored ${found.label} (${found.from}), ${written}`;
+}

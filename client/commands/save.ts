@@ -1,0 +1,78 @@
+// `assay save`: keeps what lies at some paths under a key that never changes its meaning.
+import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/command.ts';
+import { AssayError, messageOf } from '../../core/errors.ts';
+import { relPathFromUser } from '../../core/path.ts';
+import { Outlet } from '../outlet.ts';
+import { labelIn, SAVED_ENVIRONMENT, SAVED_FLAGS, withSaved } from '../snapshot/saved.ts';
+import type { Shelf } from '../snapshot/shelf.ts';
+import { type Snapshot, takeSnapshot } from '../snapshot/snapshot.ts';
+
+const flags = SAVED_FLAGS satisfies FlagTable;
+
+const USAGE = 'assay save [FLAGS] KEY PATH…';
+
+interface Kept {
+  readonly outcome: 'saved' | 'taken' | 'failed';
+  readonly shared: boolean;
+  readonly why?: string;
+}
+
+export const saveCommand: CommandModule = {
+  failureCode: 2,
+  help: {
+    usage: USAGE,
+    text: [
+      'Keeps the files and folders at PATH… under KEY: node_modules, ~/.m2, a compiler’s state. What is already in the',
+      'store is not stored again, and what is at the remote is not sent again. A KEY that is there already stays as it is,',
+      'so put into it what the files depend on. A store or a remote that fails costs the hit, not the build.',
+    ].join('\n'),
+    flags,
+    environment: SAVED_ENVIRONMENT,
+    exitCodes: {
+      '0': 'saved, or KEY was there already, or the cache could not keep it',
+      '2': 'nothing lies at a PATH, or it can’t be kept',
+    },
+    examples: [
+      'assay save "npm-$(sha256sum package-lock.json | cut -c1-16)" node_modules',
+      'assay save "m2-$(sha256sum pom.xml | cut -c1-16)" --in ~ .m2/repository',
+    ],
+  },
+  async main(args) {
+    const parsed = parseFlags(args, flags);
+    const label = labelIn(parsed, USAGE);
+    const paths = parsed.positionals.slice(1).map(relPathFromUser);
+    if (paths.length === 0) throw usage(`nothing to save: ${USAGE}`);
+    return withSaved(parsed, async ({ root, cache, shelf }) => {
+      const snapshot = takeSnapshot(root, [...new Set(paths)], cache.digests, Date.now());
+      const kept = await keep(label, snapshot, shelf);
+      const bytes = snapshot.contents.reduce((sum, { digest }) => sum + digest.size, 0);
+      const told = { key: label, ...kept, blobs: snapshot.contents.length, bytes };
+      new Outlet(1).write(parsed.given('json') ? `${JSON.stringify(told)}\n` : `assay: ${sentence(told)}\n`);
+      return 0;
+    });
+  },
+};
+
+async function keep(label: string, snapshot: Snapshot, shelf: Shelf | undefined): Promise<Kept> {
+  if (!shelf) return { outcome: 'failed', shared: false, why: 'there is no usable store' };
+  try {
+    const outcome = await shelf.keep(label, snapshot);
+    return { outcome, shared: outcome === 'saved' && (await shelf.share(label, snapshot)) };
+  } catch (error) {
+    if (error instanceof AssayError && error.code === 'ASSAY_BAD_LABEL') throw error;
+    return { outcome: 'failed', shared: false, why: messageOf(error) };
+  }
+}
+
+function sentence({
+  key,
+  outcome,
+  shared,
+  why,
+  blobs,
+  bytes,
+}: Kept & { key: string; blobs: number; bytes: number }) {
+  const size = `${blobs} files, ${(bytes / 2 ** 20).toFixed(1)} MiB`;
+  if (outcome === 'saved') return `saved ${key}: ${size} (${shared ? 'local, remote' : 'local'})`;
+  return outcome === 'taken' ? `${key} is there already, and stays as it is` : `not saved ${key}: ${why}`;
+}

@@ -1,0 +1,26 @@
+// Brings all that a result names into the local store: its Trees, then what they name.
+import type { Digest } from '../../core/digest.ts';
+import type { ActionResult } from '../../core/proto/generated/reapi.ts';
+import { contentNamedBy } from '../../core/result.ts';
+import { leavesOf } from '../../core/tree.ts';
+import type { Blobs } from '../../store/store.ts';
+import type { Report } from '../events.ts';
+import { readBlob } from '../read-blob.ts';
+import type { Remote } from './remote.ts';
+import { download } from './transfer.ts';
+
+/** `judge` sees the Trees in the store before anything else is fetched, and may refuse. */
+export async function fetchContent(
+  result: ActionResult,
+  blobs: Blobs,
+  remote: Remote,
+  report: Report,
+  judge: () => Promise<unknown>,
+): Promise<void> {
+  const { blobs: named, trees } = contentNamedBy(result);
+  await download(trees, blobs, remote, report);
+  await judge();
+  const leaves: Digest[] = [];
+  for (const tree of trees) leaves.push(...leavesOf(await readBlob(tree.hash, blobs)));
+  await download([...named, ...leaves], blobs, remote, report);
+}

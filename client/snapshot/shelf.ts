@@ -1,0 +1,202 @@
+// Snapshots by their labels: in the local store, and at the remote if there is one. A label is immutable, and is found by
+// its beginning, newest first. What can't be had or can't be trusted is passed over.
+import { type Digest, digestOf } from '../../core/digest.ts';
+import { messageOf } from '../../core/errors.ts';
+import type { Namespace } from '../../core/namespace.ts';
+import { ActionResult } from '../../core/proto/generated/reapi.ts';
+import { decodeResult, emptyResult } from '../../core/result.ts';
+import type { Store } from '../../store/store.ts';
+import type { Report } from '../events.ts';
+import type { FileDigests } from '../inputs/file-digest.ts';
+import { putLocally } from '../publish.ts';
+import { fetchContent } from '../remote/fetch-content.ts';
+import type { RemoteLabels } from '../remote/labels.ts';
+import { type Remote, RemoteFault } from '../remote/remote.ts';
+import { upload } from '../remote/transfer.ts';
+import { restoreOutputs } from '../restore.ts';
+import { outputsIn, type Snapshot, takenAt } from './snapshot.ts';
+
+export interface Elsewhere {
+  readonly remote: Remote;
+  readonly labels: RemoteLabels;
+}
+
+export interface ShelfOptions {
+  /** Local and, below the remote's own, remote. */
+  readonly namespace: Namespace;
+  readonly store: Store;
+  readonly elsewhere?: Elsewhere | undefined;
+  readonly digests: FileDigests;
+  readonly report: Report;
+}
+
+export interface Restored {
+  readonly label: string;
+  readonly from: 'local' | 'remote';
+  /** How many of its paths had to be written; the others were right already. */
+  readonly written: number;
+}
+
+type Candidate = Pick<Restored, 'label' | 'from'>;
+
+export class Shelf {
+  readonly #namespace: Namespace;
+  readonly #store: Store;
+  readonly #elsewhere: Elsewhere | undefined;
+  readonly #digests: FileDigests;
+  readonly #report: Report;
+
+  constructor({ namespace, store, elsewhere, digests, report }: ShelfOptions) {
+    this.#namespace = namespace;
+    this.#store = store;
+    this.#elsewhere = elsewhere;
+    this.#digests = digests;
+    this.#report = report;
+  }
+
+  /** Durable in the local store when it resolves. `taken`: the label names a snapshot already, which stays. */
+  async keep(label: string, snapshot: Snapshot): Promise<'saved' | 'taken'> {
+    if (await this.#store.labels.newest(this.#namespace, [], label)) return 'taken';
+    const key = this.#keyOf(label);
+    await putLocally(snapshot.contents, this.#store.blobs);
+    if ((await this.#store.results.put(this.#address(key), snapshot.bytes)) === 'diverged') return 'taken';
+    const outcome = await this.#store.labels.put({ namespace: this.#namespace, label }, key.hash);
+    return outcome === 'stored' ? 'saved' : 'taken';
+  }
+
+  /** Sends a snapshot that is in the local store. False if the remote did not take it, or has another of that label. */
+  async share(label: string, { bytes, contents }: Snapshot): Promise<boolean> {
+    const away = this.#usable();
+    if (!away) return false;
+    try {
+      const digests = contents.map(({ digest }) => digest);
+      await upload(digests, this.#store.blobs, away.remote, this.#report);
+      await away.remote.putResult(this.#keyOf(label), bytes);
+      return await away.labels.put({ label, key: this.#keyOf(label).hash });
+    } catch (error) {
+      this.#giveUp(away, error);
+      return false;
+    }
+  }
+
+  /** Puts the snapshot `exact` into place, else the newest whose label begins with the first of the prefixes, else … */
+  async restore(
+    root: string,
+    exact: string | undefined,
+    prefixes: readonly string[],
+  ): Promise<Restored | undefined> {
+    const refused = new Set<string>();
+    for await (const candidate of this.#candidates(exact, prefixes, refused)) {
+      const written = await this.#restoreOne(root, candidate);
+      if (written !== undefined) return { ...candidate, written };
+      refused.add(nameOf(candidate));
+    }
+    return undefined;
+  }
+
+  /** The newest label that begins so, here or at the remote. */
+  async newestLabel(prefix: string): Promise<string | undefined> {
+    const [first] = await this.#newest(prefix);
+    return first?.label;
+  }
+
+  /** Takes its content away; the label stays, and leads to nothing. */
+  async drop(label: string): Promise<void> {
+    const key = this.#keyOf(label);
+    if (!(await this.#store.results.get(this.#address(key)))) return;
+    await this.#store.results.put(this.#address(key), NOTHING, { replace: true });
+  }
+
+  /** Once one was refused the store knows better: it is asked again, until it has nothing new to offer. */
+  async *#candidates(
+    exact: string | undefined,
+    prefixes: readonly string[],
+    refused: ReadonlySet<string>,
+  ): AsyncGenerator<Candidate> {
+    if (exact !== undefined) {
+      yield { label: exact, from: 'local' };
+      yield { label: exact, from: 'remote' };
+    }
+    for (const prefix of prefixes) {
+      while (true) {
+        const found = await this.#newest(prefix);
+        const fresh = found.filter((candidate) => !refused.has(nameOf(candidate)));
+        if (fresh.length === 0) break;
+        yield* fresh;
+      }
+    }
+  }
+
+  /** The newest of the local store and the newest of the remote, the newer one first. */
+  async #newest(prefix: string): Promise<Candidate[]> {
+    const found: (Candidate & { takenAt: number })[] = [];
+    const local = await this.#store.labels.newest(this.#namespace, [prefix]);
+    const stored = local && (await this.#store.results.get(this.#address(this.#keyOf(local.label))));
+    if (local && stored) found.push({ label: local.label, from: 'local', takenAt: takenAt(stored.bytes) });
+    const away = this.#usable();
+    try {
+      const remote = await away?.labels.newest([prefix]);
+      const bytes =
+        remote?.label.startsWith(prefix) && (await away?.remote.getResult(this.#keyOf(remote.label)));
+      if (remote && bytes) found.push({ label: remote.label, from: 'remote', takenAt: takenAt(bytes) });
+    } catch (error) {
+      if (away) this.#giveUp(away, error);
+    }
+    return found.sort((a, b) => b.takenAt - a.takenAt);
+  }
+
+  async #restoreOne(root: string, { label, from }: Candidate): Promise<number | undefined> {
+    try {
+      const bytes = from === 'local' ? await this.#local(label) : await this.#fetch(label);
+      if (!bytes) return undefined;
+      const outputs = await outputsIn(bytes, this.#store.blobs);
+      if (outputs.length === 0) return undefined;
+      return (await restoreOutputs(outputs, root, this.#store.blobs, this.#digests)).written;
+    } catch (error) {
+      const away = this.#elsewhere;
+      if (away && error instanceof RemoteFault) this.#giveUp(away, error);
+      else this.#report({ type: 'hit-unusable', why: messageOf(error) });
+      return undefined;
+    }
+  }
+
+  async #local(label: string): Promise<Uint8Array | undefined> {
+    return (await this.#store.results.get(this.#address(this.#keyOf(label))))?.bytes;
+  }
+
+  async #fetch(label: string): Promise<Uint8Array | undefined> {
+    const away = this.#usable();
+    const key = this.#keyOf(label);
+    const bytes = await away?.remote.getResult(key);
+    if (!away || !bytes) return undefined;
+    const { blobs } = this.#store;
+    await fetchContent(decodeResult(bytes), blobs, away.remote, this.#report, () => outputsIn(bytes, blobs));
+    await this.#store.results.put(this.#address(key), bytes, { replace: true });
+    await this.#store.labels.put({ namespace: this.#namespace, label }, key.hash);
+    return bytes;
+  }
+
+  #usable(): Elsewhere | undefined {
+    return this.#elsewhere?.remote.usable ? this.#elsewhere : undefined;
+  }
+
+  #giveUp({ remote }: Elsewhere, error: unknown): void {
+    remote.giveUp(messageOf(error));
+    this.#report({ type: 'remote-given-up', why: messageOf(error) });
+  }
+
+  /** Of the label alone, so that a server without labels finds an exact one too. */
+  #keyOf(label: string): Digest {
+    return digestOf(Buffer.from(`assay ${this.#namespace}\0${label}`));
+  }
+
+  #address(key: Digest) {
+    return { namespace: this.#namespace, key: key.hash };
+  }
+}
+
+const NOTHING = ActionResult.encode(emptyResult(0)).finish();
+
+function nameOf({ label, from }: Candidate): string {
+  return `${from} ${label}`;
+}

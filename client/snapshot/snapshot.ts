@@ -1,0 +1,74 @@
+// What lay at some paths at some moment, kept as a result whose outputs they are: content-addressed, so that of two
+// snapshots of almost the same files only what differs is stored or sent.
+import { AssayError } from '../../core/errors.ts';
+import { isWithin, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
+import { ActionResult } from '../../core/proto/generated/reapi.ts';
+import { decodeResult } from '../../core/result.ts';
+import type { Blobs } from '../../store/store.ts';
+import { encodeOutputs, fitOutput, type Sealed } from '../encoded-outputs.ts';
+import type { FileDigests } from '../inputs/file-digest.ts';
+import { type Output, outputsNamedBy, strayLinkIn } from '../outputs.ts';
+import { readBlob } from '../read-blob.ts';
+
+export interface Snapshot {
+  /** An ActionResult. */
+  readonly bytes: Uint8Array;
+  readonly contents: readonly Sealed[];
+}
+
+export function takeSnapshot(
+  root: string,
+  paths: readonly RelPath[],
+  digests: FileDigests,
+  takenAt: number,
+): Snapshot {
+  for (const path of paths) refuseReserved(path);
+  const outputs = paths.map((path) => fitOutput(root, path, digests));
+  const { result, contents } = encodeOutputs(outputs, root, ROOT);
+  const seconds = Math.floor(takenAt / 1000);
+  const executionCompletedTimestamp = { seconds, nanos: (takenAt - seconds * 1000) * 1_000_000 };
+  const executionMetadata = { worker: '', executionCompletedTimestamp, auxiliaryMetadata: [] };
+  return {
+    bytes: ActionResult.encode({ ...result, executionMetadata }).finish(),
+    contents: [...contents.values()],
+  };
+}
+
+/** In milliseconds since 1970. */
+export function takenAt(bytes: Uint8Array): number {
+  const { seconds, nanos } = decodeResult(bytes).executionMetadata?.executionCompletedTimestamp ?? {
+    seconds: 0,
+    nanos: 0,
+  };
+  return seconds * 1000 + nanos / 1_000_000;
+}
+
+/** What it would write. Whoever may write to a cache could have named anything: what leaves the root is refused. */
+export async function outputsIn(bytes: Uint8Array, blobs: Blobs): Promise<Output[]> {
+  const result = decodeResult(bytes);
+  for (const path of pathsIn(result)) refuseReserved(parseRelPath(path));
+  const outputs = await outputsNamedBy(result, ROOT, ({ hash }) => readBlob(hash, blobs));
+  for (const output of outputs) {
+    const stray = strayLinkIn(output);
+    if (stray !== undefined) throw unfit(`${stray} is a link that leaves the folder`);
+    const around = outputs.find((other) => other !== output && isWithin(output.path, other.path));
+    if (around) throw unfit(`${output.path} lies inside ${around.path}`);
+  }
+  return outputs;
+}
+
+export function pathsIn(result: ActionResult): string[] {
+  const { outputFiles, outputDirectories, outputSymlinks } = result;
+  return [...outputFiles, ...outputDirectories, ...outputSymlinks].map(({ path }) => path);
+}
+
+/** A cache has no business in git's own folder, where hooks lie, nor in Assay's. */
+function refuseReserved(path: RelPath): void {
+  if (path === ROOT) throw unfit('a folder is kept by its name, not from inside');
+  const [first = ''] = path.split('/');
+  if (first === '.git' || first === '.assay') throw unfit(`${path} is not for a cache to keep`);
+}
+
+function unfit(why: string): AssayError {
+  return new AssayError('ASSAY_OUTPUT_UNFIT', why);
+}

@@ -1,15 +1,14 @@
 // The labels of a remote: names of results that are found by their beginning. They are Assay's own, beside what the
-// protocols of a remote have; a server of another kind has none, which is a miss, not a fault.
+// protocols of a remote have. A server of another kind has none, or does not even speak HTTP: that is a miss, not a fault.
 import type { Dispatcher } from 'undici';
 import { isHash } from '../../core/digest.ts';
-import { messageOf } from '../../core/errors.ts';
+import { ERRORS } from '../../core/errors.ts';
 import { LABELS_PATH } from '../../core/labels.ts';
 import { REMOTE } from '../../core/limits.ts';
 import type { Labelled } from '../../store/store.ts';
 import { authorization } from './authorization.ts';
 import type { RemoteOptions } from './open.ts';
 import { Patience } from './patience.ts';
-import { RemoteFault } from './remote.ts';
 
 export class RemoteLabels {
   readonly #url: string;
@@ -24,26 +23,23 @@ export class RemoteLabels {
     this.#patience = new Patience(now);
   }
 
-  /** The label `exact`, else the newest that begins with the first of the prefixes, else with the second … */
-  async newest(prefixes: readonly string[], exact?: string): Promise<Labelled | undefined> {
-    const query = new URLSearchParams(prefixes.map((prefix) => ['prefix', prefix]));
-    if (exact !== undefined) query.set('exact', exact);
-    const { status, body } = await this.#ask('GET', query);
-    if (status !== 200) return undefined;
-    const { label, key } = parse(body);
-    if (typeof label !== 'string' || typeof key !== 'string' || !isHash(key)) {
-      throw new RemoteFault('it answered with something that is no label');
-    }
-    return { label, key };
+  /** The newest label that begins so. */
+  async newest(prefix: string): Promise<Labelled | undefined> {
+    const answer = await this.#ask('GET', new URLSearchParams({ prefix }));
+    const { label, key } = answer?.status === 200 ? parse(answer.body) : {};
+    const fits =
+      typeof label === 'string' && label.startsWith(prefix) && typeof key === 'string' && isHash(key);
+    return fits ? { label, key } : undefined;
   }
 
-  /** False where the label names something else already, or the remote knows no labels. */
-  async put({ label, key }: Labelled): Promise<boolean> {
-    const { status } = await this.#ask('PUT', new URLSearchParams({ label, key }));
-    return status === 200;
+  /** `unknown`: the remote keeps no labels. */
+  async put({ label, key }: Labelled): Promise<'stored' | 'taken' | 'unknown'> {
+    const answer = await this.#ask('PUT', new URLSearchParams({ label, key }));
+    if (answer?.status === 200) return 'stored';
+    return answer?.status === TAKEN ? 'taken' : 'unknown';
   }
 
-  async #ask(method: 'GET' | 'PUT', query: URLSearchParams): Promise<{ status: number; body: string }> {
+  async #ask(method: 'GET' | 'PUT', query: URLSearchParams): Promise<Answer | undefined> {
     try {
       return await this.#patience.during(async () => {
         const { request, Agent } = await import('undici');
@@ -61,11 +57,18 @@ export class RemoteLabels {
           await dispatcher.destroy();
         }
       });
-    } catch (cause) {
-      throw new RemoteFault(messageOf(cause), { cause });
+    } catch {
+      return undefined;
     }
   }
 }
+
+interface Answer {
+  readonly status: number;
+  readonly body: string;
+}
+
+const TAKEN = ERRORS.ASSAY_LABEL_TAKEN.status;
 
 function parse(body: string): { label?: unknown; key?: unknown } {
   try {

@@ -72,7 +72,7 @@ export class Shelf {
       const digests = contents.map(({ digest }) => digest);
       await upload(digests, this.#store.blobs, away.remote, this.#report);
       await away.remote.putResult(this.#keyOf(label), bytes);
-      return await away.labels.put({ label, key: this.#keyOf(label).hash });
+      return (await away.labels.put({ label, key: this.#keyOf(label).hash })) !== 'taken';
     } catch (error) {
       this.#giveUp(away, error);
       return false;
@@ -135,9 +135,8 @@ export class Shelf {
     if (local && stored) found.push({ label: local.label, from: 'local', takenAt: takenAt(stored.bytes) });
     const away = this.#usable();
     try {
-      const remote = await away?.labels.newest([prefix]);
-      const bytes =
-        remote?.label.startsWith(prefix) && (await away?.remote.getResult(this.#keyOf(remote.label)));
+      const remote = await away?.labels.newest(prefix);
+      const bytes = remote && (await away?.remote.getResult(this.#keyOf(remote.label)));
       if (remote && bytes) found.push({ label: remote.label, from: 'remote', takenAt: takenAt(bytes) });
     } catch (error) {
       if (away) this.#giveUp(away, error);

@@ -1,0 +1,283 @@
+// `assay save` and `assay restore`: what comes back, from where, and what is refused.
+import { readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { digestOf, toWire } from '../../../core/digest.ts';
+import { parseNamespace } from '../../../core/namespace.ts';
+import { ActionResult, type Directory, Tree } from '../../../core/proto/generated/reapi.ts';
+import { emptyResult } from '../../../core/result.ts';
+import { openDiskStore } from '../../../store/stack.ts';
+import { FORMS, type Form, type RunOptions, Workshop } from '../../rig/assay.ts';
+import { ReapiServer } from '../../rig/reapi-server.ts';
+import { ServerProcess } from '../../rig/server.ts';
+import { describeTree } from '../../rig/tree.ts';
+
+let shop: Workshop;
+const closers: (() => Promise<void>)[] = [];
+
+beforeEach(() => {
+  shop = new Workshop();
+  fill('first');
+});
+
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close();
+  shop.remove();
+});
+
+function fill(word: string): void {
+  shop.write('modules/a/index.js', `${word}\n`);
+  shop.write('modules/b/tool', '#!/bin/sh\n', 0o755);
+  shop.write('modules/large', 'x'.repeat(200_000));
+  shop.write('single.txt', word);
+}
+
+const forget = () => {
+  for (const path of ['modules', 'single.txt'])
+    rmSync(join(shop.workspace, path), { recursive: true, force: true });
+};
+const there = () => describeTree(shop.workspace);
+const word = () => readFileSync(join(shop.workspace, 'single.txt'), 'utf8');
+
+async function save(key: string, args: readonly string[] = [], options: RunOptions = {}) {
+  const ran = await shop.assay(['save', '--json', key, 'modules', 'single.txt', ...args], options);
+  expect(ran.code, ran.stderr).toBe(0);
+  return JSON.parse(ran.stdout);
+}
+
+async function restore(key: string, args: readonly string[] = [], options: RunOptions = {}) {
+  const ran = await shop.assay(['restore', '--json', '--exit-code', key, ...args], options);
+  return { ...JSON.parse(ran.stdout), code: ran.code, stderr: ran.stderr };
+}
+
+describe.each(Object.keys(FORMS) as Form[])('%s', (form) => {
+  test('what was saved comes back exactly, and what else lies there goes', async () => {
+    symlinkSync('a', join(shop.workspace, 'modules/link'));
+    const before = there();
+    expect(await save('npm-1', [], { form })).toMatchObject({ outcome: 'saved', shared: false });
+    forget();
+    shop.write('modules/stray', 'stray');
+    shop.write('beside', 'untouched');
+    expect(await restore('npm-1', [], { form })).toMatchObject({
+      outcome: 'exact',
+      from: 'local',
+      code: 0,
+      written: 2,
+    });
+    rmSync(join(shop.workspace, 'beside'));
+    expect(there()).toEqual(before);
+    expect(await restore('npm-1', [], { form })).toMatchObject({ outcome: 'exact', written: 0 });
+  });
+});
+
+test('a key never changes what it means', async () => {
+  await save('npm-1');
+  fill('second');
+  expect(await save('npm-1')).toMatchObject({ outcome: 'taken' });
+  expect(await restore('npm-1')).toMatchObject({ outcome: 'exact' });
+  expect(word()).toBe('first');
+});
+
+test('the newest of the first prefix that finds one', async () => {
+  for (const key of ['npm-linux-2', 'npm-linux-1', 'npm-mac-3']) {
+    fill(key);
+    await save(key);
+  }
+  const find = (...prefixes: string[]) =>
+    restore(
+      'npm-9',
+      prefixes.flatMap((prefix) => ['--fallback', prefix]),
+    );
+  expect(await find('npm-linux-')).toMatchObject({ outcome: 'fallback', found: 'npm-linux-1', code: 3 });
+  expect(word()).toBe('npm-linux-1');
+  expect(await find('yarn-', 'npm-')).toMatchObject({ found: 'npm-mac-3' });
+  expect(await find('npm-linux-2')).toMatchObject({ found: 'npm-linux-2' });
+  expect(await find('yarn-')).toEqual({ key: 'npm-9', outcome: 'nothing', code: 4, stderr: '' });
+  expect((await shop.assay(['restore', 'npm-9'])).code).toBe(0);
+});
+
+test('--in says what paths are relative to', async () => {
+  const home = shop.another('home');
+  shop.write('.m2/repository/x.jar', 'jar', 0o644, home);
+  expect((await shop.assay(['save', 'm2', '--in', home, '.m2/repository'])).code).toBe(0);
+  rmSync(join(home, '.m2'), { recursive: true });
+  expect(await restore('m2', ['--in', home])).toMatchObject({ outcome: 'exact' });
+  expect(readFileSync(join(home, '.m2/repository/x.jar'), 'utf8')).toBe('jar');
+});
+
+describe('through a remote', () => {
+  const elsewhere = (url: string) => ['--remote', url, '--store', join(shop.folder, 'elsewhere')];
+
+  test.each(['http', 'grpc'])('another machine restores by key and by prefix, over %s', async (protocol) => {
+    const server = await ServerProcess.start(`${shop.folder}/server`);
+    closers.push(() => server.stop());
+    const url = server.url.replace(/^http/, protocol);
+    expect(await save('npm-1', ['--remote', url])).toMatchObject({ outcome: 'saved', shared: true });
+    const before = there();
+    forget();
+    expect(await restore('npm-1', elsewhere(url))).toMatchObject({
+      outcome: 'exact',
+      from: 'remote',
+      stderr: '',
+    });
+    expect(there()).toEqual(before);
+    rmSync(join(shop.folder, 'elsewhere'), { recursive: true });
+    forget();
+    expect(await restore('npm-2', [...elsewhere(url), '--fallback', 'npm-'])).toMatchObject({
+      outcome: 'fallback',
+      found: 'npm-1',
+      from: 'remote',
+    });
+    expect(there()).toEqual(before);
+    expect(await restore('npm-2', [...elsewhere(url), '--fallback', 'npm-'])).toMatchObject({
+      found: 'npm-1',
+    });
+  });
+
+  test('the newer one of here and there counts', async () => {
+    const server = await ServerProcess.start(`${shop.folder}/server`);
+    closers.push(() => server.stop());
+    await save('npm-here');
+    fill('there');
+    await save('npm-there', elsewhere(server.url));
+    expect(await restore('npm-9', ['--remote', server.url, '--fallback', 'npm-'])).toMatchObject({
+      found: 'npm-there',
+      from: 'remote',
+    });
+    fill('here again');
+    await save('npm-here-again');
+    expect(await restore('npm-9', ['--remote', server.url, '--fallback', 'npm-'])).toMatchObject({
+      found: 'npm-here-again',
+      from: 'local',
+    });
+  });
+
+  test('a server of another kind has no labels: the key itself is found all the same', async () => {
+    const server = await ReapiServer.start(shop.folder);
+    closers.push(() => server.stop());
+    await save('npm-1', ['--remote', server.url]);
+    forget();
+    expect(await restore('npm-1', elsewhere(server.url))).toMatchObject({ outcome: 'exact', from: 'remote' });
+    rmSync(join(shop.folder, 'elsewhere'), { recursive: true });
+    expect(await restore('npm-2', [...elsewhere(server.url), '--fallback', 'npm-'])).toMatchObject({
+      code: 4,
+    });
+  });
+
+  test('one that is down, or asks for a token, changes nothing but the hits', async () => {
+    const server = await ServerProcess.start(`${shop.folder}/server`, { env: { ASSAY_TOKEN: 'sesame' } });
+    closers.push(() => server.stop());
+    for (const url of ['http://127.0.0.1:9', 'grpc://127.0.0.1:9', server.url]) {
+      expect(await save(`npm-${url}`, ['--remote', url])).toMatchObject({ outcome: 'saved', shared: false });
+      const found = await restore('npm-9', [...elsewhere(url), '--fallback', 'npm-']);
+      expect(found).toMatchObject({ outcome: 'nothing', code: 4 });
+      expect(found.stderr).toContain('the remote is not usable');
+    }
+  });
+});
+
+test.each<[string, string[], string]>([
+  ['no key', ['save'], 'the key stands first'],
+  ['nothing to save', ['save', 'key'], 'nothing to save'],
+  ['a path that is not there', ['save', 'key', 'nosuch'], 'nothing at nosuch'],
+  ['a path outside', ['save', 'key', '../x'], 'ASSAY_BAD_PATH'],
+  ['the folder itself', ['save', 'key', '.'], 'by its name'],
+  ['git’s own folder', ['save', 'key', '.git/hooks'], 'not for a cache'],
+  ['a key that is too long', ['save', 'k'.repeat(600), 'single.txt'], 'ASSAY_BAD_LABEL'],
+  ['two keys', ['restore', 'a', 'b'], 'one key at a time'],
+  ['a folder that is none', ['restore', 'a', '--in', 'single.txt'], 'not a folder'],
+])('%s is refused in words', async (_name, args, words) => {
+  const ran = await shop.assay(args);
+  expect(ran.stderr).toContain(words);
+  expect(ran.code).toBe(2);
+});
+
+test('a store that can not be opened costs the hit alone', async () => {
+  const store = ['--store', join(shop.write('a-file', ''), 'store')];
+  expect(await save('npm-1', store)).toMatchObject({ outcome: 'failed' });
+  expect(await restore('npm-1', store)).toMatchObject({ outcome: 'nothing' });
+});
+
+describe('a hostile snapshot writes nothing', () => {
+  /** As somebody with the right to write to the cache could make it. */
+  async function plant(
+    label: string,
+    result: Partial<ActionResult>,
+    blobs: readonly Uint8Array[],
+  ): Promise<void> {
+    const store = await openDiskStore({ directory: shop.store });
+    const namespace = parseNamespace('saved');
+    for (const blob of blobs) await store.blobs.put(digestOf(blob), blob);
+    const key = digestOf(Buffer.from(`assay saved\0${label}`)).hash;
+    const bytes = ActionResult.encode({ ...emptyResult(0), ...result }).finish();
+    await store.results.put({ namespace, key }, bytes);
+    await store.labels.put({ namespace, label }, key);
+    await store.close();
+  }
+
+  const evil = Buffer.from('evil');
+  const file = (path: string) => ({
+    path,
+    digest: toWire(digestOf(evil)),
+    isExecutable: true,
+    contents: Buffer.alloc(0),
+  });
+  const tree = (root: Directory) => Tree.encode({ root, children: [] }).finish();
+  const folder = (path: string, bytes: Uint8Array) => ({
+    path,
+    treeDigest: toWire(digestOf(bytes)),
+    isTopologicallySorted: false,
+  });
+  const climbing = tree({
+    files: [{ name: '../evil', digest: toWire(digestOf(evil)), isExecutable: false }],
+    directories: [],
+    symlinks: [],
+  });
+  const leaving = tree({ files: [], directories: [], symlinks: [{ name: 'out', target: '/etc' }] });
+
+  test.each<[string, Partial<ActionResult>, Uint8Array[]]>([
+    ['outside the folder', { outputFiles: [file('../evil')] }, [evil]],
+    ['at an absolute path', { outputFiles: [file('/tmp/evil')] }, [evil]],
+    ['among git’s hooks', { outputFiles: [file('.git/hooks/pre-commit')] }, [evil]],
+    ['from inside a folder, upwards', { outputDirectories: [folder('modules', climbing)] }, [climbing, evil]],
+    ['behind a link', { outputDirectories: [folder('modules', leaving)] }, [leaving]],
+    ['over itself', { outputFiles: [file('a'), file('a/b')] }, [evil]],
+    ['a link that leaves', { outputSymlinks: [{ path: 'a', target: '../..' }] }, []],
+  ])('%s', async (_name, result, blobs) => {
+    const before = describeTree(shop.folder).filter((line) => !line.startsWith('store'));
+    await plant('npm-1', result, blobs);
+    expect(await restore('npm-1', ['--fallback', 'npm-'])).toMatchObject({ outcome: 'nothing', code: 4 });
+    expect(describeTree(shop.folder).filter((line) => !line.startsWith('store'))).toEqual(before);
+  });
+
+  test('and a sound one, planted the same way, is restored: so these can fail', async () => {
+    await plant('npm-1', { outputFiles: [file('planted')] }, [evil]);
+    expect(await restore('npm-1')).toMatchObject({ outcome: 'exact' });
+    expect(readFileSync(join(shop.workspace, 'planted'), 'utf8')).toBe('evil');
+  });
+});
+
+test('a snapshot whose content has rotted is passed over for an older one', async () => {
+  await save('npm-1');
+  shop.write('modules/large', 'y'.repeat(200_000));
+  await save('npm-2');
+  rot('y'.repeat(200_000));
+  forget();
+  expect(await restore('npm-2', ['--fallback', 'npm-'])).toMatchObject({
+    outcome: 'fallback',
+    found: 'npm-1',
+  });
+  expect(readFileSync(join(shop.workspace, 'modules/large'), 'utf8')).toBe('x'.repeat(200_000));
+});
+
+/** Flips a bit of a large blob where the store keeps it. */
+function rot(content: string): void {
+  const { hash } = digestOf(Buffer.from(content));
+  const file = describeTree(shop.store)
+    .find((line) => line.includes(`/${hash}-`))
+    ?.split(' ')[0];
+  if (!file) throw new Error('the store has no such blob');
+  const bytes = readFileSync(join(shop.store, file));
+  bytes[1000] = (bytes[1000] ?? 0) ^ 1;
+  writeFileSync(join(shop.store, file), bytes);
+}

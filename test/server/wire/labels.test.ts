@@ -1,0 +1,67 @@
+// Labels over HTTP: found by their beginning, never changed, and only for who may.
+import { expect, test } from 'vitest';
+import { digestOf } from '../../../core/digest.ts';
+import { parseNamespace } from '../../../core/namespace.ts';
+import { ActionResult } from '../../../core/proto/generated/reapi.ts';
+import { emptyResult } from '../../../core/result.ts';
+import { ask, type Method, type TestServer, type TestServerOptions, testServer } from '../rig.ts';
+
+const KEYS = ['a', 'b'].map((text) => digestOf(Buffer.from(text)).hash);
+const [A = '', B = ''] = KEYS;
+
+/** With a result under each of the keys, in the namespace `team`. */
+async function start(options: TestServerOptions = {}): Promise<TestServer> {
+  const server = await testServer(options);
+  for (const key of KEYS) {
+    const result = ActionResult.encode(emptyResult(0)).finish();
+    await server.store.results.put({ namespace: parseNamespace('team'), key }, result);
+  }
+  return server;
+}
+
+const put = (server: TestServer, label: string, key: string, headers = {}) =>
+  ask(`${server.url}/labels/v1/team?${new URLSearchParams({ label, key })}`, 'PUT', { headers });
+
+test('a label is found by its name, and the newest by its beginning', async () => {
+  const server = await start();
+  expect((await put(server, 'npm-1', A)).status).toBe(200);
+  expect((await put(server, 'npm-2', B)).status).toBe(200);
+  const find = async (query: string) => {
+    const { status, body } = await ask(`${server.url}/labels/v1/team?${query}`);
+    return status === 200 ? JSON.parse(body.toString()) : status;
+  };
+  expect(await find('prefix=npm-')).toEqual({ label: 'npm-2', key: B });
+  expect(await find('exact=npm-1&prefix=npm-')).toEqual({ label: 'npm-1', key: A });
+  expect(await find('exact=npm-9&prefix=yarn-&prefix=npm-')).toEqual({ label: 'npm-2', key: B });
+  expect(await find('exact=npm-9')).toBe(404);
+  expect(await find('')).toBe(404);
+});
+
+test('a label does not change what it names', async () => {
+  const server = await start();
+  await put(server, 'npm-1', A);
+  expect((await put(server, 'npm-1', A)).status).toBe(200);
+  expect((await put(server, 'npm-1', B)).status).toBe(409);
+});
+
+test.each<[string, Method, string, number]>([
+  ['no key', 'PUT', '/labels/v1/team?label=x', 400],
+  ['a key that is none', 'PUT', '/labels/v1/team?label=x&key=zz', 400],
+  ['no label', 'PUT', `/labels/v1/team?key=${A}`, 400],
+  ['a label without an end', 'PUT', `/labels/v1/team?label=${'x'.repeat(600)}&key=${A}`, 400],
+  ['a namespace that is none', 'GET', '/labels/v1/a%20b?prefix=a', 400],
+  ['another method', 'DELETE', '/labels/v1/team', 405],
+])('%s is refused', async (_name, method, path, status) => {
+  const server = await start();
+  expect((await ask(server.url + path, method)).status).toBe(status);
+});
+
+test('who may not write, or not even read, does not', async () => {
+  const closed = await start({ token: 'sesame' });
+  const bearer = { authorization: 'Bearer sesame' };
+  expect((await ask(`${closed.url}/labels/v1/team?prefix=`)).status).toBe(401);
+  expect((await put(closed, 'npm-1', A)).status).toBe(401);
+  expect((await put(closed, 'npm-1', A, bearer)).status).toBe(200);
+  const readOnly = await start({ readOnly: true });
+  expect((await put(readOnly, 'npm-1', A)).status).toBe(403);
+});

@@ -1,6 +1,7 @@
 // An audit in words, grouped by what there is to do, and as one JSON object for machines.
-import { type FindingKind, fixText } from '../hermeticity/finding.ts';
+import { fixText } from '../hermeticity/finding.ts';
 import type { Audit } from './audit.ts';
+import { GROUPS } from './finding-kinds.ts';
 import { findingJson, findingLine } from './finding-report.ts';
 import { variationLines } from './reproduction-report.ts';
 
@@ -10,7 +11,7 @@ export function auditJson({
   gaps,
   exitCode,
   findings,
-  tracer,
+  report,
   reproduction,
 }: Audit): string {
   return JSON.stringify({
@@ -19,7 +20,7 @@ export function auditJson({
     exitCode,
     findings: findings.map(findingJson),
     gaps,
-    tracer,
+    tracer: report.tracer,
     ...(reproduction && { reproduction: { runs: reproduction.runs, variations: reproduction.variations } }),
   });
 }
@@ -36,17 +37,8 @@ export function auditText(audit: Audit): string {
   return `${lines.join('\n')}\n`;
 }
 
-export const GROUPS: readonly (readonly [string, readonly FindingKind[]])[] = [
-  ['Declare what it reads', ['read', 'probe', 'absent', 'list', 'stale-output']],
-  ['Declare what it makes, or make it elsewhere', ['write', 'delete', 'mutate', 'symlink-escape']],
-  ['Take away what reaches beyond this machine or this run', ['net', 'unix', 'survivor', 'io_uring']],
-  [
-    'Make it independent of the machine and the moment',
-    ['env', 'time', 'random', 'pid', 'host', 'cpu', 'uid', 'umask', 'cwd', 'mtime', 'readdir-order'],
-  ],
-];
-
-function headline({ hermetic, complete, exitCode, findings }: Audit): string {
+/** The verdict in one line. */
+export function headline({ hermetic, complete, exitCode, findings }: Audit): string {
   const outcome = exitCode === 0 ? '' : ` (the command ended with ${exitCode})`;
   if (hermetic) return `hermetic: nothing undeclared was seen${outcome}`;
   const count = findings.length === 1 ? '1 finding' : `${findings.length} findings`;

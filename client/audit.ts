@@ -1,5 +1,6 @@
 // Runs an action once under a tracer and judges it. Nothing is looked up and nothing is published: an audit is about the
 // action, not about its result. Its outputs are left in place.
+import type { TraceReport } from '../hermeticity/access.ts';
 import type { Finding } from '../hermeticity/finding.ts';
 import type { Reproduction } from '../hermeticity/reproduce/reproduce.ts';
 import { judge } from '../hermeticity/verdict.ts';
@@ -18,7 +19,8 @@ export interface Audit {
   readonly gaps: readonly string[];
   readonly exitCode: number;
   readonly findings: readonly Finding[];
-  readonly tracer: { readonly name: string; readonly version: string };
+  /** All that was seen in the first run. */
+  readonly report: TraceReport;
   /** What further runs showed, if they were asked for; their findings are among the others. */
   readonly reproduction?: Reproduction;
 }
@@ -33,7 +35,7 @@ export async function audit(request: RunRequest, context: RunContext, options: A
   const action = keyOf(request, context);
   const { exitCode, report, folders, commandMs } = await executeBy(tracedBy(tracer), action, context);
   const { complete, findings } = judge(report, declarationOf(action, folders));
-  const first = { complete, gaps: report.gaps, exitCode, findings, tracer: report.tracer };
+  const first = { complete, gaps: report.gaps, exitCode, findings, report };
   if (!options.reproduce) return { ...first, hermetic: complete && findings.length === 0 };
   const seen = { report, exitCode, tookMs: commandMs };
   return withReproduction(first, await reproduceAction(action, context, { seen }));

@@ -80,7 +80,7 @@ function takeValue(flag: Flag, rawName: string, inline: string | undefined, rest
   const value = inline ?? rest.shift();
   if (value === undefined || value === '')
     throw usage(`${rawName} needs a value: ${rawName} ${flag.value ?? 'VALUE'}`);
-  if (inline === undefined && value.startsWith('-'))
+  if (inline === undefined && value.startsWith('-') && value !== '-')
     throw usage(`${rawName} is followed by ${value}; if that is its value, write ${rawName}=${value}`);
   return value;
 }

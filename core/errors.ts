@@ -317,6 +317,11 @@ const catalogue = {
     wayOut: 'Install bubblewrap and allow user namespaces; the text after the code says what is missing.',
     status: 500,
   },
+  ASSAY_REPORT_UNWRITABLE: {
+    summary: 'The report could not be written where it was asked for.',
+    wayOut: 'Name a file in a folder that you may write in and that has room.',
+    status: 500,
+  },
   ASSAY_NO_VARIATION: {
     summary:
       'This machine can not run a command under other conditions, so nothing can be said about its reproducibility.',

@@ -1,7 +1,10 @@
 // `assay audit`: runs an action under a tracer and tells what it saw or changed beyond its declaration.
-import type { CommandModule, FlagTable } from '../../core/command.ts';
+import { type CommandModule, type FlagTable, usage } from '../../core/command.ts';
 import { audit } from '../audit.ts';
+import { auditHtml } from '../audit-html.ts';
+import { checkReportFile, writeReport } from '../audit-outlets.ts';
 import { auditJson, auditText } from '../audit-report.ts';
+import { auditSarif } from '../audit-sarif.ts';
 import { openCache } from '../cache.ts';
 import { Outlet } from '../outlet.ts';
 import { Reporter } from '../reporter.ts';
@@ -18,6 +21,16 @@ const flags = {
   reproduce: {
     type: 'boolean',
     text: 'run it again and again from clean copies, with another time, user, path … each time,\nand tell what its result depends on',
+  },
+  sarif: {
+    type: 'string',
+    value: 'FILE',
+    text: 'write the findings as SARIF 2.1.0, for code scanning; "-" is standard output',
+  },
+  html: {
+    type: 'string',
+    value: 'FILE',
+    text: 'write a page with findings, processes and files, which needs nothing beside it',
   },
   json: {
     type: 'boolean',
@@ -47,13 +60,19 @@ export const auditCommand: CommandModule = {
     examples: [
       "assay audit --input 'src/**' --output app -- cc -o app src/main.c",
       'assay audit --json -- make',
+      'assay audit --sarif audit.sarif --html audit.html -- make',
       'assay audit --reproduce --output out.tar -- tar cf out.tar src',
     ],
   },
   async main(args) {
     const { flags: parsed, request } = parseAction('audit', args, flags);
     const json = parsed.given('json');
+    const [sarif, page] = [parsed.text('sarif'), parsed.text('html')];
+    if (json && sarif === '-') throw usage('--json and --sarif - both want standard output');
+    checkReportFile('--sarif', sarif);
+    checkReportFile('--html', page);
     const [stdout, stderr] = [new Outlet(1), new Outlet(2)];
+    const forMachine = json || sarif === '-';
     const { report } = new Reporter(stderr, json);
     const caller = process.env;
     const folder = storeFolder(parsed.text('store'), caller);
@@ -64,10 +83,15 @@ export const auditCommand: CommandModule = {
       report,
     });
     try {
-      const said = json ? stderr : stdout;
+      const said = forMachine ? stderr : stdout;
       const context = { cache, caller, stdout: said, stderr, report, now: Date.now };
       const found = await audit(request, context, { reproduce: parsed.given('reproduce') });
-      stdout.write(json ? `${auditJson(found)}\n` : auditText(found));
+      const sarifText = () => `${JSON.stringify(auditSarif(found, request), undefined, 2)}\n`;
+      if (page !== undefined) writeReport(page, auditHtml(found, request));
+      if (sarif !== undefined && sarif !== '-') writeReport(sarif, sarifText());
+      if (json) stdout.write(`${auditJson(found)}\n`);
+      else said.write(auditText(found));
+      if (sarif === '-') stdout.write(sarifText());
       return found.hermetic ? found.exitCode : FINDINGS;
     } finally {
       await cache.close();

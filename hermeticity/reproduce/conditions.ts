@@ -90,6 +90,7 @@ function systemFiles(varied: ReadonlySet<Variation>, folder: string): Mount[] {
     { from: chance, at: '/dev/urandom' },
     { from: chance, at: '/dev/random' },
     { from: uuid, at: '/proc/sys/kernel/random/uuid' },
+    uptimeFile(folder, varied.has('clock')),
     ...processorFiles(folder, varied.has('processors')),
     ...(varied.has('host') ? hostFiles(folder) : []),
   ];
@@ -121,6 +122,11 @@ function chanceFile(folder: string, other: boolean): string {
 
 function uuidText(other: boolean): string {
   return `${other ? 'b' : 'a'}0000000-0000-4000-8000-000000000000\n`;
+}
+
+function uptimeFile(folder: string, other: boolean): Mount {
+  const text = other ? '90000.00 90000.00\n' : '5000.00 5000.00\n';
+  return { from: keep(folder, `uptime-${other}`, text), at: '/proc/uptime' };
 }
 
 function processorFiles(folder: string, other: boolean): Mount[] {

@@ -65,7 +65,28 @@ function withFiles<T>(a: string | Buffer, b: string | Buffer, work: (a: number, 
 function fileDifference(a: number, b: number, hidden: boolean): Difference {
   const offset = firstDifference(a, b);
   if (offset === undefined) return { words: 'may be run one time and not another time' };
-  return describe(offset, window(a, offset), window(b, offset), hidden);
+  const [one, other] = [window(a, offset), window(b, offset)];
+  const difference = describe(offset, one, other, hidden);
+  const text = hidden || (one.isText && other.isText) ? undefined : textDifference(a, b);
+  return text === undefined ? difference : { ...difference, words: `${difference.words}, ${text}` };
+}
+
+/** How much of a binary file is searched for text. */
+const SEARCHED = 16 * STORE.chunkBytes;
+const TEXT = /[\x20-\x7e]{6,}/g;
+
+/** In a binary file the first byte that differs is often a length or a hash; the first text that differs tells more. */
+function textDifference(a: number, b: number): string | undefined {
+  const texts = (file: number) => {
+    const bytes = Buffer.alloc(SEARCHED);
+    return bytes.toString('latin1', 0, readSync(file, bytes, 0, SEARCHED, 0)).match(TEXT) ?? [];
+  };
+  const [ours, theirs] = [texts(a), texts(b)];
+  const at = ours.findIndex((text, index) => text !== theirs[index]);
+  const [one, other] = [ours[at], theirs[at]];
+  if (one === undefined || other === undefined) return undefined;
+  const short = (text: string) => JSON.stringify(text.length > AFTER ? `${text.slice(0, AFTER)}…` : text);
+  return `first in the text ${short(one)} and ${short(other)}`;
 }
 
 function firstDifference(a: number, b: number): number | undefined {

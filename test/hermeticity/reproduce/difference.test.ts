@@ -37,6 +37,14 @@ test('other bytes are shown in hex', () => {
   );
 });
 
+test('where the first difference in a binary file can not be read, the first text that differs is shown too', () => {
+  const binary = (length: number, path: string) =>
+    Buffer.concat([Buffer.from([0, length, 0, 0, 0, 0, 0, 0, 0, 0]), Buffer.from(path), Buffer.from([0, 1])]);
+  expect(between(binary(1, '/home/one'), binary(2, '/home/other')).words).toBe(
+    'differs at byte 1: <0100000000000000> and <0200000000000000>, first in the text "/home/one" and "/home/other"',
+  );
+});
+
 test('a file that ends earlier differs where it ends, beyond the first piece that is read, too', () => {
   const long = Buffer.alloc(3_000_000, 'a');
   expect(between(long, long.subarray(0, 2_500_000)).offset).toBe(2_500_000);

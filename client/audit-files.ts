@@ -1,0 +1,37 @@
+// The files of a trace, each once, with all that was done to it: what a person wants to look up after a finding.
+import { type AbsPath, absPath, relativeIn, shown } from '../hermeticity/abspath.ts';
+import type { TraceReport } from '../hermeticity/access.ts';
+
+export interface TouchedFile {
+  /** As audits show paths. */
+  readonly path: string;
+  readonly isInWorkspace: boolean;
+  /** read, write … in the order of their first time. */
+  readonly verbs: readonly string[];
+}
+
+/** Those of the workspace first, each part sorted. */
+export function touchedFiles({ accesses }: TraceReport, workspace: string): TouchedFile[] {
+  const root = absPath(workspace);
+  const verbs = new Map<AbsPath, Set<string>>();
+  const touch = (path: AbsPath, verb: string) => {
+    const known = verbs.get(path);
+    if (known) known.add(verb);
+    else verbs.set(path, new Set([verb]));
+  };
+  for (const access of accesses) {
+    if ('path' in access) touch(access.path, access.kind);
+    if ('to' in access) touch(access.to, 'write');
+  }
+  const files = [...verbs].map(([path, done]) => ({
+    path: shown(path, root),
+    isInWorkspace: relativeIn(root, path) !== undefined,
+    verbs: [...done],
+  }));
+  return files.sort(byPlace);
+}
+
+function byPlace(a: TouchedFile, b: TouchedFile): number {
+  if (a.isInWorkspace !== b.isInWorkspace) return a.isInWorkspace ? -1 : 1;
+  return a.path < b.path ? -1 : 1;
+}

@@ -43,6 +43,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'keep the go command’s cache: the helper process for GOCACHEPROG',
     load: async () => (await import('../client/commands/gocacheprog.ts')).gocacheprogCommand,
   },
+  verify: {
+    summary: 'look through a whole store for damage, and mend it',
+    load: async () => (await import('../client/commands/verify.ts')).verifyCommand,
+  },
   serve: {
     summary: 'share a store over HTTP',
     load: async () => (await import('../server/commands/serve.ts')).serveCommand,

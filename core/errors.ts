@@ -203,6 +203,11 @@ const catalogue = {
       'Check the disk and the rights on the store’s folder; the text after the code names the call that failed.',
     status: 500,
   },
+  ASSAY_NO_STORE: {
+    summary: 'There is no store in that folder.',
+    wayOut: 'Point --store, or ASSAY_STORE, at one; `assay run` and `assay serve` begin it.',
+    status: 404,
+  },
   ASSAY_STORE_VERSION: {
     summary: 'The store’s folder was written by another version of Assay’s format.',
     wayOut: 'Point --store at another folder, or remove this one: a cache can be filled again.',

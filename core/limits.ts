@@ -57,6 +57,9 @@ export const STORE = {
   /** How much of what was found corrupt is kept for a look at it; the oldest goes first. */
   quarantineFiles: 64,
   quarantineBytes: 1 * GIB,
+  /** How often a scrub writes down how far it is, and how many damaged blobs it names. */
+  journalMs: 1 * SECOND,
+  damageShown: 100,
   /** A Tree or Directory that a result names is read into memory to see what it names in turn. */
   maxTreeBytes: 64 * MIB,
 } as const;
@@ -116,6 +119,9 @@ export const SERVER = {
   heldBytes: 512 * MIB,
   /** When a client that was turned away may come back. */
   retryAfterSeconds: 1,
+  /** Between two looks through the whole store, and after one that failed. */
+  scrubPauseMs: 24 * 60 * MINUTE,
+  scrubRetryMs: 5 * MINUTE,
   /** How long a stop waits for transfers in flight … */
   drainMs: 10 * SECOND,
   /** … looking this often for connections that have become idle … */

@@ -19,7 +19,7 @@ import { withEmptyBlob } from './empty.ts';
 import type { OnStoreEvent } from './events.ts';
 import { liveLabels } from './labels.ts';
 import { memoryEngine } from './memory.ts';
-import type { Blobs, LabelRecords, ResultRecords, Store, Uploads } from './store.ts';
+import type { Blobs, Inspection, LabelRecords, ResultRecords, Store, Uploads } from './store.ts';
 import { verified } from './verify.ts';
 
 export interface StoreOptions {
@@ -54,13 +54,21 @@ export interface Engine {
   readonly records: ResultRecords;
   readonly uploads: Uploads;
   readonly labels: LabelRecords;
+  readonly inspect?: (() => Promise<Inspection>) | undefined;
   close(): Promise<void>;
 }
 
 export function stack({ records, uploads, labels, ...engine }: Engine, onEvent: OnStoreEvent): Store {
   const blobs = withEmptyBlob(engine.blobs);
   const results = onlyComplete(recordingDivergence(records, blobs, onEvent), blobs, onEvent);
-  return { blobs, results, uploads, labels: liveLabels(labels, results), close: () => engine.close() };
+  return {
+    blobs,
+    results,
+    uploads,
+    labels: liveLabels(labels, results),
+    inspect: engine.inspect,
+    close: () => engine.close(),
+  };
 }
 
 function ignore(): void {}

@@ -2,6 +2,7 @@
 // client and the server know nothing else. stack.ts says which decorators stand around an engine, and in which order.
 import type { Digest, Hash } from '../core/digest.ts';
 import type { Namespace } from '../core/namespace.ts';
+import type { Health, OnRead } from './examine.ts';
 
 /** What is put: bytes in hand, or a stream of them. A piece of a stream is the store's only until it asks for the next. */
 export type Content = Uint8Array | AsyncIterable<Uint8Array>;
@@ -139,10 +140,35 @@ export interface LabelRecords {
   put(address: LabelAddress, key: Hash, replacing: Labelled | undefined): Promise<boolean>;
 }
 
+/** All that a store holds, for whoever looks through it. Nothing that is looked at counts as used. */
+export interface Inspection {
+  /** Some in the order of their hashes, behind that one or from the first on; none where there are no more. */
+  blobsBehind(hash: Hash | undefined): Promise<readonly Digest[]>;
+  /** Reads it whole and compares its SHA-256; what is wrong is quarantined. */
+  examine(hash: Hash, onRead: OnRead): Promise<Health>;
+  /** Some behind a position that an earlier page gave, or from the first on. */
+  resultsBehind(position: string | undefined): Promise<ResultsPage>;
+}
+
+export interface ResultsPage {
+  readonly results: readonly InspectedResult[];
+  readonly position: string | undefined;
+}
+
+export interface InspectedResult {
+  /** Undefined for what is kept beside another result and can't be asked for. */
+  readonly address: ResultAddress | undefined;
+  readonly isReadable: boolean;
+  /** How much of what it names is not there. */
+  readonly missing: number;
+}
+
 export interface Store {
   readonly blobs: Blobs;
   readonly results: Results;
   readonly uploads: Uploads;
   readonly labels: Labels;
+  /** Undefined where there is no disk that could go bad. */
+  readonly inspect?: (() => Promise<Inspection>) | undefined;
   close(): Promise<void>;
 }

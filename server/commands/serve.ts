@@ -1,16 +1,21 @@
 // `assay serve`: a store on this machine, shared over HTTP until a signal says stop.
 import { homedir, hostname } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
+import type { Logger } from 'pino';
 import { type CommandModule, type ParsedFlags, parseFlags, parseNumber, usage } from '../../core/command.ts';
 import { SERVER, STORE } from '../../core/limits.ts';
 import { openDiskStore } from '../../store/stack.ts';
+import type { Store } from '../../store/store.ts';
 import { isLoopback } from '../host.ts';
 import { type RunningServer, startServer } from '../listen.ts';
 import { LOG_LEVELS, type LogLevel, openLog, reportStoreEvents } from '../log.ts';
 import { Metrics } from '../metrics.ts';
+import { keepScrubbing } from '../scrubbing.ts';
 import { firstStopSignal } from '../signals.ts';
 import { loadTlsIdentity, type TlsIdentity } from '../tls.ts';
 import type { S3Keys } from '../wire/s3/signature.ts';
+
+const MIB = 1024 * 1024;
 
 const flags = {
   host: { type: 'string', value: 'HOST', text: 'the address to listen on (default 127.0.0.1)' },
@@ -32,6 +37,11 @@ const flags = {
     type: 'string',
     value: 'BYTES',
     text: `the largest blob taken (default ${SERVER.maxBlobBytes})`,
+  },
+  'verify-rate': {
+    type: 'string',
+    value: 'MIB',
+    text: 'look through the whole store once a day, in the background, reading so many MiB a second (default: never)',
   },
   'log-level': {
     type: 'string',
@@ -68,14 +78,19 @@ export const serveCommand: CommandModule = {
       onEvent: reportStoreEvents(log, metrics),
       gatherMs: STORE.serverGatherMs,
     });
+    const stopScrubbing = new AbortController();
+    let scrubbing: Promise<void> | undefined;
     try {
       const server = await startServer({ ...settings, store, log, metrics });
       const signal = firstStopSignal();
       process.stdout.write(welcome(server, settings));
       log.info({ url: server.url, store: settings.storeFolder }, 'listening');
+      scrubbing = startScrubbing(settings, store, log, stopScrubbing.signal);
       log.info({ signal: await signal }, 'stopping');
       await server.stop();
     } finally {
+      stopScrubbing.abort();
+      await scrubbing;
       await store.close();
     }
     log.info('stopped');
@@ -93,6 +108,7 @@ interface Settings {
   readonly tls: TlsIdentity | undefined;
   readonly limits: { readonly maxBlobBytes: number };
   readonly logLevel: LogLevel;
+  readonly scrubBytesPerSecond: number | undefined;
 }
 
 function readSettings(given: ParsedFlags): Settings {
@@ -102,7 +118,7 @@ function readSettings(given: ParsedFlags): Settings {
     host: given.text('host') ?? '127.0.0.1',
     port: parseNumber('--port', given.text('port') ?? '8980', 0, 65_535),
     storeFolder: resolve(given.text('store') ?? (process.env.ASSAY_STORE || defaultFolder())),
-    token: process.env.ASSAY_TOKEN || undefined,
+    token: tokenOf(process.env.ASSAY_TOKEN),
     s3Keys: s3KeysOf(process.env.ASSAY_S3_ACCESS_KEY, process.env.ASSAY_S3_SECRET_KEY),
     readOnly: given.given('read-only'),
     tls: tlsOf(given),
@@ -113,7 +129,28 @@ function readSettings(given: ParsedFlags): Settings {
           : parseNumber('--max-blob', maxBlob, 1, Number.MAX_SAFE_INTEGER),
     },
     logLevel: logLevelOf(given.text('log-level')),
+    scrubBytesPerSecond: scrubRateOf(given.text('verify-rate')),
   };
+}
+
+/** One with a blank in it could be presented by nobody, and is more likely a mistake than a secret. */
+function tokenOf(text = ''): string | undefined {
+  if (/\s/.test(text)) throw usage('ASSAY_TOKEN holds a space or a line break: no client could present it');
+  return text || undefined;
+}
+
+function scrubRateOf(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : MIB * parseNumber('--verify-rate', text, 1, 1_000_000);
+}
+
+function startScrubbing(
+  { scrubBytesPerSecond: bytesPerSecond, storeFolder }: Settings,
+  store: Store,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<void> | undefined {
+  if (bytesPerSecond === undefined) return undefined;
+  return keepScrubbing({ store, storeFolder, bytesPerSecond, log }, signal);
 }
 
 function s3KeysOf(accessKey = '', secretKey = ''): S3Keys | undefined {

@@ -2,7 +2,7 @@
 // each may be killed at any moment.
 import type { OnStoreEvent } from '../events.ts';
 import type { RawBlobs } from '../raw.ts';
-import type { LabelRecords, ResultRecords, Uploads } from '../store.ts';
+import type { Inspection, LabelRecords, ResultRecords, Uploads } from '../store.ts';
 import { DiskBlobs } from './blobs.ts';
 import { found } from './founding.ts';
 import { Index } from './index.ts';
@@ -18,6 +18,7 @@ export interface DiskEngine {
   readonly records: ResultRecords;
   readonly uploads: Uploads;
   readonly labels: LabelRecords;
+  inspect(): Promise<Inspection>;
   close(): Promise<void>;
 }
 
@@ -42,6 +43,10 @@ export async function openDiskEngine(
     records: new DiskResults(index, onEvent),
     uploads,
     labels: new DiskLabels(index.tables),
+    async inspect() {
+      const { DiskInspection } = await import('./inspection.ts');
+      return new DiskInspection(index, blobs);
+    },
     async close() {
       await uploads.close();
       await sweeper.idle();

@@ -1,0 +1,158 @@
+// `assay verify`: looks through a whole store, says what is wrong with it, and mends what can be mended.
+import { type CommandModule, type FlagTable, parseFlags, parseNumber, usage } from '../../core/command.ts';
+import { STORE } from '../../core/limits.ts';
+import { type ScrubTally, shareDone } from '../../store/scrub.ts';
+import { Outlet } from '../outlet.ts';
+import { parseRemoteUrl } from '../remote/url.ts';
+import { storeFolder } from '../store-folder.ts';
+import { type Verified, type VerifyRequest, verify } from '../verify.ts';
+
+const MIB = 1024 * 1024;
+const DAMAGED = 3;
+const RESTORES = 10;
+
+const flags = {
+  store: {
+    type: 'string',
+    value: 'DIR',
+    text: 'the store (default: ASSAY_STORE, or the user’s cache folder); a server’s store too, while it runs',
+  },
+  rate: {
+    type: 'string',
+    value: 'MIB',
+    text: 'read at most so many MiB a second (default: as fast as it goes)',
+  },
+  restore: {
+    type: 'string',
+    value: 'N',
+    text: `restore N sampled results into an empty folder and compare them (default ${RESTORES})`,
+  },
+  remote: {
+    type: 'string',
+    value: 'URL',
+    text: 'fetch damaged blobs anew from there (default: ASSAY_REMOTE)',
+  },
+  anew: { type: 'boolean', text: 'from the beginning, even if an earlier verify was interrupted' },
+  json: {
+    type: 'boolean',
+    text: 'one JSON object on standard output; progress as one JSON object a line on standard error',
+  },
+} satisfies FlagTable;
+
+export const verifyCommand: CommandModule = {
+  failureCode: 2,
+  help: {
+    usage: 'assay verify [--store DIR] [--rate MIB] [--restore N] [--remote URL] [--json]',
+    text: [
+      'Reads every blob of a store and compares it with its SHA-256, looks whether every result has all that it names,',
+      'and restores some results into an empty folder. What is damaged is quarantined, which makes it a miss; it is fetched',
+      'anew from the remote if there is one, else the next upload of the same content heals it.',
+      'May be interrupted at any moment: the next `assay verify` goes on where it was. Servers and runs may use the store',
+      'meanwhile. A server can do this by itself: `assay serve --verify-rate MIB`.',
+    ].join('\n'),
+    flags,
+    environment: {
+      ASSAY_STORE: 'the local store’s folder',
+      ASSAY_REMOTE: 'the same as --remote',
+      ASSAY_TOKEN: 'sent to the remote as a Bearer token',
+    },
+    exitCodes: {
+      '0': 'everything is as it was stored',
+      '3': 'something was damaged; the store no longer serves it',
+      '2': 'the store could not be looked at; the text says why',
+    },
+    examples: [
+      'assay verify',
+      'assay verify --store /var/lib/assay --rate 50',
+      'assay verify --json --restore 100',
+    ],
+  },
+  async main(args) {
+    const parsed = parseFlags(args, flags);
+    if (parsed.positionals.length > 0)
+      throw usage(`verify takes no ${JSON.stringify(parsed.positionals[0])}`);
+    const rate = parsed.text('rate');
+    const remote = parsed.text('remote') ?? process.env.ASSAY_REMOTE;
+    const request: VerifyRequest = {
+      storeFolder: storeFolder(parsed.text('store'), process.env),
+      bytesPerSecond: rate === undefined ? undefined : MIB * parseNumber('--rate', rate, 1, 1_000_000),
+      restores: parseNumber('--restore', parsed.text('restore') ?? String(RESTORES), 0, 1_000_000),
+      isAnew: parsed.given('anew'),
+      openRemote: remote ? remoteOpener(remote) : undefined,
+    };
+    const json = parsed.given('json');
+    const progress = new Progress(new Outlet(2), json);
+    const found = await verify(request, (tally) => progress.show(tally));
+    progress.end();
+    new Outlet(1).write(json ? `${JSON.stringify(found)}\n` : report(found, request.storeFolder));
+    return isAllWell(found) ? 0 : DAMAGED;
+  },
+};
+
+function remoteOpener(text: string): VerifyRequest['openRemote'] {
+  const url = parseRemoteUrl(text);
+  return async () => {
+    const { openRemote } = await import('../remote/open.ts');
+    return openRemote({ url, token: process.env.ASSAY_TOKEN, now: Date.now });
+  };
+}
+
+/** A result that lacks something is a miss, as any other that was never made. */
+function isAllWell({ damaged, restore }: Verified): boolean {
+  return damaged === 0 && restore.failures.length === 0;
+}
+
+/** On a terminal one line that changes; for a machine a line now and then; else nothing. */
+class Progress {
+  readonly #screen: Outlet;
+  readonly #json: boolean;
+  readonly #isShown: boolean;
+  #shownAt = 0;
+
+  constructor(screen: Outlet, json: boolean) {
+    this.#screen = screen;
+    this.#json = json;
+    this.#isShown = json || screen.isTTY;
+  }
+
+  show(tally: ScrubTally): void {
+    const now = performance.now();
+    if (!this.#isShown || now - this.#shownAt < STORE.journalMs) return;
+    this.#shownAt = now;
+    const { blobs, bytes, damaged } = tally;
+    const share = shareDone(tally);
+    if (this.#json) this.#screen.write(`${JSON.stringify({ share, blobs, bytes, damaged })}\n`);
+    else
+      this.#screen.write(
+        `\r\x1b[Kassay: verify ${Math.floor(share * 100)} %: ${blobs} blobs, ${sizeText(bytes)}`,
+      );
+  }
+
+  end(): void {
+    if (this.#isShown && !this.#json) this.#screen.write('\r\x1b[K');
+  }
+}
+
+function report(found: Verified, folder: string): string {
+  const { blobs, bytes, damaged, damage, healed, results, unusableResults, restore, resumedAt } = found;
+  const since =
+    resumedAt === undefined ? '' : `, since ${new Date(resumedAt).toISOString()} with interruptions`;
+  const lines = [
+    `${folder}: ${blobs} blobs, ${sizeText(bytes)} and ${results} results looked at${since}`,
+    damaged === 0
+      ? 'Every blob has the bytes that it was stored with.'
+      : `${damaged} damaged, quarantined; ${healed} fetched anew from the remote`,
+    ...damage.map(({ hash, size }) => `  ${hash} ${size} bytes`),
+    unusableResults === 0
+      ? 'Every result has all that it names.'
+      : `${unusableResults} results lack something that they name: each is a miss`,
+    `${restore.restored} sampled results restored and compared: ${restore.files} files, links and folders`,
+    ...restore.failures.map((failure) => `  did not come back: ${failure}`),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function sizeText(bytes: number): string {
+  if (bytes < MIB) return `${Math.ceil(bytes / 1024)} KiB`;
+  return bytes < 1024 * MIB ? `${(bytes / MIB).toFixed(1)} MiB` : `${(bytes / MIB / 1024).toFixed(2)} GiB`;
+}

@@ -1,0 +1,68 @@
+// Everything that a store on disk holds, in the order of the index, for whoever looks through all of it. Looking leases
+// nothing, so that a look does not keep what nobody uses.
+import { type Digest, type Hash, isHash } from '../../core/digest.ts';
+import { AssayError } from '../../core/errors.ts';
+import { parseNamespace } from '../../core/namespace.ts';
+import { examine, type Health, type OnRead } from '../examine.ts';
+import type { RawBlobs } from '../raw.ts';
+import type { InspectedResult, Inspection, ResultsPage } from '../store.ts';
+import type { Index } from './index.ts';
+import { decodePresence, decodeResult } from './record.ts';
+import { type Row, rowsFrom } from './tables.ts';
+
+const FIRST = Buffer.alloc(1);
+const HASH_BYTES = 32;
+
+export class DiskInspection implements Inspection {
+  readonly #index: Index;
+  readonly #blobs: RawBlobs;
+
+  constructor(index: Index, blobs: RawBlobs) {
+    this.#index = index;
+    this.#blobs = blobs;
+  }
+
+  async blobsBehind(hash: Hash | undefined): Promise<readonly Digest[]> {
+    const start = hash === undefined ? FIRST : Buffer.from(hash, 'hex');
+    const rows = this.#rows('presence', start, hash !== undefined);
+    return rows.map(({ key, value }) => ({ hash: hashFrom(key), size: decodePresence(value).size }));
+  }
+
+  examine(hash: Hash, onRead: OnRead): Promise<Health> {
+    return examine(this.#blobs, hash, onRead);
+  }
+
+  async resultsBehind(position: string | undefined): Promise<ResultsPage> {
+    const start = position === undefined ? FIRST : Buffer.from(position, 'hex');
+    const rows = this.#rows('results', start, position !== undefined);
+    return { results: rows.map((row) => this.#inspected(row)), position: rows.at(-1)?.key.toString('hex') };
+  }
+
+  #rows(table: 'presence' | 'results', start: Buffer, isBehind: boolean): Row[] {
+    this.#index.refresh();
+    return rowsFrom(this.#index.tables.table(table), start, undefined, isBehind);
+  }
+
+  #inspected({ key, value }: Row): InspectedResult {
+    const split = key.length - HASH_BYTES - 1;
+    const name = key.toString('latin1', 0, split);
+    const result = decodeResult(value);
+    const missing = result?.references.filter(
+      ({ hash, size }) => size > 0 && this.#index.find(hash)?.size !== size,
+    );
+    return {
+      // A rival of another result is not to be had under any address.
+      address: name.startsWith('!')
+        ? undefined
+        : { namespace: parseNamespace(name), key: hashFrom(key.subarray(split + 1)) },
+      isReadable: result !== undefined,
+      missing: missing?.length ?? 0,
+    };
+  }
+}
+
+function hashFrom(key: Buffer): Hash {
+  const hash = key.toString('hex');
+  if (isHash(hash)) return hash;
+  throw new AssayError('ASSAY_STORE_FAULT', `the index has a key of ${key.length} bytes`);
+}

@@ -33,7 +33,8 @@ export interface AuditOptions {
 export async function audit(request: RunRequest, context: RunContext, options: AuditOptions): Promise<Audit> {
   const tracer = await chooseTracer();
   const action = keyOf(request, context);
-  const { exitCode, report, folders, commandMs } = await executeBy(tracedBy(tracer), action, context);
+  const { exitCode, watched, commandMs } = await executeBy(tracedBy(tracer), action, context);
+  const { report, folders } = watched;
   const { complete, findings } = judge(report, declarationOf(action, folders));
   const first = { complete, gaps: report.gaps, exitCode, findings, report };
   if (!options.reproduce) return { ...first, hermetic: complete && findings.length === 0 };

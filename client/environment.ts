@@ -36,6 +36,10 @@ export function keyedEnvironment(declared: readonly DeclaredVariable[], caller: 
 }
 
 export interface PrivateFolders {
+  /** Holds the others. */
+  readonly root: string;
+  /** By the clock of the file system, in nanoseconds: what changes while the action runs is not older. */
+  readonly madeAtNs: bigint;
   readonly home: string;
   readonly tmp: string;
   /** Holds the declared tools that BASE_PATH does not reach; absent if there are none. */
@@ -45,7 +49,7 @@ export interface PrivateFolders {
 /** What the command really gets: the keyed variables, and the action's own folders where nothing else was declared. */
 export function actualEnvironment(
   keyed: readonly Property[],
-  folders: PrivateFolders,
+  folders: Pick<PrivateFolders, 'home' | 'tmp' | 'bin'>,
 ): Record<string, string> {
   const variables = new Map([
     ['HOME', folders.home],

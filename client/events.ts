@@ -1,5 +1,6 @@
 // Everything that a run wants a person or a machine to know while it goes on. Reporters consume it; the flow never prints.
 import type { RelPath } from '../core/path.ts';
+import type { Finding } from '../hermeticity/finding.ts';
 
 export type RunEvent =
   /** The cache, or a part of it, is not to be had; the command runs all the same. */
@@ -7,6 +8,12 @@ export type RunEvent =
   | { readonly type: 'remote-given-up'; readonly why: string }
   | { readonly type: 'hit-unusable'; readonly why: string }
   | { readonly type: 'not-published'; readonly why: string }
+  /** No tracer works here: nobody knows what the command did beyond its declaration. */
+  | { readonly type: 'unwatched'; readonly why: string }
+  /** What a watched command did beyond its declaration, or why that is not all known. */
+  | { readonly type: 'findings'; readonly findings: readonly Finding[]; readonly gaps: readonly string[] }
+  /** A result was found that this run does not take. */
+  | { readonly type: 'hit-refused'; readonly why: string }
   /** Another run works on the same output here. */
   | { readonly type: 'waiting'; readonly output: RelPath }
   | { readonly type: 'stray-link'; readonly path: RelPath }

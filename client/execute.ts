@@ -4,12 +4,13 @@ import { RUN } from '../core/limits.ts';
 import type { RunContext } from './context.ts';
 import { actualEnvironment, type PrivateFolders } from './environment.ts';
 import type { KeyedAction } from './key.ts';
-import { type Ended, type Launcher, launchDirectly } from './launch.ts';
+import type { Ended, Launcher } from './launch.ts';
 import { type Log, LogRecorder } from './log.ts';
 import { withPrivateFolders } from './private-folders.ts';
 import { setOutputsAside } from './set-aside.ts';
+import { type MaybeWatched, watchedLauncher } from './watch.ts';
 
-export interface Execution extends Ended {
+export interface Execution extends MaybeWatched {
   readonly startedAt: number;
   readonly commandMs: number;
   readonly log: Log;
@@ -18,7 +19,7 @@ export interface Execution extends Ended {
 }
 
 export function execute(action: KeyedAction, context: RunContext): Promise<Execution> {
-  return executeBy(() => launchDirectly, action, context);
+  return executeBy(watchedLauncher(action.request, context.report), action, context);
 }
 
 /** `launcherFor` learns the folders that the action has to itself. */

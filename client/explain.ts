@@ -1,11 +1,15 @@
 // Why an action missed: the closest earlier action, and what differs from it, in words.
 import type { Hash } from '../core/digest.ts';
-import type { Blobs } from '../store/store.ts';
+import type { Blobs, Store } from '../store/store.ts';
 import type { RunContext } from './context.ts';
 import { type Difference, differences } from './difference.ts';
 import { looksSecret } from './environment.ts';
 import { type HistoryEntry, stepOf } from './history.ts';
+import type { FileDigests } from './inputs/file-digest.ts';
 import type { KeyedAction } from './key.ts';
+import { whatDiffers } from './observed/difference.ts';
+import { localShelf } from './observed/shelf.ts';
+import { States } from './observed/states.ts';
 import { keepAction } from './publish.ts';
 import type { RunRequest } from './request.ts';
 
@@ -27,7 +31,24 @@ export async function explain(action: KeyedAction, { cache }: RunContext): Promi
   const earlier = cache.history.entries();
   if (earlier.length === 0) return NEVER_SEEN;
   await keepAction(action, store);
+  if (earlier.some((entry) => entry.key === action.key.hash)) {
+    const differs = await differsNow(action, store, cache.digests);
+    return { reason: differs ?? 'it ran before, but no usable result is stored', differences: [] };
+  }
   return explainMiss(action, earlier, store.blobs);
+}
+
+/** The same declaration, so something else: what the action was seen to depend on besides it. */
+async function differsNow(
+  action: KeyedAction,
+  store: Store,
+  digests: FileDigests,
+): Promise<string | undefined> {
+  try {
+    return await whatDiffers(action.key.hash, localShelf(store), new States(action, digests));
+  } catch {
+    return undefined;
+  }
 }
 
 /** `earlier`: newest first. */
@@ -37,9 +58,6 @@ async function explainMiss(
   blobs: Blobs,
 ): Promise<Explanation> {
   const key = action.key.hash;
-  if (earlier.some((entry) => entry.key === key)) {
-    return { reason: 'it ran before, but no usable result is stored', differences: [] };
-  }
   const candidates = closestFirst(action.request, earlier);
   let best: { against: Hash; differences: Difference[] } | undefined;
   for (const { key: against } of candidates) {

@@ -1,12 +1,15 @@
-// The memory of the last hit of a step whose outputs were in place: what they looked like, and what the command had
-// said. If they look the same again, the store could only confirm what is known, and opening it is more than half of
+// The memory of the last hit of a step whose outputs were in place: what they and all that the result depends on besides
+// its key looked like, and what the command had said. If they look the same again, the store could only confirm what is known, and opening it is more than half of
 // what a hit costs (docs/decisions/0032).
 //
 // It spares no check: the outputs were compared with the result, byte by byte, before they were remembered, and are
 // trusted afterwards by the same rule as inputs are (see inputs/settled.ts).
 import { join } from 'node:path';
 import { digestOf, type Hash } from '../core/digest.ts';
+import type { Standing } from '../core/evidence.ts';
 import { RUN } from '../core/limits.ts';
+import { isPlain } from '../hermeticity/abspath.ts';
+import { takesLocally } from './acceptance.ts';
 import { lookAgain } from './inputs/observations.ts';
 import { isSettled } from './inputs/settled.ts';
 import {
@@ -21,16 +24,18 @@ import {
 } from './inputs/stat-table.ts';
 import type { KeyedAction } from './key.ts';
 import type { Log } from './log.ts';
+import type { Hit } from './lookup.ts';
 import type { Output } from './outputs.ts';
 import type { RunRequest } from './request.ts';
 
-const MAGIC = 'assay-hit-1';
+const MAGIC = 'assay-hit-2';
 
 export interface RememberedHit {
   readonly log: Log;
   readonly exitCode: number;
   /** How long the command took when it ran. */
   readonly commandMs: number;
+  readonly standing: Standing;
 }
 
 /** As it is written: the streams in base64. */
@@ -38,6 +43,7 @@ interface Said {
   readonly key: Hash;
   readonly exitCode: number;
   readonly commandMs: number;
+  readonly standing: Standing;
   readonly stdout: string;
   readonly stderr: string;
   readonly order: readonly number[];
@@ -68,20 +74,20 @@ export class HitMemos {
     const table = readTable(this.#fileFor(request), MAGIC);
     const said: Said | undefined = table && JSON.parse(table.extra.toString());
     if (!table || said?.key !== key.hash) return undefined;
-    const { exitCode, commandMs, stdout, stderr, order } = said;
+    const { exitCode, commandMs, standing, stdout, stderr, order } = said;
     if (exitCode !== 0 && !request.cacheFailures) return undefined;
+    if (!takesLocally(standing, request)) return undefined;
     const log = { stdout: Buffer.from(stdout, 'base64'), stderr: Buffer.from(stderr, 'base64'), order };
-    return { table, hit: { log, exitCode, commandMs } };
+    return { table, hit: { log, exitCode, commandMs, standing } };
   }
 
   /** `lookedAt`: the clock before the outputs were compared. */
   remember(
     { key, request }: KeyedAction,
-    outputs: readonly Output[],
-    hit: RememberedHit,
+    hit: RememberedHit & Pick<Hit, 'outputs' | 'looks'>,
     lookedAt: number,
   ): void {
-    const { log, exitCode, commandMs } = hit;
+    const { log, exitCode, commandMs, standing, outputs, looks } = hit;
     if (log.stdout.length + log.stderr.length > RUN.inlineLogBytes) return;
     const rows = new Map<string, ReturnType<typeof rowOf>>();
     for (const path of outputs.flatMap(pathsOf)) {
@@ -89,10 +95,17 @@ export class HitMemos {
       if (!stats || !isSettled(stats, lookedAt)) return;
       rows.set(path, rowOf(stats));
     }
+    for (const path of looks) {
+      if (!isPlain(path)) return;
+      const stats = lookAgain(request.workspace, path);
+      if (stats && !isSettled(stats, lookedAt)) return;
+      rows.set(path, rowOf(stats));
+    }
     const said: Said = {
       key: key.hash,
       exitCode,
       commandMs,
+      standing,
       stdout: log.stdout.toString('base64'),
       stderr: log.stderr.toString('base64'),
       order: log.order,

@@ -27,11 +27,16 @@ export function keyOf(request: RunRequest, { cache, caller, report }: RunContext
     workingDirectory: request.workingDirectory,
     environment,
     outputs: request.outputs,
-    platform: [...platformProperties(), ...toolProperties(tools)],
+    platform: [...platformProperties(), ...toolProperties(tools), ...viewProperties(request)],
     inputRoot: inputs.root,
   });
   for (const path of inputs.strayLinks) report({ type: 'stray-link', path });
   return { ...encoded, request, inputs, environment, tools };
+}
+
+/** How much an action sees. */
+function viewProperties({ observed }: RunRequest): Property[] {
+  return observed ? [{ name: 'inputs', value: 'observed' }] : [];
 }
 
 /** Undefined if inputs and tools are as they were when the key was made, and were not touched in between. */

@@ -1,20 +1,26 @@
 // Finds a result for a key: in the local store, else at the remote, whose blobs are brought into the local store first.
 // What comes out is a hit that can be restored: complete, from an action that ended well, with exactly the declared
 // outputs. Everything else, from whatever cause, is a miss.
-import { type Digest, parseDigest } from '../core/digest.ts';
+import { type Digest, type Hash, parseDigest } from '../core/digest.ts';
 import { AssayError, messageOf } from '../core/errors.ts';
+import { decodeEvidence, type Standing, standingOf } from '../core/evidence.ts';
 import { RUN } from '../core/limits.ts';
 import { DEFAULT_NAMESPACE } from '../core/namespace.ts';
 import { join, type RelPath, resolveFrom } from '../core/path.ts';
 import type { ActionResult } from '../core/proto/generated/reapi.ts';
 import { contentNamedBy, decodeResult } from '../core/result.ts';
 import { leavesOf } from '../core/tree.ts';
+import type { AbsPath } from '../hermeticity/abspath.ts';
 import type { Blobs, Store } from '../store/store.ts';
+import { takesLocally, whyNotFromRemote } from './acceptance.ts';
 import type { RunContext } from './context.ts';
 import type { Report } from './events.ts';
 import type { KeyedAction } from './key.ts';
 import { leavesWorkspace } from './links.ts';
 import { decodeOrder, type Log } from './log.ts';
+import { type Candidate, candidates, keepSet } from './observed/sets.ts';
+import { localShelf, remoteShelf, type Shelf } from './observed/shelf.ts';
+import { States } from './observed/states.ts';
 import { type Output, outputsNamedBy } from './outputs.ts';
 import { readBlob } from './read-blob.ts';
 import { type Remote, RemoteFault } from './remote/remote.ts';
@@ -31,29 +37,66 @@ export interface Hit {
   readonly exitCode: number;
   /** How long the command took when it ran. */
   readonly commandMs: number;
+  readonly standing: Standing;
+  /** What the result depends on besides the key; all of it is as it was. */
+  readonly looks: readonly AbsPath[];
 }
 
 export async function lookup(action: KeyedAction, { cache, report }: RunContext): Promise<Hit | undefined> {
   const known = cache.hits.recall(action);
-  if (known) return { ...known, outputs: [], inPlace: true, ...LOCAL };
+  if (known) return { ...known, outputs: [], inPlace: true, looks: [], ...LOCAL };
   const store = await cache.openStore();
   if (!store) return undefined;
-  const local = await storedHit(action, store, report);
+  const states = new States(action, cache.digests);
+  const local = await findHit(localShelf(store), action, states, {
+    hitAt: ({ key }) => storedHit(key.hash, action.request, store, report),
+    onFault: (error) => report({ type: 'hit-unusable', why: messageOf(error) }),
+  });
   if (local) return { ...local, ...LOCAL };
   const remote = await cache.openRemote();
-  const arrived = remote !== undefined && (await fetchResult(action, store, remote, report));
-  const fetched = arrived ? await storedHit(action, store, report) : undefined;
+  if (!remote) return undefined;
+  const sides = { store, remote, report };
+  const fetched = await findHit(remoteShelf(remote, store, report), action, states, {
+    hitAt: (candidate) => fetchHit(candidate, action, states, sides),
+    onFault: (error) => reportFault(error, sides),
+  });
   return fetched && { ...fetched, outcome: 'hit-remote', reason: 'found in the remote cache' };
 }
 
 const LOCAL = { outcome: 'hit-local', reason: 'found in the local store' } as const;
 
-type StoredHit = Omit<Hit, 'outcome' | 'reason'>;
+type StoredHit = Omit<Hit, 'outcome' | 'reason' | 'looks'>;
 
-async function storedHit(action: KeyedAction, store: Store, report: Report): Promise<StoredHit | undefined> {
+/** The first hit among the results that the action's path sets lead to. */
+async function findHit(
+  shelf: Shelf,
+  action: KeyedAction,
+  states: States,
+  at: {
+    hitAt(candidate: Candidate): Promise<StoredHit | undefined>;
+    onFault(error: unknown): void;
+  },
+): Promise<Omit<Hit, 'outcome' | 'reason'> | undefined> {
   try {
-    const stored = await store.results.get({ namespace: DEFAULT_NAMESPACE, key: action.key.hash });
-    return stored && (await hitFrom(decodeResult(stored.bytes), action.request, store.blobs));
+    for await (const candidate of candidates(action.key, shelf, states.of)) {
+      const hit = await at.hitAt(candidate);
+      if (hit) return { ...hit, looks: states.pathsOf(candidate.set ?? []) };
+    }
+  } catch (error) {
+    at.onFault(error);
+  }
+  return undefined;
+}
+
+async function storedHit(
+  key: Hash,
+  request: RunRequest,
+  store: Store,
+  report: Report,
+): Promise<StoredHit | undefined> {
+  try {
+    const stored = await store.results.get({ namespace: DEFAULT_NAMESPACE, key });
+    return stored && (await hitFrom(decodeResult(stored.bytes), request, store.blobs));
   } catch (error) {
     report({ type: 'hit-unusable', why: messageOf(error) });
     return undefined;
@@ -66,14 +109,18 @@ async function hitFrom(
   blobs: Blobs,
 ): Promise<StoredHit | undefined> {
   if (result.exitCode !== 0 && !request.cacheFailures) return undefined;
+  const metadata = result.executionMetadata?.auxiliaryMetadata ?? [];
+  const standing = standingOf(decodeEvidence(metadata));
+  if (!takesLocally(standing, request)) return undefined;
   const outputs = await outputsOf(result, request, blobs);
   checkOutputs(outputs, request);
   const log = {
     stdout: await logBytes(result.stdoutRaw, result.stdoutDigest, blobs),
     stderr: await logBytes(result.stderrRaw, result.stderrDigest, blobs),
-    order: decodeOrder(result.executionMetadata?.auxiliaryMetadata ?? []),
+    order: decodeOrder(metadata),
   };
-  return { outputs, inPlace: false, log, exitCode: result.exitCode, commandMs: durationOf(result) };
+  const { exitCode } = result;
+  return { outputs, inPlace: false, log, exitCode, commandMs: durationOf(result), standing };
 }
 
 function outputsOf(result: ActionResult, request: RunRequest, blobs: Blobs): Promise<Output[]> {
@@ -83,6 +130,11 @@ function outputsOf(result: ActionResult, request: RunRequest, blobs: Blobs): Pro
 /** What can be seen to be of no use is not fetched, and never gets the chance to stand in the way of a good result. */
 function checkBeforeFetching(result: ActionResult, request: RunRequest): void {
   if (result.exitCode !== 0 && !request.cacheFailures) throw unfit('its command failed');
+  const refusal = whyNotFromRemote(
+    decodeEvidence(result.executionMetadata?.auxiliaryMetadata ?? []),
+    request,
+  );
+  if (refusal !== undefined) throw new AssayError('ASSAY_NOT_HERMETIC', refusal);
   const logs = (result.stdoutDigest?.sizeBytes ?? 0) + (result.stderrDigest?.sizeBytes ?? 0);
   if (logs > 2 * RUN.maxLogBytes) throw unfit('its log is longer than any that is kept');
   const folders = result.outputDirectories;
@@ -130,15 +182,32 @@ function durationOf({ executionMetadata }: ActionResult): number {
   return Math.max(0, (end.seconds - start.seconds) * 1000 + (end.nanos - start.nanos) / 1e6);
 }
 
+interface Sides {
+  readonly store: Store;
+  readonly remote: Remote;
+  readonly report: Report;
+}
+
+async function fetchHit(
+  { key, set }: Candidate,
+  action: KeyedAction,
+  { of: stateOf }: States,
+  sides: Sides,
+): Promise<StoredHit | undefined> {
+  if (!(await fetchResult(key, action, sides))) return undefined;
+  const { store, report } = sides;
+  if (set) await keepSet(action.key.hash, set, localShelf(store), stateOf);
+  return storedHit(key.hash, action.request, store, report);
+}
+
 /** True when the result and all that it names are in the local store now. */
 async function fetchResult(
+  key: Digest,
   action: KeyedAction,
-  store: Store,
-  remote: Remote,
-  report: Report,
+  { store, remote, report }: Sides,
 ): Promise<boolean> {
   try {
-    const bytes = await remote.getResult(action.key);
+    const bytes = await remote.getResult(key);
     if (!bytes) return false;
     const result = decodeResult(bytes);
     checkBeforeFetching(result, action.request);
@@ -148,16 +217,22 @@ async function fetchResult(
     const leaves: Digest[] = [];
     for (const tree of trees) leaves.push(...leavesOf(await readBlob(tree.hash, store.blobs)));
     await download([...blobs, ...leaves], store.blobs, remote, report);
-    await store.results.put({ namespace: DEFAULT_NAMESPACE, key: action.key.hash }, bytes);
+    await store.results.put({ namespace: DEFAULT_NAMESPACE, key: key.hash }, bytes);
     return true;
   } catch (error) {
-    if (!isRemotesFault(error)) {
-      report({ type: 'hit-unusable', why: messageOf(error) });
-    } else {
-      remote.giveUp(messageOf(error));
-      report({ type: 'remote-given-up', why: messageOf(error) });
-    }
+    reportFault(error, { store, remote, report });
     return false;
+  }
+}
+
+function reportFault(error: unknown, { remote, report }: Sides): void {
+  if (error instanceof AssayError && error.code === 'ASSAY_NOT_HERMETIC') {
+    report({ type: 'hit-refused', why: error.detail });
+  } else if (!isRemotesFault(error)) {
+    report({ type: 'hit-unusable', why: messageOf(error) });
+  } else {
+    remote.giveUp(messageOf(error));
+    report({ type: 'remote-given-up', why: messageOf(error) });
   }
 }
 

@@ -1,6 +1,6 @@
 // The folders that are one action's alone: an empty home, an empty place for temporary files, and a folder with those
 // declared tools that the fixed PATH does not find. Gone when the action ends.
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { AssayError, messageOf } from '../core/errors.ts';
@@ -15,7 +15,8 @@ export async function withPrivateFolders<T>(
   const root = temporaryFolder();
   try {
     const path = environment.find(({ name }) => name === 'PATH')?.value ?? '';
-    return await work(makeFolders(root, tools, path));
+    const { ctimeNs: madeAtNs } = lstatSync(root, { bigint: true });
+    return await work({ root, madeAtNs, ...makeFolders(root, tools, path) });
   } finally {
     removeQuietly(root);
   }
@@ -43,7 +44,11 @@ function removeQuietly(folder: string): void {
   }
 }
 
-function makeFolders(root: string, tools: readonly Tool[], path: string): PrivateFolders {
+function makeFolders(
+  root: string,
+  tools: readonly Tool[],
+  path: string,
+): Pick<PrivateFolders, 'home' | 'tmp' | 'bin'> {
   const [home, tmp, bin] = [join(root, 'home'), join(root, 'tmp'), join(root, 'bin')];
   for (const folder of [home, tmp]) mkdirSync(folder);
   const used = tools.flatMap((tool) => [tool, ...tool.interpreters]);

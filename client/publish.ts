@@ -5,12 +5,16 @@ import { digestOf } from '../core/digest.ts';
 import { AssayError, messageOf } from '../core/errors.ts';
 import { REMOTE, STORE } from '../core/limits.ts';
 import { DEFAULT_NAMESPACE } from '../core/namespace.ts';
+import { encodePathSet, type PathSet, resultKey, type StateOf } from '../core/path-set.ts';
 import type { Blobs, Content, Store } from '../store/store.ts';
 import { concurrently } from './concurrently.ts';
 import type { RunContext } from './context.ts';
 import type { Report } from './events.ts';
 import { fileChunks } from './file-chunks.ts';
 import type { KeyedAction } from './key.ts';
+import { type Candidate, candidates, keepSet } from './observed/sets.ts';
+import { localShelf, remoteShelf, type Shelf } from './observed/shelf.ts';
+import { States } from './observed/states.ts';
 import type { Remote } from './remote/remote.ts';
 import { upload } from './remote/transfer.ts';
 import type { Sealed, SealedResult, Unpublishable } from './seal.ts';
@@ -27,17 +31,41 @@ export async function publish(
   sealed: SealedResult | Unpublishable,
   { cache, report }: RunContext,
 ): Promise<Published> {
+  const nothing = { published: false, shared: false };
   if (!sealed.publishable) report({ type: 'not-published', why: sealed.why });
   const store = await cache.openStore();
-  if (!store) return { published: false, shared: false };
+  if (!store) return nothing;
   if (!sealed.publishable) {
     await keepAction(action, store);
-    return { published: false, shared: false };
+    return nothing;
   }
-  const published = await publishLocally(action, sealed, store, report);
+  const { of: stateOf } = new States(action, cache.digests);
+  const found = await findPlace(action, sealed, localShelf(store), stateOf);
+  const place = { ...found, stateOf };
+  const published = await publishLocally(action, sealed, place, store, report);
   const remote = published ? await cache.openRemote() : undefined;
-  const shared = remote?.usable === true && (await publishRemotely(action, sealed, store, remote, report));
+  const shared =
+    remote?.usable === true && (await publishRemotely(action, sealed, place, store, remote, report));
   return { published, shared };
+}
+
+interface ResultPlace extends Candidate {
+  readonly stateOf: StateOf;
+}
+
+/**
+ * The key that the result goes under. Where this run was not watched but an earlier one was, that one's path set says what
+ * matters besides the declaration.
+ */
+async function findPlace(
+  { key }: KeyedAction,
+  { pathSet: set }: SealedResult,
+  shelf: Shelf,
+  stateOf: StateOf,
+): Promise<Candidate> {
+  if (set) return { key: resultKey(key.hash, set, stateOf), set };
+  for await (const candidate of candidates(key, shelf, stateOf)) return candidate;
+  return { key };
 }
 
 /** Keeps an action that has no result, so that the next miss can be explained against it; no harm if it can't be. */
@@ -52,13 +80,15 @@ export async function keepAction(action: KeyedAction, store: Store): Promise<voi
 async function publishLocally(
   action: KeyedAction,
   sealed: SealedResult,
+  { key, set, stateOf }: ResultPlace,
   store: Store,
   report: Report,
 ): Promise<boolean> {
   try {
-    await putLocally([...sealed.contents, ...describe(action)], store.blobs);
-    const address = { namespace: DEFAULT_NAMESPACE, key: action.key.hash };
-    if ((await store.results.put(address, sealed.result)) !== 'diverged') return true;
+    await putLocally([...sealed.contents, ...describe(action, set)], store.blobs);
+    const outcome = await store.results.put({ namespace: DEFAULT_NAMESPACE, key: key.hash }, sealed.result);
+    if (set) await keepSet(action.key.hash, set, localShelf(store), stateOf);
+    if (outcome !== 'diverged') return true;
     report({ type: 'not-published', why: 'the same action has made other outputs before, which stay' });
     return false;
   } catch (error) {
@@ -89,19 +119,21 @@ function contentOf(sealed: Sealed): Content {
 async function publishRemotely(
   action: KeyedAction,
   sealed: SealedResult,
+  { key, set, stateOf }: ResultPlace,
   store: Store,
   remote: Remote,
   report: Report,
 ): Promise<boolean> {
   try {
-    const contents = [...sealed.contents, ...describe(action)];
+    const contents = [...sealed.contents, ...describe(action, set)];
     await upload(
       contents.map(({ digest }) => digest),
       store.blobs,
       remote,
       report,
     );
-    await remote.putResult(action.key, sealed.result);
+    await remote.putResult(key, sealed.result);
+    if (set) await keepSet(action.key.hash, set, remoteShelf(remote, store, report), stateOf);
     return true;
   } catch (error) {
     report({ type: 'remote-given-up', why: messageOf(error) });
@@ -109,7 +141,8 @@ async function publishRemotely(
   }
 }
 
-function describe(action: KeyedAction): Sealed[] {
-  const messages = [action.action, action.command, ...action.inputs.directories().blobs.values()];
+function describe(action: KeyedAction, set?: PathSet): Sealed[] {
+  const folders = action.inputs.directories().blobs.values();
+  const messages = [action.action, action.command, ...folders, ...(set ? [encodePathSet(set)] : [])];
   return messages.filter(({ length }) => length > 0).map((bytes) => ({ digest: digestOf(bytes), bytes }));
 }

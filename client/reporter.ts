@@ -1,18 +1,24 @@
 // Turns the events and the summary of a run into words on standard error, or into one JSON object as its last line.
 // What the command itself says goes through untouched.
 import { styleText } from 'node:util';
+import { type Finding, fixText } from '../hermeticity/finding.ts';
 import type { Report, RunEvent } from './events.ts';
+import { findingJson } from './finding-report.ts';
 import type { Ear } from './outlet.ts';
 import type { RunSummary } from './run.ts';
 
 /** A stream that may be a terminal. */
 export type Screen = Ear & { readonly isTTY?: boolean; readonly isMidLine?: boolean };
 
+/** Findings that a run tells on the terminal. */
+const FINDINGS_SHOWN = 5;
+
 export class Reporter {
   readonly #screen: Screen;
   readonly #json: boolean;
   readonly #warnings: string[] = [];
   #notPublished: string | undefined;
+  #found: readonly Finding[] = [];
   #progressShown = false;
 
   constructor(screen: Screen, json: boolean) {
@@ -23,6 +29,7 @@ export class Reporter {
   readonly report: Report = (event) => {
     if (event.type === 'transfer') this.#progress(event);
     else if (event.type === 'not-published') this.#notPublished = event.why;
+    else if (event.type === 'findings') this.#findings(event);
     else this.#warn(warningText(event));
   };
 
@@ -34,37 +41,51 @@ export class Reporter {
   }
 
   #machineSummary(summary: RunSummary): Record<string, unknown> {
-    const { outcome, key, exitCode, reason, published, shared, outputsWritten, commandMs, elapsedMs } =
-      summary;
+    const { outcome, key, exitCode, standing, reason, published, shared, outputsWritten } = summary;
+    const { commandMs, elapsedMs } = summary;
     return {
       outcome,
       key,
       exitCode,
+      standing,
       reason,
       published,
       shared,
       outputsWritten,
       commandMs: Math.round(commandMs),
       elapsedMs: Math.round(elapsedMs),
+      ...(this.#found.length > 0 && { findings: this.#found.map(findingJson) }),
       ...(this.#notPublished !== undefined && { notPublished: this.#notPublished }),
       warnings: this.#warnings,
     };
   }
 
   #sentence(summary: RunSummary): string {
-    const { outcome, key, reason, commandMs, elapsedMs } = summary;
+    const { outcome, key, reason, commandMs, elapsedMs, standing } = summary;
     const name = key.slice(0, 12);
     if (outcome !== 'miss') {
       const where = outcome === 'hit-local' ? 'local' : 'remote';
       const saved = Math.max(0, commandMs - elapsedMs);
-      return `${this.#paint('green', 'hit')} (${where}) ${name}, ${outputsText(summary)}, saved ${duration(saved)}`;
+      const mark = standing === 'marked' ? ', marked' : '';
+      return `${this.#paint('green', 'hit')} (${where}${mark}) ${name}, ${outputsText(summary)}, saved ${duration(saved)}`;
     }
     return `${this.#paint('yellow', 'miss')} ${name}: ${reason}; ran ${duration(commandMs)}, ${this.#publicationText(summary)}`;
   }
 
-  #publicationText({ published, shared }: RunSummary): string {
+  #publicationText({ published, shared, standing }: RunSummary): string {
     if (!published) return `not published${this.#notPublished ? `: ${this.#notPublished}` : ''}`;
-    return shared ? 'published (local, remote)' : 'published (local)';
+    const where = shared ? 'local, remote' : 'local';
+    return standing === 'marked' ? `published (${where}), marked` : `published (${where})`;
+  }
+
+  /** The first few on the terminal: `assay audit` tells all. */
+  #findings({ findings, gaps }: RunEvent & { type: 'findings' }): void {
+    this.#found = findings;
+    for (const gap of gaps) this.#say(`not all of what the command did was seen: ${gap}`);
+    for (const finding of findings.slice(0, FINDINGS_SHOWN))
+      this.#say(`not declared: ${findingText(finding)}`);
+    const more = findings.length - FINDINGS_SHOWN;
+    if (more > 0) this.#say(`not declared: ${more} more, which \`assay audit\` tells`);
   }
 
   #paint(colour: 'green' | 'yellow', text: string): string {
@@ -72,8 +93,13 @@ export class Reporter {
   }
 
   #warn(text: string): void {
-    this.#clearProgress();
     this.#warnings.push(text);
+    this.#say(text);
+  }
+
+  #say(text: string): void {
+    this.#clearProgress();
+    if (this.#screen.isMidLine) this.#screen.write('\n');
     this.#screen.write(`assay: ${text}\n`);
   }
 
@@ -90,8 +116,27 @@ export class Reporter {
   }
 }
 
+/** All in one line. */
+function findingsText({ findings, gaps }: RunEvent & { type: 'findings' }): string {
+  const [first] = findings;
+  if (!first) return `not all of what the command did was seen: ${gaps[0]}`;
+  const more = findings.length > 1 ? ` and ${findings.length - 1} more` : '';
+  return `not declared: ${findingText(first)}${more}`;
+}
+
+function findingText({ kind, path, detail, fix }: Finding): string {
+  const what = [path, detail].filter((part) => part !== undefined).join(': ');
+  return `${kind} ${what}${fix ? ` (${fixText(fix)})` : ''}`;
+}
+
 export function warningText(event: Exclude<RunEvent, { type: 'transfer' | 'not-published' }>): string {
   switch (event.type) {
+    case 'findings':
+      return findingsText(event);
+    case 'unwatched':
+      return `the command runs unwatched: ${event.why}`;
+    case 'hit-refused':
+      return `${event.why}; running the command instead (--accept-marked would take it)`;
     case 'store-unusable':
       return `the local store is not usable, running without it: ${event.why}`;
     case 'remote-given-up':

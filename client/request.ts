@@ -14,6 +14,12 @@ export interface DeclaredVariable {
   readonly value?: string;
 }
 
+/** What is done about what a command sees or does beyond its declaration: nothing, mark its result, refuse it. */
+export type Hermetic = 'off' | 'warn' | 'strict';
+
+/** How a run goes unless something else is asked for. */
+export const ORDINARY = { hermetic: 'warn', acceptMarked: false, observed: false, sandbox: false } as const;
+
 export interface RunRequest {
   /** What people call it, if it has a name: a step of an assay.json. Not in the key. */
   readonly name?: string;
@@ -29,4 +35,11 @@ export interface RunRequest {
   readonly tools: readonly string[];
   /** Keep a result whose command ended with a code other than 0. */
   readonly cacheFailures: boolean;
+  readonly hermetic: Hermetic;
+  /** Take a marked result from the remote. */
+  readonly acceptMarked: boolean;
+  /** What earlier runs were seen to read counts as declared. */
+  readonly observed: boolean;
+  /** Run where nothing undeclared can be seen. */
+  readonly sandbox: boolean;
 }

@@ -41,7 +41,7 @@ export async function restore(
     if (!store) return undefined;
     const { workspace } = action.request;
     const restored = await restoreOutputs(hit.outputs, workspace, store.blobs, cache.digests);
-    if (restored.written === 0) cache.hits.remember(action, hit.outputs, hit, lookedAt);
+    if (restored.written === 0) cache.hits.remember(action, hit, lookedAt);
     return restored;
   } catch (error) {
     report({ type: 'hit-unusable', why: messageOf(error) });

@@ -5,8 +5,9 @@
 //                 └─ miss ─> execute > seal > publish ─┘
 //
 // The command's exit code and outputs are the same whether or not any cache works.
+import type { Standing } from '../core/evidence.ts';
 import type { RunContext } from './context.ts';
-import { execute } from './execute.ts';
+import { type Execution, execute } from './execute.ts';
 import { explain } from './explain.ts';
 import type { Outcome } from './history.ts';
 import { type KeyedAction, keyOf } from './key.ts';
@@ -18,10 +19,16 @@ import type { RunRequest } from './request.ts';
 import { restore } from './restore.ts';
 import { seal } from './seal.ts';
 
+/** The exit code of a command that was to be hermetic and is not. */
+export const NOT_HERMETIC = 3;
+
 export interface RunSummary {
   readonly outcome: Outcome;
   readonly key: string;
+  /** The command's; or NOT_HERMETIC. */
   readonly exitCode: number;
+  /** What is known of the run that made the result. */
+  readonly standing: Standing;
   /** For a miss: what differs from the closest earlier action. */
   readonly reason: string;
   /** The result is in the local store for the next run. */
@@ -56,10 +63,11 @@ function makeOutputs(found: Hit | undefined, action: KeyedAction, context: RunCo
 }
 
 function finishHit(hit: Hit, outputsWritten: number, action: KeyedAction, context: RunContext): Ran {
-  const { outcome, reason, exitCode, commandMs } = hit;
+  const { outcome, reason, exitCode, commandMs, standing } = hit;
   replay(hit.log, context);
   context.cache.remember({ action, outcome, reason });
-  return { outcome, exitCode, reason, published: false, shared: false, outputsWritten, commandMs };
+  const kept = { published: false, shared: false };
+  return { outcome, exitCode, standing, reason, ...kept, outputsWritten, commandMs };
 }
 
 async function runCommand(action: KeyedAction, context: RunContext): Promise<Ran> {
@@ -68,6 +76,13 @@ async function runCommand(action: KeyedAction, context: RunContext): Promise<Ran
   const sealed = seal(action, execution, context);
   const { published, shared } = await publish(action, sealed, context);
   context.cache.remember({ action, outcome: 'miss', reason, against });
-  const { exitCode, commandMs } = execution;
-  return { outcome: 'miss', exitCode, reason, published, shared, outputsWritten: 0, commandMs };
+  const { standing } = sealed;
+  const exitCode = exitCodeOf(execution, action.request, standing);
+  const { commandMs } = execution;
+  return { outcome: 'miss', exitCode, standing, reason, published, shared, outputsWritten: 0, commandMs };
+}
+
+/** A command that failed has the word; one that went well but saw more than it declared fails where that was asked for. */
+function exitCodeOf({ exitCode }: Execution, { hermetic }: RunRequest, standing: Standing): number {
+  return exitCode === 0 && hermetic === 'strict' && standing !== 'clean' ? NOT_HERMETIC : exitCode;
 }

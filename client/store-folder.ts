@@ -12,7 +12,7 @@ export function storeFolder(flag: string | undefined, variables: Variables): str
 }
 
 /** Who has no home has no place for a store. Nothing can be made below a device: the run goes on without one. */
-function homeOrNowhere(): string {
+export function homeOrNowhere(): string {
   try {
     return homedir();
   } catch {

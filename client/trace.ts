@@ -1,6 +1,5 @@
 // Runs an action under a tracer and judges what it did: the declaration in the terms that hermeticity/ asks for.
 import { realpathSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { delimiter } from 'node:path';
 import { AssayError } from '../core/errors.ts';
 import type { RelPath } from '../core/path.ts';
@@ -16,6 +15,8 @@ import { Coverage } from './inputs/coverage.ts';
 import { listFolder } from './inputs/list-folder.ts';
 import type { KeyedAction } from './key.ts';
 import { type Ended, exitCodeOf, type Launcher, onSignal } from './launch.ts';
+import { homeOrNowhere } from './store-folder.ts';
+import type { Watched } from './testimony.ts';
 import type { Tool } from './tools.ts';
 
 /** The best tracer that works on this machine. */
@@ -30,23 +31,27 @@ export async function chooseTracer(): Promise<Tracer> {
 }
 
 export interface Traced extends Ended {
-  readonly report: TraceReport;
-  /** The folders that the action had to itself; they are gone by now. */
-  readonly folders: PrivateFolders;
+  readonly watched: Watched;
 }
 
 export function tracedBy(tracer: Tracer): (folders: PrivateFolders) => Launcher<Traced> {
   return (folders) =>
     async ({ argv, cwd, env, hear }) => {
       const stop = new AbortController();
-      const release = onSignal(() => stop.abort());
+      const release = onSignal((signal) => stop.abort(signal));
       try {
         const report = await tracer.run({ argv, cwd, env, output: hear, signal: stop.signal });
-        return { ...endOf(report.exit), report, folders };
+        return { ...endOf(report.exit), ...survivorFault(report), watched: { report, folders } };
       } finally {
         release();
       }
     };
+}
+
+/** What it still had to say, or to write, is not known. */
+function survivorFault({ processes }: TraceReport): Pick<Ended, 'logFault'> {
+  const survived = processes.some((process) => process.survived);
+  return survived ? { logFault: 'the command left a process running, which was ended' } : {};
 }
 
 function endOf(exit: Exit): Ended {
@@ -58,7 +63,7 @@ function endOf(exit: Exit): Ended {
 export function declarationOf(action: KeyedAction, { home, tmp, bin }: PrivateFolders): Declaration {
   const { request, tools, environment } = action;
   const coverage = new Coverage(request);
-  const keepOut = [request.workspace, homedir()].map(absPath);
+  const keepOut = [request.workspace, homeOrNowhere()].map(absPath);
   const path = environment.find(({ name }) => name === 'PATH')?.value ?? '';
   return {
     workspace: absPath(request.workspace),

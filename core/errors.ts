@@ -243,6 +243,11 @@ const catalogue = {
     wayOut: 'Mend its rights, or exclude it with a pattern that begins with "!".',
     status: 400,
   },
+  ASSAY_INPUT_CHANGED: {
+    summary: 'Something that the command looked at changed while it ran. Its result was not kept.',
+    wayOut: 'Run it again when nothing else works on the same files.',
+    status: 500,
+  },
   ASSAY_OUTPUT_OVERLAP: {
     summary: 'Two declared outputs lie one inside the other, or an output is the workspace itself.',
     wayOut: 'Declare only the outer one, or separate folders.',
@@ -310,6 +315,11 @@ const catalogue = {
     summary: 'This machine has no tracer that works, so nothing can be said about what a command does.',
     wayOut:
       'Build the helper (hermeticity/native/build.sh, needs a C compiler) or install strace; in a container allow ptrace.',
+    status: 500,
+  },
+  ASSAY_NOT_HERMETIC: {
+    summary: 'A result was made by a run that saw or did more than it declared, and is not taken.',
+    wayOut: 'Take it with --accept-marked, or mend the action: `assay audit` says what it did.',
     status: 500,
   },
   ASSAY_TRACE_BROKEN: {

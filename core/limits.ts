@@ -244,6 +244,17 @@ export const GRAPH = {
   statsBytes: 8 * MIB,
 } as const;
 
+export const OBSERVED = {
+  /** Path sets under one key, before what they share leads on to another. */
+  places: 8,
+  /** How often it leads on, before a lookup gives up. */
+  steps: 32,
+  /** The largest path set that is read. */
+  maxSetBytes: 64 * MIB,
+  /** Findings that are told in a result. */
+  findings: 100,
+} as const;
+
 export const HERMETICITY = {
   /** How long processes that outlive a traced command may go on before they are ended. */
   lingerMs: 2 * SECOND,

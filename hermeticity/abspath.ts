@@ -40,6 +40,11 @@ export function toBytes(path: AbsPath): Buffer {
   );
 }
 
+/** Its text is what the kernel calls it. */
+export function isPlain(path: AbsPath): boolean {
+  return !SUSPICIOUS.test(path);
+}
+
 export function isBelow(path: AbsPath, folder: AbsPath): boolean {
   if (folder === FILESYSTEM_ROOT) return path !== FILESYSTEM_ROOT;
   return path.length > folder.length && path.charCodeAt(folder.length) === SLASH && path.startsWith(folder);

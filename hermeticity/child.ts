@@ -23,12 +23,23 @@ export function ended(child: ChildProcess, name: string): Promise<Exit> {
   });
 }
 
-/** SIGKILL to the tracer: the kernel then ends all that it traces. Gives back what undoes the listening. */
-export function stopOnAbort(child: ChildProcess, signal: AbortSignal | undefined): () => void {
-  const stop = () => child.kill('SIGKILL');
+/**
+ * SIGKILL to the tracer: the kernel then ends all that it traces. A tracer that hands signals on to the command gets the
+ * one that is the reason, if one is. Gives back what undoes the listening.
+ */
+export function stopOnAbort(
+  child: ChildProcess,
+  signal: AbortSignal | undefined,
+  handsOn = false,
+): () => void {
+  const stop = () => child.kill(handsOn && isSignal(signal?.reason) ? signal.reason : 'SIGKILL');
   if (signal?.aborted) stop();
   signal?.addEventListener('abort', stop, { once: true });
   return () => signal?.removeEventListener('abort', stop);
+}
+
+function isSignal(reason: unknown): reason is NodeJS.Signals {
+  return typeof reason === 'string' && Object.hasOwn(constants.signals, reason);
 }
 
 export function startFailure(name: string, errno: number): AssayError {

@@ -11,6 +11,7 @@ import {
 } from './abspath.ts';
 import type { PathAccess } from './access.ts';
 import { type Fix, patternOf } from './finding.ts';
+import { Looks } from './looks.ts';
 import type { Scene } from './scene.ts';
 
 /** Names in a listed folder that are there for people, not for builds. */
@@ -19,16 +20,12 @@ const UNSEEN_NAMES = new Set(['.git', '.assay']);
 export class LookJudge {
   readonly #scene: Scene;
   readonly #ownPids: ReadonlySet<string>;
-  readonly #toolchain = new Set<AbsPath>();
+  readonly looks: Looks;
 
   constructor(scene: Scene) {
     this.#scene = scene;
+    this.looks = new Looks(scene);
     this.#ownPids = new Set(scene.report.processes.map(({ pid }) => String(pid)));
-  }
-
-  /** Installed files that were read or run. */
-  get toolchain(): ReadonlySet<AbsPath> {
-    return this.#toolchain;
   }
 
   hear(access: PathAccess): void {
@@ -40,7 +37,7 @@ export class LookJudge {
         this.#inWorkspace(access, relativeIn(declared.workspace, access.path));
         break;
       case 'toolchain':
-        if (isContent(access)) this.#toolchain.add(access.path);
+        this.#note(access);
         break;
       case 'kernel':
         this.#atKernel(access);
@@ -61,13 +58,16 @@ export class LookJudge {
     if (declared.isInOutput(access.path)) this.#inOutput(access, path);
     else if (access.kind === 'list') this.#listed(access, path);
     else if (access.kind === 'absent') {
-      const excused = declared.isImplied(access.path) || declared.covers(path);
-      if (!excused) this.#suspectLook('absent', access, { flag: '--optional-input', value: patternOf(path) });
+      if (declared.isImplied(access.path) || declared.covers(path)) return;
+      this.looks.note(access);
+      this.#suspectLook('absent', access, { flag: '--optional-input', value: patternOf(path) });
     } else if (declared.isInput(path)) {
       return;
     } else if (isContent(access)) {
+      this.looks.note(access);
       this.#suspectRead(access, { flag: '--input', value: patternOf(path) });
     } else if (!declared.isImplied(access.path)) {
+      this.looks.note(access);
       this.#suspectLook('probe', access, { flag: '--input', value: patternOf(path) });
     }
   }
@@ -97,10 +97,12 @@ export class LookJudge {
   #listed(access: PathAccess, folder: RelPath): void {
     const { declared, policy } = this.#scene;
     const program = this.#scene.programOf(access);
-    if (policy.nameCachers.has(program)) return;
     const unexplained = declared.namesIn(folder).filter((name) => !this.#explains(folder, name));
     const looksUp = policy.moduleLoaders.test(program) && this.#isModuleFolder(access.path);
-    if (unexplained.length === 0 && (looksUp || declared.growsIn(folder))) return;
+    const excused =
+      policy.nameCachers.has(program) || (unexplained.length === 0 && (looksUp || declared.growsIn(folder)));
+    this.looks.note(access, excused);
+    if (excused) return;
     const detail =
       unexplained.length > 0 ? `shows ${someOf(unexplained)}` : 'no pattern takes in what may appear there';
     const value = folder === '' ? '*' : `${patternOf(folder)}/*`;
@@ -143,6 +145,7 @@ export class LookJudge {
   #elsewhere(access: PathAccess): void {
     const { kind, path } = access;
     if (this.#scene.policy.background.has(path)) return;
+    this.#noteElsewhere(access);
     if (isContent(access)) {
       this.#suspectRead(access, kind === 'exec' ? { flag: '--tool', value: readable(path) } : undefined);
     } else if (kind === 'list') {
@@ -152,6 +155,21 @@ export class LookJudge {
       const excused = kind === 'absent' && (this.#isUpwardSearch(path) || this.#isCaseTrial(path));
       if (!excused) this.#suspectLook(kind === 'absent' ? 'absent' : 'probe', access);
     }
+  }
+
+  /** Who lists the folders above the workspace looks for a few names there. */
+  #noteElsewhere(access: PathAccess): void {
+    const { declared, policy } = this.#scene;
+    const looksUp = access.kind === 'list' && policy.nameCachers.has(this.#scene.programOf(access));
+    if (!looksUp) this.#note(access);
+    else if (!isBelow(declared.workspace, access.path)) this.looks.note(access, true);
+    else this.looks.noteNames(access.path, policy.upwardNames);
+  }
+
+  /** That a folder is there which leads to what it may use says nothing. */
+  #note(access: PathAccess): void {
+    const isThere = access.kind === 'probe' || access.kind === 'entered';
+    if (!isThere || !this.#scene.declared.isAboveItsPlaces(access.path)) this.looks.note(access);
   }
 
   /** Folders that lead to what it may use, and what is looked for along PATH. */

@@ -44,8 +44,10 @@ export class NativeTracer implements Tracer {
     const decoder = new RecordDecoder(builder);
     const child = this.#start(command);
     const records = decodeAll(child.stdio[RECORDS_DESCRIPTOR], decoder);
+    /* Where the helper can't be started there are no records either, and `ended` has the better words for it. */
+    records.catch(() => {});
     forwardOutput(child, command.output);
-    const stopListening = stopOnAbort(child, command.signal);
+    const stopListening = stopOnAbort(child, command.signal, true);
     try {
       const helperExit = await ended(child, this.name);
       await records;

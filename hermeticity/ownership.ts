@@ -76,6 +76,11 @@ export class Ownership {
     return this.#holders.has(folder);
   }
 
+  /** All that it ever wrote. */
+  get written(): ReadonlySet<AbsPath> {
+    return this.#everWritten;
+  }
+
   /** The symbolic links that it made and left. */
   get links(): ReadonlyMap<AbsPath, string> {
     return this.#links;

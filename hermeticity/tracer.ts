@@ -11,7 +11,7 @@ export interface TracedCommand {
   readonly output: 'inherit' | ((stream: 'stdout' | 'stderr', chunk: Buffer) => void);
   /** How long processes that outlive the command may go on; HERMETICITY.lingerMs if not given. */
   readonly lingerMs?: number;
-  /** Ends the command and all that it started. */
+  /** Ends the command and all that it started; or, where the reason is a signal's name, hands that on if it can. */
   readonly signal?: AbortSignal;
 }
 

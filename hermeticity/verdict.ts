@@ -7,6 +7,7 @@ import type { Finding } from './finding.ts';
 import { ChangeJudge } from './judge-changes.ts';
 import { LookJudge } from './judge-looks.ts';
 import { SocketJudge } from './judge-sockets.ts';
+import type { Look } from './looks.ts';
 import { DEFAULT_POLICY, type Policy } from './policy.ts';
 import { Scene } from './scene.ts';
 import { type Suspicion, standing } from './suspicion.ts';
@@ -17,8 +18,10 @@ export interface Verdict {
   readonly complete: boolean;
   /** By first appearance. */
   readonly findings: readonly Finding[];
-  /** Installed files that the action read or ran: what its result depends on besides its inputs. Sorted. */
-  readonly toolchain: readonly AbsPath[];
+  /** What its result depends on besides its declared inputs: its toolchain, and what else it looked at. */
+  readonly looks: readonly Look[];
+  /** All that it wrote, wherever it is now. */
+  readonly written: ReadonlySet<AbsPath>;
 }
 
 export function judge(
@@ -37,7 +40,8 @@ export function judge(
     hermetic: report.complete && findings.length === 0,
     complete: report.complete,
     findings,
-    toolchain: [...looks.toolchain].sort(),
+    looks: looks.looks.all(),
+    written: scene.own.written,
   };
 }
 

@@ -6,7 +6,7 @@ import { lstatSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { openCache } from '../../client/cache.ts';
 import { keyOf } from '../../client/key.ts';
-import type { RunRequest } from '../../client/request.ts';
+import { ORDINARY, type RunRequest } from '../../client/request.ts';
 import { ROOT } from '../../core/path.ts';
 
 export interface Cost {
@@ -55,6 +55,7 @@ async function computeKey(workspace: string, storeFolder: string): Promise<void>
     variables: [],
     tools: [],
     cacheFailures: false,
+    ...ORDINARY,
   };
   const { stdout, stderr, env: caller } = process;
   keyOf(request, { cache, caller, stdout, stderr, report, now: Date.now });

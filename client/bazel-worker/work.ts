@@ -8,7 +8,7 @@ import type { Report } from '../events.ts';
 import { execute } from '../execute.ts';
 import type { InputSource } from '../inputs/inputs.ts';
 import { keyOf } from '../key.ts';
-import type { DeclaredVariable, RunRequest } from '../request.ts';
+import { type DeclaredVariable, ORDINARY, type RunRequest } from '../request.ts';
 import { type RunSummary, run } from '../run.ts';
 import { bazelInputs, NO_INPUTS, type SentInputs } from './bazel-inputs.ts';
 import { absentPaths, isThere, namedOutputs } from './outputs.ts';
@@ -69,6 +69,9 @@ function requestOf(sent: readonly string[], worker: WorkerOptions): RunRequest {
     variables,
     tools,
     cacheFailures: false,
+    ...ORDINARY,
+    /* Bazel lays its inputs out as links to elsewhere, and does its own watching. */
+    hermetic: 'off',
   };
 }
 

@@ -5,7 +5,7 @@ import { type FlagTable, type ParsedFlags, parseFlags, usage } from '../../core/
 import { AssayError } from '../../core/errors.ts';
 import { isWithin, type RelPath, ROOT, relPathFromUser, toSystemPath } from '../../core/path.ts';
 import { checkText } from '../environment.ts';
-import type { DeclaredVariable, InputPattern, RunRequest } from '../request.ts';
+import { type DeclaredVariable, type InputPattern, ORDINARY, type RunRequest } from '../request.ts';
 
 export const ACTION_FLAGS = {
   input: {
@@ -83,7 +83,17 @@ function requestFrom(flags: ParsedFlags, command: [string, ...string[]]): RunReq
     variables: flags.all('env').map(variable),
     tools: flags.all('tool'),
     cacheFailures: flags.given('cache-failures'),
+    hermetic: oneOf('--hermetic', flags.text('hermetic') ?? ORDINARY.hermetic, ['off', 'warn', 'strict']),
+    acceptMarked: flags.given('accept-marked'),
+    observed: oneOf('--inputs', flags.text('inputs') ?? 'declared', ['declared', 'observed']) === 'observed',
+    sandbox: flags.given('sandbox'),
   };
+}
+
+function oneOf<T extends string>(flag: string, text: string, known: readonly T[]): T {
+  const found = known.find((word) => word === text);
+  if (found === undefined) throw usage(`${flag} takes ${known.join(', ')}, not ${JSON.stringify(text)}`);
+  return found;
 }
 
 /** By its real path: a link on the way could lead elsewhere the next time, under the same name. */

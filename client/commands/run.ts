@@ -13,6 +13,20 @@ import { GRAPH_FLAGS } from './graph-flags.ts';
 const flags = {
   ...ACTION_FLAGS,
   'cache-failures': { type: 'boolean', text: 'keep and replay results with an exit code other than 0' },
+  hermetic: {
+    type: 'string',
+    value: 'off|warn|strict',
+    text: 'what to do about a command that sees or does more than it declares: nothing,\nmark its result, or fail and keep nothing (default: warn)',
+  },
+  inputs: {
+    type: 'string',
+    value: 'declared|observed',
+    text: 'observed: what earlier runs were seen to read counts as declared',
+  },
+  'accept-marked': {
+    type: 'boolean',
+    text: 'take results from the remote whose runs saw or did more than they declared',
+  },
   store: {
     type: 'string',
     value: 'DIR',
@@ -51,6 +65,7 @@ export const runCommand: CommandModule = {
     },
     exitCodes: {
       'of COMMAND': 'whether it ran or was replayed; 128+N if signal N ended it',
+      '3': 'with --hermetic=strict: COMMAND went well, but saw or did more than it declared\n(its outputs stay, nothing is kept in a cache)',
       '125': 'Assay refused the request; nothing ran',
       '127': 'COMMAND was not found',
     },

@@ -20,3 +20,10 @@ function granularityMs(mtimeNs: bigint, ctimeNs: bigint): number {
 }
 
 const NANOSECONDS = 1_000_000_000n;
+
+/** False if it may have been changed since a moment, in the file system's own time. */
+export function wasUntouched({ mtimeNs, ctimeNs }: BigIntStats, sinceNs: bigint): boolean {
+  const wholeSeconds = mtimeNs % NANOSECONDS === 0n && ctimeNs % NANOSECONDS === 0n;
+  const since = wholeSeconds ? sinceNs - BigInt(INDEX.coarseGranularityMs) * 1_000_000n : sinceNs;
+  return ctimeNs < since;
+}

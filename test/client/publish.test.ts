@@ -50,12 +50,17 @@ describe('not published', () => {
     }
   });
 
-  test('the log of a process that outlives the command', async () => {
-    const { code, summary } = await run('echo x > out; (sleep 30 & echo $! > pid); echo said');
-    expect(code).toBe(0);
-    expect(summary).toMatchObject({ published: false });
-    expect(summary.notPublished).toContain('left a process running');
-    process.kill(Number(readFileSync(join(shop.workspace, 'pid'), 'utf8')));
+  test('the log of a process that outlives the command, which ends with a watched one', async () => {
+    const script = 'echo x > out; (sleep 30 & echo $! > pid); echo said';
+    const pid = () => Number(readFileSync(join(shop.workspace, 'pid'), 'utf8'));
+    const watched = await run(script);
+    expect(watched).toMatchObject({ code: 0, summary: { published: false } });
+    expect(watched.summary.notPublished).toContain('left a process running');
+    expect(() => process.kill(pid())).toThrow('ESRCH');
+    const unwatched = await run(script, '--hermetic=off');
+    expect(unwatched).toMatchObject({ code: 0, summary: { published: false } });
+    expect(unwatched.summary.notPublished).toContain('left a process running');
+    process.kill(pid());
   });
 });
 

@@ -185,7 +185,7 @@ describe('looking', () => {
 });
 
 describe('the toolchain', () => {
-  it('is what was read or run among installed files and declared tools', () => {
+  it('is told as what the action looked at, with what it missed there', () => {
     const accesses: Told[] = [
       read('/usr/lib/libc.so'),
       { kind: 'exec', path: at('/usr/bin/cc') },
@@ -195,10 +195,13 @@ describe('the toolchain', () => {
       reportOf([...accesses, absent('/usr/include/x.h'), read('/usr/lib/libc.so')]),
       declared(),
     );
-    expect(verdict).toMatchObject({
-      findings: [],
-      toolchain: ['/opt2/tool/x', '/usr/bin/cc', '/usr/lib/libc.so'],
-    });
+    expect(verdict.findings).toEqual([]);
+    expect(verdict.looks.map(({ path, was }) => `${was} ${path}`)).toEqual([
+      'there /usr/lib/libc.so',
+      'there /usr/bin/cc',
+      'there /opt2/tool/x',
+      'absent /usr/include/x.h',
+    ]);
   });
 
   it('does not hold what is about this machine or its users', () => {

@@ -39,6 +39,8 @@ export interface Summary {
   readonly published: boolean;
   readonly shared: boolean;
   readonly outputsWritten: number;
+  readonly standing: 'clean' | 'marked' | 'unwatched';
+  readonly findings?: readonly { readonly kind: string; readonly path?: string }[];
   readonly notPublished?: string;
   readonly warnings: readonly string[];
 }

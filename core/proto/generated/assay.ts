@@ -28,6 +28,52 @@ export interface LogOrder {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+/** What a tracer saw of the run that made a result. A result that has findings, or whose trace has gaps, is marked. */
+export interface Evidence {
+  tracer: string;
+  tracerVersion: string;
+  /** The version of the rules by which accesses became findings. */
+  policy: string;
+  /** SHA-256 of the list of accesses: each "kind path", once, sorted, one a line. */
+  accesses: string;
+  findings: FindingEvidence[];
+  /** How many more there were than are told. */
+  untoldFindings: number;
+  /** Why the trace is not complete, if it is not. */
+  gaps: string[];
+  /** It ran where nothing undeclared could be seen. */
+  sandboxed: boolean;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface FindingEvidence {
+  kind: string;
+  path: string;
+  detail: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** What an action looked at besides its declared inputs. The result of one run is found again where all of it is the same. */
+export interface PathSet {
+  paths: SeenPath[];
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface SeenPath {
+  /** What the path is relative to: "workspace", "tool:NAME", or "" for the root of the file system. */
+  root: string;
+  path: string;
+  /** The names in this folder were read, too. */
+  names: boolean;
+  /** What was there: "file HASH", "program HASH", "link TARGET", "folder", "names HASH", "absent", "other". */
+  state: string;
+  /** What the run that told this left there itself, where nothing was before. */
+  left: string;
+  /** Names in this folder that are the action's own doing. */
+  without: string[];
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 function createBaseArtifactAttributes(): ArtifactAttributes {
   return { values: {}, _unknownFields: {} };
 }
@@ -220,6 +266,418 @@ export const LogOrder: MessageFns<LogOrder> = {
             }
 
             break;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseEvidence(): Evidence {
+  return {
+    tracer: "",
+    tracerVersion: "",
+    policy: "",
+    accesses: "",
+    findings: [],
+    untoldFindings: 0,
+    gaps: [],
+    sandboxed: false,
+    _unknownFields: {},
+  };
+}
+
+export const Evidence: MessageFns<Evidence> = {
+  encode(message: Evidence, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.tracer !== "") {
+      writer.uint32(10).string(message.tracer);
+    }
+    if (message.tracerVersion !== "") {
+      writer.uint32(18).string(message.tracerVersion);
+    }
+    if (message.policy !== "") {
+      writer.uint32(26).string(message.policy);
+    }
+    if (message.accesses !== "") {
+      writer.uint32(34).string(message.accesses);
+    }
+    for (const v of message.findings) {
+      FindingEvidence.encode(v!, writer.uint32(42).fork()).join();
+    }
+    if (message.untoldFindings !== 0) {
+      writer.uint32(48).int64(message.untoldFindings);
+    }
+    for (const v of message.gaps) {
+      writer.uint32(58).string(v!);
+    }
+    if (message.sandboxed !== false) {
+      writer.uint32(64).bool(message.sandboxed);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Evidence {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseEvidence();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.tracer = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.tracerVersion = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.policy = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.accesses = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.findings.push(FindingEvidence.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.untoldFindings = longToNumber(reader.int64());
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.gaps.push(reader.string());
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.sandboxed = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseFindingEvidence(): FindingEvidence {
+  return { kind: "", path: "", detail: "", _unknownFields: {} };
+}
+
+export const FindingEvidence: MessageFns<FindingEvidence> = {
+  encode(message: FindingEvidence, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.kind !== "") {
+      writer.uint32(10).string(message.kind);
+    }
+    if (message.path !== "") {
+      writer.uint32(18).string(message.path);
+    }
+    if (message.detail !== "") {
+      writer.uint32(26).string(message.detail);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): FindingEvidence {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseFindingEvidence();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.kind = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.path = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.detail = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBasePathSet(): PathSet {
+  return { paths: [], _unknownFields: {} };
+}
+
+export const PathSet: MessageFns<PathSet> = {
+  encode(message: PathSet, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.paths) {
+      SeenPath.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PathSet {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePathSet();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.paths.push(SeenPath.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseSeenPath(): SeenPath {
+  return { root: "", path: "", names: false, state: "", left: "", without: [], _unknownFields: {} };
+}
+
+export const SeenPath: MessageFns<SeenPath> = {
+  encode(message: SeenPath, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.root !== "") {
+      writer.uint32(10).string(message.root);
+    }
+    if (message.path !== "") {
+      writer.uint32(18).string(message.path);
+    }
+    if (message.names !== false) {
+      writer.uint32(24).bool(message.names);
+    }
+    if (message.state !== "") {
+      writer.uint32(34).string(message.state);
+    }
+    if (message.left !== "") {
+      writer.uint32(42).string(message.left);
+    }
+    for (const v of message.without) {
+      writer.uint32(50).string(v!);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SeenPath {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSeenPath();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.root = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.path = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.names = reader.bool();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.state = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.left = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.without.push(reader.string());
+            continue;
           }
         }
         if ((tag & 7) === 4 || tag === 0) {

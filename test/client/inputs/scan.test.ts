@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { digestFile } from '../../../client/inputs/file-digest.ts';
 import { Observations } from '../../../client/inputs/observations.ts';
 import { scanInputs } from '../../../client/inputs/scan.ts';
-import type { RunRequest } from '../../../client/request.ts';
+import { ORDINARY, type RunRequest } from '../../../client/request.ts';
 import { ROOT, relPathFromUser } from '../../../core/path.ts';
 import { Workshop } from '../../rig/assay.ts';
 
@@ -39,6 +39,7 @@ function request(patterns: readonly string[], declared: Declared = {}): RunReque
     variables: [],
     tools: [],
     cacheFailures: false,
+    ...ORDINARY,
   };
 }
 

@@ -6,7 +6,7 @@ import { fileDigests } from '../../../client/inputs/file-digest.ts';
 import { InputReader } from '../../../client/inputs/inputs.ts';
 import { ScanMemos } from '../../../client/inputs/scan-memo.ts';
 import { StatIndex } from '../../../client/inputs/stat-index.ts';
-import type { RunRequest } from '../../../client/request.ts';
+import { ORDINARY, type RunRequest } from '../../../client/request.ts';
 import { digestOf } from '../../../core/digest.ts';
 import { INDEX } from '../../../core/limits.ts';
 import { ROOT } from '../../../core/path.ts';
@@ -115,6 +115,7 @@ function request(): RunRequest {
     variables: [],
     tools: [],
     cacheFailures: false,
+    ...ORDINARY,
   };
 }
 

@@ -1,0 +1,158 @@
+// From what a run looked at to a path set: each path with what lies there, provided that nobody but the action changed it
+// while it ran.
+//
+// Kept short, because each hit looks at all of it again: what is missing below a missing folder is told by that folder,
+// and a folder in which something is there needs no mention.
+import { type BigIntStats, lstatSync } from 'node:fs';
+import { AssayError, isSystemError } from '../../core/errors.ts';
+import { childOf, ROOT } from '../../core/path.ts';
+import { bySeenPath, type PathSet, type SeenPath } from '../../core/path-set.ts';
+import {
+  type AbsPath,
+  absPath,
+  FILESYSTEM_ROOT,
+  foldersAbove,
+  inside,
+  isAtOrBelow,
+  parentFolder,
+  readable,
+  toBytes,
+} from '../../hermeticity/abspath.ts';
+import type { Look } from '../../hermeticity/looks.ts';
+import type { Verdict } from '../../hermeticity/verdict.ts';
+import type { PrivateFolders } from '../environment.ts';
+import { wasUntouched } from '../inputs/settled.ts';
+import type { KeyedAction } from '../key.ts';
+import { ABSENT, type States } from './states.ts';
+
+/** Throws ASSAY_INPUT_CHANGED where something changed while the action ran. */
+export function gatherPathSet(
+  action: Pick<KeyedAction, 'request' | 'tools'>,
+  { looks, written }: Pick<Verdict, 'looks' | 'written'>,
+  folders: PrivateFolders,
+  states: States,
+): PathSet {
+  return new Gathering(action, written, folders, states).run(looks);
+}
+
+class Gathering {
+  readonly #observed: boolean;
+  readonly #written: ReadonlySet<AbsPath>;
+  readonly #folders: PrivateFolders;
+  readonly #states: States;
+  readonly #ownFiles: ReadonlySet<string>;
+  readonly #found = new Map<AbsPath, Omit<SeenPath, 'root' | 'path'>>();
+
+  constructor(
+    { request, tools }: Pick<KeyedAction, 'request' | 'tools'>,
+    written: ReadonlySet<AbsPath>,
+    folders: PrivateFolders,
+    states: States,
+  ) {
+    this.#observed = request.observed;
+    this.#written = written;
+    this.#folders = folders;
+    this.#states = states;
+    /* A tool's own file is in the key by its content, wherever it lies. */
+    this.#ownFiles = new Set(tools.flatMap((tool) => [tool, ...tool.interpreters]).map(({ file }) => file));
+  }
+
+  run(looks: readonly Look[]): PathSet {
+    for (const look of looks) {
+      const isPrivate = isAtOrBelow(look.path, absPath(this.#folders.root));
+      if (!isPrivate && !this.#ownFiles.has(look.path)) this.#add(look);
+    }
+    this.#dropImpliedFolders();
+    return [...this.#found].flatMap(([path, seen]) => this.#rooted(path, seen)).sort(bySeenPath);
+  }
+
+  #add(look: Look): void {
+    const names = look.listed && (this.#observed || !look.excused);
+    const stats = statsAt(look.path);
+    if (look.was === 'absent') this.#addAbsent(look, stats);
+    else if (look.was === undefined) this.#keep(look.path, false);
+    else if (!look.changed || names) {
+      if (!stats) throw changed(look.path, 'went away');
+      if (names && stats.isDirectory()) this.#checkNames(look.path, stats);
+      else if (!stats.isDirectory()) this.#checkUntouched(look.path, stats);
+      this.#keep(look.path, names);
+    }
+  }
+
+  #addAbsent({ path, changed: isOwn }: Look, stats: BigIntStats | undefined): void {
+    if (!stats) this.#found.set(topmostAbsent(path), { names: false, state: ABSENT, left: '', without: [] });
+    else if (isOwn)
+      this.#found.set(path, { names: false, state: ABSENT, left: this.#states.at(path), without: [] });
+    else throw changed(path, 'appeared');
+  }
+
+  #keep(path: AbsPath, names: boolean): void {
+    const without = names ? this.#ownNamesIn(path) : [];
+    const state = this.#states.at(path, names ? without : undefined);
+    this.#found.set(path, { names, state, left: '', without });
+  }
+
+  #checkUntouched(path: AbsPath, stats: BigIntStats): void {
+    if (!wasUntouched(stats, this.#folders.madeAtNs)) throw changed(path, 'changed');
+  }
+
+  /** A folder's own time changes also by what the action makes in it: then each name is looked at. */
+  #checkNames(folder: AbsPath, stats: BigIntStats): void {
+    if (wasUntouched(stats, this.#folders.madeAtNs)) return;
+    for (const name of this.#states.names(folder, this.#ownNamesIn(folder))) {
+      const path = inside(folder, childOf(ROOT, name));
+      const entry = statsAt(path);
+      if (entry && !entry.isDirectory()) this.#checkUntouched(path, entry);
+    }
+  }
+
+  #ownNamesIn(folder: AbsPath): string[] {
+    const names = [...this.#written].filter((path) => parentFolder(path) === folder);
+    return names.map((path) => path.slice(path.lastIndexOf('/') + 1)).sort();
+  }
+
+  #dropImpliedFolders(): void {
+    const implied = new Set<AbsPath>();
+    for (const [path, { state }] of this.#found) {
+      if (state === ABSENT) continue;
+      for (const folder of foldersAbove(path)) {
+        if (implied.has(folder)) break;
+        implied.add(folder);
+      }
+    }
+    for (const [path, { state }] of this.#found) {
+      if (state === 'folder' && implied.has(path)) this.#found.delete(path);
+    }
+  }
+
+  /** What was sought above the workspace is sought there from another checkout, too. */
+  #rooted(path: AbsPath, seen: Omit<SeenPath, 'root' | 'path'>): SeenPath[] {
+    const { roots } = this.#states;
+    const rooted = { ...roots.root(path), ...seen };
+    const above = rooted.root === '' && seen.state === ABSENT ? roots.fromWorkspace(path) : undefined;
+    return above ? [rooted, { ...above, ...seen }] : [rooted];
+  }
+}
+
+function topmostAbsent(path: AbsPath): AbsPath {
+  let absent = path;
+  for (const folder of foldersAbove(path)) {
+    if (folder === FILESYSTEM_ROOT || statsAt(folder)) break;
+    absent = folder;
+  }
+  return absent;
+}
+
+/** Where it can't be looked, nothing can be seen. */
+function statsAt(path: AbsPath): BigIntStats | undefined {
+  try {
+    return lstatSync(toBytes(path), { bigint: true, throwIfNoEntry: false });
+  } catch (error) {
+    if (isSystemError(error, 'ENOTDIR', 'EACCES', 'ENAMETOOLONG', 'ELOOP')) return undefined;
+    throw error;
+  }
+}
+
+function changed(path: AbsPath, how: string): AssayError {
+  return new AssayError('ASSAY_INPUT_CHANGED', `${readable(path)} ${how} while it ran`);
+}

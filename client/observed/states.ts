@@ -1,0 +1,84 @@
+// What lies at a path now, in the words of a path set.
+//
+//   file HASH | program HASH | link TARGET | folder | names HASH | absent | other
+import { type BigIntStats, lstatSync, readdirSync, readlinkSync } from 'node:fs';
+import { digestOf } from '../../core/digest.ts';
+import { isSystemError } from '../../core/errors.ts';
+import { childOf, nameFromBytes, parentOf, type RelPath, ROOT } from '../../core/path.ts';
+import type { PathSet, SeenPath } from '../../core/path-set.ts';
+import { type AbsPath, absPath, inside, toBytes } from '../../hermeticity/abspath.ts';
+import type { FileDigests } from '../inputs/file-digest.ts';
+import type { KeyedAction } from '../key.ts';
+import { Roots } from './roots.ts';
+
+export const ABSENT = 'absent';
+
+/** Assay's own folder in a workspace, there while something is restored or run. */
+const OWN_FOLDER = '.assay';
+
+export class States {
+  readonly roots: Roots;
+  readonly #digests: FileDigests;
+  readonly #outputs: ReadonlySet<AbsPath>;
+
+  constructor(action: Pick<KeyedAction, 'request' | 'tools'>, digests: FileDigests) {
+    this.roots = new Roots(action);
+    this.#digests = digests;
+    this.#outputs = new Set(
+      outputsAndFoldersAbove(action.request.outputs, absPath(action.request.workspace)),
+    );
+  }
+
+  /** As a path set is asked for it: what the run that told it left there itself counts as nothing. */
+  readonly of = (seen: SeenPath): string => {
+    const path = this.roots.resolve(seen);
+    if (path === undefined) return 'no such root';
+    const state = this.at(path, seen.names ? seen.without : undefined);
+    return state === seen.left ? ABSENT : state;
+  };
+
+  /** Where the paths of a set lie here. */
+  pathsOf(set: PathSet): AbsPath[] {
+    return [...new Set(set.flatMap((seen) => this.roots.resolve(seen) ?? []))];
+  }
+
+  /** `without`: the names of the folder count, without these. */
+  at(path: AbsPath, without?: readonly string[]): string {
+    const bytes = toBytes(path);
+    try {
+      const stats = lstatSync(bytes, { bigint: true, throwIfNoEntry: false });
+      if (stats?.isDirectory() && without) return `names ${this.#namesHash(path, without)}`;
+      return stats ? this.#stateOf(path, bytes, stats) : ABSENT;
+    } catch (error) {
+      return isSystemError(error, 'ENOTDIR') ? ABSENT : 'unreadable';
+    }
+  }
+
+  /** The names in a folder that are not the action's own doing. */
+  names(folder: AbsPath, without: readonly string[]): string[] {
+    return readdirSync(toBytes(folder), { encoding: 'buffer' })
+      .map(nameFromBytes)
+      .filter((name) => name !== OWN_FOLDER && !without.includes(name))
+      .filter((name) => !this.#outputs.has(inside(folder, childOf(ROOT, name))))
+      .sort();
+  }
+
+  #namesHash(folder: AbsPath, without: readonly string[]): string {
+    return digestOf(Buffer.from(this.names(folder, without).join('\0'))).hash;
+  }
+
+  #stateOf(path: AbsPath, bytes: Buffer, stats: BigIntStats): string {
+    if (stats.isDirectory()) return 'folder';
+    if (stats.isSymbolicLink()) return `link ${nameFromBytes(readlinkSync(bytes, 'buffer'))}`;
+    if (!stats.isFile()) return 'other';
+    const kind = (stats.mode & 0o100n) !== 0n ? 'program' : 'file';
+    return `${kind} ${this.#digests.digest(path, stats, () => bytes).hash}`;
+  }
+}
+
+/** They are made before an action runs, so they are always there for it, and its own afterwards. */
+function* outputsAndFoldersAbove(outputs: readonly RelPath[], workspace: AbsPath): Generator<AbsPath> {
+  for (const output of outputs) {
+    for (let path = output; path !== ROOT; path = parentOf(path)) yield inside(workspace, path);
+  }
+}

@@ -1,0 +1,63 @@
+// What a watched run tells about itself: its findings, the evidence that goes into its result, and the path set under
+// which the result is found again.
+
+import { digestOf } from '../core/digest.ts';
+import type { Evidence } from '../core/evidence.ts';
+import { OBSERVED } from '../core/limits.ts';
+import type { PathSet } from '../core/path-set.ts';
+import type { Access, TraceReport } from '../hermeticity/access.ts';
+import type { Finding, FindingKind } from '../hermeticity/finding.ts';
+import { DEFAULT_POLICY } from '../hermeticity/policy.ts';
+import { judge } from '../hermeticity/verdict.ts';
+import type { PrivateFolders } from './environment.ts';
+import type { FileDigests } from './inputs/file-digest.ts';
+import type { KeyedAction } from './key.ts';
+import { gatherPathSet } from './observed/gather.ts';
+import { States } from './observed/states.ts';
+import { declarationOf } from './trace.ts';
+
+export interface Watched {
+  readonly report: TraceReport;
+  /** The folders that the action had to itself; they are gone by now. */
+  readonly folders: PrivateFolders;
+}
+
+export interface Testimony {
+  readonly findings: readonly Finding[];
+  readonly evidence: Evidence;
+  /** Throws where something that the action looked at changed meanwhile. */
+  pathSet(): PathSet;
+}
+
+/** In the key of an action whose inputs are observed. */
+const LOOKS: ReadonlySet<FindingKind> = new Set(['read', 'probe', 'absent', 'list']);
+
+export function testify(action: KeyedAction, { report, folders }: Watched, digests: FileDigests): Testimony {
+  const verdict = judge(report, declarationOf(action, folders));
+  const isCovered = ({ kind }: Finding) => action.request.observed && LOOKS.has(kind);
+  const findings = verdict.findings.filter((finding) => !isCovered(finding));
+  return {
+    findings,
+    evidence: evidenceOf(report, findings),
+    pathSet: () => gatherPathSet(action, verdict, folders, new States(action, digests)),
+  };
+}
+
+function evidenceOf({ tracer, gaps, accesses }: TraceReport, findings: readonly Finding[]): Evidence {
+  const told = findings.slice(0, OBSERVED.findings);
+  return {
+    tracer: tracer.name,
+    tracerVersion: tracer.version,
+    policy: DEFAULT_POLICY.version,
+    accesses: digestOf(Buffer.from(accessList(accesses))).hash,
+    findings: told.map(({ kind, path = '', detail = '' }) => ({ kind, path, detail })),
+    untoldFindings: findings.length - told.length,
+    gaps,
+    sandboxed: false,
+  };
+}
+
+function accessList(accesses: readonly Access[]): string {
+  const lines = accesses.map((access) => `${access.kind} ${'path' in access ? access.path : ''}`);
+  return [...new Set(lines)].sort().join('\n');
+}

@@ -1,0 +1,41 @@
+// Who watches a command: the best tracer that works here, or nobody. That nobody can is a reason to say so, and to refuse
+// only where a verdict was asked for.
+import { AssayError } from '../core/errors.ts';
+import { NativeTracer } from '../hermeticity/native.ts';
+import { StraceTracer } from '../hermeticity/strace.ts';
+import type { PrivateFolders } from './environment.ts';
+import type { Report } from './events.ts';
+import { type Ended, type Launcher, launchDirectly } from './launch.ts';
+import type { RunRequest } from './request.ts';
+import type { Watched } from './testimony.ts';
+import { tracedBy } from './trace.ts';
+
+export interface MaybeWatched extends Ended {
+  readonly watched?: Watched;
+}
+
+/** The helper refuses before the command has started, if it can't work here: then strace is tried, and asked first. */
+export function watchedLauncher(
+  { hermetic, observed }: RunRequest,
+  report: Report,
+): (folders: PrivateFolders) => Launcher<MaybeWatched> {
+  if (hermetic === 'off' && !observed) return () => launchDirectly;
+  return (folders) => async (launch) => {
+    try {
+      return await tracedBy(new NativeTracer())(folders)(launch);
+    } catch (error) {
+      if (!isNoTracer(error)) throw error;
+      const strace = new StraceTracer();
+      const trial = await strace.available();
+      if (trial.available) return tracedBy(strace)(folders)(launch);
+      const why = `${error.detail}; ${strace.name}: ${trial.reason}`;
+      if (hermetic === 'strict') throw new AssayError('ASSAY_NO_TRACER', why);
+      report({ type: 'unwatched', why });
+      return launchDirectly(launch);
+    }
+  };
+}
+
+function isNoTracer(error: unknown): error is AssayError {
+  return error instanceof AssayError && error.code === 'ASSAY_NO_TRACER';
+}

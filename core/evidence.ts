@@ -1,0 +1,48 @@
+// Evidence: what a tracer saw of the run that made a result. It travels inside the result, so that whoever gets the
+// result can judge it. Arguments of processes are left out: they may hold secrets.
+import { decodeWhole } from './message.ts';
+import { Evidence as EvidenceMessage } from './proto/generated/assay.ts';
+import type { Any } from './proto/generated/google/protobuf/any.ts';
+
+const TYPE = 'type.googleapis.com/assay.v1.Evidence';
+
+export interface FindingEvidence {
+  readonly kind: string;
+  readonly path: string;
+  readonly detail: string;
+}
+
+export interface Evidence {
+  readonly tracer: string;
+  readonly tracerVersion: string;
+  readonly policy: string;
+  /** SHA-256 of the list of accesses. */
+  readonly accesses: string;
+  readonly findings: readonly FindingEvidence[];
+  readonly untoldFindings: number;
+  readonly gaps: readonly string[];
+  readonly sandboxed: boolean;
+}
+
+/** `clean`: watched from end to end, and nothing undeclared. `marked`: watched, and not that. */
+export type Standing = 'clean' | 'marked' | 'unwatched';
+
+export function standingOf(evidence: Evidence | undefined): Standing {
+  if (!evidence) return 'unwatched';
+  return evidence.findings.length === 0 && evidence.gaps.length === 0 ? 'clean' : 'marked';
+}
+
+export function encodeEvidence(evidence: Evidence): Any {
+  const message = EvidenceMessage.encode({
+    ...evidence,
+    findings: evidence.findings.map((finding) => ({ ...finding })),
+    gaps: [...evidence.gaps],
+  });
+  return { typeUrl: TYPE, value: Buffer.from(message.finish()) };
+}
+
+/** Undefined where the result was made by another client, or unwatched. Broken evidence is refused. */
+export function decodeEvidence(metadata: readonly Any[]): Evidence | undefined {
+  const found = metadata.find(({ typeUrl }) => typeUrl === TYPE);
+  return found && decodeWhole(EvidenceMessage, { many: { 5: {} } }, found.value, 'its evidence is malformed');
+}

@@ -47,6 +47,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'look through a whole store for damage, and mend it',
     load: async () => (await import('../client/commands/verify.ts')).verifyCommand,
   },
+  doctor: {
+    summary: 'say what is wrong with this set-up, and how to mend it',
+    load: async () => (await import('../client/commands/doctor.ts')).doctorCommand,
+  },
   serve: {
     summary: 'share a store over HTTP',
     load: async () => (await import('../server/commands/serve.ts')).serveCommand,

@@ -280,3 +280,13 @@ export const REPRODUCE = {
   /** A copy of more than this is not made. */
   copyBytes: 8 * GIB,
 } as const;
+
+export const DOCTOR = {
+  /** With less than this free a store will be full soon. */
+  roomyBytes: 2 * GIB,
+  /** How far a file's time may be from the clock. */
+  skewMs: 3 * SECOND,
+  /** The first of January 2026: no clock that is right says less. */
+  earliest: 1_767_225_600_000,
+  slowRemoteMs: 300,
+} as const;

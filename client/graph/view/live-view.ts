@@ -66,7 +66,7 @@ export class LiveView {
 
   #finish(end: StepEnd): void {
     this.#running.delete(end.step);
-    this.#say(stepLine(end, this.#options.paint));
+    this.#say(stepLine(end, this.#options.paint, false));
     if (this.#logs.wants(end.step, end.outcome === 'failed')) this.#logs.print(end.step);
     this.#logs.forget(end.step);
   }

@@ -37,7 +37,7 @@ export class PlainView {
   #finish(end: StepEnd): void {
     const { ci, now } = this.#options;
     const failed = end.outcome === 'failed';
-    const line = stepLine(end, plain);
+    const line = stepLine(end, plain, true);
     const hasLog = this.#logs.wants(end.step, failed);
     if (hasLog && ci) this.#say(ci.groupStart(line, now()));
     else this.#say(`assay: ${line}\n`);

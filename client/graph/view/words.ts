@@ -3,30 +3,32 @@ import { duration } from '../../reporter.ts';
 import type { GraphSummary, StepEnd } from '../events.ts';
 import type { Paint } from './paint.ts';
 
-/** How many misses and slow steps the summary names. */
-const MOST_MISSES = 20;
+/** How many reasons, steps of one reason, and slow steps the summary names. */
+const MOST_REASONS = 20;
+const MOST_ALIKE = 3;
 const MOST_SLOW = 3;
 
-export function stepLine(end: StepEnd, paint: Paint): string {
-  return `${paint('bold', end.step)}  ${outcomeText(end, paint)}`;
+/** On a terminal without the key: the line is to fit, and `assay explain STEP` tells it. */
+export function stepLine(end: StepEnd, paint: Paint, withKey: boolean): string {
+  const key = withKey && end.key !== undefined ? ` ${end.key.slice(0, 12)}` : '';
+  return `${paint('bold', end.step)}  ${outcomeText(end, paint, key)}`;
 }
 
-function outcomeText(end: StepEnd, paint: Paint): string {
+function outcomeText(end: StepEnd, paint: Paint, key: string): string {
   const { outcome, reason, commandMs, elapsedMs, exitCode } = end;
-  const name = paint('dim', (end.key ?? '').slice(0, 12));
   switch (outcome) {
     case 'hit-local':
     case 'hit-remote': {
       const where = outcome === 'hit-local' ? 'local' : 'remote';
       const restored = end.outputsWritten === 0 ? '' : `, ${counted(end.outputsWritten, 'output')} restored`;
-      return `${paint('green', `hit (${where})`)} ${name}${restored}, saved ${duration(Math.max(0, commandMs - elapsedMs))}`;
+      return `${paint('green', `hit (${where})`)}${key}${restored}, saved ${duration(Math.max(0, commandMs - elapsedMs))}`;
     }
     case 'miss':
-      return `${paint('yellow', 'ran')} ${name} ${duration(commandMs)}: ${reason}${notKept(end)}`;
+      return `${paint('yellow', 'ran')}${key} ${duration(commandMs)}: ${reason}${notKept(end)}`;
     case 'failed':
       return end.key === undefined
         ? `${paint('red', 'failed')}: ${reason}`
-        : `${paint('red', `failed with ${exitCode}`)} ${name} after ${duration(commandMs)}: ${reason}`;
+        : `${paint('red', `failed with ${exitCode}`)}${key} after ${duration(commandMs)}`;
     case 'skipped':
       return `${paint('dim', 'skipped')}: ${reason}`;
   }
@@ -41,11 +43,9 @@ export function summaryLines(summary: GraphSummary, ends: readonly StepEnd[], pa
   const misses = ends.filter(({ outcome }) => outcome === 'miss');
   const slow = misses.toSorted((a, b) => b.commandMs - a.commandMs).slice(0, MOST_SLOW);
   if (misses.length > 0) {
-    lines.push(
-      '  why they ran:',
-      ...misses.slice(0, MOST_MISSES).map(({ step, reason }) => `    ${step}: ${reason}`),
-    );
-    if (misses.length > MOST_MISSES) lines.push(`    … and ${misses.length - MOST_MISSES} more`);
+    const reasons = reasonLines(misses);
+    lines.push('  why they ran:', ...reasons.slice(0, MOST_REASONS));
+    if (reasons.length > MOST_REASONS) lines.push(`    … and ${reasons.length - MOST_REASONS} more reasons`);
   }
   if (misses.length > 1)
     lines.push(
@@ -55,6 +55,15 @@ export function summaryLines(summary: GraphSummary, ends: readonly StepEnd[], pa
   if (failed.length > 0)
     lines.push(`  ${paint('red', 'failed')}: ${failed.map(({ step }) => step).join(', ')}`);
   return lines;
+}
+
+/** Steps that ran for the same reason share a line. */
+function reasonLines(misses: readonly StepEnd[]): string[] {
+  return [...Map.groupBy(misses, ({ reason }) => reason)].map(([reason, ends]) => {
+    const named = ends.slice(0, MOST_ALIKE).map(({ step }) => step);
+    const more = ends.length > named.length ? ` and ${ends.length - named.length} more` : '';
+    return `    ${reason}: ${named.join(', ')}${more}`;
+  });
 }
 
 function headline(summary: GraphSummary, paint: Paint): string {

@@ -12,7 +12,7 @@ interface Entry {
 
 const COMMANDS: Readonly<Record<string, Entry>> = {
   run: {
-    summary: 'run a command, or restore what it made the last time its inputs were the same',
+    summary: 'run steps or a command, or restore what they made the last time their inputs were the same',
     load: async () => (await import('../client/commands/run.ts')).runCommand,
   },
   audit: {
@@ -24,8 +24,24 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('../client/commands/reproduce.ts')).reproduceCommand,
   },
   explain: {
-    summary: 'say why the last run here missed',
+    summary: 'say why the last run here, of a step or with a key, hit or missed',
     load: async () => (await import('../client/commands/explain.ts')).explainCommand,
+  },
+  diff: {
+    summary: 'tell what differs between two keys',
+    load: async () => (await import('../client/commands/diff.ts')).diffCommand,
+  },
+  show: {
+    summary: 'show what a key was made of and what came of it',
+    load: async () => (await import('../client/commands/show.ts')).showCommand,
+  },
+  stats: {
+    summary: 'tell the hit rate and the time saved, by step and by day',
+    load: async () => (await import('../client/commands/stats.ts')).statsCommand,
+  },
+  clean: {
+    summary: 'remove what steps made, or what Assay remembers',
+    load: async () => (await import('../client/commands/clean.ts')).cleanCommand,
   },
   save: {
     summary: 'keep files and folders under a key, for `assay restore`',

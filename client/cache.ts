@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { digestOf, type Hash } from '../core/digest.ts';
 import type { Store } from '../store/store.ts';
 import type { Report } from './events.ts';
-import { History, type Outcome, stepOf } from './history.ts';
+import { type History, historyOf, type Outcome, stepOf } from './history.ts';
 import { HitMemos } from './hit-memo.ts';
 import { type FileDigests, fileDigests } from './inputs/file-digest.ts';
 import { InputReader, type InputSource } from './inputs/inputs.ts';
@@ -44,7 +44,7 @@ export function openCache(options: CacheOptions): Cache {
   const index = new StatIndex(join(own, 'stat', `${digestOf(Buffer.from(options.workspace)).hash}.index`));
   const digests = fileDigests(index, options.now);
   const inputs = new InputReader(digests, new ScanMemos(join(own, 'scan')), options.now);
-  const history = new History(join(own, 'history.jsonl'));
+  const history = historyOf(options.storeFolder);
   let store: Promise<Store | undefined> | undefined;
   let remote: Promise<Remote | undefined> | undefined;
   return {

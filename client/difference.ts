@@ -1,9 +1,10 @@
 // What differs between two actions, by name: read from their stored Actions, Commands and folders.
-import { type Digest, type Hash, parseDigest, parseHash } from '../core/digest.ts';
+import { type Digest, type Hash, parseDigest } from '../core/digest.ts';
 import { join, parseRelPath, type RelPath, ROOT } from '../core/path.ts';
-import { Action, Command, Directory } from '../core/proto/generated/reapi.ts';
+import { type Command, Directory } from '../core/proto/generated/reapi.ts';
 import type { Blobs } from '../store/store.ts';
 import { readBlob } from './read-blob.ts';
+import { readAction, type StoredAction } from './stored-action.ts';
 
 export type Difference =
   | { readonly kind: 'input'; readonly change: 'changed' | 'added' | 'removed'; readonly path: RelPath }
@@ -24,24 +25,6 @@ export async function differences(before: Hash, after: Hash, blobs: Blobs): Prom
     ...properties(old, now),
     ...(await inputs(old.inputRoot, now.inputRoot, blobs)),
   ];
-}
-
-interface StoredAction {
-  readonly command: Command;
-  readonly platform: ReadonlyMap<string, string>;
-  readonly inputRoot: Digest;
-  readonly keyVersion: string;
-}
-
-async function readAction(key: Hash, blobs: Blobs): Promise<StoredAction> {
-  const action = Action.decode(await readBlob(key, blobs));
-  const command = Command.decode(await readBlob(parseHash(action.commandDigest?.hash ?? ''), blobs));
-  return {
-    command,
-    platform: new Map((action.platform?.properties ?? []).map(({ name, value }) => [name, value])),
-    inputRoot: parseDigest(action.inputRootDigest ?? { hash: '', sizeBytes: 0 }),
-    keyVersion: Buffer.from(action.salt).toString('utf8'),
-  };
 }
 
 function keyVersions(old: StoredAction, now: StoredAction): Difference[] {

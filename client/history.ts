@@ -1,6 +1,6 @@
 // What was run with a store, newest last: one JSON object a line. It serves to explain a miss; losing it loses nothing else.
 import { appendFileSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { digestOf, type Hash, isHash } from '../core/digest.ts';
 import { RUN } from '../core/limits.ts';
 import type { RunRequest } from './request.ts';
@@ -67,6 +67,11 @@ export class History {
     writeFileSync(staged, kept.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
     renameSync(staged, this.#file);
   }
+}
+
+/** Where the history of a store lies. */
+export function historyOf(storeFolder: string): History {
+  return new History(join(storeFolder, 'client', 'history.jsonl'));
 }
 
 export function stepOf({ command, workingDirectory, outputs }: RunRequest): Hash {

@@ -1,77 +1,56 @@
-// `assay explain`: why the last run in this workspace missed, by name.
+// `assay explain`: why a run hit or missed, by name.
 import { realpathSync } from 'node:fs';
-import { join } from 'node:path';
-import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/command.ts';
-import { AssayError } from '../../core/errors.ts';
-import { openDiskStore } from '../../store/stack.ts';
+import { type CommandModule, parseFlags, usage } from '../../core/command.ts';
 import { type Difference, differences } from '../difference.ts';
 import { describe } from '../explain.ts';
-import { History, type HistoryEntry } from '../history.ts';
+import { type HistoryEntry, historyOf } from '../history.ts';
+import { findEntry } from '../known-action.ts';
 import { Outlet } from '../outlet.ts';
 import { storeFolder } from '../store-folder.ts';
-
-const flags = {
-  store: {
-    type: 'string',
-    value: 'DIR',
-    text: 'the local store (default: ASSAY_STORE, or the user’s cache folder)',
-  },
-  json: { type: 'boolean', text: 'one JSON object on standard output' },
-} satisfies FlagTable;
+import { STORE_FLAGS, withStore } from './store-flags.ts';
 
 export const explainCommand: CommandModule = {
   failureCode: 2,
   help: {
-    usage: 'assay explain [FLAGS]',
+    usage: 'assay explain [FLAGS] [STEP|KEY]',
     text: [
-      'Says why the last `assay run` in this folder hit or missed. For a miss it names every input, variable, tool or',
-      'flag that differs from the closest earlier action.',
+      'Says why the last `assay run` in this folder, of STEP, or with KEY (its beginning will do) hit or missed. For a miss',
+      'it names every input, variable, tool or flag that differs from the closest earlier action.',
     ].join('\n'),
-    flags,
+    flags: STORE_FLAGS,
     environment: { ASSAY_STORE: 'the local store’s folder' },
-    examples: ['assay explain', 'assay explain --json'],
+    examples: ['assay explain', 'assay explain web#build', 'assay explain --json 1f2e3d'],
   },
   async main(args) {
-    const parsed = parseFlags(args, flags);
-    if (parsed.positionals.length > 0) throw usage('assay explain takes no arguments');
+    const parsed = parseFlags(args, STORE_FLAGS);
+    const [wanted, ...more] = parsed.positionals;
+    if (more.length > 0) throw usage('assay explain takes one step or key');
     const folder = storeFolder(parsed.text('store'), process.env);
-    const last = lastRun(folder, realpathSync(process.cwd()));
-    const found = await differencesOf(last, folder);
+    const entry = findEntry(wanted, historyOf(folder).entries(), realpathSync(process.cwd()));
+    const found = await differencesOf(entry, folder);
     new Outlet(1).write(
-      parsed.given('json') ? `${JSON.stringify({ ...last, differences: found })}\n` : text(last, found),
+      parsed.given('json') ? `${JSON.stringify({ ...entry, differences: found })}\n` : text(entry, found),
     );
     return 0;
   },
 };
 
-function lastRun(folder: string, workspace: string): HistoryEntry {
-  const entries = new History(join(folder, 'client', 'history.jsonl')).entries();
-  const last = entries.find((entry) => entry.workspace === workspace);
-  if (!last)
-    throw new AssayError('ASSAY_NO_HISTORY', `nothing was run in ${workspace} with the store ${folder}`);
-  return last;
-}
-
 async function differencesOf({ key, against }: HistoryEntry, folder: string): Promise<Difference[]> {
   if (against === undefined) return [];
-  const store = await openDiskStore({ directory: folder });
-  try {
-    return await differences(against, key, store.blobs);
-  } finally {
-    await store.close();
-  }
+  return withStore(folder, ({ blobs }) => differences(against, key, blobs));
 }
 
-function text(last: HistoryEntry, found: readonly Difference[]): string {
+function text(entry: HistoryEntry, found: readonly Difference[]): string {
   const lines = [
-    `command  ${last.command.join(' ')}`,
-    `when     ${last.at}`,
-    `key      ${last.key}`,
-    `outcome  ${last.outcome}: ${last.reason}`,
+    ...(entry.name === undefined ? [] : [`step     ${entry.name}`]),
+    `command  ${entry.command.join(' ')}`,
+    `when     ${entry.at}`,
+    `key      ${entry.key}`,
+    `outcome  ${entry.outcome}: ${entry.reason}`,
   ];
-  if (last.against !== undefined) {
+  if (entry.against !== undefined) {
     lines.push(
-      `against  ${last.against}`,
+      `against  ${entry.against}`,
       '',
       'What differs:',
       ...found.map((difference) => `  ${describe(difference)}`),

@@ -7,6 +7,7 @@ import { parseRemoteUrl } from '../remote/url.ts';
 import { storeFolder } from '../store-folder.ts';
 import type { GraphSummary } from './events.ts';
 import type { Graph } from './graph.ts';
+import { appendRun, ledgerFile } from './ledger.ts';
 import { GraphMemory } from './memory.ts';
 import { memoFolder, type OpenedWorkspace } from './opened-workspace.ts';
 import { runGraph } from './run-graph.ts';
@@ -25,8 +26,9 @@ export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace): Ses
   const jobs = jobsFrom(flags.text('jobs'));
   const view = openView(flags, caller);
   const remote = flags.text('remote') ?? caller.ASSAY_REMOTE;
+  const store = storeFolder(flags.text('store'), caller);
   const cache = openCache({
-    storeFolder: storeFolder(flags.text('store'), caller),
+    storeFolder: store,
     workspace: workspace.root,
     remoteUrl: remote ? parseRemoteUrl(remote) : undefined,
     token: caller.ASSAY_TOKEN,
@@ -54,6 +56,8 @@ export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace): Ses
       });
       view.finish(summary);
       memory.save();
+      const at = Date.now() - summary.elapsedMs;
+      appendRun(ledgerFile(store), { at, workspace: workspace.root, summary, ends: view.ends });
       return summary;
     },
     close: () => cache.close(),

@@ -6,7 +6,7 @@ import type { Variables } from '../../environment.ts';
 import type { RunEvent } from '../../events.ts';
 import { type Ear, Outlet } from '../../outlet.ts';
 import { warningText } from '../../reporter.ts';
-import { EVENTS_VERSION, type GraphEvent, type GraphSummary } from '../events.ts';
+import { EVENTS_VERSION, type GraphEvent, type GraphSummary, type StepEnd } from '../events.ts';
 import { Tally } from '../tally.ts';
 import { ciSyntax } from './ci.ts';
 import { GatheredEars } from './gathered-ears.ts';
@@ -21,6 +21,8 @@ export interface View {
   hear(event: GraphEvent): void;
   /** Of the caches as a whole, not of one step. */
   warn(event: RunEvent): void;
+  /** How the steps ended, so far. */
+  readonly ends: readonly StepEnd[];
   /** Writes the files that were asked for. */
   finish(summary: GraphSummary): void;
 }
@@ -31,6 +33,7 @@ export function openView(flags: ParsedFlags, variables: Variables): View {
   const tally = new Tally();
   const shown = chooseView(flags, variables, ears, stderr.isTTY, tally);
   return {
+    ends: tally.ends,
     hear(event) {
       tally.hear(event);
       shown.hear(event);

@@ -1,0 +1,58 @@
+// `assay clean`: takes away what steps made, or what Assay remembers.
+import { realpathSync, rmSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/command.ts';
+import { relPathFromUser, toSystemPath } from '../../core/path.ts';
+import { loadWorkspace } from '../config/workspace.ts';
+import { select } from '../graph/selection.ts';
+import { counted } from '../graph/view/words.ts';
+import { Outlet } from '../outlet.ts';
+import { refuseLinkedParents } from '../outputs.ts';
+import { storeFolder } from '../store-folder.ts';
+import { STORE_FLAGS } from './store-flags.ts';
+
+const flags = {
+  store: STORE_FLAGS.store,
+  package: { type: 'string', multiple: true, value: 'GLOB', text: 'only steps of these packages' },
+  memory: {
+    type: 'boolean',
+    text: 'instead: forget what Assay remembers of files, hits and runs; what is stored stays',
+  },
+  'whole-store': { type: 'boolean', text: 'instead: remove the local store with everything in it' },
+} satisfies FlagTable;
+
+export const cleanCommand: CommandModule = {
+  failureCode: 2,
+  help: {
+    usage: 'assay clean [FLAGS] [STEP …]',
+    text: 'Removes the outputs of steps (all, or those named) from the workspace. The next run brings them back from the cache.',
+    flags,
+    environment: { ASSAY_STORE: 'the local store’s folder' },
+    examples: ['assay clean', 'assay clean web#build', 'assay clean --memory'],
+  },
+  async main(args) {
+    const parsed = parseFlags(args, flags);
+    const names = parsed.positionals;
+    const store = storeFolder(parsed.text('store'), process.env);
+    const isStore = parsed.given('whole-store');
+    if (!isStore && !parsed.given('memory')) return removeOutputs(names, parsed.all('package'));
+    if (names.length > 0) throw usage('--memory and --whole-store concern all steps: name none');
+    // Only what Assay itself puts there: --store may name a folder that holds other things, too.
+    const parts = isStore ? ['client', 'v1'] : ['client'];
+    for (const part of parts) rmSync(join(store, part), { recursive: true, force: true });
+    new Outlet(2).write(`assay: removed ${parts.map((part) => join(store, part)).join(' and ')}\n`);
+    return 0;
+  },
+};
+
+async function removeOutputs(names: readonly string[], packages: readonly string[]): Promise<number> {
+  const { root, steps } = await loadWorkspace(process.cwd());
+  const folder = relPathFromUser(relative(root, realpathSync(process.cwd())));
+  const outputs = select({ names, packages, folder }, steps).flatMap((step) => step.outputs);
+  for (const output of outputs) {
+    refuseLinkedParents(root, output);
+    rmSync(toSystemPath(root, output), { recursive: true, force: true });
+  }
+  new Outlet(2).write(`assay: removed ${counted(outputs.length, 'output')}\n`);
+  return 0;
+}

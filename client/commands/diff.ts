@@ -1,0 +1,38 @@
+// `assay diff`: what differs between two actions, by name.
+import { realpathSync } from 'node:fs';
+import { type CommandModule, parseFlags, usage } from '../../core/command.ts';
+import { differences } from '../difference.ts';
+import { describe } from '../explain.ts';
+import { historyOf } from '../history.ts';
+import { findKey } from '../known-action.ts';
+import { Outlet } from '../outlet.ts';
+import { storeFolder } from '../store-folder.ts';
+import { STORE_FLAGS, withStore } from './store-flags.ts';
+
+export const diffCommand: CommandModule = {
+  failureCode: 2,
+  help: {
+    usage: 'assay diff [FLAGS] KEY KEY',
+    text: 'Tells what differs between two actions: inputs, variables, tools, command, platform. A KEY may be a beginning, or a step’s name for its last run.',
+    flags: STORE_FLAGS,
+    environment: { ASSAY_STORE: 'the local store’s folder' },
+    exitCodes: { '0': 'nothing differs', '1': 'something does', '2': 'one of them is not in the store' },
+    examples: ['assay diff 1f2e3d 9a8b7c'],
+  },
+  async main(args) {
+    const parsed = parseFlags(args, STORE_FLAGS);
+    const [before, after, ...more] = parsed.positionals;
+    if (before === undefined || after === undefined || more.length > 0)
+      throw usage('assay diff takes two keys');
+    const folder = storeFolder(parsed.text('store'), process.env);
+    const entries = historyOf(folder).entries();
+    const here = realpathSync(process.cwd());
+    const keys = { before: findKey(before, entries, here), after: findKey(after, entries, here) };
+    const found = await withStore(folder, ({ blobs }) => differences(keys.before, keys.after, blobs));
+    const lines = found.map((difference) => `${describe(difference)}\n`).join('');
+    new Outlet(1).write(
+      parsed.given('json') ? `${JSON.stringify({ ...keys, differences: found })}\n` : lines,
+    );
+    return found.length === 0 ? 0 : 1;
+  },
+};

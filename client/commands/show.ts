@@ -1,0 +1,82 @@
+// `assay show`: all that the store knows about a key.
+import { realpathSync } from 'node:fs';
+import { type CommandModule, parseFlags, usage } from '../../core/command.ts';
+import { commandText } from '../../hermeticity/finding.ts';
+import { bytesText } from '../graph/view/words.ts';
+import { historyOf } from '../history.ts';
+import { findKey } from '../known-action.ts';
+import { Outlet } from '../outlet.ts';
+import { duration } from '../reporter.ts';
+import { type ShownAction, type ShownFile, type ShownResult, showAction } from '../shown-action.ts';
+import { storeFolder } from '../store-folder.ts';
+import { STORE_FLAGS, withStore } from './store-flags.ts';
+
+export const showCommand: CommandModule = {
+  failureCode: 2,
+  help: {
+    usage: 'assay show [FLAGS] KEY|STEP',
+    text: 'Shows what a key was made of (command, inputs, environment, tools, platform) and what came of it (outputs, log, times, evidence).',
+    flags: STORE_FLAGS,
+    environment: { ASSAY_STORE: 'the local store’s folder' },
+    examples: ['assay show web#build', 'assay show --json 1f2e3d | jq .inputs'],
+  },
+  async main(args) {
+    const parsed = parseFlags(args, STORE_FLAGS);
+    const [wanted, ...more] = parsed.positionals;
+    if (wanted === undefined || more.length > 0) throw usage('assay show takes one key or step');
+    const folder = storeFolder(parsed.text('store'), process.env);
+    const key = findKey(wanted, historyOf(folder).entries(), realpathSync(process.cwd()));
+    const shown = await withStore(folder, (store) => showAction(key, store));
+    new Outlet(1).write(parsed.given('json') ? `${JSON.stringify(shown)}\n` : text(shown));
+    return 0;
+  },
+};
+
+/** How many files are listed by name; --json has them all. */
+const MOST_FILES = 50;
+
+function text(shown: ShownAction): string {
+  const lines = [
+    `key       ${shown.key}`,
+    `command   ${commandText(shown.command)}`,
+    `folder    ${shown.workingDirectory || '.'}`,
+    ...table('platform', shown.platform),
+    ...table('variables', shown.environment),
+    ...table('tools', shown.tools),
+    ...files('inputs', shown.inputs),
+    ...(shown.result ? resultLines(shown.result) : ['', 'no result is stored']),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function resultLines(result: ShownResult): string[] {
+  const took = result.commandMs === undefined ? '' : `, took ${duration(result.commandMs)}`;
+  const attached = result.attached.map(({ type, bytes }) => `  ${type} (${bytesText(bytes)})`);
+  return [
+    '',
+    `ended     with ${result.exitCode}${took}`,
+    ...(result.startedAt === undefined ? [] : [`started   ${result.startedAt}`]),
+    ...(result.worker === '' ? [] : [`ran on    ${result.worker}`]),
+    `said      ${bytesText(result.stdoutBytes)} to standard output, ${bytesText(result.stderrBytes)} to standard error`,
+    ...files('outputs', result.outputs),
+    ...(attached.length > 0 ? ['', 'attached', ...attached] : []),
+  ];
+}
+
+function table(title: string, values: Readonly<Record<string, string>>): string[] {
+  const rows = Object.entries(values).map(([name, value]) => `  ${name} = ${value}`);
+  return rows.length === 0 ? [] : ['', title, ...rows];
+}
+
+function files(title: string, all: readonly ShownFile[]): string[] {
+  const size = all.reduce((sum, file) => sum + (file.size ?? 0), 0);
+  const rows = all.slice(0, MOST_FILES).map(fileLine);
+  const more = all.length > MOST_FILES ? [`  … and ${all.length - MOST_FILES} more`] : [];
+  return ['', `${title}: ${all.length}, ${bytesText(size)}`, ...rows, ...more];
+}
+
+function fileLine({ path, hash, size, target }: ShownFile): string {
+  return target === undefined
+    ? `  ${hash?.slice(0, 12)}  ${path} (${bytesText(size ?? 0)})`
+    : `  ${path} -> ${target}`;
+}

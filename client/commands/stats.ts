@@ -1,0 +1,125 @@
+// `assay stats`: what the cache was worth, by step and over time.
+import { realpathSync } from 'node:fs';
+import { type CommandModule, type FlagTable, parseFlags, parseNumber, usage } from '../../core/command.ts';
+import { type LedgerRun, ledgerFile, readRuns } from '../graph/ledger.ts';
+import { bytesText, counted } from '../graph/view/words.ts';
+import { Outlet } from '../outlet.ts';
+import { duration } from '../reporter.ts';
+import { storeFolder } from '../store-folder.ts';
+import { STORE_FLAGS } from './store-flags.ts';
+
+const flags = {
+  ...STORE_FLAGS,
+  days: { type: 'string', value: 'N', text: 'how far back (default: 30)' },
+  all: { type: 'boolean', text: 'of every workspace, not only of this one' },
+} satisfies FlagTable;
+
+const DAY = 24 * 60 * 60 * 1000;
+const MOST_STEPS = 20;
+
+interface Worth {
+  readonly hits: number;
+  readonly runs: number;
+  readonly failures: number;
+  readonly savedMs: number;
+  readonly spentMs: number;
+}
+
+const NOTHING: Worth = { hits: 0, runs: 0, failures: 0, savedMs: 0, spentMs: 0 };
+
+export const statsCommand: CommandModule = {
+  failureCode: 2,
+  help: {
+    usage: 'assay stats [FLAGS]',
+    text: 'Tells the hit rate, the time saved and the bytes moved of the steps that were run in this workspace: in all, by day, by step.',
+    flags,
+    environment: { ASSAY_STORE: 'the local store’s folder' },
+    examples: ['assay stats', 'assay stats --days 7 --json'],
+  },
+  async main(args) {
+    const parsed = parseFlags(args, flags);
+    if (parsed.positionals.length > 0) throw usage('assay stats takes no arguments');
+    const days = parseNumber('--days', parsed.text('days') ?? '30', 1, 3650);
+    const since = new Date(Date.now() - days * DAY).toISOString();
+    const here = realpathSync(process.cwd());
+    const runs = readRuns(ledgerFile(storeFolder(parsed.text('store'), process.env))).filter(
+      ({ at, workspace }) =>
+        at >= since && (parsed.given('all') || here === workspace || here.startsWith(`${workspace}/`)),
+    );
+    const stats = statsOf(runs);
+    new Outlet(1).write(parsed.given('json') ? `${JSON.stringify(stats)}\n` : text(stats, days));
+    return 0;
+  },
+};
+
+interface Stats {
+  readonly runs: number;
+  readonly total: Worth;
+  readonly bytesUp: number;
+  readonly bytesDown: number;
+  readonly byDay: Readonly<Record<string, Worth>>;
+  readonly byStep: Readonly<Record<string, Worth>>;
+}
+
+function statsOf(runs: readonly LedgerRun[]): Stats {
+  const byDay = new Map<string, Worth>();
+  const byStep = new Map<string, Worth>();
+  let total = NOTHING;
+  for (const { at, steps } of runs) {
+    for (const [step, outcome, commandMs, elapsedMs] of steps) {
+      const worth = worthOf(outcome, commandMs, elapsedMs);
+      total = sum(total, worth);
+      byDay.set(at.slice(0, 10), sum(byDay.get(at.slice(0, 10)) ?? NOTHING, worth));
+      byStep.set(step, sum(byStep.get(step) ?? NOTHING, worth));
+    }
+  }
+  return {
+    runs: runs.length,
+    total,
+    bytesUp: runs.reduce((all, run) => all + run.bytesUp, 0),
+    bytesDown: runs.reduce((all, run) => all + run.bytesDown, 0),
+    byDay: Object.fromEntries(byDay),
+    byStep: Object.fromEntries(
+      [...byStep].sort(([, a], [, b]) => b.savedMs + b.spentMs - a.savedMs - a.spentMs),
+    ),
+  };
+}
+
+function worthOf(outcome: string, commandMs: number, elapsedMs: number): Worth {
+  if (outcome.startsWith('hit')) return { ...NOTHING, hits: 1, savedMs: Math.max(0, commandMs - elapsedMs) };
+  if (outcome === 'skipped') return NOTHING;
+  return { ...NOTHING, runs: 1, failures: outcome === 'failed' ? 1 : 0, spentMs: commandMs };
+}
+
+function sum(a: Worth, b: Worth): Worth {
+  return {
+    hits: a.hits + b.hits,
+    runs: a.runs + b.runs,
+    failures: a.failures + b.failures,
+    savedMs: a.savedMs + b.savedMs,
+    spentMs: a.spentMs + b.spentMs,
+  };
+}
+
+function text({ runs, total, bytesUp, bytesDown, byDay, byStep }: Stats, days: number): string {
+  if (runs === 0) return `no steps were run here in the last ${counted(days, 'day')}\n`;
+  const steps = Object.entries(byStep);
+  const lines = [
+    `${counted(runs, 'run')} in the last ${counted(days, 'day')}: ${line(total)}`,
+    `moved: ${bytesText(bytesDown)} down, ${bytesText(bytesUp)} up`,
+    '',
+    'by day',
+    ...Object.entries(byDay).map(([day, worth]) => `  ${day}  ${line(worth)}`),
+    '',
+    'by step',
+    ...steps.slice(0, MOST_STEPS).map(([step, worth]) => `  ${step}  ${line(worth)}`),
+    ...(steps.length > MOST_STEPS ? [`  … and ${steps.length - MOST_STEPS} more`] : []),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function line({ hits, runs, failures, savedMs, spentMs }: Worth): string {
+  const rate = hits + runs === 0 ? 0 : Math.round((100 * hits) / (hits + runs));
+  const failed = failures > 0 ? `, ${failures} failed` : '';
+  return `${rate} % hits (${hits} of ${hits + runs})${failed}, saved ${duration(savedMs)}, spent ${duration(spentMs)}`;
+}

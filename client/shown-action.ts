@@ -1,0 +1,120 @@
+// Everything that the store knows about a key: what it was made of, what came of it, who ran it and when.
+import { type Hash, parseDigest } from '../core/digest.ts';
+import { DEFAULT_NAMESPACE } from '../core/namespace.ts';
+import { childOf, type RelPath, ROOT } from '../core/path.ts';
+import { type ActionResult, Directory } from '../core/proto/generated/reapi.ts';
+import { decodeResult } from '../core/result.ts';
+import { decodeTree } from '../core/tree.ts';
+import type { Blobs, Store } from '../store/store.ts';
+import { looksSecret } from './environment.ts';
+import { readBlob } from './read-blob.ts';
+import { readAction } from './stored-action.ts';
+
+export interface ShownAction {
+  readonly key: Hash;
+  readonly command: readonly string[];
+  readonly workingDirectory: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly platform: Readonly<Record<string, string>>;
+  readonly tools: Readonly<Record<string, string>>;
+  readonly inputs: readonly ShownFile[];
+  readonly declaredOutputs: readonly string[];
+  /** Absent where there is an action but no result. */
+  readonly result?: ShownResult;
+}
+
+export interface ShownFile {
+  readonly path: string;
+  readonly hash?: string;
+  readonly size?: number;
+  readonly target?: string;
+}
+
+export interface ShownResult {
+  readonly exitCode: number;
+  readonly worker: string;
+  readonly startedAt?: string;
+  readonly commandMs?: number;
+  readonly outputs: readonly ShownFile[];
+  readonly stdoutBytes: number;
+  readonly stderrBytes: number;
+  /** What travels with the result, by type: the order of its log, evidence, provenance. */
+  readonly attached: readonly { readonly type: string; readonly bytes: number }[];
+}
+
+export async function showAction(key: Hash, store: Store): Promise<ShownAction> {
+  const { command, platform, inputRoot } = await readAction(key, store.blobs);
+  const properties = [...platform];
+  const tools = properties.filter(([name]) => /^(tool|program):/.test(name));
+  const stored = await store.results.get({ namespace: DEFAULT_NAMESPACE, key });
+  return {
+    key,
+    command: command.arguments,
+    workingDirectory: command.workingDirectory,
+    environment: Object.fromEntries(
+      command.environmentVariables.map(({ name, value }) => [name, looksSecret(name) ? '(hidden)' : value]),
+    ),
+    platform: Object.fromEntries(properties.filter(([name]) => !/^(tool|program):/.test(name))),
+    tools: Object.fromEntries(tools.map(([name, value]) => [name.replace(/^(tool|program):/, ''), value])),
+    inputs: await filesBelow(inputRoot.hash, ROOT, store.blobs),
+    declaredOutputs: command.outputPaths,
+    ...(stored && { result: await resultOf(decodeResult(stored.bytes), store.blobs) }),
+  };
+}
+
+async function filesBelow(hash: Hash, at: RelPath, blobs: Blobs): Promise<ShownFile[]> {
+  const folder = Directory.decode(await readBlob(hash, blobs));
+  const place = (name: string) => (at === ROOT ? name : `${at}/${name}`);
+  const files = folder.files.map(({ name, digest }) => ({
+    path: place(name),
+    hash: digest?.hash ?? '',
+    size: digest?.sizeBytes ?? 0,
+  }));
+  const links = folder.symlinks.map(({ name, target }) => ({ path: place(name), target }));
+  const deeper: ShownFile[] = [];
+  for (const { name, digest } of folder.directories) {
+    const child = parseDigest(digest ?? { hash: '', sizeBytes: 0 });
+    deeper.push(...(await filesBelow(child.hash, childOf(at, name), blobs)));
+  }
+  return [...files, ...links, ...deeper].sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+async function resultOf(result: ActionResult, blobs: Blobs): Promise<ShownResult> {
+  const metadata = result.executionMetadata;
+  const { executionStartTimestamp: start, executionCompletedTimestamp: end } = metadata ?? {};
+  const milliseconds = (time: typeof start) => (time ? time.seconds * 1000 + time.nanos / 1e6 : undefined);
+  const [startedAt, endedAt] = [milliseconds(start), milliseconds(end)];
+  return {
+    exitCode: result.exitCode,
+    worker: metadata?.worker ?? '',
+    ...(startedAt !== undefined && { startedAt: new Date(startedAt).toISOString() }),
+    ...(startedAt !== undefined && endedAt !== undefined && { commandMs: Math.round(endedAt - startedAt) }),
+    outputs: await outputsOf(result, blobs),
+    stdoutBytes: result.stdoutDigest?.sizeBytes ?? result.stdoutRaw.length,
+    stderrBytes: result.stderrDigest?.sizeBytes ?? result.stderrRaw.length,
+    attached: (metadata?.auxiliaryMetadata ?? []).map(({ typeUrl, value }) => ({
+      type: typeUrl.replace(/^.*\//, ''),
+      bytes: value.length,
+    })),
+  };
+}
+
+async function outputsOf(result: ActionResult, blobs: Blobs): Promise<ShownFile[]> {
+  const shown: ShownFile[] = [
+    ...result.outputFiles.map(({ path, digest }) => ({
+      path,
+      hash: digest?.hash ?? '',
+      size: digest?.sizeBytes ?? 0,
+    })),
+    ...result.outputSymlinks.map(({ path, target }) => ({ path, target })),
+  ];
+  for (const { path, treeDigest } of result.outputDirectories) {
+    const tree = await readBlob(parseDigest(treeDigest ?? { hash: '', sizeBytes: 0 }).hash, blobs);
+    for (const entry of decodeTree(tree)) {
+      const at = `${path}/${entry.path}`;
+      if (entry.kind === 'file') shown.push({ path: at, hash: entry.digest.hash, size: entry.digest.size });
+      else if (entry.kind === 'symlink') shown.push({ path: at, target: entry.target });
+    }
+  }
+  return shown;
+}

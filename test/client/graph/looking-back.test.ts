@@ -1,0 +1,109 @@
+// What is asked after a run: why, what differs, what a key was made of, what the cache was worth, and away with it.
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Workshop } from '../../rig/assay.ts';
+import { runSteps } from '../../rig/graph.ts';
+
+let shop: Workshop;
+beforeEach(() => {
+  shop = new Workshop();
+  shop.write(
+    'assay.json',
+    JSON.stringify({
+      steps: {
+        build: {
+          command: 'mkdir dist && cp src/a dist/ && ln -s a dist/link && echo done',
+          inputs: ['src'],
+          outputs: ['dist'],
+          env: ['MODE', 'API_TOKEN'],
+        },
+        other: { command: 'true', inputs: ['src'] },
+      },
+    }),
+  );
+  shop.write('src/a', 'one');
+});
+afterEach(() => shop.remove());
+
+const build = async (env: Record<string, string> = {}) => {
+  const { ends } = await runSteps(shop, ['build', 'other'], { env });
+  return ends.build?.key ?? '';
+};
+
+describe('explain, diff and show', () => {
+  test('a step by its name, a run by the beginning of its key', async () => {
+    const first = await build({ MODE: 'slow' });
+    shop.write('src/a', 'two');
+    const second = await build({ MODE: 'fast' });
+    const byName = await shop.assay(['explain', 'build']);
+    expect(byName.stdout).toContain('step     build\n');
+    expect(byName.stdout).toContain('What differs:\n  MODE slow -> fast\n  src/a changed\n');
+    expect((await shop.assay(['explain', first.slice(0, 10)])).stdout).toContain('outcome  miss: never seen');
+    const diff = await shop.assay(['diff', first.slice(0, 12), second]);
+    expect(diff).toMatchObject({ code: 1, stdout: 'MODE slow -> fast\nsrc/a changed\n' });
+    expect(await shop.assay(['diff', second, 'build'])).toMatchObject({ code: 0, stdout: '' });
+  });
+
+  test('all that a key was made of, and what came of it; secrets stay hidden', async () => {
+    const key = await build({ MODE: 'slow', API_TOKEN: 'hush' });
+    const { stdout } = await shop.assay(['show', 'build']);
+    for (const words of [
+      key,
+      'MODE = slow',
+      'API_TOKEN = (hidden)',
+      'src/a (3 B)',
+      'dist/a (3 B)',
+      'dist/link -> a',
+      'ended     with 0',
+    ])
+      expect(stdout).toContain(words);
+    expect(stdout).not.toContain('hush');
+    const shown = JSON.parse((await shop.assay(['show', '--json', key])).stdout);
+    expect(shown.inputs.map(({ path }: { path: string }) => path)).toEqual(['src/a']);
+    expect(Object.keys(shown.tools)).toContain('sh');
+    expect(shown.result).toMatchObject({ exitCode: 0, stdoutBytes: 5 });
+  });
+
+  test('what nobody ran is refused', async () => {
+    await build();
+    for (const args of [
+      ['explain', 'nope'],
+      ['show', 'f00f'],
+      ['diff', 'build', 'nope'],
+    ])
+      expect(await shop.assay(args)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('ASSAY_NO_HISTORY'),
+      });
+  });
+});
+
+test('stats: hits, time saved, by day and by step', async () => {
+  expect((await shop.assay(['stats'])).stdout).toContain('no steps were run here');
+  await build();
+  await build();
+  const stats = JSON.parse((await shop.assay(['stats', '--json'])).stdout);
+  expect(stats).toMatchObject({ runs: 2, total: { hits: 2, runs: 2, failures: 0 } });
+  expect(stats.byStep.build).toMatchObject({ hits: 1, runs: 1 });
+  expect((await shop.assay(['stats'])).stdout).toContain('2 runs in the last 30 days: 50 % hits (2 of 4)');
+});
+
+describe('clean', () => {
+  test('takes outputs away, which the next run brings back', async () => {
+    await build();
+    expect(await shop.assay(['clean', 'build'])).toMatchObject({
+      code: 0,
+      stderr: 'assay: removed 1 output\n',
+    });
+    expect(shop.has('dist')).toBe(false);
+    expect((await runSteps(shop, ['build'])).outcomes).toEqual({ build: 'hit-local' });
+    expect(shop.has('dist/a')).toBe(true);
+  });
+
+  test('--memory forgets and keeps what is stored, --whole-store removes it', async () => {
+    await build();
+    await shop.assay(['clean', '--memory']);
+    expect((await runSteps(shop, ['build'])).outcomes).toEqual({ build: 'hit-local' });
+    await shop.assay(['clean', '--whole-store']);
+    expect((await runSteps(shop, ['build'])).outcomes).toEqual({ build: 'miss' });
+  });
+});

@@ -172,6 +172,11 @@ const catalogue = {
     wayOut: 'Set ASSAY_TOKEN to the server’s token (or send it as Bearer, or as the Basic password).',
     status: 401,
   },
+  ASSAY_BAD_TICKET: {
+    summary: 'The signed address is not one that this server gave out, or it has expired.',
+    wayOut: 'Ask for a new one: they are good for an hour, and no longer than the server runs.',
+    status: 403,
+  },
   ASSAY_BAD_SIGNATURE: {
     summary: 'The request is not signed with the S3 keys of this server, or its clock is far from ours.',
     wayOut: 'Give the client the server’s ASSAY_S3_ACCESS_KEY and ASSAY_S3_SECRET_KEY; compare the clocks.',

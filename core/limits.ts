@@ -109,6 +109,10 @@ export const SERVER = {
   readFirstBytes: 4 * GIB,
   /** A message of a tool's own protocol: events, questions about many keys. */
   maxMessageBytes: 1 * MIB,
+  /** Beginnings of keys that one lookup may try; GitHub's own client sends at most 9. */
+  maxRestoreKeys: 100,
+  /** How long a signed address is good for an upload or a download: the largest may take this long to begin. */
+  ticketMs: 60 * MINUTE,
   /** How far the clock of a client that signs its requests may be from ours. */
   signatureSkewMs: 15 * MINUTE,
   /** Fewer where the process may open fewer files. */

@@ -43,7 +43,8 @@ export function liveLabels(records: LabelRecords, results: Results): Labels {
   };
 }
 
-function refuseUnfit(label: string): void {
+/** For those who must know before there is anything to label. */
+export function refuseUnfit(label: string): void {
   if (!isFit(label)) throw new AssayError('ASSAY_BAD_LABEL', JSON.stringify(label.slice(0, SHOWN)));
 }
 

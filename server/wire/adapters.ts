@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ServerContext } from '../context.ts';
 import { Exchange } from '../exchange.ts';
+import { actions } from './actions/adapter.ts';
 import { type Adapter, placeBelow } from './adapter.ts';
 import { ccache } from './ccache/adapter.ts';
 import { gradle } from './gradle/adapter.ts';
@@ -12,7 +13,7 @@ import { s3 } from './s3/adapter.ts';
 import { turbo } from './turbo/adapter.ts';
 import { webdav } from './webdav/adapter.ts';
 
-export const ADAPTERS: readonly Adapter[] = [ccache, gradle, turbo, nx, rush, s3, webdav, labels];
+export const ADAPTERS: readonly Adapter[] = [ccache, gradle, turbo, nx, rush, actions, s3, webdav, labels];
 
 interface Entrance {
   readonly adapter: Adapter;

@@ -1,18 +1,24 @@
 #!/bin/sh
-# Installs the Debian packages that the tests and benchmarks need and that are missing; a fraction of a second when none
-# is. Needs root, or sudo without a password, only if something has to be installed. Fails with the name of a package
+# Installs the tools from npm and the Debian packages that the tests and benchmarks need and that are missing; a fraction
+# of a second when none is. Needs root, or sudo without a password, only if something has to be installed. Fails with the name of a package
 # that can not be had, so that nobody mistakes a bare machine for a broken test.
 set -eu
+
+"$(dirname "$0")/setup-test-tools.sh"
 
 packages=$(sed 's/ *#.*//' <<'END'
 bazel-bootstrap     # a real client of the server: test/clients
 bubblewrap          # shows that the executable needs nothing of this machine
+ccache              # a real client of the server: test/clients
+cmake               # drives ccache in test/clients
 gcc                 # the C example, the tracer's helper, and programs that tests compile
 git                 # what is ignored in a workspace is compared with git's own answer
+gradle              # a real client of the server: test/clients
 hyperfine           # bench: start-up times
 libc6-dev           # headers and start files for gcc
 make                # the C example
 nginx-light         # bench: the peer of the server
+ninja-build         # drives ccache in test/clients
 protobuf-compiler   # the generated code and the vectors are compared with protoc's
 python3             # actions of the corpus
 python3-grpcio      # a server of the Remote Execution API that shares no code with Assay

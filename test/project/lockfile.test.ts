@@ -63,6 +63,25 @@ describe('the lockfile', () => {
   });
 });
 
+describe('the lockfile of the tools that test/clients drives', () => {
+  const tools: { packages: Record<string, LockedPackage> } = JSON.parse(
+    read('test/clients/tools/package-lock.json'),
+  );
+
+  test('names no registry, and knows the content of every package', () => {
+    const unfit = Object.entries(tools.packages).filter(
+      ([path, { resolved, integrity }]) => path !== '' && (resolved !== undefined || !integrity),
+    );
+    expect(unfit).toEqual([]);
+  });
+
+  test.each(['@moonrepo/core', '@nx/nx', '@turbo/linux'])('holds %s for both architectures', (start) => {
+    const names = Object.keys(tools.packages).filter((path) => path.startsWith(`node_modules/${start}`));
+    expect(names.filter((name) => /linux-arm64(-gnu)?$/.test(name))).toHaveLength(1);
+    expect(names.filter((name) => /linux-(x64-gnu|64)$/.test(name))).toHaveLength(1);
+  });
+});
+
 describe('package.json', () => {
   test('pins every package to one version', () => {
     const { dependencies, devDependencies, optionalDependencies } = manifest;

@@ -1,0 +1,79 @@
+// Debian's ccache under cmake and ninja, in its three layouts: what one build put on the server, another one with an empty
+// cache of its own takes from there. Told by ccache's own statistics.
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { Workshop } from '../rig/assay.ts';
+import { debianTool, forgetfulServer, MINUTES, run, servedFrom, TOKEN, workshop } from './rig.ts';
+
+const SOURCES = {
+  'CMakeLists.txt':
+    'cmake_minimum_required(VERSION 3.20)\nproject(hello C)\nadd_executable(hello main.c greet.c)\n',
+  'main.c': 'int greet(void);\nint main(void) { return greet(); }\n',
+  'greet.c': '#include <stdio.h>\nint greet(void) { puts("hello"); return 0; }\n',
+};
+const OBJECTS = ['main.c.o', 'greet.c.o'];
+const BEARER = (url: string) => `${url}/ccache/team|bearer-token=${TOKEN}`;
+const BASIC = (url: string) => `${url.replace('//', `//user:${TOKEN}@`)}/ccache/team`;
+
+const LAYOUTS = [
+  ['subdirs', BEARER],
+  ['flat', BASIC],
+  ['bazel', BEARER],
+] as const;
+
+describe.each(LAYOUTS)('ccache in the layout %s', (layout, address) => {
+  test('takes from the server what another machine put there', { timeout: 2 * MINUTES }, async () => {
+    const shop = withSources();
+    const remote = `${address(await servedFrom(shop))}|layout=${layout}`;
+    const cold = await build(shop, remote);
+    const warm = await build(shop, remote);
+    expect(cold.stats).toMatchObject({ cache_miss: 2, remote_storage_write: 4, remote_storage_error: 0 });
+    expect(warm.stats).toMatchObject({ cache_miss: 0, direct_cache_hit: 2, remote_storage_hit: 2 });
+    expect(warm.objects).toEqual(cold.objects);
+  });
+
+  test('gets no hit from a server that forgets', { timeout: 2 * MINUTES }, async () => {
+    const shop = withSources();
+    const remote = `${address(await forgetfulServer())}|layout=${layout}`;
+    const cold = await build(shop, remote);
+    const warm = await build(shop, remote);
+    expect(warm.stats).toMatchObject({ cache_miss: 2, remote_storage_hit: 0, remote_storage_write: 4 });
+    expect(warm.objects).toEqual(cold.objects);
+  });
+});
+
+function withSources(): Workshop {
+  const shop = workshop();
+  for (const [path, text] of Object.entries(SOURCES)) shop.write(path, text);
+  return shop;
+}
+
+interface Built {
+  readonly stats: Readonly<Record<string, number>>;
+  readonly objects: readonly Buffer[];
+}
+
+/** In a fresh build folder, with a cache folder that holds nothing. */
+async function build({ folder, workspace }: Workshop, remote: string): Promise<Built> {
+  const cache = join(folder, 'ccache');
+  for (const old of [cache, join(workspace, 'build')]) rmSync(old, { recursive: true, force: true });
+  const options = {
+    cwd: workspace,
+    home: folder,
+    env: { CCACHE_DIR: cache, CCACHE_CONFIGPATH: '/dev/null', CCACHE_REMOTE_STORAGE: remote },
+  };
+  const ccache = debianTool('ccache');
+  const launcher = `-DCMAKE_C_COMPILER_LAUNCHER=${ccache}`;
+  await run([debianTool('cmake'), '-S', '.', '-B', 'build', '-G', 'Ninja', launcher], options);
+  await run([debianTool('ninja', 'ninja-build'), '-C', 'build'], options);
+  const stats = await run([ccache, '--print-stats'], options);
+  const lines = stats
+    .trim()
+    .split('\n')
+    .map((line) => line.split('\t'));
+  return {
+    stats: Object.fromEntries(lines.map(([name, value]) => [name, Number(value)])),
+    objects: OBJECTS.map((name) => readFileSync(join(workspace, 'build/CMakeFiles/hello.dir', name))),
+  };
+}

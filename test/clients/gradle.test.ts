@@ -1,0 +1,70 @@
+// Debian's Gradle with its HTTP build cache: a task whose outputs and local cache are gone is FROM-CACHE, says Gradle.
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Workshop } from '../rig/assay.ts';
+import { debianTool, forgetfulServer, MINUTES, run, servedFrom, TOKEN, workshop } from './rig.ts';
+
+const BUILD = `
+task shout {
+  inputs.file 'words.txt'
+  outputs.file "$buildDir/shouted.txt"
+  outputs.cacheIf { true }
+  doLast { file("$buildDir/shouted.txt").text = file('words.txt').text.toUpperCase() }
+}
+`;
+
+test('Gradle takes a task’s outputs from the server', { timeout: 4 * MINUTES }, async () => {
+  const shop = withProject();
+  const { cold, warm } = await coldAndWarm(shop, await servedFrom(shop));
+  expect(cold.said).toMatch(/^:shout$/m);
+  expect(warm.said).toMatch(/^:shout FROM-CACHE$/m);
+  expect([cold.output, warm.output]).toEqual(['SOME WORDS\n', 'SOME WORDS\n']);
+});
+
+test('Gradle gets no hit from a server that forgets', { timeout: 4 * MINUTES }, async () => {
+  const { warm } = await coldAndWarm(withProject(), await forgetfulServer());
+  expect(warm.said).toMatch(/^:shout$/m);
+  expect(warm.output).toBe('SOME WORDS\n');
+});
+
+function withProject(): Workshop {
+  const shop = workshop();
+  shop.write('build.gradle', BUILD);
+  shop.write('words.txt', 'some words\n');
+  onTestFinished(() => gradle(shop, '--stop').then(() => {}));
+  return shop;
+}
+
+interface Built {
+  readonly said: string;
+  readonly output: string;
+}
+
+async function coldAndWarm(shop: Workshop, url: string): Promise<{ cold: Built; warm: Built }> {
+  shop.write('settings.gradle', settings(url));
+  return { cold: await build(shop), warm: await build(shop) };
+}
+
+function settings(url: string): string {
+  const credentials = `credentials { username = 'anybody'; password = '${TOKEN}' }`;
+  return `rootProject.name = 'hello'
+buildCache {
+  local { enabled = false }
+  remote(HttpBuildCache) { url = '${url}/gradle/team/'; push = true; ${credentials} }
+}
+`;
+}
+
+async function build(shop: Workshop): Promise<Built> {
+  for (const old of ['build', '.gradle']) rmSync(join(shop.workspace, old), { recursive: true, force: true });
+  const said = await gradle(shop, '--build-cache', '--console=plain', 'shout');
+  const output = join(shop.workspace, 'build', 'shouted.txt');
+  return { said, output: existsSync(output) ? readFileSync(output, 'utf8') : '' };
+}
+
+/** One JVM for all builds of a test; it ends on its own if this process does not live to tell it. */
+function gradle({ folder, workspace }: Workshop, ...args: readonly string[]): Promise<string> {
+  const own = ['--gradle-user-home', join(folder, 'gradle'), '-Dorg.gradle.daemon.idletimeout=60000'];
+  return run([debianTool('gradle'), ...own, ...args], { cwd: workspace, home: folder });
+}

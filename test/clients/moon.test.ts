@@ -1,0 +1,106 @@
+// moon over HTTP, over gRPC, and over gRPC with zstd: a task whose outputs and local cache are gone comes "from remote",
+// says moon.
+
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { Workshop } from '../rig/assay.ts';
+import {
+  commitAll,
+  forgetfulServer,
+  MINUTES,
+  npmTool,
+  run,
+  servedFrom,
+  TOKEN,
+  TOOLS,
+  workshop,
+} from './rig.ts';
+
+const PROJECT = `
+tasks:
+  build:
+    command: 'sh build.sh'
+    inputs: ['words.txt', 'build.sh']
+    outputs: ['out']
+`;
+const SCRIPT =
+  'mkdir -p out/below && tr a-z A-Z < words.txt > out/shouted.txt && cp words.txt out/below/ && echo built\n';
+
+const WAYS = [
+  ['HTTP', { api: 'http', compression: 'none' }],
+  ['gRPC', { api: 'grpc', compression: 'none' }],
+  ['gRPC with zstd', { api: 'grpc', compression: 'zstd' }],
+] as const;
+
+type Way = (typeof WAYS)[number][1];
+
+describe.each(WAYS)('moon over %s', (_name, way) => {
+  test('takes a task’s outputs and log from the server', { timeout: 3 * MINUTES }, async () => {
+    const shop = await withProject();
+    const { cold, warm } = await coldAndWarm(shop, await servedFrom(shop), way);
+    expect(cold.said).not.toContain('cached from remote');
+    expect(warm.said).toMatch(/pkg:build \(cached from remote/);
+    expect(warm.said).toContain('built');
+    expect(warm.outputs).toEqual(cold.outputs);
+    expect(cold.outputs).toEqual(['SOME WORDS\n', 'some words\n']);
+  });
+
+  test('gets no hit from a server that forgets', { timeout: 3 * MINUTES }, async () => {
+    const { warm } = await coldAndWarm(await withProject(), await forgetfulServer(), way);
+    expect(warm.said).not.toContain('cached');
+    expect(warm.outputs).toEqual(['SOME WORDS\n', 'some words\n']);
+  });
+});
+
+async function withProject(): Promise<Workshop> {
+  const shop = workshop();
+  shop.write('pkg/moon.yml', PROJECT);
+  shop.write('pkg/build.sh', SCRIPT);
+  shop.write('pkg/words.txt', 'some words\n');
+  await commitAll(shop);
+  return shop;
+}
+
+interface Built {
+  readonly said: string;
+  readonly outputs: readonly string[];
+}
+
+async function coldAndWarm(shop: Workshop, url: string, way: Way): Promise<{ cold: Built; warm: Built }> {
+  shop.write('.moon/workspace.yml', JSON.stringify(settings(url, way)));
+  return { cold: await build(shop), warm: await build(shop) };
+}
+
+/** JSON is YAML. */
+function settings(url: string, { api, compression }: Way): object {
+  return {
+    projects: ['pkg'],
+    telemetry: false,
+    remote: {
+      host: api === 'http' ? url : url.replace('http:', 'grpc:'),
+      api,
+      auth: { token: 'ASSAY_TOKEN' },
+      cache: { instanceName: 'team/moon', compression, verifyIntegrity: true },
+    },
+  };
+}
+
+/** Kept, because moon compiles its own plugins for each new user, which takes it 20 s. Its caches are in the workspace. */
+const HOME = join(TOOLS, '.cache', 'moon');
+
+async function build({ workspace }: Workshop): Promise<Built> {
+  for (const old of ['.moon/cache', 'pkg/out'])
+    rmSync(join(workspace, old), { recursive: true, force: true });
+  const said = await run([npmTool('moon'), 'run', 'pkg:build'], {
+    cwd: workspace,
+    home: HOME,
+    env: {
+      ASSAY_TOKEN: TOKEN,
+      CI: 'false',
+      MOON_TOOLCHAIN_FORCE_GLOBALS: 'true',
+    },
+  });
+  const read = (name: string) => readFileSync(join(workspace, 'pkg/out', name), 'utf8');
+  return { said, outputs: [read('shouted.txt'), read('below/words.txt')] };
+}

@@ -1,0 +1,72 @@
+// What the tests of real tools share: where the tools from npm are, and a server that takes everything and gives nothing
+// back, on which each test must see no hit.
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { openMemoryStore } from '../../store/stack.ts';
+import type { Store } from '../../store/store.ts';
+import { baseEnvironment, type Ran, runProcess, Workshop } from '../rig/assay.ts';
+import { ServerProcess } from '../rig/server.ts';
+import { testServer } from '../server/rig.ts';
+
+export const TOOLS = join(import.meta.dirname, 'tools', 'node_modules');
+export const TOKEN = 'a-long-token-0123456789';
+export const MINUTES = 60_000;
+
+export function debianTool(name: string, debianPackage = name): string {
+  return found(join('/usr/bin', name), `install the Debian package ${debianPackage}`);
+}
+
+export function npmTool(name: string): string {
+  return found(join(TOOLS, '.bin', name), 'run scripts/setup-test-tools.sh');
+}
+
+function found(path: string, wayOut: string): string {
+  if (!existsSync(path)) throw new Error(`there is no ${path}: ${wayOut}`);
+  return path;
+}
+
+/** Gone when the test is over. */
+export function workshop(): Workshop {
+  const shop = new Workshop();
+  onTestFinished(() => shop.remove());
+  return shop;
+}
+
+/** `assay serve` as people run it, with a token. Stopped when the test is over. */
+export async function servedFrom({ store }: Workshop): Promise<string> {
+  const server = await ServerProcess.start(store, { env: { ASSAY_TOKEN: TOKEN } });
+  onTestFinished(() => server.stop());
+  return server.url;
+}
+
+/** The same with a store that answers PUT and never GET. */
+export async function forgetfulServer(): Promise<string> {
+  const store: Store = openMemoryStore();
+  const results = { ...store.results, get: async () => undefined };
+  return (await testServer({ token: TOKEN, store: { ...store, results } })).url;
+}
+
+export type Variables = Readonly<Record<string, string>>;
+
+/** With nothing of the caller's environment but PATH; what a tool keeps for its user goes into `home`. */
+export async function run(
+  command: readonly string[],
+  { cwd, home, env = {} }: { readonly cwd: string; readonly home: string; readonly env?: Variables },
+): Promise<string> {
+  const { PATH } = baseEnvironment();
+  const path = `${dirname(process.execPath)}:${PATH}`;
+  const ran: Ran = await runProcess(command, { cwd, env: { PATH: path, HOME: home, NO_COLOR: '1', ...env } });
+  const said = ran.stdout + ran.stderr;
+  if (ran.code !== 0) throw new Error(`${command.join(' ')} ended with ${ran.code}:\n${said}`);
+  return said;
+}
+
+/** Tools that ask git what has changed want a commit to compare with. */
+export async function commitAll({ folder, workspace }: Workshop): Promise<void> {
+  const git = (...args: readonly string[]) =>
+    run([debianTool('git'), ...args], { cwd: workspace, home: folder });
+  await git('init', '--quiet');
+  await git('add', '--all');
+  await git('-c', 'user.name=a', '-c', 'user.email=a@b.c', 'commit', '--quiet', '--message=all');
+}

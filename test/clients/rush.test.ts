@@ -1,0 +1,74 @@
+// Rush with its HTTP build cache. `rush install` would ask a registry for a package manager; the project has no packages to
+// install, so what it leaves behind is written by hand.
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { Workshop } from '../rig/assay.ts';
+import { commitAll, forgetfulServer, MINUTES, npmTool, run, servedFrom, TOKEN, workshop } from './rig.ts';
+
+const FILES = {
+  'rush.json': {
+    rushVersion: '5.179.0',
+    pnpmVersion: '10.12.1',
+    nodeSupportedVersionRange: '>=20',
+    suppressNodeLtsWarning: true,
+    telemetryEnabled: false,
+    projects: [{ packageName: 'pkg', projectFolder: 'pkg' }],
+  },
+  'pkg/package.json': {
+    name: 'pkg',
+    version: '1.0.0',
+    scripts: { build: 'mkdir -p out && tr a-z A-Z < words.txt > out/shouted.txt && echo built' },
+  },
+  'pkg/config/rush-project.json': {
+    operationSettings: [{ operationName: 'build', outputFolderNames: ['out'] }],
+  },
+};
+
+test('Rush takes a project’s outputs from the server', { timeout: 2 * MINUTES }, async () => {
+  const shop = await withProject();
+  const { cold, warm } = await coldAndWarm(shop, await servedFrom(shop));
+  expect(cold.said).not.toContain('restored from the build cache');
+  expect(warm.said).toContain('"pkg" was restored from the build cache.');
+  expect([cold.output, warm.output]).toEqual(['SOME WORDS\n', 'SOME WORDS\n']);
+});
+
+test('Rush gets no hit from a server that forgets', { timeout: 2 * MINUTES }, async () => {
+  const { warm } = await coldAndWarm(await withProject(), await forgetfulServer());
+  expect(warm.said).not.toContain('restored from the build cache');
+  expect(warm.output).toBe('SOME WORDS\n');
+});
+
+async function withProject(): Promise<Workshop> {
+  const shop = workshop();
+  for (const [path, value] of Object.entries(FILES)) shop.write(path, JSON.stringify(value));
+  shop.write('pkg/words.txt', 'some words\n');
+  shop.write('.gitignore', 'temp\n.rush\nout\nrush-logs\n');
+  await commitAll(shop);
+  return shop;
+}
+
+interface Built {
+  readonly said: string;
+  readonly output: string;
+}
+
+async function coldAndWarm(shop: Workshop, url: string): Promise<{ cold: Built; warm: Built }> {
+  const httpConfiguration = { url: `${url}/rush/team/`, isCacheWriteAllowed: true };
+  const cache = { buildCacheEnabled: true, cacheProvider: 'http', httpConfiguration };
+  shop.write('common/config/rush/build-cache.json', JSON.stringify(cache));
+  return { cold: await build(shop), warm: await build(shop) };
+}
+
+async function build(shop: Workshop): Promise<Built> {
+  const local = ['common/temp', 'pkg/.rush', 'pkg/out'];
+  for (const path of local) rmSync(join(shop.workspace, path), { recursive: true, force: true });
+  shop.write('common/temp/last-link.flag', '{}');
+  shop.write('pkg/.rush/temp/shrinkwrap-deps.json', '{}');
+  const said = await run([npmTool('rush'), 'build'], {
+    cwd: shop.workspace,
+    home: shop.folder,
+    env: { RUSH_GLOBAL_FOLDER: join(shop.folder, 'rush'), RUSH_BUILD_CACHE_CREDENTIAL: `Bearer ${TOKEN}` },
+  });
+  return { said, output: readFileSync(join(shop.workspace, 'pkg/out/shouted.txt'), 'utf8') };
+}

@@ -1,18 +1,22 @@
 // Why no path set of a key leads to a result any more: the first path that is not as it was for the run that told it.
 import type { Hash } from '../../core/digest.ts';
+import type { PathSet } from '../../core/path-set.ts';
 import { places } from './sets.ts';
 import type { Shelf } from './shelf.ts';
 import type { States } from './states.ts';
 
-/** By the latest set of the action. Undefined where nothing is known, or all is as it was. */
+/** By the set from which least differs. Undefined where nothing is known, or all is as it was. */
 export async function whatDiffers(key: Hash, shelf: Shelf, states: States): Promise<string | undefined> {
-  let found: string | undefined;
+  let closest: PathSet | undefined;
   for await (const { set } of places(key, shelf, states.of)) {
     if (!set) break;
-    const differs = set.find((seen) => states.of(seen) !== seen.state);
-    if (differs) found = `${states.roots.shown(differs)} ${words(differs.state, states.of(differs))}`;
+    const differing = set.filter((seen) => states.of(seen) !== seen.state);
+    if (!closest || differing.length < closest.length) closest = differing;
   }
-  return found;
+  const [first, ...more] = closest ?? [];
+  if (!first) return undefined;
+  const what = `${states.roots.shown(first)} ${words(first.state, states.of(first))}`;
+  return more.length === 0 ? what : `${what} (and ${more.length} more)`;
 }
 
 function words(before: string, now: string): string {

@@ -15,7 +15,8 @@ export interface DeclaredVariable {
 }
 
 /** What is done about what a command sees or does beyond its declaration: nothing, mark its result, refuse it. */
-export type Hermetic = 'off' | 'warn' | 'strict';
+export const HERMETIC = ['off', 'warn', 'strict'] as const;
+export type Hermetic = (typeof HERMETIC)[number];
 
 /** How a run goes unless something else is asked for. */
 export const ORDINARY = { hermetic: 'warn', acceptMarked: false, observed: false, sandbox: false } as const;

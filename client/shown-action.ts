@@ -1,12 +1,16 @@
 // Everything that the store knows about a key: what it was made of, what came of it, who ran it and when.
 import { type Hash, parseDigest } from '../core/digest.ts';
+import { decodeEvidence, type Evidence, type Standing, standingOf } from '../core/evidence.ts';
 import { DEFAULT_NAMESPACE } from '../core/namespace.ts';
 import { childOf, type RelPath, ROOT } from '../core/path.ts';
+import type { SeenPath } from '../core/path-set.ts';
 import { type ActionResult, Directory } from '../core/proto/generated/reapi.ts';
 import { decodeResult } from '../core/result.ts';
 import { decodeTree } from '../core/tree.ts';
-import type { Blobs, Store } from '../store/store.ts';
+import type { Blobs, Store, StoredResult } from '../store/store.ts';
 import { looksSecret } from './environment.ts';
+import { candidates } from './observed/sets.ts';
+import { localShelf } from './observed/shelf.ts';
 import { readBlob } from './read-blob.ts';
 import { readAction } from './stored-action.ts';
 
@@ -38,15 +42,16 @@ export interface ShownResult {
   readonly outputs: readonly ShownFile[];
   readonly stdoutBytes: number;
   readonly stderrBytes: number;
-  /** What travels with the result, by type: the order of its log, evidence, provenance. */
-  readonly attached: readonly { readonly type: string; readonly bytes: number }[];
+  /** What is known of the run that made it, and what a tracer saw. */
+  readonly standing: Standing;
+  readonly evidence?: Evidence;
 }
 
 export async function showAction(key: Hash, store: Store): Promise<ShownAction> {
   const { command, platform, inputRoot } = await readAction(key, store.blobs);
   const properties = [...platform];
   const tools = properties.filter(([name]) => /^(tool|program):/.test(name));
-  const stored = await store.results.get({ namespace: DEFAULT_NAMESPACE, key });
+  const stored = await storedResult(key, store);
   return {
     key,
     command: command.arguments,
@@ -60,6 +65,16 @@ export async function showAction(key: Hash, store: Store): Promise<ShownAction> 
     declaredOutputs: command.outputPaths,
     ...(stored && { result: await resultOf(decodeResult(stored.bytes), store.blobs) }),
   };
+}
+
+/** As the runs that told what they looked at saw it (core/path-set.ts), whatever is there now. */
+async function storedResult(key: Hash, store: Store): Promise<StoredResult | undefined> {
+  const asTold = ({ state }: SeenPath) => state;
+  for await (const { key: at } of candidates({ hash: key, size: 0 }, localShelf(store), asTold)) {
+    const stored = await store.results.get({ namespace: DEFAULT_NAMESPACE, key: at.hash });
+    if (stored) return stored;
+  }
+  return undefined;
 }
 
 async function filesBelow(hash: Hash, at: RelPath, blobs: Blobs): Promise<ShownFile[]> {
@@ -81,6 +96,7 @@ async function filesBelow(hash: Hash, at: RelPath, blobs: Blobs): Promise<ShownF
 
 async function resultOf(result: ActionResult, blobs: Blobs): Promise<ShownResult> {
   const metadata = result.executionMetadata;
+  const evidence = decodeEvidence(metadata?.auxiliaryMetadata ?? []);
   const { executionStartTimestamp: start, executionCompletedTimestamp: end } = metadata ?? {};
   const milliseconds = (time: typeof start) => (time ? time.seconds * 1000 + time.nanos / 1e6 : undefined);
   const [startedAt, endedAt] = [milliseconds(start), milliseconds(end)];
@@ -92,10 +108,8 @@ async function resultOf(result: ActionResult, blobs: Blobs): Promise<ShownResult
     outputs: await outputsOf(result, blobs),
     stdoutBytes: result.stdoutDigest?.sizeBytes ?? result.stdoutRaw.length,
     stderrBytes: result.stderrDigest?.sizeBytes ?? result.stderrRaw.length,
-    attached: (metadata?.auxiliaryMetadata ?? []).map(({ typeUrl, value }) => ({
-      type: typeUrl.replace(/^.*\//, ''),
-      bytes: value.length,
-    })),
+    standing: standingOf(evidence),
+    ...(evidence && { evidence }),
   };
 }
 

@@ -8,6 +8,7 @@ import {
   type FieldKind,
   STEP_FIELDS,
 } from '../client/config/fields.ts';
+import { HERMETIC } from '../client/request.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -24,6 +25,7 @@ const KINDS: Readonly<Record<FieldKind, () => Schema>> = {
       { ...TEXTS, minItems: 1 },
     ],
   }),
+  hermetic: () => ({ enum: [...HERMETIC] }),
   checkpoint: () => ({ ...objectOf(CHECKPOINT_FIELDS), required: ['folders'] }),
   step: () => objectOf(DEFAULT_FIELDS),
   steps: () => ({ type: 'object', additionalProperties: objectOf(STEP_FIELDS) }),

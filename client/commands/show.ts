@@ -51,7 +51,6 @@ function text(shown: ShownAction): string {
 
 function resultLines(result: ShownResult): string[] {
   const took = result.commandMs === undefined ? '' : `, took ${duration(result.commandMs)}`;
-  const attached = result.attached.map(({ type, bytes }) => `  ${type} (${bytesText(bytes)})`);
   return [
     '',
     `ended     with ${result.exitCode}${took}`,
@@ -59,7 +58,19 @@ function resultLines(result: ShownResult): string[] {
     ...(result.worker === '' ? [] : [`ran on    ${result.worker}`]),
     `said      ${bytesText(result.stdoutBytes)} to standard output, ${bytesText(result.stderrBytes)} to standard error`,
     ...files('outputs', result.outputs),
-    ...(attached.length > 0 ? ['', 'attached', ...attached] : []),
+    ...evidenceLines(result),
+  ];
+}
+
+function evidenceLines({ standing, evidence }: ShownResult): string[] {
+  if (!evidence) return ['', `evidence: none (${standing})`];
+  const { tracer, tracerVersion, findings, gaps, sandboxed } = evidence;
+  const by = `${tracer} ${tracerVersion}${sandboxed ? ', in a sandbox' : ''}`;
+  return [
+    '',
+    `evidence: ${standing}, watched by ${by}`,
+    ...findings.map(({ kind, path, detail }) => `  ${kind} ${[path, detail].filter(Boolean).join(': ')}`),
+    ...gaps.map((gap) => `  not seen: ${gap}`),
   ];
 }
 

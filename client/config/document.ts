@@ -76,6 +76,13 @@ export class ConfigValue {
     return (this.#node.children ?? []).map((child) => new ConfigValue(this.#document, child).text());
   }
 
+  oneOf<T extends string>(known: readonly T[]): T {
+    const { text } = this.text();
+    const found = known.find((word) => word === text);
+    if (found === undefined) throw this.refuse(`one of ${known.join(', ')} is expected here`);
+    return found;
+  }
+
   flag(): boolean {
     if (this.#node.type !== 'boolean') throw this.refuse('true or false is expected here');
     return this.#node.value === true;

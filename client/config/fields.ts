@@ -1,7 +1,16 @@
 // The fields of assay.json, in one table: the reader knows them by it, editors by the schema that is made from it
 // (scripts/config-schema.ts), and a misspelt one gets its suggestion from it.
 
-export type FieldKind = 'text' | 'texts' | 'flag' | 'count' | 'command' | 'checkpoint' | 'step' | 'steps';
+export type FieldKind =
+  | 'text'
+  | 'texts'
+  | 'flag'
+  | 'count'
+  | 'command'
+  | 'checkpoint'
+  | 'hermetic'
+  | 'step'
+  | 'steps';
 
 export interface Field {
   readonly kind: FieldKind;
@@ -27,7 +36,15 @@ export const DEFAULT_FIELDS = {
     text: 'Files that .gitignore hides are inputs too, if a glob matches them.',
   },
   cacheFailures: { kind: 'flag', text: 'Keep and replay results with an exit code other than 0.' },
-  hermetic: { kind: 'flag', text: 'Publish a result only if a tracer saw nothing undeclared.' },
+  hermetic: {
+    kind: 'hermetic',
+    text: 'What to do about a command that sees or does more than it declares: nothing, mark its result (default), or fail and keep nothing.',
+  },
+  observed: { kind: 'flag', text: 'What earlier runs were seen to read counts as declared.' },
+  acceptMarked: {
+    kind: 'flag',
+    text: 'Take results from the remote whose runs saw or did more than they declared.',
+  },
   sandbox: { kind: 'flag', text: 'Run the command where only declared files can be seen.' },
 } satisfies FieldTable;
 

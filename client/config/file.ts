@@ -1,5 +1,6 @@
 // One assay.json, read: its fields with their types and places, not yet resolved against packages and defaults.
 
+import { HERMETIC, type Hermetic } from '../request.ts';
 import { type ConfigValue, type Document, type Located, parseDocument } from './document.ts';
 import { CHECKPOINT_FIELDS, DEFAULT_FIELDS, FILE_FIELDS, STEP_FIELDS } from './fields.ts';
 
@@ -10,7 +11,9 @@ export interface Defaults {
   readonly tools?: readonly Located[] | undefined;
   readonly includeIgnored?: boolean | undefined;
   readonly cacheFailures?: boolean | undefined;
-  readonly hermetic?: boolean | undefined;
+  readonly hermetic?: Hermetic | undefined;
+  readonly observed?: boolean | undefined;
+  readonly acceptMarked?: boolean | undefined;
   readonly sandbox?: boolean | undefined;
 }
 
@@ -71,7 +74,9 @@ function defaultsOf(fields: Partial<Record<keyof typeof DEFAULT_FIELDS, ConfigVa
     tools: fields.tools?.texts(),
     includeIgnored: fields.includeIgnored?.flag(),
     cacheFailures: fields.cacheFailures?.flag(),
-    hermetic: fields.hermetic?.flag(),
+    hermetic: fields.hermetic?.oneOf(HERMETIC),
+    observed: fields.observed?.flag(),
+    acceptMarked: fields.acceptMarked?.flag(),
     sandbox: fields.sandbox?.flag(),
   };
 }

@@ -3,7 +3,7 @@
 import { statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { Variables } from '../environment.ts';
-import { type InputPattern, ORDINARY, type RunRequest } from '../request.ts';
+import type { InputPattern, RunRequest } from '../request.ts';
 import { isFindable } from '../tools.ts';
 import type { Step } from './step.ts';
 import { variablesOf } from './variables.ts';
@@ -33,7 +33,10 @@ export function requestOf(step: Step, workspace: Steps, caller: Variables): Step
       variables: variablesOf(step.env, caller),
       tools: [...step.tools, ...step.programs.filter((name) => isFindable(name, { path, folder }))],
       cacheFailures: step.cacheFailures,
-      ...ORDINARY,
+      hermetic: step.hermetic,
+      acceptMarked: step.acceptMarked,
+      observed: step.observed,
+      sandbox: step.sandbox,
     },
   };
 }

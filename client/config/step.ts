@@ -1,7 +1,7 @@
 // A step as everything else uses it: plain data, with all defaults applied and all paths from the workspace's root.
 import type { AssayError } from '../../core/errors.ts';
 import { isWithin, join, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
-import type { InputPattern } from '../request.ts';
+import { type Hermetic, type InputPattern, ORDINARY } from '../request.ts';
 import type { Located } from './document.ts';
 import type { CommandField, Defaults, StepFields } from './file.ts';
 import type { Package } from './packages.ts';
@@ -28,7 +28,9 @@ export interface Step {
   /** Programs that a shell line names: tools, if they are there. */
   readonly programs: readonly string[];
   readonly cacheFailures: boolean;
-  readonly hermetic: boolean;
+  readonly hermetic: Hermetic;
+  readonly observed: boolean;
+  readonly acceptMarked: boolean;
   readonly sandbox: boolean;
   /** False: it runs each time. */
   readonly cache: boolean;
@@ -69,7 +71,7 @@ export function resolveStep({ owner, name, fields, defaults, source }: StepOrigi
   const programs = command.line === undefined ? [] : programsOf(command.line);
   const gather = (field: 'inputs' | 'optionalInputs' | 'env' | 'tools') =>
     [...defaults, fields].flatMap((each) => each[field] ?? []);
-  const flag = (field: 'includeIgnored' | 'cacheFailures' | 'hermetic' | 'sandbox') =>
+  const flag = (field: 'includeIgnored' | 'cacheFailures' | 'observed' | 'acceptMarked' | 'sandbox') =>
     [fields, ...defaults.toReversed()].map((each) => each[field]).find((value) => value !== undefined) ??
     false;
   const everything = fields.inputs
@@ -93,7 +95,11 @@ export function resolveStep({ owner, name, fields, defaults, source }: StepOrigi
     tools: gather('tools').map((one) => toolFrom(folder, one)),
     programs: programs.map((program) => programFrom(workingDirectory, program)),
     cacheFailures: flag('cacheFailures'),
-    hermetic: flag('hermetic'),
+    hermetic:
+      [fields, ...defaults.toReversed()].map((each) => each.hermetic).find((mode) => mode !== undefined) ??
+      ORDINARY.hermetic,
+    observed: flag('observed'),
+    acceptMarked: flag('acceptMarked'),
     sandbox: flag('sandbox'),
     cache: fields.cache ?? true,
     dependsOn: [],

@@ -1,5 +1,6 @@
 // Everything that a run of a graph tells, as one union. Views turn it into a screen, lines or JSON; nothing else prints.
 // docs/EVENTS.md is its description for machines; what changes a meaning there changes EVENTS_VERSION.
+import type { Standing } from '../../core/evidence.ts';
 import type { Outcome } from '../history.ts';
 import type { StreamName } from '../log.ts';
 
@@ -22,6 +23,8 @@ export interface StepEnd {
   /** How long the command takes when it runs, and how long all of this took. */
   readonly commandMs: number;
   readonly elapsedMs: number;
+  /** What is known of the run that made the result (docs/HERMETICITY.md). */
+  readonly standing?: Standing;
   /** Why a result was not kept, if it was not. */
   readonly notPublished?: string;
 }

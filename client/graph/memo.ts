@@ -8,6 +8,7 @@
 import { join } from 'node:path';
 import { KEY_VERSION } from '../../core/action.ts';
 import { digestOf } from '../../core/digest.ts';
+import type { Standing } from '../../core/evidence.ts';
 import { VERSION } from '../../core/version.ts';
 import type { Step } from '../config/step.ts';
 import type { Variables } from '../environment.ts';
@@ -35,6 +36,7 @@ const MAGIC = 'assay-graph-1';
 export interface StepMemo {
   readonly key: string;
   readonly commandMs: number;
+  readonly standing: Standing;
   readonly log: Log;
   /** Digests of the step's own definition and of its variables' values: values may be nobody's business. */
   readonly definition: string;
@@ -47,6 +49,7 @@ export interface StepMemo {
 interface WrittenMemo {
   readonly key: string;
   readonly commandMs: number;
+  readonly standing: Standing;
   readonly stdout: string;
   readonly stderr: string;
   readonly order: readonly number[];
@@ -164,7 +167,7 @@ export class GraphMemo {
   }
 }
 
-export type WrittenHit = Pick<WrittenMemo, 'key' | 'commandMs' | 'stdout' | 'stderr' | 'order'>;
+export type WrittenHit = Pick<WrittenMemo, 'key' | 'commandMs' | 'standing' | 'stdout' | 'stderr' | 'order'>;
 
 /** Most commands say nothing. */
 export function logOf({ stdout, stderr, order }: WrittenHit): Log {
@@ -191,10 +194,11 @@ export function writeGraphMemo(folder: string, root: string, caller: Variables, 
   for (const [id, memo] of known.memos) {
     const ranges = packRows(withoutImplied(memo.rows, known.config), rows);
     if (!ranges) return;
-    const { key, commandMs, log, definition, variables } = memo;
+    const { key, commandMs, standing, log, definition, variables } = memo;
     memos[id] = {
       key,
       commandMs,
+      standing,
       stdout: log.stdout.toString('base64'),
       stderr: log.stderr.toString('base64'),
       order: log.order,
@@ -228,13 +232,14 @@ function withoutImplied(rows: ReadonlyMap<string, Row>, config: ReadonlyMap<stri
   return needed;
 }
 
-/** The nearest folder that is there, if all between it and the name are known not to be. */
+/** The nearest folder that is there, if all between it and the name are known not to be. Outside, it may be a link. */
 function witnessOf(
   name: string,
   absent: Row,
   rows: ReadonlyMap<string, Row>,
   config: ReadonlyMap<string, Row>,
 ): [string, Row] {
+  if (name.startsWith('/')) return [name, absent];
   for (let at = name.lastIndexOf('/'); at > 0; at = name.lastIndexOf('/', at - 1)) {
     const folder = name.slice(0, at);
     const row = rows.get(folder) ?? config.get(folder);

@@ -45,7 +45,13 @@ export class GraphMemory {
     const { memo, config, steps } = this.#options;
     const hit = memo?.recall(step, config && (() => definitionOf(step, steps)));
     if (!hit) return undefined;
-    const end: StepEnd = { ...IN_PLACE, step: step.id, key: hit.key, commandMs: hit.commandMs };
+    const end: StepEnd = {
+      ...IN_PLACE,
+      step: step.id,
+      key: hit.key,
+      commandMs: hit.commandMs,
+      standing: hit.standing,
+    };
     return { end, log: logOf(hit) };
   }
 
@@ -68,6 +74,7 @@ export class GraphMemory {
     this.#learnt.set(step.id, {
       key: action.key.hash,
       commandMs: outputs.hit.commandMs,
+      standing: outputs.hit.standing,
       log: outputs.hit.log,
       definition: definitionOf(step, steps),
       variables: variablesDigest(step.env, caller),

@@ -4,6 +4,7 @@ import { parseNamespace } from '../core/namespace.ts';
 import { VERSION } from '../core/version.ts';
 import type { Exchange } from './exchange.ts';
 import { answerJson } from './json.ts';
+import { PROTOCOLS } from './metrics.ts';
 
 /** Open to everybody: load balancers hold no token. */
 export async function healthz(exchange: Exchange): Promise<void> {
@@ -28,7 +29,7 @@ export async function status(exchange: Exchange): Promise<void> {
     name: 'assay',
     version: VERSION,
     capabilities: {
-      protocols: ['bazel-http'],
+      protocols: ['reapi-grpc', 'bazel-http', ...PROTOCOLS],
       digestFunctions: ['SHA256'],
       ranges: true,
       write: !readOnly,
@@ -47,7 +48,10 @@ export async function status(exchange: Exchange): Promise<void> {
 export async function nothingHere({ request }: Exchange): Promise<void> {
   const url = request.url ?? '';
   parseNamespace(url.startsWith('/') ? url.slice(1) : url);
-  throw new AssayError('ASSAY_NOT_FOUND', 'addresses are PREFIX/cas/SHA256 and PREFIX/ac/SHA256');
+  throw new AssayError(
+    'ASSAY_NOT_FOUND',
+    'addresses are PREFIX/cas/SHA256 and PREFIX/ac/SHA256; GET / lists those of other protocols',
+  );
 }
 
 /** Whoever holds the token; where there is none, whoever can reach a server that listens on this machine only. */
@@ -55,7 +59,7 @@ function isInsider({ request, server }: Exchange): boolean {
   return server.gate.locked ? request.headers.authorization !== undefined : server.about.isLocal;
 }
 
-function onlyReading({ method }: Exchange): void {
+export function onlyReading({ method }: Exchange): void {
   if (method === 'GET' || method === 'HEAD') return;
   throw new AssayError('ASSAY_METHOD_NOT_ALLOWED', `${method} is not taken here`);
 }

@@ -8,6 +8,7 @@ import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import { createHttpServer, refuseMalformed } from './connections.ts';
 import type { ServerContext } from './context.ts';
 import { type Answering, Exchange } from './exchange.ts';
+import { frontPage } from './front-page.ts';
 import type { Route } from './metrics.ts';
 import { healthz, metricsPage, nothingHere, status } from './pages.ts';
 import { PAGE_FORM } from './refusal.ts';
@@ -31,6 +32,7 @@ export async function assemble(context: ServerContext): Promise<Server> {
     frameworkErrors: (_error, request, reply) => nowhere(request, reply),
   });
   const route = (url: string, door: Door) => app.all(url, { onRequest: door }, door);
+  route('/', doorTo(frontPage, 'other'));
   route('/healthz', doorTo(healthz, 'healthz'));
   route('/metrics', doorTo(metricsPage, 'metrics'));
   route('/status', doorTo(status, 'status'));

@@ -37,13 +37,19 @@ function entrancesOf(adapter: Adapter): Entrance[] {
 /** False when the address is none of theirs; then nothing has happened. */
 export function adapted(request: IncomingMessage, response: ServerResponse, context: ServerContext): boolean {
   const url = request.url ?? '';
-  const entrance = ENTRANCES.get(firstPart(url))?.find(({ start }) => url.startsWith(start));
+  const entrance =
+    ENTRANCES.get(firstPart(url))?.find(({ start }) => url.startsWith(start)) ?? s3AtRoot(request);
   if (!entrance) return false;
   const { adapter, baseLength } = entrance;
   new Exchange(request, response, context, adapter.protocol, adapter.refusals).conduct((exchange) =>
     adapter.answer(exchange, placeBelow(baseLength, url)),
   );
   return true;
+}
+
+/** Many S3 clients can be told of a host and not of a path: what they sign is theirs, wherever it points. */
+function s3AtRoot({ headers }: IncomingMessage): Entrance | undefined {
+  return headers.authorization?.startsWith('AWS4-') ? { adapter: s3, start: '/', baseLength: 1 } : undefined;
 }
 
 function firstPart(url: string): string {

@@ -64,7 +64,6 @@ const REFUSED: readonly (readonly [string, number, string])[] = [
   [`/cas/%61${HASH.slice(1)}`, 400, 'ASSAY_BAD_DIGEST'],
   [`/cas/${HASH.slice(2)}/a`, 404, 'ASSAY_NOT_FOUND'],
   [`/x/${HASH.slice(6)}/cas/a`, 400, 'ASSAY_BAD_DIGEST'],
-  ['/', 404, 'ASSAY_NOT_FOUND'],
   ['/cas', 404, 'ASSAY_NOT_FOUND'],
   ['/favicon.ico', 404, 'ASSAY_NOT_FOUND'],
   [`/cache/${HASH}`, 404, 'ASSAY_NOT_FOUND'],

@@ -1,9 +1,33 @@
-// /status, /healthz and /metrics.
+// The front page, /status, /healthz and /metrics.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../core/digest.ts';
 import { VERSION } from '../../core/version.ts';
+import { SETTINGS } from '../../server/front-page.ts';
 import { addressOf, contentOf, putOne, resultNaming } from '../store/content.ts';
-import { ask, pathOf, testServer } from './rig.ts';
+import { ask, pathOf, RawConnection, testServer } from './rig.ts';
+
+describe('the front page', () => {
+  test('tells what to tell each tool, with the address that it was reached by', async () => {
+    const server = await testServer();
+    const { status, headers, body } = await ask(`${server.url}/`);
+    expect([status, headers['content-type']]).toEqual([200, 'text/plain; charset=utf-8']);
+    expect(body.toString()).toContain(`CCACHE_REMOTE_STORAGE=${server.url}/ccache/TEAM`);
+    expect(body.toString()).toContain(`NX_SELF_HOSTED_REMOTE_CACHE_SERVER=${server.url}`);
+  });
+
+  test('repeats nothing of a header that names no host', async () => {
+    const connection = await RawConnection.to(await testServer());
+    connection.send('GET / HTTP/1.1\r\nhost: <script>\r\nconnection: close\r\n\r\n');
+    expect(await connection.untilClosed()).not.toContain('script');
+  });
+
+  test('names only settings that docs/PROTOCOLS.md explains', () => {
+    const page = readFileSync(join(import.meta.dirname, '../../docs/PROTOCOLS.md'), 'utf8');
+    expect(Object.values(SETTINGS).filter((setting) => !page.includes(setting))).toEqual([]);
+  });
+});
 
 describe('/status', () => {
   test('tells what the server can do', async () => {
@@ -18,7 +42,7 @@ describe('/status', () => {
       name: 'assay',
       version: VERSION,
       capabilities: {
-        protocols: ['bazel-http'],
+        protocols: expect.arrayContaining(['reapi-grpc', 'bazel-http', 'ccache', 'actions']),
         digestFunctions: ['SHA256'],
         ranges: true,
         write: false,

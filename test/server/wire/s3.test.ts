@@ -104,6 +104,16 @@ describe('a signature', () => {
     expect(await ask(url, 'GET', { headers })).toMatchObject({ status: 200 });
   });
 
+  test('is enough to be known as S3 without its base path', async () => {
+    const server = await testServer({ s3Keys: KEYS });
+    const bytes = contentOf('object', 100);
+    const atRoot = `${server.url}/bucket/ac/key`;
+    const headers = signed('PUT', atRoot);
+    expect(await ask(atRoot, 'PUT', { headers, body: bytes })).toMatchObject({ status: 200 });
+    const below = `${server.url}/s3/bucket/ac/key`;
+    expect((await ask(below, 'GET', { headers: signed('GET', below) })).body.equals(bytes)).toBe(true);
+  });
+
   test('of another body keeps that body out', async () => {
     const server = await testServer({ s3Keys: KEYS });
     const url = server.url + PATH;

@@ -27,6 +27,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'say why the last run here, of a step or with a key, hit or missed',
     load: async () => (await import('../client/commands/explain.ts')).explainCommand,
   },
+  init: {
+    summary: 'write a first assay.json from scripts or a Makefile, by watching what they do',
+    load: async () => (await import('../client/commands/init.ts')).initCommand,
+  },
   diff: {
     summary: 'tell what differs between two keys',
     load: async () => (await import('../client/commands/diff.ts')).diffCommand,

@@ -1,0 +1,102 @@
+// Runs a step once under a tracer, with nothing declared, and makes a declaration of what it was seen to do.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { audit } from '../audit.ts';
+import { requestOf } from '../config/request.ts';
+import type { Step } from '../config/step.ts';
+import type { RunContext } from '../context.ts';
+
+export interface ObservedStep {
+  readonly inputs: readonly string[];
+  readonly outputs: readonly string[];
+  readonly tools: readonly string[];
+  /** It read what package managers installed: too much to name, so what is read is to be observed each time. */
+  readonly readsPackages: boolean;
+  /** What a person should look at, in words. */
+  readonly unsure: readonly string[];
+}
+
+export async function observeStep(step: Step, root: string, context: RunContext): Promise<ObservedStep> {
+  const { request, caller } = requestOf(step, { root, steps: new Map() }, context.caller);
+  const found = await audit(request, { ...context, caller }, { reproduce: false });
+  const fixes = (flag: string) =>
+    found.findings.flatMap(({ fix }) => (fix?.flag === flag ? [fix.value] : []));
+  const read = [...fixes('--input'), ...fixes('--optional-input')].map(plainPath);
+  const written = found.findings.flatMap(({ kind, path, fix }) =>
+    fix?.flag === '--output'
+      ? [fix.value]
+      : kind === 'write' && path !== undefined && isInside(path)
+        ? [path]
+        : [],
+  );
+  const outputs = generalOutputs(written.map(plainPath), read);
+  const inputs = generalInputs(
+    read.filter((path) => isInput(path, outputs)),
+    root,
+  );
+  const unsure = found.findings.flatMap(({ kind, path = '', detail = '' }) =>
+    UNSURE[kind] === undefined ? [] : [`${UNSURE[kind]}: ${path || detail}`],
+  );
+  return {
+    inputs,
+    outputs,
+    tools: [...new Set(fixes('--tool'))],
+    readsPackages: read.some(isInstalled),
+    unsure: [
+      ...(found.exitCode === 0
+        ? []
+        : [`it ended with ${found.exitCode}, so it may read and make more than was seen`]),
+      ...found.gaps.map((gap) => `not all could be seen: ${gap}`),
+      ...new Set(unsure),
+    ],
+  };
+}
+
+const UNSURE: Readonly<Record<string, string>> = {
+  net: 'it uses the network',
+  unix: 'it talks to another process',
+  mutate: 'it changes a file that was there',
+  delete: 'it removes a file that it did not make',
+  survivor: 'it leaves a process running',
+};
+
+/** A path that a pattern was made of. */
+function plainPath(pattern: string): string {
+  return pattern.replaceAll(/\\(.)/g, '$1').replace(/^\.\//, '');
+}
+
+function isInside(path: string): boolean {
+  return !path.startsWith('/') && path !== '..' && !path.startsWith('../');
+}
+
+function isInstalled(path: string): boolean {
+  return /(^|\/)node_modules(\/|$)/.test(path);
+}
+
+function isInput(path: string, outputs: readonly string[]): boolean {
+  const isOwn = outputs.some((output) => path === output || path.startsWith(`${output}/`));
+  return isInside(path) && !isInstalled(path) && !isOwn && !/(^|\/)\.git(\/|$)/.test(path);
+}
+
+/** A folder below the root that it read from is meant as a whole; a file in the root by its name. */
+function generalInputs(paths: readonly string[], root: string): string[] {
+  const general = paths.map((path) => {
+    const [top = '', ...below] = path.split('/');
+    return below.length > 0 || path.endsWith('/**') ? `${top}/**` : path;
+  });
+  const named = [...new Set(general)].filter((path) => path !== '**' && path !== '');
+  return named.filter((path) => path.endsWith('/**') || existsSync(join(root, path))).sort();
+}
+
+/** A folder that it wrote to and read nothing else from is its own as a whole. */
+function generalOutputs(written: readonly string[], read: readonly string[]): string[] {
+  const general = written
+    .filter((path) => isInside(path) && !isInstalled(path))
+    .map((path) => {
+      const [top = ''] = path.split('/');
+      const isShared = read.some((one) => one.startsWith(`${top}/`) && !written.includes(one));
+      return isShared ? path : top;
+    });
+  const all = [...new Set(general)].sort();
+  return all.filter((path) => !all.some((outer) => path.startsWith(`${outer}/`)));
+}

@@ -9,10 +9,10 @@ import { openCache } from '../cache.ts';
 import { Outlet } from '../outlet.ts';
 import { Reporter } from '../reporter.ts';
 import { storeFolder } from '../store-folder.ts';
-import { ACTION_FLAGS, parseAction } from './action-flags.ts';
+import { ACTION_FLAGS } from './action-flags.ts';
+import { parseOneAction } from './one-action.ts';
 
-const flags = {
-  ...ACTION_FLAGS,
+const own = {
   store: {
     type: 'string',
     value: 'DIR',
@@ -43,13 +43,14 @@ const FINDINGS = 3;
 export const auditCommand: CommandModule = {
   failureCode: 125,
   help: {
-    usage: 'assay audit [FLAGS] -- COMMAND [ARGUMENTS]',
+    usage: 'assay audit [FLAGS] STEP\n       assay audit [FLAGS] -- COMMAND [ARGUMENTS]',
     text: [
-      'Runs COMMAND as `assay run` would, under a tracer, and tells what it could see or change beyond what is declared:',
-      'files that it read, looked for or listed, files that it wrote elsewhere, network, processes that it left behind.',
-      'Nothing is looked up in a cache and nothing is published.',
+      'Runs COMMAND, or the command of a STEP of assay.json, as `assay run` would, under a tracer, and tells what it could see',
+      'or change beyond what is declared: files that it read, looked for or listed, files that it wrote elsewhere, network,',
+      'processes that it left behind. Nothing is looked up in a cache and nothing is published.',
+      'What a STEP builds on must be there: `assay run STEP` first.',
     ].join('\n'),
-    flags,
+    flags: { ...ACTION_FLAGS, ...own },
     environment: { ASSAY_STORE: 'the local store’s folder' },
     exitCodes: {
       '0': 'hermetic: nothing was found, and nothing can have been missed',
@@ -58,6 +59,7 @@ export const auditCommand: CommandModule = {
       '125': 'Assay refused the request; nothing ran',
     },
     examples: [
+      'assay audit build',
       "assay audit --input 'src/**' --output app -- cc -o app src/main.c",
       'assay audit --json -- make',
       'assay audit --sarif audit.sarif --html audit.html -- make',
@@ -65,7 +67,7 @@ export const auditCommand: CommandModule = {
     ],
   },
   async main(args) {
-    const { flags: parsed, request } = parseAction('audit', args, flags);
+    const { flags: parsed, request, caller } = await parseOneAction('audit', args, own);
     const json = parsed.given('json');
     const [sarif, page] = [parsed.text('sarif'), parsed.text('html')];
     if (json && sarif === '-') throw usage('--json and --sarif - both want standard output');
@@ -74,8 +76,7 @@ export const auditCommand: CommandModule = {
     const [stdout, stderr] = [new Outlet(1), new Outlet(2)];
     const forMachine = json || sarif === '-';
     const { report } = new Reporter(stderr, json);
-    const caller = process.env;
-    const folder = storeFolder(parsed.text('store'), caller);
+    const folder = storeFolder(parsed.text('store'), process.env);
     const cache = openCache({
       storeFolder: folder,
       workspace: request.workspace,

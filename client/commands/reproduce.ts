@@ -6,10 +6,10 @@ import { Reporter } from '../reporter.ts';
 import { reproduceRequest } from '../reproduce.ts';
 import { reproductionJson, reproductionText } from '../reproduction-report.ts';
 import { storeFolder } from '../store-folder.ts';
-import { ACTION_FLAGS, parseAction } from './action-flags.ts';
+import { ACTION_FLAGS } from './action-flags.ts';
+import { parseOneAction } from './one-action.ts';
 
-const flags = {
-  ...ACTION_FLAGS,
+const own = {
   store: {
     type: 'string',
     value: 'DIR',
@@ -23,17 +23,17 @@ const FINDINGS = 3;
 export const reproduceCommand: CommandModule = {
   failureCode: 125,
   help: {
-    usage: 'assay reproduce [FLAGS] -- COMMAND [ARGUMENTS]',
+    usage: 'assay reproduce [FLAGS] STEP\n       assay reproduce [FLAGS] -- COMMAND [ARGUMENTS]',
     text: [
-      'Runs COMMAND from clean copies of its declared inputs: once with all that it is told about the world held still, once',
-      'with everything varied: time, random numbers, addresses, process ids, host name, number of processors, user, umask, the',
-      'workspace’s path, times of the inputs, order of folders, undeclared variables. If the results differ, finds by halving',
-      'which of these matters, and shows the first byte that differs.',
+      'Runs COMMAND, or the command of a STEP of assay.json, from clean copies of its declared inputs: once with all that it is',
+      'told about the world held still, once with everything varied: time, random numbers, addresses, process ids, host name,',
+      'number of processors, user, umask, the workspace’s path, times of the inputs, order of folders, undeclared variables.',
+      'If the results differ, finds by halving which of these matters, and shows the first byte that differs.',
       'Nothing is looked up, nothing is published, and the workspace stays as it is. Undeclared variables of the caller are',
       'tried too, except those whose name looks like a secret’s.',
       'If the command fails in such a copy, `assay audit` tells which inputs are not declared.',
     ].join('\n'),
-    flags,
+    flags: { ...ACTION_FLAGS, ...own },
     environment: { ASSAY_STORE: 'the local store’s folder' },
     exitCodes: {
       '0': 'reproducible: the same result under all conditions that could be tried',
@@ -41,17 +41,17 @@ export const reproduceCommand: CommandModule = {
       '125': 'Assay refused the request, or this machine can vary nothing',
     },
     examples: [
+      'assay reproduce build',
       "assay reproduce --input 'src/**' --output app.tar -- tar cf app.tar src",
       "assay reproduce --json --input 'src/**' --output app -- cc -g -o app src/main.c",
     ],
   },
   async main(args) {
-    const { flags: parsed, request } = parseAction('reproduce', args, flags);
+    const { flags: parsed, request, caller } = await parseOneAction('reproduce', args, own);
     const json = parsed.given('json');
     const [stdout, stderr] = [new Outlet(1), new Outlet(2)];
     const { report } = new Reporter(stderr, json);
-    const caller = process.env;
-    const folder = storeFolder(parsed.text('store'), caller);
+    const folder = storeFolder(parsed.text('store'), process.env);
     const cache = openCache({ storeFolder: folder, workspace: request.workspace, now: Date.now, report });
     try {
       const context = { cache, caller, stdout, stderr, report, now: Date.now };

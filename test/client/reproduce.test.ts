@@ -130,3 +130,19 @@ test.each<Form>(['bundle', 'executable'])('the %s finds its helper', async (form
   });
   expect(kinds(parsed(ran)), ran.stderr).toEqual(['host']);
 });
+
+test('a step of the configuration is audited and reproduced by its name', async () => {
+  shop.write(
+    'assay.json',
+    JSON.stringify({
+      steps: { pack: { command: 'gzip -c in.txt > out', inputs: ['in.txt'], outputs: ['out'] } },
+    }),
+  );
+  const reproduced = await shop.assay(['reproduce', '--json', 'pack']);
+  expect(kinds(parsed(reproduced)), reproduced.stderr).toEqual(['mtime']);
+  const audited = await shop.assay(['audit', '--reproduce', '--json', 'pack']);
+  expect(kinds(JSON.parse(audited.stdout))).toEqual(['mtime']);
+  const unknown = await shop.assay(['reproduce', 'pakc']);
+  expect(unknown).toMatchObject({ code: 125, stdout: '' });
+  expect(unknown.stderr).toContain('did you mean pack?');
+});

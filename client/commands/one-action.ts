@@ -1,0 +1,50 @@
+// The one action that a command is about: declared by flags before `-- COMMAND`, or a step of assay.json by its name.
+import { realpathSync } from 'node:fs';
+import { relative } from 'node:path';
+import { type FlagTable, type ParsedFlags, parseFlags, usage } from '../../core/command.ts';
+import { relPathFromUser } from '../../core/path.ts';
+import type { Variables } from '../environment.ts';
+import type { RunRequest } from '../request.ts';
+import { ACTION_FLAGS, parseAction } from './action-flags.ts';
+
+export interface OneAction {
+  readonly flags: ParsedFlags;
+  readonly request: RunRequest;
+  /** The caller's variables; of a step, with its package's programs on PATH. */
+  readonly caller: Variables;
+}
+
+/** `own`: the flags of the command itself, which stand with either. */
+export async function parseOneAction(
+  name: string,
+  args: readonly string[],
+  own: FlagTable,
+): Promise<OneAction> {
+  const caller = process.env;
+  if (args.includes('--')) return { ...parseAction(name, args, { ...ACTION_FLAGS, ...own }), caller };
+  const flags = parseFlags(args, own);
+  const [step, ...more] = flags.positionals;
+  if (step === undefined || more.length > 0)
+    throw usage(`one step, or a command after \`--\`: assay ${name} STEP, assay ${name} [FLAGS] -- COMMAND`);
+  return { flags, ...(await stepAction(step, flags, caller)) };
+}
+
+/** The configuration's parser and the graph are loaded only here. */
+async function stepAction(
+  name: string,
+  flags: ParsedFlags,
+  caller: Variables,
+): Promise<Pick<OneAction, 'request' | 'caller'>> {
+  const { memoFolder, openWorkspace } = await import('../graph/opened-workspace.ts');
+  const { select } = await import('../graph/selection.ts');
+  const { requestOf } = await import('../config/request.ts');
+  const here = realpathSync(process.cwd());
+  const workspace = await openWorkspace(here, memoFolder(flags.text('store')), caller);
+  const folder = relPathFromUser(relative(workspace.root, here));
+  const [step, ...others] = select({ names: [name], packages: [], folder }, workspace.steps);
+  if (step === undefined || others.length > 0) {
+    const ids = [step, ...others].flatMap((one) => (one === undefined ? [] : [one.id]));
+    throw usage(`${JSON.stringify(name)} means ${ids.length} steps; name one of them: ${ids.join(', ')}`);
+  }
+  return requestOf(step, workspace, caller);
+}

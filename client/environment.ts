@@ -3,10 +3,11 @@
 //   PATH     a fixed list of system folders (BASE_PATH); declared tools from elsewhere come first
 //   HOME     an empty folder of the action's own
 //   TMPDIR   an empty folder of the action's own
+//   SHELL    /bin/sh: without it bash, and whoever asks for the user's shell, reads /etc/passwd
 //   TZ       UTC
 //   LC_ALL   C.UTF-8
 //
-// PATH's fixed part, TZ and LC_ALL are in the key. HOME and TMPDIR are not: their names differ from run to run and what
+// PATH's fixed part, SHELL, TZ and LC_ALL are in the key. HOME and TMPDIR are not: their names differ from run to run and what
 // is in them does not. A declared variable of one of these names takes its place, and is in the key with its value.
 import type { Property } from '../core/action.ts';
 import { AssayError } from '../core/errors.ts';
@@ -14,7 +15,12 @@ import type { DeclaredVariable } from './request.ts';
 
 export const BASE_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-const BASE: Readonly<Record<string, string>> = { PATH: BASE_PATH, TZ: 'UTC', LC_ALL: 'C.UTF-8' };
+const BASE: Readonly<Record<string, string>> = {
+  PATH: BASE_PATH,
+  SHELL: '/bin/sh',
+  TZ: 'UTC',
+  LC_ALL: 'C.UTF-8',
+};
 
 /** Assay's own access to a remote; no action has a use for it. */
 const NEVER_PASSED: ReadonlySet<string> = new Set(['ASSAY_TOKEN']);

@@ -1,12 +1,15 @@
 // Runs a command in the strict environment, passes on what it says while it says it, and keeps the log.
 import { join } from 'node:path';
 import { RUN } from '../core/limits.ts';
+import { absPath } from '../hermeticity/abspath.ts';
 import type { RunContext } from './context.ts';
 import { actualEnvironment, type PrivateFolders } from './environment.ts';
 import type { KeyedAction } from './key.ts';
 import type { Ended, Launcher } from './launch.ts';
 import { type Log, LogRecorder } from './log.ts';
 import { withPrivateFolders } from './private-folders.ts';
+import type { RunRequest } from './request.ts';
+import { placeInSandbox, sandboxedLauncher } from './sandbox.ts';
 import { setOutputsAside } from './set-aside.ts';
 import { type MaybeWatched, watchedLauncher } from './watch.ts';
 
@@ -19,7 +22,11 @@ export interface Execution extends MaybeWatched {
 }
 
 export function execute(action: KeyedAction, context: RunContext): Promise<Execution> {
-  return executeBy(watchedLauncher(action.request, context.report), action, context);
+  const { request } = action;
+  const launcher = request.sandbox
+    ? sandboxedLauncher(action, context.report)
+    : watchedLauncher(request, context.report);
+  return executeBy(launcher, action, context);
 }
 
 /** `launcherFor` learns the folders that the action has to itself. */
@@ -33,31 +40,42 @@ export async function executeBy<T extends Ended>(
   const recorder = new LogRecorder();
   let failed = true;
   try {
-    return await withPrivateFolders(action, async (folders) => {
-      const startedAt = context.now();
-      const end = await launcherFor(folders)({
-        argv: [tools[0].file, ...request.command.slice(1)],
-        cwd: join(request.workspace, request.workingDirectory),
-        env: actualEnvironment(environment, folders),
-        hear(stream, bytes) {
-          recorder.add(stream, bytes);
-          context[stream].write(bytes);
-        },
-        startedAs: (pid) => aside.writtenBy(pid),
-      });
-      failed = end.exitCode !== 0;
-      const tooLong = recorder.tooLong && { logFault: `the command said more than ${RUN.maxLogBytes} bytes` };
-      const outputFault = aside.fault !== undefined && { outputFault: aside.fault };
-      return {
-        ...end,
-        ...tooLong,
-        ...outputFault,
-        startedAt,
-        commandMs: context.now() - startedAt,
-        log: recorder.finish(),
-      };
-    });
+    return await withPrivateFolders(
+      action,
+      async (folders) => {
+        const startedAt = context.now();
+        const end = await launcherFor(folders)({
+          argv: [tools[0].file, ...request.command.slice(1)],
+          cwd: join(request.workspace, request.workingDirectory),
+          env: actualEnvironment(environment, folders),
+          hear(stream, bytes) {
+            recorder.add(stream, bytes);
+            context[stream].write(bytes);
+          },
+          startedAs: (pid) => aside.writtenBy(pid),
+        });
+        failed = end.exitCode !== 0;
+        const tooLong = recorder.tooLong && {
+          logFault: `the command said more than ${RUN.maxLogBytes} bytes`,
+        };
+        const outputFault = aside.fault !== undefined && { outputFault: aside.fault };
+        return {
+          ...end,
+          ...tooLong,
+          ...outputFault,
+          startedAt,
+          commandMs: context.now() - startedAt,
+          log: recorder.finish(),
+        };
+      },
+      placeFor(request),
+    );
   } finally {
     aside.settle(failed && !request.cacheFailures);
   }
+}
+
+/** Where the command sees a tool. */
+function placeFor({ sandbox, workspace }: RunRequest): (file: string) => string {
+  return (file) => (sandbox ? placeInSandbox(absPath(file), absPath(workspace)) : file);
 }

@@ -1,6 +1,7 @@
 // From a request to its key: inputs, environment, tools and platform become one REAPI Action.
 import { type EncodedAction, encodeAction, type Property } from '../core/action.ts';
 import { messageOf } from '../core/errors.ts';
+import { SANDBOX_VERSION } from '../hermeticity/sandbox-version.ts';
 import type { RunContext } from './context.ts';
 import { keyedEnvironment, looksSecret, type Variables } from './environment.ts';
 import type { FileDigests } from './inputs/file-digest.ts';
@@ -35,8 +36,11 @@ export function keyOf(request: RunRequest, { cache, caller, report }: RunContext
 }
 
 /** How much an action sees. */
-function viewProperties({ observed }: RunRequest): Property[] {
-  return observed ? [{ name: 'inputs', value: 'observed' }] : [];
+function viewProperties({ observed, sandbox }: RunRequest): Property[] {
+  return [
+    ...(observed ? [{ name: 'inputs', value: 'observed' }] : []),
+    ...(sandbox ? [{ name: 'sandbox', value: SANDBOX_VERSION }] : []),
+  ];
 }
 
 /** Undefined if inputs and tools are as they were when the key was made, and were not touched in between. */

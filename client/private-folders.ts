@@ -8,15 +8,17 @@ import type { PrivateFolders } from './environment.ts';
 import type { KeyedAction } from './key.ts';
 import { locateOnPath, type Tool } from './tools.ts';
 
+/** `placeOf`: where the action sees a tool. */
 export async function withPrivateFolders<T>(
   { tools, environment }: Pick<KeyedAction, 'tools' | 'environment'>,
   work: (folders: PrivateFolders) => Promise<T>,
+  placeOf: (file: string) => string = (file) => file,
 ): Promise<T> {
   const root = temporaryFolder();
   try {
     const path = environment.find(({ name }) => name === 'PATH')?.value ?? '';
     const { ctimeNs: madeAtNs } = lstatSync(root, { bigint: true });
-    return await work({ root, madeAtNs, ...makeFolders(root, tools, path) });
+    return await work({ root, madeAtNs, ...makeFolders(root, tools, path, placeOf) });
   } finally {
     removeQuietly(root);
   }
@@ -48,6 +50,7 @@ function makeFolders(
   root: string,
   tools: readonly Tool[],
   path: string,
+  placeOf: (file: string) => string,
 ): Pick<PrivateFolders, 'home' | 'tmp' | 'bin'> {
   const [home, tmp, bin] = [join(root, 'home'), join(root, 'tmp'), join(root, 'bin')];
   for (const folder of [home, tmp]) mkdirSync(folder);
@@ -55,7 +58,7 @@ function makeFolders(
   const hidden = used.filter((tool) => isBeyond(path, tool));
   if (hidden.length === 0) return { home, tmp };
   mkdirSync(bin);
-  for (const tool of hidden) writeShim(join(bin, basename(tool.name)), tool.file);
+  for (const tool of hidden) writeShim(join(bin, basename(tool.name)), placeOf(tool.file));
   return { home, tmp, bin };
 }
 

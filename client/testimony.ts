@@ -14,9 +14,11 @@ import type { FileDigests } from './inputs/file-digest.ts';
 import type { KeyedAction } from './key.ts';
 import { gatherPathSet } from './observed/gather.ts';
 import { States } from './observed/states.ts';
+import { judgeInSandbox } from './sandbox.ts';
 import { declarationOf } from './trace.ts';
 
 export interface Watched {
+  readonly where: 'machine' | 'sandbox';
   readonly report: TraceReport;
   /** The folders that the action had to itself; they are gone by now. */
   readonly folders: PrivateFolders;
@@ -32,18 +34,23 @@ export interface Testimony {
 /** In the key of an action whose inputs are observed. */
 const LOOKS: ReadonlySet<FindingKind> = new Set(['read', 'probe', 'absent', 'list']);
 
-export function testify(action: KeyedAction, { report, folders }: Watched, digests: FileDigests): Testimony {
-  const verdict = judge(report, declarationOf(action, folders));
+export function testify(action: KeyedAction, watched: Watched, digests: FileDigests): Testimony {
+  const { report, folders, where } = watched;
+  const verdict =
+    where === 'sandbox' ? judgeInSandbox(action, watched) : judge(report, declarationOf(action, folders));
   const isCovered = ({ kind }: Finding) => action.request.observed && LOOKS.has(kind);
   const findings = verdict.findings.filter((finding) => !isCovered(finding));
   return {
     findings,
-    evidence: evidenceOf(report, findings),
+    evidence: { ...evidenceOf(report, findings), sandboxed: where === 'sandbox' },
     pathSet: () => gatherPathSet(action, verdict, folders, new States(action, digests)),
   };
 }
 
-function evidenceOf({ tracer, gaps, accesses }: TraceReport, findings: readonly Finding[]): Evidence {
+function evidenceOf(
+  { tracer, gaps, accesses }: TraceReport,
+  findings: readonly Finding[],
+): Omit<Evidence, 'sandboxed'> {
   const told = findings.slice(0, OBSERVED.findings);
   return {
     tracer: tracer.name,
@@ -53,7 +60,6 @@ function evidenceOf({ tracer, gaps, accesses }: TraceReport, findings: readonly 
     findings: told.map(({ kind, path = '', detail = '' }) => ({ kind, path, detail })),
     untoldFindings: findings.length - told.length,
     gaps,
-    sandboxed: false,
   };
 }
 

@@ -34,14 +34,17 @@ export interface Traced extends Ended {
   readonly watched: Watched;
 }
 
-export function tracedBy(tracer: Tracer): (folders: PrivateFolders) => Launcher<Traced> {
+export function tracedBy(
+  tracer: Tracer,
+  where: Watched['where'] = 'machine',
+): (folders: PrivateFolders) => Launcher<Traced> {
   return (folders) =>
     async ({ argv, cwd, env, hear }) => {
       const stop = new AbortController();
       const release = onSignal((signal) => stop.abort(signal));
       try {
         const report = await tracer.run({ argv, cwd, env, output: hear, signal: stop.signal });
-        return { ...endOf(report.exit), ...survivorFault(report), watched: { report, folders } };
+        return { ...endOf(report.exit), ...survivorFault(report), watched: { report, folders, where } };
       } finally {
         release();
       }
@@ -82,7 +85,7 @@ export function declarationOf(action: KeyedAction, { home, tmp, bin }: PrivateFo
 }
 
 /** A tool's file by both its names, what was installed with it, and the same for its interpreters. */
-function placesOf(tool: Tool, keepOut: readonly AbsPath[]): AbsPath[] {
+export function placesOf(tool: Tool, keepOut: readonly AbsPath[]): AbsPath[] {
   const names = [absPath(tool.file), absPath(realpathSync(tool.file))];
   const installations = names.flatMap((name) => installationOf(name, keepOut) ?? []);
   return [...names, ...installations, ...tool.interpreters.flatMap((each) => placesOf(each, keepOut))];

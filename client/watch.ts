@@ -36,6 +36,6 @@ export function watchedLauncher(
   };
 }
 
-function isNoTracer(error: unknown): error is AssayError {
+export function isNoTracer(error: unknown): error is AssayError {
   return error instanceof AssayError && error.code === 'ASSAY_NO_TRACER';
 }

@@ -24,14 +24,19 @@ export function helperPath(): string {
   return built.find((path) => existsSync(path)) ?? beside;
 }
 
+export type Wrap = (argv: readonly [string, ...string[]]) => readonly [string, ...string[]];
+
 export class NativeTracer implements Tracer {
   readonly name = HELPER;
   readonly version = String(RECORD_VERSION);
   readonly #helper: string;
+  readonly #wrap: Wrap;
   #trial: Promise<Availability> | undefined;
 
-  constructor(helper: string = helperPath()) {
+  /** `wrap`: what to run so that the helper, and all that it traces, runs somewhere else. */
+  constructor(helper: string = helperPath(), wrap: Wrap = (argv) => argv) {
     this.#helper = helper;
+    this.#wrap = wrap;
   }
 
   available(): Promise<Availability> {
@@ -63,7 +68,8 @@ export class NativeTracer implements Tracer {
     const linger = String(command.lingerMs ?? HERMETICITY.lingerMs);
     const own = ['--records', String(RECORDS_DESCRIPTOR), '--linger', linger, '--'];
     const output = command.output === 'inherit' ? 'inherit' : 'pipe';
-    return spawn(this.#helper, [...own, ...command.argv], {
+    const [program, ...args] = this.#wrap([this.#helper, ...own, ...command.argv]);
+    return spawn(program, args, {
       cwd: command.cwd,
       env: { ...command.env },
       stdio: ['ignore', output, output, 'pipe'],

@@ -11,7 +11,7 @@ import { promisify } from 'node:util';
 import { AssayError, messageOf } from '../core/errors.ts';
 import { HERMETICITY } from '../core/limits.ts';
 import type { RelPath } from '../core/path.ts';
-import type { AbsPath } from './abspath.ts';
+import { type AbsPath, absPath, isAtOrBelow } from './abspath.ts';
 import { Stage } from './stage.ts';
 import type { Availability } from './tracer.ts';
 
@@ -20,6 +20,9 @@ export const SANDBOX = {
   workspace: '/workspace',
   home: '/home/assay',
   tmp: '/tmp',
+  /** Where programs are found that lie beyond the fixed PATH. */
+  bin: '/assay/bin',
+  tracer: '/assay/trace',
   host: 'assay',
   user: 1000,
 } as const;
@@ -50,13 +53,21 @@ export interface SandboxRequest {
   readonly workingDirectory: RelPath;
   /** HOME and TMPDIR in it are replaced. */
   readonly env: Readonly<Record<string, string>>;
-  /** Declared tools outside of the installed software, and what came with them; they keep their paths. */
-  readonly tools: readonly AbsPath[];
+  /** Declared tools outside of the installed software, what came with them, and where they are to be seen. */
+  readonly mounts: readonly Mount[];
+}
+
+/** Something of the machine that is shown in the sandbox, read-only. */
+export interface Mount {
+  readonly from: AbsPath;
+  readonly at: AbsPath;
 }
 
 export interface Sandboxed {
   /** What to run in place of the command, with the same expectations of its exit code and output. */
   readonly argv: readonly [string, ...string[]];
+  /** The same for another command in the same sandbox. */
+  wrap(argv: readonly [string, ...string[]]): [string, ...string[]];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
   /** To be called after the command: brings back the declared outputs. */
@@ -70,15 +81,18 @@ export function sandboxed(request: SandboxRequest): Sandboxed {
   const stage = new Stage(request.workspace, request.inputs, request.outputs);
   const inner =
     request.workingDirectory === '' ? SANDBOX.workspace : `${SANDBOX.workspace}/${request.workingDirectory}`;
+  const wrap = (argv: readonly [string, ...string[]]): [string, ...string[]] => [
+    bubblewrap() ?? 'bwrap',
+    ...isolation(),
+    ...software(),
+    ...['--bind', stage.root, SANDBOX.workspace],
+    ...request.mounts.flatMap(({ from, at }) => ['--ro-bind', from, at]),
+    ...['--chdir', inner, '--'],
+    ...withUmask(argv),
+  ];
   return {
-    argv: [
-      bubblewrap() ?? 'bwrap',
-      ...isolation(),
-      ...software(request.tools),
-      ...['--bind', stage.root, SANDBOX.workspace, '--chdir', inner],
-      '--',
-      ...withUmask(request.argv),
-    ],
+    argv: wrap(request.argv),
+    wrap,
     env: { ...request.env, HOME: SANDBOX.home, TMPDIR: SANDBOX.tmp },
     cwd: '/',
     collect: () => stage.collect(),
@@ -91,7 +105,7 @@ export async function sandboxAvailable(): Promise<Availability> {
   const program = bubblewrap();
   if (program === undefined) return { available: false, reason: 'bubblewrap (bwrap) is not installed' };
   try {
-    await promisify(execFile)(program, [...isolation(), ...software([]), '--', '/bin/true'], {
+    await promisify(execFile)(program, [...isolation(), ...software(), '--', '/bin/true'], {
       timeout: HERMETICITY.trialMs,
     });
     return { available: true };
@@ -123,10 +137,16 @@ function isolation(): string[] {
   ];
 }
 
-function software(tools: readonly AbsPath[]): string[] {
+function software(): string[] {
   const settings = readdirSync('/etc').filter((name) => SETTINGS.test(name));
-  const installed = [...SOFTWARE, ...settings.map((name) => `/etc/${name}`)];
-  return [...installed.flatMap(asItIs), ...tools.flatMap((tool) => ['--ro-bind', tool, tool])];
+  return [...SOFTWARE, ...settings.map((name) => `/etc/${name}`)].flatMap(asItIs);
+}
+
+/** It lies, or would lie, among the installed software, and is seen in every sandbox. */
+export function isSoftware(path: AbsPath): boolean {
+  const setting = /^\/etc\/([^/]+)/.exec(path)?.[1];
+  if (setting !== undefined) return SETTINGS.test(setting);
+  return SOFTWARE.some((folder) => isAtOrBelow(path, absPath(folder)));
 }
 
 /** A link stays a link: programs that resolve it find the same names as outside. */

@@ -73,6 +73,10 @@ function splitCommand(
 
 function requestFrom(flags: ParsedFlags, command: [string, ...string[]]): RunRequest {
   const workspace = realpathSync(process.cwd());
+  const observed =
+    oneOf('--inputs', flags.text('inputs') ?? 'declared', ['declared', 'observed']) === 'observed';
+  if (observed && flags.given('sandbox'))
+    throw usage('--sandbox shows only what is declared, so --inputs=observed has nothing to observe in it');
   return {
     workspace,
     workingDirectory: workingDirectory(workspace, flags.text('cwd')),
@@ -85,7 +89,7 @@ function requestFrom(flags: ParsedFlags, command: [string, ...string[]]): RunReq
     cacheFailures: flags.given('cache-failures'),
     hermetic: oneOf('--hermetic', flags.text('hermetic') ?? ORDINARY.hermetic, ['off', 'warn', 'strict']),
     acceptMarked: flags.given('accept-marked'),
-    observed: oneOf('--inputs', flags.text('inputs') ?? 'declared', ['declared', 'observed']) === 'observed',
+    observed,
     sandbox: flags.given('sandbox'),
   };
 }

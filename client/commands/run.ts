@@ -23,6 +23,10 @@ const flags = {
     value: 'declared|observed',
     text: 'observed: what earlier runs were seen to read counts as declared',
   },
+  sandbox: {
+    type: 'boolean',
+    text: 'run COMMAND where it sees its declared inputs at /workspace, installed software, an empty\nhome and /tmp, and no network (needs bubblewrap)',
+  },
   'accept-marked': {
     type: 'boolean',
     text: 'take results from the remote whose runs saw or did more than they declared',
@@ -55,7 +59,7 @@ export const runCommand: CommandModule = {
       'place, its log is said again and its exit code is given back. The same action means: the same command, inputs,',
       'declared variables, tools, platform and outputs. All paths are relative to the workspace.',
       '',
-      'COMMAND sees only the declared variables and PATH, HOME, TMPDIR, TZ=UTC, LC_ALL=C.UTF-8.',
+      'COMMAND sees only the declared variables and PATH, HOME, TMPDIR, SHELL=/bin/sh, TZ=UTC, LC_ALL=C.UTF-8.',
     ].join('\n'),
     flags: { ...GRAPH_FLAGS, ...flags },
     environment: {

@@ -36,6 +36,7 @@ describe('the strict environment', () => {
     const { HOME, TMPDIR, ...rest } = seen;
     expect(rest).toEqual({
       PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+      SHELL: '/bin/sh',
       TZ: 'UTC',
       LC_ALL: 'C.UTF-8',
     });
@@ -82,7 +83,7 @@ test('a declared variable that is unset is another key than one that is empty', 
 
 test('the folders of one run are not in the key', () => {
   const keyed = keyedEnvironment([], {});
-  expect(keyed.map(({ name }) => name)).toEqual(['PATH', 'TZ', 'LC_ALL']);
+  expect(keyed.map(({ name }) => name)).toEqual(['PATH', 'SHELL', 'TZ', 'LC_ALL']);
   const actual = actualEnvironment(keyed, { home: '/h', tmp: '/t', bin: '/b' });
   expect(actual).toMatchObject({ HOME: '/h', TMPDIR: '/t' });
   expect(actual.PATH?.startsWith('/b:/usr/local/sbin')).toBe(true);

@@ -42,7 +42,7 @@ const PLAIN = {
   outputs: [],
   workingDirectory: ROOT,
   env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' },
-  tools: [],
+  mounts: [],
 } as const;
 
 /** Runs it in the sandbox, collects, cleans up. */
@@ -201,7 +201,13 @@ describe('a sandbox', () => {
   it('lets a declared tool from elsewhere be used at its own path', async () => {
     const tool = folder.write('tools/bin/tool', '#!/bin/sh\necho tool\n');
     chmodSync(tool, 0o755);
-    expect((await run(tool, { tools: [folder.at('tools')] })).stdout).toBe('tool\n');
+    expect(
+      (
+        await run(tool, {
+          mounts: [{ from: folder.at('tools'), at: folder.at('tools') }],
+        })
+      ).stdout,
+    ).toBe('tool\n');
   });
 
   it('can compile and run', async () => {

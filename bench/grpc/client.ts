@@ -1,0 +1,66 @@
+// A gRPC client of a few lines on node:http2, with several connections as builds have them.
+import { once } from 'node:events';
+import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
+import { Deframer, frame } from '../../core/grpc-frame.ts';
+
+const MAX_MESSAGE = 64 * 1024 * 1024;
+const STREAM_WINDOW = 1024 * 1024;
+const CONNECTION_WINDOW = 16 * 1024 * 1024;
+
+export class Client {
+  readonly #sessions: readonly ClientHttp2Session[];
+  #next = 0;
+
+  static async open(origin: string, connections: number): Promise<Client> {
+    const sessions = Array.from({ length: connections }, () =>
+      connect(origin, { settings: { initialWindowSize: STREAM_WINDOW } }),
+    );
+    await Promise.all(sessions.map((session) => once(session, 'remoteSettings')));
+    for (const session of sessions) session.setLocalWindowSize(CONNECTION_WINDOW);
+    return new Client(sessions);
+  }
+
+  private constructor(sessions: readonly ClientHttp2Session[]) {
+    this.#sessions = sessions;
+  }
+
+  close(): void {
+    for (const session of this.#sessions) session.destroy();
+  }
+
+  /** The messages of the answer, which must be OK. */
+  async unary(path: string, message: Uint8Array): Promise<Buffer[]> {
+    const stream = this.open(path);
+    stream.end(frame(message));
+    const deframer = new Deframer(MAX_MESSAGE);
+    const messages: Buffer[] = [];
+    await answerOf(stream, (piece) => messages.push(...deframer.push(piece)));
+    return messages;
+  }
+
+  open(path: string): ClientHttp2Stream {
+    const session = this.#sessions[this.#next++ % this.#sessions.length];
+    if (!session) throw new Error('no connection');
+    return session.request({
+      ':method': 'POST',
+      ':path': path,
+      'content-type': 'application/grpc',
+      te: 'trailers',
+    });
+  }
+}
+
+export function answerOf(stream: ClientHttp2Stream, onData: (piece: Buffer) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let status: unknown;
+    stream.on('response', (headers) => {
+      status = headers['grpc-status'] ?? status;
+    });
+    stream.on('trailers', (trailers) => {
+      status = trailers['grpc-status'] ?? status;
+    });
+    stream.on('data', onData);
+    stream.once('error', reject);
+    stream.once('close', () => (status === '0' ? resolve() : reject(new Error(`status ${String(status)}`))));
+  });
+}

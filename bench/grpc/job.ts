@@ -1,0 +1,33 @@
+// What the measuring process asks of the loading one, over gRPC.
+
+export const CONNECTIONS = 4;
+export const CALLS_AT_A_TIME = 16;
+
+/** Each kind of call with how many of them, and how large. */
+export type GrpcJob =
+  /** Questions about `digests` blobs, all of which are there. */
+  | {
+      readonly verb: 'findMissing';
+      readonly origin: string;
+      readonly count: number;
+      readonly digests: number;
+    }
+  /** Results that name `outputs` blobs each. */
+  | { readonly verb: 'getResult'; readonly origin: string; readonly count: number; readonly outputs: number }
+  | { readonly verb: 'read'; readonly origin: string; readonly count: number; readonly bytes: number }
+  /** Different blobs, in messages of `messageBytes`. */
+  | {
+      readonly verb: 'write';
+      readonly origin: string;
+      readonly count: number;
+      readonly bytes: number;
+      readonly messageBytes: number;
+    }
+  /** Batches of `blobs` different blobs. */
+  | {
+      readonly verb: 'batchUpdate';
+      readonly origin: string;
+      readonly count: number;
+      readonly blobs: number;
+      readonly bytes: number;
+    };

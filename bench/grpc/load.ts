@@ -1,0 +1,187 @@
+// The client of the comparison over gRPC, in a process of its own so that its work is not counted as the server's. Takes
+// jobs from its parent one at a time; an answer that is not the right one ends it. What a job reads it has put before.
+import { once } from 'node:events';
+import { Readable } from 'node:stream';
+import { frame } from '../../core/grpc-frame.ts';
+import { ReadRequest, WriteRequest } from '../../core/proto/generated/bytestream.ts';
+import { ActionResult } from '../../core/proto/generated/reapi.ts';
+import {
+  BatchUpdateBlobsRequest,
+  BatchUpdateBlobsResponse,
+  FindMissingBlobsRequest,
+  GetActionResultRequest,
+  UpdateActionResultRequest,
+} from '../../core/proto/generated/reapi-services.ts';
+import { contentMaker, type Made } from '../server/content.ts';
+import { answerOf, Client } from './client.ts';
+import { CALLS_AT_A_TIME, CONNECTIONS, type GrpcJob } from './job.ts';
+
+const REAPI = '/build.bazel.remote.execution.v2';
+const FIND_MISSING = `${REAPI}.ContentAddressableStorage/FindMissingBlobs`;
+const BATCH_UPDATE = `${REAPI}.ContentAddressableStorage/BatchUpdateBlobs`;
+const GET_RESULT = `${REAPI}.ActionCache/GetActionResult`;
+const UPDATE_RESULT = `${REAPI}.ActionCache/UpdateActionResult`;
+const READ = '/google.bytestream.ByteStream/Read';
+const WRITE = '/google.bytestream.ByteStream/Write';
+const SMALL = 4 * 1024;
+const SHA256 = 0;
+
+/** What earlier jobs have put, by their size. */
+const stored = new Map<number, string[]>();
+
+process.on('message', (job: GrpcJob) => {
+  run(job).then(
+    () => process.send?.({}),
+    (error: unknown) => {
+      console.error(error);
+      process.exit(1);
+    },
+  );
+});
+
+async function run(job: GrpcJob): Promise<void> {
+  const client = await Client.open(job.origin, CONNECTIONS);
+  const call = callOf(job, client);
+  let next = 0;
+  const worker = async () => {
+    while (next++ < job.count) await call();
+  };
+  await Promise.all(Array.from({ length: CALLS_AT_A_TIME }, worker));
+  client.close();
+}
+
+function callOf(job: GrpcJob, client: Client): () => Promise<void> {
+  switch (job.verb) {
+    case 'findMissing':
+      return findMissing(client, job.digests);
+    case 'getResult':
+      return getResult(client, job.outputs);
+    case 'read':
+      return read(client, job.bytes);
+    case 'write':
+      return write(client, job.bytes, job.messageBytes);
+    case 'batchUpdate':
+      return batchUpdate(client, job.blobs, job.bytes);
+  }
+}
+
+function findMissing(client: Client, count: number): () => Promise<void> {
+  const hashes = storedOf(SMALL).slice(0, count);
+  const blobDigests = hashes.map((hash) => ({ hash, sizeBytes: SMALL }));
+  const request = FindMissingBlobsRequest.encode({
+    instanceName: '',
+    blobDigests,
+    digestFunction: SHA256,
+  }).finish();
+  return async () => {
+    const [answer] = await client.unary(FIND_MISSING, request);
+    if (hashes.length !== count || answer?.length !== 0) throw new Error('something is missing');
+  };
+}
+
+/** Puts its result at its first call. */
+function getResult(client: Client, outputs: number): () => Promise<void> {
+  const hashes = storedOf(SMALL).slice(0, outputs);
+  const actionDigest = { hash: hashes[0] ?? '', sizeBytes: SMALL };
+  const result = ActionResult.encode({
+    ...ActionResult.decode(new Uint8Array(0)),
+    outputFiles: hashes.map((hash, index) => ({
+      path: `bazel-out/some/folder/output-${index}`,
+      digest: { hash, sizeBytes: SMALL },
+      isExecutable: false,
+      contents: Buffer.alloc(0),
+    })),
+  }).finish();
+  const update = UpdateActionResultRequest.encode({
+    instanceName: '',
+    actionDigest,
+    actionResult: ActionResult.decode(result),
+    digestFunction: SHA256,
+  }).finish();
+  const request = GetActionResultRequest.encode({
+    ...GetActionResultRequest.decode(new Uint8Array(0)),
+    actionDigest,
+  }).finish();
+  const put = client.unary(UPDATE_RESULT, update);
+  return async () => {
+    await put;
+    const [answer] = await client.unary(GET_RESULT, request);
+    if (answer?.length !== result.length) throw new Error('another result');
+  };
+}
+
+function read(client: Client, bytes: number): () => Promise<void> {
+  const hashes = storedOf(bytes);
+  let next = 0;
+  return async () => {
+    const resourceName = `blobs/${hashes[next++ % hashes.length]}/${bytes}`;
+    const stream = client.open(READ);
+    stream.end(frame(ReadRequest.encode({ resourceName, readOffset: 0, readLimit: 0 }).finish()));
+    let received = 0;
+    await answerOf(stream, (piece) => {
+      received += piece.length;
+    });
+    if (received < bytes || received > bytes * 1.001)
+      throw new Error(`${received} bytes instead of ${bytes}`);
+  };
+}
+
+function write(client: Client, bytes: number, messageBytes: number): () => Promise<void> {
+  const make = contentMaker(bytes);
+  return async () => {
+    const made = make();
+    const stream = client.open(WRITE);
+    const done = answerOf(stream, () => {});
+    for await (const message of writeRequests(made, bytes, messageBytes)) {
+      if (!stream.write(frame(message))) await once(stream, 'drain');
+    }
+    stream.end();
+    await done;
+    storedOf(bytes).push(made.hash);
+  };
+}
+
+async function* writeRequests(
+  { hash, body }: Made,
+  bytes: number,
+  messageBytes: number,
+): AsyncGenerator<Uint8Array> {
+  let writeOffset = 0;
+  for await (const piece of body instanceof Readable ? body : [body]) {
+    for (let at = 0; at < piece.length; at += messageBytes) {
+      const data = piece.subarray(at, at + messageBytes);
+      const resourceName = writeOffset === 0 ? `uploads/${hash.slice(0, 36)}/blobs/${hash}/${bytes}` : '';
+      const finishWrite = writeOffset + data.length === bytes;
+      yield WriteRequest.encode({ resourceName, writeOffset, finishWrite, data }).finish();
+      writeOffset += data.length;
+    }
+  }
+}
+
+function batchUpdate(client: Client, blobs: number, bytes: number): () => Promise<void> {
+  const make = contentMaker(bytes);
+  return async () => {
+    const made = Array.from({ length: blobs }, make);
+    const requests = made.map(({ hash, body }) => ({
+      digest: { hash, sizeBytes: bytes },
+      data: body instanceof Readable ? Buffer.alloc(0) : body,
+      compressor: 0 as const,
+    }));
+    const request = BatchUpdateBlobsRequest.encode({
+      instanceName: '',
+      requests,
+      digestFunction: SHA256,
+    }).finish();
+    const [answer = Buffer.alloc(0)] = await client.unary(BATCH_UPDATE, request);
+    const { responses } = BatchUpdateBlobsResponse.decode(answer);
+    if (responses.length !== blobs || responses.some(({ status }) => status?.code !== 0))
+      throw new Error('refused');
+    storedOf(bytes).push(...made.map(({ hash }) => hash));
+  };
+}
+
+function storedOf(bytes: number): string[] {
+  const known = stored.get(bytes) ?? [];
+  stored.set(bytes, known);
+  return known;
+}

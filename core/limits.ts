@@ -85,6 +85,8 @@ export const SERVER = {
   maxStreams: 128,
   /** What one gRPC connection may send before it is told to go on: several uploads at full speed. */
   connectionWindowBytes: 8 * MIB,
+  /** A message of an upload fits into one frame: HTTP/2's default of 16 KiB cuts each of Bazel's in two. */
+  maxFrameBytes: 256 * KIB,
   /** Beyond this a gRPC connection gets no new calls. */
   sessionMegabytes: 64,
   /** A gRPC connection without a call is closed after this; its client opens another one when it needs it. */

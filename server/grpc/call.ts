@@ -63,8 +63,9 @@ export class Call {
     return this.#inlet.one();
   }
 
-  messages(): AsyncIterable<Buffer> {
-    return this.#inlet.messages();
+  /** The bytes of a call that takes many, frames and all. */
+  pieces(): AsyncIterable<Buffer> {
+    return this.#inlet.pieces();
   }
 
   /** The whole answer of a call that gives one message. */

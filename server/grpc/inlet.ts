@@ -1,4 +1,4 @@
-// The messages that a client sends in one call: one where there must be one, or a stream of them with a bounded buffer.
+// What a client sends in one call: its one message, or the bytes of many as they come, with a bounded buffer.
 //
 // Whatever goes wrong (too long, too slow, malformed, the client gone) ends the reading with an error from the catalogue.
 import type { ServerHttp2Stream } from 'node:http2';
@@ -13,7 +13,7 @@ import type { Transfer } from '../pace.ts';
 interface Sink {
   /** What it is given stays in memory until the end: all that is has a bound of its own. */
   readonly isHeld: boolean;
-  message(message: Buffer): void;
+  data(piece: Buffer): void;
   end(): void;
   fail(error: unknown): void;
 }
@@ -41,21 +41,24 @@ export class Inlet {
 
   one(): Promise<Buffer> {
     return new Promise((resolve, reject) => {
-      let only: Buffer | undefined;
+      const deframer = new Deframer(this.#limits.maxGrpcMessageBytes);
+      const messages: Buffer[] = [];
       this.#open({
         isHeld: true,
-        message: (message) => {
-          if (only) this.#fail(malformed('more than one message'));
-          only = message;
+        data: (piece) => messages.push(...deframer.push(piece)),
+        end: () => {
+          const [only, ...more] = messages;
+          if (!deframer.isBetweenMessages) reject(cutShort());
+          else if (!only || more.length > 0) reject(notOne(messages.length));
+          else resolve(only);
         },
-        end: () => (only ? resolve(only) : reject(malformed('no message'))),
         fail: reject,
       });
     });
   }
 
-  /** A message is valid until the next one is asked for. */
-  async *messages(): AsyncGenerator<Buffer, void, void> {
+  /** The framed messages of a stream, in pieces that end anywhere. */
+  async *pieces(): AsyncGenerator<Buffer, void, void> {
     let arrived: Buffer[] = [];
     let arrivedBytes = 0;
     let isOver = false;
@@ -63,9 +66,9 @@ export class Inlet {
     let wake = () => {};
     const close = this.#open({
       isHeld: false,
-      message: (message) => {
-        arrived.push(message);
-        arrivedBytes += message.length;
+      data: (piece) => {
+        arrived.push(piece);
+        arrivedBytes += piece.length;
         if (arrivedBytes >= this.#limits.uploadBufferBytes) this.#pause();
         wake();
       },
@@ -80,10 +83,10 @@ export class Inlet {
     });
     try {
       while (true) {
-        const messages = arrived;
+        const pieces = arrived;
         arrived = [];
         arrivedBytes = 0;
-        for (const message of messages) yield message;
+        yield* pieces;
         if (arrived.length > 0) continue;
         if (failure) throw failure.reason;
         if (isOver) return;
@@ -111,7 +114,6 @@ export class Inlet {
   /** After `end`, `fail` or the returned `close` the sink hears nothing more, and what still comes is dropped. */
   #open(sink: Sink): () => void {
     const stream = this.#stream;
-    const deframer = new Deframer(this.#limits.maxGrpcMessageBytes);
     let bytes = 0;
     let isOpen = true;
     const close = () => {
@@ -137,13 +139,12 @@ export class Inlet {
         return;
       }
       try {
-        for (const message of deframer.push(piece)) if (isOpen) sink.message(message);
+        sink.data(piece);
       } catch (error) {
         this.#fail(error);
       }
     });
     stream.once('end', () => {
-      if (!deframer.isBetweenMessages) this.#fail(cutShort());
       if (!isOpen) return;
       close();
       sink.end();
@@ -155,8 +156,8 @@ export class Inlet {
   }
 }
 
-function malformed(detail: string): AssayError {
-  return new AssayError('ASSAY_MESSAGE_MALFORMED', `this method takes one message; there is ${detail}`);
+function notOne(count: number): AssayError {
+  return new AssayError('ASSAY_MESSAGE_MALFORMED', `this method takes one message; there are ${count}`);
 }
 
 function cutShort(): AssayError {

@@ -80,6 +80,7 @@ function http2Options(limits: ServerLimits) {
   return {
     settings: {
       initialWindowSize: limits.uploadBufferBytes,
+      maxFrameSize: limits.maxFrameBytes,
       maxConcurrentStreams: limits.maxStreams,
       maxHeaderListSize: limits.maxHeaderBytes,
     },

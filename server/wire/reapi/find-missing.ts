@@ -1,16 +1,13 @@
 // FindMissingBlobs: which of these the client has to send. What is there is said to be in use by that.
-import { parseDigest } from '../../../core/digest.ts';
-import {
-  FindMissingBlobsRequest,
-  FindMissingBlobsResponse,
-} from '../../../core/proto/generated/reapi-services.ts';
-import { ABOUT_MANY_DIGESTS } from '../../../core/request-shapes.ts';
-import { taking } from '../../grpc/method.ts';
+import { FindMissingBlobsResponse } from '../../../core/proto/generated/reapi-services.ts';
+import type { Call } from '../../grpc/call.ts';
+import { readDigestList } from './digest-list.ts';
 import { instanceOf } from './instance.ts';
 
-export const findMissingBlobs = taking(FindMissingBlobsRequest, ABOUT_MANY_DIGESTS, async (request, call) => {
-  instanceOf(request);
-  const missing = await call.server.store.blobs.missing(request.blobDigests.map(parseDigest));
+export async function findMissingBlobs(call: Call): Promise<void> {
+  const { digests, ...about } = readDigestList(await call.message());
+  instanceOf(about);
+  const missing = await call.server.store.blobs.missing(digests);
   const missingBlobDigests = missing.map(({ hash, size }) => ({ hash, sizeBytes: size }));
   call.answer(FindMissingBlobsResponse.encode({ missingBlobDigests }).finish());
-});
+}

@@ -1,28 +1,48 @@
-// The data of a Write call: the pieces of its messages in order, each of which must begin where the last one ended.
+// The data of a Write call in order: each message must begin where the last one ended, and only the last may end it.
 import { AssayError } from '../../../core/errors.ts';
-import { readWriteRequest, type WriteRequest } from './write-request.ts';
+import { WriteParser, type WriteRequest } from './write-parser.ts';
 
-export class WriteStream implements AsyncIterable<Uint8Array> {
-  readonly first: WriteRequest;
-  readonly #rest: AsyncIterator<Buffer>;
-  #received = 0;
+export class WriteStream implements AsyncIterable<Buffer> {
+  readonly #pieces: AsyncIterator<Buffer>;
+  readonly #parser: WriteParser;
+  #first: WriteRequest | undefined;
+  #arrived: Buffer[] = [];
+  #arrivedBytes = 0;
   #isFinished = false;
 
-  /** Undefined for a call without a message. */
-  static async open(messages: AsyncIterable<Buffer>): Promise<WriteStream | undefined> {
-    const iterator = messages[Symbol.asyncIterator]();
-    const { value, done } = await iterator.next();
-    return done ? undefined : new WriteStream(readWriteRequest(value), iterator);
+  /** Reads as far as the first message's name. */
+  static async open(pieces: AsyncIterable<Buffer>, maxMessageBytes: number): Promise<WriteStream> {
+    const stream = new WriteStream(pieces[Symbol.asyncIterator](), maxMessageBytes);
+    while (!stream.#first) {
+      if (!(await stream.#more())) throw refusal('there is no message');
+    }
+    return stream;
   }
 
-  private constructor(first: WriteRequest, rest: AsyncIterator<Buffer>) {
-    this.first = first;
-    this.#rest = rest;
+  private constructor(pieces: AsyncIterator<Buffer>, maxMessageBytes: number) {
+    this.#pieces = pieces;
+    const sink = {
+      request: (request: WriteRequest) => this.#begin(request),
+      data: (piece: Buffer) => {
+        this.#arrived.push(piece);
+        this.#arrivedBytes += piece.length;
+      },
+    };
+    this.#parser = new WriteParser(sink, maxMessageBytes);
+  }
+
+  get resourceName(): string {
+    return this.#first?.resourceName ?? '';
+  }
+
+  /** Where the client begins. */
+  get offset(): number {
+    return this.#first?.offset ?? 0;
   }
 
   /** Bytes of data until now, as they were sent. */
   get received(): number {
-    return this.#received;
+    return this.#arrivedBytes;
   }
 
   /** The client has said that this was all. */
@@ -30,34 +50,38 @@ export class WriteStream implements AsyncIterable<Uint8Array> {
     return this.#isFinished;
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void, void> {
-    for (let request: WriteRequest | undefined = this.first; request; request = await this.#next()) {
-      this.#check(request);
-      this.#received += request.data.length;
-      this.#isFinished = request.isLast;
-      if (request.data.length > 0) yield request.data;
-    }
+  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer, void, void> {
+    do {
+      const pieces = this.#arrived;
+      this.#arrived = [];
+      yield* pieces;
+    } while (await this.#more());
   }
 
-  /** Nothing more is read: the client is told when the call ends. */
+  /** Nothing more is read. */
   async close(): Promise<void> {
-    await this.#rest.return?.();
+    await this.#pieces.return?.();
   }
 
-  async #next(): Promise<WriteRequest | undefined> {
-    const { value, done } = await this.#rest.next();
-    return done ? undefined : readWriteRequest(value);
+  async #more(): Promise<boolean> {
+    const { value, done } = await this.#pieces.next();
+    if (!done) this.#parser.push(value);
+    else if (!this.#parser.isBetweenMessages) {
+      throw new AssayError('ASSAY_SIZE_MISMATCH', 'the call ended in the middle of a message');
+    }
+    return !done;
   }
 
-  #check({ resourceName, offset, data }: WriteRequest): void {
+  #begin(request: WriteRequest): void {
+    const { resourceName, offset, isLast } = request;
+    this.#first ??= request;
     if (this.#isFinished) throw refusal('there is a message after the one that finishes the write');
-    if (resourceName !== '' && resourceName !== this.first.resourceName) {
+    if (resourceName !== '' && resourceName !== this.#first.resourceName) {
       throw refusal('a later message names another resource');
     }
-    const expected = this.first.offset + this.#received;
-    if (offset !== expected && data.length > 0) {
-      throw refusal(`a message begins at ${offset} instead of ${expected}`);
-    }
+    const expected = this.#first.offset + this.#arrivedBytes;
+    if (offset !== expected) throw refusal(`a message begins at ${offset} instead of ${expected}`);
+    this.#isFinished = isLast;
   }
 }
 

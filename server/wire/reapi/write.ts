@@ -11,17 +11,16 @@ const ALREADY_THERE = -1;
 
 export async function write(call: Call): Promise<void> {
   const { store, lifecycle, limits } = call.server;
-  const stream = await WriteStream.open(call.messages());
-  if (!stream) throw new AssayError('ASSAY_MESSAGE_MALFORMED', 'there is no message');
+  const stream = await WriteStream.open(call.pieces(), limits.maxGrpcMessageBytes);
   try {
-    const name = parseUploadName(stream.first.resourceName);
+    const name = parseUploadName(stream.resourceName);
     const { digest, isCompressed } = name;
     if (digest.size > limits.maxBlobBytes) throw tooLarge(limits.maxBlobBytes);
     if ((await store.blobs.missing([digest])).length === 0) {
       return answer(call, isCompressed ? ALREADY_THERE : digest.size);
     }
     await lifecycle.whileWriting(() => store.blobs.put(digest, contentOf(stream, name)));
-    answer(call, isCompressed ? stream.first.offset + stream.received : digest.size);
+    answer(call, isCompressed ? stream.offset + stream.received : digest.size);
   } finally {
     await stream.close();
   }

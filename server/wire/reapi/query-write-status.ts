@@ -1,15 +1,20 @@
-// ByteStream.QueryWriteStatus: how far an upload has come.
+// ByteStream.QueryWriteStatus: how far an upload has come, which is where its client goes on.
 import {
   QueryWriteStatusRequest,
   QueryWriteStatusResponse,
 } from '../../../core/proto/generated/bytestream.ts';
 import { FLAT } from '../../../core/request-shapes.ts';
 import { taking } from '../../grpc/method.ts';
-import { parseUploadName } from './resource-name.ts';
+import { parseUploadName, uploadId } from './resource-name.ts';
+import { isThere } from './write.ts';
 
 export const queryWriteStatus = taking(QueryWriteStatusRequest, FLAT, async ({ resourceName }, call) => {
-  const { digest } = parseUploadName(resourceName);
-  const isComplete = (await call.server.store.blobs.missing([digest])).length === 0;
-  const status = { committedSize: isComplete ? digest.size : 0, complete: isComplete };
-  call.answer(QueryWriteStatusResponse.encode(status).finish());
+  const { blobs, uploads } = call.server.store;
+  const name = parseUploadName(resourceName);
+  const complete = await isThere(name.digest, blobs);
+  const known = complete ? undefined : await uploads.status(uploadId(name));
+  /** One that is finished and whose blob is gone since begins anew. */
+  const unfinished = known && !known.isFinished ? known.committed : 0;
+  const committedSize = complete ? name.digest.size : unfinished;
+  call.answer(QueryWriteStatusResponse.encode({ committedSize, complete }).finish());
 });

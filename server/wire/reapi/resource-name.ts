@@ -40,6 +40,11 @@ export function parseUploadName(text: string): UploadName {
   return { ...blobOf(hash, size, compressor), namespace: namespaceOf(instance), id };
 }
 
+/** The upload's name in the store: two clients that choose the same id for different blobs are two uploads. */
+export function uploadId({ namespace, id, digest, isCompressed }: UploadName): string {
+  return ['reapi', namespace, id, digest.hash, digest.size, isCompressed ? 'zstd' : ''].join(':');
+}
+
 function blobOf(hash: string, size: string, compressor: string | undefined): Omit<BlobName, 'namespace'> {
   if (compressor !== undefined && compressor !== 'zstd' && compressor !== 'identity') {
     throw new AssayError('ASSAY_UNSUPPORTED', 'blobs may be compressed with zstd, or not at all');

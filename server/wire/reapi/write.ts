@@ -1,8 +1,12 @@
-// ByteStream.Write: a blob as a stream of messages.
+// ByteStream.Write: a blob as a stream of messages. A large one is kept as it arrives, so that after a broken connection,
+// or a new start of the server, its client asks how far it came and sends the rest.
+import type { Digest } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
+import { STORE } from '../../../core/limits.ts';
 import { WriteResponse } from '../../../core/proto/generated/bytestream.ts';
+import type { Blobs, Uploads } from '../../../store/store.ts';
 import type { Call } from '../../grpc/call.ts';
-import { parseUploadName, type UploadName } from './resource-name.ts';
+import { parseUploadName, type UploadName, uploadId } from './resource-name.ts';
 import { WriteStream } from './write-stream.ts';
 import { inflated } from './zstd.ts';
 
@@ -16,22 +20,72 @@ export async function write(call: Call): Promise<void> {
     const name = parseUploadName(stream.resourceName);
     const { digest, isCompressed } = name;
     if (digest.size > limits.maxBlobBytes) throw tooLarge(limits.maxBlobBytes);
-    if ((await store.blobs.missing([digest])).length === 0) {
-      return answer(call, isCompressed ? ALREADY_THERE : digest.size);
-    }
-    await lifecycle.whileWriting(() => store.blobs.put(digest, contentOf(stream, name)));
-    answer(call, isCompressed ? stream.offset + stream.received : digest.size);
+    if (await isThere(digest, store.blobs)) return answer(call, isCompressed ? ALREADY_THERE : digest.size);
+    const committed = await lifecycle.whileWriting(() =>
+      isWorthKeeping(digest) ? keepParts(store.uploads, name, stream) : putWhole(store.blobs, name, stream),
+    );
+    answer(call, isCompressed ? stream.offset + stream.received : committed);
   } finally {
     await stream.close();
   }
 }
 
-function contentOf(stream: WriteStream, { isCompressed, digest }: UploadName): AsyncIterable<Uint8Array> {
-  return isCompressed ? inflated(stream, digest.size) : stream;
+/** Sending a small blob again costs less than remembering how much of it has come. */
+export function isWorthKeeping({ size }: Digest): boolean {
+  return size > STORE.chunkBytes;
+}
+
+export async function isThere(digest: Digest, blobs: Blobs): Promise<boolean> {
+  return (await blobs.missing([digest])).length === 0;
+}
+
+async function putWhole(blobs: Blobs, name: UploadName, stream: WriteStream): Promise<number> {
+  if (stream.offset !== 0) throw badOffset(stream.offset, 0);
+  const { size } = await blobs.put(name.digest, contentOf(stream, name, 0));
+  return size;
+}
+
+/** The end comes as a part of its own, because only then it is known that it is one. */
+async function keepParts(uploads: Uploads, name: UploadName, stream: WriteStream): Promise<number> {
+  const id = uploadId(name);
+  const expected = name.digest;
+  const offset = await startOf(uploads, id, stream.offset);
+  const part = { expected, offset, content: contentOf(stream, name, offset), isLast: false };
+  const { committed } = await uploads.append(id, part);
+  if (!stream.isFinished) return committed;
+  const end = { expected, offset: committed, content: Buffer.alloc(0), isLast: true };
+  return (await uploads.append(id, end)).committed;
+}
+
+/**
+ * Where the stream can go on. A client that begins anew means it, and an upload that was finished has lost its blob
+ * since: both are forgotten first.
+ */
+async function startOf(uploads: Uploads, id: string, offset: number): Promise<number> {
+  const known = await uploads.status(id);
+  if (known && (offset === 0 || known.isFinished)) await uploads.cancel(id);
+  const committed = known?.isFinished ? 0 : (known?.committed ?? 0);
+  if (offset !== 0 && offset !== committed) throw badOffset(offset, committed);
+  return offset;
+}
+
+function contentOf(
+  stream: WriteStream,
+  { isCompressed, digest }: UploadName,
+  offset: number,
+): AsyncIterable<Uint8Array> {
+  return isCompressed ? inflated(stream, digest.size - offset) : stream;
 }
 
 function answer(call: Call, committedSize: number): void {
   call.answer(WriteResponse.encode({ committedSize }).finish());
+}
+
+function badOffset(offset: number, committed: number): AssayError {
+  return new AssayError(
+    'ASSAY_BAD_OFFSET',
+    `the write begins at ${offset}, the upload stands at ${committed}`,
+  );
 }
 
 function tooLarge(limit: number): AssayError {

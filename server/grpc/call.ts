@@ -64,7 +64,7 @@ export class Call {
   }
 
   /** The bytes of a call that takes many, frames and all. */
-  pieces(): AsyncIterable<Buffer> {
+  pieces(): AsyncIterable<Buffer[]> {
     return this.#inlet.pieces();
   }
 

@@ -57,28 +57,30 @@ export class Inlet {
     });
   }
 
-  /** The framed messages of a stream, in pieces that end anywhere. */
-  async *pieces(): AsyncGenerator<Buffer, void, void> {
+  /**
+   * The framed messages of a stream, in pieces that end anywhere: all that have come since the last look. A look is taken
+   * once a turn of the event loop, which brings several pieces of a fast upload together.
+   */
+  async *pieces(): AsyncGenerator<Buffer[], void, void> {
     let arrived: Buffer[] = [];
     let arrivedBytes = 0;
     let isOver = false;
     let failure: { readonly reason: unknown } | undefined;
-    let wake = () => {};
+    let look = () => {};
     const close = this.#open({
       isHeld: false,
       data: (piece) => {
-        arrived.push(piece);
+        if (arrived.push(piece) === 1) setImmediate(() => look());
         arrivedBytes += piece.length;
         if (arrivedBytes >= this.#limits.uploadBufferBytes) this.#pause();
-        wake();
       },
       end: () => {
         isOver = true;
-        wake();
+        look();
       },
       fail: (reason) => {
         failure = { reason };
-        wake();
+        look();
       },
     });
     try {
@@ -86,15 +88,16 @@ export class Inlet {
         const pieces = arrived;
         arrived = [];
         arrivedBytes = 0;
-        yield* pieces;
-        if (arrived.length > 0) continue;
-        if (failure) throw failure.reason;
-        if (isOver) return;
-        const somethingNew = new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-        this.#resume();
-        await somethingNew;
+        if (pieces.length > 0) yield pieces;
+        else if (failure) throw failure.reason;
+        else if (isOver) return;
+        else {
+          const somethingNew = new Promise<void>((resolve) => {
+            look = resolve;
+          });
+          this.#resume();
+          await somethingNew;
+        }
       }
     } finally {
       close();

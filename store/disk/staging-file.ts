@@ -36,9 +36,13 @@ export class StagingFile {
   }
 
   /** At the end of what was written. The last chunk of all may be shorter than the others. */
-  async append(chunk: Buffer): Promise<void> {
-    const position = this.#size;
-    this.#size += chunk.length;
+  append(chunk: Buffer): Promise<void> {
+    return this.write(chunk, this.#size);
+  }
+
+  /** At a position where a chunk begins: the last one may be written again when it has grown. */
+  async write(chunk: Buffer, position: number): Promise<void> {
+    this.#size = Math.max(this.#size, position + chunk.length);
     if (this.#isDirect && (await this.#writeDirect(chunk, position))) return;
     await writeFully(this.#file, chunk, position);
   }

@@ -4,37 +4,47 @@ import { join } from 'node:path';
 import { type Digest, type Hash, parseHash } from '../../core/digest.ts';
 import { STORE } from '../../core/limits.ts';
 import { nodeCrypto } from '../../core/sha256.ts';
+import { giveBack, takeBuffer } from '../buffers.ts';
 import { type Checksum, loadChecksum } from '../checksum.ts';
-import { closeFile, openFile, orIfGone, readFully, removeFile, syncData, writeFully } from './calls.ts';
+import { closeFile, openFile, orIfGone, readFully, removeFile } from './calls.ts';
 import { attempt } from './faults.ts';
 import { newGeneration } from './index.ts';
 import { filePath, type Layout } from './layout.ts';
 import { encodeChecksums } from './record.ts';
+import { StagingFile } from './staging-file.ts';
 import { renameInto, type Staged } from './upload.ts';
 
 export class UploadFile implements Staged {
   readonly generation: number;
   readonly #layout: Layout;
   readonly #path: string;
-  readonly #file: number;
+  readonly #file: StagingFile;
   readonly #checksum: Checksum;
   readonly #checksums: bigint[] = [];
   readonly #hasher = nodeCrypto().createHash('sha256');
-  /** The chunk that is not full yet; of the others everything is known, and nothing is kept. */
-  readonly #chunk = Buffer.allocUnsafeSlow(STORE.chunkBytes);
+  /**
+   * The chunk that is not full yet; of the others everything is known, and nothing is kept. While it is worked on it is a
+   * buffer of the pool, which alone can go past the page cache; while it rests it takes no more memory than it needs.
+   */
+  #chunk: Buffer = Buffer.alloc(0);
   #filled = 0;
   #before = 0;
-  #isOpen = true;
 
-  static async create(layout: Layout): Promise<UploadFile> {
+  static async create(layout: Layout, expectedSize: number | undefined): Promise<UploadFile> {
     const checksum = await loadChecksum();
     const generation = newGeneration();
     const path = pathOf(layout, generation);
-    const file = await attempt('creating a staging file', () => openFile(path, 'wx', 0o644));
+    const file = await attempt('creating a staging file', () => StagingFile.create(path, expectedSize));
     return new UploadFile(layout, generation, path, file, checksum);
   }
 
-  private constructor(layout: Layout, generation: number, path: string, file: number, checksum: Checksum) {
+  private constructor(
+    layout: Layout,
+    generation: number,
+    path: string,
+    file: StagingFile,
+    checksum: Checksum,
+  ) {
     this.generation = generation;
     this.#layout = layout;
     this.#path = path;
@@ -47,6 +57,7 @@ export class UploadFile implements Staged {
   }
 
   async take(piece: Uint8Array): Promise<void> {
+    this.#wake();
     for (let taken = 0; taken < piece.byteLength; ) {
       const part = piece.subarray(taken, taken + STORE.chunkBytes - this.#filled);
       this.#chunk.set(part, this.#filled);
@@ -65,15 +76,30 @@ export class UploadFile implements Staged {
     this.#filled = 0;
   }
 
+  /** Gives its buffer back to the pool until the upload goes on. */
+  rest(): void {
+    const kept = Buffer.from(this.#chunk.subarray(0, this.#filled));
+    giveBack(this.#chunk);
+    this.#chunk = kept;
+  }
+
+  #wake(): void {
+    if (this.#chunk.length === STORE.chunkBytes) return;
+    const chunk = takeBuffer();
+    this.#chunk.copy(chunk);
+    this.#chunk = chunk;
+  }
+
   async #write(): Promise<void> {
+    this.#wake();
     const bytes = this.#chunk.subarray(0, this.#filled);
-    await attempt('writing a staging file', () => writeFully(this.#file, bytes, this.#before));
+    await attempt('writing a staging file', () => this.#file.write(bytes, this.#before));
   }
 
   /** All that was taken is durable when this resolves. */
   async sync(): Promise<void> {
     if (this.#filled > 0) await this.#write();
-    await attempt('syncing a staging file', () => syncData(this.#file));
+    await attempt('syncing a staging file', () => this.#file.sync());
   }
 
   /** Of the whole: nothing can be taken after this. */
@@ -99,9 +125,9 @@ export class UploadFile implements Staged {
   }
 
   async close(): Promise<void> {
-    if (!this.#isOpen) return;
-    this.#isOpen = false;
-    await closeFile(this.#file);
+    await this.#file.close();
+    giveBack(this.#chunk);
+    this.#chunk = Buffer.alloc(0);
   }
 
   /** Removes what is staged and not placed. */

@@ -89,7 +89,7 @@ export class DiskUploads implements Uploads {
   }
 
   async #begin(id: string, known: KnownUpload | undefined, expected: Expected): Promise<UploadFile> {
-    const file = await UploadFile.create(this.#layout);
+    const file = await UploadFile.create(this.#layout, expected.size);
     try {
       if (known) await this.#takeOver(file, known);
       await this.#commit(id, file, expected, known?.generation);
@@ -186,6 +186,7 @@ export class DiskUploads implements Uploads {
   }
 
   async #park(id: string, file: UploadFile): Promise<void> {
+    file.rest();
     this.#ready.set(id, file);
     if (this.#ready.size <= STORE.readyUploads) return;
     for (const [oldest, waiting] of this.#ready) {

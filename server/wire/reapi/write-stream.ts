@@ -1,9 +1,10 @@
 // The data of a Write call in order: each message must begin where the last one ended, and only the last may end it.
 import { AssayError } from '../../../core/errors.ts';
+import { giveBack, takeBuffer } from '../../../store/buffers.ts';
 import { WriteParser, type WriteRequest } from './write-parser.ts';
 
 export class WriteStream implements AsyncIterable<Buffer> {
-  readonly #pieces: AsyncIterator<Buffer>;
+  readonly #pieces: AsyncIterator<Buffer[]>;
   readonly #parser: WriteParser;
   #first: WriteRequest | undefined;
   #arrived: Buffer[] = [];
@@ -11,7 +12,7 @@ export class WriteStream implements AsyncIterable<Buffer> {
   #isFinished = false;
 
   /** Reads as far as the first message's name. */
-  static async open(pieces: AsyncIterable<Buffer>, maxMessageBytes: number): Promise<WriteStream> {
+  static async open(pieces: AsyncIterable<Buffer[]>, maxMessageBytes: number): Promise<WriteStream> {
     const stream = new WriteStream(pieces[Symbol.asyncIterator](), maxMessageBytes);
     while (!stream.#first) {
       if (!(await stream.#more())) throw refusal('there is no message');
@@ -19,7 +20,7 @@ export class WriteStream implements AsyncIterable<Buffer> {
     return stream;
   }
 
-  private constructor(pieces: AsyncIterator<Buffer>, maxMessageBytes: number) {
+  private constructor(pieces: AsyncIterator<Buffer[]>, maxMessageBytes: number) {
     this.#pieces = pieces;
     const sink = {
       request: (request: WriteRequest) => this.#begin(request),
@@ -50,12 +51,18 @@ export class WriteStream implements AsyncIterable<Buffer> {
     return this.#isFinished;
   }
 
+  /** Pieces that come together are joined: whoever takes them pays for each, and a copy costs less. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Buffer, void, void> {
-    do {
-      const pieces = this.#arrived;
-      this.#arrived = [];
-      yield* pieces;
-    } while (await this.#more());
+    const scratch = takeBuffer();
+    try {
+      do {
+        const pieces = this.#arrived;
+        this.#arrived = [];
+        yield* joined(pieces, scratch);
+      } while (await this.#more());
+    } finally {
+      giveBack(scratch);
+    }
   }
 
   /** Nothing more is read. */
@@ -65,7 +72,7 @@ export class WriteStream implements AsyncIterable<Buffer> {
 
   async #more(): Promise<boolean> {
     const { value, done } = await this.#pieces.next();
-    if (!done) this.#parser.push(value);
+    if (!done) for (const piece of value) this.#parser.push(piece);
     else if (!this.#parser.isBetweenMessages) {
       throw new AssayError('ASSAY_SIZE_MISMATCH', 'the call ended in the middle of a message');
     }
@@ -83,6 +90,21 @@ export class WriteStream implements AsyncIterable<Buffer> {
     if (offset !== expected) throw refusal(`a message begins at ${offset} instead of ${expected}`);
     this.#isFinished = isLast;
   }
+}
+
+function* joined(pieces: readonly Buffer[], scratch: Buffer): Generator<Buffer, void, void> {
+  const [only] = pieces;
+  if (only && pieces.length === 1) return yield only;
+  let filled = 0;
+  for (const piece of pieces) {
+    if (filled + piece.length > scratch.length) {
+      yield scratch.subarray(0, filled);
+      filled = 0;
+    }
+    if (piece.length > scratch.length) yield piece;
+    else filled += piece.copy(scratch, filled);
+  }
+  if (filled > 0) yield scratch.subarray(0, filled);
 }
 
 function refusal(detail: string): AssayError {

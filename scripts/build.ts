@@ -4,6 +4,8 @@
 //                         load, and the compiled code of those that it does
 //   dist/assay            the same bundle, compiled by Bun into one executable that needs nothing beside it
 //
+// and what programs import (build-library.ts).
+//
 // What is done here for the sake of a quick start was measured piece by piece: docs/decisions/0030.
 import { execFileSync } from 'node:child_process';
 import {
@@ -18,6 +20,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Plugin, rolldown } from 'rolldown';
+import { buildLibrary } from './build-library.ts';
 import { LATE_ENTRY, lateFiles, lateModules } from './late.ts';
 import { mendedAddon } from './lmdb-addon.ts';
 
@@ -156,7 +159,7 @@ for (const needed of [ADDON, BUN]) {
   if (!existsSync(needed))
     throw new Error(`${needed} is not there: run npm ci, with optional packages, on Linux`);
 }
-await bundle();
+await Promise.all([bundle(), buildLibrary()]);
 writeEntry();
 keepCompiledCode();
 compile();

@@ -2,6 +2,7 @@
 import { readFileSync, realpathSync } from 'node:fs';
 import type { CommandModule, FlagTable, ParsedFlags } from '../../core/command.ts';
 import { parseFlags, usage } from '../../core/command.ts';
+import { variable } from '../action.ts';
 import { NO_INPUTS } from '../bazel-worker/bazel-inputs.ts';
 import { serveBazel } from '../bazel-worker/loop.ts';
 import { type Worked, type WorkerOptions, work } from '../bazel-worker/work.ts';
@@ -11,7 +12,7 @@ import { Outlet } from '../outlet.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
 import { Reporter } from '../reporter.ts';
 import { storeFolder } from '../store-folder.ts';
-import { ACTION_FLAGS, variable } from './action-flags.ts';
+import { ACTION_FLAGS } from './action-flags.ts';
 
 const flags = {
   'output-flag': {

@@ -1,11 +1,9 @@
 // `assay run`: reads the flags, runs one action, says how it went. Without a command of its own it is about the steps of
 // an assay.json (client/graph/command.ts).
 import type { CommandModule, FlagTable } from '../../core/command.ts';
-import { openCache } from '../cache.ts';
+import { runRequest } from '../attended-run.ts';
 import { Outlet } from '../outlet.ts';
-import { parseRemoteUrl } from '../remote/url.ts';
 import { Reporter } from '../reporter.ts';
-import { run } from '../run.ts';
 import { storeFolder } from '../store-folder.ts';
 import { ACTION_FLAGS, parseAction } from './action-flags.ts';
 import { GRAPH_FLAGS } from './graph-flags.ts';
@@ -87,33 +85,19 @@ export const runCommand: CommandModule = {
       return runSteps(args, { ...GRAPH_FLAGS, store: flags.store, remote: flags.remote, json: flags.json });
     }
     const { flags: parsed, request } = parseAction('run', args, flags);
-    const remote = parsed.text('remote') ?? process.env.ASSAY_REMOTE;
     const stderr = new Outlet(2);
     const reporter = new Reporter(stderr, parsed.given('json'));
-    const { report } = reporter;
-    const cache = openCache({
+    const summary = await runRequest(request, {
       storeFolder: storeFolder(parsed.text('store'), process.env),
-      workspace: request.workspace,
-      remoteUrl: remote ? parseRemoteUrl(remote) : undefined,
+      remote: parsed.text('remote') ?? process.env.ASSAY_REMOTE,
       token: process.env.ASSAY_TOKEN,
-      now: Date.now,
-      report,
+      caller: process.env,
+      stdout: new Outlet(1),
+      stderr,
+      report: reporter.report,
     });
-    try {
-      const stdout = new Outlet(1);
-      const summary = await run(request, {
-        cache,
-        caller: process.env,
-        stdout,
-        stderr,
-        report,
-        now: Date.now,
-      });
-      reporter.summary(summary);
-      return summary.exitCode;
-    } finally {
-      await cache.close();
-    }
+    reporter.summary(summary);
+    return summary.exitCode;
   },
 };
 

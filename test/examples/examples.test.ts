@@ -51,6 +51,17 @@ const CHECKS: Readonly<Record<string, (ran: Ran) => void>> = {
     expect(ran.stdout).toContain('hello, cache\n');
     expect(ran.stdout).toContain('What differs:');
   },
+  library: (ran) => {
+    expect(ran.stdout).toMatch(/^miss: never seen\nhit-local: found in the local store\nkey [0-9a-f]{64}\n/);
+    expect(ran.stdout).toContain('stored 5 bytes as 2cf24dba5fb0');
+  },
+  monorepo: (ran) => {
+    expect(ran.stderr).toContain('3 steps: 3 ran');
+    expect(ran.stderr).toContain('3 steps: 3 hit');
+    expect(ran.stderr).toContain('3 steps: 1 hit, 2 ran');
+    expect(ran.stderr).toContain('app/main.c changed: app#build');
+    expect(ran.stdout).toContain('hello, graph');
+  },
   'typescript-package': (ran) => {
     expect(outcomes(ran)).toEqual(['miss', 'hit (local)', 'miss', 'hit (local)']);
     expect(ran.stderr).toContain('src/shout.ts changed');

@@ -1,0 +1,100 @@
+// An action as a person or a program declares it, and the request that it makes: paths checked, defaults filled in.
+import { realpathSync, statSync } from 'node:fs';
+import { relative } from 'node:path';
+import { usage } from '../core/command.ts';
+import { AssayError } from '../core/errors.ts';
+import { isWithin, type RelPath, ROOT, relPathFromUser, toSystemPath } from '../core/path.ts';
+import { checkText } from './environment.ts';
+import {
+  type DeclaredVariable,
+  type Hermetic,
+  type InputPattern,
+  ORDINARY,
+  type RunRequest,
+} from './request.ts';
+
+export interface ActionDeclaration {
+  /** The program and its arguments. */
+  readonly command: readonly string[];
+  /** The folder that all paths are relative to (default: the current one). */
+  readonly workspace?: string | undefined;
+  /** Files, folders or globs that the command reads; "!GLOB" takes away. */
+  readonly inputs?: readonly string[] | undefined;
+  /** The same, but they may match nothing. */
+  readonly optionalInputs?: readonly string[] | undefined;
+  /** Files that .gitignore hides are inputs, too. */
+  readonly includeIgnored?: boolean | undefined;
+  /** Files or folders that the command makes; what else lies there goes. */
+  readonly outputs?: readonly string[] | undefined;
+  /** Variables that the command sees: NAME, or NAME=VALUE. */
+  readonly env?: readonly string[] | undefined;
+  /** Programs that the command uses, beside its own. */
+  readonly tools?: readonly string[] | undefined;
+  /** The folder to run in, below the workspace. */
+  readonly cwd?: string | undefined;
+  /** Keep and replay results with an exit code other than 0. */
+  readonly cacheFailures?: boolean | undefined;
+  /** What to do about a command that sees or does more than it declares (default: warn). */
+  readonly hermetic?: Hermetic | undefined;
+  /** Take results from the remote whose runs saw or did more than they declared. */
+  readonly acceptMarked?: boolean | undefined;
+  /** What earlier runs were seen to read counts as declared. */
+  readonly observed?: boolean | undefined;
+  /** Run where nothing undeclared can be seen. */
+  readonly sandbox?: boolean | undefined;
+}
+
+export function requestFor(action: ActionDeclaration): RunRequest {
+  const workspace = realpathSync(action.workspace ?? process.cwd());
+  const [program, ...rest] = action.command;
+  for (const word of action.command) checkText('an argument', word);
+  if (!program) throw usage('there is no command to run');
+  if (action.observed && action.sandbox)
+    throw usage('--sandbox shows only what is declared, so --inputs=observed has nothing to observe in it');
+  return {
+    workspace,
+    workingDirectory: workingDirectory(workspace, action.cwd),
+    command: [program, ...rest],
+    inputs: [...patterns(action.inputs, false), ...patterns(action.optionalInputs, true)],
+    includeIgnored: action.includeIgnored ?? false,
+    outputs: outputs(action.outputs ?? []),
+    variables: (action.env ?? []).map(variable),
+    tools: action.tools ?? [],
+    cacheFailures: action.cacheFailures ?? false,
+    hermetic: action.hermetic ?? ORDINARY.hermetic,
+    acceptMarked: action.acceptMarked ?? ORDINARY.acceptMarked,
+    observed: action.observed ?? ORDINARY.observed,
+    sandbox: action.sandbox ?? ORDINARY.sandbox,
+  };
+}
+
+/** By its real path: a link on the way could lead elsewhere the next time, under the same name. */
+function workingDirectory(workspace: string, folder: string | undefined): RelPath {
+  const path = toSystemPath(workspace, relPathFromUser(folder ?? ''));
+  const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory();
+  const real = isFolder ? relative(workspace, realpathSync(path.toString())) : '..';
+  if (real === '..' || real.startsWith('../')) {
+    throw usage(`--cwd ${JSON.stringify(folder)} is not a folder in the workspace`);
+  }
+  return relPathFromUser(real);
+}
+
+function patterns(globs: readonly string[] = [], optional: boolean): InputPattern[] {
+  return globs.map((pattern) => ({ pattern, optional }));
+}
+
+function outputs(paths: readonly string[]): RelPath[] {
+  const found = [...new Set(paths.map(relPathFromUser))];
+  if (found.includes(ROOT))
+    throw new AssayError('ASSAY_OUTPUT_OVERLAP', 'an output can’t be the whole workspace');
+  for (const inner of found) {
+    const outer = found.find((path) => path !== inner && isWithin(inner, path));
+    if (outer !== undefined) throw new AssayError('ASSAY_OUTPUT_OVERLAP', `${inner} lies inside ${outer}`);
+  }
+  return found;
+}
+
+export function variable(text: string): DeclaredVariable {
+  const at = text.indexOf('=');
+  return at === -1 ? { name: text } : { name: text.slice(0, at), value: text.slice(at + 1) };
+}

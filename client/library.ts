@@ -1,0 +1,77 @@
+// Assay for programs: `import { run, keyOf, openStore } from 'assay'`. The command line is built on the same functions.
+//
+//   const { outcome, exitCode } = await run({ command: ['node', 'build.js'], inputs: ['src/**'], outputs: ['dist'] });
+import { openDiskStore } from '../store/stack.ts';
+import type { Store } from '../store/store.ts';
+import { type ActionDeclaration, requestFor } from './action.ts';
+import { runRequest } from './attended-run.ts';
+import { openCache } from './cache.ts';
+import type { Variables } from './environment.ts';
+import type { RunEvent } from './events.ts';
+import { keyOf as keyOfRequest } from './key.ts';
+import type { Ear } from './outlet.ts';
+import type { RunSummary } from './run.ts';
+import { storeFolder } from './store-folder.ts';
+
+export { type Digest, type Hash, parseHash } from '../core/digest.ts';
+export { AssayError, type ErrorCode } from '../core/errors.ts';
+export type { Blob, Blobs, Results, Store } from '../store/store.ts';
+export type { ActionDeclaration } from './action.ts';
+export type { RunEvent } from './events.ts';
+export type { RunSummary } from './run.ts';
+
+export interface LibraryOptions {
+  /** The folder of the local store (default: ASSAY_STORE, or the user's cache folder). */
+  readonly store?: string | undefined;
+  /** The address of a shared cache; its faults never change what a run does. */
+  readonly remote?: string | undefined;
+  /** Sent to the remote as a Bearer token. */
+  readonly token?: string | undefined;
+  /** The variables that declared names get their values from, and where tools are searched (default: process.env). */
+  readonly environment?: Variables | undefined;
+  /** Hear what the command says, whether it runs or is replayed (default: nobody does). */
+  readonly stdout?: Ear | undefined;
+  readonly stderr?: Ear | undefined;
+  /** Hears what a person may want to know while it goes on. */
+  readonly report?: ((event: RunEvent) => void) | undefined;
+}
+
+/** Runs an action, or restores what it made the last time. Rejects with an AssayError if the action itself is refused. */
+export function run(action: ActionDeclaration, options: LibraryOptions = {}): Promise<RunSummary> {
+  return runRequest(requestFor(action), {
+    ...options,
+    storeFolder: storeOf(options),
+    caller: options.environment ?? process.env,
+    stdout: options.stdout ?? DEAF,
+    stderr: options.stderr ?? DEAF,
+    report: options.report ?? ignore,
+  });
+}
+
+/** The key of an action as it is now: 64 hex digits. Nothing runs. */
+export async function keyOf(action: ActionDeclaration, options: LibraryOptions = {}): Promise<string> {
+  const request = requestFor(action);
+  const report = options.report ?? ignore;
+  const folder = storeOf(options);
+  const cache = openCache({ storeFolder: folder, workspace: request.workspace, now: Date.now, report });
+  const caller = options.environment ?? process.env;
+  try {
+    return keyOfRequest(request, { cache, caller, stdout: DEAF, stderr: DEAF, report, now: Date.now }).key
+      .hash;
+  } finally {
+    await cache.close();
+  }
+}
+
+/** The local store itself: blobs by their SHA-256, results by their key. Close it when done. */
+export function openStore(folder?: string): Promise<Store> {
+  return openDiskStore({ directory: storeFolder(folder, process.env) });
+}
+
+function storeOf({ store }: LibraryOptions): string {
+  return storeFolder(store, process.env);
+}
+
+const DEAF: Ear = { write() {} };
+
+function ignore(): void {}

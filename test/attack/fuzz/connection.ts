@@ -1,0 +1,86 @@
+// One connection of a fuzzer: sends bytes, hears the status and the body of the answer, and is opened again when the server
+// has had enough of it.
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { bytesOf, type FuzzRequest } from './request.ts';
+
+export interface Heard {
+  /** Undefined when the server closed the connection without a word. */
+  readonly status: number | undefined;
+  readonly body: Buffer;
+}
+
+const NOTHING: Heard = { status: undefined, body: Buffer.alloc(0) };
+
+export class FuzzConnection {
+  readonly #port: number;
+  #socket: Socket | undefined;
+  #received = Buffer.alloc(0);
+  #onMore: () => void = () => {};
+
+  constructor(port: number) {
+    this.#port = port;
+  }
+
+  /** A request that announces more than it sends is ended by us, and so is one that sends more than it announces. */
+  async send(request: FuzzRequest): Promise<Heard> {
+    const socket = await this.#open();
+    const { announced = request.body.length } = request;
+    const bytes = bytesOf(request);
+    if (announced > request.body.length) socket.end(bytes);
+    else socket.write(bytes);
+    const heard = await this.#answer(request.method);
+    if (announced !== request.body.length) this.close();
+    return heard;
+  }
+
+  close(): void {
+    this.#socket?.destroy();
+    this.#socket = undefined;
+    this.#received = Buffer.alloc(0);
+  }
+
+  async #open(): Promise<Socket> {
+    if (this.#socket && !this.#socket.destroyed && this.#socket.writable) return this.#socket;
+    this.close();
+    const socket = connect(this.#port, '127.0.0.1');
+    socket.on('error', () => {});
+    socket.on('close', () => this.#onMore());
+    socket.on('data', (piece: Buffer) => {
+      if (socket !== this.#socket) return;
+      this.#received = Buffer.concat([this.#received, piece]);
+      this.#onMore();
+    });
+    this.#socket = socket;
+    await once(socket, 'connect');
+    return socket;
+  }
+
+  async #answer(method: string): Promise<Heard> {
+    while (true) {
+      const heard = this.#take(method);
+      if (heard && heard.status !== 100) return heard;
+      if (heard) continue;
+      if (!this.#socket || this.#socket.closed) return NOTHING;
+      await new Promise<void>((resolve) => {
+        this.#onMore = resolve;
+      });
+    }
+  }
+
+  /** The first whole answer among what came. */
+  #take(method: string): Heard | undefined {
+    const end = this.#received.indexOf('\r\n\r\n');
+    if (end === -1) return undefined;
+    const head = this.#received.subarray(0, end).toString('latin1').toLowerCase();
+    const status = Number(head.slice(9, 12));
+    const hasBody = method !== 'HEAD' && status >= 200 && status !== 304 && status !== 204;
+    const length = hasBody ? Number(/\r\ncontent-length: (\d+)/.exec(head)?.[1] ?? 0) : 0;
+    const whole = end + 4 + length;
+    if (this.#received.length < whole && !this.#socket?.closed) return undefined;
+    const body = Buffer.from(this.#received.subarray(end + 4, whole));
+    this.#received = this.#received.subarray(whole);
+    if (/\r\nconnection: close/.test(head)) this.close();
+    return { status, body };
+  }
+}

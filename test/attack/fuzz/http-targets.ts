@@ -1,0 +1,125 @@
+// Good requests of every protocol that the server speaks over HTTP. Keys come from a small set, so that what one request
+// stored another one finds.
+import { digestOf } from '../../../core/digest.ts';
+import {
+  CreateCacheEntryRequest,
+  FinalizeCacheEntryUploadRequest,
+  GetCacheEntryDownloadURLRequest,
+} from '../../../core/proto/generated/actions_cache.ts';
+import type { Random } from '../../rig/random.ts';
+import { resultNaming } from '../../store/content.ts';
+import { type FuzzRequest, type FuzzTarget, request } from './request.ts';
+
+export function httpTargets(random: Random): FuzzTarget[] {
+  const content = () => Buffer.alloc(random.pick([0, 10, 1000, 70_000]), random.below(4));
+  const digits = (length: number) => String(random.below(4)).repeat(length);
+  const either = (path: string, headers?: Readonly<Record<string, string>>): FuzzRequest =>
+    random.below(2) === 0
+      ? request('PUT', path, content(), headers)
+      : request(random.pick(['GET', 'HEAD']), path);
+  const target = (name: string, next: () => FuzzRequest): FuzzTarget => ({ name, next });
+  return [
+    target('cas', () => {
+      const bytes = content();
+      const path = `/some/prefix/cas/${digestOf(bytes).hash}`;
+      return random.below(2) === 0 ? request('PUT', path, bytes) : request('GET', path);
+    }),
+    target('ac', () => {
+      const path = `/some/prefix/ac/${digits(64)}`;
+      const digest = digestOf(content());
+      const json = {
+        outputFiles: [{ path: 'a', digest: { hash: digest.hash, sizeBytes: String(digest.size) } }],
+      };
+      return random.pick([
+        request('PUT', path, resultNaming(digest)),
+        request('PUT', path, JSON.stringify(json), { 'content-type': 'application/json' }),
+        request('GET', path),
+        request('GET', path, '', { accept: 'application/json' }),
+      ]);
+    }),
+    target('ccache', () =>
+      either(`/ccache/team/${random.pick([`7${digits(1)}/${digits(30)}`, digits(32), `ac/${digits(64)}`])}`),
+    ),
+    target('gradle', () => either(`/gradle/team/${digits(32)}`)),
+    target('rush', () => either(`/rush/team/pkg-build-${digits(40)}`)),
+    target('nx', () => either(`${random.pick(['', '/nx/team'])}/v1/cache/${digits(20)}`)),
+    target('s3', () =>
+      either(`/s3/bucket/a/b/c/${digits(64)}`, { 'x-amz-content-sha256': 'UNSIGNED-PAYLOAD' }),
+    ),
+    target('webdav', () => {
+      const path = `/webdav/team/a/${digits(64)}`;
+      return random.pick([
+        either(path),
+        request('PROPFIND', path),
+        request('PROPFIND', '/webdav/team/a/'),
+        request('MKCOL', '/webdav/a/'),
+      ]);
+    }),
+    target('turbo', () => {
+      const path = `/v8/artifacts/${digits(16)}?slug=team`;
+      return random.pick([
+        either(path, { 'x-artifact-duration': '12', 'x-artifact-tag': 'tag' }),
+        request('POST', '/v8/artifacts?slug=team', JSON.stringify({ hashes: [digits(16), digits(16)] })),
+        request('POST', '/v8/artifacts/events', '[{"sessionId":"1","event":"HIT"}]'),
+        request('GET', '/v8/artifacts/status'),
+        request('OPTIONS', path),
+      ]);
+    }),
+    target('labels', () => {
+      const label = `deps-${digits(2)}`;
+      return random.pick([
+        request('PUT', `/labels/v1/team?label=${label}&key=${digits(64)}`),
+        request('GET', `/labels/v1/team?exact=${label}&prefix=deps-`),
+      ]);
+    }),
+    target('pages', () => request('GET', random.pick(['/', '/status', '/metrics', '/healthz', '/nowhere']))),
+    actionsTarget(random, content),
+  ];
+}
+
+const SERVICE = '/twirp/github.actions.results.api.v1.CacheService';
+
+/** Goes on with the signed addresses that it was given. */
+function actionsTarget(random: Random, content: () => Buffer): FuzzTarget {
+  let signed = '/actions/upload/none?sig=0';
+  const call = (method: string, json: object, message: Uint8Array): FuzzRequest =>
+    random.below(2) === 0
+      ? request('POST', `${SERVICE}/${method}`, JSON.stringify(json), { 'content-type': 'application/json' })
+      : request('POST', `${SERVICE}/${method}`, Buffer.from(message), {
+          'content-type': 'application/protobuf',
+        });
+  const id = () => Buffer.from(`block-${random.below(3)}`).toString('base64');
+  return {
+    name: 'actions',
+    heard(body) {
+      const url = /https?:\/\/[^/"]+(\/actions\/[0-9a-z/]+\?sig=[0-9a-f]{64})/.exec(
+        body.toString('latin1'),
+      )?.[1];
+      signed = url ?? signed;
+    },
+    next() {
+      const entry = { key: `deps-${random.below(5)}`, version: 'v' };
+      const sizeBytes = random.pick([0, 10, 1000, 70_000]);
+      const prefixes = { ...entry, restoreKeys: ['deps-'] };
+      return random.pick([
+        () => call('CreateCacheEntry', entry, CreateCacheEntryRequest.encode(entry).finish()),
+        () =>
+          call(
+            'FinalizeCacheEntryUpload',
+            { ...entry, size_bytes: sizeBytes },
+            FinalizeCacheEntryUploadRequest.encode({ ...entry, sizeBytes }).finish(),
+          ),
+        () =>
+          call(
+            'GetCacheEntryDownloadURL',
+            { ...entry, restore_keys: ['deps-'] },
+            GetCacheEntryDownloadURLRequest.encode(prefixes).finish(),
+          ),
+        () => request('PUT', signed, content(), { 'x-ms-blob-type': 'BlockBlob' }),
+        () => request('PUT', `${signed}&comp=block&blockid=${encodeURIComponent(id())}`, content()),
+        () => request('PUT', `${signed}&comp=blocklist`, `<BlockList><Latest>${id()}</Latest></BlockList>`),
+        () => request('GET', signed),
+      ])();
+    },
+  };
+}

@@ -1,0 +1,119 @@
+// Requests of every protocol, bent in seeded ways, sent to a real server: it refuses what it must, and nothing of it makes it
+// fault, stop, or keep memory or file handles.
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { request as ask } from 'undici';
+import { expect, onTestFinished, test } from 'vitest';
+import { Workshop } from '../rig/assay.ts';
+import { Random } from '../rig/random.ts';
+import { ServerProcess } from '../rig/server.ts';
+import { FuzzConnection } from './fuzz/connection.ts';
+import { httpTargets } from './fuzz/http-targets.ts';
+import { mutated } from './fuzz/mutate.ts';
+import { bytesOf, type FuzzTarget } from './fuzz/request.ts';
+
+const SEED = 20_261_115;
+const REQUESTS = 50_000;
+const CONNECTIONS = 8;
+const MIB = 1024 * 1024;
+
+test(`${REQUESTS} bent requests do the server no harm (seed ${SEED})`, { timeout: 600_000 }, async () => {
+  const server = await startServer();
+  const random = new Random(SEED);
+  const fuzz = new Fuzz(server, random, httpTargets(random));
+  await fuzz.run(REQUESTS / 2);
+  const before = await memoryOf(server);
+  const handles = openFiles(server);
+  await fuzz.run(REQUESTS / 2);
+  expect(fuzz.faults).toEqual([]);
+  expect(server.child.exitCode).toBeNull();
+  expect((await ask(`${server.url}/healthz`)).statusCode).toBe(200);
+  expect(fuzz.untouched()).toEqual([]);
+  const after = await memoryOf(server);
+  expect(after.heap - before.heap).toBeLessThan(32 * MIB);
+  expect(after.anonymous - before.anonymous).toBeLessThan(96 * MIB);
+  await settled(() => openFiles(server) <= handles + 2);
+});
+
+async function startServer(): Promise<ServerProcess> {
+  const shop = new Workshop();
+  const server = await ServerProcess.start(shop.store, {
+    args: ['--max-blob', '65536', '--log-level', 'warn'],
+  });
+  onTestFinished(async () => {
+    await server.stop();
+    shop.remove();
+  });
+  return server;
+}
+
+class Fuzz {
+  /** What was answered with a fault of the server, or with nothing at all by a server that was then gone. */
+  readonly faults: string[] = [];
+  readonly #port: number;
+  readonly #random: Random;
+  readonly #targets: readonly FuzzTarget[];
+  readonly #successes = new Set<string>();
+  readonly #refusals = new Set<string>();
+
+  constructor({ url }: ServerProcess, random: Random, targets: readonly FuzzTarget[]) {
+    this.#port = Number(new URL(url).port);
+    this.#random = random;
+    this.#targets = targets;
+  }
+
+  /** One after another: the order, and so what each finds, is the seed's. */
+  async run(requests: number): Promise<void> {
+    const connections = Array.from({ length: CONNECTIONS }, () => new FuzzConnection(this.#port));
+    let left = requests;
+    const work = async (connection: FuzzConnection) => {
+      while (left-- > 0) await this.#one(connection);
+      connection.close();
+    };
+    await Promise.all(connections.map(work));
+  }
+
+  async #one(connection: FuzzConnection): Promise<void> {
+    const target = this.#random.pick(this.#targets);
+    const bent = mutated(this.#random, target.next());
+    const { status = 0, body } = await connection.send(bent);
+    target.heard?.(body);
+    if (status >= 500)
+      this.faults.push(`${status} ${body} for ${bytesOf(bent).subarray(0, 500).toString('latin1')}`);
+    if (status >= 200 && status < 300) this.#successes.add(target.name);
+    if (status >= 400) this.#refusals.add(target.name);
+  }
+
+  /** Protocols of which nothing succeeded, or nothing was refused: those were not tried. */
+  untouched(): string[] {
+    const names = this.#targets.map(({ name }) => name);
+    return names.filter((name) => !this.#successes.has(name) || !this.#refusals.has(name));
+  }
+}
+
+interface Memory {
+  /** Of JavaScript's objects and buffers. It varies with the last collection by about 15 MiB. */
+  readonly heap: number;
+  /** Of the whole process, without files that are mapped, of which the index is one. The allocator takes its time. */
+  readonly anonymous: number;
+}
+
+async function memoryOf({ child, url }: ServerProcess): Promise<Memory> {
+  const metrics = await (await ask(`${url}/metrics`)).body.text();
+  const bytes = (name: string) => Number(new RegExp(`^nodejs_${name}_bytes (\\d+)`, 'm').exec(metrics)?.[1]);
+  const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
+  return {
+    heap: bytes('heap_size_used') + bytes('external_memory'),
+    anonymous: Number(/RssAnon:\s+(\d+) kB/.exec(status)?.[1]) * 1024,
+  };
+}
+
+function openFiles({ child }: ServerProcess): number {
+  return readdirSync(`/proc/${child.pid}/fd`).length;
+}
+
+async function settled(isSo: () => boolean): Promise<void> {
+  for (const end = Date.now() + 10_000; !isSo(); await delay(50)) {
+    if (Date.now() > end) throw new Error('file handles stayed open');
+  }
+}

@@ -1,6 +1,6 @@
 // An action as something that can be run again in a copy of its workspace: what to copy, where its program is then, and
 // what else the caller's environment holds.
-import { lstatSync, realpathSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { AssayError } from '../core/errors.ts';
 import { REPRODUCE } from '../core/limits.ts';
 import { childOf, isWithin, parentOf, type RelPath, ROOT, toSystemPath } from '../core/path.ts';
@@ -10,6 +10,7 @@ import type { Repeatable } from '../hermeticity/reproduce/trial.ts';
 import { actualEnvironment, looksSecret, type PrivateFolders, type Variables } from './environment.ts';
 import { listFolder } from './inputs/list-folder.ts';
 import type { KeyedAction } from './key.ts';
+import { noInstallations, placesOf } from './trace.ts';
 
 /** `seen`: what a trace saw of it; what it uses without having declared it then comes along, or it could not run at all. */
 export function repeatable(
@@ -21,19 +22,23 @@ export function repeatable(
   const { request, tools, environment } = action;
   const workspace = absPath(request.workspace);
   const program = absPath(tools[0].file);
-  const ownTools = tools.flatMap(({ file }) => [absPath(file), absPath(realpathSync(file))]);
-  const used = [
-    ...(seen ? pathsUsed(seen, workspace) : []),
-    ...ownTools.flatMap((file) => relativeIn(workspace, file) ?? []),
-  ];
+  const keepOut = noInstallations(request.workspace);
+  const places = tools
+    .flatMap((tool) => placesOf(tool, keepOut))
+    .flatMap((path) => relativeIn(workspace, path) ?? []);
+  const kept = outermost(places.filter((path) => isFolder(workspace, path)));
+  const used = [...(seen ? pathsUsed(seen, workspace) : []), ...places];
+  const isLeftOut = (path: RelPath) =>
+    path === ROOT || isAssays(path) || [...request.outputs, ...kept].some((place) => isWithin(path, place));
   const paths = [...new Set([...action.inputs.entries().map(({ path }) => path), ...used])].filter(
-    (path) => path !== ROOT && !isAssays(path) && !request.outputs.some((output) => isWithin(path, output)),
+    (path) => !isLeftOut(path),
   );
   refuseTooMuch(request.workspace, paths);
   const programPath = relativeIn(workspace, program);
   return {
     workspace: request.workspace,
     paths,
+    kept,
     folders: [request.workingDirectory, ...request.outputs.map(parentOf)].filter((path) => path !== ROOT),
     workingDirectory: request.workingDirectory,
     argvIn: (place) => [
@@ -43,6 +48,15 @@ export function repeatable(
     environmentIn: ({ home, tmp }) => actualEnvironment(environment, { home, tmp, bin }),
     undeclared: undeclaredVariables(caller, environment),
   };
+}
+
+function outermost(paths: readonly RelPath[]): RelPath[] {
+  const all = [...new Set(paths)];
+  return all.filter((path) => !all.some((other) => other !== path && isWithin(path, other)));
+}
+
+function isFolder(workspace: AbsPath, path: RelPath): boolean {
+  return lstatSync(toSystemPath(workspace, path), { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
 /** Where Assay works; a repository, on the other hand, may be what a command asks for its version. */

@@ -1,5 +1,6 @@
 // Runs an action again and again from clean copies under varied conditions, and tells what its result depends on. Nothing
 // is looked up, nothing is published, and the workspace stays as it is.
+import { AssayError } from '../core/errors.ts';
 import type { TraceReport } from '../hermeticity/access.ts';
 import { type Reproduction, reproduce } from '../hermeticity/reproduce/reproduce.ts';
 import type { RunContext } from './context.ts';
@@ -31,7 +32,9 @@ export function reproduceAction(
 ): Promise<Reproduction> {
   return withPrivateFolders(action, async (folders) => {
     const stop = new AbortController();
-    const release = onSignal(() => stop.abort());
+    const release = onSignal((signal) => {
+      stop.abort(new AssayError('ASSAY_INTERRUPTED', `by ${signal}`));
+    });
     try {
       return await reproduce({
         action: repeatable(action, folders, caller, seen?.report),

@@ -66,7 +66,7 @@ function endOf(exit: Exit): Ended {
 export function declarationOf(action: KeyedAction, { home, tmp, bin }: PrivateFolders): Declaration {
   const { request, tools, environment } = action;
   const coverage = new Coverage(request);
-  const keepOut = [request.workspace, homeOrNowhere()].map(absPath);
+  const keepOut = noInstallations(request.workspace);
   const path = environment.find(({ name }) => name === 'PATH')?.value ?? '';
   return {
     workspace: absPath(request.workspace),
@@ -82,6 +82,11 @@ export function declarationOf(action: KeyedAction, { home, tmp, bin }: PrivateFo
     ],
     searchPath: path.split(delimiter).filter(Boolean).map(absPath),
   };
+}
+
+/** Places that are never a tool's, whatever lies in them. */
+export function noInstallations(workspace: string): AbsPath[] {
+  return [workspace, homeOrNowhere()].map(absPath);
 }
 
 /** A tool's file by both its names, what was installed with it, and the same for its interpreters. */

@@ -342,6 +342,13 @@ const catalogue = {
     wayOut: 'Name a file in a folder that you may write in and that has room.',
     status: 500,
   },
+  ASSAY_INTERRUPTED: {
+    summary:
+      'A signal ended what Assay was asked for before its end; what it needed for that is cleared away.',
+    wayOut: 'Ask again.',
+    status: 500,
+    exitCode: 130,
+  },
   ASSAY_NO_VARIATION: {
     summary:
       'This machine can not run a command under other conditions, so nothing can be said about its reproducibility.',

@@ -64,10 +64,11 @@ export function optionsFor({ varied, moment, frozen, spaces }: Conditions, folde
 export interface Mount {
   readonly from: string;
   readonly at: string;
+  readonly readOnly?: true;
 }
 
-export function mountOption({ from, at }: Mount): string[] {
-  return ['--mount', from, '--mount', at];
+export function mountOption({ from, at, readOnly }: Mount): string[] {
+  return ['--mount', from, '--mount', at, ...(readOnly ? ['--read-only'] : [])];
 }
 
 function nanoseconds(milliseconds: number): string {

@@ -8,10 +8,10 @@ import {
   lutimesSync,
   mkdirSync,
   readlinkSync,
-  rmSync,
   symlinkSync,
 } from 'node:fs';
 import { parentOf, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
+import { removeTree } from './leftovers.ts';
 
 /** How the same files may look in two checkouts. */
 export interface Looks {
@@ -27,7 +27,7 @@ const HOUR = 60 * 60 * 1000;
 
 /** `paths`: files, links and folders as they lie in `from`. Made in the order of their names. */
 export function layCopy(from: string, to: string, paths: readonly RelPath[], looks: Looks): void {
-  rmSync(to, { recursive: true, force: true });
+  removeTree(to);
   mkdirSync(to, { recursive: true });
   const sorted = [...new Set(paths.flatMap(withParents))].sort();
   for (const path of sorted) bringIn(from, to, path, looks);

@@ -102,7 +102,7 @@ async function hear(stream: unknown): Promise<Buffer> {
     if (size < REPRODUCE.heardBytes) kept.push(chunk);
     size += chunk.length;
   }
-  return Buffer.concat(kept);
+  return Buffer.concat(kept).subarray(0, REPRODUCE.heardBytes);
 }
 
 function isReadable(stream: unknown): stream is AsyncIterable<Buffer> {

@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { STORE } from '../../core/limits.ts';
 import { childOf, nameFromBytes, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
+import { openedFor } from './leftovers.ts';
 
 /** One string for all that something is: kind, content, whether it may be run. Two equal strings mean the same result. */
 export type Identity = string;
@@ -39,7 +40,8 @@ export function differing(a: Made, b: Made): RelPath[] {
 }
 
 function visit(root: string, folder: RelPath, found: Map<RelPath, Identity>): void {
-  const entries = readdirSync(toSystemPath(root, folder), { encoding: 'buffer' });
+  const at = toSystemPath(root, folder);
+  const entries = openedFor(at, () => readdirSync(at, { encoding: 'buffer' }));
   if (entries.length === 0 && folder !== ROOT) found.set(folder, 'folder');
   for (const name of entries) {
     const path = childOf(folder, nameFromBytes(name));
@@ -58,7 +60,7 @@ function identityOf(path: string | Buffer, status: BigIntStats): Identity {
 function digestOfFile(path: string | Buffer): string {
   const hash = createHash('sha256');
   const buffer = Buffer.allocUnsafe(STORE.chunkBytes);
-  const file = openSync(path, 'r');
+  const file = openedFor(path, () => openSync(path, 'r'));
   try {
     for (let got = readSync(file, buffer); got > 0; got = readSync(file, buffer))
       hash.update(buffer.subarray(0, got));

@@ -1,14 +1,15 @@
 // Does the same action give the same result elsewhere and at another time? Runs it again from clean copies, with all that it
 // is told about the world held still or varied, and tells what its result depends on.
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { mkdtempSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { REPRODUCE } from '../../core/limits.ts';
-import { readable } from '../abspath.ts';
+import { absPath, isAtOrBelow, readable } from '../abspath.ts';
 import type { Finding } from '../finding.ts';
 import { type Cause, causeFindings } from './causes.ts';
 import { keyOf, subjectsThatDiffer } from './comparison.ts';
 import { helperPath, powersHere } from './helper.ts';
+import { removeTree } from './leftovers.ts';
 import { CauseSearch } from './search.ts';
 import { type Outcome, type Repeatable, Trials } from './trial.ts';
 import { ALL_VARIATIONS, VARIATIONS, type Variation } from './variation.ts';
@@ -49,6 +50,8 @@ export async function reproduce(request: ReproduceRequest): Promise<Reproduction
     helper,
     root,
     spaces: noSpaces === undefined,
+    // A workspace that holds the folder for temporary files would hide all that the runs need.
+    overlay: noSpaces === undefined && !isAtOrBelow(absPath(root), absPath(request.action.workspace)),
     holdMs: Math.max(REPRODUCE.holdMs, took),
     limitMs: Math.max(REPRODUCE.runMs, took),
     frozenLimitMs: Math.max(REPRODUCE.frozenRunMs, took),
@@ -57,7 +60,7 @@ export async function reproduce(request: ReproduceRequest): Promise<Reproduction
   try {
     return await compare(new Trials(request.action, lab, request.now), request, noSpaces);
   } finally {
-    rmSync(root, { recursive: true, force: true });
+    removeTree(root);
   }
 }
 

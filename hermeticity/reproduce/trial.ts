@@ -1,10 +1,11 @@
 // One run of an action from a clean copy, under given conditions, and what it made.
-import { mkdirSync, renameSync, rmSync } from 'node:fs';
+import { mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { type RelPath, toSystemPath } from '../../core/path.ts';
 import { type Moment, type Mount, mountOption, optionsFor } from './conditions.ts';
 import { layCopy } from './copy.ts';
 import { runVaried } from './helper.ts';
+import { removeTree } from './leftovers.ts';
 import { everythingIn, type Made, madeBetween } from './made.ts';
 import type { Variation } from './variation.ts';
 
@@ -14,6 +15,8 @@ export interface Repeatable {
   readonly workspace: string;
   /** Everything in it that the action needs: files, links, folders. */
   readonly paths: readonly RelPath[];
+  /** Folders that it uses as they are, such as those of its tools: shown in the copy, not to be written. */
+  readonly kept: readonly RelPath[];
   /** Folders that must be there, empty if need be: the one to run in, those that its outputs are made in. */
   readonly folders: readonly RelPath[];
   readonly workingDirectory: RelPath;
@@ -52,6 +55,8 @@ export interface Laboratory {
   /** A folder for all that the runs need. */
   readonly root: string;
   readonly spaces: boolean;
+  /** The copy can take the workspace's place. */
+  readonly overlay: boolean;
   readonly holdMs: number;
   /** How long a run may take. */
   readonly limitMs: number;
@@ -76,8 +81,9 @@ export class Trials {
     this.#heldMs = Math.floor(now() / 1000) * 1000;
     this.#original = join(lab.root, 'original');
     layCopy(action.workspace, this.#original, action.paths, { otherTimes: false, otherModes: false });
-    for (const folder of action.folders) mkdirSync(toSystemPath(this.#original, folder), { recursive: true });
-    this.#paths = [...action.paths, ...action.folders];
+    const folders = [...action.folders, ...action.kept];
+    for (const folder of folders) mkdirSync(toSystemPath(this.#original, folder), { recursive: true });
+    this.#paths = [...action.paths, ...folders];
     this.#before = everythingIn(this.#original);
   }
 
@@ -99,10 +105,9 @@ export class Trials {
     const place = this.#placeOf(copy, set);
     const moment: Moment = { heldMs: this.#heldMs, holdMs, sinceMs };
     const options = optionsFor({ varied: set, moment, frozen, spaces }, root);
-    const mounts: Mount[] = spaces ? [{ from: copy, at: this.#action.workspace }] : [];
     this.count++;
     const end = await runVaried(helper, {
-      options: [...options, ...mounts.flatMap(mountOption)],
+      options: [...options, ...this.#mounts(copy).flatMap(mountOption)],
       folder: join(place, this.#action.workingDirectory),
       argv: this.#action.argvIn(place),
       env: { ...this.#environment(set, variables), ...replaced },
@@ -115,7 +120,7 @@ export class Trials {
   /** What a run made is kept from the next one. */
   keep(outcome: Outcome, name: string): Outcome {
     const folder = join(this.#lab.root, name);
-    rmSync(folder, { recursive: true, force: true });
+    removeTree(folder);
     renameSync(outcome.folder, folder);
     return { ...outcome, folder };
   }
@@ -131,9 +136,24 @@ export class Trials {
     return copy;
   }
 
+  /** What is kept first: once the copy has taken the workspace's place, the workspace can't be seen any more. */
+  #mounts(copy: string): Mount[] {
+    const { spaces, overlay } = this.#lab;
+    const { workspace, kept } = this.#action;
+    if (!spaces) return [];
+    const shown = kept.map(
+      (path): Mount => ({
+        from: join(workspace, path),
+        at: join(copy, path),
+        readOnly: true,
+      }),
+    );
+    return [...shown, ...(overlay ? [{ from: copy, at: workspace }] : [])];
+  }
+
   /** With namespaces the copy stands where the workspace is: what names it by its full path finds the copy. */
   #placeOf(copy: string, varied: ReadonlySet<Variation>): string {
-    return this.#lab.spaces && !varied.has('path') ? this.#action.workspace : copy;
+    return this.#lab.overlay && !varied.has('path') ? this.#action.workspace : copy;
   }
 
   #environment(varied: ReadonlySet<Variation>, variables: readonly string[]): Record<string, string> {
@@ -147,7 +167,7 @@ export class Trials {
 
   #empty(name: string): string {
     const folder = join(this.#lab.root, name);
-    rmSync(folder, { recursive: true, force: true });
+    removeTree(folder);
     mkdirSync(folder, { recursive: true });
     return folder;
   }

@@ -1,9 +1,10 @@
 // `assay reproduce` and `assay audit --reproduce` on real commands, as a person calls them.
-import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type Form, type Ran, Workshop } from '../rig/assay.ts';
+import { FORMS, type Form, type Ran, Workshop } from '../rig/assay.ts';
 
 let shop: Workshop;
 
@@ -114,6 +115,73 @@ test('works for an ordinary user', async () => {
   const script = 'id -u > out; echo $$ >> out; nproc >> out';
   const ran = await shop.assayAs(65534, ['reproduce', '--json', ...FLAGS, '--', 'sh', '-c', script]);
   expect(kinds(parsed(ran)).sort(), ran.stderr).toEqual(['cpu', 'pid', 'uid']);
+});
+
+test('what a run leaves closed even to its owner is compared and cleared away', async () => {
+  execFileSync('chmod', ['-R', 'a+rwX', shop.folder]);
+  const script = 'mkdir -p out/d && date > out/d/f && chmod 0 out/d/f out/d';
+  const ran = await shop.assayAs(65534, ['reproduce', '--json', ...FLAGS, '--', 'sh', '-c', script]);
+  expect(kinds(parsed(ran)), ran.stderr).toEqual(['time']);
+});
+
+test('where there are no namespaces the rest is varied, and what is not is said', async () => {
+  const without = ['unshare', '--user', '--map-root-user', 'sh', '-c'];
+  const limits = 'for l in user pid mnt; do echo 0 > "/proc/sys/user/max_$l"_namespaces; done; exec "$@"';
+  const script = 'hostname > out; id -u >> out; ls -U >> out';
+  const ran = await shop.assayIn(
+    [...without, limits, 'sh'],
+    ['reproduce', '--json', ...FLAGS, '--', 'sh', '-c', script],
+  );
+  const found = parsed(ran);
+  expect(kinds(found), ran.stderr).toEqual(['host', 'uid', 'readdir-order']);
+  expect(found.variations.find(({ name }) => name === 'pids')).toMatchObject({
+    outcome: 'not tried',
+    reason: expect.stringContaining('no namespaces here'),
+  });
+  expect(found.variations.find(({ name }) => name === 'random')?.reason).toContain(
+    'only for who asks the kernel',
+  );
+});
+
+test('a program that came with a package of the workspace finds its parts, and can not change them', async () => {
+  shop.write('node_modules/lib/data', 'd');
+  const body =
+    'cat "$(dirname "$(readlink -f "$0")")/../data" > out; echo x > node_modules/lib/data || hostname >> out';
+  shop.write('node_modules/lib/bin/lib', `#!/bin/sh\n${body}\n`, 0o755);
+  shop.link('node_modules/.bin/lib', '../lib/bin/lib');
+  const ran = await shop.assay(['reproduce', '--json', ...FLAGS, '--', 'node_modules/.bin/lib']);
+  expect(kinds(parsed(ran)), ran.stdout).toEqual(['host']);
+  expect(readFileSync(join(shop.workspace, 'node_modules/lib/data'), 'utf8')).toBe('d');
+});
+
+test('a workspace that holds the folder for temporary files is no trouble', async () => {
+  mkdirSync(join(shop.workspace, 'tmp'));
+  const ran = await shop.assay(
+    ['reproduce', '--json', ...FLAGS, '--', 'sh', '-c', 'cat in.txt > out; hostname >> out'],
+    {
+      env: { TMPDIR: join(shop.workspace, 'tmp') },
+    },
+  );
+  expect(kinds(parsed(ran)), ran.stdout).toEqual(['host']);
+  expect(readdirSync(join(shop.workspace, 'tmp'))).toEqual([]);
+});
+
+test('a signal ends it all, and nothing is left', async () => {
+  const tmp = shop.another('tmp');
+  const started = join(shop.folder, 'started');
+  const script = `touch ${started}; sleep 60`;
+  const child = spawn(FORMS.source[0], [FORMS.source[1], 'reproduce', ...FLAGS, '--', 'sh', '-c', script], {
+    cwd: shop.workspace,
+    env: { ...process.env, TMPDIR: tmp, ASSAY_STORE: shop.store },
+    stdio: 'ignore',
+  });
+  const ended = once(child, 'exit');
+  const watcher = watch(shop.folder);
+  while (!existsSync(started)) await once(watcher, 'change');
+  watcher.close();
+  child.kill('SIGINT');
+  expect(await ended).toEqual([130, null]);
+  expect(readdirSync(tmp)).toEqual([]);
 });
 
 test('several at once do not disturb each other', async () => {

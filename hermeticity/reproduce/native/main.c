@@ -50,6 +50,7 @@ enum {
   SPACES,
   FIRST_PID,
   MOUNT,
+  READ_ONLY,
   FOLDER,
   CHECK
 };
@@ -70,8 +71,9 @@ static const struct option OPTIONS[] = {
     {"fixed-addresses", no_argument, NULL, FIXED_ADDRESSES},
     {"spaces", no_argument, NULL, SPACES},
     {"first-pid", required_argument, NULL, FIRST_PID},
-    /* FROM AT, as two options one after the other, because a name may hold any character */
+    /* FROM AT, as two options one after the other, because a name may hold any character; --read-only is about the last */
     {"mount", required_argument, NULL, MOUNT},
+    {"read-only", no_argument, NULL, READ_ONLY},
     {"folder", required_argument, NULL, FOLDER},
     {"check", no_argument, NULL, CHECK},
     {NULL, 0, NULL, 0},
@@ -131,6 +133,9 @@ static bool keep_option(int option) {
     case MOUNT:
       keep_mount(optarg);
       return true;
+    case READ_ONLY:
+      if (mount_count > 0) mounts[mount_count - 1].read_only = true;
+      return mount_count > 0;
     case FOLDER:
       command.folder = optarg;
       return true;

@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,12 +39,29 @@ int make_spaces(void) {
   return make_user_space();
 }
 
+#ifndef __NR_mount_setattr
+#define __NR_mount_setattr 442
+#endif
+
+/* With all that is mounted in it, as it may be mounted in a place that is mounted itself. */
+static int bind_to(const struct mount *one) {
+  enum { READ_ONLY = 1, WHOLE_TREE = 0x8000 };
+  if (mount(one->from, one->at, NULL, MS_BIND | MS_REC, NULL) != 0) return errno;
+  if (!one->read_only) return 0;
+  struct {
+    uint64_t set, clear, propagation, user_space;
+  } attributes = {.set = READ_ONLY};
+  bool done = syscall(__NR_mount_setattr, AT_FDCWD, one->at, WHOLE_TREE, &attributes, sizeof attributes) == 0;
+  return done ? 0 : errno;
+}
+
 int furnish_spaces(const struct mount *mounts, int count) {
   if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) return errno;
   /* Refused where a container hides parts of /proc; the outer one then still knows every process by another number. */
   mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
   for (int i = 0; i < count; i++) {
-    if (mount(mounts[i].from, mounts[i].at, NULL, MS_BIND, NULL) != 0) return errno;
+    int error = bind_to(&mounts[i]);
+    if (error) return error;
   }
   return 0;
 }

@@ -5,8 +5,11 @@
 #ifndef ASSAY_SPACES_H
 #define ASSAY_SPACES_H
 
+#include <stdbool.h>
+
 struct mount {
   const char *from, *at;
+  bool read_only;
 };
 
 /* For the calling process's next child, which will be process 1 of them. 0, or errno. */

@@ -27,6 +27,7 @@ export async function reproduceCase(one: ReproduceCase, helper: string): Promise
       action: {
         workspace: around.at('workspace'),
         paths: Object.keys(one.files ?? {}).map(relPathFromUser),
+        kept: [],
         folders: [],
         workingDirectory: relPathFromUser(''),
         argvIn: () => ['/usr/bin/env', ...one.command],

@@ -51,6 +51,13 @@ const CHECKS: Readonly<Record<string, (ran: Ran) => void>> = {
     expect(ran.stdout).toContain('hello, cache\n');
     expect(ran.stdout).toContain('What differs:');
   },
+  ci: (ran) => {
+    const [first = '', second = '', summary = ''] = ran.stdout.split(/^== .*\n/m).slice(1);
+    expect(first).toMatch(/^::group::build {2}ran .*\nbuilt\n::endgroup::$/m);
+    expect(second).toMatch(/^::group::build {2}hit \(local\)/m);
+    expect(summary).toContain('| build | ran |');
+    expect(summary).toContain('| build | hit (local) |');
+  },
   library: (ran) => {
     expect(ran.stdout).toMatch(/^miss: never seen\nhit-local: found in the local store\nkey [0-9a-f]{64}\n/);
     expect(ran.stdout).toContain('stored 5 bytes as 2cf24dba5fb0');

@@ -7,6 +7,8 @@ export interface CiSyntax {
   groupEnd(title: string, at: number): string;
   /** Lines that mark a step's failure, or nothing. */
   annotate(end: StepEnd): string;
+  /** A line that marks what somebody should look at. */
+  warn(step: string, text: string): string;
 }
 
 export function ciSyntax(variables: Variables): CiSyntax | undefined {
@@ -20,6 +22,7 @@ const GITHUB: CiSyntax = {
   groupEnd: () => '::endgroup::\n',
   annotate: ({ step, exitCode, reason, key }) =>
     `::error title=${property(step)}::${data(key === undefined ? reason : `ended with ${exitCode}`)}\n`,
+  warn: (step, text) => `::warning title=${property(step)}::${data(text)}\n`,
 };
 
 function data(text: string): string {
@@ -35,6 +38,7 @@ const GITLAB: CiSyntax = {
     `\x1b[0Ksection_start:${seconds(at)}:${sectionName(title)}[collapsed=true]\r\x1b[0K${title}\n`,
   groupEnd: (title, at) => `\x1b[0Ksection_end:${seconds(at)}:${sectionName(title)}\r\x1b[0K\n`,
   annotate: () => '',
+  warn: (step, text) => `assay: ${step}: ${text}\n`,
 };
 
 function seconds(milliseconds: number): number {

@@ -29,9 +29,13 @@ export class PlainView {
 
   hear(event: GraphEvent): void {
     if (event.type === 'step-log') this.#logs.hear(event);
-    else if (event.type === 'step-warning') this.#say(`assay: ${event.step}: ${event.text}\n`);
+    else if (event.type === 'step-warning') this.#say(this.#warning(event.step, event.text));
     else if (event.type === 'step-finished') this.#finish(event);
     else if (event.type === 'run-finished') this.#summarize(event);
+  }
+
+  #warning(step: string, text: string): string {
+    return this.#options.ci?.warn(step, text) ?? `assay: ${step}: ${text}\n`;
   }
 
   #finish(end: StepEnd): void {

@@ -16,8 +16,9 @@ export interface Policy {
   /** What libraries of the system look for in every program, outside of the folders above. */
   readonly background: ReadonlySet<AbsPath>;
   /**
-   * Names that a compiler tries because of its own settings, not because of the action: a precompiled form of each file
-   * that it opens, its own libraries in the working folder, a file called "-". That these are absent is not worth a finding.
+   * Names that a tool tries because of its own settings, not because of the action: a precompiled form of each file that
+   * gcc opens, its own libraries in the working folder, a file called "-"; the folders of version control systems of the
+   * past from which make would fetch a source. That these are absent is not worth a finding.
    */
   readonly habitual: readonly RegExp[];
   /**
@@ -36,7 +37,7 @@ export interface Policy {
 const IORING_SETUP_NO_SQARRAY = 0x10000;
 
 export const DEFAULT_POLICY: Policy = {
-  version: 'assay-policy-1',
+  version: 'assay-policy-2',
   toolchain: paths(
     '/usr',
     '/bin',
@@ -78,7 +79,7 @@ export const DEFAULT_POLICY: Policy = {
     [absPath('/proc/uptime'), 'time'],
   ]),
   background: new Set(paths('/run/nscd/socket', '/selinux', '/var/run', '/var/lock')),
-  habitual: [/\.gch$/, /\/-l[^/]+$/, /\/libgcc_s\.so\.1$/, /\/(?:-|<stdin>)$/],
+  habitual: [/\.gch$/, /\/-l[^/]+$/, /\/libgcc_s\.so\.1$/, /\/(?:-|<stdin>)$/, /\/(?:RCS|SCCS)$/],
   upwardNames: new Set(['package.json', 'tsconfig.json', 'jsconfig.json', 'node_modules', '.git']),
   nameCachers: new Set(['make', 'gmake', 'ninja', 'tsc', 'esbuild']),
   moduleLoaders: /^python[\d.]*$/,

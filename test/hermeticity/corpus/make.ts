@@ -25,6 +25,15 @@ export const MAKE: readonly Case[] = [
 
   // ---- hermetic ----
   {
+    name: 'builds by the rules that make knows itself',
+    files: { Makefile: '.PHONY: all\nall: app\napp: app.o\n', 'app.c': MAIN },
+    inputs: ['Makefile', 'app.c'],
+    optional: ['GNUmakefile', 'makefile'],
+    outputs: ['app', 'app.o'],
+    command: ['make', '-s'],
+    finds: [],
+  },
+  {
     name: 'builds a program from declared sources',
     files: { Makefile: MAKEFILE, 'src/main.c': MAIN },
     inputs: ['Makefile', 'src/**'],

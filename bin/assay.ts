@@ -55,6 +55,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'put files and folders back that `assay save` has kept, from the nearest key',
     load: async () => (await import('../client/commands/restore.ts')).restoreCommand,
   },
+  checkpoint: {
+    summary: 'from inside a step: seal its checkpoint folders now',
+    load: async () => (await import('../client/commands/checkpoint.ts')).checkpointCommand,
+  },
   'bazel-worker': {
     summary: 'wrap a tool as a persistent worker of Bazel, and run it only where its result is not known',
     load: async () => (await import('../client/commands/bazel-worker.ts')).bazelWorkerCommand,

@@ -4,6 +4,7 @@ import { relative } from 'node:path';
 import { usage } from '../core/command.ts';
 import { AssayError } from '../core/errors.ts';
 import { isWithin, type RelPath, ROOT, relPathFromUser, toSystemPath } from '../core/path.ts';
+import { CHECKPOINT_DEFAULTS, type CheckpointPlan, notAmongInputs } from './checkpoint/plan.ts';
 import { checkText } from './environment.ts';
 import {
   type DeclaredVariable,
@@ -42,6 +43,10 @@ export interface ActionDeclaration {
   readonly observed?: boolean | undefined;
   /** Run where nothing undeclared can be seen. */
   readonly sandbox?: boolean | undefined;
+  /** Folders that hold the command's progress, for a long one that may be killed. */
+  readonly checkpoint?:
+    | (Partial<Omit<CheckpointPlan, 'folders'>> & { readonly folders: readonly string[] })
+    | undefined;
 }
 
 export function requestFor(action: ActionDeclaration): RunRequest {
@@ -51,11 +56,16 @@ export function requestFor(action: ActionDeclaration): RunRequest {
   if (!program) throw usage('there is no command to run');
   if (action.observed && action.sandbox)
     throw usage('--sandbox shows only what is declared, so --inputs=observed has nothing to observe in it');
+  const checkpoint = checkpointOf(action);
   return {
     workspace,
     workingDirectory: workingDirectory(workspace, action.cwd),
     command: [program, ...rest],
-    inputs: [...patterns(action.inputs, false), ...patterns(action.optionalInputs, true)],
+    inputs: [
+      ...patterns(action.inputs, false),
+      ...patterns(action.optionalInputs, true),
+      ...(checkpoint ? notAmongInputs(checkpoint) : []),
+    ],
     includeIgnored: action.includeIgnored ?? false,
     outputs: outputs(action.outputs ?? []),
     variables: (action.env ?? []).map(variable),
@@ -65,7 +75,19 @@ export function requestFor(action: ActionDeclaration): RunRequest {
     acceptMarked: action.acceptMarked ?? ORDINARY.acceptMarked,
     observed: action.observed ?? ORDINARY.observed,
     sandbox: action.sandbox ?? ORDINARY.sandbox,
+    ...(checkpoint && { checkpoint }),
   };
+}
+
+function checkpointOf({ checkpoint, outputs: made = [] }: ActionDeclaration): CheckpointPlan | undefined {
+  if (!checkpoint || checkpoint.folders.length === 0) return undefined;
+  const folders = outputs(checkpoint.folders);
+  const clash = outputs(made).find((output) =>
+    folders.some((folder) => isWithin(output, folder) || isWithin(folder, output)),
+  );
+  if (clash !== undefined)
+    throw new AssayError('ASSAY_OUTPUT_OVERLAP', `${clash} is a checkpoint and an output`);
+  return { ...CHECKPOINT_DEFAULTS, ...checkpoint, folders };
 }
 
 /** By its real path: a link on the way could lead elsewhere the next time, under the same name. */

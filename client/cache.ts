@@ -12,6 +12,8 @@ import { ScanMemos } from './inputs/scan-memo.ts';
 import { StatIndex } from './inputs/stat-index.ts';
 import type { KeyedAction } from './key.ts';
 import type { Remote } from './remote/remote.ts';
+import type { ShelfNeeds } from './snapshot/open-shelf.ts';
+import type { Shelf } from './snapshot/shelf.ts';
 import { openUsableStore } from './usable-store.ts';
 
 export interface CacheOptions {
@@ -36,6 +38,8 @@ export interface Cache {
   remember(ran: { action: KeyedAction; outcome: Outcome; reason: string; against?: Hash | undefined }): void;
   /** The same remote each time; opened when it is first asked for, because a local hit has no use for it. */
   openRemote(): Promise<Remote | undefined>;
+  /** A shelf for snapshots, beside the results; undefined where there is no usable store. */
+  openShelf(needs: ShelfNeeds): Promise<Shelf | undefined>;
   close(): Promise<void>;
 }
 
@@ -47,11 +51,13 @@ export function openCache(options: CacheOptions): Cache {
   const history = historyOf(options.storeFolder);
   let store: Promise<Store | undefined> | undefined;
   let remote: Promise<Remote | undefined> | undefined;
+  const shelves: Shelf[] = [];
+  const openStore = () => {
+    store ??= openUsableStore(options.storeFolder, options.report);
+    return store;
+  };
   return {
-    openStore() {
-      store ??= openUsableStore(options.storeFolder, options.report);
-      return store;
-    },
+    openStore,
     hits: new HitMemos(join(own, 'hits')),
     digests,
     inputs,
@@ -75,8 +81,17 @@ export function openCache(options: CacheOptions): Cache {
       remote ??= openRemoteIfNamed(options);
       return remote;
     },
+    async openShelf(needs) {
+      const opened = await openStore();
+      if (!opened) return undefined;
+      const { openShelf } = await import('./snapshot/open-shelf.ts');
+      const shelf = await openShelf(needs, options, opened, digests);
+      shelves.push(shelf);
+      return shelf;
+    },
     async close() {
       index.save();
+      for (const shelf of shelves) await shelf.close();
       await (await remote)?.close();
       await (await store)?.close();
     },

@@ -14,6 +14,10 @@ export type RunEvent =
   | { readonly type: 'findings'; readonly findings: readonly Finding[]; readonly gaps: readonly string[] }
   /** A result was found that this run does not take. */
   | { readonly type: 'hit-refused'; readonly why: string }
+  /** The command starts from an earlier one's checkpoint. */
+  | { readonly type: 'resumed'; readonly checkpoint: number }
+  /** A checkpoint could not be taken; the next may. */
+  | { readonly type: 'unsealed'; readonly why: string }
   /** Another run works on the same output here. */
   | { readonly type: 'waiting'; readonly output: RelPath }
   | { readonly type: 'stray-link'; readonly path: RelPath }

@@ -21,12 +21,15 @@ export interface Execution extends MaybeWatched {
   readonly outputFault?: string;
 }
 
-export function execute(action: KeyedAction, context: RunContext): Promise<Execution> {
+/** Variables that the command sees and that are not in its key; learns the folders that the action has to itself. */
+export type Unkeyed = (folders: PrivateFolders) => Readonly<Record<string, string>>;
+
+export function execute(action: KeyedAction, context: RunContext, unkeyed?: Unkeyed): Promise<Execution> {
   const { request } = action;
   const launcher = request.sandbox
     ? sandboxedLauncher(action, context.report)
     : watchedLauncher(request, context.report);
-  return executeBy(launcher, action, context);
+  return executeBy(launcher, action, context, unkeyed);
 }
 
 /** `launcherFor` learns the folders that the action has to itself. */
@@ -34,6 +37,7 @@ export async function executeBy<T extends Ended>(
   launcherFor: (folders: PrivateFolders) => Launcher<T>,
   action: KeyedAction,
   context: Pick<RunContext, 'stdout' | 'stderr' | 'now'>,
+  unkeyed: Unkeyed = () => ({}),
 ): Promise<T & Execution> {
   const { request, tools, environment } = action;
   const aside = setOutputsAside(request);
@@ -47,7 +51,7 @@ export async function executeBy<T extends Ended>(
         const end = await launcherFor(folders)({
           argv: [tools[0].file, ...request.command.slice(1)],
           cwd: join(request.workspace, request.workingDirectory),
-          env: actualEnvironment(environment, folders),
+          env: { ...actualEnvironment(environment, folders), ...unkeyed(folders) },
           hear(stream, bytes) {
             recorder.add(stream, bytes);
             context[stream].write(bytes);

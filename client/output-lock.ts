@@ -23,7 +23,7 @@ import { removeIfEmpty, stagingHome } from './staging.ts';
 
 /** Runs `work` while nobody else works on the outputs; it learns whether somebody did, just before. */
 export async function whileOwningOutputs<T>(
-  { workspace, outputs }: RunRequest,
+  { workspace, outputs, checkpoint }: RunRequest,
   report: Report,
   work: (waited: boolean) => Promise<T>,
 ): Promise<T> {
@@ -33,7 +33,7 @@ export async function whileOwningOutputs<T>(
   let waited = false;
   try {
     // In one order for all, so that two runs never wait for each other.
-    for (const output of [...outputs].sort()) {
+    for (const output of [...outputs, ...(checkpoint?.folders ?? [])].sort()) {
       const lock = join(home, `lock-${digestOf(Buffer.from(output)).hash.slice(0, 32)}`);
       const outcome = await take(home, lock, () => report({ type: 'waiting', output }));
       if (outcome !== 'impossible') taken.push(lock);

@@ -143,6 +143,10 @@ export function warningText(event: Exclude<RunEvent, { type: 'transfer' | 'not-p
       return `the remote is not usable, going on without it: ${event.why}`;
     case 'hit-unusable':
       return `a stored result could not be used, counting it as a miss: ${event.why}`;
+    case 'resumed':
+      return `starting from checkpoint ${event.checkpoint}`;
+    case 'unsealed':
+      return `no checkpoint was taken: ${event.why}`;
     case 'waiting':
       return `waiting for another run that makes ${event.output}`;
     case 'stray-link':

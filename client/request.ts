@@ -1,5 +1,6 @@
 // What a person asked for: one command with all that it may see and all that it makes.
 import type { RelPath } from '../core/path.ts';
+import type { CheckpointPlan } from './checkpoint/plan.ts';
 
 export interface InputPattern {
   /** A path or a glob, relative to the workspace; "!" in front takes away what it matches. */
@@ -43,4 +44,6 @@ export interface RunRequest {
   readonly observed: boolean;
   /** Run where nothing undeclared can be seen. */
   readonly sandbox: boolean;
+  /** Folders that hold the command's progress, for a long one that may be killed. Not in the key. */
+  readonly checkpoint?: CheckpointPlan;
 }

@@ -6,6 +6,7 @@
 //
 // The command's exit code and outputs are the same whether or not any cache works.
 import type { Standing } from '../core/evidence.ts';
+import type { Checkpoints } from './checkpoint/checkpoints.ts';
 import type { RunContext } from './context.ts';
 import { type Execution, execute } from './execute.ts';
 import { explain } from './explain.ts';
@@ -72,14 +73,25 @@ function finishHit(hit: Hit, outputsWritten: number, action: KeyedAction, contex
 
 async function runCommand(action: KeyedAction, context: RunContext): Promise<Ran> {
   const { reason, against } = await explain(action, context);
-  const execution = await execute(action, context);
+  const { execution, checkpoints } = await executeKeepingProgress(action, context);
   const sealed = seal(action, execution, context);
   const { published, shared } = await publish(action, sealed, context);
+  await checkpoints?.settle(published);
   context.cache.remember({ action, outcome: 'miss', reason, against });
   const { standing } = sealed;
   const exitCode = exitCodeOf(execution, action.request, standing);
   const { commandMs } = execution;
   return { outcome: 'miss', exitCode, standing, reason, published, shared, outputsWritten: 0, commandMs };
+}
+
+async function executeKeepingProgress(
+  action: KeyedAction,
+  context: RunContext,
+): Promise<{ execution: Execution; checkpoints?: Checkpoints }> {
+  const { checkpoint } = action.request;
+  if (!checkpoint) return { execution: await execute(action, context) };
+  const { executeWithCheckpoints } = await import('./checkpoint/execute.ts');
+  return executeWithCheckpoints(action, checkpoint, context);
 }
 
 /** A command that failed has the word; one that went well but saw more than it declared fails where that was asked for. */

@@ -20,8 +20,9 @@ export interface SetAside {
   settle(putBack: boolean): void;
 }
 
-export function setOutputsAside({ workspace, outputs, workingDirectory }: RunRequest): SetAside {
-  if (outputs.length === 0) return NOTHING_TO_DO;
+export function setOutputsAside(request: RunRequest): SetAside {
+  const { workspace, outputs, workingDirectory, checkpoint } = request;
+  if (outputs.length === 0 && !checkpoint) return NOTHING_TO_DO;
   const moved = new Map<RelPath, string>();
   try {
     const staging = Staging.create(workspace);

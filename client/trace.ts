@@ -2,7 +2,7 @@
 import { realpathSync } from 'node:fs';
 import { delimiter } from 'node:path';
 import { AssayError } from '../core/errors.ts';
-import type { RelPath } from '../core/path.ts';
+import { type RelPath, toSystemPath } from '../core/path.ts';
 import { type AbsPath, absPath } from '../hermeticity/abspath.ts';
 import type { Exit, TraceReport } from '../hermeticity/access.ts';
 import type { Declaration } from '../hermeticity/declaration.ts';
@@ -15,6 +15,7 @@ import { Coverage } from './inputs/coverage.ts';
 import { listFolder } from './inputs/list-folder.ts';
 import type { KeyedAction } from './key.ts';
 import { type Ended, exitCodeOf, type Launcher, onSignal } from './launch.ts';
+import type { RunRequest } from './request.ts';
 import { homeOrNowhere } from './store-folder.ts';
 import type { Watched } from './testimony.ts';
 import type { Tool } from './tools.ts';
@@ -75,7 +76,7 @@ export function declarationOf(action: KeyedAction, { home, tmp, bin }: PrivateFo
     growsIn: (folder) => coverage.growsIn(folder),
     namesIn: (folder: RelPath) => listFolder(request.workspace, folder).map(({ name }) => name),
     outputs: request.outputs,
-    scratch: [home, tmp].map(absPath),
+    scratch: [home, tmp, ...checkpointFolders(request)].map(absPath),
     tools: [
       ...tools.flatMap((tool) => placesOf(tool, keepOut)),
       ...(bin === undefined ? [] : [absPath(bin)]),
@@ -87,6 +88,11 @@ export function declarationOf(action: KeyedAction, { home, tmp, bin }: PrivateFo
 /** Places that are never a tool's, whatever lies in them. */
 export function noInstallations(workspace: string): AbsPath[] {
   return [workspace, homeOrNowhere()].map(absPath);
+}
+
+/** What a step finds there it has left there itself, under the same key. */
+function checkpointFolders({ workspace, checkpoint }: RunRequest): string[] {
+  return (checkpoint?.folders ?? []).map((folder) => toSystemPath(workspace, folder).toString());
 }
 
 /** A tool's file by both its names, what was installed with it, and the same for its interpreters. */

@@ -196,6 +196,15 @@ export const BAZEL = {
   maxRequestBytes: 256 * MIB,
 } as const;
 
+export const CHECKPOINT = {
+  /** How often a running step is looked at for a checkpoint that it asks for. */
+  deskMs: 50,
+  /** Folders that change while they are sealed are tried so often before the next turn. */
+  attempts: 3,
+  /** `assay checkpoint` waits this long at most. */
+  waitMs: 30 * MINUTE,
+} as const;
+
 export const SMALL_HASH = {
   /** Up to this much in all is hashed without OpenSSL; beyond it, loading OpenSSL costs less than doing without. */
   totalBytes: 32 * KIB,

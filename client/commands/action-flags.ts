@@ -1,6 +1,6 @@
 // The flags that declare an action, shared by every command that takes one, and the request that they make.
-import { type FlagTable, type ParsedFlags, parseFlags, usage } from '../../core/command.ts';
-import { requestFor } from '../action.ts';
+import { type FlagTable, type ParsedFlags, parseFlags, parseNumber, usage } from '../../core/command.ts';
+import { type ActionDeclaration, requestFor } from '../action.ts';
 import { checkText } from '../environment.ts';
 import { HERMETIC, ORDINARY, type RunRequest } from '../request.ts';
 
@@ -85,7 +85,18 @@ function requestFrom(flags: ParsedFlags, command: readonly string[]): RunRequest
     acceptMarked: flags.given('accept-marked'),
     observed,
     sandbox: flags.given('sandbox'),
+    checkpoint: checkpointIn(flags),
   });
+}
+
+function checkpointIn(flags: ParsedFlags): ActionDeclaration['checkpoint'] {
+  const folders = flags.all('checkpoint');
+  const [interval, keep] = [flags.text('checkpoint-interval'), flags.text('checkpoint-keep')];
+  return {
+    folders,
+    ...(interval && { everyMs: 1000 * parseNumber('--checkpoint-interval', interval, 1, 86_400) }),
+    ...(keep && { keep: parseNumber('--checkpoint-keep', keep, 1, 100) }),
+  };
 }
 
 function oneOf<T extends string>(flag: string, text: string, known: readonly T[]): T {

@@ -29,6 +29,18 @@ const flags = {
     type: 'boolean',
     text: 'take results from the remote whose runs saw or did more than they declared',
   },
+  checkpoint: {
+    type: 'string',
+    multiple: true,
+    value: 'DIR',
+    text: 'a folder that holds the command’s progress: sealed from time to time, and put back\nif the same action has to run again (see `assay checkpoint --help`)',
+  },
+  'checkpoint-interval': {
+    type: 'string',
+    value: 'SECONDS',
+    text: 'how often (default: 600)',
+  },
+  'checkpoint-keep': { type: 'string', value: 'N', text: 'how many of them (default: 2)' },
   store: {
     type: 'string',
     value: 'DIR',
@@ -37,7 +49,7 @@ const flags = {
   remote: {
     type: 'string',
     value: 'URL',
-    text: 'a shared cache, http:// or https:// (default: ASSAY_REMOTE)',
+    text: 'a shared cache: http://, https://, or grpc://, grpcs:// for any server of the Remote\nExecution API (default: ASSAY_REMOTE)',
   },
   json: {
     type: 'boolean',

@@ -2,6 +2,7 @@
 // the outputs of the steps that it depends on as inputs.
 import { statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { notAmongInputs } from '../checkpoint/plan.ts';
 import type { Variables } from '../environment.ts';
 import type { InputPattern, RunRequest } from '../request.ts';
 import { isFindable } from '../tools.ts';
@@ -27,7 +28,11 @@ export function requestOf(step: Step, workspace: Steps, caller: Variables): Step
       workspace: workspace.root,
       workingDirectory: step.workingDirectory,
       command: step.command,
-      inputs: [...step.inputs, ...outputsBefore(step, workspace.steps)],
+      inputs: [
+        ...step.inputs,
+        ...outputsBefore(step, workspace.steps),
+        ...(step.checkpoint ? notAmongInputs(step.checkpoint) : []),
+      ],
       includeIgnored: step.includeIgnored,
       outputs: step.outputs,
       variables: variablesOf(step.env, caller),
@@ -37,6 +42,7 @@ export function requestOf(step: Step, workspace: Steps, caller: Variables): Step
       acceptMarked: step.acceptMarked,
       observed: step.observed,
       sandbox: step.sandbox,
+      ...(step.checkpoint && { checkpoint: step.checkpoint }),
     },
   };
 }

@@ -1,6 +1,7 @@
 // A step as everything else uses it: plain data, with all defaults applied and all paths from the workspace's root.
 import type { AssayError } from '../../core/errors.ts';
 import { isWithin, join, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
+import { CHECKPOINT_DEFAULTS, type CheckpointPlan } from '../checkpoint/plan.ts';
 import { type Hermetic, type InputPattern, ORDINARY } from '../request.ts';
 import type { Located } from './document.ts';
 import type { CommandField, Defaults, StepFields } from './file.ts';
@@ -37,15 +38,9 @@ export interface Step {
   /** The ids of the steps that come first. */
   readonly dependsOn: readonly string[];
   readonly state: readonly RelPath[];
-  readonly checkpoint?: Checkpoint;
+  readonly checkpoint?: CheckpointPlan;
   /** Where it is written, for who wants to change it: the file and the names that lead to it. */
   readonly source: { readonly file: RelPath; readonly path: readonly [string, string] };
-}
-
-export interface Checkpoint {
-  readonly folders: readonly RelPath[];
-  readonly everyMs: number;
-  readonly keep: number;
 }
 
 export interface StepOrigin {
@@ -56,8 +51,6 @@ export interface StepOrigin {
   readonly defaults: readonly Defaults[];
   readonly source: Step['source'];
 }
-
-export const CHECKPOINT_DEFAULTS = { everyMs: 10 * 60_000, keep: 2 } as const;
 
 /**
  * Undefined if neither the step nor a script of its name says what to run. What it depends on is left open: that takes
@@ -157,7 +150,7 @@ const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_0
 function checkpointOf(
   folder: RelPath,
   { folders, every, keep = CHECKPOINT_DEFAULTS.keep }: NonNullable<StepFields['checkpoint']>,
-): Checkpoint {
+): CheckpointPlan {
   const [, count = '', unit = ''] = /^(\d{1,6})([smh])$/.exec(every?.text ?? '') ?? [];
   if (every && unit === '') throw every.refuse('a time such as "30s", "10m" or "1h" is expected here');
   return {

@@ -4,11 +4,10 @@ import { type FlagTable, type ParsedFlags, usage } from '../../core/command.ts';
 import { parseNamespace } from '../../core/namespace.ts';
 import { type Cache, openCache } from '../cache.ts';
 import { Outlet } from '../outlet.ts';
-import { RemoteLabels } from '../remote/labels.ts';
-import { parseRemoteUrl, remoteBelow } from '../remote/url.ts';
+import { parseRemoteUrl } from '../remote/url.ts';
 import { Reporter } from '../reporter.ts';
 import { storeFolder } from '../store-folder.ts';
-import { Shelf } from './shelf.ts';
+import type { Shelf } from './shelf.ts';
 
 const NAMESPACE = parseNamespace('saved');
 
@@ -40,25 +39,17 @@ export interface Saved {
 export async function withSaved<T>(parsed: ParsedFlags, work: (saved: Saved) => Promise<T>): Promise<T> {
   const root = rootFolder(parsed.text('in') ?? '.');
   const remote = parsed.text('remote') ?? process.env.ASSAY_REMOTE;
-  const url = remote ? remoteBelow(parseRemoteUrl(remote), NAMESPACE) : undefined;
-  const token = process.env.ASSAY_TOKEN;
   const { report } = new Reporter(new Outlet(2), false);
-  const folder = storeFolder(parsed.text('store'), process.env);
   const cache = openCache({
-    storeFolder: folder,
+    storeFolder: storeFolder(parsed.text('store'), process.env),
     workspace: root,
-    remoteUrl: url,
-    token,
+    remoteUrl: remote ? parseRemoteUrl(remote) : undefined,
+    token: process.env.ASSAY_TOKEN,
     now: Date.now,
     report,
   });
   try {
-    const [store, away] = [await cache.openStore(), await cache.openRemote()];
-    const elsewhere =
-      url && away ? { remote: away, labels: new RemoteLabels({ url, token, now: Date.now }) } : undefined;
-    const { digests } = cache;
-    const shelf = store && new Shelf({ namespace: NAMESPACE, store, elsewhere, digests, report });
-    return await work({ root, cache, shelf });
+    return await work({ root, cache, shelf: await cache.openShelf({ namespace: NAMESPACE }) });
   } finally {
     await cache.close();
   }

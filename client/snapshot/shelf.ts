@@ -1,13 +1,15 @@
 // Snapshots by their labels: in the local store, and at the remote if there is one. A label is immutable, and is found by
 // its beginning, newest first. What can't be had or can't be trusted is passed over.
 import { type Digest, digestOf } from '../../core/digest.ts';
-import { messageOf } from '../../core/errors.ts';
+import { AssayError, messageOf } from '../../core/errors.ts';
 import type { Namespace } from '../../core/namespace.ts';
+import type { RelPath } from '../../core/path.ts';
 import { ActionResult } from '../../core/proto/generated/reapi.ts';
 import { decodeResult, emptyResult } from '../../core/result.ts';
 import type { Store } from '../../store/store.ts';
 import type { Report } from '../events.ts';
 import type { FileDigests } from '../inputs/file-digest.ts';
+import type { Output } from '../outputs.ts';
 import { putLocally } from '../publish.ts';
 import { fetchContent } from '../remote/fetch-content.ts';
 import type { RemoteLabels } from '../remote/labels.ts';
@@ -24,6 +26,8 @@ export interface Elsewhere {
 export interface ShelfOptions {
   /** Local and, below the remote's own, remote. */
   readonly namespace: Namespace;
+  /** Only snapshots of exactly these are restored; all, where this is left out. */
+  readonly paths?: readonly RelPath[] | undefined;
   readonly store: Store;
   readonly elsewhere?: Elsewhere | undefined;
   readonly digests: FileDigests;
@@ -41,13 +45,15 @@ type Candidate = Pick<Restored, 'label' | 'from'>;
 
 export class Shelf {
   readonly #namespace: Namespace;
+  readonly #paths: readonly RelPath[] | undefined;
   readonly #store: Store;
   readonly #elsewhere: Elsewhere | undefined;
   readonly #digests: FileDigests;
   readonly #report: Report;
 
-  constructor({ namespace, store, elsewhere, digests, report }: ShelfOptions) {
+  constructor({ namespace, paths, store, elsewhere, digests, report }: ShelfOptions) {
     this.#namespace = namespace;
+    this.#paths = paths;
     this.#store = store;
     this.#elsewhere = elsewhere;
     this.#digests = digests;
@@ -100,6 +106,10 @@ export class Shelf {
     return first?.label;
   }
 
+  async close(): Promise<void> {
+    await this.#elsewhere?.remote.close();
+  }
+
   /** Takes its content away; the label stays, and leads to nothing. */
   async drop(label: string): Promise<void> {
     const key = this.#keyOf(label);
@@ -148,7 +158,7 @@ export class Shelf {
     try {
       const bytes = from === 'local' ? await this.#local(label) : await this.#fetch(label);
       if (!bytes) return undefined;
-      const outputs = await outputsIn(bytes, this.#store.blobs);
+      const outputs = await this.#outputsIn(bytes);
       if (outputs.length === 0) return undefined;
       return (await restoreOutputs(outputs, root, this.#store.blobs, this.#digests)).written;
     } catch (error) {
@@ -169,10 +179,19 @@ export class Shelf {
     const bytes = await away?.remote.getResult(key);
     if (!away || !bytes) return undefined;
     const { blobs } = this.#store;
-    await fetchContent(decodeResult(bytes), blobs, away.remote, this.#report, () => outputsIn(bytes, blobs));
+    await fetchContent(decodeResult(bytes), blobs, away.remote, this.#report, () => this.#outputsIn(bytes));
     await this.#store.results.put(this.#address(key), bytes, { replace: true });
     await this.#store.labels.put({ namespace: this.#namespace, label }, key.hash);
     return bytes;
+  }
+
+  async #outputsIn(bytes: Uint8Array): Promise<Output[]> {
+    const outputs = await outputsIn(bytes, this.#store.blobs);
+    const named = outputs.map(({ path }) => path).sort();
+    if (outputs.length > 0 && this.#paths && [...this.#paths].sort().join('\0') !== named.join('\0')) {
+      throw new AssayError('ASSAY_OUTPUT_UNFIT', `it holds ${named.join(', ')}, which is not what was kept`);
+    }
+    return outputs;
   }
 
   #usable(): Elsewhere | undefined {

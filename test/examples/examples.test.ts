@@ -69,6 +69,10 @@ const CHECKS: Readonly<Record<string, (ran: Ran) => void>> = {
     expect(ran.stderr).toContain('app/main.c changed: app#build');
     expect(ran.stdout).toContain('hello, graph');
   },
+  checkpoint: (ran) => {
+    expect(ran.stderr).toContain('starting from checkpoint');
+    expect(ran.stdout).toContain('the same model');
+  },
   'typescript-package': (ran) => {
     expect(outcomes(ran)).toEqual(['miss', 'hit (local)', 'miss', 'hit (local)']);
     expect(ran.stderr).toContain('src/shout.ts changed');

@@ -57,6 +57,7 @@ describe('one package', () => {
         { pattern: 'src/**', optional: false },
         { pattern: '!src/**/*.test.ts', optional: false },
         { pattern: 'extra', optional: true },
+        { pattern: '!ckpt', optional: true },
       ],
       variables: [
         { name: 'NODE_ENV' },

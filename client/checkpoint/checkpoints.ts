@@ -1,0 +1,181 @@
+// The checkpoints of one action: its folders as they were at some moments, numbered, kept under the action's key, here and
+// at the remote. A run that finds some starts where the newest whole one was taken.
+//
+// A checkpoint is whole if nothing in its folders changed while it was sealed. What a step writes in several files, or in
+// place, may still be caught between two of them: who wants the moment chosen asks for it (`assay checkpoint`), or moves
+// finished files into the folder by renaming them.
+import { mkdirSync, rmSync } from 'node:fs';
+import { digestOf } from '../../core/digest.ts';
+import { AssayError, messageOf } from '../../core/errors.ts';
+import { CHECKPOINT } from '../../core/limits.ts';
+import { parseNamespace } from '../../core/namespace.ts';
+import { toSystemPath } from '../../core/path.ts';
+import type { RunContext } from '../context.ts';
+import type { KeyedAction } from '../key.ts';
+import { refuseLinkedParents } from '../outputs.ts';
+import type { Shelf } from '../snapshot/shelf.ts';
+import { type Snapshot, takeSnapshot } from '../snapshot/snapshot.ts';
+import { Staging } from '../staging.ts';
+import type { CheckpointPlan } from './plan.ts';
+
+const NAMESPACE = parseNamespace('checkpoint');
+
+export class Checkpoints {
+  readonly #workspace: string;
+  readonly #key: string;
+  readonly #plan: CheckpointPlan;
+  readonly #context: RunContext;
+  readonly #shelf: Shelf | undefined;
+  /** Of the newest there is; 0 if there is none. */
+  #number = 0;
+  /** What the newest holds, or the empty folders that the step started with. */
+  #sealed = '';
+  /** One at a time, in order. */
+  #sealing: Promise<unknown> = Promise.resolve();
+  #sharing: Promise<unknown> = Promise.resolve();
+
+  private constructor(
+    action: KeyedAction,
+    plan: CheckpointPlan,
+    context: RunContext,
+    shelf: Shelf | undefined,
+  ) {
+    this.#workspace = action.request.workspace;
+    this.#key = action.key.hash;
+    this.#plan = plan;
+    this.#context = context;
+    this.#shelf = shelf;
+  }
+
+  static async open(action: KeyedAction, plan: CheckpointPlan, context: RunContext): Promise<Checkpoints> {
+    const shelf = await context.cache.openShelf({ namespace: NAMESPACE, paths: plan.folders });
+    return new Checkpoints(action, plan, context, shelf);
+  }
+
+  /** Puts the newest whole one into place, or leaves the folders empty. Its number; 0 if there is none. */
+  async place(): Promise<number> {
+    endEarlierCommand(this.#workspace);
+    const found = await this.#restoreNewest();
+    for (const folder of this.#plan.folders) {
+      refuseLinkedParents(this.#workspace, folder);
+      const place = toSystemPath(this.#workspace, folder);
+      if (!found) rmSync(place, { recursive: true, force: true });
+      mkdirSync(place, { recursive: true });
+    }
+    this.#sealed = fingerprint(this.#look());
+    if (found) this.#context.report({ type: 'resumed', checkpoint: found.number });
+    return found?.number ?? 0;
+  }
+
+  /** The number of the checkpoint that holds what is there now; undefined if there is none. */
+  seal(): Promise<number | undefined> {
+    const sealed = this.#sealing.then(() => this.#sealOrReport());
+    this.#sealing = sealed;
+    return sealed;
+  }
+
+  /** The step is over. A result that is published makes its checkpoints useless. */
+  async settle(published: boolean): Promise<void> {
+    await this.#sealing;
+    await this.#sharing;
+    if (!published) return;
+    const last = Array.from({ length: this.#plan.keep + 1 }, (_, at) => this.#number - at);
+    for (const number of last) await this.#drop(number);
+    for (const folder of this.#plan.folders) removeQuietly(toSystemPath(this.#workspace, folder));
+  }
+
+  async #restoreNewest(): Promise<{ number: number } | undefined> {
+    try {
+      this.#number = numberIn(await this.#shelf?.newestLabel(`${this.#key}/`));
+      const found = await this.#shelf?.restore(this.#workspace, undefined, [`${this.#key}/`]);
+      return found && { number: numberIn(found.label) };
+    } catch (error) {
+      this.#context.report({ type: 'store-unusable', why: messageOf(error) });
+      return undefined;
+    }
+  }
+
+  async #sealOrReport(): Promise<number | undefined> {
+    for (let attempt = 1; this.#shelf; attempt++) {
+      try {
+        await this.#sealOn(this.#shelf);
+        break;
+      } catch (error) {
+        if (attempt < CHECKPOINT.attempts && isChange(error)) continue;
+        this.#context.report({ type: 'unsealed', why: messageOf(error) });
+        return undefined;
+      }
+    }
+    return this.#number || undefined;
+  }
+
+  async #sealOn(shelf: Shelf): Promise<void> {
+    const snapshot = this.#look();
+    const content = fingerprint(snapshot);
+    if (content === this.#sealed) return;
+    if (fingerprint(this.#look()) !== content) throw changed();
+    const label = this.#label(this.#number + 1);
+    await shelf.keep(label, snapshot);
+    this.#number++;
+    this.#sealed = content;
+    this.#sharing = this.#sharing.then(() => shelf.share(label, snapshot));
+    await this.#drop(this.#number - this.#plan.keep);
+  }
+
+  async #drop(number: number): Promise<void> {
+    try {
+      if (number > 0) await this.#shelf?.drop(this.#label(number));
+    } catch {
+      // It takes up room until it is evicted, and does no harm.
+    }
+  }
+
+  #look(): Snapshot {
+    return takeSnapshot(
+      this.#workspace,
+      this.#plan.folders,
+      this.#context.cache.digests,
+      this.#context.now(),
+    );
+  }
+
+  #label(number: number): string {
+    return `${this.#key}/${number}`;
+  }
+}
+
+/** A run that was killed may have left its command behind, which would go on writing into the folders. */
+function endEarlierCommand(workspace: string): void {
+  Staging.create(workspace).remove();
+}
+
+/** Left behind, it is emptied by the next run. */
+function removeQuietly(folder: string | Buffer): void {
+  try {
+    rmSync(folder, { recursive: true, force: true });
+  } catch {
+    // Something in it is not ours to remove.
+  }
+}
+
+function numberIn(label: string | undefined): number {
+  return Number(/\/(\d{1,9})$/.exec(label ?? '')?.[1] ?? 0);
+}
+
+/** Of what it holds; the time is left out. */
+function fingerprint({ contents }: Snapshot): string {
+  return digestOf(Buffer.from(contents.map(({ digest }) => digest.hash).join())).hash;
+}
+
+function changed(): AssayError {
+  return new AssayError('ASSAY_DIGEST_MISMATCH', 'the checkpoint folders changed while they were sealed');
+}
+
+function isChange(error: unknown): boolean {
+  const changes: readonly string[] = [
+    'ASSAY_DIGEST_MISMATCH',
+    'ASSAY_SIZE_MISMATCH',
+    'ASSAY_INPUT_UNREADABLE',
+  ];
+  return error instanceof AssayError && changes.includes(error.code);
+}

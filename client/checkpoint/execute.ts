@@ -1,0 +1,42 @@
+// Runs a command whose progress is kept: its folders are put into place before, sealed from time to time while it runs and
+// whenever it asks, and dropped when its result is published.
+//
+// The command finds the number of the checkpoint that it starts from in ASSAY_CHECKPOINT (0: from the beginning), and in
+// ASSAY_CHECKPOINT_DESK the folder where it may ask. Neither is in the key: a result must not depend on them.
+import { join } from 'node:path';
+import { usage } from '../../core/command.ts';
+import type { RunContext } from '../context.ts';
+import { type Execution, execute } from '../execute.ts';
+import type { KeyedAction } from '../key.ts';
+import { Checkpoints } from './checkpoints.ts';
+import { Desk } from './desk.ts';
+import type { CheckpointPlan } from './plan.ts';
+
+export interface Checkpointed {
+  readonly execution: Execution;
+  readonly checkpoints: Checkpoints;
+}
+
+export async function executeWithCheckpoints(
+  action: KeyedAction,
+  plan: CheckpointPlan,
+  context: RunContext,
+): Promise<Checkpointed> {
+  if (action.request.sandbox)
+    throw usage('a sandbox shows a command its declaration only, and no checkpoints');
+  const checkpoints = await Checkpoints.open(action, plan, context);
+  const number = await checkpoints.place();
+  const timer = setInterval(() => void checkpoints.seal(), plan.everyMs);
+  let desk: Desk | undefined;
+  try {
+    const execution = await execute(action, context, ({ tmp }) => {
+      const folder = join(tmp, 'assay-checkpoint');
+      desk = new Desk(folder, () => checkpoints.seal());
+      return { ASSAY_CHECKPOINT: String(number), ASSAY_CHECKPOINT_DESK: folder };
+    });
+    return { execution, checkpoints };
+  } finally {
+    clearInterval(timer);
+    desk?.close();
+  }
+}

@@ -1,0 +1,306 @@
+// Checkpoints of long steps: what a run that was killed leaves, the next one starts from.
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { digestOf } from '../../../core/digest.ts';
+import { baseEnvironment, FORMS, type Form, Workshop } from '../../rig/assay.ts';
+import { Random } from '../../rig/random.ts';
+import { ServerProcess } from '../../rig/server.ts';
+import { describeTree } from '../../rig/tree.ts';
+
+const EXAMPLE = join(import.meta.dirname, '../../../examples/checkpoint');
+
+let shop: Workshop;
+const children: ChildProcess[] = [];
+const closers: (() => Promise<void>)[] = [];
+
+beforeEach(() => {
+  shop = new Workshop();
+});
+
+afterEach(async () => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+  for (const close of closers.splice(0)) await close();
+  shop.remove();
+});
+
+interface Options {
+  readonly cwd?: string;
+  readonly store?: string;
+  readonly form?: Form;
+  readonly args?: readonly string[];
+  readonly command: readonly string[];
+}
+
+interface Progress {
+  readonly child: ChildProcess;
+  readonly lines: string[];
+  /** The lines of the command, as they come. */
+  heard(line: (text: string) => void): void;
+  readonly ended: Promise<{ code: number | null; stderr: string }>;
+}
+
+/** A run that is watched while it goes on. */
+function start({
+  cwd = shop.workspace,
+  store = shop.store,
+  form = 'source',
+  args = [],
+  command,
+}: Options): Progress {
+  const [program, ...rest] = [...FORMS[form], 'run', '--json', '--store', store, ...args, '--', ...command];
+  const child = spawn(program, rest, { cwd, env: baseEnvironment(), stdio: ['ignore', 'pipe', 'pipe'] });
+  children.push(child);
+  const lines: string[] = [];
+  const ears: ((text: string) => void)[] = [];
+  createInterface(child.stdout).on('line', (line) => {
+    lines.push(line);
+    for (const ear of ears) ear(line);
+  });
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  const ended = new Promise<{ code: number | null; stderr: string }>((resolve) => {
+    child.once('close', (code) => resolve({ code, stderr }));
+  });
+  return { child, lines, heard: (ear) => void ears.push(ear), ended };
+}
+
+const TRAIN = [
+  '--input',
+  'train.py',
+  '--input',
+  'points.txt',
+  '--output',
+  'model.json',
+  '--checkpoint',
+  'progress',
+];
+const train = (options: Partial<Options> = {}) =>
+  start({
+    command: ['python3', 'train.py', 'points.txt', 'model.json'],
+    ...options,
+    args: [...TRAIN, ...(options.args ?? [])],
+  });
+
+const EPOCHS = 40;
+const KILLS = 20;
+
+test('killed at 20 random moments it ends with the same result, and repeats at most an epoch each time', {
+  timeout: 300_000,
+}, async () => {
+  const undisturbed = shop.another('undisturbed');
+  for (const folder of [shop.workspace, undisturbed]) cpSync(EXAMPLE, folder, { recursive: true });
+  const alone = train({ cwd: undisturbed, store: join(shop.folder, 'other'), form: 'executable' });
+  expect((await alone.ended).code).toBe(0);
+  const random = new Random(20);
+  const runs: string[][] = [];
+  for (let kill = 0; kill < KILLS; kill++) {
+    const running = train({ form: 'executable' });
+    await new Promise<void>((resolve) => {
+      running.heard(() => resolve());
+      void running.ended.then(() => resolve());
+    });
+    await wait(random.below(90));
+    running.child.kill('SIGKILL');
+    await running.ended;
+    runs.push(running.lines);
+    expect(existsSync(join(shop.workspace, 'model.json')), 'it was killed before it had finished').toBe(
+      false,
+    );
+  }
+  const last = train({ form: 'executable' });
+  const { code, stderr } = await last.ended;
+  expect(code, stderr).toBe(0);
+  expect(stderr).toContain('starting from checkpoint');
+  runs.push(last.lines);
+  expect(readFileSync(join(shop.workspace, 'model.json'))).toEqual(
+    readFileSync(join(undisturbed, 'model.json')),
+  );
+  const epochs = runs.map((lines) => lines.map((line) => Number(line.split(' ')[1])));
+  expect(epochs.at(-1)?.at(-1)).toBe(EPOCHS);
+  for (const [at, run] of epochs.slice(1).entries()) {
+    const before = epochs[at]?.at(-1) ?? 0;
+    expect([before, before + 1], `run ${at + 2} goes on where the one before was`).toContain(run[0]);
+  }
+});
+
+/** Counts to a number, one a checkpoint, in a file of its own; waits for ever at the number that it is told to. */
+const COUNT = [
+  '[ "$ASSAY_CHECKPOINT" = 0 ] || echo "from $ASSAY_CHECKPOINT: $(cat state/n)"',
+  'n=$(cat state/n 2>/dev/null || echo 0)',
+  'while [ $n -lt 4 ]; do',
+  '  n=$((n + 1)); [ -z "$PAD" ] || { yes $n | head -c 100000 > pad; mv pad state/pad; }',
+  '  echo $n > state/new; mv state/new state/n; echo "at $n"',
+  '  : > "$ASSAY_CHECKPOINT_DESK/r.request"; while [ -e "$ASSAY_CHECKPOINT_DESK/r.request" ]; do sleep 0.02; done',
+  '  echo "sealed $n"',
+  '  if [ -e "$STOP/$n" ]; then while [ -e "$STOP/$n" ]; do sleep 0.05; done; fi',
+  'done',
+  'echo $n > made',
+];
+
+/** A run of the counter that waits after `stopAt`; where that is, stands outside of its key. */
+function count(stopAt: number | undefined, options: Partial<Options> = {}): Progress {
+  const stop = join(shop.folder, 'stop');
+  rmSync(stop, { recursive: true, force: true });
+  if (stopAt !== undefined) shop.write(String(stopAt), '', 0o644, stop);
+  const args = ['--output', 'made', '--checkpoint', 'state', '--env', `STOP=${stop}`, '--hermetic', 'off'];
+  return start({
+    command: ['sh', '-c', COUNT.join('\n')],
+    ...options,
+    args: [...args, ...(options.args ?? [])],
+  });
+}
+
+async function killAt(number: number, options: Partial<Options> = {}): Promise<Progress> {
+  const running = count(number, options);
+  await new Promise<void>((resolve, reject) => {
+    running.heard((line) => line === `sealed ${number}` && resolve());
+    void running.ended.then(({ stderr }) => reject(new Error(stderr)));
+  });
+  running.child.kill('SIGKILL');
+  await running.ended;
+  return running;
+}
+
+describe.each(Object.keys(FORMS) as Form[])('%s', (form) => {
+  test('a run that was killed is gone on with; once it is published its checkpoints are gone', async () => {
+    await killAt(2, { form });
+    const again = count(undefined, { form });
+    expect(await again.ended).toMatchObject({ code: 0 });
+    expect(again.lines.slice(0, 2)).toEqual(['from 2: 2', 'at 3']);
+    expect(existsSync(join(shop.workspace, 'state'))).toBe(false);
+    rmSync(join(shop.workspace, 'made'));
+    rmSync(join(shop.store, 'client'), { recursive: true });
+    const hit = count(undefined, { form });
+    expect((await hit.ended).stderr).toContain('"outcome":"hit-local"');
+    expect(readFileSync(join(shop.workspace, 'made'), 'utf8')).toBe('4\n');
+  });
+});
+
+test('what lies in the folder without being a checkpoint of this action is not used', async () => {
+  shop.write('state/n', '3');
+  const running = count(undefined);
+  expect((await running.ended).code).toBe(0);
+  expect(running.lines[0]).toBe('at 1');
+  await killAt(2, { args: ['--env', 'OTHER=1'] });
+  const other = count(undefined, { args: ['--env', 'OTHER=2'] });
+  await other.ended;
+  expect(other.lines[0]).toBe('at 1');
+});
+
+test('a checkpoint that has rotted is passed over for the one before', async () => {
+  const padded = ['--env', 'PAD=1'];
+  await killAt(3, { args: padded });
+  rot('3\n'.repeat(50_000));
+  const again = count(undefined, { args: padded });
+  expect((await again.ended).code).toBe(0);
+  expect(again.lines[0]).toBe('from 2: 2');
+});
+
+/** Flips a bit of a large blob where the store keeps it. */
+function rot(content: string): void {
+  const { hash } = digestOf(Buffer.from(content));
+  const file = describeTree(shop.store)
+    .find((line) => line.includes(`/${hash}-`))
+    ?.split(' ')[0];
+  if (!file) throw new Error('the store has no such blob');
+  const bytes = readFileSync(join(shop.store, file));
+  bytes[1000] = (bytes[1000] ?? 0) ^ 1;
+  writeFileSync(join(shop.store, file), bytes);
+}
+
+test('another machine with the same remote goes on', async () => {
+  const server = await ServerProcess.start(join(shop.folder, 'server'));
+  closers.push(() => server.stop());
+  const remote = ['--remote', server.url];
+  const running = count(3, { args: remote });
+  await new Promise<void>((resolve) => running.heard((line) => line === 'sealed 3' && resolve()));
+  await sharedCheckpoints(server.url, 3);
+  running.child.kill('SIGKILL');
+  await running.ended;
+  const elsewhere = shop.another('elsewhere');
+  const again = count(undefined, { cwd: elsewhere, store: join(shop.folder, 'store-2'), args: remote });
+  expect((await again.ended).code).toBe(0);
+  expect(again.lines[0]).toBe('from 3: 3');
+});
+
+/** Sharing goes on behind the step's back; the server's own count says when it is done. */
+async function sharedCheckpoints(url: string, count: number): Promise<void> {
+  const puts = /route="labels",method="PUT",status="2xx"\} (\d+)/;
+  for (;;) {
+    const metrics = await (await fetch(`${url}/metrics`)).text();
+    if (Number(puts.exec(metrics)?.[1] ?? 0) >= count) return;
+    await wait(20);
+  }
+}
+
+test('they are taken from time to time without being asked for', async () => {
+  const fifo = join(shop.folder, 'fifo');
+  execFileSync('mkfifo', [fifo]);
+  const command = ['sh', '-c', 'echo one > state/n; echo ready; cat "$FIFO"'];
+  const args = [
+    '--checkpoint',
+    'state',
+    '--checkpoint-interval',
+    '1',
+    '--env',
+    `FIFO=${fifo}`,
+    '--hermetic=off',
+  ];
+  const ready = ({ heard }: Progress) => new Promise<void>((resolve) => heard(() => resolve()));
+  const running = start({ command, args });
+  await ready(running);
+  await wait(1500);
+  running.child.kill('SIGKILL');
+  await running.ended;
+  const again = start({ command, args });
+  await ready(again);
+  again.child.kill('SIGKILL');
+  expect((await again.ended).stderr).toContain('starting from checkpoint 1');
+});
+
+test('assay checkpoint says the number, and outside of a step nothing', async () => {
+  const [program, ...rest] = FORMS.executable;
+  const command = [
+    'sh',
+    '-c',
+    `echo x > state/x; echo "got $(${[program, ...rest].join(' ')} checkpoint)"; touch made`,
+  ];
+  const running = start({
+    command,
+    args: ['--output', 'made', '--checkpoint', 'state', '--hermetic', 'off'],
+  });
+  expect((await running.ended).code).toBe(0);
+  expect(running.lines).toEqual(['got 1']);
+  const outside = await shop.assay(['checkpoint']);
+  expect(outside).toMatchObject({ code: 0, stdout: '' });
+  expect(outside.stderr).toContain('no checkpoint');
+});
+
+test('a step that only keeps its progress is hermetic', async () => {
+  const script = [
+    'cat state/n 2> /dev/null; echo 1 > state/new; mv state/new state/n',
+    ': > "$ASSAY_CHECKPOINT_DESK/r.request"; while [ -e "$ASSAY_CHECKPOINT_DESK/r.request" ]; do sleep 0.02; done',
+    'cp state/n made',
+  ];
+  const args = ['--output', 'made', '--checkpoint', 'state', '--hermetic=strict'];
+  const { code, stderr } = await start({ command: ['sh', '-c', script.join('\n')], args }).ended;
+  expect(code, stderr).toBe(0);
+});
+
+test.each<[string, string[], string]>([
+  ['a checkpoint that is an output', ['--output', 'a', '--checkpoint', 'a'], 'ASSAY_OUTPUT_OVERLAP'],
+  ['a checkpoint inside an output', ['--output', 'a', '--checkpoint', 'a/b'], 'ASSAY_OUTPUT_OVERLAP'],
+  ['a checkpoint outside', ['--checkpoint', '../x'], 'ASSAY_BAD_PATH'],
+  ['a checkpoint in a sandbox', ['--checkpoint', 'a', '--sandbox'], 'no checkpoints'],
+  ['no interval', ['--checkpoint', 'a', '--checkpoint-interval', '0'], 'whole number'],
+])('%s is refused in words', async (_name, args, words) => {
+  const ran = await shop.assay(['run', ...args, '--', 'true']);
+  expect(ran.code).toBe(125);
+  expect(ran.stderr).toContain(words);
+});

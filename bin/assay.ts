@@ -67,6 +67,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'keep the go command’s cache: the helper process for GOCACHEPROG',
     load: async () => (await import('../client/commands/gocacheprog.ts')).gocacheprogCommand,
   },
+  gc: {
+    summary: 'make a store smaller: the least recently used goes first',
+    load: async () => (await import('../client/commands/gc.ts')).gcCommand,
+  },
   verify: {
     summary: 'look through a whole store for damage, and mend it',
     load: async () => (await import('../client/commands/verify.ts')).verifyCommand,

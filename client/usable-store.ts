@@ -2,11 +2,12 @@
 import { messageOf } from '../core/errors.ts';
 import type { Store } from '../store/store.ts';
 import type { Report } from './events.ts';
+import { localLimit } from './local-limit.ts';
 
 export async function openUsableStore(storeFolder: string, report: Report): Promise<Store | undefined> {
   try {
     const { openDiskStore } = await import('../store/stack.ts');
-    return await openDiskStore({ directory: storeFolder });
+    return await openDiskStore({ directory: storeFolder, maxSize: localLimit(process.env.ASSAY_MAX_SIZE) });
   } catch (error) {
     report({ type: 'store-unusable', why: messageOf(error) });
     return undefined;

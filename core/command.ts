@@ -98,6 +98,18 @@ export function parseNumber(flag: string, text: string, least: number, most: num
   return number;
 }
 
+const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+
+/** `90s`, `30m`, `3h` or `7d`, in milliseconds. */
+export function parseDuration(flag: string, text: string): number {
+  const [, number = '', unit = ''] = /^(\d+(?:\.\d+)?)([smhd])$/.exec(text) ?? [];
+  const milliseconds = Number(number) * (SECONDS[unit] ?? Number.NaN) * 1000;
+  if (number !== '' && milliseconds > 0 && Number.isSafeInteger(Math.round(milliseconds))) {
+    return Math.round(milliseconds);
+  }
+  throw usage(`${flag} takes a time such as 90s, 30m, 3h or 7d, not ${JSON.stringify(text)}`);
+}
+
 /** ", did you mean --input?" where one known name is close enough, else nothing. */
 export function suggestion(name: string, known: readonly string[], prefix = '--'): string {
   const ranked = known

@@ -198,8 +198,8 @@ const catalogue = {
     status: 503,
   },
   ASSAY_STORE_FULL: {
-    summary: 'The disk under the store is full. Nothing partial was kept.',
-    wayOut: 'Free space on that disk, or point --store at another one.',
+    summary: 'The disk under the store is full, or what is in use fills its limit. Nothing partial was kept.',
+    wayOut: 'Free space on that disk, raise --max-size, or wait: what nobody uses goes when its lease ends.',
     status: 507,
   },
   ASSAY_STORE_FAULT: {

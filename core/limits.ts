@@ -17,6 +17,30 @@ export const STORE = {
   trustEntries: 100_000,
   /** An upload that was left behind by a dead process is removed after this long. */
   abandonedUploadMs: 24 * 60 * MINUTE,
+  /** How long what was named in an answer stays, at least. */
+  leaseMs: 3 * 60 * MINUTE,
+  /** A lease counts from the last time it was written down, which may be this share of it ago; it is as much longer. */
+  leaseWindows: 16,
+  /** And by ticks of this share: what was used within one is the same age. */
+  leaseTicks: 1024,
+  /** How exactly processes agree on the time, and how long an answer about it holds. */
+  tickSlackMs: 1 * SECOND,
+  /** The beginnings of this many ticks are kept: far more than a lease has. */
+  keptTicks: 16_384,
+  /** Where the store may fill so much of its limit, eviction begins … */
+  evictFrom: 0.95,
+  /** … and ends here. */
+  evictTo: 0.9,
+  /** Entries that are evicted in one go … */
+  evictEntries: 64,
+  /** … after which others have the machine for so many times as long as it took. */
+  evictRest: 3,
+  /** How long what the store was last seen to hold is good enough to go by. */
+  usedMs: 100,
+  /** The largest part of a disk that a server's store takes, and the most that a client's does, unless told otherwise. */
+  serverShare: 0.8,
+  clientShare: 0.5,
+  clientBytes: 20 * GIB,
   /** Uploads in parts that are begun and not finished, on one store. */
   maxUploads: 4096,
   /** Of these, how many a process keeps ready to go on; others are read again from the disk when they do. */
@@ -118,6 +142,8 @@ export const SERVER = {
   /** How far the clock of a client that signs its requests may be from ours. */
   signatureSkewMs: 15 * MINUTE,
   /** Fewer where the process may open fewer files. */
+  /** Between two comparisons of the store's index with its folder. */
+  reconcilePauseMs: 24 * 60 * MINUTE,
   maxConnections: 4096,
   /** Beyond those, so many are let in to be told that there is no place; further ones are closed without a word. */
   surplusConnections: 16,

@@ -51,11 +51,40 @@ export class Metrics {
   readonly #sent = this.#tally('assay_sent_bytes_total', 'Bytes of blobs and results given.', []).cell();
   readonly #events = this.#tally('assay_store_events_total', 'What the store reported.', ['event']);
 
+  readonly #evicted = this.#tally('assay_evicted_total', 'What went because the store was full.', ['what']);
+
+  readonly #orphans = this.#tally(
+    'assay_orphans_total',
+    'Files without an entry in the index, and entries without a file, that were met.',
+    ['what'],
+  );
+
   constructor() {
     const registers = [this.#registry];
     processMetrics(this.#registry);
     const info = new Gauge({ name: 'assay_info', help: 'Always 1.', labelNames: ['version'], registers });
     info.set({ version: VERSION }, 1);
+  }
+
+  /** Asks for these numbers when somebody scrapes. */
+  watch(space: { used(): number; readonly limit: number }): void {
+    const registers = [this.#registry];
+    new Gauge({
+      name: 'assay_store_bytes',
+      help: 'What the store holds, in files and in its index.',
+      registers,
+      collect() {
+        this.set(space.used());
+      },
+    });
+    new Gauge({
+      name: 'assay_store_limit_bytes',
+      help: 'The most that it may hold.',
+      registers,
+      collect() {
+        this.set(space.limit);
+      },
+    });
   }
 
   answered(route: Route, method: string, status: number): void {
@@ -83,6 +112,14 @@ export class Metrics {
 
   storeEvent(event: StoreEvent): void {
     this.#events.cell(event.type).value++;
+    if (event.type === 'reconciled') {
+      this.#orphans.cell('file').value += event.strays;
+      this.#orphans.cell('entry').value += event.lost;
+    }
+    if (event.type !== 'evicted') return;
+    this.#evicted.cell('results').value += event.results;
+    this.#evicted.cell('blobs').value += event.blobs;
+    this.#evicted.cell('bytes').value += event.bytes;
   }
 
   get contentType(): string {

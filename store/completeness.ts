@@ -24,7 +24,7 @@ export function onlyComplete(results: DivergingResults, blobs: Blobs, onEvent: O
         onEvent({ type: 'incomplete', address, missing });
         return undefined;
       }
-      await blobs.touch(result.references.map(({ hash }) => hash));
+      await results.use(address, result);
       return result;
     },
 

@@ -18,6 +18,7 @@ import type {
 
 export interface DivergingResults {
   get(address: ResultAddress): Promise<StoredResult | undefined>;
+  use(address: ResultAddress, result: StoredResult): Promise<void>;
   put(address: ResultAddress, result: StoredResult, options?: ResultPutOptions): Promise<ResultOutcome>;
 }
 
@@ -54,7 +55,11 @@ export function recordingDivergence(
     return (await blobs.missing(result.references)).length === 0;
   }
 
-  return { get: (address) => records.get(address), put };
+  return {
+    get: (address) => records.get(address),
+    use: (address, result) => records.use(address, result),
+    put,
+  };
 }
 
 /** One rival for each key, the newest. No client can name it: "!" has no place in a namespace. */

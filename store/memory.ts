@@ -53,6 +53,7 @@ function memoryRecords(): ResultRecords {
     async get(address) {
       return kept.get(nameOf(address));
     },
+    async use() {},
     async put(address, result, replacing) {
       if (kept.get(nameOf(address)) !== replacing) return false;
       kept.set(nameOf(address), result);

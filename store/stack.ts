@@ -1,6 +1,7 @@
 // The order of the stack, from the disk to the caller, and why it is this one.
 //
-//   blobs     engine     keeps bytes; what it gives back is unchecked
+//   blobs     engine     keeps bytes, and leases what it says is there; what it gives back is unchecked
+//             limit      nothing is written for which there is no room; directly on the engine, which makes it
 //             verify     nothing above ever sees a wrong byte, so it stands first
 //             empty      the empty blob exists without being stored; above verify, since there is nothing to check
 //   results   engine     keeps records, and replaces one only if it is still the one that was read
@@ -12,13 +13,17 @@
 //             live       a label leads to a hit or is not found; above all of the results, since they know
 //
 // Both halves meet in `missing`: results ask the blobs below them, through the whole stack of blobs.
+import { STORE } from '../core/limits.ts';
 import { onlyComplete } from './completeness.ts';
-import { openDiskEngine } from './disk/engine.ts';
+import { openDiskEngine, type Reconcile } from './disk/engine.ts';
+import type { Space } from './disk/space.ts';
+import { type Clock, uptimeClock } from './disk/uptime.ts';
 import { recordingDivergence } from './divergence.ts';
 import { withEmptyBlob } from './empty.ts';
 import type { OnStoreEvent } from './events.ts';
 import { liveLabels } from './labels.ts';
 import { memoryEngine } from './memory.ts';
+import { bytesOf, type SizeLimit, UNLIMITED } from './size-limit.ts';
 import type { Blobs, Inspection, LabelRecords, ResultRecords, Store, Uploads } from './store.ts';
 import { verified } from './verify.ts';
 
@@ -31,6 +36,17 @@ export interface DiskStoreOptions extends StoreOptions {
   readonly now?: () => number;
   /** How long a commit waits for more to go with it: for a server, whose clients write side by side. */
   readonly gatherMs?: number;
+  /** How long what was named in an answer stays. All processes that use a store should agree on it. */
+  readonly leaseMs?: number;
+  readonly maxSize?: SizeLimit;
+  readonly clock?: Clock;
+}
+
+/** A store that may run out of room. */
+export interface DiskStore extends Store {
+  readonly space: Space;
+  /** Compares the index with the folder and mends what does not fit. */
+  readonly reconcile: Reconcile;
 }
 
 export async function openDiskStore({
@@ -38,9 +54,14 @@ export async function openDiskStore({
   onEvent = ignore,
   now = Date.now,
   gatherMs = 0,
-}: DiskStoreOptions): Promise<Store> {
-  const engine = await openDiskEngine(directory, { onEvent, now, gatherMs });
-  return stack({ ...engine, blobs: verified(engine.blobs, now) }, onEvent);
+  leaseMs = STORE.leaseMs,
+  maxSize = UNLIMITED,
+  clock = uptimeClock(),
+}: DiskStoreOptions): Promise<DiskStore> {
+  const limit = (folder: string) => bytesOf(maxSize, folder);
+  const engine = await openDiskEngine(directory, { onEvent, now, clock, gatherMs, leaseMs, limit });
+  const { space, reconcile } = engine;
+  return { ...stack({ ...engine, blobs: verified(engine.blobs, now) }, onEvent), space, reconcile };
 }
 
 /** Its engine hands out the bytes that it was given, so there is nothing to verify. */

@@ -38,9 +38,9 @@ export interface Blobs {
   get(hash: Hash): Promise<Blob | undefined>;
   /** Resolves when the content is durable and visible. Wrong content is refused, and nothing of it is kept. */
   put(expected: Expected, content: Content): Promise<Digest>;
-  /** Exactly those that `get` would not return with that size. */
+  /** Exactly those that `get` would not return with that size. The others are leased: they stay for STORE.leaseMs. */
   missing(digests: readonly Digest[]): Promise<Digest[]>;
-  /** Says that these are in use. */
+  /** Leases those of them that are there. */
   touch(hashes: readonly Hash[]): Promise<void>;
 }
 
@@ -74,6 +74,8 @@ export interface Results {
 /** What an engine keeps: it does not look inside. Resolves when the record is durable. */
 export interface ResultRecords {
   get(address: ResultAddress): Promise<StoredResult | undefined>;
+  /** Says that it was a hit, with everything that it names. */
+  use(address: ResultAddress, result: StoredResult): Promise<void>;
   /** Only while `replacing`, as `get` gave it, is still what is there; false if another writer was first. */
   put(address: ResultAddress, result: StoredResult, replacing: StoredResult | undefined): Promise<boolean>;
 }

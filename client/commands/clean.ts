@@ -3,6 +3,7 @@ import { realpathSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/command.ts';
 import { relPathFromUser, toSystemPath } from '../../core/path.ts';
+import { VERSION } from '../../store/disk/layout.ts';
 import { loadWorkspace } from '../config/workspace.ts';
 import { select } from '../graph/selection.ts';
 import { counted } from '../graph/view/words.ts';
@@ -38,7 +39,7 @@ export const cleanCommand: CommandModule = {
     if (!isStore && !parsed.given('memory')) return removeOutputs(names, parsed.all('package'));
     if (names.length > 0) throw usage('--memory and --whole-store concern all steps: name none');
     // Only what Assay itself puts there: --store may name a folder that holds other things, too.
-    const parts = isStore ? ['client', 'v1'] : ['client'];
+    const parts = isStore ? ['client', VERSION] : ['client'];
     for (const part of parts) rmSync(join(store, part), { recursive: true, force: true });
     new Outlet(2).write(`assay: removed ${parts.map((part) => join(store, part)).join(' and ')}\n`);
     return 0;

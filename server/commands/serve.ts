@@ -2,14 +2,23 @@
 import { homedir, hostname } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import type { Logger } from 'pino';
-import { type CommandModule, type ParsedFlags, parseFlags, parseNumber, usage } from '../../core/command.ts';
+import {
+  type CommandModule,
+  type ParsedFlags,
+  parseDuration,
+  parseFlags,
+  parseNumber,
+  usage,
+} from '../../core/command.ts';
 import { SERVER, STORE } from '../../core/limits.ts';
+import { parseSizeLimit, type SizeLimit } from '../../store/size-limit.ts';
 import { openDiskStore } from '../../store/stack.ts';
 import type { Store } from '../../store/store.ts';
 import { isLoopback } from '../host.ts';
 import { type RunningServer, startServer } from '../listen.ts';
 import { LOG_LEVELS, type LogLevel, openLog, reportStoreEvents } from '../log.ts';
 import { Metrics } from '../metrics.ts';
+import { keepReconciling } from '../reconciling.ts';
 import { keepScrubbing } from '../scrubbing.ts';
 import { firstStopSignal } from '../signals.ts';
 import { loadTlsIdentity, type TlsIdentity } from '../tls.ts';
@@ -38,6 +47,16 @@ const flags = {
     value: 'BYTES',
     text: `the largest blob taken (default ${SERVER.maxBlobBytes})`,
   },
+  'max-size': {
+    type: 'string',
+    value: 'SIZE',
+    text: `the most that the store holds: 50GB, 8GiB, or a share of the disk (default ${100 * STORE.serverShare}%);\nthe least recently used goes first`,
+  },
+  lease: {
+    type: 'string',
+    value: 'TIME',
+    text: 'how long what was named in an answer stays, also when the store is full (default 3h)',
+  },
   'verify-rate': {
     type: 'string',
     value: 'MIB',
@@ -52,7 +71,7 @@ const flags = {
 
 export const serveCommand: CommandModule = {
   help: {
-    usage: 'assay serve [--host HOST] [--port PORT] [--store DIR] [--read-only] [--max-blob BYTES]',
+    usage: 'assay serve [--host HOST] [--port PORT] [--store DIR] [--max-size SIZE] [--read-only]',
     text: 'Shares a store over HTTP, as `assay run --remote` and Bazel’s --remote_cache speak it, and under\nbase paths of their own as ccache, sccache, Gradle, Turborepo, Nx, Rush and GitHub Actions do\n(GET / lists them; docs/PROTOCOLS.md has a snippet for each).\nStops on SIGTERM or SIGINT, after the uploads in flight.',
     flags,
     environment: {
@@ -64,7 +83,7 @@ export const serveCommand: CommandModule = {
     exitCodes: { '0': 'stopped by a signal', '2': 'could not start; the text says why' },
     examples: [
       'assay serve',
-      'ASSAY_TOKEN=… assay serve --host 0.0.0.0 --store /var/lib/assay',
+      'ASSAY_TOKEN=… assay serve --host 0.0.0.0 --store /var/lib/assay --max-size 200GB',
       'bazel build --remote_cache=http://127.0.0.1:8980/my-project //…',
     ],
   },
@@ -77,20 +96,24 @@ export const serveCommand: CommandModule = {
       directory: settings.storeFolder,
       onEvent: reportStoreEvents(log, metrics),
       gatherMs: STORE.serverGatherMs,
+      maxSize: settings.maxSize,
+      leaseMs: settings.leaseMs,
     });
-    const stopScrubbing = new AbortController();
-    let scrubbing: Promise<void> | undefined;
+    const stopChores = new AbortController();
+    const chores: (Promise<void> | undefined)[] = [];
     try {
+      metrics.watch(store.space);
       const server = await startServer({ ...settings, store, log, metrics });
       const signal = firstStopSignal();
       process.stdout.write(welcome(server, settings));
       log.info({ url: server.url, store: settings.storeFolder }, 'listening');
-      scrubbing = startScrubbing(settings, store, log, stopScrubbing.signal);
+      chores.push(startScrubbing(settings, store, log, stopChores.signal));
+      chores.push(keepReconciling(store, log, stopChores.signal));
       log.info({ signal: await signal }, 'stopping');
       await server.stop();
     } finally {
-      stopScrubbing.abort();
-      await scrubbing;
+      stopChores.abort();
+      await Promise.all(chores);
       await store.close();
     }
     log.info('stopped');
@@ -109,6 +132,8 @@ interface Settings {
   readonly limits: { readonly maxBlobBytes: number };
   readonly logLevel: LogLevel;
   readonly scrubBytesPerSecond: number | undefined;
+  readonly maxSize: SizeLimit;
+  readonly leaseMs: number;
 }
 
 function readSettings(given: ParsedFlags): Settings {
@@ -130,6 +155,8 @@ function readSettings(given: ParsedFlags): Settings {
     },
     logLevel: logLevelOf(given.text('log-level')),
     scrubBytesPerSecond: scrubRateOf(given.text('verify-rate')),
+    maxSize: parseSizeLimit('--max-size', given.text('max-size') ?? `${100 * STORE.serverShare}%`),
+    leaseMs: parseDuration('--lease', given.text('lease') ?? `${STORE.leaseMs / 1000}s`),
   };
 }
 

@@ -10,8 +10,10 @@ import type { RawBlob, RawBlobs } from '../raw.ts';
 import type { Content, Expected } from '../store.ts';
 import { openToRead, sizeAtRest } from './blob-file.ts';
 import { removeFile } from './calls.ts';
-import { type Entry, type Index, isGeneration, newGeneration } from './index.ts';
+import { isGeneration, newGeneration } from './generation.ts';
+import type { Entry, Index } from './index.ts';
 import { fileName, filePath, type Layout } from './layout.ts';
+import type { Leases } from './leases.ts';
 import type { Quarantine } from './quarantine.ts';
 import { decodeChecksums } from './record.ts';
 import type { Sweeper } from './sweep.ts';
@@ -22,11 +24,20 @@ export class DiskBlobs implements RawBlobs {
   readonly #index: Index;
   readonly #quarantine: Quarantine;
   readonly #sweeper: Sweeper;
+  readonly #leases: Leases;
   readonly #onEvent: OnStoreEvent;
 
-  constructor(layout: Layout, index: Index, quarantine: Quarantine, sweeper: Sweeper, onEvent: OnStoreEvent) {
+  constructor(
+    layout: Layout,
+    index: Index,
+    leases: Leases,
+    quarantine: Quarantine,
+    sweeper: Sweeper,
+    onEvent: OnStoreEvent,
+  ) {
     this.#layout = layout;
     this.#index = index;
+    this.#leases = leases;
     this.#quarantine = quarantine;
     this.#sweeper = sweeper;
     this.#onEvent = onEvent;
@@ -35,6 +46,29 @@ export class DiskBlobs implements RawBlobs {
   async get(hash: Hash): Promise<RawBlob | undefined> {
     this.#index.refresh();
     const entry = this.#index.find(hash);
+    if (!entry) return undefined;
+    if (!this.#leases.holds(entry)) {
+      await this.#leases.take([hash]);
+      return this.#read(hash);
+    }
+    return this.#read(hash, entry);
+  }
+
+  /** The same blobs for who only looks at them: being looked at is no use. */
+  unleased(): RawBlobs {
+    return {
+      get: async (hash) => {
+        this.#index.refresh();
+        return this.#read(hash);
+      },
+      put: (expected, content) => this.put(expected, content),
+      missing: (digests) => this.missing(digests),
+      touch: (hashes) => this.touch(hashes),
+      quarantine: (hash, generation, detail) => this.quarantine(hash, generation, detail),
+    };
+  }
+
+  async #read(hash: Hash, entry = this.#index.find(hash)): Promise<RawBlob | undefined> {
     if (!entry) return undefined;
     if (!isGeneration(entry.generation)) return { ...entry, kind: 'broken', detail: 'its record is damaged' };
     const content = this.#index.contentOf(hash) ?? Buffer.alloc(0);
@@ -69,15 +103,15 @@ export class DiskBlobs implements RawBlobs {
   async #putSmall(expected: Expected, bytes: Uint8Array): Promise<Digest> {
     const digest = digestOf(bytes);
     refuseWrong(expected, digest);
-    if (this.#isThere(digest)) return digest;
     // A copy, because the index reads it on another thread, when the caller's memory may be in use again.
     const own = Buffer.from(bytes);
-    await this.#add(digest.hash, { size: own.length, isFile: false, generation: newGeneration() }, own);
+    if (await this.#isThere(digest)) return digest;
+    await this.#addUnlessThere(digest, { isFile: false, generation: newGeneration() }, own);
     return digest;
   }
 
   async #putLarge(expected: Expected, chunks: AsyncIterable<Buffer>): Promise<Digest> {
-    if (this.#isThere(expected)) return this.#confirm(expected, chunks);
+    if (await this.#isThere(expected)) return this.#confirm(expected, chunks);
     const upload = await StagedUpload.create(this.#layout, expected.size);
     try {
       const digest = await upload.fill(chunks);
@@ -93,7 +127,7 @@ export class DiskBlobs implements RawBlobs {
   async #confirm(expected: Expected, chunks: AsyncIterable<Buffer>): Promise<Digest> {
     const digest = await hashOnly(chunks);
     refuseWrong(expected, digest);
-    if (this.#isThere(digest)) return digest;
+    if (await this.#isThere(digest)) return digest;
     throw new AssayError(
       'ASSAY_STORE_FAULT',
       `${digest.hash} was removed while it was sent again; send it once more`,
@@ -101,39 +135,68 @@ export class DiskBlobs implements RawBlobs {
   }
 
   /** Lets in what is staged and has that digest. */
-  async enter(upload: Staged, { hash, size }: Digest): Promise<void> {
+  async enter(upload: Staged, digest: Digest): Promise<void> {
+    const { hash } = digest;
     const generation = newGeneration();
-    let isIndexed = false;
+    let isAdded = false;
     try {
       await upload.place(hash, generation);
-      isIndexed = await this.#add(hash, { size, isFile: true, generation }, upload.checksums());
+      isAdded = await this.#addUnlessThere(digest, { isFile: true, generation }, upload.checksums());
     } finally {
-      if (!isIndexed) await removeFile(filePath(this.#layout, hash, generation));
+      if (!isAdded) await removeFile(filePath(this.#layout, hash, generation));
     }
     this.#sweeper.afterPut(hash);
   }
 
-  /** An entry with another size than the content that has this hash is damaged, and gives way. */
-  async #add(hash: Hash, entry: Entry, content: Buffer): Promise<boolean> {
-    const other = this.#index.find(hash);
-    if (other && other.size !== entry.size)
-      await this.quarantine(hash, other.generation, 'its record is damaged');
-    return this.#index.add(hash, entry, content);
+  /** It is there when this resolves; false if it was before. */
+  async #addUnlessThere(
+    { hash, size }: Digest,
+    place: Pick<Entry, 'isFile' | 'generation'>,
+    content: Buffer,
+  ): Promise<boolean> {
+    for (;;) {
+      await this.#removeDamaged(hash, size);
+      const stamp = this.#leases.ticks.stamp();
+      if (await this.#index.add(hash, { ...place, size }, content, stamp)) return true;
+      if (await this.#isThere({ hash, size })) return false;
+    }
   }
 
-  #isThere({ hash, size }: Expected): boolean {
+  /** An entry with another size than the content that has this hash is damaged, and gives way. */
+  async #removeDamaged(hash: Hash, size: number): Promise<void> {
+    const other = this.#index.find(hash);
+    if (other && other.size !== size) await this.quarantine(hash, other.generation, 'its record is damaged');
+  }
+
+  /** And leased, if it is. */
+  async #isThere({ hash, size }: Expected): Promise<boolean> {
+    if (hash === undefined) return false;
     this.#index.refresh();
-    const entry = hash && this.#index.find(hash);
+    let entry = this.#index.find(hash);
+    if (entry && !this.#leases.holds(entry)) {
+      await this.#leases.take([hash]);
+      entry = this.#index.find(hash);
+    }
     return entry !== undefined && (size === undefined || size === entry.size);
   }
 
   async missing(digests: readonly Digest[]): Promise<Digest[]> {
     this.#index.refresh();
+    const unleased: Hash[] = [];
+    const missing = digests.filter(({ hash, size }) => {
+      const entry = this.#index.find(hash);
+      if (entry?.size !== size) return true;
+      if (!this.#leases.holds(entry)) unleased.push(hash);
+      return false;
+    });
+    if (unleased.length === 0) return missing;
+    await this.#leases.take(unleased);
     return digests.filter(({ hash, size }) => this.#index.find(hash)?.size !== size);
   }
 
-  /** Does nothing yet: nothing is evicted, so nobody needs to know what is in use. */
-  async touch(): Promise<void> {}
+  async touch(hashes: readonly Hash[]): Promise<void> {
+    await this.#leases.take(hashes);
+  }
 
   async quarantine(hash: Hash, generation: number, detail: string): Promise<void> {
     const bytes = this.#index.find(hash)?.isFile ? undefined : this.#index.contentOf(hash);

@@ -1,17 +1,25 @@
 // The disk engine: opens a store's folder and puts its parts together. Several processes may have one folder open, and
 // each may be killed at any moment.
 import type { OnStoreEvent } from '../events.ts';
+import { limitedBlobs, limitedRecords, limitedUploads } from '../limit.ts';
 import type { RawBlobs } from '../raw.ts';
 import type { Inspection, LabelRecords, ResultRecords, Uploads } from '../store.ts';
 import { DiskBlobs } from './blobs.ts';
+import { Eviction } from './eviction.ts';
 import { found } from './founding.ts';
 import { Index } from './index.ts';
 import { DiskLabels } from './labels.ts';
 import { prepareLayout } from './layout.ts';
+import { Leases } from './leases.ts';
 import { Quarantine } from './quarantine.ts';
+import type { Reconciled } from './reconciliation.ts';
 import { DiskResults } from './results.ts';
+import { Space } from './space.ts';
 import { Sweeper } from './sweep.ts';
+import { Ticks } from './ticks.ts';
+import { UploadRecords } from './upload-records.ts';
 import { DiskUploads } from './uploads.ts';
+import type { Clock } from './uptime.ts';
 
 export interface DiskEngine {
   readonly blobs: RawBlobs;
@@ -19,36 +27,55 @@ export interface DiskEngine {
   readonly uploads: Uploads;
   readonly labels: LabelRecords;
   inspect(): Promise<Inspection>;
+  readonly space: Space;
+  reconcile: Reconcile;
   close(): Promise<void>;
 }
+
+/** `rest` is awaited after each piece of work; it ends the whole by throwing. */
+export type Reconcile = (rest: (tookMs: number) => Promise<void>) => Promise<Reconciled>;
 
 export interface DiskEngineOptions {
   readonly onEvent: OnStoreEvent;
   readonly now: () => number;
+  readonly clock: Clock;
   readonly gatherMs: number;
+  readonly leaseMs: number;
+  readonly limit: (folder: string) => number;
 }
 
 export async function openDiskEngine(
   directory: string,
-  { onEvent, now, gatherMs }: DiskEngineOptions,
+  { onEvent, now, clock, gatherMs, leaseMs, limit }: DiskEngineOptions,
 ): Promise<DiskEngine> {
   const layout = await prepareLayout(directory, found);
   const index = Index.open(layout.index, gatherMs);
   const sweeper = new Sweeper(layout, index, now, onEvent);
   const quarantine = new Quarantine(layout.quarantine, now);
-  const blobs = new DiskBlobs(layout, index, quarantine, sweeper, onEvent);
-  const uploads = new DiskUploads(layout, index.tables, blobs);
+  const ticks = new Ticks(index.tables, clock, leaseMs);
+  const leases = new Leases(index, ticks, onEvent);
+  const eviction = new Eviction(layout, index, ticks);
+  const space = new Space(index, eviction, () => limit(layout.index), onEvent);
+  const blobs = new DiskBlobs(layout, index, leases, quarantine, sweeper, onEvent);
+  const uploadRecords = new UploadRecords(index.tables);
+  const uploads = new DiskUploads(layout, uploadRecords, blobs);
   return {
-    blobs,
-    records: new DiskResults(index, onEvent),
-    uploads,
+    blobs: limitedBlobs(blobs, space),
+    records: limitedRecords(new DiskResults(index, leases, onEvent), space),
+    uploads: limitedUploads(uploads, space),
     labels: new DiskLabels(index.tables),
     async inspect() {
       const { DiskInspection } = await import('./inspection.ts');
-      return new DiskInspection(index, blobs);
+      return new DiskInspection(index, blobs.unleased());
+    },
+    space,
+    async reconcile(rest) {
+      const { Reconciliation } = await import('./reconciliation.ts');
+      return new Reconciliation(layout, index, leases, blobs, uploadRecords, onEvent).run(rest);
     },
     async close() {
       await uploads.close();
+      await space.close();
       await sweeper.idle();
       await index.close();
     },

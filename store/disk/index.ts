@@ -1,17 +1,28 @@
 // The index: the only truth about what is present. One commit for all that is written in one turn of the event loop,
 // several processes at once.
 //
-// Each entry carries a generation, a random number that LMDB compares atomically, so a removal or replacement meant for
-// one entry never hits a newer one.
+// Every entry carries a number that changes with each write of it and that LMDB compares atomically, so a removal or
+// replacement meant for an entry as it was seen never hits a newer one, nor one that was used since.
 import { getLastVersion } from 'lmdb';
 import type { Hash } from '../../core/digest.ts';
-import { nodeCrypto } from '../../core/sha256.ts';
 import type { ResultAddress } from '../store.ts';
-import { decodePresence, encodePresence, type Presence, resultKeyOf } from './record.ts';
+import { newGeneration } from './generation.ts';
+import {
+  ageKeyOf,
+  BLOB_AGE,
+  decodePresence,
+  encodePresence,
+  type Presence,
+  RESULT_AGE,
+  resultKeyOf,
+} from './record.ts';
 import { peek, read, type Table, Tables } from './tables.ts';
+import { roomOf, Tally } from './tally.ts';
+import type { Stamp } from './ticks.ts';
 
 export interface Entry extends Presence {
-  readonly generation: number;
+  /** Compared when the entry is changed. */
+  readonly version: number;
 }
 
 export interface ResultEntry {
@@ -19,19 +30,12 @@ export interface ResultEntry {
   readonly generation: number;
 }
 
-const GENERATIONS = 2 ** 47;
-
-export function newGeneration(): number {
-  return nodeCrypto().randomInt(1, GENERATIONS);
-}
-
-/** What a flipped bit makes of one need not be a number that ever was one. */
-export function isGeneration(number: number): boolean {
-  return Number.isSafeInteger(number) && number > 0 && number < GENERATIONS;
-}
+/** The row of an age says what it is about; its value has nothing to add. */
+const NOTHING = Buffer.alloc(1);
 
 export class Index {
   readonly tables: Tables;
+  readonly tally: Tally;
 
   static open(folder: string, gatherMs = 0): Index {
     return new Index(new Tables(folder, gatherMs));
@@ -39,6 +43,7 @@ export class Index {
 
   private constructor(tables: Tables) {
     this.tables = tables;
+    this.tally = new Tally(tables);
   }
 
   /** What is there, in a few bytes each: `missing` looks at thousands of these and must not copy content. */
@@ -55,13 +60,29 @@ export class Index {
     return this.tables.table('results');
   }
 
+  /** The ticks of results; their versions are the ticks too. */
+  get #uses(): Table {
+    return this.tables.table('uses');
+  }
+
+  /** A row for each entry at its tick or an earlier one: the oldest are found here, and then looked at. */
+  get #ages(): Table {
+    return this.tables.table('ages');
+  }
+
   refresh(): void {
     this.tables.refresh();
   }
 
   find(hash: Hash): Entry | undefined {
-    const record = peek(this.#presence, keyOf(hash));
-    return record && { ...decodePresence(record), generation: getLastVersion() };
+    return this.findByKey(keyOf(hash));
+  }
+
+  findByKey(key: Buffer): Entry | undefined {
+    const record = peek(this.#presence, key);
+    if (!record) return undefined;
+    const version = getLastVersion();
+    return { ...decodePresence(record, version), version };
   }
 
   contentOf(hash: Hash): Buffer | undefined {
@@ -69,25 +90,59 @@ export class Index {
   }
 
   /** False if it is there already. `content` must not change before this settles. */
-  add(hash: Hash, { generation, ...presence }: Entry, content: Buffer): Promise<boolean> {
+  add(hash: Hash, presence: Omit<Presence, 'tick'>, content: Buffer, stamp: Stamp): Promise<boolean> {
     return this.tables.commitIfRoom(content.length, () => {
+      stamp.begin();
       const key = keyOf(hash);
       return this.#presence.ifNoExists(key, () => {
-        this.#presence.put(key, encodePresence(presence), generation);
+        this.#putPresence(key, { ...presence, tick: stamp.tick });
         this.#content.put(key, content);
+        this.#count(key, presence, stamp.tick);
+      });
+    });
+  }
+
+  #putPresence(key: Buffer, presence: Presence): void {
+    this.#presence.put(key, encodePresence(presence), newGeneration());
+  }
+
+  #count(key: Buffer, { isFile, size }: Omit<Presence, 'tick'>, tick: number): void {
+    this.#ages.put(ageKeyOf(BLOB_AGE, tick, key), NOTHING);
+    if (isFile) this.tally.add(roomOf(size));
+  }
+
+  /** Stamps an entry as it was seen; false if it is gone, or was stamped by another. */
+  use(hash: Hash, entry: Entry, stamp: Stamp): Promise<boolean> {
+    return this.tables.commit(() => {
+      stamp.begin();
+      const key = keyOf(hash);
+      return this.#presence.ifVersion(key, entry.version, () => {
+        this.#putPresence(key, { ...entry, tick: stamp.tick });
+        if (!isCounted(entry)) this.#count(key, entry, stamp.tick);
       });
     });
   }
 
   /** False if that generation is gone already. */
-  remove(hash: Hash, generation: number): Promise<boolean> {
-    return this.tables.commit(() => {
-      const key = keyOf(hash);
-      return this.#presence.ifVersion(key, generation, () => {
+  async remove(hash: Hash, generation: number): Promise<boolean> {
+    for (;;) {
+      this.refresh();
+      const entry = this.find(hash);
+      if (entry?.generation !== generation) return false;
+      if (await this.removeSeen(keyOf(hash), entry)) return true;
+    }
+  }
+
+  /** False if it is gone already, or was used since. `tick` is that of its row in `ages`, where it is known. */
+  removeSeen(key: Buffer, entry: Entry, tick = entry.tick): Promise<boolean> {
+    return this.tables.commit(() =>
+      this.#presence.ifVersion(key, entry.version, () => {
         this.#presence.remove(key);
         this.#content.remove(key);
-      });
-    });
+        this.#ages.remove(ageKeyOf(BLOB_AGE, tick, key));
+        if (entry.isFile && isCounted(entry)) this.tally.add(-roomOf(entry.size));
+      }),
+    );
   }
 
   result(address: ResultAddress): ResultEntry | undefined {
@@ -95,24 +150,77 @@ export class Index {
     return record && { record, generation: getLastVersion() };
   }
 
+  hasResult(key: Buffer): boolean {
+    return peek(this.#results, key) !== undefined;
+  }
+
+  /** 0 for one that has none. */
+  resultTick(key: Buffer): number {
+    return peek(this.#uses, key) ? getLastVersion() : 0;
+  }
+
   /** Puts the record in place of that generation, or where there is none. False if something else is there. */
-  replaceResult(address: ResultAddress, record: Buffer, replacing: number | undefined): Promise<boolean> {
+  replaceResult(
+    address: ResultAddress,
+    record: Buffer,
+    replacing: number | undefined,
+    tick: number,
+  ): Promise<boolean> {
     const key = resultKeyOf(address);
-    const generation = newGeneration();
+    const change = () => {
+      this.#results.put(key, record, newGeneration());
+      this.#putUse(key, tick);
+    };
     return this.tables.commitIfRoom(record.length, () =>
       replacing === undefined
-        ? this.#results.ifNoExists(key, () => this.#results.put(key, record, generation))
-        : this.#results.put(key, record, generation, replacing),
+        ? this.#results.ifNoExists(key, change)
+        : this.#results.ifVersion(key, replacing, change),
+    );
+  }
+
+  #putUse(key: Buffer, tick: number): void {
+    this.#uses.put(key, NOTHING, tick);
+    this.#ages.put(ageKeyOf(RESULT_AGE, tick, key), NOTHING);
+  }
+
+  /** False if that generation is gone. */
+  useResult(key: Buffer, generation: number, tick: number): Promise<boolean> {
+    return this.tables.commit(() =>
+      this.#results.ifVersion(key, generation, () => {
+        this.#putUse(key, tick);
+      }),
     );
   }
 
   removeResult(address: ResultAddress, generation: number): Promise<boolean> {
-    return this.tables.commit(() => this.#results.remove(resultKeyOf(address), generation));
+    const key = resultKeyOf(address);
+    return this.tables.commit(() =>
+      this.#results.ifVersion(key, generation, () => {
+        this.#results.remove(key);
+        this.#uses.remove(key);
+      }),
+    );
+  }
+
+  /** False if it was used since. */
+  removeUnused(key: Buffer, tick: number): Promise<boolean> {
+    return this.tables.commit(() =>
+      this.#uses.ifVersion(key, tick, () => {
+        this.#results.remove(key);
+        this.#uses.remove(key);
+        this.#ages.remove(ageKeyOf(RESULT_AGE, tick, key));
+      }),
+    );
   }
 
   close(): Promise<void> {
     return this.tables.close();
   }
+}
+
+/** Records of version 1 have no tick, no row among the ages, and are in no sum. */
+export function isCounted({ tick }: Presence): boolean {
+  return tick > 0;
 }
 
 /** LMDB takes a copy of a key at once, so one piece of memory serves them all. */

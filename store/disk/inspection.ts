@@ -25,7 +25,10 @@ export class DiskInspection implements Inspection {
   async blobsBehind(hash: Hash | undefined): Promise<readonly Digest[]> {
     const start = hash === undefined ? FIRST : Buffer.from(hash, 'hex');
     const rows = this.#rows('presence', start, hash !== undefined);
-    return rows.map(({ key, value }) => ({ hash: hashFrom(key), size: decodePresence(value).size }));
+    return rows.map(({ key, value, version = 0 }) => ({
+      hash: hashFrom(key),
+      size: decodePresence(value, version).size,
+    }));
   }
 
   examine(hash: Hash, onRead: OnRead): Promise<Health> {

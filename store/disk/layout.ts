@@ -1,13 +1,15 @@
 // Where things lie in a store's folder; docs/FORMAT.md has the whole format as a grammar.
 //
 // The version is in a folder's name, so that nothing of another version is ever opened by mistake.
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Hash, isHash } from '../../core/digest.ts';
-import { AssayError } from '../../core/errors.ts';
+import { AssayError, isSystemError } from '../../core/errors.ts';
 import { faultOf } from './faults.ts';
 
-const VERSION = 'v1';
+export const VERSION = 'v2';
+/** Its records are read as they are, so it only changes its name. Who knew it only by that name refuses it from then on. */
+const EARLIER = 'v1';
 
 export interface Layout {
   readonly index: string;
@@ -24,6 +26,7 @@ export async function prepareLayout(
   const root = resolve(directory);
   const layout = layoutIn(join(root, VERSION));
   try {
+    adoptEarlier(root);
     refuseOtherVersions(root);
     if (!existsSync(layout.quarantine)) await found(layout);
   } catch (cause) {
@@ -39,6 +42,17 @@ export function layoutIn(base: string): Layout {
     staging: join(base, 'staging'),
     quarantine: join(base, 'quarantine'),
   };
+}
+
+function adoptEarlier(root: string): void {
+  const [from, to] = [join(root, EARLIER), join(root, VERSION)];
+  if (existsSync(to) || !existsSync(from)) return;
+  try {
+    renameSync(from, to);
+  } catch (error) {
+    // Another process was first.
+    if (!isSystemError(error, 'ENOENT', 'ENOTEMPTY', 'EEXIST')) throw error;
+  }
 }
 
 function refuseOtherVersions(root: string): void {
@@ -71,4 +85,9 @@ export function filePath({ files }: Layout, hash: Hash, generation: number): str
 export function parseFileName(name: string): { hash: Hash; generation: number } | undefined {
   const [, hash = '', generation = ''] = /^([^-]*)-([0-9a-f]{12})$/.exec(name) ?? [];
   return isHash(hash) ? { hash, generation: Number.parseInt(generation, 16) } : undefined;
+}
+
+/** Of a blob that arrives in parts. */
+export function uploadPath({ staging }: Layout, generation: number): string {
+  return join(staging, `upload-${generation.toString(16).padStart(12, '0')}`);
 }

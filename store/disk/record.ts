@@ -7,7 +7,10 @@ import type { Expected, LabelAddress, ResultAddress, StoredResult } from '../sto
 
 const INLINE = 0;
 const FILE = 1;
-const PRESENCE_BYTES = 7;
+const PRESENCE_V1_BYTES = 7;
+const TICK_BYTES = 4;
+const GENERATION_BYTES = 6;
+const PRESENCE_BYTES = PRESENCE_V1_BYTES + TICK_BYTES + GENERATION_BYTES;
 const HASH_BYTES = 32;
 const SIZE_BYTES = 6;
 const COUNT_BYTES = 4;
@@ -17,22 +20,62 @@ const REFERENCE_BYTES = HASH_BYTES + SIZE_BYTES;
 export interface Presence {
   readonly size: number;
   readonly isFile: boolean;
+  /** The tick of its last use, as far as it was written down; 0 before there were any. */
+  readonly tick: number;
+  /** Another one each time the blob is stored anew; the name of its file ends with it. */
+  readonly generation: number;
 }
 
-export function encodePresence({ size, isFile }: Presence): Buffer {
+export function encodePresence({ size, isFile, tick, generation }: Presence): Buffer {
   const record = Buffer.alloc(PRESENCE_BYTES);
   record[0] = isFile ? FILE : INLINE;
   record.writeUIntLE(size, 1, SIZE_BYTES);
+  record.writeUInt32LE(tick, PRESENCE_V1_BYTES);
+  record.writeUIntLE(generation, PRESENCE_V1_BYTES + TICK_BYTES, GENERATION_BYTES);
   return record;
 }
 
 /** No blob has this size: a record that can't be read is one of a blob that can't be whole. */
-const UNREADABLE: Presence = { size: -1, isFile: false };
+const UNREADABLE_SIZE = -1;
 
-export function decodePresence(record: Buffer): Presence {
-  const place = record[0];
-  if (record.length !== PRESENCE_BYTES || (place !== INLINE && place !== FILE)) return UNREADABLE;
-  return { size: record.readUIntLE(1, SIZE_BYTES), isFile: place === FILE };
+/** In version 1 the version of a record was the generation, and there were no ticks. */
+export function decodePresence(record: Buffer, version: number): Presence {
+  const isFile = record[0] === FILE;
+  const isReadable = isFile || record[0] === INLINE;
+  if (isReadable && record.length === PRESENCE_BYTES) {
+    return {
+      size: record.readUIntLE(1, SIZE_BYTES),
+      isFile,
+      tick: record.readUInt32LE(PRESENCE_V1_BYTES),
+      generation: record.readUIntLE(PRESENCE_V1_BYTES + TICK_BYTES, GENERATION_BYTES),
+    };
+  }
+  const size =
+    isReadable && record.length === PRESENCE_V1_BYTES ? record.readUIntLE(1, SIZE_BYTES) : UNREADABLE_SIZE;
+  return { size, isFile: isFile && size !== UNREADABLE_SIZE, tick: 0, generation: version };
+}
+
+/** `kind` and tick in front: all of one kind lie together, the least recently used first. */
+export function ageKeyOf(kind: AgeKind, tick: number, key: Buffer): Buffer {
+  const bytes = Buffer.allocUnsafe(1 + TICK_BYTES + key.length);
+  bytes[0] = kind;
+  bytes.writeUInt32BE(tick, 1);
+  bytes.set(key, 1 + TICK_BYTES);
+  return bytes;
+}
+
+export type AgeKind = typeof RESULT_AGE | typeof BLOB_AGE;
+export const RESULT_AGE = 1;
+export const BLOB_AGE = 2;
+
+export interface Age {
+  readonly tick: number;
+  /** Of the entry in its own table. */
+  readonly key: Buffer;
+}
+
+export function decodeAge(key: Buffer): Age {
+  return { tick: key.readUInt32BE(1), key: key.subarray(1 + TICK_BYTES) };
 }
 
 export function encodeChecksums(checksums: readonly bigint[]): Buffer {

@@ -3,14 +3,17 @@
 import type { OnStoreEvent } from '../events.ts';
 import type { ResultAddress, ResultRecords, StoredResult } from '../store.ts';
 import type { Index } from './index.ts';
-import { decodeResult, encodeResult } from './record.ts';
+import type { Leases } from './leases.ts';
+import { decodeResult, encodeResult, resultKeyOf } from './record.ts';
 
 export class DiskResults implements ResultRecords {
   readonly #index: Index;
+  readonly #leases: Leases;
   readonly #onEvent: OnStoreEvent;
 
-  constructor(index: Index, onEvent: OnStoreEvent) {
+  constructor(index: Index, leases: Leases, onEvent: OnStoreEvent) {
     this.#index = index;
+    this.#leases = leases;
     this.#onEvent = onEvent;
   }
 
@@ -34,7 +37,25 @@ export class DiskResults implements ResultRecords {
     const entry = this.#index.result(address);
     const current = entry && decodeResult(entry.record);
     if (!isSame(current, replacing)) return false;
-    return this.#index.replaceResult(address, encodeResult(result), entry?.generation);
+    const tick = await this.#leaseReferences(result);
+    return this.#index.replaceResult(address, encodeResult(result), entry?.generation, tick);
+  }
+
+  /**
+   * A result never has a later tick than anything that it names: so when all results up to a tick are gone, the blobs up
+   * to that tick are named by none.
+   */
+  async use(address: ResultAddress, result: StoredResult): Promise<void> {
+    const key = resultKeyOf(address);
+    if (this.#index.resultTick(key) >= this.#leases.ticks.freshResult()) return;
+    const tick = await this.#leaseReferences(result);
+    this.#index.refresh();
+    const entry = this.#index.result(address);
+    if (entry) await this.#index.useResult(key, entry.generation, tick);
+  }
+
+  #leaseReferences({ references }: StoredResult): Promise<number> {
+    return this.#leases.take(references.map(({ hash }) => hash));
   }
 }
 

@@ -15,11 +15,29 @@ export type Table = Database<Buffer, Buffer>;
 type Root = RootDatabase<Buffer, Buffer>;
 
 /** Which values carry a version to compare. */
-const TABLES = { presence: true, content: false, results: true, labels: true, uploads: true } as const;
+const TABLES = {
+  presence: true,
+  content: false,
+  results: true,
+  uses: true,
+  ages: false,
+  state: true,
+  labels: true,
+  uploads: true,
+} as const;
 
 export type TableName = keyof typeof TABLES;
 
-const TABLE_NAMES: readonly TableName[] = ['presence', 'content', 'results', 'labels', 'uploads'];
+const TABLE_NAMES: readonly TableName[] = [
+  'presence',
+  'content',
+  'results',
+  'uses',
+  'ages',
+  'state',
+  'labels',
+  'uploads',
+];
 
 interface Opened {
   readonly root: Root;
@@ -100,6 +118,13 @@ export class Tables {
     }
   }
 
+  /** What is in use of the index's file: it never shrinks, but what is not in use is written again. */
+  usedBytes(): number {
+    let pages = 0;
+    for (const name of TABLE_NAMES) pages += pagesOf(this.table(name));
+    return pages * PAGE_BYTES;
+  }
+
   async close(): Promise<void> {
     await this.#opened?.root.close();
   }
@@ -121,6 +146,20 @@ function openTable(root: Root, name: TableName): Table {
     keyEncoding: 'binary',
     useVersions: TABLES[name],
   });
+}
+
+const PAGE_BYTES = 4096;
+
+function pagesOf(table: Table): number {
+  const stats: unknown = table.getStats();
+  return PAGE_COUNTS.reduce((sum, name) => sum + numberIn(stats, name), 0);
+}
+
+const PAGE_COUNTS = ['treeBranchPageCount', 'treeLeafPageCount', 'overflowPages'];
+
+function numberIn(stats: unknown, name: string): number {
+  const value: unknown = Object(stats)[name];
+  return typeof value === 'number' ? value : 0;
 }
 
 function isAnswering({ root, tables }: Opened): boolean {
@@ -172,6 +211,16 @@ export interface Row {
   readonly value: Buffer;
   /** Where the table has versions. */
   readonly version?: number;
+}
+
+/** The same backwards, from the last one below `end` on. */
+export function rowsBefore(table: Table, end: Buffer, start: Buffer, limit: number): Row[] {
+  try {
+    const range = table.getRange({ start: end, end: start, limit, reverse: true, versions: true });
+    return [...range].map((row) => ({ ...row, key: Buffer.from(row.key), value: Buffer.from(row.value) }));
+  } catch (cause) {
+    throw faultOf('reading the index', cause);
+  }
 }
 
 /** At most STORE.rangeEntries in the order of their keys, from `start` on, or behind it, up to `end`. */

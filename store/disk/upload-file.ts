@@ -1,6 +1,5 @@
 // The file of an upload that arrives in parts, hashed as it grows. What was hashed is known only to this process: another
 // one, or a later one, reads the file again.
-import { join } from 'node:path';
 import { type Digest, type Hash, parseHash } from '../../core/digest.ts';
 import { STORE } from '../../core/limits.ts';
 import { nodeCrypto } from '../../core/sha256.ts';
@@ -8,8 +7,8 @@ import { giveBack, takeBuffer } from '../buffers.ts';
 import { type Checksum, loadChecksum } from '../checksum.ts';
 import { closeFile, openFile, orIfGone, readFully, removeFile } from './calls.ts';
 import { attempt } from './faults.ts';
-import { newGeneration } from './index.ts';
-import { filePath, type Layout } from './layout.ts';
+import { newGeneration } from './generation.ts';
+import { filePath, type Layout, uploadPath } from './layout.ts';
 import { encodeChecksums } from './record.ts';
 import { StagingFile } from './staging-file.ts';
 import { renameInto, type Staged } from './upload.ts';
@@ -33,7 +32,7 @@ export class UploadFile implements Staged {
   static async create(layout: Layout, expectedSize: number | undefined): Promise<UploadFile> {
     const checksum = await loadChecksum();
     const generation = newGeneration();
-    const path = pathOf(layout, generation);
+    const path = uploadPath(layout, generation);
     const file = await attempt('creating a staging file', () => StagingFile.create(path, expectedSize));
     return new UploadFile(layout, generation, path, file, checksum);
   }
@@ -143,7 +142,7 @@ export async function* leftBytes(
   generation: number,
   committed: number,
 ): AsyncGenerator<Buffer> {
-  const file = await orIfGone(openFile(pathOf(layout, generation), 'r'), undefined);
+  const file = await orIfGone(openFile(uploadPath(layout, generation), 'r'), undefined);
   if (file === undefined) return;
   const buffer = Buffer.allocUnsafeSlow(STORE.chunkBytes);
   try {
@@ -160,9 +159,5 @@ export async function* leftBytes(
 }
 
 export function removeLeft(layout: Layout, generation: number): Promise<void> {
-  return removeFile(pathOf(layout, generation));
-}
-
-function pathOf({ staging }: Layout, generation: number): string {
-  return join(staging, `upload-${generation.toString(16).padStart(12, '0')}`);
+  return removeFile(uploadPath(layout, generation));
 }

@@ -5,8 +5,10 @@ import { getLastVersion } from 'lmdb';
 import { AssayError } from '../../core/errors.ts';
 import { STORE } from '../../core/limits.ts';
 import { nodeCrypto } from '../../core/sha256.ts';
+import { orIfGone, stat } from './calls.ts';
+import { type Layout, uploadPath } from './layout.ts';
 import { decodeUpload, encodeUpload, type UploadRecord } from './record.ts';
-import { read, type Table, type Tables } from './tables.ts';
+import { read, rowsFrom, type Table, type Tables } from './tables.ts';
 
 export interface KnownUpload extends UploadRecord {
   readonly generation: number;
@@ -45,6 +47,18 @@ export class UploadRecords {
 
   remove(id: string, generation: number): Promise<boolean> {
     return this.#tables.commit(() => this.#table.remove(keyOf(id), generation));
+  }
+
+  /** Forgets those that have no file any more: they are finished, or were abandoned. */
+  async dropLost(layout: Layout): Promise<void> {
+    this.#tables.refresh();
+    for (const { key, version = 0 } of rowsFrom(this.#table, Buffer.alloc(1), undefined)) {
+      const isThere = await orIfGone(
+        stat(uploadPath(layout, version)).then(() => true),
+        false,
+      );
+      if (!isThere) await this.#tables.commit(() => this.#table.remove(key, version));
+    }
   }
 
   #refuseOneMore(): void {

@@ -12,9 +12,8 @@ import type { Expected, UploadPart, UploadStatus, Uploads } from '../store.ts';
 import { Arrival, superseded } from './arrival.ts';
 import type { DiskBlobs } from './blobs.ts';
 import type { Layout } from './layout.ts';
-import type { Tables } from './tables.ts';
 import { leftBytes, removeLeft, UploadFile } from './upload-file.ts';
-import { type KnownUpload, UploadRecords } from './upload-records.ts';
+import type { KnownUpload, UploadRecords } from './upload-records.ts';
 
 export class DiskUploads implements Uploads {
   readonly #layout: Layout;
@@ -24,9 +23,9 @@ export class DiskUploads implements Uploads {
   readonly #ready = new Map<string, UploadFile>();
   readonly #arriving = new Map<string, Arrival>();
 
-  constructor(layout: Layout, tables: Tables, blobs: DiskBlobs) {
+  constructor(layout: Layout, records: UploadRecords, blobs: DiskBlobs) {
     this.#layout = layout;
-    this.#records = new UploadRecords(tables);
+    this.#records = records;
     this.#blobs = blobs;
   }
 

@@ -32,7 +32,7 @@ afterAll(async () => {
   shop.remove();
 });
 
-const INDEX = 'v1/index/data.mdb';
+const INDEX = 'v2/index/data.mdb';
 
 test.each<Omit<Injection, 'nth'>>([
   { call: 'fsync', error: 'EIO' },

@@ -3,9 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach } from 'vitest';
-import type { StoreEvent } from '../../store/events.ts';
-import { openDiskStore } from '../../store/stack.ts';
-import type { Store } from '../../store/store.ts';
+import { type DiskStore, type DiskStoreOptions, openDiskStore } from '../../store/stack.ts';
 
 export function makeFolder(): string {
   return mkdtempSync(join(tmpdir(), 'assay-store-'));
@@ -16,9 +14,9 @@ export function removeFolder(folder: string): void {
 }
 
 /** Folders and stores that are closed and removed after each test of the file that calls this. */
-export function useFolders(): { folder(): string; open(options: OpenOptions): Promise<Store> } {
+export function useFolders(): { folder(): string; open(options: DiskStoreOptions): Promise<DiskStore> } {
   const folders: string[] = [];
-  const stores: Store[] = [];
+  const stores: DiskStore[] = [];
   afterEach(async () => {
     await Promise.all(stores.splice(0).map((store) => store.close()));
     for (const folder of folders.splice(0)) removeFolder(folder);
@@ -37,15 +35,9 @@ export function useFolders(): { folder(): string; open(options: OpenOptions): Pr
   };
 }
 
-export interface OpenOptions {
-  readonly directory: string;
-  readonly onEvent?: (event: StoreEvent) => void;
-  readonly now?: () => number;
-}
-
 /** Every file below a part of the store, by its path from there. */
 export function filesIn(directory: string, part: 'files' | 'staging' | 'quarantine'): string[] {
-  return readdirSync(join(directory, 'v1', part), { recursive: true, withFileTypes: true })
+  return readdirSync(join(directory, 'v2', part), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name));
 }

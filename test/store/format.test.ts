@@ -7,12 +7,18 @@ import { DEFAULT_NAMESPACE, parseNamespace } from '../../core/namespace.ts';
 import { loadChecksum } from '../../store/checksum.ts';
 import { fileName, filePath, parseFileName } from '../../store/disk/layout.ts';
 import {
+  ageKeyOf,
+  BLOB_AGE,
   decodeChecksums,
   decodePresence,
   decodeResult,
+  decodeUpload,
   encodeChecksums,
   encodePresence,
   encodeResult,
+  encodeUpload,
+  labelKeyOf,
+  RESULT_AGE,
   resultKeyOf,
 } from '../../store/disk/record.ts';
 
@@ -21,16 +27,38 @@ const GENERATION = 123_456_789;
 const layout = { index: 'index', files: 'files', staging: 'staging', quarantine: 'quarantine' };
 const checksum = await loadChecksum();
 const checksums = [checksum(Buffer.alloc(STORE.chunkBytes)), checksum(Buffer.from('hello'))];
+const used = { tick: 258, generation: GENERATION };
 const naming = { bytes: Buffer.from('result'), references: [hello] };
 
 const MADE: Readonly<Record<string, string>> = {
-  'presence of 5 bytes inside the index': encodePresence({ size: 5, isFile: false }).toString('hex'),
-  'presence of 3145745 bytes in a file': encodePresence({ size: 3_145_745, isFile: true }).toString('hex'),
+  'presence of 5 bytes inside the index': encodePresence({ ...used, size: 5, isFile: false }).toString('hex'),
+  'presence of 3145745 bytes in a file': encodePresence({ ...used, size: 3_145_745, isFile: true }).toString(
+    'hex',
+  ),
   'checksums of 1 MiB of zeros and hello': encodeChecksums(checksums).toString('hex'),
   'key of hello’s result in team/a': keyIn('team/a'),
   'key of hello’s result in no namespace': keyIn(DEFAULT_NAMESPACE),
   'result "result" that names hello': encodeResult(naming).toString('hex'),
   'result "result" that names nothing': encodeResult({ ...naming, references: [] }).toString('hex'),
+  'age of hello at tick 258': ageKeyOf(BLOB_AGE, 258, Buffer.from(hello.hash, 'hex')).toString('hex'),
+  'age of hello’s result in team/a at tick 258': ageKeyOf(
+    RESULT_AGE,
+    258,
+    Buffer.from(keyIn('team/a'), 'hex'),
+  ).toString('hex'),
+  'label linux-1 in team/a': labelKeyOf({ namespace: parseNamespace('team/a'), label: 'linux-1' }).toString(
+    'hex',
+  ),
+  'upload of hello, 3 bytes committed': encodeUpload({
+    expected: hello,
+    committed: 3,
+    finished: undefined,
+  }).toString('hex'),
+  'upload of hello, finished': encodeUpload({
+    expected: {},
+    committed: 5,
+    finished: hello.hash,
+  }).toString('hex'),
   'file of hello': filePath(layout, hello.hash, GENERATION),
 };
 
@@ -40,7 +68,7 @@ function keyIn(namespace: string): string {
 
 /** A name, two spaces or more, a value. */
 function vectors(): [string, string][] {
-  const lines = readFileSync(join(import.meta.dirname, 'format-v1.txt'), 'utf8').split('\n');
+  const lines = readFileSync(join(import.meta.dirname, 'format-v2.txt'), 'utf8').split('\n');
   return lines
     .filter((line) => line !== '' && !line.startsWith('#'))
     .map((line) => {
@@ -49,7 +77,7 @@ function vectors(): [string, string][] {
     });
 }
 
-describe('format v1', () => {
+describe('format v2', () => {
   test.each(vectors())('%s', (name, value) => {
     expect(MADE[name]).toBe(value);
   });
@@ -58,11 +86,23 @@ describe('format v1', () => {
     expect(vectors().map(([name]) => name)).toEqual(Object.keys(MADE));
   });
 
-  test('reads what it writes', () => {
-    expect(decodePresence(encodePresence({ size: 2 ** 47, isFile: true }))).toEqual({
-      size: 2 ** 47,
+  test('reads the presences of version 1, whose version was the generation', () => {
+    expect(decodePresence(Buffer.from('01110030000000', 'hex'), GENERATION)).toEqual({
+      size: 3_145_745,
       isFile: true,
+      tick: 0,
+      generation: GENERATION,
     });
+  });
+
+  test('reads what it writes', () => {
+    const presence = { ...used, size: 2 ** 47, isFile: true };
+    expect(decodePresence(encodePresence(presence), 1)).toEqual(presence);
+    for (const expected of [{}, hello, { hash: hello.hash }, { size: 5 }]) {
+      const upload = { expected: { hash: undefined, size: undefined, ...expected }, committed: 2 ** 40 };
+      const record = { ...upload, finished: undefined };
+      expect(decodeUpload(encodeUpload(record))).toEqual(record);
+    }
     expect(decodeChecksums(encodeChecksums(checksums), STORE.chunkBytes + 5)).toEqual(checksums);
     expect(decodeResult(encodeResult(naming))).toEqual(naming);
     expect(parseFileName(fileName(hello.hash, GENERATION))).toEqual({

@@ -1,0 +1,85 @@
+// `assay gc`: makes a store smaller now, as it would by itself when it is full. A server may be running on it.
+import { type CommandModule, type FlagTable, parseDuration, parseFlags, usage } from '../../core/command.ts';
+import { STORE } from '../../core/limits.ts';
+import { parseSizeLimit } from '../../store/size-limit.ts';
+import { openDiskStore } from '../../store/stack.ts';
+import { localLimit } from '../local-limit.ts';
+import { Outlet } from '../outlet.ts';
+import { storeFolder } from '../store-folder.ts';
+import { STORE_FLAGS } from './store-flags.ts';
+
+const flags = {
+  store: STORE_FLAGS.store,
+  'max-size': {
+    type: 'string',
+    value: 'SIZE',
+    text: 'down to this: 50GB, 8GiB, or a share of the disk such as 20% (default: the store’s limit)',
+  },
+  lease: {
+    type: 'string',
+    value: 'TIME',
+    text: 'what was used within this time stays (default 3h; the same as the server’s, if one runs here)',
+  },
+  'dry-run': { type: 'boolean', text: 'only tell what would go' },
+  json: STORE_FLAGS.json,
+} satisfies FlagTable;
+
+export const gcCommand: CommandModule = {
+  failureCode: 2,
+  help: {
+    usage: 'assay gc [--dry-run] [--max-size SIZE] [--store DIR] [--json]',
+    text: 'Removes the least recently used results of a store, and the content that no result names, until it holds no\nmore than it may. What was used within the lease stays, also if that is more. A store does this by itself\nwhen it is full; a server may run on it meanwhile.',
+    flags,
+    environment: {
+      ASSAY_STORE: 'the local store’s folder',
+      ASSAY_MAX_SIZE: 'the most that the local store holds (default 20 GiB, at most half of the disk)',
+    },
+    exitCodes: {
+      '0': 'it holds no more than it may',
+      '1': 'what is leased is more than that',
+      '2': 'failed',
+    },
+    examples: ['assay gc --dry-run', 'assay gc --max-size 5GB', 'assay gc --store /var/lib/assay --json'],
+  },
+  async main(args) {
+    const parsed = parseFlags(args, flags);
+    if (parsed.positionals.length > 0) throw usage(`gc takes no ${JSON.stringify(parsed.positionals[0])}`);
+    const size = parsed.text('max-size');
+    const store = await openDiskStore({
+      directory: storeFolder(parsed.text('store'), process.env),
+      maxSize: size ? parseSizeLimit('--max-size', size) : localLimit(process.env.ASSAY_MAX_SIZE),
+      leaseMs: parseDuration('--lease', parsed.text('lease') ?? `${STORE.leaseMs / 1000}s`),
+    });
+    try {
+      const { space } = store;
+      const before = space.used();
+      const isDryRun = parsed.given('dry-run');
+      const gone = await (isDryRun ? space.wouldEvict(space.limit) : space.evict(space.limit));
+      const left = isDryRun ? before - gone.bytes : space.used();
+      const report = { dryRun: isDryRun, limit: space.limit, before, after: left, ...gone };
+      new Outlet(1).write(parsed.given('json') ? `${JSON.stringify(report)}\n` : `${inWords(report)}\n`);
+      return left > space.limit ? 1 : 0;
+    } finally {
+      await store.close();
+    }
+  },
+};
+
+interface GcReport {
+  readonly dryRun: boolean;
+  readonly limit: number;
+  readonly before: number;
+  readonly after: number;
+  readonly results: number;
+  readonly blobs: number;
+}
+
+function inWords({ dryRun, limit, before, after, results, blobs }: GcReport): string {
+  const tense = dryRun ? 'would remove' : 'removed';
+  const rest = after > limit ? '; the rest is in use, or was within the lease' : '';
+  return `assay gc: ${tense} ${results} results and ${blobs} blobs: ${mega(before)} -> ${mega(after)}, limit ${mega(limit)}${rest}`;
+}
+
+function mega(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`;
+}

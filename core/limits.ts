@@ -170,6 +170,9 @@ export const ZSTD = {
   /** 8 MiB, as much as any level up to 19 uses; a frame may ask for 2 GiB. */
   maxWindowLog: 23,
   pieceBytes: 256 * KIB,
+  /** Beyond the first bytes nothing may inflate more than so many times: what does is sent to do harm. */
+  maxRatio: 1000,
+  unjudgedBytes: 4 * MIB,
 } as const;
 
 export const REMOTE = {

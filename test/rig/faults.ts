@@ -36,6 +36,21 @@ export const FAULTS = {
     promise: 'no crash, no partial answer, every descriptor given back',
     test: 'test/crash/few-descriptors.test.ts',
   },
+  'slow-sockets': {
+    fault: '2,000 connections that say nothing, dribble headers and bodies, or never read',
+    promise: 'all are cut within 15 s; others are served meanwhile; memory grows by 64 MiB at most',
+    test: 'test/attack/slow-sockets.test.ts',
+  },
+  bombs: {
+    fault: '10 KiB that inflate to 320 MiB, 320 KiB to 10 GiB, 5,000 stacked encodings',
+    promise: 'each is refused, nothing of it is kept, memory grows by 32 MiB at most',
+    test: 'test/attack/bombs.test.ts',
+  },
+  'hostile-trees': {
+    fault: '60 hostile results (.., absolute, links, NUL, twins, 4,096 long), and a swapper during restores',
+    promise: 'not one byte outside the workspace is written or changed',
+    test: 'test/attack/hostile-trees.test.ts',
+  },
 } as const satisfies Record<string, Fault>;
 
 export type FaultName = keyof typeof FAULTS;

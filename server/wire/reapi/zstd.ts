@@ -31,17 +31,25 @@ export function deflate(bytes: Uint8Array): Buffer {
   return zstdCompressSync(bytes, ENCODING);
 }
 
-/** Throws as soon as more than `size` bytes come out. */
+/** Throws as soon as more than `size` bytes come out, or so many for so few that it can only be meant to do harm. */
 export async function* inflated(
   pieces: AsyncIterable<Uint8Array>,
   size: number,
 ): AsyncGenerator<Buffer, void, void> {
   let total = 0;
+  let sent = 0;
+  async function* counted(): AsyncGenerator<Uint8Array> {
+    for await (const piece of pieces) {
+      sent += piece.length;
+      yield piece;
+    }
+  }
   for await (const piece of through(
     createZstdDecompress({ ...DECODING, chunkSize: ZSTD.pieceBytes }),
-    pieces,
+    counted(),
   )) {
     total += piece.length;
+    if (total > ZSTD.unjudgedBytes && total > sent * ZSTD.maxRatio) throw bomb();
     if (total > size) {
       throw new AssayError('ASSAY_SIZE_MISMATCH', `it inflates to more than the announced ${size} bytes`);
     }
@@ -79,6 +87,11 @@ function written(codec: Transform, piece: Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {
     codec.write(piece, (error) => (error ? reject(error) : resolve()));
   });
+}
+
+function bomb(): AssayError {
+  const detail = `it inflates more than ${ZSTD.maxRatio}-fold; send it without compression`;
+  return new AssayError('ASSAY_BAD_COMPRESSION', detail);
 }
 
 function notZstd(cause: unknown): AssayError {

@@ -1,0 +1,178 @@
+// A little that stands for very much: zstd that inflates without end, over every call that inflates, and encodings stacked
+// upon encodings. Each is refused, and the server is none the heavier for it.
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { request } from 'undici';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Digest, digestOf, parseHash } from '../../core/digest.ts';
+import { Workshop } from '../rig/assay.ts';
+import { keepFigures } from '../rig/figures.ts';
+import { GrpcClient } from '../rig/grpc.ts';
+import { forgetPeak, peakBytes, residentBytes } from '../rig/memory.ts';
+import { ServerProcess } from '../rig/server.ts';
+import { ReapiClient } from '../server/wire/reapi/rig.ts';
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+const GIB = 1024 * MIB;
+const MOST_MEMORY = 32 * MIB;
+const STACKED = 5_000;
+
+let shop: Workshop;
+let server: ServerProcess;
+let reapi: ReapiClient;
+const seen = { refused: 0, slowestMs: 0, memory: 0 };
+
+beforeAll(async () => {
+  shop = new Workshop();
+  server = await ServerProcess.start(shop.store, { form: 'bundle' });
+  reapi = new ReapiClient(await GrpcClient.to(server.url));
+  // What inflating itself needs is loaded and warm before anything is counted.
+  for (const size of [10, 3 * MIB]) {
+    const bomb = bombOf(size);
+    await reapi.write(compressed(wrongDigest(size)), bomb);
+  }
+});
+
+afterAll(async () => {
+  reapi.grpc.close();
+  await server.kill();
+  shop.remove();
+});
+
+/** zstd by hand: a frame of blocks that each say "this byte 131,072 times", in four bytes. */
+function bombOf(size: number): Buffer {
+  const BLOCK = 128 * KIB;
+  const head = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x68]);
+  const blocks = Buffer.alloc(4 * Math.ceil(size / BLOCK));
+  for (let at = 0; at < blocks.length; at += 4) {
+    const isLast = at + 4 === blocks.length ? 1 : 0;
+    blocks.writeUIntLE((BLOCK << 3) | (1 << 1) | isLast, at, 3);
+  }
+  return Buffer.concat([head, blocks]);
+}
+
+function wrongDigest(size: number): Digest {
+  return { hash: parseHash('b0'.repeat(32)), size };
+}
+
+function compressed({ hash, size }: Digest): string {
+  return `uploads/5d3f2e10-0000-4000-8000-000000000000/compressed-blobs/zstd/${hash}/${size}`;
+}
+
+async function expectUnmoved(attack: () => Promise<void>): Promise<void> {
+  const pid = server.child.pid ?? 0;
+  forgetPeak(pid);
+  const atRest = residentBytes(pid);
+  const began = performance.now();
+  await attack();
+  seen.slowestMs = Math.max(seen.slowestMs, Math.round(performance.now() - began));
+  seen.memory = Math.max(seen.memory, peakBytes(pid) - atRest);
+  seen.refused++;
+  expect(peakBytes(pid) - atRest).toBeLessThan(MOST_MEMORY);
+  expect(readdirSync(join(shop.store, 'v1/staging'))).toEqual([]);
+  expect(server.child.exitCode).toBeNull();
+}
+
+describe('zstd that inflates', () => {
+  test.each([
+    ['10 KiB to 320 MiB, announced as 100 bytes', 320 * MIB, 100],
+    ['10 KiB to 320 MiB, announced as it is', 320 * MIB, 320 * MIB],
+    ['320 KiB to 10 GiB, announced as 1 MiB', 10 * GIB, MIB],
+    ['320 KiB to 10 GiB, announced as it is', 10 * GIB, 10 * GIB],
+  ])('%s is refused over ByteStream', async (_, size, announced) => {
+    const bomb = bombOf(size);
+    await expectUnmoved(async () => {
+      const { status } = await reapi.write(compressed(wrongDigest(announced)), bomb);
+      expect(status).toBe('INVALID_ARGUMENT');
+    });
+  });
+
+  test.each([
+    ['announced as it is', 320 * MIB],
+    ['announced as 4 KiB', 4 * KIB],
+  ])('10 KiB to 320 MiB, %s, is refused in a batch', async (_, announced) => {
+    await expectUnmoved(async () => {
+      const answer = await reapi.batchUpdate({
+        digest: wrongDigest(announced),
+        data: bombOf(320 * MIB),
+        zstd: true,
+      });
+      const isTaken = answer.status === 'OK' && answer.messages.some((message) => !message.includes('ASSAY'));
+      expect(isTaken).toBe(false);
+    });
+  });
+});
+
+describe('encodings', () => {
+  const bomb = gzipSync(Buffer.alloc(10 * MIB));
+
+  test('of a body are not undone: it is what it is, and has another digest', async () => {
+    await expectUnmoved(async () => {
+      for (const encoding of ['gzip', 'zstd', 'br', 'deflate, gzip']) {
+        const { statusCode, body } = await request(
+          `${server.url}/cas/${digestOf(Buffer.alloc(10 * MIB)).hash}`,
+          {
+            method: 'PUT',
+            headers: { 'content-encoding': encoding },
+            body: bomb,
+          },
+        );
+        await body.dump();
+        expect(statusCode).toBe(400);
+      }
+    });
+  });
+
+  test(`${STACKED} upon each other are refused`, async () => {
+    const stacked = new Array(STACKED).fill('gzip').join(',');
+    await expectUnmoved(async () => {
+      for (const name of ['content-encoding', 'accept-encoding', 'transfer-encoding', 'grpc-encoding']) {
+        const answer = await fetchRaw(
+          `PUT /cas/${'a'.repeat(64)} HTTP/1.1\r\nhost: x\r\n${name}: ${stacked}\r\n\r\n`,
+        );
+        expect(answer).toMatch(/^HTTP\/1\.1 (400|431)/);
+      }
+    });
+  });
+
+  test('of a gRPC message are refused', async () => {
+    await expectUnmoved(async () => {
+      const call = reapi.grpc.open(
+        '/build.bazel.remote.execution.v2.ContentAddressableStorage/FindMissingBlobs',
+        {
+          'grpc-encoding': 'gzip',
+        },
+      );
+      const head = Buffer.from([1, 0, 0, 0, 0]);
+      head.writeUInt32BE(bomb.length, 1);
+      call.stream.end(Buffer.concat([head, bomb]));
+      expect((await call.answer()).status).toBe('UNIMPLEMENTED');
+    });
+  });
+});
+
+test('the server serves as before, and holds nothing of it', async () => {
+  expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+  expect(await reapi.missing(wrongDigest(320 * MIB), wrongDigest(100))).toHaveLength(2);
+  keepFigures('bombs', {
+    bombs: seen.refused,
+    'taken or kept': 0,
+    'slowest refusal (ms)': seen.slowestMs,
+    'memory (MiB)': Math.ceil(seen.memory / MIB),
+  });
+});
+
+async function fetchRaw(text: string): Promise<string> {
+  const { connect } = await import('node:net');
+  const { port } = new URL(server.url);
+  return new Promise((resolve) => {
+    let answer = '';
+    const socket = connect(Number(port), '127.0.0.1', () => socket.write(text));
+    socket.setEncoding('latin1').on('data', (piece) => {
+      answer += piece;
+    });
+    socket.on('error', () => {}).on('close', () => resolve(answer));
+  });
+}

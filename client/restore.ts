@@ -13,9 +13,10 @@ import {
 } from 'node:fs';
 import type { Digest } from '../core/digest.ts';
 import { AssayError, isSystemError, messageOf } from '../core/errors.ts';
-import { join, nameToBytes, parentOf, type RelPath, ROOT, toSystemPath } from '../core/path.ts';
+import { join, nameToBytes, type RelPath, toSystemPath } from '../core/path.ts';
 import type { Entry } from '../core/tree.ts';
 import type { Blobs } from '../store/store.ts';
+import { withAnchor } from './anchor.ts';
 import type { RunContext } from './context.ts';
 import type { FileDigests } from './inputs/file-digest.ts';
 import type { KeyedAction } from './key.ts';
@@ -155,7 +156,7 @@ function writeWhole(descriptor: number, bytes: Uint8Array): void {
 function moveIntoPlace(staged: string, path: RelPath, workspace: string, staging: Staging): void {
   makeParents(workspace, path);
   moveAside(workspace, path, staging);
-  renameSync(staged, toSystemPath(workspace, path));
+  withAnchor(workspace, path, (place) => renameSync(staged, place));
 }
 
 /** Moves what lies at `path` into the staging folder; undefined if nothing does. */
@@ -166,7 +167,7 @@ export function moveAside(workspace: string, path: RelPath, staging: Staging): s
     throw new AssayError('ASSAY_OUTPUT_UNFIT', `${path} is or holds a mount point`);
   }
   try {
-    renameSync(place, aside);
+    withAnchor(workspace, path, (anchored) => renameSync(anchored, aside));
     return aside;
   } catch (error) {
     if (isSystemError(error, 'ENOENT', 'ENOTDIR')) return undefined;
@@ -176,6 +177,5 @@ export function moveAside(workspace: string, path: RelPath, staging: Staging): s
 
 export function makeParents(workspace: string, path: RelPath): void {
   refuseLinkedParents(workspace, path);
-  const parent = parentOf(path);
-  if (parent !== ROOT) mkdirSync(toSystemPath(workspace, parent), { recursive: true });
+  withAnchor(workspace, path, () => {});
 }

@@ -7,6 +7,7 @@
 import { lstatSync, mkdirSync, renameSync } from 'node:fs';
 import { messageOf } from '../core/errors.ts';
 import { type RelPath, toSystemPath } from '../core/path.ts';
+import { withAnchor } from './anchor.ts';
 import type { RunRequest } from './request.ts';
 import { makeParents, moveAside } from './restore.ts';
 import { Staging } from './staging.ts';
@@ -65,7 +66,7 @@ function notSetAside(path: RelPath, error: unknown): string {
 }
 
 function restoreAside(workspace: string, path: RelPath, aside: string): void {
-  if (!isThere(workspace, path)) renameSync(aside, toSystemPath(workspace, path));
+  if (!isThere(workspace, path)) withAnchor(workspace, path, (place) => renameSync(aside, place));
 }
 
 function isThere(workspace: string, path: RelPath): boolean {

@@ -70,7 +70,7 @@ export const STORE = {
   openFiles: 256,
   /** … how many more may wait for one of these places, and for how long. */
   openFilesWaiting: 4096,
-  openFilesWaitMs: 30 * SECOND,
+  openFilesWaitMs: 10 * SECOND,
   /** What a process needs for itself of the files that it may open: libraries, the index, logs, folders being synced. */
   ownDescriptors: 48,
   /** Should there be none left all the same, this is how often and for how long it is tried again. */
@@ -127,8 +127,8 @@ export const SERVER = {
   sweepMs: 1 * SECOND,
   /** How much of an upload is taken from the network before the store has asked for it. */
   uploadBufferBytes: 1 * MIB,
-  /** A connection on which nothing moves during a request is cut. */
-  stallMs: 60 * SECOND,
+  /** A connection on which nothing moves during a request is cut; one that reads nothing, after twice this. */
+  stallMs: 15 * SECOND,
   /** After a refusal, the rest of a large body is thrown away for this long, so that the client can read the answer. */
   lingerMs: 2 * SECOND,
   /** Tools that fail on a body which breaks off get one up to this size only after it has been read and checked. */
@@ -147,6 +147,9 @@ export const SERVER = {
   maxConnections: 4096,
   /** Beyond those, so many are let in to be told that there is no place; further ones are closed without a word. */
   surplusConnections: 16,
+  /** Large bodies on their way in at once, each with a buffer or two of a chunk; more wait, but no longer than that. */
+  maxBodies: 256,
+  bodyWaitMs: 10 * SECOND,
   /** Bodies that are held in memory as a whole, of all connections together. */
   heldBytes: 512 * MIB,
   /** When a client that was turned away may come back. */

@@ -4,12 +4,15 @@
 import type { Socket } from 'node:net';
 import { AssayError } from '../core/errors.ts';
 import { type ServerLimits, STORE } from '../core/limits.ts';
+import { Places } from '../store/places.ts';
 
 /** From here on connections are not kept alive for a next request that may never come. */
 const PRESSED_SHARE = 3 / 4;
 
 export class Load {
   readonly maxConnections: number;
+  /** For each large body that is being taken in. */
+  readonly bodies: Places;
   readonly #limits: ServerLimits;
   readonly #surplus = new Set<Socket>();
   #connections = 0;
@@ -19,6 +22,11 @@ export class Load {
   constructor(limits: ServerLimits, descriptors: number) {
     const free = descriptors - STORE.ownDescriptors - limits.surplusConnections;
     this.#limits = limits;
+    this.bodies = new Places({
+      places: limits.maxBodies,
+      waiting: limits.maxConnections,
+      waitMs: limits.bodyWaitMs,
+    });
     this.maxConnections = Math.max(1, Math.min(limits.maxConnections, Math.floor((free * 2) / 3)));
   }
 

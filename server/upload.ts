@@ -54,7 +54,9 @@ class UploadStream implements AsyncIterable<Buffer> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Buffer, void, void> {
+    const { bodies } = this.#exchange.server.load;
     this.#exchange.liftStallLimit();
+    await bodies.enter();
     const flow = this.#open();
     try {
       while (true) {
@@ -68,6 +70,7 @@ class UploadStream implements AsyncIterable<Buffer> {
       }
     } finally {
       flow.close();
+      bodies.leave();
     }
   }
 

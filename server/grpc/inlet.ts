@@ -62,6 +62,15 @@ export class Inlet {
    * once a turn of the event loop, which brings several pieces of a fast upload together.
    */
   async *pieces(): AsyncGenerator<Buffer[], void, void> {
+    await this.#load.bodies.enter();
+    try {
+      yield* this.#arriving();
+    } finally {
+      this.#load.bodies.leave();
+    }
+  }
+
+  async *#arriving(): AsyncGenerator<Buffer[], void, void> {
     let arrived: Buffer[] = [];
     let arrivedBytes = 0;
     let isOver = false;

@@ -85,6 +85,11 @@ const catalogue = {
     status: 404,
     grpc: 'UNIMPLEMENTED',
   },
+  ASSAY_BAD_ASSET: {
+    summary: 'The name of an asset is none: it has no URI, too many, or two values for one qualifier.',
+    wayOut: 'Name an asset by 1 to 64 URIs, with each qualifier once.',
+    status: 400,
+  },
   ASSAY_BAD_RESOURCE_NAME: {
     summary: 'The resource name of a ByteStream call does not name a blob.',
     wayOut:

@@ -15,8 +15,11 @@ import { Pace } from './pace.ts';
 import { Port } from './port.ts';
 import { assemble } from './routes.ts';
 import type { TlsIdentity } from './tls.ts';
+import { assetMethods } from './wire/asset/adapter.ts';
 import { reapiMethods } from './wire/reapi/adapter.ts';
 import { type S3Keys, signatureGate } from './wire/s3/signature.ts';
+
+const GRPC_METHODS = new Map([...reapiMethods, ...assetMethods]);
 
 export interface ServerOptions {
   readonly host: string;
@@ -55,7 +58,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const gate = token === undefined ? openGate() : tokenGate(token);
   const signatures = s3Keys && signatureGate(s3Keys);
   const context = { store, gate, signatures, readOnly, limits, log, metrics, pace, load, lifecycle, about };
-  const door = new Port(await assemble(context), new Sessions(context, reapiMethods), context, tls);
+  const door = new Port(await assemble(context), new Sessions(context, GRPC_METHODS), context, tls);
   await listen(door.server, host, port);
   /** A connection that could not be accepted, for want of file descriptors: the others are none the worse. */
   door.server.on('error', (error) => log.error({ err: error }, 'could not accept a connection'));

@@ -1,4 +1,12 @@
 // Random values from a seed, so that a failure can be seen again: every test that uses it prints its seed in its title.
+import { createCipheriv } from 'node:crypto';
+
+/** Many random bytes in little time. */
+export function noise(seed: number, length: number): Buffer {
+  const key = Buffer.alloc(16);
+  key.writeUInt32LE(seed);
+  return createCipheriv('aes-128-ctr', key, Buffer.alloc(16)).update(Buffer.alloc(length));
+}
 
 /** xorshift32: small, and the same on every machine. */
 export class Random {

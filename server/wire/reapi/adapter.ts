@@ -8,6 +8,8 @@ import { findMissingBlobs } from './find-missing.ts';
 import { getTree } from './get-tree.ts';
 import { queryWriteStatus } from './query-write-status.ts';
 import { read } from './read.ts';
+import { spliceBlob } from './splice-blob.ts';
+import { splitBlob } from './split-blob.ts';
 import { write } from './write.ts';
 
 const REAPI = 'build.bazel.remote.execution.v2';
@@ -22,7 +24,7 @@ export const reapiMethods: Methods = new Map([
   ...service(
     `${REAPI}.ContentAddressableStorage`,
     { FindMissingBlobs: findMissingBlobs, BatchReadBlobs: batchReadBlobs, GetTree: getTree },
-    { BatchUpdateBlobs: batchUpdateBlobs },
+    { BatchUpdateBlobs: batchUpdateBlobs, SplitBlob: splitBlob, SpliceBlob: spliceBlob },
   ),
   ...service(
     'google.bytestream.ByteStream',

@@ -1,4 +1,5 @@
 // What this server can do for this client, told truthfully: clients decide by it whether to send anything at all.
+import { REAPI_CUTTING } from '../../../core/fastcdc.ts';
 import {
   Compressor_Value,
   DigestFunction_Value,
@@ -29,8 +30,10 @@ function capabilitiesOf({ readOnly, limits }: ServerContext): ServerCapabilities
       supportedCompressors: [Compressor_Value.ZSTD],
       supportedBatchUpdateCompressors: [Compressor_Value.ZSTD],
       maxCasBlobSizeBytes: limits.maxBlobBytes,
-      splitBlobSupport: false,
-      spliceBlobSupport: false,
+      /** Splitting stores the chunks. */
+      splitBlobSupport: !readOnly,
+      spliceBlobSupport: !readOnly,
+      fastCdc2020Params: { avgChunkSizeBytes: REAPI_CUTTING.averageBytes, seed: 0 },
     },
     lowApiVersion: LOWEST,
     highApiVersion: HIGHEST,

@@ -10,6 +10,7 @@ export class WriteStream implements AsyncIterable<Buffer> {
   #arrived: Buffer[] = [];
   #arrivedBytes = 0;
   #isFinished = false;
+  #isBeingRead = false;
 
   /** Reads as far as the first message's name. */
   static async open(pieces: AsyncIterable<Buffer[]>, maxMessageBytes: number): Promise<WriteStream> {
@@ -51,8 +52,14 @@ export class WriteStream implements AsyncIterable<Buffer> {
     return this.#isFinished;
   }
 
+  /** Somebody has taken data from it, which nobody else can have. */
+  get isBeingRead(): boolean {
+    return this.#isBeingRead;
+  }
+
   /** Pieces that come together are joined: whoever takes them pays for each, and a copy costs less. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Buffer, void, void> {
+    this.#isBeingRead = true;
     const scratch = takeBuffer();
     try {
       do {

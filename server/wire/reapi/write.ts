@@ -45,28 +45,57 @@ async function putWhole(blobs: Blobs, name: UploadName, stream: WriteStream): Pr
   return size;
 }
 
-/** The end comes as a part of its own, because only then it is known that it is one. */
+/**
+ * The connection that broke may still be at work when its client is back, and move the place where the upload stands:
+ * then it is looked at once more.
+ */
 async function keepParts(uploads: Uploads, name: UploadName, stream: WriteStream): Promise<number> {
+  try {
+    return await keepFrom(await startOf(uploads, name, stream.offset), uploads, name, stream);
+  } catch (error) {
+    if (!isBadOffset(error) || stream.isBeingRead) throw error;
+    return keepFrom(await startOf(uploads, name, stream.offset), uploads, name, stream);
+  }
+}
+
+/** The end comes as a part of its own, because only then it is known that it is one. */
+async function keepFrom(
+  offset: number,
+  uploads: Uploads,
+  name: UploadName,
+  stream: WriteStream,
+): Promise<number> {
   const id = uploadId(name);
   const expected = name.digest;
-  const offset = await startOf(uploads, id, stream.offset);
-  const part = { expected, offset, content: contentOf(stream, name, offset), isLast: false };
-  const { committed } = await uploads.append(id, part);
+  const content = after(contentOf(stream, name, stream.offset), offset - stream.offset);
+  const { committed } = await uploads.append(id, { expected, offset, content, isLast: false });
   if (!stream.isFinished) return committed;
   const end = { expected, offset: committed, content: Buffer.alloc(0), isLast: true };
   return (await uploads.append(id, end)).committed;
 }
 
 /**
- * Where the stream can go on. A client that begins anew means it, and an upload that was finished has lost its blob
- * since: both are forgotten first.
+ * Where the upload goes on; what the client sends again before that is dropped. A client that begins anew means it, and an
+ * upload that was finished has lost its blob since: both are forgotten first.
  */
-async function startOf(uploads: Uploads, id: string, offset: number): Promise<number> {
+async function startOf(uploads: Uploads, name: UploadName, offset: number): Promise<number> {
+  const id = uploadId(name);
   const known = await uploads.status(id);
   if (known && (offset === 0 || known.isFinished)) await uploads.cancel(id);
-  const committed = known?.isFinished ? 0 : (known?.committed ?? 0);
-  if (offset !== 0 && offset !== committed) throw badOffset(offset, committed);
-  return offset;
+  const committed = offset === 0 || known?.isFinished ? 0 : (known?.committed ?? 0);
+  if (offset > committed) throw badOffset(offset, committed);
+  return committed;
+}
+
+async function* after(
+  pieces: AsyncIterable<Uint8Array>,
+  skipped: number,
+): AsyncGenerator<Uint8Array, void, void> {
+  let left = skipped;
+  for await (const piece of pieces) {
+    if (left < piece.byteLength) yield left === 0 ? piece : piece.subarray(left);
+    left -= Math.min(left, piece.byteLength);
+  }
 }
 
 function contentOf(
@@ -75,6 +104,10 @@ function contentOf(
   offset: number,
 ): AsyncIterable<Uint8Array> {
   return isCompressed ? inflated(stream, digest.size - offset) : stream;
+}
+
+function isBadOffset(error: unknown): boolean {
+  return error instanceof AssayError && error.code === 'ASSAY_BAD_OFFSET';
 }
 
 function answer(call: Call, committedSize: number): void {

@@ -1,0 +1,11 @@
+// The Remote Asset API, as far as a cache can serve it: which path is answered by what.
+import { type Methods, service } from '../../grpc/method.ts';
+import { fetchBlob, fetchDirectory } from './fetch.ts';
+import { pushBlob, pushDirectory } from './push.ts';
+
+const ASSET = 'build.bazel.remote.asset.v1';
+
+export const assetMethods: Methods = new Map([
+  ...service(`${ASSET}.Fetch`, { FetchBlob: fetchBlob, FetchDirectory: fetchDirectory }),
+  ...service(`${ASSET}.Push`, {}, { PushBlob: pushBlob, PushDirectory: pushDirectory }),
+]);

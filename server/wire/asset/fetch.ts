@@ -1,0 +1,48 @@
+// Fetch: what a name stands for, if it was pushed. This server fetches nothing from anywhere else: a miss is NOT_FOUND.
+import { AssayError } from '../../../core/errors.ts';
+import {
+  FetchBlobRequest,
+  FetchBlobResponse,
+  FetchDirectoryRequest,
+  FetchDirectoryResponse,
+} from '../../../core/proto/generated/asset.ts';
+import { DigestFunction_Value } from '../../../core/proto/generated/reapi-services.ts';
+import { FETCH_ASSET } from '../../../core/request-shapes.ts';
+import type { Call } from '../../grpc/call.ts';
+import { taking } from '../../grpc/method.ts';
+import { OK } from '../reapi/batch.ts';
+import { instanceOf } from '../reapi/instance.ts';
+import { type AssetKind, assetAddress, decodeAsset, type FoundAsset, refuseBadName } from './asset.ts';
+import { isBefore, timestampOf } from './timestamp.ts';
+
+const MISS = new AssayError('ASSAY_NOT_FOUND', 'nothing was pushed under these names');
+
+export const fetchBlob = taking(FetchBlobRequest, FETCH_ASSET, async (request, call) => {
+  const { digest: blobDigest, ...found } = await fetch('blob', request, call);
+  call.answer(FetchBlobResponse.encode({ ...found, blobDigest }).finish());
+});
+
+export const fetchDirectory = taking(FetchDirectoryRequest, FETCH_ASSET, async (request, call) => {
+  const { digest: rootDirectoryDigest, ...found } = await fetch('directory', request, call);
+  call.answer(FetchDirectoryResponse.encode({ ...found, rootDirectoryDigest }).finish());
+});
+
+async function fetch(kind: AssetKind, request: FetchBlobRequest, { server: { store } }: Call) {
+  const { uris, qualifiers } = request;
+  const namespace = instanceOf(request);
+  refuseBadName(uris, qualifiers);
+  for (const uri of uris) {
+    const result = await store.results.get(assetAddress(namespace, kind, uri, qualifiers));
+    const asset = result && decodeAsset(result.bytes);
+    if (!asset || !isWanted(asset, request)) continue;
+    const { digest, expiresAt } = asset;
+    const digestFunction = DigestFunction_Value.SHA256;
+    return { status: OK, uri, qualifiers, digest, digestFunction, ...(expiresAt && { expiresAt }) };
+  }
+  throw MISS;
+}
+
+function isWanted({ pushedAt, expiresAt }: FoundAsset, { oldestContentAccepted }: FetchBlobRequest): boolean {
+  const isExpired = expiresAt !== undefined && isBefore(expiresAt, timestampOf(Date.now()));
+  return !isExpired && !(oldestContentAccepted && isBefore(pushedAt, oldestContentAccepted));
+}

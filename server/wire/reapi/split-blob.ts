@@ -1,0 +1,63 @@
+// SplitBlob: a large blob as a list of chunks that are blobs themselves, so that a client which has most of them from an
+// earlier version fetches only the others.
+import { type Digest, digestOf, toWire } from '../../../core/digest.ts';
+import { AssayError } from '../../../core/errors.ts';
+import { type Cutting, firstCut, REAPI_CUTTING } from '../../../core/fastcdc.ts';
+import {
+  ChunkingFunction_Value,
+  SplitBlobRequest,
+  SplitBlobResponse,
+} from '../../../core/proto/generated/reapi-services.ts';
+import { ABOUT_ONE_DIGEST } from '../../../core/request-shapes.ts';
+import type { Blob, Store } from '../../../store/store.ts';
+import { taking } from '../../grpc/method.ts';
+import { findChunks, keepChunks } from './chunk-list.ts';
+import { digestIn, instanceOf } from './instance.ts';
+
+export const splitBlob = taking(SplitBlobRequest, ABOUT_ONE_DIGEST, async (request, call) => {
+  const { store, lifecycle } = call.server;
+  instanceOf(request);
+  const digest = digestIn(request.blobDigest);
+  const blob = await store.blobs.get(digest.hash);
+  if (blob?.size !== digest.size) throw new AssayError('ASSAY_NOT_FOUND', 'this blob is not here');
+  const chunks = await lifecycle.whileWriting(() => chunksOf(digest, blob, store));
+  const chunkingFunction = ChunkingFunction_Value.FAST_CDC_2020;
+  call.answer(SplitBlobResponse.encode({ chunkDigests: chunks.map(toWire), chunkingFunction }).finish());
+});
+
+/** What fits into one chunk is one. */
+async function chunksOf(digest: Digest, blob: Blob, store: Store): Promise<Digest[]> {
+  if (blob.bytes || blob.size <= REAPI_CUTTING.maxBytes) return [digest];
+  const known = await findChunks(store.results, digest.hash);
+  if (known) return known;
+  const chunks: Digest[] = [];
+  for await (const chunk of cut(blob.chunks(), REAPI_CUTTING)) {
+    const part = digestOf(chunk);
+    await store.blobs.put(part, chunk);
+    chunks.push(part);
+  }
+  await keepChunks(store.results, digest.hash, chunks);
+  return chunks;
+}
+
+/** A chunk is valid until the next one is asked for. */
+async function* cut(pieces: AsyncIterable<Buffer>, cutting: Cutting): AsyncGenerator<Buffer, void, void> {
+  const window = Buffer.allocUnsafeSlow(2 * cutting.maxBytes);
+  let filled = 0;
+  for await (const piece of pieces) {
+    filled += piece.copy(window, filled);
+    let begin = 0;
+    while (filled - begin >= cutting.maxBytes) {
+      const length = firstCut(window.subarray(begin, filled), cutting);
+      yield window.subarray(begin, begin + length);
+      begin += length;
+    }
+    window.copyWithin(0, begin, filled);
+    filled -= begin;
+  }
+  for (let begin = 0; begin < filled; ) {
+    const length = firstCut(window.subarray(begin, filled), cutting);
+    yield window.subarray(begin, begin + length);
+    begin += length;
+  }
+}

@@ -1,0 +1,49 @@
+// FastCDC 2020 finds the places that the definition names: compared with a slow reading of it in whole 64-bit numbers.
+import { createHash } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { firstCut, REAPI_CUTTING } from '../../core/fastcdc.ts';
+import { noise } from '../rig/random.ts';
+
+const WORD = (1n << 64n) - 1n;
+const STRICT = 0x0000d91767537000n;
+const LENIENT = 0x0000d90703537000n;
+
+/** REAPI's table, of which the first number is known from the reference. */
+const GEAR = Array.from({ length: 256 }, (_, byte) =>
+  createHash('md5').update(Buffer.alloc(64, byte)).digest().readBigUInt64BE(),
+);
+
+function slowCut(bytes: Buffer): number {
+  const end = Math.min(bytes.length, REAPI_CUTTING.maxBytes);
+  if (end <= REAPI_CUTTING.minBytes) return end;
+  let hash = 0n;
+  for (let at = REAPI_CUTTING.minBytes; at < end - (end % 2); at++) {
+    hash = ((hash << 1n) + (GEAR[bytes[at] ?? 0] ?? 0n)) & WORD;
+    const mask = at < Math.min(end, REAPI_CUTTING.averageBytes) ? STRICT : LENIENT;
+    if ((hash & mask) === 0n) return at;
+  }
+  return end;
+}
+
+test('the table begins as the reference’s does', () => {
+  expect(GEAR[0]).toBe(0x3b5d3c7d207e37dcn);
+  expect(GEAR[255]).toBe(0xaabd2b2a451504e1n);
+});
+
+const SEED = 41;
+
+test(`cuts where the definition says, seed ${SEED}`, () => {
+  const bytes = noise(SEED, 6 * 1024 * 1024);
+  for (let at = 0; at < bytes.length; ) {
+    const rest = bytes.subarray(at, at + REAPI_CUTTING.maxBytes);
+    const length = firstCut(rest, REAPI_CUTTING);
+    expect(length).toBe(slowCut(rest));
+    expect(length).toBeGreaterThan(0);
+    at += length;
+  }
+});
+
+test('what never fits is cut at the most, and what is small not at all', () => {
+  expect(firstCut(Buffer.alloc(3 * 1024 * 1024), REAPI_CUTTING)).toBe(REAPI_CUTTING.maxBytes);
+  expect(firstCut(Buffer.alloc(1000), REAPI_CUTTING)).toBe(1000);
+});

@@ -1,0 +1,89 @@
+// zstd on the wire: in and out, and never more than was announced.
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { type Digest, digestOf } from '../../../../core/digest.ts';
+import {
+  BatchUpdateBlobsResponse,
+  Compressor_Value,
+} from '../../../../core/proto/generated/reapi-services.ts';
+import { openDiskFolder } from '../../../rig/disk-store.ts';
+import { contentOf } from '../../../store/content.ts';
+import { committed, only, readName, reapiServer, uploadName } from './rig.ts';
+
+const MIB = 1024 * 1024;
+
+function zstdName({ hash, size }: Digest): string {
+  return `uploads/an-upload/compressed-blobs/zstd/${hash}/${size}`;
+}
+
+function zstdReadName({ hash, size }: Digest): string {
+  return `compressed-blobs/zstd/${hash}/${size}`;
+}
+
+describe('a stream', () => {
+  test.each([0, 1, 1000, 3 * MIB + 1])('of %i bytes is inflated and deflated', async (size) => {
+    const { client } = await reapiServer({ store: openDiskFolder });
+    const bytes = contentOf('zstd', size);
+    const digest = digestOf(bytes);
+    const small = zstdCompressSync(bytes);
+    expect(committed(await client.write(zstdName(digest), small))).toBe(size === 0 ? -1 : small.length);
+    expect(await client.readBytes(readName(digest))).toEqual(bytes);
+    expect(zstdDecompressSync(await client.readBytes(zstdReadName(digest)))).toEqual(bytes);
+    expect(committed(await client.write(zstdName(digest), small))).toBe(-1);
+  });
+
+  test('is read from an offset of the uncompressed blob, without a limit', async () => {
+    const { client } = await reapiServer();
+    const bytes = contentOf('zstd', 100_000);
+    const digest = digestOf(bytes);
+    await client.write(uploadName(digest), bytes);
+    expect(zstdDecompressSync(await client.readBytes(zstdReadName(digest), 77_777))).toEqual(
+      bytes.subarray(77_777),
+    );
+    expect(await client.read(zstdReadName(digest), 0, 5)).toMatchObject({ status: 'INVALID_ARGUMENT' });
+  });
+
+  test.each([
+    ['inflates to more than announced', zstdCompressSync(Buffer.alloc(64 * MIB)), 2 * MIB],
+    ['inflates to less than announced', zstdCompressSync(Buffer.alloc(MIB)), 2 * MIB],
+    ['is not zstd', Buffer.alloc(100, 'x'), 2 * MIB],
+    ['breaks off', zstdCompressSync(contentOf('breaks', 3 * MIB)).subarray(0, 1000), 3 * MIB],
+    ['inflates to more than announced, small', zstdCompressSync(Buffer.alloc(64 * MIB)), 1000],
+    ['is not zstd, small', Buffer.alloc(100, 'x'), 1000],
+  ])('that %s is refused', async (_name, small, size) => {
+    const { client } = await reapiServer({ store: openDiskFolder });
+    const digest = digestOf(Buffer.alloc(size));
+    expect(await client.write(zstdName(digest), small)).toMatchObject({ status: 'INVALID_ARGUMENT' });
+    expect(await client.missing(digest)).toEqual([digest]);
+  });
+});
+
+describe('a batch', () => {
+  test('may be compressed, and comes back compressed where that helps', async () => {
+    const { client } = await reapiServer();
+    const bytes = Buffer.alloc(50_000, 'again and again ');
+    const digest = digestOf(bytes);
+    await client.batchUpdate({ digest, data: zstdCompressSync(bytes), zstd: true });
+    const [plain] = await client.readMany([digest]);
+    expect(plain).toMatchObject({ compressor: Compressor_Value.IDENTITY, data: bytes });
+    const [small] = await client.readMany([digest], true);
+    expect(small?.compressor).toBe(Compressor_Value.ZSTD);
+    expect(small?.data.length).toBeLessThan(1000);
+    expect(zstdDecompressSync(small?.data ?? Buffer.alloc(0))).toEqual(bytes);
+  });
+
+  test.each([
+    ['a bomb', zstdCompressSync(Buffer.alloc(64 * MIB)), 1000],
+    ['noise', Buffer.from('noise'), 1000],
+    ['too little', zstdCompressSync(Buffer.alloc(10)), 1000],
+    ['something for the empty blob', zstdCompressSync(Buffer.alloc(10)), 0],
+  ])('with %s in it is refused for that blob', async (_name, data, size) => {
+    const { client } = await reapiServer();
+    const digest = digestOf(Buffer.alloc(size));
+    const { responses } = only(
+      BatchUpdateBlobsResponse,
+      await client.batchUpdate({ digest, data, zstd: true }),
+    );
+    expect(responses[0]?.status?.code).toBe(size === 0 ? 0 : 3);
+  });
+});

@@ -33,9 +33,12 @@ export interface AuditOptions {
 export async function audit(request: RunRequest, context: RunContext, options: AuditOptions): Promise<Audit> {
   const tracer = await chooseTracer();
   const action = keyOf(request, context);
-  const { exitCode, watched, commandMs } = await executeBy(tracedBy(tracer), action, context);
+  const { exitCode, watched, commandMs, earlierOutputs } = await executeBy(tracedBy(tracer), action, context);
   const { report, folders } = watched;
-  const { complete, findings } = judge(report, declarationOf(action, folders));
+  const { complete, findings } = judge(report, {
+    ...declarationOf(action, folders),
+    earlier: earlierOutputs,
+  });
   const first = { complete, gaps: report.gaps, exitCode, findings, report };
   if (!options.reproduce) return { ...first, hermetic: complete && findings.length === 0 };
   const seen = { report, exitCode, tookMs: commandMs };

@@ -1,6 +1,7 @@
 // Runs a command in the strict environment, passes on what it says while it says it, and keeps the log.
 import { join } from 'node:path';
 import { RUN } from '../core/limits.ts';
+import type { RelPath } from '../core/path.ts';
 import { absPath } from '../hermeticity/abspath.ts';
 import type { RunContext } from './context.ts';
 import { actualEnvironment, type PrivateFolders } from './environment.ts';
@@ -17,6 +18,8 @@ export interface Execution extends MaybeWatched {
   readonly startedAt: number;
   readonly commandMs: number;
   readonly log: Log;
+  /** The outputs that an earlier run had left; the command did not get to see them. */
+  readonly earlierOutputs: readonly RelPath[];
   /** Why what lies in the outputs may not all be this run's, if so. */
   readonly outputFault?: string;
 }
@@ -67,6 +70,7 @@ export async function executeBy<T extends Ended>(
           ...end,
           ...tooLong,
           ...outputFault,
+          earlierOutputs: aside.earlier,
           startedAt,
           commandMs: context.now() - startedAt,
           log: recorder.finish(),

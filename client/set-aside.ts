@@ -13,6 +13,8 @@ import { makeParents, moveAside } from './restore.ts';
 import { Staging } from './staging.ts';
 
 export interface SetAside {
+  /** The outputs that an earlier run had left. */
+  readonly earlier: readonly RelPath[];
   /** Why an earlier output is still in place, if one is. */
   readonly fault?: string;
   /** Says which process writes the outputs now, so that a later run can end it if this one is killed. */
@@ -30,6 +32,7 @@ export function setOutputsAside(request: RunRequest): SetAside {
     const faults = outputs.flatMap((path) => moveOutput(workspace, path, staging, moved) ?? []);
     quietly(() => mkdirSync(toSystemPath(workspace, workingDirectory), { recursive: true }));
     return {
+      earlier: [...moved.keys()],
       ...(faults[0] !== undefined && { fault: faults[0] }),
       writtenBy: (pid) => quietly(() => staging.recordCommand(pid)),
       settle(putBack) {
@@ -43,7 +46,7 @@ export function setOutputsAside(request: RunRequest): SetAside {
   }
 }
 
-const NOTHING_TO_DO: SetAside = { writtenBy() {}, settle() {} };
+const NOTHING_TO_DO: SetAside = { earlier: [], writtenBy() {}, settle() {} };
 
 function moveOutput(
   workspace: string,

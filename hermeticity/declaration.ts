@@ -14,6 +14,8 @@ export interface Declaration {
   /** The names that are in this folder now. */
   namesIn(folder: RelPath): readonly string[];
   readonly outputs: readonly RelPath[];
+  /** Those of them that an earlier run had left, and that were put aside for this one. */
+  readonly earlier?: readonly RelPath[];
   /** Folders that are the action's alone and were empty when it started: its TMPDIR, its HOME. */
   readonly scratch: readonly AbsPath[];
   /** Declared tools, and the folders that came with them. */
@@ -53,6 +55,12 @@ export class Declared {
 
   isInOutput(path: AbsPath): boolean {
     return this.#outputs.some((output) => isAtOrBelow(path, output));
+  }
+
+  /** It is, or lay in, an output that was there before the action started. */
+  wasThereEarlier(path: AbsPath): boolean {
+    const { workspace, earlier = [] } = this.#declaration;
+    return earlier.some((output) => isAtOrBelow(path, inside(workspace, output)));
   }
 
   isImplied(path: AbsPath): boolean {

@@ -1,16 +1,9 @@
 // Judges what an action looked at: reads, looks at what is there and what is not, listings, programs, links on the way.
 import type { RelPath } from '../core/path.ts';
-import {
-  type AbsPath,
-  FILESYSTEM_ROOT,
-  inside,
-  isBelow,
-  parentFolder,
-  readable,
-  relativeIn,
-} from './abspath.ts';
+import { type AbsPath, inside, isAtOrBelow, isBelow, parentFolder, readable, relativeIn } from './abspath.ts';
 import type { PathAccess } from './access.ts';
 import { type Fix, patternOf } from './finding.ts';
+import { Habits } from './habits.ts';
 import { Looks } from './looks.ts';
 import type { Scene } from './scene.ts';
 
@@ -21,10 +14,12 @@ export class LookJudge {
   readonly #scene: Scene;
   readonly #ownPids: ReadonlySet<string>;
   readonly looks: Looks;
+  readonly #habits: Habits;
 
   constructor(scene: Scene) {
     this.#scene = scene;
     this.looks = new Looks(scene);
+    this.#habits = new Habits(scene);
     this.#ownPids = new Set(scene.report.processes.map(({ pid }) => String(pid)));
   }
 
@@ -79,6 +74,7 @@ export class LookJudge {
   #inOutput(access: PathAccess, path: RelPath): void {
     const { own, declared } = this.#scene;
     const at = access.path;
+    if (access.kind === 'absent') this.#suspectStale(access);
     if (access.kind === 'absent' || access.kind === 'followed' || declared.isInput(path)) return;
     const unless = (): boolean => {
       if (access.kind === 'list') return own.wasDeleted(at);
@@ -93,12 +89,31 @@ export class LookJudge {
     });
   }
 
+  /**
+   * An earlier output was put aside, and somebody who did not come to write it looked for it: make does so to see what is
+   * to be done, cp to write it, others to use it.
+   */
+  #suspectStale(access: PathAccess): void {
+    const { declared, policy, report } = this.#scene;
+    const program = this.#scene.programOf(access);
+    if (!declared.wasThereEarlier(access.path) || policy.caretakers.has(program)) return;
+    const wroteIt = () =>
+      report.accesses.some((one) => {
+        if (one.kind !== 'write' || !isAtOrBelow(one.path, access.path)) return false;
+        return one.folder === true || (one.process === access.process && !policy.shells.has(program));
+      });
+    const detail = 'looked for what an earlier run left';
+    this.#scene.suspect({ kind: 'stale-output', access, path: access.path, detail, unless: wroteIt });
+  }
+
   /** A listing is declared if each name in it is, and if a name that came to it would be. */
   #listed(access: PathAccess, folder: RelPath): void {
     const { declared, policy } = this.#scene;
     const program = this.#scene.programOf(access);
     const unexplained = declared.namesIn(folder).filter((name) => !this.#explains(folder, name));
-    const looksUp = policy.moduleLoaders.test(program) && this.#isModuleFolder(access.path);
+    const looksUp =
+      policy.moduleLoaders.test(program) &&
+      (this.#isModuleFolder(access.path) || this.#habits.isImport(access));
     const excused =
       policy.nameCachers.has(program) || (unexplained.length === 0 && (looksUp || declared.growsIn(folder)));
     this.looks.note(access, excused);
@@ -152,7 +167,7 @@ export class LookJudge {
       const looksUp = this.#scene.policy.nameCachers.has(this.#scene.programOf(access));
       if (!looksUp) this.#scene.suspect({ kind, access, path });
     } else if (!this.#isOnTheWay(path)) {
-      const excused = kind === 'absent' && (this.#isUpwardSearch(path) || this.#isCaseTrial(path));
+      const excused = kind === 'absent' && this.#habits.excusesAbove(path);
       if (!excused) this.#suspectLook(kind === 'absent' ? 'absent' : 'probe', access);
     }
   }
@@ -178,23 +193,6 @@ export class LookJudge {
     return declared.isAboveItsPlaces(path) || declared.isSearched(parentFolder(path));
   }
 
-  #isUpwardSearch(path: AbsPath): boolean {
-    const { declared, policy } = this.#scene;
-    for (let at = path; at !== FILESYSTEM_ROOT; at = parentFolder(at)) {
-      const name = at.slice(at.lastIndexOf('/') + 1);
-      if (policy.upwardNames.has(name) && isBelow(declared.workspace, parentFolder(at))) return true;
-    }
-    return false;
-  }
-
-  /** Whether this file system tells capitals apart is asked by looking for a program by its name in capitals. */
-  #isCaseTrial(path: AbsPath): boolean {
-    const small = path.toLowerCase();
-    return this.#scene.report.accesses.some(
-      (access) => access.kind === 'exec' && access.path !== path && access.path.toLowerCase() === small,
-    );
-  }
-
   // ---- in common ----
 
   #suspectRead(access: PathAccess, fix: Fix | undefined): void {
@@ -210,8 +208,8 @@ export class LookJudge {
 
   /** What it writes later is told as written: that it looked first is not worth a finding of its own. */
   #suspectLook(kind: 'probe' | 'absent', access: PathAccess, fix?: Fix): void {
-    const { own, policy } = this.#scene;
-    if (kind === 'absent' && policy.habitual.some((pattern) => pattern.test(access.path))) return;
+    const { own } = this.#scene;
+    if (kind === 'absent' && this.#habits.excusesAbsent(access)) return;
     this.#scene.suspect({
       kind,
       access,

@@ -17,10 +17,11 @@ export interface Policy {
   readonly background: ReadonlySet<AbsPath>;
   /**
    * Names that a tool tries because of its own settings, not because of the action: a precompiled form of each file that
-   * gcc opens, its own libraries in the working folder, a file called "-"; the folders of version control systems of the
-   * past from which make would fetch a source. That these are absent is not worth a finding.
+   * gcc opens, its own libraries in the working folder, a file called "-". That these are absent is not worth a finding.
    */
   readonly habitual: readonly RegExp[];
+  /** Names that certain programs look for in every folder that they work in. */
+  readonly seekers: readonly { readonly program: RegExp; readonly names: RegExp }[];
   /**
    * Names that tools look for in every folder up to the root. That they are absent above the workspace is the rule;
    * where one is there it is read, which is a finding.
@@ -28,6 +29,10 @@ export interface Policy {
   readonly upwardNames: ReadonlySet<string>;
   /** Programs that list a folder to look for names in it: what they then use, they open. */
   readonly nameCachers: ReadonlySet<string>;
+  /** Programs that look at outputs to clear them away, or to see whether they are to be made. */
+  readonly caretakers: ReadonlySet<string>;
+  /** Programs that look at a file only where their script says so: to write one they just open it. */
+  readonly shells: ReadonlySet<string>;
   /** The same for programs that also list folders for their own sake: excused only where a listing shows nothing new. */
   readonly moduleLoaders: RegExp;
   /** io_uring as an event loop asks for it at its start; denied like any other, but not worth a finding. */
@@ -79,9 +84,32 @@ export const DEFAULT_POLICY: Policy = {
     [absPath('/proc/uptime'), 'time'],
   ]),
   background: new Set(paths('/run/nscd/socket', '/selinux', '/var/run', '/var/lock')),
-  habitual: [/\.gch$/, /\/-l[^/]+$/, /\/libgcc_s\.so\.1$/, /\/(?:-|<stdin>)$/, /\/(?:RCS|SCCS)$/],
+  habitual: [
+    /\.gch$/,
+    /\/-l[^/]+$/,
+    /\/libgcc_s\.so\.1$/,
+    /\/(?:-|<stdin>)$/,
+    /* Version managers such as pyenv choose by these which installation of a tool to run; that one is then seen. */
+    /\/\.(?:python|node|ruby|java|go)-version$/,
+    /\/\.tool-versions$/,
+  ],
+  seekers: [
+    {
+      program: /^(?:node|nodejs|bun|deno|tsc|esbuild)$/,
+      names: /\/(?:package\.json|tsconfig\.json|jsconfig\.json|node_modules)$/,
+    },
+    /* Its built-in rules for two version control systems of old, and goals that are no files. */
+    {
+      program: /^g?make$/,
+      names:
+        /\/(?:RCS|SCCS)(?:\/|$)|,v$|\/s\.[^/]+$|\/(?:all|bench|build|check|clean|debug|default|dist|docs?|fmt|format|help|install|lint|release|run|start|tests?|FORCE)$/,
+    },
+    { program: /^python[\d.]*$/, names: /\/__pycache__(?:\/|$)|\/python\d+\.zip$|\/pyvenv\.cfg$/ },
+  ],
   upwardNames: new Set(['package.json', 'tsconfig.json', 'jsconfig.json', 'node_modules', '.git']),
   nameCachers: new Set(['make', 'gmake', 'ninja', 'tsc', 'esbuild']),
+  caretakers: new Set(['rm', 'rmdir', 'mkdir', 'make', 'gmake', 'ninja']),
+  shells: new Set(['sh', 'bash', 'dash', 'zsh']),
   moduleLoaders: /^python[\d.]*$/,
   /* libuv hands changes to epoll in batches through a ring of this size, in every Node process. */
   startUpRings: [

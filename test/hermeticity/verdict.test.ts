@@ -440,3 +440,59 @@ describe('a survivor', () => {
     ]);
   });
 });
+
+describe('a habit', () => {
+  const by = (name: string, ...paths: string[]) => {
+    const process = {
+      pid: 100,
+      parent: undefined,
+      argv: [`/usr/bin/${name}`, 'x'],
+      atMs: 0,
+      survived: false,
+    };
+    return judge(reportOf(paths.map(absent), { processes: [process] }), declared());
+  };
+
+  it.each([
+    ['node', 'package.json', 'src/node_modules'],
+    ['make', 'all', 'SCCS', 'src/RCS/a.c,v'],
+    ['python3.11', '__pycache__/a.cpython-311.pyc'],
+    ['bash', '.python-version'],
+  ])('of %s is no finding, but a look', (name, ...paths) => {
+    const { findings, looks } = by(name, ...paths);
+    expect(findings).toEqual([]);
+    expect(looks.map(({ path }) => path)).toEqual(paths.map(at));
+  });
+
+  it.each([
+    ['node', '.env'],
+    ['make', 'local.mk'],
+    ['python3', 'settings.py'],
+    ['cat', 'package.json'],
+  ])('of %s is not to look for %s', (name, path) => {
+    expect(by(name, path).findings).toMatchObject([{ kind: 'absent', path }]);
+  });
+
+  it('of compilers is to look for the system’s headers among the action’s, not for the action’s own', () => {
+    const process = { pid: 1, parent: undefined, argv: ['/usr/lib/gcc/cc1'], atMs: 0, survived: false };
+    const accesses = [
+      ...['inc/stdio.h', 'inc/bits/types.h', 'inc/own.h', 'inc/types.h'].map(absent),
+      read('/usr/include/stdio.h'),
+      read('/usr/include/aarch64-linux-gnu/bits/types.h'),
+    ];
+    expect(findings(accesses, {}, { processes: [process] })).toEqual([
+      'absent inc/own.h',
+      'absent inc/types.h',
+    ]);
+  });
+});
+
+describe('an output that an earlier run left and that was put aside', () => {
+  const earlier = { earlier: ['dist' as RelPath] };
+
+  it('is a finding where it is looked for by who does not come to write it', () => {
+    expect(findings([absent('dist/a')], earlier)).toEqual(['stale-output dist/a']);
+    expect(findings([absent('dist/a'), create('dist/a')], earlier)).toEqual([]);
+    expect(findings([absent('dist/a')])).toEqual([]);
+  });
+});

@@ -24,7 +24,7 @@ export const NODE_CASES: readonly Case[] = [
     finds: ['read lib.js'],
   },
   {
-    name: 'would take another package if it appeared',
+    name: 'would take another package if it appeared, as every require would',
     files: {
       'package.json': PACKAGE,
       'src/build.js': 'require("lib")',
@@ -33,14 +33,14 @@ export const NODE_CASES: readonly Case[] = [
     },
     inputs: ['package.json', 'src/build.js', 'node_modules/**'],
     command: [NODE, 'src/build.js'],
-    finds: ['absent src/node_modules', 'absent src/package.json'],
+    finds: [],
   },
   {
-    name: 'would take another setting if it appeared',
+    name: 'would take another setting if it appeared, as every program of Node would',
     files: { 'src/build.js': '' },
     inputs: ['src/build.js'],
     command: [NODE, 'src/build.js'],
-    finds: ['absent package.json', 'absent src/package.json'],
+    finds: [],
   },
   {
     name: 'lists a folder',

@@ -6,6 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Digest, digestOf, parseHash } from '../../core/digest.ts';
+import { VERSION } from '../../store/disk/layout.ts';
 import { Workshop } from '../rig/assay.ts';
 import { keepFigures } from '../rig/figures.ts';
 import { GrpcClient } from '../rig/grpc.ts';
@@ -71,7 +72,7 @@ async function expectUnmoved(attack: () => Promise<void>): Promise<void> {
   seen.memory = Math.max(seen.memory, peakBytes(pid) - atRest);
   seen.refused++;
   expect(peakBytes(pid) - atRest).toBeLessThan(MOST_MEMORY);
-  expect(readdirSync(join(shop.store, 'v1/staging'))).toEqual([]);
+  expect(readdirSync(join(shop.store, VERSION, 'staging'))).toEqual([]);
   expect(server.child.exitCode).toBeNull();
 }
 

@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Finding } from '../../client/doctor/finding.ts';
+import { VERSION } from '../../store/disk/layout.ts';
 import { type RunOptions, Workshop } from '../rig/assay.ts';
 import { ServerProcess } from '../rig/server.ts';
 
@@ -52,8 +53,8 @@ describe('a store', () => {
   });
 
   test('whose index is noise', async () => {
-    mkdirSync(join(shop.store, 'v1/index'), { recursive: true });
-    writeFileSync(join(shop.store, 'v1/index/data.mdb'), 'noise'.repeat(5000));
+    mkdirSync(join(shop.store, VERSION, 'index'), { recursive: true });
+    writeFileSync(join(shop.store, VERSION, 'index/data.mdb'), 'noise'.repeat(5000));
     expect((await doctor()).about('store')).toMatchObject({ state: 'ill' });
   });
 

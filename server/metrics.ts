@@ -19,6 +19,7 @@ export const PROTOCOLS = [
   'nx',
   'rush',
   'actions',
+  'azure',
   's3',
   'webdav',
   'labels',

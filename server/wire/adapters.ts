@@ -4,6 +4,7 @@ import type { ServerContext } from '../context.ts';
 import { Exchange } from '../exchange.ts';
 import { actions } from './actions/adapter.ts';
 import { type Adapter, placeBelow } from './adapter.ts';
+import { azure } from './azure/adapter.ts';
 import { ccache } from './ccache/adapter.ts';
 import { gradle } from './gradle/adapter.ts';
 import { labels } from './labels/adapter.ts';
@@ -13,7 +14,18 @@ import { s3 } from './s3/adapter.ts';
 import { turbo } from './turbo/adapter.ts';
 import { webdav } from './webdav/adapter.ts';
 
-export const ADAPTERS: readonly Adapter[] = [ccache, gradle, turbo, nx, rush, actions, s3, webdav, labels];
+export const ADAPTERS: readonly Adapter[] = [
+  ccache,
+  gradle,
+  turbo,
+  nx,
+  rush,
+  actions,
+  azure,
+  s3,
+  webdav,
+  labels,
+];
 
 interface Entrance {
   readonly adapter: Adapter;

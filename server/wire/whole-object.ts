@@ -4,7 +4,14 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { AssayError } from '../../core/errors.ts';
 import type { Exchange } from '../exchange.ts';
 
-const CONDITIONS = ['if-match', 'if-none-match', 'if-unmodified-since', 'content-range', 'x-amz-copy-source'];
+const CONDITIONS = [
+  'if-match',
+  'if-none-match',
+  'if-unmodified-since',
+  'content-range',
+  'x-amz-copy-source',
+  'x-ms-copy-source',
+];
 
 export function refuseAllButWhole({ request: { headers } }: Exchange): void {
   const condition = CONDITIONS.find((name) => headers[name] !== undefined);

@@ -8,7 +8,7 @@ import { sendDownload } from './download.ts';
 import { createEntry, finalizeEntry, getDownloadUrl } from './service.ts';
 import { redeem } from './ticket.ts';
 import { conductCall, TWIRP_FORM } from './twirp.ts';
-import { receiveUpload } from './upload.ts';
+import { receiveSignedUpload } from './upload.ts';
 
 const CALL = /^(?:(?<within>.+)\/)?twirp\/github\.actions\.results\.api\.v1\.CacheService\/(?<name>\w+)$/;
 
@@ -43,6 +43,6 @@ function signedAddress(exchange: Exchange, path: string, query: URLSearchParams)
   if (!/^(upload|download)\//.test(path)) throw badKey('/twirp/… or /actions/[NAMESPACE/]twirp/…');
   const subject = redeem(path, query);
   return subject.startsWith('upload/')
-    ? receiveUpload(exchange, subject, query)
+    ? receiveSignedUpload(exchange, subject, query)
     : sendDownload(exchange, subject);
 }

@@ -7,7 +7,6 @@ import type { ResultAddress } from '../../../store/store.ts';
 
 const MAX_VERSION_LENGTH = 512;
 const PENDING = protocolNamespace('actions-pending', DEFAULT_NAMESPACE);
-const BLOCKS = protocolNamespace('actions-blocks', DEFAULT_NAMESPACE);
 
 /** Any text is a version; what it is called by here is its hash. */
 export function versionNamespace(within: Namespace, version: string): Namespace {
@@ -27,11 +26,6 @@ export function pendingAddress({ namespace, key }: ResultAddress): ResultAddress
 
 export function pendingAddressOf(key: Hash): ResultAddress {
   return { namespace: PENDING, key };
-}
-
-/** Of an upload that comes in blocks: blocks of two uploads for one entry do not mix. */
-export function blockAddress(uploadId: string, blockId: string): ResultAddress {
-  return { namespace: BLOCKS, key: hashOf(`${uploadId}\0${blockId}`) };
 }
 
 function hashOf(text: string): Hash {

@@ -65,6 +65,15 @@ export function httpTargets(random: Random): FuzzTarget[] {
         request('OPTIONS', path),
       ]);
     }),
+    target('azure', () => {
+      const path = `/azure/team/${digits(40)}`;
+      const list = '<BlockList><Latest>YQ==</Latest></BlockList>';
+      return random.pick([
+        either(path),
+        request('PUT', `${path}?comp=block&blockid=YQ==`, content()),
+        request('PUT', `${path}?comp=blocklist`, list),
+      ]);
+    }),
     target('labels', () => {
       const label = `deps-${digits(2)}`;
       return random.pick([

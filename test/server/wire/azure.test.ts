@@ -1,0 +1,61 @@
+// Azure's blob storage as lage 2.17 uses it: blocks, then a list of them.
+import { describe, expect, test } from 'vitest';
+import { STORE } from '../../../core/limits.ts';
+import { contentOf } from '../../store/content.ts';
+import { ask, testServer } from '../rig.ts';
+import { describeOpaque } from './contract.ts';
+
+const BLOB = '/azure/team/da39a3ee5e6b4b0d3255bfef95601890afd80709';
+
+describeOpaque({
+  name: 'azure',
+  path: BLOB,
+  elsewhere: BLOB.replace('team', 'other'),
+  other: BLOB.replace('da39', 'da40'),
+  astray: ['/azure/', '/azure/team', '/azure/team/', `${BLOB}?comp=odd`],
+  stored: 201,
+  second: { status: 201, stays: 'second' },
+});
+
+describe('Azure’s protocol', () => {
+  test('takes blocks in any order, and shows nothing before their list', async () => {
+    const server = await testServer();
+    const url = server.url + BLOB;
+    const blocks = [contentOf('0', 10), contentOf('1', STORE.chunkBytes + 1)];
+    for (const n of [1, 0]) {
+      const body = blocks[n] ?? Buffer.alloc(0);
+      expect(await ask(`${url}?comp=block&blockid=YmxvY2st${n}`, 'PUT', { body })).toMatchObject({
+        status: 201,
+      });
+    }
+    expect(await ask(url)).toMatchObject({ status: 404 });
+    const list = '<BlockList><Latest>YmxvY2st0</Latest><Latest>YmxvY2st1</Latest></BlockList>';
+    expect(await ask(`${url}?comp=blocklist`, 'PUT', { body: Buffer.from(list) })).toMatchObject({
+      status: 201,
+    });
+    expect((await ask(url)).body.equals(Buffer.concat(blocks))).toBe(true);
+  });
+
+  test('takes the token as a shared access signature', async () => {
+    const server = await testServer({ token: 'a-long-token-0123456789' });
+    const url = server.url + BLOB;
+    expect(await ask(`${url}?sig=a-long-token-0123456789`)).toMatchObject({ status: 404 });
+    expect(await ask(`${url}?sig=another`)).toMatchObject({ status: 401 });
+    const headers = { authorization: 'SharedKey account:c2lnbmF0dXJl' };
+    expect(await ask(url, 'GET', { headers })).toMatchObject({ status: 401 });
+    expect(server.logged()).not.toContain('a-long-token-0123456789');
+  });
+
+  test.each(['?restype=container&comp=list', '?comp=metadata'])(
+    'does not take %s for a blob',
+    async (query) => {
+      const server = await testServer();
+      await ask(server.url + BLOB, 'PUT', { body: Buffer.from('x') });
+      expect(await ask(server.url + BLOB + query)).toMatchObject({ status: 400 });
+      expect(await ask(server.url + BLOB + query, 'PUT', { body: Buffer.from('y') })).toMatchObject({
+        status: 400,
+      });
+      expect((await ask(server.url + BLOB)).body.toString()).toBe('x');
+    },
+  );
+});

@@ -15,20 +15,37 @@ export type Sealed = { readonly digest: Digest } & (
   | { readonly file: string | Buffer }
 );
 
-export interface EncodedOutputs {
-  readonly result: ActionResult;
-  readonly contents: Map<Hash, Sealed>;
+/** Each once; the empty blob is everywhere already. */
+export class Contents {
+  readonly #byHash = new Map<Hash, Sealed>();
+
+  add(sealed: Sealed): void {
+    if (sealed.digest.hash !== EMPTY.hash) this.#byHash.set(sealed.digest.hash, sealed);
+  }
+
+  addBytes(bytes: Uint8Array): Digest {
+    const digest = digestOf(bytes);
+    this.add({ digest, bytes });
+    return digest;
+  }
+
+  values(): Sealed[] {
+    return [...this.#byHash.values()];
+  }
 }
 
-/** What lies there, if it is fit to be kept: it exists, and no link in it leaves the workspace. */
-export function fitOutput(workspace: string, path: RelPath, digests: FileDigests): Output {
+export interface EncodedOutputs {
+  readonly result: ActionResult;
+  readonly contents: Contents;
+}
+
+/** What lies there; undefined if nothing does. Refuses what is not fit to be kept, because a link in it leads out. */
+export function fitOutput(workspace: string, path: RelPath, digests: FileDigests): Output | undefined {
   refuseLinkedParents(workspace, path);
   const output = observeOutput(workspace, path, digests);
-  if (!output) throw new AssayError('ASSAY_OUTPUT_UNFIT', `there is nothing at ${path}`);
-  const stray = strayLinkIn(output);
-  if (stray !== undefined) {
-    throw new AssayError('ASSAY_OUTPUT_UNFIT', `${stray} is a link that leaves the workspace`);
-  }
+  const stray = output && strayLinkIn(output);
+  if (stray !== undefined)
+    throw new AssayError('ASSAY_OUTPUT_UNFIT', `its output ${stray} is a link that leaves the workspace`);
   return output;
 }
 
@@ -37,9 +54,9 @@ export function encodeOutputs(
   workspace: string,
   workingDirectory: RelPath,
 ): EncodedOutputs {
-  const contents = new Map<Hash, Sealed>();
+  const contents = new Contents();
   const keepFile = (path: RelPath, digest: Digest): void => {
-    contents.set(digest.hash, { digest, file: toSystemPath(workspace, path) });
+    contents.add({ digest, file: toSystemPath(workspace, path) });
   };
   const result = emptyResult(0);
   for (const output of outputs) {
@@ -49,18 +66,15 @@ export function encodeOutputs(
     } else if (output.kind === 'file') {
       keepFile(output.path, output.digest);
       const { executable: isExecutable } = output;
-      const contents = Buffer.alloc(0);
-      result.outputFiles.push({ path, digest: toWire(output.digest), isExecutable, contents });
+      const file = { path, digest: toWire(output.digest), isExecutable, contents: Buffer.alloc(0) };
+      result.outputFiles.push(file);
     } else {
       for (const entry of output.entries) {
         if (entry.kind === 'file') keepFile(join(output.path, entry.path), entry.digest);
       }
-      const bytes = encodeTree(output.entries);
-      const digest = digestOf(bytes);
-      contents.set(digest.hash, { digest, bytes });
-      result.outputDirectories.push({ path, treeDigest: toWire(digest), isTopologicallySorted: false });
+      const treeDigest = toWire(contents.addBytes(encodeTree(output.entries)));
+      result.outputDirectories.push({ path, treeDigest, isTopologicallySorted: false });
     }
   }
-  contents.delete(EMPTY.hash);
   return { result, contents };
 }

@@ -6,25 +6,23 @@ import { AssayError, messageOf } from '../core/errors.ts';
 import { decodeEvidence, type Standing, standingOf } from '../core/evidence.ts';
 import { RUN } from '../core/limits.ts';
 import { DEFAULT_NAMESPACE } from '../core/namespace.ts';
-import { join, type RelPath, resolveFrom } from '../core/path.ts';
+import { type RelPath, resolveFrom } from '../core/path.ts';
 import type { ActionResult } from '../core/proto/generated/reapi.ts';
-import { contentNamedBy, decodeResult } from '../core/result.ts';
-import { leavesOf } from '../core/tree.ts';
+import { decodeResult } from '../core/result.ts';
 import type { AbsPath } from '../hermeticity/abspath.ts';
 import type { Blobs, Store } from '../store/store.ts';
 import { takesLocally, whyNotFromRemote } from './acceptance.ts';
 import type { RunContext } from './context.ts';
 import type { Report } from './events.ts';
 import type { KeyedAction } from './key.ts';
-import { leavesWorkspace } from './links.ts';
 import { decodeOrder, type Log } from './log.ts';
 import { type Candidate, candidates, keepSet } from './observed/sets.ts';
 import { localShelf, remoteShelf, type Shelf } from './observed/shelf.ts';
 import { States } from './observed/states.ts';
-import { type Output, outputsNamedBy } from './outputs.ts';
+import { type Output, outputsNamedBy, strayLinkIn } from './outputs.ts';
 import { readBlob } from './read-blob.ts';
+import { fetchContent } from './remote/fetch-content.ts';
 import { type Remote, RemoteFault } from './remote/remote.ts';
-import { download } from './remote/transfer.ts';
 import type { RunRequest } from './request.ts';
 
 export interface Hit {
@@ -159,12 +157,8 @@ function checkOutputs(outputs: readonly Output[], request: RunRequest): void {
     request,
   );
   for (const output of outputs) {
-    const links = output.kind === 'directory' ? output.entries : [output];
-    for (const link of links) {
-      const at = output.kind === 'directory' ? join(output.path, link.path) : link.path;
-      if (link.kind === 'symlink' && leavesWorkspace(at, link.target))
-        throw unfit(`the link ${at} leaves the workspace`);
-    }
+    const stray = strayLinkIn(output);
+    if (stray !== undefined) throw unfit(`the link ${stray} leaves the workspace`);
   }
 }
 
@@ -211,12 +205,9 @@ async function fetchResult(
     if (!bytes) return false;
     const result = decodeResult(bytes);
     checkBeforeFetching(result, action.request);
-    const { blobs, trees } = contentNamedBy(result);
-    await download(trees, store.blobs, remote, report);
-    checkOutputs(await outputsOf(result, action.request, store.blobs), action.request);
-    const leaves: Digest[] = [];
-    for (const tree of trees) leaves.push(...leavesOf(await readBlob(tree.hash, store.blobs)));
-    await download([...blobs, ...leaves], store.blobs, remote, report);
+    await fetchContent(result, store.blobs, remote, report, async () => {
+      checkOutputs(await outputsOf(result, action.request, store.blobs), action.request);
+    });
     await store.results.put({ namespace: DEFAULT_NAMESPACE, key: key.hash }, bytes);
     return true;
   } catch (error) {

@@ -9,6 +9,7 @@ import { encodePathSet, type PathSet, resultKey, type StateOf } from '../core/pa
 import type { Blobs, Content, Store } from '../store/store.ts';
 import { concurrently } from './concurrently.ts';
 import type { RunContext } from './context.ts';
+import type { Sealed } from './encoded-outputs.ts';
 import type { Report } from './events.ts';
 import { fileChunks } from './file-chunks.ts';
 import type { KeyedAction } from './key.ts';
@@ -17,7 +18,7 @@ import { localShelf, remoteShelf, type Shelf } from './observed/shelf.ts';
 import { States } from './observed/states.ts';
 import type { Remote } from './remote/remote.ts';
 import { upload } from './remote/transfer.ts';
-import type { Sealed, SealedResult, Unpublishable } from './seal.ts';
+import type { SealedResult, Unpublishable } from './seal.ts';
 
 export interface Published {
   /** In the local store. */

@@ -23,14 +23,14 @@ export function takeSnapshot(
   takenAt: number,
 ): Snapshot {
   for (const path of paths) refuseReserved(path);
-  const outputs = paths.map((path) => fitOutput(root, path, digests));
+  const outputs = paths.map((path) => fitOutput(root, path, digests) ?? nothingAt(path));
   const { result, contents } = encodeOutputs(outputs, root, ROOT);
   const seconds = Math.floor(takenAt / 1000);
   const executionCompletedTimestamp = { seconds, nanos: (takenAt - seconds * 1000) * 1_000_000 };
   const executionMetadata = { worker: '', executionCompletedTimestamp, auxiliaryMetadata: [] };
   return {
     bytes: ActionResult.encode({ ...result, executionMetadata }).finish(),
-    contents: [...contents.values()],
+    contents: contents.values(),
   };
 }
 
@@ -67,6 +67,10 @@ function refuseReserved(path: RelPath): void {
   if (path === ROOT) throw unfit('a folder is kept by its name, not from inside');
   const [first = ''] = path.split('/');
   if (first === '.git' || first === '.assay') throw unfit(`${path} is not for a cache to keep`);
+}
+
+function nothingAt(path: RelPath): never {
+  throw unfit(`there is nothing at ${path}`);
 }
 
 function unfit(why: string): AssayError {

@@ -5,16 +5,13 @@ import { GROUPS } from './finding-kinds.ts';
 import { findingJson, findingLine } from './finding-report.ts';
 import { variationLines } from './reproduction-report.ts';
 
-export function auditJson({
-  hermetic,
-  complete,
-  gaps,
-  exitCode,
-  findings,
-  report,
-  reproduction,
-}: Audit): string {
-  return JSON.stringify({
+export function auditJson(audit: Audit): string {
+  return JSON.stringify(auditObject(audit));
+}
+
+export function auditObject(audit: Audit): Record<string, unknown> {
+  const { hermetic, complete, gaps, exitCode, findings, report, reproduction } = audit;
+  return {
     hermetic,
     complete,
     exitCode,
@@ -22,7 +19,7 @@ export function auditJson({
     gaps,
     tracer: report.tracer,
     ...(reproduction && { reproduction: { runs: reproduction.runs, variations: reproduction.variations } }),
-  });
+  };
 }
 
 export function auditText(audit: Audit): string {

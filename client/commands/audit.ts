@@ -1,6 +1,7 @@
 // `assay audit`: runs an action under a tracer and tells what it saw or changed beyond its declaration.
-import { type CommandModule, type FlagTable, usage } from '../../core/command.ts';
+import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/command.ts';
 import { audit } from '../audit.ts';
+import type { Fixed } from '../audit-fix.ts';
 import { auditHtml } from '../audit-html.ts';
 import { checkReportFile, writeReport } from '../audit-outlets.ts';
 import { auditJson, auditText } from '../audit-report.ts';
@@ -21,6 +22,14 @@ const own = {
   reproduce: {
     type: 'boolean',
     text: 'run it again and again from clean copies, with another time, user, path … each time,\nand tell what its result depends on',
+  },
+  fix: {
+    type: 'boolean',
+    text: 'write what a STEP has not declared into assay.json',
+  },
+  all: {
+    type: 'boolean',
+    text: 'audit every step, each after those that it depends on, and rank them',
   },
   sarif: {
     type: 'string',
@@ -43,7 +52,8 @@ const FINDINGS = 3;
 export const auditCommand: CommandModule = {
   failureCode: 125,
   help: {
-    usage: 'assay audit [FLAGS] STEP\n       assay audit [FLAGS] -- COMMAND [ARGUMENTS]',
+    usage:
+      'assay audit [FLAGS] STEP\n       assay audit [FLAGS] --all\n       assay audit [FLAGS] -- COMMAND [ARGUMENTS]',
     text: [
       'Runs COMMAND, or the command of a STEP of assay.json, as `assay run` would, under a tracer, and tells what it could see',
       'or change beyond what is declared: files that it read, looked for or listed, files that it wrote elsewhere, network,',
@@ -60,6 +70,8 @@ export const auditCommand: CommandModule = {
     },
     examples: [
       'assay audit build',
+      'assay audit --fix build',
+      'assay audit --all',
       "assay audit --input 'src/**' --output app -- cc -o app src/main.c",
       'assay audit --json -- make',
       'assay audit --sarif audit.sarif --html audit.html -- make',
@@ -67,7 +79,9 @@ export const auditCommand: CommandModule = {
     ],
   },
   async main(args) {
-    const { flags: parsed, request, caller } = await parseOneAction('audit', args, own);
+    if (wantsAll(args)) return auditAllSteps(args);
+    const { flags: parsed, request, caller, named } = await parseOneAction('audit', args, own);
+    if (parsed.given('fix') && !named) throw usage('--fix writes into assay.json: name a STEP');
     const json = parsed.given('json');
     const [sarif, page] = [parsed.text('sarif'), parsed.text('html')];
     if (json && sarif === '-') throw usage('--json and --sarif - both want standard output');
@@ -93,9 +107,52 @@ export const auditCommand: CommandModule = {
       if (json) stdout.write(`${auditJson(found)}\n`);
       else said.write(auditText(found));
       if (sarif === '-') stdout.write(sarifText());
+      if (named && parsed.given('fix')) {
+        const { fixStep } = await import('../audit-fix.ts');
+        stderr.write(fixedText(fixStep(named.root, named.step, found.findings)));
+      }
       return found.hermetic ? found.exitCode : FINDINGS;
     } finally {
       await cache.close();
     }
   },
 };
+
+function wantsAll(args: readonly string[]): boolean {
+  const end = args.indexOf('--');
+  return (end === -1 ? args : args.slice(0, end)).includes('--all');
+}
+
+function fixedText({ added, file, left }: Fixed): string {
+  const rest = left === 0 ? '' : `; ${left} findings are not mended by a declaration`;
+  return `assay: ${added} declarations written into ${file}${rest}; audit it again\n`;
+}
+
+/** What the commands say goes to standard error. The configuration and the graph are loaded only here. */
+async function auditAllSteps(args: readonly string[]): Promise<number> {
+  const flags = parseFlags(args, own);
+  const [stray] = flags.positionals;
+  if (stray !== undefined) throw usage(`--all takes no step, but there is ${JSON.stringify(stray)}`);
+  if (flags.given('sarif') || flags.given('html')) throw usage('--sarif and --html are about one step');
+  const { memoFolder, openWorkspace } = await import('../graph/opened-workspace.ts');
+  const { allHermetic, allJson, allText, auditAll } = await import('../audit-all.ts');
+  const caller = process.env;
+  const workspace = await openWorkspace(process.cwd(), memoFolder(flags.text('store')), caller);
+  const stderr = new Outlet(2);
+  const { report } = new Reporter(stderr, false);
+  const cache = openCache({
+    storeFolder: storeFolder(flags.text('store'), caller),
+    workspace: workspace.root,
+    now: Date.now,
+    report,
+  });
+  try {
+    const options = { ...workspace, reproduce: flags.given('reproduce'), fix: flags.given('fix') };
+    const context = { cache, caller, stdout: stderr, stderr, report, now: Date.now };
+    const audited = await auditAll(options, context);
+    new Outlet(1).write(flags.given('json') ? `${allJson(audited)}\n` : allText(audited));
+    return allHermetic(audited) ? 0 : FINDINGS;
+  } finally {
+    await cache.close();
+  }
+}

@@ -3,6 +3,7 @@ import { realpathSync } from 'node:fs';
 import { relative } from 'node:path';
 import { type FlagTable, type ParsedFlags, parseFlags, usage } from '../../core/command.ts';
 import { relPathFromUser } from '../../core/path.ts';
+import type { Step } from '../config/step.ts';
 import type { Variables } from '../environment.ts';
 import type { RunRequest } from '../request.ts';
 import { ACTION_FLAGS, parseAction } from './action-flags.ts';
@@ -12,6 +13,8 @@ export interface OneAction {
   readonly request: RunRequest;
   /** The caller's variables; of a step, with its package's programs on PATH. */
   readonly caller: Variables;
+  /** Where it stands in the configuration, if it is a step. */
+  readonly named?: { readonly root: string; readonly step: Step };
 }
 
 /** `own`: the flags of the command itself, which stand with either. */
@@ -34,7 +37,7 @@ async function stepAction(
   name: string,
   flags: ParsedFlags,
   caller: Variables,
-): Promise<Pick<OneAction, 'request' | 'caller'>> {
+): Promise<Omit<OneAction, 'flags'>> {
   const { memoFolder, openWorkspace } = await import('../graph/opened-workspace.ts');
   const { select } = await import('../graph/selection.ts');
   const { requestOf } = await import('../config/request.ts');
@@ -46,5 +49,5 @@ async function stepAction(
     const ids = [step, ...others].flatMap((one) => (one === undefined ? [] : [one.id]));
     throw usage(`${JSON.stringify(name)} means ${ids.length} steps; name one of them: ${ids.join(', ')}`);
   }
-  return requestOf(step, workspace, caller);
+  return { ...requestOf(step, workspace, caller), named: { root: workspace.root, step } };
 }

@@ -1,0 +1,113 @@
+// `assay audit` on the steps of an assay.json: --fix writes what is missing, --all ranks, and two audits at once do not
+// disturb each other.
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Workshop } from '../rig/assay.ts';
+
+let shop: Workshop;
+
+beforeEach(() => {
+  shop = new Workshop();
+});
+
+afterEach(() => shop.remove());
+
+const config = () => readFileSync(join(shop.workspace, 'assay.json'), 'utf8');
+
+describe('--fix', () => {
+  test('declares what a step reads and makes; the next audit finds nothing', async () => {
+    shop.write('a.txt', 'a');
+    shop.write('b.txt', 'b');
+    const lines = [
+      '{',
+      '  // what is built here',
+      '  "steps": {',
+      '    "build": {',
+      '      "command": ["sh", "-c", "cat a.txt b.txt > out; test -f c.txt; echo > log"],',
+      '      "inputs": ["a.txt"],',
+      '      "outputs": ["out"]',
+      '    }',
+      '  }',
+      '}',
+    ];
+    shop.write('assay.json', `${lines.join('\n')}\n`);
+    const first = await shop.assay(['audit', '--fix', 'build']);
+    expect(first.code).toBe(3);
+    expect(first.stderr).toContain('3 declarations written into assay.json');
+    expect(config()).toContain('// what is built here');
+    const second = await shop.assay(['audit', '--json', 'build']);
+    expect(JSON.parse(second.stdout)).toMatchObject({ hermetic: true, findings: [] });
+  });
+
+  test('a step that takes everything goes on taking everything', async () => {
+    shop.write('.gitignore', 'hidden.txt\n');
+    shop.write('hidden.txt', 'h');
+    shop.write('a.txt', 'a');
+    shop.write(
+      'assay.json',
+      '{ "steps": { "build": { "command": "cat a.txt hidden.txt > out", "outputs": ["out"] } } }',
+    );
+    expect((await shop.assay(['audit', '--fix', 'build'])).code).toBe(3);
+    expect(JSON.parse(config()).steps.build).toMatchObject({ optionalInputs: ['hidden.txt'] });
+    expect((await shop.assay(['audit', 'build'])).code).toBe(0);
+  });
+
+  test('wants a step', async () => {
+    const ran = await shop.assay(['audit', '--fix', '--', 'true']);
+    expect(ran).toMatchObject({ code: 125 });
+    expect(ran.stderr).toContain('name a STEP');
+  });
+});
+
+test('--all audits each step after those that it depends on, and names the worst first', async () => {
+  shop.write('a.txt', 'a');
+  const steps = {
+    last: { command: 'cat mid > end', inputs: [], outputs: ['end'], dependsOn: ['middle'] },
+    middle: {
+      command: 'cat first > mid; echo > stray; echo > other',
+      inputs: [],
+      outputs: ['mid'],
+      dependsOn: ['start'],
+    },
+    start: { command: 'cat a.txt > first', inputs: ['a.txt'], outputs: ['first'] },
+  };
+  shop.write('assay.json', JSON.stringify({ steps }));
+  const ran = await shop.assay(['audit', '--all']);
+  expect(ran.code).toBe(3);
+  expect(ran.stdout).toContain('2 of 3 steps are hermetic');
+  const order = ran.stdout.split('\n').slice(2, 5);
+  expect(order[0]).toMatch(/middle +2 findings/);
+  const json = JSON.parse((await shop.assay(['audit', '--all', '--json'])).stdout);
+  expect(json).toMatchObject({ hermetic: false });
+  expect(json.steps.map(({ step }: { step: string }) => step)[0]).toBe('middle');
+  await shop.assay(['audit', '--all', '--fix']);
+  expect((await shop.assay(['audit', '--all'])).code).toBe(0);
+});
+
+test('two audits at once, of one workspace and for different users, do not disturb each other', async () => {
+  shop.write('in', 'x');
+  shop.write('secret', 's');
+  execFileSync('chmod', ['-R', 'a+rwX', shop.folder]);
+  const audit = (n: number) => {
+    const script = `sleep 0.$((RANDOM % 3)); cat in${n % 2 ? ' secret' : ''} > out${n}; cat out${n}`;
+    const args = [
+      'audit',
+      '--json',
+      '--store',
+      join(shop.folder, `store${n}`),
+      '--input',
+      'in',
+      '--output',
+      `out${n}`,
+    ];
+    const command = [...args, '--', 'bash', '-c', script];
+    return n < 2 ? shop.assay(command) : shop.assayAs(65534, command);
+  };
+  const all = await Promise.all([0, 1, 2, 3].map(audit));
+  const found = all.map(({ stdout }) =>
+    JSON.parse(stdout).findings.map(({ kind, path }: { kind: string; path: string }) => `${kind} ${path}`),
+  );
+  expect(found).toEqual([[], ['read secret'], [], ['read secret']]);
+});

@@ -101,6 +101,11 @@ const catalogue = {
     wayOut: 'Ask how far it has come (HEAD, or QueryWriteStatus) and send the rest from there.',
     status: 416,
   },
+  ASSAY_UPLOAD_CONFLICT: {
+    summary: 'The part does not fit the upload as it stands, or another connection is sending it.',
+    wayOut: 'Ask by HEAD how far it has come and send the rest, or send the whole without Upload-Complete.',
+    status: 409,
+  },
   ASSAY_TOO_MANY_UPLOADS: {
     summary: 'More uploads are begun and not finished than the store keeps.',
     wayOut: 'Finish or cancel some; those that nobody continues are forgotten after a day.',

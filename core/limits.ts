@@ -187,6 +187,12 @@ export const REMOTE = {
   answerWorthMs: 20,
   /** How often the debt is counted while something is under way. */
   tickMs: 50,
+  /** Above this an upload that breaks off is resumed … */
+  resumeBytes: 8 * MIB,
+  /** … after a moment, in which a server may be started anew. */
+  resumeMs: 50,
+  /** How often a server is asked that still takes the broken connection for a whole one. */
+  resumeAsks: 10,
   /** Below this a blob is sent without asking whether it is there. */
   askBytes: 16 * KIB,
   concurrency: 16,

@@ -113,7 +113,7 @@ export class Exchange {
     const error = thrown instanceof AssayError ? thrown : new AssayError('ASSAY_INTERNAL', messageOf(thrown));
     this.#log(error, thrown);
     if (this.response.headersSent) this.response.destroy();
-    else if (isAnsweredBeforeBody(this.request, error)) this.#refuseWithoutTheBody(error);
+    else if (isAnsweredBeforeBody(this.request, error)) this.#refuseWithoutTheBody(error, moreHeaders);
     else
       this.answer(
         error.entry.status,
@@ -127,11 +127,12 @@ export class Exchange {
    * instead of the answer. So the answer goes first, whole, and the rest of the body is thrown away for a short time.
    * A client that was not told to continue has sent nothing yet and is not waited for.
    */
-  #refuseWithoutTheBody(error: AssayError): void {
+  #refuseWithoutTheBody(error: AssayError, moreHeaders: Headers): void {
     const { request, response } = this;
     const body = bodyOf(error, this.#form);
     response.shouldKeepAlive = false;
-    this.begin(error.entry.status, ['content-length', String(body.length), ...headersOf(error, this.#form)]);
+    const length = ['content-length', String(body.length)];
+    this.begin(error.entry.status, [...length, ...headersOf(error, this.#form), ...moreHeaders]);
     response.write(body);
     const isWaitingForOurWord = request.headers.expect !== undefined;
     const timer = setTimeout(() => response.end(), isWaitingForOurWord ? 0 : this.server.limits.lingerMs);

@@ -14,6 +14,7 @@ import { healthz, metricsPage, nothingHere, status } from './pages.ts';
 import { PAGE_FORM } from './refusal.ts';
 import { adapted } from './wire/adapters.ts';
 import { bazelHttp } from './wire/bazel-http/adapter.ts';
+import { resumable } from './wire/resumable/adapter.ts';
 
 type Door = (request: FastifyRequest, reply: FastifyReply) => void;
 
@@ -45,6 +46,7 @@ export async function assemble(context: ServerContext): Promise<Server> {
 function contentFirst(context: ServerContext, others: RequestListener): RequestListener {
   return (request, response) => {
     if (adapted(request, response, context) || bazelHttp(request, response, context)) return;
+    if (resumable(request, response, context)) return;
     others(request, response);
   };
 }

@@ -16,6 +16,13 @@ interface Upload {
 export function memoryUploads(blobs: Blobs): Uploads {
   const kept = new Map<string, Upload>();
 
+  /** One that is finished is forgotten when its blob is gone: it would stand in the way of sending it again. */
+  async function forgetIfLost(id: string): Promise<void> {
+    const digest = kept.get(id)?.status.digest;
+    const isLost = digest && digest.size > 0 && (await blobs.missing([digest])).length > 0;
+    if (isLost) kept.delete(id);
+  }
+
   /** Undefined before the first part. */
   function find(id: string, { expected, offset }: UploadPart): Upload | undefined {
     const upload = kept.get(id);
@@ -50,8 +57,12 @@ export function memoryUploads(blobs: Blobs): Uploads {
   }
 
   return {
-    status: async (id) => kept.get(id)?.status,
+    async status(id) {
+      await forgetIfLost(id);
+      return kept.get(id)?.status;
+    },
     async append(id, part) {
+      await forgetIfLost(id);
       const upload = find(id, part) ?? begin(id, part.expected);
       if (upload.status.isFinished) return upload.status;
       upload.arriving = part;

@@ -11,8 +11,8 @@ import type { RemoteOptions } from './open.ts';
 import { Patience } from './patience.ts';
 import { type KeepBlob, lacks, type ReadBlob, type Remote, RemoteFault, type SettledBlob } from './remote.ts';
 
-type Response = Dispatcher.ResponseData;
-type Body = Uint8Array | Readable;
+export type Response = Dispatcher.ResponseData;
+export type Body = Uint8Array | Readable;
 
 /** undici is imported here, not above: loading it takes longer than a whole local hit. */
 export async function openHttpRemote(options: RemoteOptions): Promise<Remote> {
@@ -27,7 +27,7 @@ export async function openHttpRemote(options: RemoteOptions): Promise<Remote> {
 }
 
 interface RequestInit {
-  readonly method: 'GET' | 'HEAD' | 'PUT';
+  readonly method: 'GET' | 'HEAD' | 'PUT' | 'PATCH';
   readonly headers: Record<string, string>;
   readonly body: Body | null;
   readonly signal: AbortSignal;
@@ -82,7 +82,7 @@ class HttpRemote implements Remote {
   async putBlobs(digests: readonly Digest[], read: ReadBlob, settled: SettledBlob): Promise<void> {
     await concurrently(digests, REMOTE.concurrency, async (digest) => {
       const there = digest.size > REMOTE.askBytes && (await this.#has(digest));
-      if (!there) await this.#put(`/cas/${digest.hash}`, digest.size, await read(digest, 0));
+      if (!there) await this.#putBlob(digest, read);
       settled(digest, !there);
     });
   }
@@ -93,6 +93,24 @@ class HttpRemote implements Remote {
 
   async close(): Promise<void> {
     await this.#destroy();
+  }
+
+  /** What was sent before a break, also by an earlier run, is not sent again where the server keeps it. */
+  async #putBlob(digest: Digest, read: ReadBlob): Promise<void> {
+    if (digest.size <= REMOTE.resumeBytes)
+      return this.#put(`/cas/${digest.hash}`, digest.size, await read(digest, 0));
+    const { uploadResumably } = await import('./resumable.ts');
+    await this.#attempt(() =>
+      uploadResumably(digest, {
+        read: async (offset) => this.#bodyOf(await read(digest, offset)),
+        request: (method, path, headers, body) => this.#request(method, path, body, headers),
+        isOver: () => !this.usable,
+      }),
+    );
+  }
+
+  #bodyOf(content: Content): Body {
+    return content instanceof Uint8Array ? content : this.#stream(content);
   }
 
   async #getBlob(digest: Digest): Promise<AsyncIterable<Uint8Array> | undefined> {
@@ -115,8 +133,7 @@ class HttpRemote implements Remote {
 
   async #put(path: string, size: number, content: Content): Promise<void> {
     await this.#attempt(async () => {
-      const body = content instanceof Uint8Array ? content : this.#stream(content);
-      const response = await this.#request('PUT', path, { size, body });
+      const response = await this.#request('PUT', path, { size, body: this.#bodyOf(content) });
       if (content instanceof Uint8Array) this.#patience.received(size);
       await expectSuccess(response);
       await this.#discard(response);
@@ -127,8 +144,10 @@ class HttpRemote implements Remote {
     method: RequestInit['method'],
     path: string,
     upload?: { size: number; body: Body },
+    more: Record<string, string> = {},
   ): Promise<Response> {
-    const headers = { ...this.#headers, ...(upload && { 'content-length': String(upload.size) }) };
+    const length = upload && { 'content-length': String(upload.size) };
+    const headers = { ...this.#headers, ...more, ...length };
     const response = await this.#send(this.#base + path, {
       method,
       headers,
@@ -191,7 +210,7 @@ function isMiss(response: Response): boolean {
   return response.statusCode === 404 || response.statusCode === 204;
 }
 
-async function expectSuccess(response: Response): Promise<Response> {
+export async function expectSuccess(response: Response): Promise<Response> {
   if (response.statusCode >= 200 && response.statusCode < 300) return response;
   await response.body.dump();
   throw new RemoteFault(explainStatus(response.statusCode));

@@ -30,7 +30,7 @@ export class DiskUploads implements Uploads {
   }
 
   async status(id: string): Promise<UploadStatus | undefined> {
-    const known = this.#records.find(id);
+    const known = await this.#find(id);
     return known && statusOf(known);
   }
 
@@ -68,7 +68,7 @@ export class DiskUploads implements Uploads {
   }
 
   async #receive(id: string, part: UploadPart, arrival: Arrival): Promise<UploadStatus> {
-    const known = this.#records.find(id);
+    const known = await this.#find(id);
     if (known?.finished !== undefined) return statusOf(known);
     refuseMisplaced(known, part);
     const file = (await this.#takeReady(id, known)) ?? (await this.#begin(id, known, part.expected));
@@ -77,6 +77,16 @@ export class DiskUploads implements Uploads {
     await this.#park(id, file);
     if (failure) throw failure.cause;
     return { committed: file.size, isFinished: false };
+  }
+
+  /** One that is finished is forgotten when its blob is gone: it would stand in the way of sending it again. */
+  async #find(id: string): Promise<KnownUpload | undefined> {
+    const known = this.#records.find(id);
+    if (known?.finished === undefined || known.committed === 0) return known;
+    const digest = { hash: known.finished, size: known.committed };
+    if ((await this.#blobs.missing([digest])).length === 0) return known;
+    await this.#records.remove(id, known.generation);
+    return undefined;
   }
 
   async #takeReady(id: string, known: KnownUpload | undefined): Promise<UploadFile | undefined> {

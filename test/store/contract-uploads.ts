@@ -159,6 +159,15 @@ export function describeUploads(backend: Backend): void {
       expect(await uploads.status('id')).toEqual({ committed: 10, isFinished: false });
     });
 
+    test('that are finished are forgotten when their blob is gone', async () => {
+      const bytes = contentOf('gone', SIZES.small);
+      await uploads.append('id', part(bytes, 0, bytes.length));
+      await opened.lose(digestOf(bytes).hash);
+      expect(await uploads.status('id')).toBeUndefined();
+      await uploads.append('id', part(bytes, 0, bytes.length));
+      expect((await readFrom(store, digestOf(bytes)))?.equals(bytes)).toBe(true);
+    });
+
     test('that are cancelled are forgotten, and may begin again', async () => {
       const bytes = contentOf('cancelled', SIZES.large);
       await uploads.append('id', part(bytes, 0, 1000));

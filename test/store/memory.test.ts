@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type Digest, digestOf, type Hash } from '../../core/digest.ts';
 import { memoryEngine } from '../../store/memory.ts';
+import { memoryUploads } from '../../store/memory-uploads.ts';
 import { openMemoryStore, stack } from '../../store/stack.ts';
 import type { Blobs } from '../../store/store.ts';
 import { contentOf, putAll, readFrom } from './content.ts';
@@ -13,7 +14,8 @@ const backend: Backend = {
   async open(onEvent) {
     const engine = memoryEngine();
     const lost = new Set<Hash>();
-    const store = stack({ ...engine, blobs: losing(engine.blobs, lost) }, onEvent);
+    const blobs = losing(engine.blobs, lost);
+    const store = stack({ ...engine, blobs, uploads: memoryUploads(blobs) }, onEvent);
     return {
       store,
       records: engine.records,

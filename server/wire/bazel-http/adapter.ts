@@ -5,6 +5,7 @@ import type { ServerContext } from '../../context.ts';
 import { Exchange } from '../../exchange.ts';
 import type { Kind } from '../../metrics.ts';
 import { CONTENT_FORM } from '../../refusal.ts';
+import { resumablePut } from '../resumable/adapter.ts';
 import { getResult, putResult } from './ac.ts';
 import { type Address, kindOf, parseAddress } from './address.ts';
 import { getBlob, putBlob } from './cas.ts';
@@ -44,5 +45,6 @@ function get(exchange: Exchange, { kind, namespace, hash }: Address): Promise<vo
 }
 
 function put(exchange: Exchange, { kind, namespace, hash }: Address): Promise<void> {
-  return kind === 'cas' ? putBlob(exchange, hash) : putResult(exchange, { namespace, key: hash });
+  if (kind === 'ac') return putResult(exchange, { namespace, key: hash });
+  return resumablePut(exchange, namespace, hash) ?? putBlob(exchange, hash);
 }

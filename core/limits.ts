@@ -212,6 +212,8 @@ export const GRPC_REMOTE = {
   batchEntries: 1000,
   /** How much of a stream goes into one message. */
   pieceBytes: 1 * MIB,
+  /** After a break, between the questions how far a server got. */
+  statusPausesMs: [25, 75, 150],
   /** An upload that breaks this often without getting further is given up. */
   fruitlessAttempts: 3,
 } as const;

@@ -54,18 +54,21 @@ export class Channel {
     this.#session = undefined;
   }
 
-  /** One message there, one back. */
+  /** One message there, one back. Asked again if the connection breaks under it, perhaps by the doing of another call. */
   async unary(method: string, message: Uint8Array): Promise<Buffer> {
-    const call = this.#open(method);
-    call.end(frame(message));
-    this.#moved(message.length);
-    return only(this.#answers(call));
+    try {
+      return await only(this.read(method, message));
+    } catch (error) {
+      if (!(error instanceof BrokenCall) || this.#signal.aborted) throw error;
+      return only(this.read(method, message));
+    }
   }
 
   /** One message there, any number back. */
   read(method: string, message: Uint8Array): AsyncGenerator<Buffer> {
     const call = this.#open(method);
     call.end(frame(message));
+    this.#moved(message.length);
     return this.#answers(call);
   }
 

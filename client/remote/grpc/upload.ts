@@ -1,10 +1,11 @@
 // One large blob to a server, by ByteStream.Write. Where the connection breaks, the server is asked how far it got and
 // the rest is sent: over a new connection, to a server that may have been started anew.
 import { randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Digest } from '../../../core/digest.ts';
 import { GRPC_STATUS } from '../../../core/grpc-status.ts';
 import { GRPC_REMOTE } from '../../../core/limits.ts';
-import type { WriteRequest } from '../../../core/proto/generated/bytestream.ts';
+import type { QueryWriteStatusResponse, WriteRequest } from '../../../core/proto/generated/bytestream.ts';
 import type { Content } from '../../../store/store.ts';
 import { type ReadBlob, RemoteFault } from '../remote.ts';
 import { BrokenCall, GrpcFault } from './channel.ts';
@@ -22,7 +23,7 @@ export async function uploadBlob(digest: Digest, read: ReadBlob, services: Servi
       if (isThereAlready(error)) return;
       if (!isBroken(error) || fruitless >= GRPC_REMOTE.fruitlessAttempts) throw error;
     }
-    const { committedSize, complete } = await statusOf(name, services);
+    const { committedSize, complete } = await statusBeyond(offset, name, services);
     if (complete) return;
     if (committedSize > digest.size) throw new RemoteFault('it says that it has more than there is');
     if (committedSize > offset) fruitless = 0;
@@ -47,11 +48,24 @@ async function* pieces(
   if (from === size) yield { resourceName, writeOffset: size, finishWrite: true, data: Buffer.alloc(0) };
 }
 
+/**
+ * How far the server got. It may not have noticed yet that the connection is gone, nor kept the last of what came over
+ * it: as long as it knows of nothing new, it is asked again a little later.
+ */
+async function statusBeyond(offset: number, name: string, services: Services): Promise<Status> {
+  let status = await statusOf(name, services);
+  for (const pause of GRPC_REMOTE.statusPausesMs) {
+    if (status.complete || status.committedSize > offset) return status;
+    await wait(pause);
+    status = await statusOf(name, services);
+  }
+  return status;
+}
+
+type Status = Pick<QueryWriteStatusResponse, 'committedSize' | 'complete'>;
+
 /** A server that has lost the upload, or never knew how to resume one, gets it from the beginning. */
-async function statusOf(
-  name: string,
-  services: Services,
-): Promise<{ committedSize: number; complete: boolean }> {
+async function statusOf(name: string, services: Services): Promise<Status> {
   try {
     return await services.writeStatus(name);
   } catch (error) {

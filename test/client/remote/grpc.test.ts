@@ -1,12 +1,17 @@
 // `assay run --remote grpc://…` against a server that is not ours, well and ill.
-import { rmSync } from 'node:fs';
+import { once } from 'node:events';
+import { readFileSync, rmSync } from 'node:fs';
+import { connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FORMS, type Form, type RanWithSummary, Workshop } from '../../rig/assay.ts';
 import { ReapiServer } from '../../rig/reapi-server.ts';
+import { ServerProcess } from '../../rig/server.ts';
 import { describeTree } from '../../rig/tree.ts';
 
 let shop: Workshop;
 const servers: ReapiServer[] = [];
+const closers: (() => Promise<void>)[] = [];
 
 beforeEach(() => {
   shop = new Workshop();
@@ -23,6 +28,7 @@ beforeEach(() => {
 });
 
 afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
   for (const server of servers.splice(0)) await server.stop();
   shop.remove();
 });
@@ -87,6 +93,54 @@ test('an upload that breaks six times is resumed where it stood', async () => {
   expect(new Set(offsets).size).toBe(offsets.length);
   forget();
   expect((await build(server.url, 'two')).summary.outcome).toBe('hit-remote');
+});
+
+/** In front of a server: a line that breaks after so many bytes have gone up, again and again. */
+async function breakingLine(url: string, bytes: number): Promise<{ url: string; connections(): number }> {
+  const port = Number(new URL(url).port);
+  const open = new Set<Socket>();
+  let connections = 0;
+  const line = createServer((client) => {
+    connections++;
+    const server = connect(port, '127.0.0.1');
+    let sent = 0;
+    const cut = () => {
+      client.destroy();
+      server.destroy();
+    };
+    for (const socket of [client, server]) open.add(socket.on('error', cut).on('close', cut));
+    client.on('data', (piece: Buffer) => {
+      sent += piece.length;
+      if (sent > bytes) cut();
+      else server.write(piece);
+    });
+    server.pipe(client);
+  });
+  await once(line.listen(0, '127.0.0.1'), 'listening');
+  closers.push(async () => {
+    for (const socket of open) socket.destroy();
+    line.close();
+  });
+  const address = line.address();
+  const own = typeof address === 'object' ? address?.port : undefined;
+  return { url: `grpc://127.0.0.1:${own}`, connections: () => connections };
+}
+
+test('over a line that breaks after every 4 MB, a blob of 12 MB arrives: only the rest is sent', async () => {
+  const server = await ServerProcess.start(join(shop.folder, 'server'));
+  closers.push(() => server.stop());
+  const line = await breakingLine(server.url, 4_000_000);
+  shop.script('make.sh', 'head -c 12000000 /dev/urandom > out');
+  expect((await build(line.url, 'one')).summary).toMatchObject({
+    outcome: 'miss',
+    shared: true,
+    warnings: [],
+  });
+  expect(line.connections()).toBeGreaterThan(3);
+  const made = readFileSync(join(shop.workspace, 'out'));
+  rmSync(join(shop.workspace, 'out'));
+  expect((await build(server.url.replace('http', 'grpc'), 'two')).summary.outcome).toBe('hit-remote');
+  expect(readFileSync(join(shop.workspace, 'out')).equals(made)).toBe(true);
 });
 
 function expectOrdinaryMiss(ran: RanWithSummary): void {

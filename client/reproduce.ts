@@ -27,7 +27,7 @@ export interface Before {
 
 export function reproduceAction(
   action: KeyedAction,
-  { caller, now }: Pick<RunContext, 'caller' | 'now'>,
+  { caller, now, stderr }: Pick<RunContext, 'caller' | 'now' | 'stderr'>,
   { seen, fixedVariables = {} }: Before,
 ): Promise<Reproduction> {
   return withPrivateFolders(action, async (folders) => {
@@ -42,9 +42,15 @@ export function reproduceAction(
         fixedVariables,
         now,
         signal: stop.signal,
+        ...(process.stderr.isTTY && { begins: (number, varied) => stderr.write(progress(number, varied)) }),
       });
     } finally {
       release();
     }
   });
+}
+
+/** For who waits at a terminal: a long command may be run a dozen times. */
+function progress(number: number, varied: readonly string[]): string {
+  return `assay: run ${number}, ${varied.length === 0 ? 'nothing varied' : `varied: ${varied.join(', ')}`}\n`;
 }

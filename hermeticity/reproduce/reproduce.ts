@@ -11,7 +11,7 @@ import { keyOf, subjectsThatDiffer } from './comparison.ts';
 import { helperPath, powersHere } from './helper.ts';
 import { removeTree } from './leftovers.ts';
 import { CauseSearch } from './search.ts';
-import { type Outcome, type Repeatable, Trials } from './trial.ts';
+import { type Laboratory, type Outcome, type Repeatable, Trials } from './trial.ts';
 import { ALL_VARIATIONS, VARIATIONS, type Variation } from './variation.ts';
 
 export interface VariationReport {
@@ -39,6 +39,7 @@ export interface ReproduceRequest {
   now(): number;
   readonly helper?: string;
   readonly signal?: AbortSignal;
+  readonly begins?: Laboratory['begins'];
 }
 
 export async function reproduce(request: ReproduceRequest): Promise<Reproduction> {
@@ -46,7 +47,8 @@ export async function reproduce(request: ReproduceRequest): Promise<Reproduction
   const { noSpaces } = await powersHere(helper);
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'assay-reproduce-')));
   const took = (request.natural?.tookMs ?? 0) * REPRODUCE.slowness;
-  const lab = {
+  const { begins } = request;
+  const lab: Laboratory = {
     helper,
     root,
     spaces: noSpaces === undefined,
@@ -56,6 +58,7 @@ export async function reproduce(request: ReproduceRequest): Promise<Reproduction
     limitMs: Math.max(REPRODUCE.runMs, took),
     frozenLimitMs: Math.max(REPRODUCE.frozenRunMs, took),
     signal: request.signal,
+    ...(begins && { begins }),
   };
   try {
     return await compare(new Trials(request.action, lab, request.now), request, noSpaces);

@@ -63,6 +63,8 @@ export interface Laboratory {
   /** The same for one in which no clock runs. */
   readonly frozenLimitMs: number;
   readonly signal?: AbortSignal | undefined;
+  /** Hears of each run before it begins: its number, and what is varied in it. */
+  begins?(number: number, varied: readonly Variation[]): void;
 }
 
 export class Trials {
@@ -106,6 +108,7 @@ export class Trials {
     const moment: Moment = { heldMs: this.#heldMs, holdMs, sinceMs };
     const options = optionsFor({ varied: set, moment, frozen, spaces }, root);
     this.count++;
+    this.#lab.begins?.(this.count, varied);
     const end = await runVaried(helper, {
       options: [...options, ...this.#mounts(copy).flatMap(mountOption)],
       folder: join(place, this.#action.workingDirectory),

@@ -30,3 +30,15 @@ test('the corpus has each kind at least twice', () => {
   const counts = kinds.map((kind) => DEPENDENT.filter((one) => one.kinds.includes(kind)).length);
   expect(counts.every((count) => count >= 2)).toBe(true);
 });
+
+test('tells of each run: first nothing is varied, then everything, then ever less', async () => {
+  const [one] = DEPENDENT;
+  const begun: number[] = [];
+  const begins = (number: number, varied: readonly string[]) => {
+    expect(number).toBe(begun.length + 1);
+    begun.push(varied.length);
+  };
+  const { runs } = await reproduceCase(one ?? expect.fail(), helper, begins);
+  expect(begun).toHaveLength(runs);
+  expect(begun.slice(0, 5)).toEqual([0, 12, 0, 6, 3]);
+});

@@ -18,7 +18,11 @@ export function varyHelper(): string {
   return HELPER;
 }
 
-export async function reproduceCase(one: ReproduceCase, helper: string): Promise<Reproduction> {
+export async function reproduceCase(
+  one: ReproduceCase,
+  helper: string,
+  begins?: (number: number, varied: readonly string[]) => void,
+): Promise<Reproduction> {
   const around = new Folder();
   try {
     mkdirSync(around.at('workspace'));
@@ -43,6 +47,7 @@ export async function reproduceCase(one: ReproduceCase, helper: string): Promise
       fixedVariables: {},
       now: Date.now,
       helper,
+      ...(begins && { begins }),
     });
   } finally {
     around.remove();

@@ -1,8 +1,8 @@
 // Debian's Gradle with its HTTP build cache: a task whose outputs and local cache are gone is FROM-CACHE, says Gradle.
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
-import type { Workshop } from '../rig/assay.ts';
+import { afterAll, expect, test } from 'vitest';
+import { Workshop } from '../rig/assay.ts';
 import { debianTool, forgetfulServer, MINUTES, run, servedFrom, TOKEN, workshop } from './rig.ts';
 
 const BUILD = `
@@ -13,6 +13,14 @@ task shout {
   doLast { file("$buildDir/shouted.txt").text = file('words.txt').text.toUpperCase() }
 }
 `;
+
+/** One JVM for all builds, because its start takes longer than they do. */
+const machine = new Workshop();
+
+afterAll(async () => {
+  await gradle(machine, '--stop');
+  machine.remove();
+}, MINUTES);
 
 test('Gradle takes a task’s outputs from the server', { timeout: 4 * MINUTES }, async () => {
   const shop = withProject();
@@ -32,7 +40,6 @@ function withProject(): Workshop {
   const shop = workshop();
   shop.write('build.gradle', BUILD);
   shop.write('words.txt', 'some words\n');
-  onTestFinished(() => gradle(shop, '--stop').then(() => {}));
   return shop;
 }
 
@@ -63,8 +70,8 @@ async function build(shop: Workshop): Promise<Built> {
   return { said, output: existsSync(output) ? readFileSync(output, 'utf8') : '' };
 }
 
-/** One JVM for all builds of a test; it ends on its own if this process does not live to tell it. */
-function gradle({ folder, workspace }: Workshop, ...args: readonly string[]): Promise<string> {
-  const own = ['--gradle-user-home', join(folder, 'gradle'), '-Dorg.gradle.daemon.idletimeout=60000'];
-  return run([debianTool('gradle'), ...own, ...args], { cwd: workspace, home: folder });
+/** Nothing that a build made is kept here; the JVM that it belongs to ends on its own if we do not live to tell it. */
+function gradle({ workspace }: Workshop, ...args: readonly string[]): Promise<string> {
+  const own = ['--gradle-user-home', machine.folder, '-Dorg.gradle.daemon.idletimeout=60000'];
+  return run([debianTool('gradle'), ...own, ...args], { cwd: workspace, home: machine.folder });
 }

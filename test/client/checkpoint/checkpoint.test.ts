@@ -304,3 +304,25 @@ test.each<[string, string[], string]>([
   expect(ran.code).toBe(125);
   expect(ran.stderr).toContain(words);
 });
+
+test('a step of an assay.json has checkpoints too', async () => {
+  const script = [
+    'echo "from $ASSAY_CHECKPOINT"; [ -e state/n ] && exec cp state/n made',
+    'echo 1 > state/new; mv state/new state/n; : > "$ASSAY_CHECKPOINT_DESK/r.request"',
+    'while [ -e "$ASSAY_CHECKPOINT_DESK/r.request" ]; do sleep 0.02; done; exit 1',
+  ];
+  shop.write('step.sh', script.join('\n'));
+  const step = {
+    command: ['sh', 'step.sh'],
+    inputs: ['**'],
+    outputs: ['made'],
+    checkpoint: { folders: ['state'], every: '1h' },
+  };
+  shop.write('assay.json', JSON.stringify({ steps: { long: step } }));
+  const first = await shop.assay(['run', '--logs=stream', 'long']);
+  expect(first.code).toBe(1);
+  const again = await shop.assay(['run', '--logs=stream', 'long']);
+  expect(again.code, again.stderr).toBe(0);
+  expect(again.stdout + again.stderr).toContain('from 1');
+  expect(readFileSync(join(shop.workspace, 'made'), 'utf8')).toBe('1\n');
+});

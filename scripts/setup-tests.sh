@@ -19,6 +19,7 @@ libc6-dev           # headers and start files for gcc
 make                # the C example
 nginx-light         # bench: the peer of the server
 ninja-build         # drives ccache in test/clients
+openssl             # certificates for clients that speak only TLS
 protobuf-compiler   # the generated code and the vectors are compared with protoc's
 python3             # actions of the corpus
 python3-grpcio      # a server of the Remote Execution API that shares no code with Assay

@@ -40,6 +40,22 @@ export async function servedFrom({ store }: Workshop): Promise<string> {
   return server.url;
 }
 
+/** The same over TLS, for tools that speak nothing else; `certificate` is what they must be told to trust. */
+export async function servedSecurelyFrom(shop: Workshop): Promise<{ url: string; certificate: string }> {
+  const [certificate, key] = [join(shop.folder, 'cert.pem'), join(shop.folder, 'key.pem')];
+  const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
+  const ec = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
+  const files = ['-keyout', key, '-out', certificate];
+  await run([debianTool('openssl'), 'req', '-x509', ...ec, ...files, ...names], {
+    cwd: shop.folder,
+    home: shop.folder,
+  });
+  const args = ['--tls-cert', certificate, '--tls-key', key];
+  const server = await ServerProcess.start(shop.store, { args, env: { ASSAY_TOKEN: TOKEN } });
+  onTestFinished(() => server.stop());
+  return { url: server.url, certificate };
+}
+
 /** The same with a store that answers PUT and never GET. */
 export async function forgetfulServer(): Promise<string> {
   const store: Store = openMemoryStore();

@@ -53,7 +53,7 @@ function address(child: ChildProcess): Promise<string> {
     let said = '';
     const listen = (text: string) => {
       said += text;
-      const found = /http:\/\/[\d.]+:\d+/.exec(said);
+      const found = /https?:\/\/[\d.]+:\d+/.exec(said);
       if (found) resolve(found[0]);
     };
     child.stdout?.setEncoding('utf8').on('data', listen);

@@ -1,0 +1,66 @@
+// wireit, which keeps outputs in GitHub Actions' cache and speaks only TLS: a script whose outputs and local cache are gone is
+// not run again, says wireit.
+import { readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { Workshop } from '../rig/assay.ts';
+import { MINUTES, run, servedSecurelyFrom, TOKEN, TOOLS, type Variables, workshop } from './rig.ts';
+
+const PACKAGE = {
+  name: 'pkg',
+  private: true,
+  scripts: { build: 'wireit' },
+  wireit: {
+    build: {
+      command: 'mkdir -p out && tr a-z A-Z < words.txt > out/shouted.txt',
+      files: ['words.txt'],
+      output: ['out/**'],
+    },
+  },
+};
+
+test('wireit takes a script’s outputs from the server', { timeout: 2 * MINUTES }, async () => {
+  const shop = withPackage();
+  const { url, certificate } = await servedSecurelyFrom(shop);
+  const env = { WIREIT_CACHE: 'github', ACTIONS_RESULTS_URL: `${url}/`, NODE_EXTRA_CA_CERTS: certificate };
+  const [cold, warm] = [await build(shop, env), await build(shop, env)];
+  expect(cold.said).toMatch(/Ran 1 script and skipped 0/);
+  expect(warm.said).toMatch(/Ran 0 scripts and skipped 1/);
+  expect([cold.output, warm.output]).toEqual(['SOME WORDS\n', 'SOME WORDS\n']);
+});
+
+/** The test above can fail: this is the same without a server. */
+test('wireit with nothing to take from runs the script again', { timeout: 2 * MINUTES }, async () => {
+  const shop = withPackage();
+  const env = { WIREIT_CACHE: 'none' };
+  await build(shop, env);
+  expect((await build(shop, env)).said).toMatch(/Ran 1 script and skipped 0/);
+});
+
+function withPackage(): Workshop {
+  const shop = workshop();
+  shop.write('package.json', JSON.stringify(PACKAGE));
+  shop.write('words.txt', 'some words\n');
+  symlinkSync(TOOLS, join(shop.workspace, 'node_modules'));
+  return shop;
+}
+
+async function build(
+  { folder, workspace }: Workshop,
+  cache: Variables,
+): Promise<{ said: string; output: string }> {
+  for (const old of ['.wireit', 'out']) rmSync(join(workspace, old), { recursive: true, force: true });
+  const said = await run(['npm', 'run', 'build'], {
+    cwd: workspace,
+    home: folder,
+    env: {
+      ...cache,
+      CI: 'true',
+      ACTIONS_CACHE_SERVICE_V2: 'true',
+      ACTIONS_RUNTIME_TOKEN: TOKEN,
+      RUNNER_TEMP: folder,
+      npm_config_update_notifier: 'false',
+    },
+  });
+  return { said, output: readFileSync(join(workspace, 'out/shouted.txt'), 'utf8') };
+}

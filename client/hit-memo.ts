@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { digestOf, type Hash } from '../core/digest.ts';
 import type { Standing } from '../core/evidence.ts';
 import { RUN } from '../core/limits.ts';
-import { isPlain } from '../hermeticity/abspath.ts';
+import { type AbsPath, isPlain, parentFolder } from '../hermeticity/abspath.ts';
 import { takesLocally } from './acceptance.ts';
 import { lookAgain } from './inputs/observations.ts';
 import { isSettled } from './inputs/settled.ts';
@@ -95,8 +95,9 @@ export class HitMemos {
       if (!stats || !isSettled(stats, lookedAt)) return;
       rows.set(path, rowOf(stats));
     }
-    for (const path of looks) {
-      if (!isPlain(path)) return;
+    for (const look of looks) {
+      if (!isPlain(look)) return;
+      const path = standsFor(look, request.workspace);
       const stats = lookAgain(request.workspace, path);
       if (stats && !isSettled(stats, lookedAt)) return;
       rows.set(path, rowOf(stats));
@@ -128,4 +129,12 @@ function looksTheSame(table: StatTable, workspace: string): boolean {
 function pathsOf(output: Output): string[] {
   const entries = output.kind === 'directory' ? output.entries : [];
   return [output.path, ...entries.map(({ path }) => `${output.path}/${path}`)];
+}
+
+/**
+ * Where nothing was, nothing comes without touching the folder: one look for all that a compiler missed there. Only among
+ * installed software, where folders seldom change.
+ */
+function standsFor(look: AbsPath, workspace: string): AbsPath {
+  return look.startsWith('/usr/') && !lookAgain(workspace, look) ? parentFolder(look) : look;
 }

@@ -57,7 +57,7 @@ export const gocacheprogCommand: CommandModule = {
     const token = process.env.ASSAY_TOKEN;
     const answers = new Outlet(1);
     await serveGo(process.stdin, (answer) => answers.write(`${JSON.stringify(answer)}\n`), {
-      files: DiskFiles.open(join(folder, 'client', 'go'), Date.now, () => {}),
+      files: DiskFiles.open(join(folder, 'client', 'go'), Date.now),
       entries:
         store &&
         new Entries({

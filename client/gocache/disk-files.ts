@@ -24,7 +24,6 @@ import { open, rename } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Digest, parseHash } from '../../core/digest.ts';
-import { messageOf } from '../../core/errors.ts';
 import { GOCACHE, STORE } from '../../core/limits.ts';
 import { nodeCrypto } from '../../core/sha256.ts';
 import type { Content } from '../../store/store.ts';
@@ -54,13 +53,12 @@ export class DiskFiles {
   }
 
   /** Where the folder can't be used, one for this build alone: the go command must be shown its files somewhere. */
-  static open(folder: string, now: () => number, onUnusable: (why: string) => void): DiskFiles {
+  static open(folder: string, now: () => number): DiskFiles {
     try {
       mkdirSync(folder, { recursive: true });
       accessSync(folder, constants.W_OK);
       return new DiskFiles(folder, false, now);
-    } catch (error) {
-      onUnusable(messageOf(error));
+    } catch {
       return new DiskFiles(mkdtempSync(join(tmpdir(), 'assay-go-')), true, now);
     }
   }

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { baseEnvironment, FORMS, Workshop } from '../rig/assay.ts';
+import { keepFigures } from '../rig/figures.ts';
 import { Random } from '../rig/random.ts';
 import { describeTree } from '../rig/tree.ts';
 
@@ -100,7 +101,13 @@ test(`the next run is right after ${KILLS} kills in run and restore (seed ${SEED
     expect(outputs(), `kill ${kill}: restored outputs`).toEqual(expected);
     expect(shop.has('.assay'), `kill ${kill}: staging left behind`).toBe(false);
   }
-  console.log(`${KILLS} kills, seed ${SEED}:`, seen);
+  keepFigures('client-kill', {
+    kills: KILLS,
+    'hits after it': seen.hits,
+    'misses after it': seen.misses,
+    'wrong outputs': 0,
+    seed: SEED,
+  });
   expect(seen.killed).toBeGreaterThan(KILLS / 2);
 });
 

@@ -9,6 +9,23 @@ export interface Fault {
 }
 
 export const FAULTS = {
+  'server-kill': {
+    fault: 'kill -9 of the server during uploads over HTTP and gRPC, and while it starts',
+    promise:
+      'no torn answer; HEAD and GET agree; nothing acknowledged lost; a result only with all that it names',
+    test: 'test/crash/server-kill.test.ts',
+  },
+  'client-kill': {
+    fault: 'kill -9 of `assay run` while it runs a command or restores outputs',
+    promise: 'the next run is right, and nothing is left behind',
+    test: 'test/crash/client-kill.test.ts',
+  },
+  'verify-kill': {
+    fault: 'kill -9 of `assay verify` on a store with damage in it',
+    promise:
+      'all damage is found in the end, nothing whole is lost, and each verify goes on where the last one was',
+    test: 'test/crash/verify-kill.test.ts',
+  },
   'power-loss': {
     fault: 'Power loss at any moment: recorded writes, cut everywhere and reordered between syncs',
     promise: 'no wrong bytes, nothing acknowledged lost, the store opens and takes writes',

@@ -1,0 +1,76 @@
+// Prints docs/RELIABILITY.md from the faults that the tests are about (test/rig/faults.ts) and the figures that they kept.
+// `npm run reliability` takes the figures of the last run of the tests over into docs/reliability.json and writes the page;
+// a test holds the page to both.
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { FAULTS, type Fault, type FaultName } from '../test/rig/faults.ts';
+import { type Figures, KEPT_IN } from '../test/rig/figures.ts';
+
+const KEPT = join(import.meta.dirname, '../docs/reliability.json');
+
+const INTRODUCTION = `# What happens when things go wrong
+
+<!-- Written by scripts/reliability-page.ts from test/rig/faults.ts and docs/reliability.json: \`npm run reliability\`. -->
+
+Each row is a test that does to a real server, client or store what is said under *fault*, and fails unless the promise holds.
+The figures are what those tests counted on one machine (2 arm64 cores, shared with other work); every run of \`npm test\` counts
+anew. Where something is drawn at random the seed stands there: \`ASSAY_TEST_SEED=N\` draws the same again. Each test was seen to
+fail once with the code that it holds broken.
+`;
+
+const LIMITS = `
+## What is not promised
+
+- A bit that flips in LMDB's own pages (not in what they hold) can make entries unreachable, which are misses, or the index
+  unreadable: then the store is refused in words, or the process ends inside LMDB. Wrong bytes never pass.
+- A disk that says it has synced and has not. Power-loss tests believe in syncs.
+- Running from source uses npm's copy of lmdb's addon, in which a failed write can end the process
+  ([decision 0091](decisions/0091-a-failed-write-must-not-end-the-server.md)); the bundle and the executable carry a mended one.
+- A client that reads nothing of a large answer holds one chunk (1 MiB) until it is cut off, at most 30 s; at most 256 do.
+- \`npm run bench -- soak --minutes 30\` puts a mixed load on a server and reports its memory, handles and errors over time.
+`;
+
+export type KeptFigures = Partial<Record<FaultName, Figures>>;
+
+export function keptFigures(): KeptFigures {
+  return existsSync(KEPT) ? JSON.parse(readFileSync(KEPT, 'utf8')) : {};
+}
+
+export function reliabilityPage(kept: KeptFigures): string {
+  const rows = faults().map(([name, { fault, promise, test }]) => {
+    const figures = Object.entries(kept[name] ?? {}).map(([what, figure]) => `${what}: ${shown(figure)}`);
+    return `| ${fault} | ${promise} | [${test.split('/').at(-1)}](../${test}) | ${figures.join('<br>')} |`;
+  });
+  return [INTRODUCTION, '| fault | promise | test | figures |', '|---|---|---|---|', ...rows, LIMITS].join(
+    '\n',
+  );
+}
+
+function faults(): [FaultName, Fault][] {
+  const names: FaultName[] = [];
+  for (const name in FAULTS) if (isFault(name)) names.push(name);
+  return names.map((name) => [name, FAULTS[name]]);
+}
+
+function isFault(name: string): name is FaultName {
+  return Object.hasOwn(FAULTS, name);
+}
+
+/** A seed is a name, not an amount. */
+function shown(figure: number | string): string {
+  return typeof figure === 'number' && figure < 10_000_000 ? figure.toLocaleString('en') : String(figure);
+}
+
+/** What the last run of the tests has kept takes the place of what was known. */
+function update(): KeptFigures {
+  const fresh = existsSync(KEPT_IN) ? readdirSync(KEPT_IN) : [];
+  const kept: Record<string, Figures> = { ...keptFigures() };
+  for (const file of fresh) {
+    const name = file.replace(/\.json$/, '');
+    if (isFault(name)) kept[name] = JSON.parse(readFileSync(join(KEPT_IN, file), 'utf8'));
+  }
+  writeFileSync(KEPT, `${JSON.stringify(kept, undefined, 2)}\n`);
+  return kept;
+}
+
+if (import.meta.main) process.stdout.write(reliabilityPage(update()));

@@ -1,0 +1,31 @@
+// docs/RELIABILITY.md says what the tests show: every fault has a test that keeps its figures, and no promise has others
+// than zeros beside it where zero is what was promised.
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { keptFigures, reliabilityPage } from '../../scripts/reliability-page.ts';
+import { FAULTS, type Fault } from '../rig/faults.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const kept: Readonly<Record<string, Readonly<Record<string, number | string>>>> = keptFigures();
+
+/** Figures with these words in their name are harm done. */
+const HARM =
+  /\b(wrong|lost|torn|crashes|restarts|partial|missing|outside|served whole|did not open|differences|taken or kept|failed$|early|immortal)\b/;
+
+test('the page is what npm run reliability writes', () => {
+  expect(readFileSync(join(ROOT, 'docs/RELIABILITY.md'), 'utf8')).toBe(reliabilityPage(keptFigures()));
+});
+
+describe.each(Object.entries<Fault>(FAULTS))('%s', (name, { test: file }) => {
+  test('has a test that keeps its figures', () => {
+    expect(existsSync(join(ROOT, file))).toBe(true);
+    expect(readFileSync(join(ROOT, file), 'utf8')).toContain(`keepFigures('${name}'`);
+  });
+
+  test('has figures, and none of them is harm', () => {
+    const figures = Object.entries(kept[name] ?? {});
+    expect(figures.length).toBeGreaterThan(1);
+    expect(figures.filter(([what, figure]) => HARM.test(what) && figure !== 0)).toEqual([]);
+  });
+});

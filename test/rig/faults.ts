@@ -58,6 +58,16 @@ export const FAULTS = {
     promise: 'all are cut within 15 s; others are served meanwhile; memory grows by 64 MiB at most',
     test: 'test/attack/slow-sockets.test.ts',
   },
+  model: {
+    fault: 'A million random operations on two openings of one store, evictions among them, against a Map',
+    promise: 'the store answers what the Map does',
+    test: 'test/store/model.test.ts',
+  },
+  clock: {
+    fault: 'The clock steps a year forth and back',
+    promise: 'nothing is evicted before its lease is over, and no lease lasts for ever',
+    test: 'test/store/eviction.test.ts',
+  },
   bombs: {
     fault: '10 KiB that inflate to 320 MiB, 320 KiB to 10 GiB, 5,000 stacked encodings',
     promise: 'each is refused, nothing of it is kept, memory grows by 32 MiB at most',

@@ -4,6 +4,7 @@ import { afterEach, expect, test } from 'vitest';
 import { type Digest, digestOf, type Hash } from '../../core/digest.ts';
 import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
 import { type DiskStore, openDiskStore } from '../../store/stack.ts';
+import { keepFigures } from '../rig/figures.ts';
 import { Random } from '../rig/random.ts';
 import { addressOf, resultNaming } from './content.ts';
 import { makeFolder, removeFolder } from './folders.ts';
@@ -191,4 +192,5 @@ test(`answers like a Map through ${SEEDS * OPERATIONS} operations (seeds ${SEED}
     }
   }
   expect(operations).toBeGreaterThanOrEqual(SEEDS * OPERATIONS);
+  keepFigures('model', { operations, seeds: SEEDS, differences: 0, 'first seed': SEED });
 }, 400_000);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FORMS, type Form, runProcess, Workshop } from '../../rig/assay.ts';
 import { BazelDriver, encodeRequest, inputOf, type SentInput } from '../../rig/bazel.ts';
+import { ServerProcess } from '../../rig/server.ts';
 
 let shop: Workshop;
 const started: BazelDriver[] = [];
@@ -77,6 +78,26 @@ test('another worker hits what this one made, and a changed input or argument mi
   await bazel.close();
   expect(outcomes(bazel)).toEqual(['hit-local', 'miss', 'miss']);
   expect(bazel.log).toContain('in.txt changed');
+});
+
+test('a worker on another machine hits what this one shared', async () => {
+  const server = await ServerProcess.start(join(shop.folder, 'server'));
+  try {
+    const shared = (store: string) => {
+      const flags = ['--store', join(shop.folder, store), '--remote', server.url, '--output-flag=--out'];
+      const bazel = new BazelDriver([...flags, '--', 'tools/shout.sh'], { cwd: shop.workspace });
+      started.push(bazel);
+      return bazel;
+    };
+    const [one, two] = [shared('one'), shared('two')];
+    const first = await build(one);
+    expect(await build(two)).toEqual(first);
+    expect(made()).toBe('SOME WORDS');
+    await two.close();
+    expect(two.log).toMatch(/^assay: hit-remote/m);
+  } finally {
+    await server.stop();
+  }
 });
 
 test('an input without a digest is never looked up and never kept', async () => {

@@ -11,7 +11,7 @@ const kept: Readonly<Record<string, Readonly<Record<string, number | string>>>> 
 
 /** Figures with these words in their name are harm done. */
 const HARM =
-  /\b(wrong|lost|torn|crashes|restarts|partial|missing|outside|served whole|did not open|differences|taken or kept|failed$|early|immortal)\b/;
+  /\b(wrong|lost|torn|crashes|restarts|partial|missing|outside|served whole|did not open|differences|taken or kept|early|immortal)\b/;
 
 test('the page is what npm run reliability writes', () => {
   expect(readFileSync(join(ROOT, 'docs/RELIABILITY.md'), 'utf8')).toBe(reliabilityPage(keptFigures()));

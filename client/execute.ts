@@ -6,7 +6,7 @@ import { absPath } from '../hermeticity/abspath.ts';
 import type { RunContext } from './context.ts';
 import { actualEnvironment, type PrivateFolders } from './environment.ts';
 import type { KeyedAction } from './key.ts';
-import type { Ended, Launcher } from './launch.ts';
+import { type Ended, type Launcher, launchDirectly } from './launch.ts';
 import { type Log, LogRecorder } from './log.ts';
 import { withPrivateFolders } from './private-folders.ts';
 import type { RunRequest } from './request.ts';
@@ -27,12 +27,33 @@ export interface Execution extends MaybeWatched {
 /** Variables that the command sees and that are not in its key; learns the folders that the action has to itself. */
 export type Unkeyed = (folders: PrivateFolders) => Readonly<Record<string, string>>;
 
-export function execute(action: KeyedAction, context: RunContext, unkeyed?: Unkeyed): Promise<Execution> {
+export async function execute(
+  action: KeyedAction,
+  context: RunContext,
+  unkeyed?: Unkeyed,
+): Promise<Execution> {
   const { request } = action;
-  const launcher = request.sandbox
-    ? sandboxedLauncher(action, context.report)
-    : watchedLauncher(request, context.report);
-  return executeBy(launcher, action, context, unkeyed);
+  if (request.sandbox) return executeBy(sandboxedLauncher(action, context.report), action, context, unkeyed);
+  const watched = await executeBy(watchedLauncher(request, context.report), action, context, unkeyed);
+  const hindrance = hindranceOf(watched, request);
+  if (hindrance === undefined) return watched;
+  context.report({
+    type: 'unwatched',
+    why: `it failed under the tracer, so it runs once more (${hindrance})`,
+  });
+  return executeBy(() => launchDirectly, action, context, unkeyed);
+}
+
+/**
+ * Some programs do not work under a tracer, such as those that trace others themselves (gdb, LeakSanitizer). That must not
+ * fail a build: what fails and has done something that a tracer can't follow gets a second chance.
+ */
+function hindranceOf(
+  { exitCode, signal, watched }: MaybeWatched,
+  { hermetic }: RunRequest,
+): string | undefined {
+  const failed = exitCode !== 0 && signal === undefined;
+  return failed && hermetic === 'warn' ? watched?.report.gaps[0] : undefined;
 }
 
 /** `launcherFor` learns the folders that the action has to itself. */

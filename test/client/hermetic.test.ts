@@ -1,5 +1,6 @@
 // `assay run --hermetic`: what a command sees beyond its declaration marks its result or fails it, and what its result
 // depends on besides the declaration, its toolchain above all, must be the same for a hit.
+import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -102,6 +103,16 @@ describe('warn, the default', () => {
     shop.write('state', 'another');
     expect(await outcome(run(script))).toBe('miss');
   });
+});
+
+test('a command that does not work under a tracer works all the same', async () => {
+  const source = shop.write('leak.c', 'int main(void) { return 0; }\n');
+  execFileSync('gcc', ['-fsanitize=address', '-o', join(shop.workspace, 'leak'), source]);
+  const flags = ['--input', 'leak', '--output', 'out', '--', 'sh', '-c', './leak && echo x > out'];
+  const ran = await shop.run(flags);
+  expect(ran).toMatchObject({ code: 0, summary: { published: true, standing: 'unwatched' } });
+  expect(ran.stderr).toContain('it failed under the tracer, so it runs once more');
+  expect((await shop.run(flags)).summary.outcome).toBe('hit-local');
 });
 
 test('off watches nothing', async () => {

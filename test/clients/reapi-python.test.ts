@@ -1,0 +1,69 @@
+// An independent REAPI client: Debian's grpcio in Python, with messages that protoc makes of the .proto files. What one
+// process puts, another one takes back and compares, after the server was started anew.
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openMemoryStore } from '../../store/stack.ts';
+import { baseEnvironment, type Form, type Ran, runProcess } from '../rig/assay.ts';
+import { ServerProcess } from '../rig/server.ts';
+import { testServer } from '../server/rig.ts';
+
+const PROTO = join(import.meta.dirname, '../../core/proto');
+const CLIENT = join(import.meta.dirname, 'reapi_client.py');
+const FILES = [
+  'reapi.proto',
+  'reapi-services.proto',
+  'bytestream.proto',
+  'google/rpc/status.proto',
+  'build/bazel/semver/semver.proto',
+];
+
+const folder = mkdtempSync(join(tmpdir(), 'assay-python-'));
+const messages = join(folder, 'messages');
+
+beforeAll(() => {
+  mkdirSync(messages);
+  execFileSync('protoc', ['-I', PROTO, `--python_out=${messages}`, ...FILES]);
+  execFileSync('/usr/bin/python3', ['-c', 'import grpc'], { stdio: 'pipe' });
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test.each(['source', 'executable'] satisfies Form[])('what it puts, another one gets: %s', async (form) => {
+  const store = join(folder, `store-${form}`);
+  const first = await ServerProcess.start(store, { form });
+  const put = await python(first.url, 'put');
+  await first.stop();
+  expect(put.stderr).toBe('');
+  expect(JSON.parse(put.stdout)).toMatchObject({
+    refusal: expect.stringMatching(/^ASSAY_RESULT_INCOMPLETE/),
+    updates: true,
+  });
+  const second = await ServerProcess.start(store, { form, args: ['--read-only'] });
+  const get = await python(second.url, 'get');
+  await second.stop();
+  expect(get.stderr).toBe('');
+  expect(JSON.parse(get.stdout)).toEqual({
+    target: '//some:target',
+    mnemonic: 'Test',
+    bytes: 5_000_000,
+    updates: false,
+  });
+});
+
+/** The test above can fail: a server that takes everything and gives no result back. */
+test('a server that forgets is found out', async () => {
+  const store = openMemoryStore();
+  const forgetful = { ...store, results: { ...store.results, get: async () => undefined } };
+  const server = await testServer({ store: forgetful });
+  expect(await python(server.url, 'put')).toMatchObject({ code: 0 });
+  expect((await python(server.url, 'get')).stderr).toContain('NOT_FOUND');
+});
+
+function python(url: string, verb: 'put' | 'get'): Promise<Ran> {
+  const target = new URL(url).host;
+  const command = ['/usr/bin/python3', CLIENT, messages, target, 'some/project', 'a seed', verb];
+  return runProcess(command, { cwd: folder, env: { ...baseEnvironment(), PYTHONDONTWRITEBYTECODE: '1' } });
+}

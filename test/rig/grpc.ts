@@ -37,7 +37,7 @@ export class GrpcClient {
     options: SecureClientSessionOptions = {},
   ): Promise<GrpcClient> {
     const session = connect(url, { settings: { initialWindowSize: WINDOW }, ...options });
-    await once(session, 'remoteSettings');
+    await Promise.race([once(session, 'remoteSettings'), closed(session)]);
     session.on('error', () => {});
     session.setLocalWindowSize(WINDOW);
     return new GrpcClient(session, headers);
@@ -115,6 +115,11 @@ export class GrpcCall {
       });
     });
   }
+}
+
+async function closed(session: ClientHttp2Session): Promise<never> {
+  await once(session, 'close');
+  throw new Error('the connection was closed');
 }
 
 function statusName(code: number): string {

@@ -10,6 +10,7 @@ import type { ServerLimits } from '../../core/limits.ts';
 import { type RunningServer, startServer } from '../../server/listen.ts';
 import { reportStoreEvents } from '../../server/log.ts';
 import { Metrics } from '../../server/metrics.ts';
+import type { TlsIdentity } from '../../server/tls.ts';
 import type { S3Keys } from '../../server/wire/s3/signature.ts';
 import type { OnStoreEvent } from '../../store/events.ts';
 import { openMemoryStore } from '../../store/stack.ts';
@@ -22,6 +23,7 @@ export interface TestServerOptions {
   readonly token?: string;
   readonly s3Keys?: S3Keys;
   readonly readOnly?: boolean;
+  readonly tls?: TlsIdentity;
   readonly limits?: Partial<ServerLimits>;
 }
 

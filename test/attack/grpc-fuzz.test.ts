@@ -1,0 +1,115 @@
+// Calls of every gRPC method, bent in seeded ways, sent to a real server: it refuses what it must, and nothing of it makes
+// it fault, stop, or keep memory or file handles. The other half of wire-fuzz.test.ts.
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { Workshop } from '../rig/assay.ts';
+import { GrpcClient } from '../rig/grpc.ts';
+import { Random } from '../rig/random.ts';
+import { ServerProcess } from '../rig/server.ts';
+import { bentCall } from './fuzz/bend-call.ts';
+import { type GrpcTarget, grpcTargets } from './fuzz/grpc-targets.ts';
+
+const SEED = 20_261_115;
+const CALLS = 50_000;
+const AT_A_TIME = 16;
+const CALLS_OF_A_CONNECTION = 500;
+const MIB = 1024 * 1024;
+const FAULTS = ['UNKNOWN', 'INTERNAL', 'DATA_LOSS', 'UNAVAILABLE'];
+
+test(`${CALLS} bent calls do the server no harm (seed ${SEED})`, { timeout: 600_000 }, async () => {
+  const server = await startServer();
+  const fuzz = new Fuzz(server, new Random(SEED));
+  await fuzz.run(CALLS / 2);
+  const before = anonymousBytes(server);
+  const handles = openFiles(server);
+  await fuzz.run(CALLS / 2);
+  expect(fuzz.faults).toEqual([]);
+  expect(server.child.exitCode).toBeNull();
+  expect(fuzz.untouched()).toEqual([]);
+  const metrics = await (await fetch(`${server.url}/metrics`)).text();
+  expect(metrics).not.toMatch(new RegExp(`status="(${FAULTS.join('|')})"`));
+  expect(anonymousBytes(server) - before).toBeLessThan(96 * MIB);
+  await settled(() => openFiles(server) <= handles + 2);
+});
+
+async function startServer(): Promise<ServerProcess> {
+  const shop = new Workshop();
+  const server = await ServerProcess.start(shop.store, {
+    args: ['--max-blob', '65536', '--log-level', 'warn'],
+  });
+  onTestFinished(async () => {
+    await server.stop();
+    shop.remove();
+  });
+  return server;
+}
+
+class Fuzz {
+  readonly faults: string[] = [];
+  readonly #url: string;
+  readonly #random: Random;
+  readonly #targets: readonly GrpcTarget[];
+  readonly #successes = new Set<string>();
+  readonly #refusals = new Set<string>();
+
+  constructor({ url }: ServerProcess, random: Random) {
+    this.#url = url;
+    this.#random = random;
+    this.#targets = grpcTargets(random);
+  }
+
+  async run(calls: number): Promise<void> {
+    let left = calls;
+    while (left > 0) {
+      const client = await GrpcClient.to(this.#url);
+      let here = Math.min(left, CALLS_OF_A_CONNECTION);
+      left -= here;
+      const work = async () => {
+        while (here-- > 0) await this.#one(client);
+      };
+      await Promise.all(Array.from({ length: AT_A_TIME }, work));
+      client.close();
+    }
+  }
+
+  async #one(client: GrpcClient): Promise<void> {
+    const target = this.#random.pick(this.#targets);
+    const { path, bytes, isCut } = bentCall(this.#random, target.next());
+    const call = client.open(path);
+    if (isCut) {
+      call.stream.write(bytes);
+      call.stream.close(this.#random.below(14));
+      await call.answer().catch(() => {});
+      return;
+    }
+    call.stream.end(bytes);
+    const { status, message } = await call.answer();
+    if (FAULTS.includes(status))
+      this.faults.push(`${status} ${message} for ${path} ${bytes.subarray(0, 300).toString('hex')}`);
+    if (status === 'OK') this.#successes.add(target.name);
+    else this.#refusals.add(target.name);
+  }
+
+  /** Methods of which nothing succeeded, or nothing was refused: those were not tried. */
+  untouched(): string[] {
+    const names = this.#targets.map(({ name }) => name);
+    return names.filter((name) => !this.#successes.has(name) || !this.#refusals.has(name));
+  }
+}
+
+/** Of the whole process, without files that are mapped, of which the index is one. */
+function anonymousBytes({ child }: ServerProcess): number {
+  const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
+  return Number(/RssAnon:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
+}
+
+function openFiles({ child }: ServerProcess): number {
+  return readdirSync(`/proc/${child.pid}/fd`).length;
+}
+
+async function settled(isSo: () => boolean): Promise<void> {
+  for (const end = Date.now() + 10_000; !isSo(); await delay(50)) {
+    if (Date.now() > end) throw new Error('file handles stayed open');
+  }
+}

@@ -55,9 +55,10 @@ export async function openDiskEngine(
   const ticks = new Ticks(index.tables, clock, leaseMs);
   const leases = new Leases(index, ticks, onEvent);
   const eviction = new Eviction(layout, index, ticks);
-  const space = new Space(index, eviction, () => limit(layout.index), onEvent);
-  const blobs = new DiskBlobs(layout, index, leases, quarantine, sweeper, onEvent);
   const uploadRecords = new UploadRecords(index.tables);
+  const staged = () => uploadRecords.stagedBytes();
+  const space = new Space(index, eviction, staged, () => limit(layout.index), onEvent);
+  const blobs = new DiskBlobs(layout, index, leases, quarantine, sweeper, onEvent);
   const uploads = new DiskUploads(layout, uploadRecords, blobs);
   return {
     blobs: limitedBlobs(blobs, space),

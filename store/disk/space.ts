@@ -14,6 +14,7 @@ import { roomOf } from './tally.ts';
 export class Space {
   readonly #index: Index;
   readonly #eviction: Eviction;
+  readonly #staged: () => number;
   readonly #limit: () => number;
   readonly #onEvent: OnStoreEvent;
   #used = 0;
@@ -24,10 +25,17 @@ export class Space {
   #urgent: Promise<boolean> | undefined;
   #isClosing = false;
 
-  /** `limit` is asked each time: a share of a disk may change. */
-  constructor(index: Index, eviction: Eviction, limit: () => number, onEvent: OnStoreEvent) {
+  /** `staged`: what has arrived of uploads in parts. `limit` is asked each time: a share of a disk may change. */
+  constructor(
+    index: Index,
+    eviction: Eviction,
+    staged: () => number,
+    limit: () => number,
+    onEvent: OnStoreEvent,
+  ) {
     this.#index = index;
     this.#eviction = eviction;
+    this.#staged = staged;
     this.#limit = limit;
     this.#onEvent = onEvent;
   }
@@ -36,7 +44,7 @@ export class Space {
     return this.#limit();
   }
 
-  /** Everything in files and in the index. */
+  /** Everything in files, in the index and in uploads. */
   used(): number {
     const now = performance.now();
     if (now >= this.#usedUntil) this.#measure(now);
@@ -45,7 +53,7 @@ export class Space {
 
   #measure(now: number): void {
     this.#index.refresh();
-    this.#used = this.#index.tables.usedBytes() + this.#index.tally.bytes();
+    this.#used = this.#index.tables.usedBytes() + this.#index.tally.bytes() + this.#staged();
     this.#usedUntil = now + STORE.usedMs;
   }
 

@@ -9,6 +9,7 @@ import { orIfGone, stat } from './calls.ts';
 import { type Layout, uploadPath } from './layout.ts';
 import { decodeUpload, encodeUpload, type UploadRecord } from './record.ts';
 import { read, rowsFrom, type Table, type Tables } from './tables.ts';
+import { roomOf } from './tally.ts';
 
 export interface KnownUpload extends UploadRecord {
   readonly generation: number;
@@ -47,6 +48,12 @@ export class UploadRecords {
 
   remove(id: string, generation: number): Promise<boolean> {
     return this.#tables.commit(() => this.#table.remove(keyOf(id), generation));
+  }
+
+  /** What lies in the files of those that are not finished. */
+  stagedBytes(): number {
+    const rows = rowsFrom(this.#table, Buffer.alloc(1), undefined).map(({ value }) => decodeUpload(value));
+    return rows.reduce((sum, { committed, finished }) => sum + (finished ? 0 : roomOf(committed)), 0);
   }
 
   /** Forgets those that have no file any more: they are finished, or were abandoned. */

@@ -10,7 +10,7 @@ export class Child {
   readonly #exit: Promise<unknown[]>;
   readonly #lines: AsyncIterator<string>;
 
-  constructor(script: 'putter' | 'answerer', ...args: readonly (string | number)[]) {
+  constructor(script: 'putter' | 'answerer' | 'evictor', ...args: readonly (string | number)[]) {
     this.#process = spawn(
       process.execPath,
       [join(import.meta.dirname, `${script}.ts`), ...args.map(String)],

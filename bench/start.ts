@@ -1,0 +1,95 @@
+// How long a store takes until it answers, with a million results and a million blobs in it: opening, a hit, and an answer
+// about what is missing, each in a process of its own that has done nothing before.
+//
+//   node bench/start.ts [COUNT [FOLDER]]     FOLDER is kept, and used again if it is there
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Digest, digestOf } from '../core/digest.ts';
+import { DEFAULT_NAMESPACE } from '../core/namespace.ts';
+import { found } from '../store/disk/founding.ts';
+import { newGeneration } from '../store/disk/generation.ts';
+import { Index } from '../store/disk/index.ts';
+import { layoutIn, VERSION } from '../store/disk/layout.ts';
+import { encodeResult } from '../store/disk/record.ts';
+import { openDiskStore } from '../store/stack.ts';
+
+const IN_ONE_COMMIT = 5000;
+const STARTS = 10;
+const STAMP = { tick: 1, begin: () => {} };
+
+const contentOf = (number: number) => Buffer.from(`a blob of the benchmark, number ${number}`);
+const addressOf = ({ hash }: Digest) => ({ namespace: DEFAULT_NAMESPACE, key: hash });
+
+/** Past the verbs of the store, which would take an hour; what they would leave is the same. */
+async function generate(directory: string, count: number): Promise<void> {
+  const layout = layoutIn(join(directory, VERSION));
+  await found(layout);
+  const index = Index.open(layout.index);
+  for (let from = 0; from < count; from += IN_ONE_COMMIT) {
+    const writes: Promise<boolean>[] = [];
+    for (let number = from; number < Math.min(count, from + IN_ONE_COMMIT); number++) {
+      const bytes = contentOf(number);
+      const digest = digestOf(bytes);
+      const presence = { size: bytes.length, isFile: false, generation: newGeneration() };
+      writes.push(index.add(digest.hash, presence, bytes, STAMP));
+      const record = encodeResult({ bytes: Buffer.from('a result'), references: [digest] });
+      writes.push(index.replaceResult(addressOf(digest), record, undefined, STAMP.tick));
+    }
+    await Promise.all(writes);
+  }
+  await index.close();
+}
+
+/** Prints how long each took, in milliseconds. */
+async function start(directory: string, count: number): Promise<void> {
+  const wanted = digestOf(contentOf(Math.floor(count / 2)));
+  const began = performance.now();
+  const store = await openDiskStore({ directory, maxSize: { share: 0.9 } });
+  const opened = performance.now();
+  const result = await store.results.get(addressOf(wanted));
+  const hit = performance.now();
+  const missing = await store.blobs.missing(Array.from({ length: 1000 }, (_, at) => digestOf(contentOf(at))));
+  const answered = performance.now();
+  if (!result || missing.length > 0) throw new Error('the store does not hold what was put into it');
+  console.log(JSON.stringify([opened - began, hit - opened, answered - hit]));
+  await store.close();
+}
+
+function report(directory: string, count: number): void {
+  const runs = Array.from({ length: STARTS }, () => {
+    const { stdout } = spawnSync(
+      process.execPath,
+      [import.meta.filename, 'start', directory, String(count)],
+      {
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    );
+    const times: number[] = JSON.parse(stdout);
+    return times;
+  });
+  for (const [column, name] of ['open', 'first hit', 'missing, 1000 digests'].entries()) {
+    const sorted = runs.map((times) => times[column] ?? Number.NaN).sort((a, b) => a - b);
+    const [median = 0, most = 0] = [sorted[Math.floor(STARTS / 2)], sorted.at(-1)];
+    console.log(
+      `${name.padEnd(24)} ${median.toFixed(1).padStart(8)} ms median ${most.toFixed(1).padStart(8)} ms most`,
+    );
+  }
+}
+
+if (process.argv[2] === 'start') {
+  await start(process.argv[3] ?? '', Number(process.argv[4]));
+} else {
+  const count = Number(process.argv[2] ?? 1_000_000);
+  const kept = process.argv[3];
+  const directory = kept ?? mkdtempSync(join(tmpdir(), 'assay-bench-start-'));
+  try {
+    if (!existsSync(join(directory, VERSION))) await generate(directory, count);
+    console.log(`${count} results and ${count} blobs`);
+    report(directory, count);
+  } finally {
+    if (kept === undefined) rmSync(directory, { recursive: true, force: true });
+  }
+}

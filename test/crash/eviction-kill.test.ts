@@ -1,0 +1,124 @@
+// kill -9 while a store evicts and takes an upload in parts: what was promised is there, what is there is whole, and what
+// is counted is what there is.
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { digestOf } from '../../core/digest.ts';
+import type { StoreEvent } from '../../store/events.ts';
+import { type DiskStore, openDiskStore } from '../../store/stack.ts';
+import { Random } from '../rig/random.ts';
+import { Child } from '../store/children/child.ts';
+import { EVICTED, uploadOf } from '../store/children/evicted.ts';
+import { addressOf, readFrom } from '../store/content.ts';
+import { filesIn, useFolders } from '../store/folders.ts';
+
+const SEED = Number(process.env.ASSAY_TEST_SEED ?? 150);
+const MOMENTS = 150;
+/** A child has a few more under way than it has told of. */
+const AHEAD = 4;
+const { folder } = useFolders();
+
+interface Killed {
+  readonly lines: readonly string[];
+  /** By the clock that the child's lines have. */
+  readonly at: number;
+}
+
+async function killSomewhere(directory: string, seed: number, random: Random): Promise<Killed> {
+  const child = new Child('evictor', directory, seed);
+  const lines: string[] = [];
+  const isDuringOpen = random.below(10) === 0;
+  const enough = isDuringOpen ? 0 : 1 + random.below(20);
+  while (lines.length < enough) {
+    const line = await child.line();
+    if (line === undefined) throw new Error(`the child of seed ${seed} ended by itself`);
+    lines.push(line);
+  }
+  // The moment of the kill is the point here, not something to wait for.
+  await pause(isDuringOpen ? 60 + random.below(150) : random.below(12));
+  const at = Number(process.hrtime.bigint() / 1_000_000n);
+  await child.kill();
+  return { lines: [...lines, ...(await child.remainingLines())], at };
+}
+
+function numbersIn(lines: readonly string[], kind: 'result' | 'part', column = 1): number[] {
+  return lines.filter((line) => line.startsWith(`${kind} `)).map((line) => Number(line.split(' ')[column]));
+}
+
+/** Results whose lease had not ended when the child was killed, after which nobody evicts. */
+function promisedBy({ lines, at }: Killed): Set<number> {
+  const times = numbersIn(lines, 'result', 2);
+  const recent = numbersIn(lines, 'result').filter(
+    (_, index) => at - (times[index] ?? 0) < EVICTED.options.leaseMs,
+  );
+  return new Set(recent);
+}
+
+async function checkResults(store: DiskStore, seed: number, killed: Killed): Promise<number> {
+  let hits = 0;
+  const promised = promisedBy(killed);
+  const end = Math.max(-1, ...numbersIn(killed.lines, 'result')) + AHEAD;
+  for (let number = 0; number < end; number++) {
+    const result = await store.results.get(addressOf(`${seed}/${number}`));
+    hits += result ? 1 : 0;
+    if (promised.has(number)) expect(result).toBeDefined();
+    for (const bytes of EVICTED.contentsOf(seed, number)) {
+      const digest = digestOf(bytes);
+      const isThere = (await store.blobs.missing([digest])).length === 0;
+      const found = await readFrom(store, digest);
+      expect(found !== undefined).toBe(isThere);
+      if (found) expect(found.equals(bytes)).toBe(true);
+      if (result) expect(isThere).toBe(true);
+    }
+  }
+  return hits;
+}
+
+async function checkUpload(store: DiskStore, parts: readonly number[], least: number): Promise<number> {
+  const status = await store.uploads.status(EVICTED.upload);
+  const committed = status?.committed ?? 0;
+  expect(committed).toBeGreaterThanOrEqual(Math.max(least, 0, ...parts));
+  return status?.isFinished ? 0 : committed;
+}
+
+/** The sum that the index keeps against the files that it knows. */
+function checkSum(store: DiskStore, directory: string): void {
+  const inFiles = filesIn(directory, 'files').reduce(
+    (sum, path) => sum + Math.ceil(statSync(path).size / 4096) * 4096,
+    0,
+  );
+  expect(readdirSync(join(directory, 'v2/quarantine'))).toEqual([]);
+  expect(store.space.used()).toBeLessThanOrEqual(inFiles + 4 * 1024 * 1024);
+}
+
+test(`after kill -9 at ${MOMENTS} moments of eviction and uploads nothing is torn or lost (seed ${SEED})`, async () => {
+  const random = new Random(SEED);
+  const directory = folder();
+  let [hits, parts] = [0, 0];
+  let committed = 0;
+  for (let moment = 0; moment < MOMENTS; moment++) {
+    const seed = SEED + moment;
+    const killed = await killSomewhere(directory, seed, random);
+    const events: StoreEvent[] = [];
+    const store = await openDiskStore({ directory, onEvent: (event) => events.push(event) });
+    hits += await checkResults(store, seed, killed);
+    const told = numbersIn(killed.lines, 'part');
+    committed = await checkUpload(store, told, committed);
+    parts += told.length;
+    expect(events).toEqual([]);
+    checkSum(store, directory);
+    await store.close();
+  }
+  const store = await openDiskStore({ directory, ...EVICTED.options });
+  const { committed: stands = 0, isFinished } = (await store.uploads.status(EVICTED.upload)) ?? {};
+  const bytes = uploadOf();
+  if (!isFinished) {
+    const rest = { expected: digestOf(bytes), offset: stands, content: bytes.subarray(stands), isLast: true };
+    await store.uploads.append(EVICTED.upload, rest);
+    expect((await readFrom(store, digestOf(bytes)))?.equals(bytes)).toBe(true);
+  }
+  await store.close();
+  expect(hits).toBeGreaterThan(MOMENTS);
+  expect(parts).toBeGreaterThan(MOMENTS / 10);
+}, 600_000);

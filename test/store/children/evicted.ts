@@ -1,0 +1,21 @@
+// What the evicting child writes, so that its parent can tell what must be there.
+import { Random } from '../../rig/random.ts';
+import { contentOf } from '../content.ts';
+
+const MIB = 1024 * 1024;
+
+export const EVICTED = {
+  /** Leases end soon after a child has been killed, and the next one is started. */
+  options: { leaseMs: 200, maxSize: { bytes: 10 * MIB } },
+  upload: 'an upload that goes on',
+
+  contentsOf(seed: number, number: number): Buffer[] {
+    const random = new Random(seed * 7919 + number);
+    const sizes = [100 + random.below(4000), 70_000 + random.below(200_000)];
+    return sizes.map((size, index) => contentOf(`${seed}/${number}/${index}`, size));
+  },
+} as const;
+
+export function uploadOf(): Buffer {
+  return contentOf('an upload that goes on', 4_000_000);
+}

@@ -8,12 +8,14 @@ import { type History, historyOf, type Outcome, stepOf } from './history.ts';
 import { HitMemos } from './hit-memo.ts';
 import { type FileDigests, fileDigests } from './inputs/file-digest.ts';
 import { InputReader, type InputSource } from './inputs/inputs.ts';
+import { type MemoShelf, memoFiles } from './inputs/memo-shelf.ts';
 import { ScanMemos } from './inputs/scan-memo.ts';
 import { StatIndex } from './inputs/stat-index.ts';
 import type { KeyedAction } from './key.ts';
 import type { Remote } from './remote/remote.ts';
 import type { ShelfNeeds } from './snapshot/open-shelf.ts';
 import type { Shelf } from './snapshot/shelf.ts';
+import { ToolMemo } from './tool-memo.ts';
 import { openUsableStore } from './usable-store.ts';
 
 export interface CacheOptions {
@@ -23,6 +25,8 @@ export interface CacheOptions {
   readonly token?: string | undefined;
   readonly now: () => number;
   readonly report: Report;
+  /** Where memories of scans and hits are kept; in files, unless somebody has a better place. */
+  readonly memos?: MemoShelf;
 }
 
 export interface Cache {
@@ -33,6 +37,7 @@ export interface Cache {
   openStore(): Promise<Store | undefined>;
   readonly hits: HitMemos;
   readonly digests: FileDigests;
+  readonly tools: ToolMemo;
   readonly inputs: InputSource;
   readonly history: History;
   remember(ran: { action: KeyedAction; outcome: Outcome; reason: string; against?: Hash | undefined }): void;
@@ -47,7 +52,11 @@ export function openCache(options: CacheOptions): Cache {
   const own = join(options.storeFolder, 'client');
   const index = new StatIndex(join(own, 'stat', `${digestOf(Buffer.from(options.workspace)).hash}.index`));
   const digests = fileDigests(index, options.now);
-  const inputs = new InputReader(digests, new ScanMemos(join(own, 'scan')), options.now);
+  const inputs = new InputReader(
+    digests,
+    new ScanMemos(options.memos ?? memoFiles(join(own, 'scan'))),
+    options.now,
+  );
   const history = historyOf(options.storeFolder);
   let store: Promise<Store | undefined> | undefined;
   let remote: Promise<Remote | undefined> | undefined;
@@ -58,8 +67,9 @@ export function openCache(options: CacheOptions): Cache {
   };
   return {
     openStore,
-    hits: new HitMemos(join(own, 'hits')),
+    hits: new HitMemos(options.memos ?? memoFiles(join(own, 'hits'))),
     digests,
+    tools: new ToolMemo(),
     inputs,
     history,
     remember({ action: { request, key }, outcome, reason, against }) {

@@ -4,24 +4,15 @@
 //
 // It spares no check: the outputs were compared with the result, byte by byte, before they were remembered, and are
 // trusted afterwards by the same rule as inputs are (see inputs/settled.ts).
-import { join } from 'node:path';
 import { digestOf, type Hash } from '../core/digest.ts';
 import type { Standing } from '../core/evidence.ts';
 import { RUN } from '../core/limits.ts';
 import { type AbsPath, isPlain, parentFolder } from '../hermeticity/abspath.ts';
 import { takesLocally } from './acceptance.ts';
+import type { MemoShelf } from './inputs/memo-shelf.ts';
 import { lookAgain } from './inputs/observations.ts';
 import { isSettled } from './inputs/settled.ts';
-import {
-  type Row,
-  readTable,
-  rowAt,
-  rowMatches,
-  rowOf,
-  type StatTable,
-  tableOf,
-  writeTable,
-} from './inputs/stat-table.ts';
+import { type Row, rowAt, rowMatches, rowOf, type StatTable, tableOf } from './inputs/stat-table.ts';
 import type { KeyedAction } from './key.ts';
 import type { Log } from './log.ts';
 import type { Hit } from './lookup.ts';
@@ -50,10 +41,10 @@ interface Said {
 }
 
 export class HitMemos {
-  readonly #folder: string;
+  readonly #shelf: MemoShelf;
 
-  constructor(folder: string) {
-    this.#folder = folder;
+  constructor(shelf: MemoShelf) {
+    this.#shelf = shelf;
   }
 
   /** What there is to say, if this was the step's last action and all its outputs lie as they lay then. */
@@ -71,7 +62,7 @@ export class HitMemos {
   }
 
   #read({ key, request }: KeyedAction): { table: StatTable; hit: RememberedHit } | undefined {
-    const table = readTable(this.#fileFor(request), MAGIC);
+    const table = this.#shelf.read(nameFor(request), MAGIC);
     const said: Said | undefined = table && JSON.parse(table.extra.toString());
     if (!table || said?.key !== key.hash) return undefined;
     const { exitCode, commandMs, standing, stdout, stderr, order } = said;
@@ -111,13 +102,7 @@ export class HitMemos {
       stderr: log.stderr.toString('base64'),
       order: log.order,
     };
-    writeTable(this.#fileFor(request), MAGIC, tableOf(rows, Buffer.from(JSON.stringify(said))));
-  }
-
-  /** One file for each step of each workspace, whatever its inputs are, so that there are never many. */
-  #fileFor({ workspace, command, workingDirectory, outputs }: RunRequest): string {
-    const step = JSON.stringify([workspace, command, workingDirectory, outputs]);
-    return join(this.#folder, digestOf(Buffer.from(step)).hash);
+    this.#shelf.write(nameFor(request), MAGIC, tableOf(rows, Buffer.from(JSON.stringify(said))));
   }
 }
 
@@ -137,4 +122,10 @@ function pathsOf(output: Output): string[] {
  */
 function standsFor(look: AbsPath, workspace: string): AbsPath {
   return look.startsWith('/usr/') && !lookAgain(workspace, look) ? parentFolder(look) : look;
+}
+
+/** One file for each step of each workspace, whatever its inputs are, so that there are never many. */
+function nameFor({ workspace, command, workingDirectory, outputs }: RunRequest): string {
+  const step = JSON.stringify([workspace, command, workingDirectory, outputs]);
+  return digestOf(Buffer.from(step)).hash;
 }

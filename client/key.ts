@@ -22,7 +22,8 @@ export function keyOf(request: RunRequest, { cache, caller, report }: RunContext
   const inputs = cache.inputs.read(request);
   const environment = keyedEnvironment(request.variables, caller);
   for (const { name } of request.variables) if (looksSecret(name)) report({ type: 'secret-declared', name });
-  const tools = resolveTools(request, cache.digests, caller);
+  const find: FindTool = (...search) => cache.tools.resolve(...search);
+  const tools = resolveTools(request, cache.digests, caller, find);
   const encoded = encodeAction({
     arguments: request.command,
     workingDirectory: request.workingDirectory,
@@ -49,7 +50,7 @@ export function changedSince(action: KeyedAction, { cache, caller }: RunContext)
   try {
     const changed = cache.inputs.changeSince(inputs, request);
     if (changed !== undefined) return changed;
-    const now = resolveTools(request, cache.digests, caller);
+    const now = resolveTools(request, cache.digests, caller, resolveTool);
     const touched = now.some(({ stamp }, at) => stamp !== tools[at]?.stamp);
     return touched ? 'its tools changed while it ran' : undefined;
   } catch (error) {
@@ -63,14 +64,21 @@ function searchPath({ variables }: RunRequest, caller: Variables): string {
   return declared?.value ?? caller.PATH ?? '';
 }
 
-function resolveTools(request: RunRequest, digests: FileDigests, caller: Variables): [Tool, ...Tool[]] {
+type FindTool = typeof resolveTool;
+
+function resolveTools(
+  request: RunRequest,
+  digests: FileDigests,
+  caller: Variables,
+  find: FindTool,
+): [Tool, ...Tool[]] {
   const { workspace, workingDirectory, command, tools } = request;
   const path = searchPath(request, caller);
-  const program = resolveTool(
+  const program = find(
     command[0],
     { path, folder: `${workspace}/${workingDirectory}`, digests },
     'ASSAY_COMMAND_NOT_FOUND',
   );
-  const declared = [...new Set(tools)].map((name) => resolveTool(name, { path, folder: workspace, digests }));
+  const declared = [...new Set(tools)].map((name) => find(name, { path, folder: workspace, digests }));
   return [program, ...declared.filter(({ name, file }) => name !== program.name || file !== program.file)];
 }

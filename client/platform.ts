@@ -6,12 +6,16 @@ import type { Property } from '../core/action.ts';
 /** Named as REAPI names them. */
 const ISA: Readonly<Record<string, string>> = { arm64: 'aarch64', x64: 'x86-64' };
 
-export function platformProperties(): Property[] {
-  return [
+let known: readonly Property[] | undefined;
+
+/** The same as long as the process lives, whatever is installed meanwhile: it has loaded its library. */
+export function platformProperties(): readonly Property[] {
+  known ??= [
     { name: 'OSFamily', value: platform },
     { name: 'ISA', value: ISA[arch] ?? arch },
     { name: 'libc', value: libc() },
   ];
+  return known;
 }
 
 /** The script `ldd` comes with the library and names its version; a report of the process knows it too, but takes 3 ms. */

@@ -43,8 +43,11 @@ export function parseIdentity(text: string): ProcessIdentity | undefined {
   return { namespace, pid: Number(pid), started };
 }
 
+let own: ProcessIdentity | undefined;
+
 export function ownIdentity(): ProcessIdentity {
-  return identify(process.pid) ?? { namespace: ownNamespace(), pid: process.pid, started: '0' };
+  own ??= identify(process.pid) ?? { namespace: ownNamespace(), pid: process.pid, started: '0' };
+  return own;
 }
 
 let namespace: string | undefined;

@@ -1,54 +1,84 @@
-// A folder of one run's own, inside the workspace so that a rename can move things into place: `.assay/<owner>-<count>`.
+// A folder of one process's own, inside the workspace so that a rename can move things into place: `.assay/<owner>-<count>`.
+// Runs of one process that stage at the same time share it; the last one removes it.
 //
-// It holds what is being restored and what was moved aside, and names the command that is running. A run that is killed
-// leaves it behind, and may leave its command running; the next run that stages anything ends that command, which would
-// write into outputs that are no longer its own, and removes the folder.
+// It holds what is being restored and what was moved aside, and names the commands that are running. A process that is
+// killed leaves it behind, and may leave its commands running; the next one that stages anything ends those commands, which
+// would write into outputs that are no longer their own, and removes the folder.
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isSystemError } from '../core/errors.ts';
 import { RUN } from '../core/limits.ts';
 import { identify, identityText, livenessOf, ownIdentity, parseIdentity } from './process-identity.ts';
 
-const COMMAND_FILE = 'command';
+const COMMAND_FILE = /^command-/;
 const ATTEMPTS = 1000;
 
 export function stagingHome(workspace: string): string {
   return join(workspace, '.assay');
 }
 
+/** Of this process, by their homes. */
+const shared = new Map<string, SharedFolder>();
+
+interface SharedFolder {
+  readonly folder: string;
+  count: number;
+  users: number;
+}
+
 export class Staging {
   readonly #home: string;
-  readonly #folder: string;
-  #count = 0;
+  readonly #shared: SharedFolder;
+  readonly #own: string[] = [];
 
-  private constructor(home: string, folder: string) {
+  private constructor(home: string, folder: SharedFolder) {
     this.#home = home;
-    this.#folder = folder;
+    this.#shared = folder;
   }
 
   static create(workspace: string): Staging {
     const home = stagingHome(workspace);
-    const folder = freshFolder(home, identityText(ownIdentity()));
-    removeAbandoned(home);
-    return new Staging(home, folder);
+    const known = shared.get(home);
+    // A command may have removed all of it.
+    const isUsable = known && statSync(known.folder, { throwIfNoEntry: false })?.isDirectory();
+    const used = isUsable ? known : freshShared(home);
+    used.users++;
+    return new Staging(home, used);
   }
 
   /** A path in the staging folder at which nothing lies yet. */
   next(): string {
-    return join(this.#folder, String(this.#count++));
+    const path = join(this.#shared.folder, String(this.#shared.count++));
+    this.#own.push(path);
+    return path;
   }
 
   /** Says which process group works on this run's outputs. */
   recordCommand(pid: number): void {
     const command = identify(pid);
-    if (command) writeFileSync(join(this.#folder, COMMAND_FILE), identityText(command));
+    if (!command) return;
+    const file = join(this.#shared.folder, `command-${this.#shared.count++}`);
+    this.#own.push(file);
+    writeFileSync(file, identityText(command));
   }
 
   /** Takes everything away that was not moved into place. What can't be taken away stays: it harms nobody. */
   remove(): void {
-    removeQuietly(this.#folder);
+    if (--this.#shared.users > 0) {
+      for (const path of this.#own) removeQuietly(path);
+      return;
+    }
+    if (shared.get(this.#home) === this.#shared) shared.delete(this.#home);
+    removeQuietly(this.#shared.folder);
     removeIfEmpty(this.#home);
   }
+}
+
+function freshShared(home: string): SharedFolder {
+  const made = { folder: freshFolder(home, identityText(ownIdentity())), count: 0, users: 0 };
+  shared.set(home, made);
+  removeAbandoned(home);
+  return made;
 }
 
 /** The last one to leave turns off the light. */
@@ -77,8 +107,9 @@ function freshFolder(home: string, owner: string): string {
 function removeAbandoned(home: string): void {
   for (const name of readdirSync(home)) {
     if (!isAbandoned(home, name)) continue;
-    endCommand(join(home, name, COMMAND_FILE));
-    removeQuietly(join(home, name));
+    const folder = join(home, name);
+    for (const file of readdirSync(folder)) if (COMMAND_FILE.test(file)) endCommand(join(folder, file));
+    removeQuietly(folder);
   }
 }
 

@@ -5,7 +5,7 @@ import { delimiter, join } from 'node:path';
 import { notAmongInputs } from '../checkpoint/plan.ts';
 import type { Variables } from '../environment.ts';
 import type { InputPattern, RunRequest } from '../request.ts';
-import { isFindable } from '../tools.ts';
+import { ToolMemo } from '../tool-memo.ts';
 import type { Step } from './step.ts';
 import { variablesOf } from './variables.ts';
 import type { Workspace } from './workspace.ts';
@@ -18,7 +18,12 @@ export interface StepRequest {
 
 type Steps = Pick<Workspace, 'root' | 'steps'>;
 
-export function requestOf(step: Step, workspace: Steps, caller: Variables): StepRequest {
+export function requestOf(
+  step: Step,
+  workspace: Steps,
+  caller: Variables,
+  known: Pick<ToolMemo, 'isFindable'> = new ToolMemo(),
+): StepRequest {
   const path = searchPath(step, workspace.root, caller.PATH ?? '');
   const folder = workspace.root;
   return {
@@ -36,7 +41,7 @@ export function requestOf(step: Step, workspace: Steps, caller: Variables): Step
       includeIgnored: step.includeIgnored,
       outputs: step.outputs,
       variables: variablesOf(step.env, caller),
-      tools: [...step.tools, ...step.programs.filter((name) => isFindable(name, { path, folder }))],
+      tools: [...step.tools, ...step.programs.filter((name) => known.isFindable(name, { path, folder }))],
       cacheFailures: step.cacheFailures,
       hermetic: step.hermetic,
       acceptMarked: step.acceptMarked,

@@ -2,10 +2,10 @@
 import type { Store } from '../../store/store.ts';
 import type { Cache } from '../cache.ts';
 import { HitMemos } from '../hit-memo.ts';
+import { NO_MEMOS } from '../inputs/memo-shelf.ts';
 import type { Remote } from '../remote/remote.ts';
 
-/** Nothing lies below a device. */
-const NO_HITS = new HitMemos('/dev/null');
+const NO_HITS = new HitMemos(NO_MEMOS);
 
 /** The command runs; its result is compared with what is stored, and is kept. */
 export function forced(cache: Cache): Cache {

@@ -23,6 +23,8 @@ export interface StepContext {
   readonly hear: Hear;
   /** Absent where nothing is to be recalled. */
   readonly memory?: GraphMemory | undefined;
+  /** Called before anything may be written: keeps the folder for it in place from one step to the next. */
+  holdStaging?(): void;
   /** Run commands whatever is stored. */
   readonly force: boolean;
   now(): number;
@@ -38,9 +40,10 @@ export async function runStep(step: Step, context: StepContext): Promise<StepEnd
     replay(recalled.log, earsOf(step, hear));
     return recalled.end;
   }
+  context.holdStaging?.();
   const notes = new Notes(step.id, hear);
   try {
-    const asked = requestOf(step, context.workspace, context.caller);
+    const asked = requestOf(step, context.workspace, context.caller, context.cache.tools);
     let action: KeyedAction | undefined;
     const summary = await run(asked.request, {
       ...runContext(step, context, asked.caller, notes),
@@ -50,6 +53,7 @@ export async function runStep(step: Step, context: StepContext): Promise<StepEnd
     });
     const failed = summary.exitCode !== 0;
     const isInPlace = !failed && summary.outcome !== 'miss' && summary.outputsWritten === 0;
+    if (summary.outcome === 'miss') context.cache.tools.forget();
     if (!isInPlace) context.memory?.changed(step);
     else if (action) context.memory?.learn(step, asked, action, context.cache, began);
     return {

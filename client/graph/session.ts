@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { type ParsedFlags, parseNumber } from '../../core/command.ts';
 import { GRAPH } from '../../core/limits.ts';
 import { openCache } from '../cache.ts';
+import { memosInMemory } from '../inputs/memo-shelf.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
 import { storeFolder } from '../store-folder.ts';
 import type { GraphSummary } from './events.ts';
@@ -33,6 +34,7 @@ export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace): Ses
     remoteUrl: remote ? parseRemoteUrl(remote) : undefined,
     token: caller.ASSAY_TOKEN,
     now: Date.now,
+    memos: memosInMemory(),
     report: (event) => view.warn(event),
   });
   const memory = new GraphMemory({ ...workspace, folder: memoFolder(flags.text('store')), caller });

@@ -5,6 +5,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FORMS, type Form, type RanWithSummary, Workshop } from '../../rig/assay.ts';
+import { makeCertificates } from '../../rig/certificates.ts';
 import { ReapiServer } from '../../rig/reapi-server.ts';
 import { ServerProcess } from '../../rig/server.ts';
 import { describeTree } from '../../rig/tree.ts';
@@ -141,6 +142,22 @@ test('over a line that breaks after every 4 MB, a blob of 12 MB arrives: only th
   rmSync(join(shop.workspace, 'out'));
   expect((await build(server.url.replace('http', 'grpc'), 'two')).summary.outcome).toBe('hit-remote');
   expect(readFileSync(join(shop.workspace, 'out')).equals(made)).toBe(true);
+});
+
+test('grpcs:// trusts who the system trusts, and nobody else', async () => {
+  const { ca, server: identity } = makeCertificates(shop.folder);
+  const args = ['--tls-cert', identity.cert, '--tls-key', identity.key];
+  const server = await ServerProcess.start(join(shop.folder, 'server'), { args });
+  closers.push(() => server.stop());
+  const url = server.url.replace(/^https/, 'grpcs');
+  const flags = (store: string) => ['--remote', url, '--store', join(shop.folder, store), '--output', 'made'];
+  const command = ['--', 'touch', 'made'];
+  const trusting = { env: { NODE_EXTRA_CA_CERTS: ca } };
+  expect((await shop.run([...flags('one'), ...command], trusting)).summary.shared).toBe(true);
+  expect((await shop.run([...flags('two'), ...command], trusting)).summary.outcome).toBe('hit-remote');
+  const wary = await shop.run([...flags('three'), ...command]);
+  expect(wary.summary).toMatchObject({ outcome: 'miss', shared: false });
+  expect(wary.summary.warnings.join()).toContain('certificate');
 });
 
 function expectOrdinaryMiss(ran: RanWithSummary): void {

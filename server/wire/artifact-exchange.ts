@@ -24,14 +24,15 @@ export async function giveArtifact(exchange: Exchange, address: ResultAddress, h
   const blob = artifact && (await store.blobs.get(artifact.digest.hash));
   metrics.lookedUp(how.protocol, blob !== undefined);
   if (!blob) return exchange.answerMiss();
-  if (how.isReadFirst) await readThrough(blob);
+  if (how.isReadFirst) await readThrough(exchange, blob);
   const described = how.describe?.(artifact.attributes) ?? [];
   return answerBlob(exchange, artifact.digest.hash, blob, [...REVALIDATE, ...described]);
 }
 
 /** What is damaged shows here, and is then a miss. Beyond the bound the client would wait too long for a first byte. */
-async function readThrough(blob: Blob): Promise<void> {
+async function readThrough(exchange: Exchange, blob: Blob): Promise<void> {
   if (blob.bytes || blob.size > SERVER.readFirstBytes) return;
+  exchange.liftStallLimit();
   for await (const _chunk of blob.chunks());
 }
 

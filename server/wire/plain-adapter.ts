@@ -16,6 +16,8 @@ export interface PlainProtocol {
   readonly form: string;
   /** Undefined for a path that the protocol does not have. */
   keyIn(path: string): ArtifactKey | undefined;
+  /** Where the tool sends its token in a way of its own. */
+  admit?(exchange: Exchange): void;
   readonly refusals?: RefusalForm;
   readonly replace?: boolean;
   readonly isReadFirst?: boolean;
@@ -33,7 +35,8 @@ export function plainAdapter(plain: PlainProtocol): Adapter {
     refusals: CONTENT_FORM,
     ...plain,
     async answer(exchange: Exchange, { path }: Place): Promise<void> {
-      exchange.admit();
+      if (plain.admit) plain.admit(exchange);
+      else exchange.admit();
       const found = plain.keyIn(path);
       if (!found) throw badKey(form);
       const address = artifactAddress(protocol, found.namespace, found.key);

@@ -1,5 +1,5 @@
 // Debian's ccache under cmake and ninja, in its three layouts: what one build put on the server, another one with an empty
-// cache of its own takes from there. Told by ccache's own statistics.
+// cache of its own takes from there. Told by ccache's own statistics; each layout meets Assay in another of its forms.
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -17,15 +17,15 @@ const BEARER = (url: string) => `${url}/ccache/team|bearer-token=${TOKEN}`;
 const BASIC = (url: string) => `${url.replace('//', `//user:${TOKEN}@`)}/ccache/team`;
 
 const LAYOUTS = [
-  ['subdirs', BEARER],
-  ['flat', BASIC],
-  ['bazel', BEARER],
+  ['subdirs', BEARER, 'source'],
+  ['flat', BASIC, 'bundle'],
+  ['bazel', BEARER, 'executable'],
 ] as const;
 
-describe.each(LAYOUTS)('ccache in the layout %s', (layout, address) => {
+describe.each(LAYOUTS)('ccache in the layout %s', (layout, address, form) => {
   test('takes from the server what another machine put there', { timeout: 2 * MINUTES }, async () => {
     const shop = withSources();
-    const remote = `${address(await servedFrom(shop))}|layout=${layout}`;
+    const remote = `${address(await servedFrom(shop, form))}|layout=${layout}`;
     const cold = await build(shop, remote);
     const warm = await build(shop, remote);
     expect(cold.stats).toMatchObject({ cache_miss: 2, remote_storage_write: 4, remote_storage_error: 0 });

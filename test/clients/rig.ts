@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { openMemoryStore } from '../../store/stack.ts';
 import type { Store } from '../../store/store.ts';
-import { baseEnvironment, type Ran, runProcess, Workshop } from '../rig/assay.ts';
+import { baseEnvironment, type Form, type Ran, runProcess, Workshop } from '../rig/assay.ts';
 import { ServerProcess } from '../rig/server.ts';
 import { testServer } from '../server/rig.ts';
 
@@ -34,8 +34,8 @@ export function workshop(): Workshop {
 }
 
 /** `assay serve` as people run it, with a token. Stopped when the test is over. */
-export async function servedFrom({ store }: Workshop): Promise<string> {
-  const server = await ServerProcess.start(store, { env: { ASSAY_TOKEN: TOKEN } });
+export async function servedFrom({ store }: Workshop, form: Form = 'source'): Promise<string> {
+  const server = await ServerProcess.start(store, { form, env: { ASSAY_TOKEN: TOKEN } });
   onTestFinished(() => server.stop());
   return server.url;
 }

@@ -1,5 +1,6 @@
 // Rush's HTTP build cache: /rush/[NAMESPACE/]KEY. A key is a hash, after whatever rush-project's cacheEntryNamePattern
-// puts before it.
+// puts before it. Its credential is sent as it stands: with a scheme before the token, as everywhere, or without.
+import type { Exchange } from '../../exchange.ts';
 import { keyedPath } from '../keyed-path.ts';
 import { plainAdapter } from '../plain-adapter.ts';
 
@@ -10,4 +11,10 @@ export const rush = plainAdapter({
   base: '/rush/',
   form: '/rush/[NAMESPACE/]KEY',
   keyIn: (path) => keyedPath(path, KEY),
+  admit,
 });
+
+function admit(exchange: Exchange): void {
+  const { request, server } = exchange;
+  if (!server.gate.admits(`Bearer ${request.headers.authorization}`)) exchange.admit();
+}

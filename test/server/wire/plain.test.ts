@@ -85,6 +85,14 @@ test('Nx gets no byte of an artifact that is not whole', async () => {
   expect(answer.status).not.toBe(200);
 });
 
+test('Rush may send the token as it stands', async () => {
+  const server = await testServer({ token: 'a-long-token-0123456789' });
+  const statusWith = async (authorization: string) =>
+    (await ask(`${server.url}/rush/key`, 'GET', { headers: { authorization } })).status;
+  expect(await statusWith('a-long-token-0123456789')).toBe(404);
+  expect(await statusWith('a-long-token-012345678')).toBe(401);
+});
+
 test('Nx is told in plain text why it may not come in', async () => {
   const server = await testServer({ token: 'a-long-token-0123456789' });
   const answer = await ask(`${server.url}/v1/cache/1`);

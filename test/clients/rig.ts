@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import type { TlsIdentity } from '../../server/tls.ts';
 import { openMemoryStore } from '../../store/stack.ts';
 import type { Store } from '../../store/store.ts';
 import { baseEnvironment, type Form, type Ran, runProcess, Workshop } from '../rig/assay.ts';
@@ -34,33 +35,31 @@ export function workshop(): Workshop {
 }
 
 /** `assay serve` as people run it, with a token. Stopped when the test is over. */
-export async function servedFrom({ store }: Workshop, form: Form = 'source'): Promise<string> {
-  const server = await ServerProcess.start(store, { form, env: { ASSAY_TOKEN: TOKEN } });
+export async function servedFrom(
+  { store }: Workshop,
+  form: Form = 'source',
+  args: readonly string[] = [],
+): Promise<string> {
+  const server = await ServerProcess.start(store, { form, args, env: { ASSAY_TOKEN: TOKEN } });
   onTestFinished(() => server.stop());
   return server.url;
 }
 
-/** The same over TLS, for tools that speak nothing else; `certificate` is what they must be told to trust. */
-export async function servedSecurelyFrom(shop: Workshop): Promise<{ url: string; certificate: string }> {
-  const [certificate, key] = [join(shop.folder, 'cert.pem'), join(shop.folder, 'key.pem')];
-  const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
-  const ec = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
-  const files = ['-keyout', key, '-out', certificate];
-  await run([debianTool('openssl'), 'req', '-x509', ...ec, ...files, ...names], {
-    cwd: shop.folder,
-    home: shop.folder,
-  });
-  const args = ['--tls-cert', certificate, '--tls-key', key];
-  const server = await ServerProcess.start(shop.store, { args, env: { ASSAY_TOKEN: TOKEN } });
-  onTestFinished(() => server.stop());
-  return { url: server.url, certificate };
-}
-
 /** The same with a store that answers PUT and never GET. */
-export async function forgetfulServer(): Promise<string> {
+export async function forgetfulServer(tls?: TlsIdentity): Promise<string> {
   const store: Store = openMemoryStore();
   const results = { ...store.results, get: async () => undefined };
-  return (await testServer({ token: TOKEN, store: { ...store, results } })).url;
+  return (await testServer({ token: TOKEN, tls, store: { ...store, results } })).url;
+}
+
+/** A certificate for this machine and its key, as files, for tools that speak only TLS and are told to trust it. */
+export async function certify({ folder }: Workshop): Promise<{ certificate: string; key: string }> {
+  const [certificate, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
+  const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
+  const ec = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
+  const request = ['req', '-x509', ...ec, '-keyout', key, '-out', certificate, ...names];
+  await run([debianTool('openssl'), ...request], { cwd: folder, home: folder });
+  return { certificate, key };
 }
 
 export type Variables = Readonly<Record<string, string>>;

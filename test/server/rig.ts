@@ -23,7 +23,7 @@ export interface TestServerOptions {
   readonly token?: string;
   readonly s3Keys?: S3Keys;
   readonly readOnly?: boolean;
-  readonly tls?: TlsIdentity;
+  readonly tls?: TlsIdentity | undefined;
   readonly limits?: Partial<ServerLimits>;
 }
 

@@ -110,4 +110,15 @@ export const C: readonly Case[] = [
     command: ['calls', 'talk-to-itself', 'own'],
     finds: [],
   },
+  {
+    name: 'includes headers of the system, for which its own folder is searched first',
+    files: {
+      'main.c': '#include <stdio.h>\n#include <u.h>\nint main(void) { return U; }\n',
+      'inc/u.h': '#define U 0\n',
+    },
+    inputs: ['main.c', 'inc/u.h'],
+    outputs: ['main.o'],
+    command: sh('gcc -c -Iinc main.c -o main.o'),
+    finds: [],
+  },
 ];

@@ -55,4 +55,12 @@ export const MAKE: readonly Case[] = [
     command: ['make', '-s', '-r', '-j4'],
     finds: [],
   },
+  {
+    name: 'makes a goal that is no file, with its built-in rules',
+    files: { Makefile: 'all: out\nout: in\n\tcp in out\n', in: 'x' },
+    inputs: ['Makefile', 'in'],
+    outputs: ['out'],
+    command: ['make', '-s'],
+    finds: [],
+  },
 ];

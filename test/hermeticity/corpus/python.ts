@@ -122,4 +122,20 @@ export const PYTHON: readonly Case[] = [
     ),
     finds: [],
   },
+  {
+    name: 'imports from its own library, for which the working folder is searched first',
+    files: { in: '{}' },
+    inputs: ['in'],
+    outputs: ['out'],
+    command: ['/usr/bin/python3', '-c', 'import json\nopen("out", "w").write(str(json.load(open("in"))))'],
+    finds: [],
+  },
+  {
+    name: 'lists the working folder for its own sake',
+    files: { in: '{}' },
+    inputs: ['in'],
+    outputs: ['out'],
+    command: ['/usr/bin/python3', '-c', 'import os\nopen("out", "w").write(str(os.listdir(".")))'],
+    finds: ['list .'],
+  },
 ];

@@ -429,4 +429,13 @@ export const SH: readonly Case[] = [
     command: sh('cat in.txt >/dev/null; cp in.txt out 2>/dev/null'),
     finds: [],
   },
+  {
+    name: 'is a script of bash, which knows its shell',
+    files: { in: 'x' },
+    inputs: ['in'],
+    outputs: ['out'],
+    env: { SHELL: '/bin/sh' },
+    command: ['bash', '-c', 't=$(mktemp); cat in > "$t"; cat <<< "$(cat "$t")" > out; rm "$t"'],
+    finds: [],
+  },
 ];

@@ -53,6 +53,9 @@ async function keepParts(uploads: Uploads, name: UploadName, stream: WriteStream
   try {
     return await keepFrom(await startOf(uploads, name, stream.offset), uploads, name, stream);
   } catch (error) {
+    // No rest that could be sent makes this a blob: nothing of it is worth keeping.
+    if (error instanceof AssayError && error.code === 'ASSAY_BAD_COMPRESSION')
+      await uploads.cancel(uploadId(name));
     if (!isBadOffset(error) || stream.isBeingRead) throw error;
     return keepFrom(await startOf(uploads, name, stream.offset), uploads, name, stream);
   }

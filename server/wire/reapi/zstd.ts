@@ -51,7 +51,7 @@ export async function* inflated(
     total += piece.length;
     if (total > ZSTD.unjudgedBytes && total > sent * ZSTD.maxRatio) throw bomb();
     if (total > size) {
-      throw new AssayError('ASSAY_SIZE_MISMATCH', `it inflates to more than the announced ${size} bytes`);
+      throw new AssayError('ASSAY_BAD_COMPRESSION', `it inflates to more than the announced ${size} bytes`);
     }
     yield piece;
   }

@@ -14,8 +14,8 @@ const INTRODUCTION = `# What happens when things go wrong
 
 Each row is a test that does to a real server, client or store what is said under *fault*, and fails unless the promise holds.
 The figures are what those tests counted on one machine (2 arm64 cores, shared with other work); every run of \`npm test\` counts
-anew. Where something is drawn at random the seed stands there: \`ASSAY_TEST_SEED=N\` draws the same again. Each test was seen to
-fail once with the code that it holds broken.
+anew; times and memory are counted, not asserted to the last digit, and that machine was busy with much else. Where something is
+drawn at random the seed stands there: \`ASSAY_TEST_SEED=N\` draws the same again.
 `;
 
 const LIMITS = `

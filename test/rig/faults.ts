@@ -55,7 +55,8 @@ export const FAULTS = {
   },
   'slow-sockets': {
     fault: '2,000 connections that say nothing, dribble headers and bodies, or never read',
-    promise: 'all are cut within 15 s; others are served meanwhile; memory grows by 64 MiB at most',
+    promise:
+      'all are cut, senders after 10 s of grace, others after 30 s at most; others are served; memory stays below +96 MiB',
     test: 'test/attack/slow-sockets.test.ts',
   },
   model: {

@@ -145,7 +145,7 @@ export class DiskBlobs implements RawBlobs {
     } finally {
       if (!isAdded) await removeFile(filePath(this.#layout, hash, generation));
     }
-    this.#sweeper.afterPut(hash);
+    this.#sweeper.afterPut();
   }
 
   /** It is there when this resolves; false if it was before. */
@@ -182,11 +182,12 @@ export class DiskBlobs implements RawBlobs {
 
   async missing(digests: readonly Digest[]): Promise<Digest[]> {
     this.#index.refresh();
+    const fresh = this.#leases.ticks.freshBlob();
     const unleased: Hash[] = [];
     const missing = digests.filter(({ hash, size }) => {
       const entry = this.#index.find(hash);
       if (entry?.size !== size) return true;
-      if (!this.#leases.holds(entry)) unleased.push(hash);
+      if (!this.#leases.holds(entry, fresh)) unleased.push(hash);
       return false;
     });
     if (unleased.length === 0) return missing;

@@ -50,7 +50,7 @@ export async function openDiskEngine(
 ): Promise<DiskEngine> {
   const layout = await prepareLayout(directory, found);
   const index = Index.open(layout.index, gatherMs);
-  const sweeper = new Sweeper(layout, index, now, onEvent);
+  const sweeper = new Sweeper(layout, now, onEvent);
   const quarantine = new Quarantine(layout.quarantine, now);
   const ticks = new Ticks(index.tables, clock, leaseMs);
   const leases = new Leases(index, ticks, onEvent);

@@ -1,58 +1,49 @@
-// Removes what killed processes left behind: staging files, and files that were placed but never got into the index.
+// Removes staging files that killed processes left behind.
 //
-// It costs an opening nothing: a shard is looked through after a large blob was put into it, at most once in
-// STORE.abandonedUploadMs by each process, so the shards that grow are the ones that are swept. Only what is older than
-// that is removed, so no upload in progress is hit.
+// It costs an opening nothing: staging is looked through after a large blob was put, at most once in STORE.abandonedUploadMs
+// by each process, and only what is older than that is removed. That is by the wall clock: one that steps may hit an upload
+// in progress, which then fails before it is acknowledged. Files that have their final name are therefore never touched
+// here, but by reconciliation.ts, which asks no clock that can be set.
 import { join } from 'node:path';
-import type { Hash } from '../../core/digest.ts';
 import { STORE } from '../../core/limits.ts';
 import type { OnStoreEvent } from '../events.ts';
 import { listFolder, removeFile, stat } from './calls.ts';
-import type { Index } from './index.ts';
-import { type Layout, parseFileName, shardOf } from './layout.ts';
+import type { Layout } from './layout.ts';
 
 export class Sweeper {
   readonly #layout: Layout;
-  readonly #index: Index;
   readonly #now: () => number;
   readonly #onEvent: OnStoreEvent;
   readonly #sweptAt = new Map<string, number>();
   #running: Promise<void> = Promise.resolve();
 
-  constructor(layout: Layout, index: Index, now: () => number, onEvent: OnStoreEvent) {
+  constructor(layout: Layout, now: () => number, onEvent: OnStoreEvent) {
     this.#layout = layout;
-    this.#index = index;
     this.#now = now;
     this.#onEvent = onEvent;
   }
 
   /** Returns at once; `idle` resolves when nothing is left to do. */
-  afterPut(hash: Hash): void {
-    this.#schedule(this.#layout.staging, () => true);
-    this.#schedule(join(this.#layout.files, shardOf(hash)), (name) => !this.#isIndexed(name));
+  afterPut(): void {
+    this.#schedule(this.#layout.staging);
   }
 
   idle(): Promise<void> {
     return this.#running;
   }
 
-  #schedule(folder: string, isStray: (name: string) => boolean): void {
+  #schedule(folder: string): void {
     const last = this.#sweptAt.get(folder) ?? Number.NEGATIVE_INFINITY;
     if (this.#now() - last < STORE.abandonedUploadMs) return;
     this.#sweptAt.set(folder, this.#now());
-    this.#running = this.#running.then(() => this.#sweep(folder, isStray));
+    this.#running = this.#running.then(() => this.#sweep(folder));
   }
 
-  #isIndexed(name: string): boolean {
-    const file = parseFileName(name);
-    return file !== undefined && this.#index.find(file.hash)?.generation === file.generation;
-  }
-
-  async #sweep(folder: string, isStray: (name: string) => boolean): Promise<void> {
+  async #sweep(folder: string): Promise<void> {
     let files = 0;
     let bytes = 0;
     try {
-      for (const name of (await listFolder(folder)).filter(isStray)) {
+      for (const name of await listFolder(folder)) {
         const removed = await this.#removeIfOld(join(folder, name));
         files += removed === undefined ? 0 : 1;
         bytes += removed ?? 0;

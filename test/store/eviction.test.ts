@@ -19,7 +19,7 @@ const { folder, open } = useFolders();
 class Machine {
   name = 'first boot';
   time = 5_000_000;
-  wall = 1_800_000_000_000;
+  wall = Date.now();
   readonly directory = folder();
   readonly events: StoreEvent[] = [];
 

@@ -194,7 +194,7 @@ test.each(['0.0.0.0', '::'])('refuses to listen on %s without a token', async (h
 
 test('listens beyond this machine with a token, or read-only', async () => {
   for (const [args, env] of [
-    [[], { ASSAY_TOKEN: 'a token' }],
+    [[], { ASSAY_TOKEN: 'a-token' }],
     [['--read-only'], {}],
   ] as const) {
     const serve = new Serve(['--host', '0.0.0.0', '--port', '0', '--store', folder(), ...args], env);
@@ -208,6 +208,15 @@ test('an empty ASSAY_TOKEN is no token', async () => {
   expect(await serve.ended()).toBe(2);
   expect(serve.stderr).toContain('ASSAY_OPEN_NETWORK');
 });
+
+test.each([' ', 'a token', 'token\n'])(
+  'an ASSAY_TOKEN that no client could present is refused: %j',
+  async (token) => {
+    const serve = new Serve(['--port', '0', '--store', folder()], { ASSAY_TOKEN: token });
+    expect(await serve.ended()).toBe(2);
+    expect(serve.stderr).toContain('holds a space or a line break');
+  },
+);
 
 test.each([
   [['--port', '70000'], '--port takes a whole number'],

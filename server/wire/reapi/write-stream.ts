@@ -15,10 +15,15 @@ export class WriteStream implements AsyncIterable<Buffer> {
   /** Reads as far as the first message's name. */
   static async open(pieces: AsyncIterable<Buffer[]>, maxMessageBytes: number): Promise<WriteStream> {
     const stream = new WriteStream(pieces[Symbol.asyncIterator](), maxMessageBytes);
-    while (!stream.#first) {
-      if (!(await stream.#more())) throw refusal('there is no message');
+    try {
+      while (!stream.#first) {
+        if (!(await stream.#more())) throw refusal('there is no message');
+      }
+      return stream;
+    } catch (error) {
+      await stream.close();
+      throw error;
     }
-    return stream;
   }
 
   private constructor(pieces: AsyncIterator<Buffer[]>, maxMessageBytes: number) {

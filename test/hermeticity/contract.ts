@@ -78,6 +78,11 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
         const { report, stdout } = await sh('trap "echo caught; exit 3" USR1; kill -USR1 $$; sleep 5');
         expect({ exit: report.exit, stdout }).toEqual({ exit: { code: 3 }, stdout: 'caught\n' });
       });
+
+      it('has no call that fails for a signal because it is watched', async () => {
+        folder.write('sub/file', 'x');
+        expect((await call('under-signals', 'sub', 'file')).report.exit).toEqual({ code: 0 });
+      });
     });
 
     describe('accesses', () => {
@@ -395,6 +400,14 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
         expect(report).toMatchObject({
           complete: false,
           gaps: [expect.stringContaining('view of the file system')],
+        });
+      });
+
+      it('a seccomp listener is granted, as it would be without a tracer, and makes a trace incomplete', async () => {
+        expect((await call('own-listener')).report).toMatchObject({
+          exit: { code: 0 },
+          complete: false,
+          gaps: [expect.stringContaining('seccomp listener')],
         });
       });
 

@@ -1,7 +1,5 @@
 // What a command said: the bytes of its two streams, and in which order they came, so that a replay reads like the run.
 import { RUN } from '../core/limits.ts';
-import { LogOrder } from '../core/proto/generated/assay.ts';
-import type { Any } from '../core/proto/generated/google/protobuf/any.ts';
 import type { Ear } from './outlet.ts';
 
 export type StreamName = 'stdout' | 'stderr';
@@ -22,8 +20,6 @@ export interface Log {
 export function replay(log: Log, to: Readonly<Record<StreamName, Ear>>): void {
   for (const { stream, bytes } of pieces(log)) to[stream].write(bytes);
 }
-
-const ORDER_TYPE = 'type.googleapis.com/assay.v1.LogOrder';
 
 /** Gathers a log while it is spoken; stops keeping it, but not listening, when there is too much. */
 export class LogRecorder {
@@ -57,22 +53,6 @@ function* pieces({ stdout, stderr, order }: Log): Generator<LogPiece> {
   }
   if (rest.stdout.length > 0) yield { stream: 'stdout', bytes: rest.stdout };
   if (rest.stderr.length > 0) yield { stream: 'stderr', bytes: rest.stderr };
-}
-
-export function encodeOrder(order: readonly number[]): Any {
-  return { typeUrl: ORDER_TYPE, value: Buffer.from(LogOrder.encode({ runLengths: [...order] }).finish()) };
-}
-
-/** Empty where the result comes from a client that does not record it, or records nonsense. */
-export function decodeOrder(metadata: readonly Any[]): number[] {
-  const found = metadata.find(({ typeUrl }) => typeUrl === ORDER_TYPE);
-  if (!found) return [];
-  try {
-    const { runLengths } = LogOrder.decode(found.value);
-    return runLengths.every((length) => length >= 0) ? runLengths : [];
-  } catch {
-    return [];
-  }
 }
 
 function runLengths(spoken: readonly LogPiece[]): number[] {

@@ -29,21 +29,33 @@ export interface Restored {
   readonly written: number;
 }
 
+/**
+ * Whether all outputs lie as they should; then that is remembered. Nobody is kept from changing them meanwhile: that is as
+ * if they were changed just after.
+ */
+export function isInPlace(hit: Hit, action: KeyedAction, { cache, now }: RunContext): boolean {
+  const lookedAt = now();
+  try {
+    if (wrongOutputs(hit.outputs, action.request.workspace, cache.digests).length > 0) return false;
+  } catch {
+    return false;
+  }
+  cache.hits.remember(action, hit, lookedAt);
+  return true;
+}
+
 /** Undefined if it could not be done, whatever the cause: the workspace is as it was, and the command can run. */
 export async function restore(
   hit: Hit,
   action: KeyedAction,
-  { cache, report, now }: RunContext,
+  { cache, report }: RunContext,
 ): Promise<Restored | undefined> {
   if (hit.inPlace) return { written: 0 };
   try {
-    const lookedAt = now();
     const store = await cache.openStore();
     if (!store) return undefined;
     const { workspace } = action.request;
-    const restored = await restoreOutputs(hit.outputs, workspace, store.blobs, cache.digests);
-    if (restored.written === 0) cache.hits.remember(action, hit, lookedAt);
-    return restored;
+    return await restoreOutputs(hit.outputs, workspace, store.blobs, cache.digests);
   } catch (error) {
     report({ type: 'hit-unusable', why: messageOf(error) });
     return undefined;
@@ -56,11 +68,7 @@ export async function restoreOutputs(
   blobs: Blobs,
   digests: FileDigests,
 ): Promise<Restored> {
-  const wrong = outputs.flatMap((output) => {
-    refuseLinkedParents(workspace, output.path);
-    const present = observeQuietly(workspace, output.path, digests);
-    return sameOutput(present, output) ? [] : [{ output, present }];
-  });
+  const wrong = wrongOutputs(outputs, workspace, digests);
   if (wrong.length === 0) return { written: 0 };
   const staging = Staging.create(workspace);
   try {
@@ -73,6 +81,20 @@ export async function restoreOutputs(
     staging.remove();
   }
   return { written: wrong.length };
+}
+
+interface WrongOutput {
+  readonly output: Output;
+  /** What lies in its place. */
+  readonly present: Output | undefined;
+}
+
+function wrongOutputs(outputs: readonly Output[], workspace: string, digests: FileDigests): WrongOutput[] {
+  return outputs.flatMap((output) => {
+    refuseLinkedParents(workspace, output.path);
+    const present = observeQuietly(workspace, output.path, digests);
+    return sameOutput(present, output) ? [] : [{ output, present }];
+  });
 }
 
 /** Something unreadable or odd at an output's place is wrong, not a reason to give up. */

@@ -17,7 +17,7 @@ import { type Hit, lookup } from './lookup.ts';
 import { whileOwningOutputs } from './output-lock.ts';
 import { publish } from './publish.ts';
 import type { RunRequest } from './request.ts';
-import { restore } from './restore.ts';
+import { isInPlace, restore } from './restore.ts';
 import { seal } from './seal.ts';
 
 /** The exit code of a command that was to be hermetic and is not. */
@@ -48,7 +48,10 @@ export async function run(request: RunRequest, context: RunContext): Promise<Run
   const action = keyOf(request, context);
   context.keyed?.(action);
   const hit = await lookup(action, context);
-  const ran = hit?.inPlace ? finishHit(hit, 0, action, context) : await makeOutputs(hit, action, context);
+  const ran =
+    hit && (hit.inPlace || isInPlace(hit, action, context))
+      ? finishHit(hit, 0, action, context)
+      : await makeOutputs(hit, action, context);
   return { ...ran, key: action.key.hash, elapsedMs: context.now() - began };
 }
 

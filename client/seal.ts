@@ -13,7 +13,7 @@ import type { RunContext } from './context.ts';
 import { type Contents, encodeOutputs, fitOutput, type Sealed } from './encoded-outputs.ts';
 import type { Execution } from './execute.ts';
 import { changedSince, type KeyedAction } from './key.ts';
-import { encodeOrder } from './log.ts';
+import { encodeOrder } from './log-order.ts';
 import type { Output } from './outputs.ts';
 import type { RunRequest } from './request.ts';
 import { type Testimony, testify } from './testimony.ts';

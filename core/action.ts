@@ -3,11 +3,9 @@
 // The same declaration gives the same bytes on every machine: lists whose order carries no meaning are sorted here, and
 // nothing that differs between two checkouts (times, absolute paths, the caller's other variables) has a place to go.
 import { type Digest, digestOf, toWire } from './digest.ts';
+import { KEY_VERSION } from './key-version.ts';
 import { compareNames, type RelPath, relativeTo } from './path.ts';
 import { Action, Command } from './proto/generated/reapi.ts';
-
-/** Changes whenever the same declaration would get another key; test/vectors holds keys of each version. */
-export const KEY_VERSION = 'assay-key-1';
 
 export interface Property {
   readonly name: string;

@@ -11,6 +11,7 @@ import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -19,7 +20,9 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Plugin, rolldown } from 'rolldown';
+import { INDEX } from '../core/limits.ts';
 import { buildLibrary } from './build-library.ts';
 import { LATE_ENTRY, lateFiles, lateModules } from './late.ts';
 import { mendedAddon } from './lmdb-addon.ts';
@@ -65,10 +68,12 @@ const leanLmdb: Plugin = {
 };
 
 /**
- * What a hit loads is one file, with all that it imports, because each file costs Node half a millisecond; the store is
- * another, for runs that open it; everything else is cut as its imports are.
+ * Each file costs Node half a millisecond, so what belongs together is one file, with all that it imports: what every
+ * command needs and the steps of a graph that are in place; what a hit of one action needs besides; the store, for runs
+ * that open it. Everything else is cut as its imports are.
  */
-const HIT = [join(ROOT, 'client/commands/run.ts'), join(ROOT, 'bin/')];
+const START = ['bin/', 'client/commands/run.ts', 'client/graph/command.ts'].map((name) => join(ROOT, name));
+const HIT = [join(ROOT, 'client/attended-run.ts')];
 const STORE = [join(ROOT, 'store/')];
 
 function startsWithOne(starts: readonly string[]): (id: string) => boolean {
@@ -97,6 +102,7 @@ async function bundle(): Promise<void> {
     chunkFileNames: '[name]-[hash].cjs',
     codeSplitting: {
       groups: [
+        { name: 'start', test: startsWithOne(START), priority: 2 },
         { name: 'hit', test: startsWithOne(HIT), priority: 1 },
         { name: 'store', test: startsWithOne(STORE) },
       ],
@@ -115,19 +121,41 @@ function writeEntry(): void {
   writeFileSync(ENTRY, lines.join('\n'));
 }
 
-/** Node keeps what a run has compiled: so a hit, which is what is to be quick, is the first run that may. */
-function keepCompiledCode(): void {
-  const workspace = mkdtempSync(join(tmpdir(), 'assay-build-'));
-  const step = [ENTRY, 'run', '--store', join(workspace, 'store'), '--output', 'made', '--', 'touch', 'made'];
-  const run = (variables: NodeJS.ProcessEnv) => {
+/** What is quick is to find its code compiled: a hit of an action and one of a step, in one process. */
+const HITS = `
+  require('node:module').enableCompileCache({ directory: process.env.COMPILED, portable: true });
+  const { main } = require(process.env.MAIN);
+  main(JSON.parse(process.env.ACTION)).then(() => main(JSON.parse(process.env.STEP)));`;
+
+/** Node keeps what a run has compiled: so hits, which are what is to be quick, are the first runs that may. */
+async function keepCompiledCode(): Promise<void> {
+  const scratch = mkdtempSync(join(tmpdir(), 'assay-build-'));
+  const workspace = join(scratch, 'workspace');
+  const flags = ['run', '--store', join(scratch, 'store')];
+  const action = [...flags, '--output', 'made', '--', 'touch', 'made'];
+  const step = [...flags, 'build'];
+  const run = (args: readonly string[], variables: NodeJS.ProcessEnv) => {
     const env = { PATH: process.env.PATH, ...variables };
-    execFileSync(process.execPath, step, { cwd: workspace, env, stdio: 'ignore' });
+    execFileSync(process.execPath, args, { cwd: workspace, env, stdio: 'ignore' });
   };
   try {
-    run({ NODE_DISABLE_COMPILE_CACHE: '1' });
-    run({});
+    mkdirSync(workspace);
+    writeFileSync(
+      join(workspace, 'assay.json'),
+      '{ "steps": { "build": { "command": "touch built", "outputs": ["built"] } } }',
+    );
+    for (const args of [action, step, action, step]) {
+      run([ENTRY, ...args], { NODE_DISABLE_COMPILE_CACHE: '1' });
+      await sleep(2 * INDEX.granularityMs); // a step is remembered when what it looked at has settled
+    }
+    const asked = { ACTION: JSON.stringify(action), STEP: JSON.stringify(step) };
+    run(['-e', HITS], {
+      ...asked,
+      COMPILED: join(BUNDLE, 'compiled'),
+      MAIN: join(BUNDLE, 'main.cjs'),
+    });
   } finally {
-    rmSync(workspace, { recursive: true });
+    rmSync(scratch, { recursive: true });
   }
   letEveryoneRead(join(BUNDLE, 'compiled'));
 }
@@ -161,5 +189,5 @@ for (const needed of [ADDON, BUN]) {
 }
 await Promise.all([bundle(), buildLibrary()]);
 writeEntry();
-keepCompiledCode();
+await keepCompiledCode();
 compile();

@@ -47,6 +47,10 @@ function lateModule(name: string): string {
 const LATE_FILES = ['execute', 'seal', 'publish', 'explain', 'restore', 'output-lock', 'inputs/scan'].map(
   (name) => join(ROOT, `client/${name}.ts`),
 );
+
+/** A package that a hit needs only where somebody wrote a pattern. */
+const LATE_PACKAGE = 'picomatch';
+
 export const LATE_ENTRY = '\0late-files';
 const LATE_CHUNK = './late.cjs';
 
@@ -56,18 +60,33 @@ export const lateFiles: Plugin = {
     if (id === LATE_ENTRY) return id;
     if (id === LATE_CHUNK) return { id, external: true };
     if (importer === undefined || importer === LATE_ENTRY || LATE_FILES.includes(importer)) return null;
+    if (id === LATE_PACKAGE) return LATE + id;
     const file = join(importer, '..', id);
     return LATE_FILES.includes(file) ? LATE + file : null;
   },
   load(id) {
-    if (id === LATE_ENTRY) return LATE_FILES.map(exportAll).join('\n');
+    if (id === LATE_ENTRY) return [...LATE_FILES.map(exportAll), exportPackage()].join('\n');
     const file = id.slice(LATE.length);
+    if (file === LATE_PACKAGE) return latePackage();
     return LATE_FILES.includes(file) ? lateFile(file) : null;
   },
 };
 
 function exportAll(file: string): string {
   return `export * from ${JSON.stringify(file)};`;
+}
+
+function exportPackage(): string {
+  return `export { default as ${LATE_PACKAGE} } from ${JSON.stringify(LATE_PACKAGE)};`;
+}
+
+/** Its functions, and the one that it is itself. */
+function latePackage(): string {
+  const exports: object = createRequire(import.meta.url)(LATE_PACKAGE);
+  const loaded = `require('${LATE_CHUNK}').${LATE_PACKAGE}`;
+  const functions = Object.entries(exports).filter(([, value]) => typeof value === 'function');
+  const late = functions.map(([key]) => `${key}: (...given) => ${loaded}.${key}(...given)`);
+  return `export default Object.assign((...given) => ${loaded}(...given), { ${late.join(', ')} });`;
 }
 
 function lateFile(file: string): string {

@@ -1,7 +1,6 @@
 // `assay run`: reads the flags, runs one action, says how it went. Without a command of its own it is about the steps of
 // an assay.json (client/graph/command.ts).
 import type { CommandModule, FlagTable } from '../../core/command.ts';
-import { runRequest } from '../attended-run.ts';
 import { Outlet } from '../outlet.ts';
 import { Reporter } from '../reporter.ts';
 import { storeFolder } from '../store-folder.ts';
@@ -96,6 +95,7 @@ export const runCommand: CommandModule = {
       const { runSteps } = await import('../graph/command.ts');
       return runSteps(args, { ...GRAPH_FLAGS, store: flags.store, remote: flags.remote, json: flags.json });
     }
+    const { runRequest } = await import('../attended-run.ts');
     const { flags: parsed, request } = parseAction('run', args, flags);
     const stderr = new Outlet(2);
     const reporter = new Reporter(stderr, parsed.given('json'));

@@ -22,6 +22,7 @@ export interface Forecast {
 }
 
 export async function forecast({ order }: Graph, context: StepContext): Promise<Forecast[]> {
+  const { cache } = await context.ordinaryWay();
   const found: Forecast[] = [];
   /** Steps whose outputs are not, or not surely, what they will be. */
   const open = new Map<string, string>();
@@ -29,7 +30,7 @@ export async function forecast({ order }: Graph, context: StepContext): Promise<
     const behind = step.dependsOn.find((id) => open.has(id));
     const one =
       behind === undefined
-        ? await forecastStep(step, context, (why) => open.set(step.id, why))
+        ? await forecastStep(step, context, cache, (why) => open.set(step.id, why))
         : { step: step.id, outcome: 'unknown' as const, why: `${behind} ${open.get(behind)}` };
     if (behind !== undefined) open.set(step.id, 'comes first');
     found.push(one);
@@ -40,11 +41,12 @@ export async function forecast({ order }: Graph, context: StepContext): Promise<
 async function forecastStep(
   step: Step,
   context: StepContext,
+  cache: Cache,
   leaveOpen: (why: string) => void,
 ): Promise<Forecast> {
   try {
     const { request, caller } = requestOf(step, context.workspace, context.caller);
-    const { cache, now } = context;
+    const { now } = context;
     const quiet: RunContext = { cache, caller, stdout: DEAF, stderr: DEAF, report() {}, now: () => now() };
     const action = keyOf(request, quiet);
     const key = action.key.hash;

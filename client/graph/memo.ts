@@ -6,9 +6,9 @@
 // what the outputs looked like (hit-memo.ts), the declared variables, the tools by what their files look like, PATH, the
 // platform, and the versions of Assay and its key. Nothing is taken in that had not settled (inputs/settled.ts).
 import { join } from 'node:path';
-import { KEY_VERSION } from '../../core/action.ts';
 import { digestOf } from '../../core/digest.ts';
 import type { Standing } from '../../core/evidence.ts';
+import { KEY_VERSION } from '../../core/key-version.ts';
 import { VERSION } from '../../core/version.ts';
 import type { Step } from '../config/step.ts';
 import type { Variables } from '../environment.ts';

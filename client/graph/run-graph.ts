@@ -1,6 +1,5 @@
 // Runs a graph: what is remembered to be in place first, all at once; the rest side by side, each step as any action.
 import type { Step } from '../config/step.ts';
-import { Staging } from '../staging.ts';
 import type { GraphEvent, GraphSummary, StepEnd } from './events.ts';
 import { EVENTS_VERSION } from './events.ts';
 import type { Graph } from './graph.ts';
@@ -35,8 +34,7 @@ export async function runGraph({ order }: Graph, options: GraphOptions): Promise
     steps: order.length,
     jobs,
   });
-  const staging = new HeldStaging(workspace.root);
-  const context = { ...options, hear, holdStaging: () => staging.hold() };
+  const context = { ...options, hear };
   await schedule(
     order,
     { jobs, keepGoing, isCancelled: () => options.interrupted() !== undefined },
@@ -45,35 +43,9 @@ export async function runGraph({ order }: Graph, options: GraphOptions): Promise
       skip: (step, reason) => finish(skipped(step, reason)),
     },
   );
-  staging.release();
   const summary = tally.summary(now() - began, options.interrupted());
   hear({ type: 'run-finished', ...summary });
   return summary;
-}
-
-/** Made when it is first needed. Where it can't be made, each step finds that out for itself. */
-class HeldStaging {
-  readonly #workspace: string;
-  #held: Staging | undefined;
-  #isTried = false;
-
-  constructor(workspace: string) {
-    this.#workspace = workspace;
-  }
-
-  hold(): void {
-    if (this.#isTried) return;
-    this.#isTried = true;
-    try {
-      this.#held = Staging.create(this.#workspace);
-    } catch {
-      // A workspace that nobody may write in.
-    }
-  }
-
-  release(): void {
-    this.#held?.remove();
-  }
 }
 
 function skipped({ id }: Step, reason: string): StepEnd {

@@ -1,74 +1,37 @@
-// One step of a graph, run as any action is; what it says and reports becomes events under its name.
-import { AssayError, messageOf } from '../../core/errors.ts';
-import type { Cache } from '../cache.ts';
-import { requestOf } from '../config/request.ts';
+// One step of a graph: recalled, if it is remembered to be in place; else the ordinary way, which is loaded by the first step
+// that takes it.
 import type { Step } from '../config/step.ts';
 import type { Workspace } from '../config/workspace.ts';
-import type { RunContext } from '../context.ts';
 import type { Variables } from '../environment.ts';
-import type { RunEvent } from '../events.ts';
-import type { KeyedAction } from '../key.ts';
 import { replay, type StreamName } from '../log.ts';
 import type { Ear } from '../outlet.ts';
-import { warningText } from '../reporter.ts';
-import { run } from '../run.ts';
-import { forced, unused } from './cache-modes.ts';
 import type { Hear, StepEnd } from './events.ts';
 import type { GraphMemory } from './memory.ts';
+import type { OrdinaryWay } from './ordinary-way.ts';
 
 export interface StepContext {
   readonly workspace: Pick<Workspace, 'root' | 'steps'>;
-  readonly cache: Cache;
   readonly caller: Variables;
   readonly hear: Hear;
-  /** Absent where nothing is to be recalled. */
-  readonly memory?: GraphMemory | undefined;
-  /** Called before anything may be written: keeps the folder for it in place from one step to the next. */
-  holdStaging?(): void;
+  readonly memory: GraphMemory;
   /** Run commands whatever is stored. */
   readonly force: boolean;
   now(): number;
+  /** The same each time. */
+  ordinaryWay(): Promise<OrdinaryWay>;
 }
 
 /** Never rejects: what goes wrong with a step is the step's outcome. */
 export async function runStep(step: Step, context: StepContext): Promise<StepEnd> {
-  const { hear, now } = context;
-  const began = now();
+  const { hear, force, memory } = context;
   hear({ type: 'step-started', step: step.id, command: step.command });
-  const recalled = context.force || !step.cache ? undefined : context.memory?.recall(step);
+  const recalled = force || !step.cache ? undefined : memory.recall(step);
   if (recalled) {
     replay(recalled.log, earsOf(step, hear));
     return recalled.end;
   }
-  context.holdStaging?.();
-  const notes = new Notes(step.id, hear);
-  try {
-    const asked = requestOf(step, context.workspace, context.caller, context.cache.tools);
-    let action: KeyedAction | undefined;
-    const summary = await run(asked.request, {
-      ...runContext(step, context, asked.caller, notes),
-      keyed(keyed) {
-        action = keyed;
-      },
-    });
-    const failed = summary.exitCode !== 0;
-    const isInPlace = !failed && summary.outcome !== 'miss' && summary.outputsWritten === 0;
-    if (summary.outcome === 'miss') context.cache.tools.forget();
-    if (!isInPlace) context.memory?.changed(step);
-    else if (action) context.memory?.learn(step, asked, action, context.cache, began);
-    return {
-      ...summary,
-      step: step.id,
-      outcome: failed ? 'failed' : summary.outcome,
-      reason: reasonOf(summary.reason, step, context.force),
-      ...(notes.notPublished !== undefined && { notPublished: notes.notPublished }),
-    };
-  } catch (error) {
-    const { detail, code } = error instanceof AssayError ? error : { detail: messageOf(error), code: '' };
-    const exitCode = code === 'ASSAY_COMMAND_NOT_FOUND' ? 127 : 125;
-    const reason = code === '' ? detail : `${code}: ${detail}`;
-    return { ...NOTHING_DONE, step: step.id, outcome: 'failed', exitCode, reason, elapsedMs: now() - began };
-  }
+  const ordinary = await context.ordinaryWay();
+  return ordinary.run(step, context);
 }
 
 export const NOTHING_DONE = {
@@ -79,52 +42,10 @@ export const NOTHING_DONE = {
   elapsedMs: 0,
 } as const;
 
-function reasonOf(reason: string, { cache }: Step, force: boolean): string {
-  if (!cache) return 'it is not cached';
-  return force ? 'forced' : reason;
-}
-
-function runContext(step: Step, context: StepContext, caller: Variables, notes: Notes): RunContext {
-  const { hear, cache, force } = context;
-  return {
-    ...earsOf(step, hear),
-    cache: step.cache ? (force ? forced(cache) : cache) : unused(cache),
-    caller,
-    report: (event) => notes.take(event),
-    now: () => context.now(),
-  };
-}
-
-function earsOf({ id }: Step, hear: Hear): Readonly<Record<StreamName, Ear>> {
+export function earsOf({ id }: Step, hear: Hear): Readonly<Record<StreamName, Ear>> {
   const ear = (stream: StreamName) => ({
     write: (said: string | Uint8Array) =>
       hear({ type: 'step-log', step: id, stream, bytes: Buffer.from(said) }),
   });
   return { stdout: ear('stdout'), stderr: ear('stderr') };
-}
-
-/** What a run reports while it goes on, kept or passed on. */
-class Notes {
-  notPublished: string | undefined;
-  readonly #step: string;
-  readonly #hear: Hear;
-  #counted = { up: 0, down: 0 };
-
-  constructor(step: string, hear: Hear) {
-    this.#step = step;
-    this.#hear = hear;
-  }
-
-  take(event: RunEvent): void {
-    if (event.type === 'not-published') this.notPublished = event.why;
-    else if (event.type === 'transfer') this.#count(event.direction, event.bytes);
-    else this.#hear({ type: 'step-warning', step: this.#step, text: warningText(event) });
-  }
-
-  /** A run counts from the start for each batch of blobs that it moves. */
-  #count(direction: 'up' | 'down', total: number): void {
-    const before = total < this.#counted[direction] ? 0 : this.#counted[direction];
-    this.#counted = { ...this.#counted, [direction]: total };
-    this.#hear({ type: 'step-transfer', step: this.#step, direction, bytes: total - before });
-  }
 }

@@ -2,8 +2,7 @@
 import { availableParallelism } from 'node:os';
 import { type ParsedFlags, parseNumber } from '../../core/command.ts';
 import { GRAPH } from '../../core/limits.ts';
-import { openCache } from '../cache.ts';
-import { memosInMemory } from '../inputs/memo-shelf.ts';
+import type { CacheOptions } from '../cache.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
 import { storeFolder } from '../store-folder.ts';
 import type { GraphSummary } from './events.ts';
@@ -11,6 +10,7 @@ import type { Graph } from './graph.ts';
 import { appendRun, ledgerFile } from './ledger.ts';
 import { GraphMemory } from './memory.ts';
 import { memoFolder, type OpenedWorkspace } from './opened-workspace.ts';
+import type { OrdinaryWay } from './ordinary-way.ts';
 import { runGraph } from './run-graph.ts';
 import type { StepContext } from './run-step.ts';
 import { openView } from './view/view.ts';
@@ -28,24 +28,27 @@ export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace): Ses
   const view = openView(flags, caller);
   const remote = flags.text('remote') ?? caller.ASSAY_REMOTE;
   const store = storeFolder(flags.text('store'), caller);
-  const cache = openCache({
+  const cacheOptions: Omit<CacheOptions, 'memos'> = {
     storeFolder: store,
     workspace: workspace.root,
     remoteUrl: remote ? parseRemoteUrl(remote) : undefined,
     token: caller.ASSAY_TOKEN,
     now: Date.now,
-    memos: memosInMemory(),
     report: (event) => view.warn(event),
-  });
+  };
+  let ordinary: Promise<OrdinaryWay> | undefined;
   const memory = new GraphMemory({ ...workspace, folder: memoFolder(flags.text('store')), caller });
   const context: StepContext = {
     workspace,
     memory,
-    cache,
     caller,
     hear: (event) => view.hear(event),
     force: flags.given('force'),
     now: Date.now,
+    ordinaryWay() {
+      ordinary ??= openWay(cacheOptions);
+      return ordinary;
+    },
   };
   return {
     context,
@@ -62,8 +65,14 @@ export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace): Ses
       appendRun(ledgerFile(store), { at, workspace: workspace.root, summary, ends: view.ends });
       return summary;
     },
-    close: () => cache.close(),
+    close: async () => (await ordinary)?.close(),
   };
+}
+
+/** A thousand hits have no use for any of it. */
+async function openWay(options: Omit<CacheOptions, 'memos'>): Promise<OrdinaryWay> {
+  const { openOrdinaryWay } = await import('./ordinary-way.ts');
+  return openOrdinaryWay(options);
 }
 
 function jobsFrom(text: string | undefined): number {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { type Declaration, encodeAction, KEY_VERSION } from '../../core/action.ts';
+import { type Declaration, encodeAction } from '../../core/action.ts';
 import { digestOf, EMPTY } from '../../core/digest.ts';
+import { KEY_VERSION } from '../../core/key-version.ts';
 import { parseRelPath } from '../../core/path.ts';
 import { Action, Command } from '../../core/proto/generated/reapi.ts';
 

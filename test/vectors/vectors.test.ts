@@ -3,8 +3,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { encodeAction, KEY_VERSION, type Property } from '../../core/action.ts';
+import { encodeAction, type Property } from '../../core/action.ts';
 import { digestOf } from '../../core/digest.ts';
+import { KEY_VERSION } from '../../core/key-version.ts';
 import { nameOf, parentOf, parseRelPath } from '../../core/path.ts';
 import { Directory } from '../../core/proto/generated/reapi.ts';
 import { type Entry, encodeDirectories, encodeTree } from '../../core/tree.ts';
@@ -12,7 +13,7 @@ import { type Entry, encodeDirectories, encodeTree } from '../../core/tree.ts';
 const HERE = import.meta.dirname;
 const CURRENT = `${KEY_VERSION}.txt`;
 const RULE =
-  'The key of a declaration has changed. If that is meant, change KEY_VERSION in core/action.ts and add a vector file of ' +
+  'The key of a declaration has changed. If that is meant, change KEY_VERSION in core/key-version.ts and add a vector file of ' +
   'that name; the old file stays as it is. If not, the last change broke everybody’s cache.';
 
 interface Case {

@@ -1,0 +1,99 @@
+// A step of a graph that is not remembered to be in place: run as any action is. What it says and reports becomes events under
+// its name.
+import { AssayError, messageOf } from '../../core/errors.ts';
+import type { Cache } from '../cache.ts';
+import { requestOf } from '../config/request.ts';
+import type { Step } from '../config/step.ts';
+import type { RunContext } from '../context.ts';
+import type { Variables } from '../environment.ts';
+import type { RunEvent } from '../events.ts';
+import type { KeyedAction } from '../key.ts';
+import { warningText } from '../reporter.ts';
+import { run } from '../run.ts';
+import { forced, unused } from './cache-modes.ts';
+import type { Hear, StepEnd } from './events.ts';
+import { earsOf, NOTHING_DONE, type StepContext } from './run-step.ts';
+
+export interface OrdinaryContext extends StepContext {
+  readonly cache: Cache;
+  /** Called when a step wrote something. */
+  wrote(): void;
+}
+
+/** Never rejects: what goes wrong with a step is the step's outcome. */
+export async function runOrdinarily(step: Step, context: OrdinaryContext): Promise<StepEnd> {
+  const { hear, now } = context;
+  const began = now();
+  const notes = new Notes(step.id, hear);
+  try {
+    const asked = requestOf(step, context.workspace, context.caller, context.cache.tools);
+    let action: KeyedAction | undefined;
+    const summary = await run(asked.request, {
+      ...runContext(step, context, asked.caller, notes),
+      keyed(keyed) {
+        action = keyed;
+      },
+    });
+    const failed = summary.exitCode !== 0;
+    const isInPlace = !failed && summary.outcome !== 'miss' && summary.outputsWritten === 0;
+    if (summary.outcome === 'miss') context.cache.tools.forget();
+    if (!isInPlace) {
+      context.memory.changed(step);
+      context.wrote();
+    } else if (action) context.memory.learn(step, asked, action, context.cache, began);
+    return {
+      ...summary,
+      step: step.id,
+      outcome: failed ? 'failed' : summary.outcome,
+      reason: reasonOf(summary.reason, step, context.force),
+      ...(notes.notPublished !== undefined && { notPublished: notes.notPublished }),
+    };
+  } catch (error) {
+    const { detail, code } = error instanceof AssayError ? error : { detail: messageOf(error), code: '' };
+    const exitCode = code === 'ASSAY_COMMAND_NOT_FOUND' ? 127 : 125;
+    const reason = code === '' ? detail : `${code}: ${detail}`;
+    return { ...NOTHING_DONE, step: step.id, outcome: 'failed', exitCode, reason, elapsedMs: now() - began };
+  }
+}
+
+function reasonOf(reason: string, { cache }: Step, force: boolean): string {
+  if (!cache) return 'it is not cached';
+  return force ? 'forced' : reason;
+}
+
+function runContext(step: Step, context: OrdinaryContext, caller: Variables, notes: Notes): RunContext {
+  const { hear, cache, force } = context;
+  return {
+    ...earsOf(step, hear),
+    cache: step.cache ? (force ? forced(cache) : cache) : unused(cache),
+    caller,
+    report: (event) => notes.take(event),
+    now: () => context.now(),
+  };
+}
+
+/** What a run reports while it goes on, kept or passed on. */
+class Notes {
+  notPublished: string | undefined;
+  readonly #step: string;
+  readonly #hear: Hear;
+  #counted = { up: 0, down: 0 };
+
+  constructor(step: string, hear: Hear) {
+    this.#step = step;
+    this.#hear = hear;
+  }
+
+  take(event: RunEvent): void {
+    if (event.type === 'not-published') this.notPublished = event.why;
+    else if (event.type === 'transfer') this.#count(event.direction, event.bytes);
+    else this.#hear({ type: 'step-warning', step: this.#step, text: warningText(event) });
+  }
+
+  /** A run counts from the start for each batch of blobs that it moves. */
+  #count(direction: 'up' | 'down', total: number): void {
+    const before = total < this.#counted[direction] ? 0 : this.#counted[direction];
+    this.#counted = { ...this.#counted, [direction]: total };
+    this.#hear({ type: 'step-transfer', step: this.#step, direction, bytes: total - before });
+  }
+}

@@ -1,0 +1,56 @@
+// What the steps of a graph share that are not remembered to be in place: the caches, and a folder for what is being written,
+// kept from one step to the next.
+import { type Cache, type CacheOptions, openCache } from '../cache.ts';
+import type { Step } from '../config/step.ts';
+import { memosInMemory } from '../inputs/memo-shelf.ts';
+import { Staging } from '../staging.ts';
+import type { StepEnd } from './events.ts';
+import { runOrdinarily } from './ordinary-step.ts';
+import type { StepContext } from './run-step.ts';
+
+export interface OrdinaryWay {
+  readonly cache: Cache;
+  run(step: Step, context: StepContext): Promise<StepEnd>;
+  close(): Promise<void>;
+}
+
+export function openOrdinaryWay(options: Omit<CacheOptions, 'memos'>): OrdinaryWay {
+  const cache = openCache({ ...options, memos: memosInMemory() });
+  const staging = new HeldStaging(options.workspace);
+  return {
+    cache,
+    run: (step, context) => runOrdinarily(step, { ...context, cache, wrote: () => staging.hold() }),
+    close() {
+      staging.release();
+      return cache.close();
+    },
+  };
+}
+
+/**
+ * Held once something was written; before, it would touch a workspace in which everything is in place. Where it can't be
+ * made, each step finds that out for itself.
+ */
+class HeldStaging {
+  readonly #workspace: string;
+  #held: Staging | undefined;
+  #isTried = false;
+
+  constructor(workspace: string) {
+    this.#workspace = workspace;
+  }
+
+  hold(): void {
+    if (this.#isTried) return;
+    this.#isTried = true;
+    try {
+      this.#held = Staging.create(this.#workspace);
+    } catch {
+      // A workspace that nobody may write in.
+    }
+  }
+
+  release(): void {
+    this.#held?.remove();
+  }
+}

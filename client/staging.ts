@@ -81,6 +81,11 @@ function freshShared(home: string): SharedFolder {
   return made;
 }
 
+/** A run that was killed may have left its command behind, which would go on writing where it is told to. */
+export function endEarlierCommands(workspace: string): void {
+  Staging.create(workspace).remove();
+}
+
 /** The last one to leave turns off the light. */
 export function removeIfEmpty(home: string): void {
   try {

@@ -245,6 +245,13 @@ export const CHECKPOINT = {
   waitMs: 30 * MINUTE,
 } as const;
 
+export const STATE = {
+  /** How far back a step's state is looked for by commit; all of them go into one request of a remote. */
+  ancestors: 64,
+  /** git answers within this time, or the newest state is taken. */
+  gitMs: 10 * SECOND,
+} as const;
+
 export const SMALL_HASH = {
   /** Up to this much in all is hashed without OpenSSL; beyond it, loading OpenSSL costs less than doing without. */
   totalBytes: 32 * KIB,

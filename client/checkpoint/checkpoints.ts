@@ -9,13 +9,13 @@ import { digestOf } from '../../core/digest.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { CHECKPOINT } from '../../core/limits.ts';
 import { parseNamespace } from '../../core/namespace.ts';
-import { toSystemPath } from '../../core/path.ts';
+import { type RelPath, toSystemPath } from '../../core/path.ts';
 import type { RunContext } from '../context.ts';
 import type { KeyedAction } from '../key.ts';
 import { refuseLinkedParents } from '../outputs.ts';
 import type { Shelf } from '../snapshot/shelf.ts';
 import { type Snapshot, takeSnapshot } from '../snapshot/snapshot.ts';
-import { Staging } from '../staging.ts';
+import { endEarlierCommands } from '../staging.ts';
 import type { CheckpointPlan } from './plan.ts';
 
 const NAMESPACE = parseNamespace('checkpoint');
@@ -48,13 +48,15 @@ export class Checkpoints {
   }
 
   static async open(action: KeyedAction, plan: CheckpointPlan, context: RunContext): Promise<Checkpoints> {
-    const shelf = await context.cache.openShelf({ namespace: NAMESPACE, paths: plan.folders });
+    const folders = [...plan.folders].sort().join('\0');
+    const fits = (paths: readonly RelPath[]) => paths.join('\0') === folders;
+    const shelf = await context.cache.openShelf({ namespace: NAMESPACE, fits });
     return new Checkpoints(action, plan, context, shelf);
   }
 
   /** Puts the newest whole one into place, or leaves the folders empty. Its number; 0 if there is none. */
   async place(): Promise<number> {
-    endEarlierCommand(this.#workspace);
+    endEarlierCommands(this.#workspace);
     const found = await this.#restoreNewest();
     for (const folder of this.#plan.folders) {
       refuseLinkedParents(this.#workspace, folder);
@@ -142,11 +144,6 @@ export class Checkpoints {
   #label(number: number): string {
     return `${this.#key}/${number}`;
   }
-}
-
-/** A run that was killed may have left its command behind, which would go on writing into the folders. */
-function endEarlierCommand(workspace: string): void {
-  Staging.create(workspace).remove();
 }
 
 /** Left behind, it is emptied by the next run. */

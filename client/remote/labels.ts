@@ -23,13 +23,12 @@ export class RemoteLabels {
     this.#patience = new Patience(now);
   }
 
-  /** The newest label that begins so. */
-  async newest(prefix: string): Promise<Labelled | undefined> {
-    const answer = await this.#ask('GET', new URLSearchParams({ prefix }));
+  /** The newest label that begins with the first of the prefixes, else with the second … */
+  async newest(prefixes: readonly string[]): Promise<Labelled | undefined> {
+    const answer = await this.#ask('GET', new URLSearchParams(prefixes.map((prefix) => ['prefix', prefix])));
     const { label, key } = answer?.status === 200 ? parse(answer.body) : {};
-    const fits =
-      typeof label === 'string' && label.startsWith(prefix) && typeof key === 'string' && isHash(key);
-    return fits ? { label, key } : undefined;
+    if (typeof label !== 'string' || typeof key !== 'string' || !isHash(key)) return undefined;
+    return prefixes.some((prefix) => label.startsWith(prefix)) ? { label, key } : undefined;
   }
 
   /** `unknown`: the remote keeps no labels. */

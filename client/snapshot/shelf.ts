@@ -26,17 +26,21 @@ export interface Elsewhere {
 export interface ShelfOptions {
   /** Local and, below the remote's own, remote. */
   readonly namespace: Namespace;
-  /** Only snapshots of exactly these are restored; all, where this is left out. */
-  readonly paths?: readonly RelPath[] | undefined;
+  /** Only snapshots that hold what this approves of are restored; all, where it is left out. */
+  readonly fits?: Fits | undefined;
   readonly store: Store;
   readonly elsewhere?: Elsewhere | undefined;
   readonly digests: FileDigests;
   readonly report: Report;
 }
 
+/** What a snapshot holds, sorted. */
+export type Fits = (paths: readonly RelPath[]) => boolean;
+
 export interface Restored {
   readonly label: string;
   readonly from: 'local' | 'remote';
+  readonly paths: readonly RelPath[];
   /** How many of its paths had to be written; the others were right already. */
   readonly written: number;
 }
@@ -45,15 +49,15 @@ type Candidate = Pick<Restored, 'label' | 'from'>;
 
 export class Shelf {
   readonly #namespace: Namespace;
-  readonly #paths: readonly RelPath[] | undefined;
+  readonly #fits: Fits;
   readonly #store: Store;
   readonly #elsewhere: Elsewhere | undefined;
   readonly #digests: FileDigests;
   readonly #report: Report;
 
-  constructor({ namespace, paths, store, elsewhere, digests, report }: ShelfOptions) {
+  constructor({ namespace, fits = () => true, store, elsewhere, digests, report }: ShelfOptions) {
     this.#namespace = namespace;
-    this.#paths = paths;
+    this.#fits = fits;
     this.#store = store;
     this.#elsewhere = elsewhere;
     this.#digests = digests;
@@ -93,8 +97,8 @@ export class Shelf {
   ): Promise<Restored | undefined> {
     const refused = new Set<string>();
     for await (const candidate of this.#candidates(exact, prefixes, refused)) {
-      const written = await this.#restoreOne(root, candidate);
-      if (written !== undefined) return { ...candidate, written };
+      const restored = await this.#restoreOne(root, candidate);
+      if (restored) return { ...candidate, ...restored };
       refused.add(nameOf(candidate));
     }
     return undefined;
@@ -102,7 +106,7 @@ export class Shelf {
 
   /** The newest label that begins so, here or at the remote. */
   async newestLabel(prefix: string): Promise<string | undefined> {
-    const [first] = await this.#newest(prefix);
+    const [first] = await this.#newest([prefix]);
     return first?.label;
   }
 
@@ -127,40 +131,47 @@ export class Shelf {
       yield { label: exact, from: 'local' };
       yield { label: exact, from: 'remote' };
     }
-    for (const prefix of prefixes) {
-      while (true) {
-        const found = await this.#newest(prefix);
-        const fresh = found.filter((candidate) => !refused.has(nameOf(candidate)));
-        if (fresh.length === 0) break;
-        yield* fresh;
-      }
+    for (let left = prefixes; left.length > 0; ) {
+      const found = await this.#newest(left);
+      const [first] = found;
+      if (!first) return;
+      const nearest = placeAmong(left, first);
+      const fresh = found.find(
+        (candidate) => placeAmong(left, candidate) === nearest && !refused.has(nameOf(candidate)),
+      );
+      if (fresh) yield fresh;
+      else left = left.slice(nearest + 1);
     }
   }
 
-  /** The newest of the local store and the newest of the remote, the newer one first. */
-  async #newest(prefix: string): Promise<Candidate[]> {
+  /** The newest of the local store and the newest of the remote; the one of an earlier prefix first, else the newer one. */
+  async #newest(prefixes: readonly string[]): Promise<Candidate[]> {
     const found: (Candidate & { takenAt: number })[] = [];
-    const local = await this.#store.labels.newest(this.#namespace, [prefix]);
+    const local = await this.#store.labels.newest(this.#namespace, prefixes);
     const stored = local && (await this.#store.results.get(this.#address(this.#keyOf(local.label))));
     if (local && stored) found.push({ label: local.label, from: 'local', takenAt: takenAt(stored.bytes) });
     const away = this.#usable();
     try {
-      const remote = await away?.labels.newest(prefix);
+      const remote = await away?.labels.newest(prefixes);
       const bytes = remote && (await away?.remote.getResult(this.#keyOf(remote.label)));
       if (remote && bytes) found.push({ label: remote.label, from: 'remote', takenAt: takenAt(bytes) });
     } catch (error) {
       if (away) this.#giveUp(away, error);
     }
-    return found.sort((a, b) => b.takenAt - a.takenAt);
+    return found.sort((a, b) => placeAmong(prefixes, a) - placeAmong(prefixes, b) || b.takenAt - a.takenAt);
   }
 
-  async #restoreOne(root: string, { label, from }: Candidate): Promise<number | undefined> {
+  async #restoreOne(
+    root: string,
+    { label, from }: Candidate,
+  ): Promise<Pick<Restored, 'paths' | 'written'> | undefined> {
     try {
       const bytes = from === 'local' ? await this.#local(label) : await this.#fetch(label);
       if (!bytes) return undefined;
       const outputs = await this.#outputsIn(bytes);
       if (outputs.length === 0) return undefined;
-      return (await restoreOutputs(outputs, root, this.#store.blobs, this.#digests)).written;
+      const { written } = await restoreOutputs(outputs, root, this.#store.blobs, this.#digests);
+      return { paths: outputs.map(({ path }) => path), written };
     } catch (error) {
       const away = this.#elsewhere;
       if (away && error instanceof RemoteFault) this.#giveUp(away, error);
@@ -188,7 +199,7 @@ export class Shelf {
   async #outputsIn(bytes: Uint8Array): Promise<Output[]> {
     const outputs = await outputsIn(bytes, this.#store.blobs);
     const named = outputs.map(({ path }) => path).sort();
-    if (outputs.length > 0 && this.#paths && [...this.#paths].sort().join('\0') !== named.join('\0')) {
+    if (outputs.length > 0 && !this.#fits(named)) {
       throw new AssayError('ASSAY_OUTPUT_UNFIT', `it holds ${named.join(', ')}, which is not what was kept`);
     }
     return outputs;
@@ -214,6 +225,10 @@ export class Shelf {
 }
 
 const NOTHING = ActionResult.encode(emptyResult(0)).finish();
+
+function placeAmong(prefixes: readonly string[], { label }: Candidate): number {
+  return prefixes.findIndex((prefix) => label.startsWith(prefix));
+}
 
 function nameOf({ label, from }: Candidate): string {
   return `${from} ${label}`;

@@ -4,12 +4,14 @@ import { relative } from 'node:path';
 import { usage } from '../core/command.ts';
 import { AssayError } from '../core/errors.ts';
 import { isWithin, type RelPath, ROOT, relPathFromUser, toSystemPath } from '../core/path.ts';
-import { CHECKPOINT_DEFAULTS, type CheckpointPlan, notAmongInputs } from './checkpoint/plan.ts';
+import { CHECKPOINT_DEFAULTS, type CheckpointPlan } from './checkpoint/plan.ts';
 import { checkText } from './environment.ts';
 import {
   type DeclaredVariable,
   type Hermetic,
   type InputPattern,
+  keptBy,
+  notAmongInputs,
   ORDINARY,
   type RunRequest,
 } from './request.ts';
@@ -47,6 +49,8 @@ export interface ActionDeclaration {
   readonly checkpoint?:
     | (Partial<Omit<CheckpointPlan, 'folders'>> & { readonly folders: readonly string[] })
     | undefined;
+  /** Files or folders that the command uses to be faster the next time: carried over from the nearest earlier run. */
+  readonly state?: readonly string[] | undefined;
 }
 
 export function requestFor(action: ActionDeclaration): RunRequest {
@@ -57,6 +61,9 @@ export function requestFor(action: ActionDeclaration): RunRequest {
   if (action.observed && action.sandbox)
     throw usage('--sandbox shows only what is declared, so --inputs=observed has nothing to observe in it');
   const checkpoint = checkpointOf(action);
+  const state = outputs(action.state ?? ORDINARY.state);
+  const made = outputs(action.outputs ?? []);
+  refuseOverlap(made, { state, ...(checkpoint && { checkpoint }) });
   return {
     workspace,
     workingDirectory: workingDirectory(workspace, action.cwd),
@@ -64,10 +71,10 @@ export function requestFor(action: ActionDeclaration): RunRequest {
     inputs: [
       ...patterns(action.inputs, false),
       ...patterns(action.optionalInputs, true),
-      ...(checkpoint ? notAmongInputs(checkpoint) : []),
+      ...notAmongInputs(keptBy({ state, ...(checkpoint && { checkpoint }) })),
     ],
     includeIgnored: action.includeIgnored ?? false,
-    outputs: outputs(action.outputs ?? []),
+    outputs: made,
     variables: (action.env ?? []).map(variable),
     tools: action.tools ?? [],
     cacheFailures: action.cacheFailures ?? false,
@@ -75,19 +82,29 @@ export function requestFor(action: ActionDeclaration): RunRequest {
     acceptMarked: action.acceptMarked ?? ORDINARY.acceptMarked,
     observed: action.observed ?? ORDINARY.observed,
     sandbox: action.sandbox ?? ORDINARY.sandbox,
+    state,
     ...(checkpoint && { checkpoint }),
   };
 }
 
-function checkpointOf({ checkpoint, outputs: made = [] }: ActionDeclaration): CheckpointPlan | undefined {
+function checkpointOf({ checkpoint }: ActionDeclaration): CheckpointPlan | undefined {
   if (!checkpoint || checkpoint.folders.length === 0) return undefined;
-  const folders = outputs(checkpoint.folders);
-  const clash = outputs(made).find((output) =>
-    folders.some((folder) => isWithin(output, folder) || isWithin(folder, output)),
-  );
-  if (clash !== undefined)
-    throw new AssayError('ASSAY_OUTPUT_OVERLAP', `${clash} is a checkpoint and an output`);
-  return { ...CHECKPOINT_DEFAULTS, ...checkpoint, folders };
+  return { ...CHECKPOINT_DEFAULTS, ...checkpoint, folders: outputs(checkpoint.folders) };
+}
+
+/** What is made, what is gone on with, and what only helps must never be taken for each other. */
+function refuseOverlap(
+  made: readonly RelPath[],
+  { checkpoint, state }: Pick<RunRequest, 'checkpoint' | 'state'>,
+): void {
+  refuseShared(made, 'an output', checkpoint?.folders ?? [], 'a checkpoint');
+  refuseShared(made, 'an output', state, 'state');
+  refuseShared(checkpoint?.folders ?? [], 'a checkpoint', state, 'state');
+}
+
+function refuseShared(some: readonly RelPath[], one: string, others: readonly RelPath[], two: string): void {
+  const clash = some.find((path) => others.some((other) => isWithin(path, other) || isWithin(other, path)));
+  if (clash !== undefined) throw new AssayError('ASSAY_OUTPUT_OVERLAP', `${clash} is ${two} and ${one}`);
 }
 
 /** By its real path: a link on the way could lead elsewhere the next time, under the same name. */

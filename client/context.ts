@@ -11,6 +11,8 @@ export interface RunContext {
   readonly stdout: Ear;
   readonly stderr: Ear;
   readonly report: Report;
+  /** The command is to find nothing of earlier runs, whatever is kept. */
+  readonly withoutState?: boolean;
   now(): number;
   /** Hears the action as soon as it has its key. */
   keyed?(action: KeyedAction): void;

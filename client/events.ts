@@ -18,6 +18,10 @@ export type RunEvent =
   | { readonly type: 'resumed'; readonly checkpoint: number }
   /** A checkpoint could not be taken; the next may. */
   | { readonly type: 'unsealed'; readonly why: string }
+  /** The command starts with the state that an earlier run of its step left. */
+  | { readonly type: 'state-carried'; readonly from: string }
+  /** Its own could not be kept; the next run starts with an earlier one. */
+  | { readonly type: 'state-not-kept'; readonly why: string }
   /** Another run works on the same output here. */
   | { readonly type: 'waiting'; readonly output: RelPath }
   | { readonly type: 'stray-link'; readonly path: RelPath }

@@ -22,26 +22,39 @@ export interface Execution extends MaybeWatched {
   readonly earlierOutputs: readonly RelPath[];
   /** Why what lies in the outputs may not all be this run's, if so. */
   readonly outputFault?: string;
+  /** Whose state the command found, if it found any: a clean run might have made something else. */
+  readonly earlierState?: string;
 }
 
 /** Variables that the command sees and that are not in its key; learns the folders that the action has to itself. */
 export type Unkeyed = (folders: PrivateFolders) => Readonly<Record<string, string>>;
 
+export interface Preparation {
+  readonly unkeyed?: Unkeyed;
+  /** Before each attempt: what the command finds of earlier runs; tells whose it is, undefined if it finds nothing. */
+  placeState?(): Promise<string | undefined>;
+}
+
 export async function execute(
   action: KeyedAction,
   context: RunContext,
-  unkeyed?: Unkeyed,
+  preparation: Preparation = {},
 ): Promise<Execution> {
   const { request } = action;
-  if (request.sandbox) return executeBy(sandboxedLauncher(action, context.report), action, context, unkeyed);
-  const watched = await executeBy(watchedLauncher(request, context.report), action, context, unkeyed);
+  const attempt = async <T extends Ended>(launcherFor: LauncherFor<T>): Promise<T & Execution> => {
+    const earlierState = await preparation.placeState?.();
+    const execution = await executeBy(launcherFor, action, context, preparation.unkeyed);
+    return earlierState === undefined ? execution : { ...execution, earlierState };
+  };
+  if (request.sandbox) return attempt(sandboxedLauncher(action, context.report));
+  const watched = await attempt(watchedLauncher(request, context.report));
   const hindrance = hindranceOf(watched, request);
   if (hindrance === undefined) return watched;
   context.report({
     type: 'unwatched',
     why: `it failed under the tracer, so it runs once more (${hindrance})`,
   });
-  return executeBy(() => launchDirectly, action, context, unkeyed);
+  return attempt(() => launchDirectly);
 }
 
 /**
@@ -56,9 +69,11 @@ function hindranceOf(
   return failed && hermetic === 'warn' ? watched?.report.gaps[0] : undefined;
 }
 
+type LauncherFor<T extends Ended> = (folders: PrivateFolders) => Launcher<T>;
+
 /** `launcherFor` learns the folders that the action has to itself. */
 export async function executeBy<T extends Ended>(
-  launcherFor: (folders: PrivateFolders) => Launcher<T>,
+  launcherFor: LauncherFor<T>,
   action: KeyedAction,
   context: Pick<RunContext, 'stdout' | 'stderr' | 'now'>,
   unkeyed: Unkeyed = () => ({}),

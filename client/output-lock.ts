@@ -18,22 +18,22 @@ import { isSystemError } from '../core/errors.ts';
 import { RUN } from '../core/limits.ts';
 import type { Report } from './events.ts';
 import { identityText, livenessOf, ownIdentity, parseIdentity } from './process-identity.ts';
-import type { RunRequest } from './request.ts';
+import { keptBy, type RunRequest } from './request.ts';
 import { removeIfEmpty, stagingHome } from './staging.ts';
 
 /** Runs `work` while nobody else works on the outputs; it learns whether somebody did, just before. */
 export async function whileOwningOutputs<T>(
-  { workspace, outputs, checkpoint }: RunRequest,
+  request: RunRequest,
   report: Report,
   work: (waited: boolean) => Promise<T>,
 ): Promise<T> {
-  const home = stagingHome(workspace);
+  const home = stagingHome(request.workspace);
   const taken: string[] = [];
   const heart = setInterval(() => beat(taken), RUN.lockBeatMs);
   let waited = false;
   try {
     // In one order for all, so that two runs never wait for each other.
-    for (const output of [...outputs, ...(checkpoint?.folders ?? [])].sort()) {
+    for (const output of [...request.outputs, ...keptBy(request)].sort()) {
       const lock = join(home, `lock-${digestOf(Buffer.from(output)).hash.slice(0, 32)}`);
       const outcome = await take(home, lock, () => report({ type: 'waiting', output }));
       if (outcome !== 'impossible') taken.push(lock);

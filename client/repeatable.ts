@@ -12,12 +12,19 @@ import { listFolder } from './inputs/list-folder.ts';
 import type { KeyedAction } from './key.ts';
 import { noInstallations, placesOf } from './trace.ts';
 
-/** `seen`: what a trace saw of it; what it uses without having declared it then comes along, or it could not run at all. */
+export interface Before {
+  /** What a trace saw of it. */
+  readonly seen?: TraceReport | undefined;
+  /** The folder below which its state lies as an earlier run left it. */
+  readonly earlierState?: string | undefined;
+}
+
+/** Where a trace has `seen` it, what it uses without having declared it comes along, or it could not run at all. */
 export function repeatable(
   action: KeyedAction,
   { bin }: PrivateFolders,
   caller: Variables,
-  seen?: TraceReport,
+  { seen, earlierState }: Before,
 ): Repeatable {
   const { request, tools, environment } = action;
   const workspace = absPath(request.workspace);
@@ -29,7 +36,9 @@ export function repeatable(
   const kept = outermost(places.filter((path) => isFolder(workspace, path)));
   const used = [...(seen ? pathsUsed(seen, workspace) : []), ...places];
   const isLeftOut = (path: RelPath) =>
-    path === ROOT || isAssays(path) || [...request.outputs, ...kept].some((place) => isWithin(path, place));
+    path === ROOT ||
+    isAssays(path) ||
+    [...request.outputs, ...request.state, ...kept].some((place) => isWithin(path, place));
   const paths = [...new Set([...action.inputs.entries().map(({ path }) => path), ...used])].filter(
     (path) => !isLeftOut(path),
   );
@@ -46,6 +55,7 @@ export function repeatable(
       ...request.command.slice(1),
     ],
     environmentIn: ({ home, tmp }) => actualEnvironment(environment, { home, tmp, bin }),
+    state: { paths: request.state, earlier: earlierState },
     undeclared: undeclaredVariables(caller, environment),
   };
 }

@@ -147,6 +147,10 @@ export function warningText(event: Exclude<RunEvent, { type: 'transfer' | 'not-p
       return `starting from checkpoint ${event.checkpoint}`;
     case 'unsealed':
       return `no checkpoint was taken: ${event.why}`;
+    case 'state-carried':
+      return `starting with ${event.from}`;
+    case 'state-not-kept':
+      return `its state was not kept: ${event.why}`;
     case 'waiting':
       return `waiting for another run that makes ${event.output}`;
     case 'stray-link':

@@ -1,7 +1,11 @@
 // Runs an action again and again from clean copies under varied conditions, and tells what its result depends on. Nothing
-// is looked up, nothing is published, and the workspace stays as it is.
+// is looked up but the state of earlier runs, nothing is published, and the workspace stays as it is.
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { AssayError } from '../core/errors.ts';
 import type { TraceReport } from '../hermeticity/access.ts';
+import { removeTree } from '../hermeticity/reproduce/leftovers.ts';
 import { type Reproduction, reproduce } from '../hermeticity/reproduce/reproduce.ts';
 import type { RunContext } from './context.ts';
 import { type KeyedAction, keyOf } from './key.ts';
@@ -27,27 +31,47 @@ export interface Before {
 
 export function reproduceAction(
   action: KeyedAction,
-  { caller, now, stderr }: Pick<RunContext, 'caller' | 'now' | 'stderr'>,
+  context: RunContext,
   { seen, fixedVariables = {} }: Before,
 ): Promise<Reproduction> {
-  return withPrivateFolders(action, async (folders) => {
-    const stop = new AbortController();
-    const release = onSignal((signal) => {
-      stop.abort(new AssayError('ASSAY_INTERRUPTED', `by ${signal}`));
-    });
-    try {
-      return await reproduce({
-        action: repeatable(action, folders, caller, seen?.report),
-        ...(seen && { natural: seen }),
-        fixedVariables,
-        now,
-        signal: stop.signal,
-        ...(process.stderr.isTTY && { begins: (number, varied) => stderr.write(progress(number, varied)) }),
+  const { caller, now, stderr } = context;
+  return withEarlierState(action, context, (earlierState) =>
+    withPrivateFolders(action, async (folders) => {
+      const stop = new AbortController();
+      const release = onSignal((signal) => {
+        stop.abort(new AssayError('ASSAY_INTERRUPTED', `by ${signal}`));
       });
-    } finally {
-      release();
-    }
-  });
+      try {
+        return await reproduce({
+          action: repeatable(action, folders, caller, { seen: seen?.report, earlierState }),
+          ...(seen && { natural: seen }),
+          fixedVariables,
+          now,
+          signal: stop.signal,
+          ...(process.stderr.isTTY && { begins: (number, varied) => stderr.write(progress(number, varied)) }),
+        });
+      } finally {
+        release();
+      }
+    }),
+  );
+}
+
+/** `work` learns the folder below which the state of the nearest earlier run lies, if there is one. */
+async function withEarlierState<T>(
+  action: KeyedAction,
+  context: RunContext,
+  work: (folder: string | undefined) => Promise<T>,
+): Promise<T> {
+  if (action.request.state.length === 0) return work(undefined);
+  const { StateShelf } = await import('./state/state-shelf.ts');
+  const folder = mkdtempSync(join(tmpdir(), 'assay-state-'));
+  try {
+    const shelf = await StateShelf.open(action, context);
+    return await work((await shelf?.restoreNearest(folder)) && folder);
+  } finally {
+    removeTree(folder);
+  }
 }
 
 /** For who waits at a terminal: a long command may be run a dozen times. */

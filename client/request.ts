@@ -20,7 +20,13 @@ export const HERMETIC = ['off', 'warn', 'strict'] as const;
 export type Hermetic = (typeof HERMETIC)[number];
 
 /** How a run goes unless something else is asked for. */
-export const ORDINARY = { hermetic: 'warn', acceptMarked: false, observed: false, sandbox: false } as const;
+export const ORDINARY = {
+  hermetic: 'warn',
+  acceptMarked: false,
+  observed: false,
+  sandbox: false,
+  state: [],
+} as const;
 
 export interface RunRequest {
   /** What people call it, if it has a name: a step of an assay.json. Not in the key. */
@@ -46,4 +52,16 @@ export interface RunRequest {
   readonly sandbox: boolean;
   /** Folders that hold the command's progress, for a long one that may be killed. Not in the key. */
   readonly checkpoint?: CheckpointPlan;
+  /** Files and folders that it uses to be faster the next time. Not in the key, no inputs, no outputs. */
+  readonly state: readonly RelPath[];
+}
+
+/** What a command keeps for itself, beside its outputs. */
+export function keptBy({ checkpoint, state }: Pick<RunRequest, 'checkpoint' | 'state'>): RelPath[] {
+  return [...(checkpoint?.folders ?? []), ...state];
+}
+
+/** It is none of its inputs, wherever it lies. */
+export function notAmongInputs(kept: readonly RelPath[]): InputPattern[] {
+  return kept.map((path) => ({ pattern: `!${path}`, optional: true }));
 }

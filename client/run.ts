@@ -19,6 +19,7 @@ import { publish } from './publish.ts';
 import type { RunRequest } from './request.ts';
 import { isInPlace, restore } from './restore.ts';
 import { seal } from './seal.ts';
+import type { CarriedState } from './state/carried.ts';
 
 /** The exit code of a command that was to be hermetic and is not. */
 export const NOT_HERMETIC = 3;
@@ -76,10 +77,12 @@ function finishHit(hit: Hit, outputsWritten: number, action: KeyedAction, contex
 
 async function runCommand(action: KeyedAction, context: RunContext): Promise<Ran> {
   const { reason, against } = await explain(action, context);
-  const { execution, checkpoints } = await executeKeepingProgress(action, context);
+  const state = await openState(action, context);
+  const { execution, checkpoints } = await executeKeepingProgress(action, context, state);
   const sealed = seal(action, execution, context);
   const { published, shared } = await publish(action, sealed, context);
   await checkpoints?.settle(published);
+  await state?.keep(execution);
   context.cache.remember({ action, outcome: 'miss', reason, against });
   const { standing } = sealed;
   const exitCode = exitCodeOf(execution, action.request, standing);
@@ -87,14 +90,22 @@ async function runCommand(action: KeyedAction, context: RunContext): Promise<Ran
   return { outcome: 'miss', exitCode, standing, reason, published, shared, outputsWritten: 0, commandMs };
 }
 
+async function openState(action: KeyedAction, context: RunContext): Promise<CarriedState | undefined> {
+  if (action.request.state.length === 0) return undefined;
+  const { CarriedState } = await import('./state/carried.ts');
+  return CarriedState.open(action, context);
+}
+
 async function executeKeepingProgress(
   action: KeyedAction,
   context: RunContext,
+  state: CarriedState | undefined,
 ): Promise<{ execution: Execution; checkpoints?: Checkpoints }> {
   const { checkpoint } = action.request;
-  if (!checkpoint) return { execution: await execute(action, context) };
+  const preparation = state ? { placeState: () => state.place() } : {};
+  if (!checkpoint) return { execution: await execute(action, context, preparation) };
   const { executeWithCheckpoints } = await import('./checkpoint/execute.ts');
-  return executeWithCheckpoints(action, checkpoint, context);
+  return executeWithCheckpoints(action, checkpoint, context, preparation);
 }
 
 /** A command that failed has the word; one that went well but saw more than it declared fails where that was asked for. */

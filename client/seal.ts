@@ -43,12 +43,14 @@ export function seal(
   const failure = failureOf(request, execution);
   if (failure !== undefined) return { publishable: false, standing: 'unwatched', why: failure };
   const testimony = execution.watched && testify(action, execution.watched, digests);
-  const standing = standingOf(testimony?.evidence);
-  if (testimony && standing === 'marked') {
+  const watched = standingOf(testimony?.evidence);
+  const standing = execution.earlierState !== undefined && watched === 'clean' ? 'marked' : watched;
+  if (testimony && watched === 'marked') {
     context.report({ type: 'findings', findings: testimony.findings, gaps: testimony.evidence.gaps });
   }
   try {
-    const why = refusalOf(request, testimony, standing) ?? changedSince(action, context);
+    const why =
+      refusalOf(request, testimony, standing) ?? stateRefusal(execution) ?? changedSince(action, context);
     if (why !== undefined) return { publishable: false, standing, why };
     const pathSet = testimony?.pathSet();
     const outputs = request.outputs.map(
@@ -87,6 +89,11 @@ function refusalOf(
   if (gap !== undefined) return `not all that it read is known: ${gap}`;
   const change = testimony.findings.find(({ kind }) => CHANGES.has(kind));
   return change && `it changes what it may read the next time: ${change.path}`;
+}
+
+/** What an earlier run left may have found its way into the outputs, and is in no key. */
+function stateRefusal({ earlierState }: Execution): string | undefined {
+  return earlierState && `it was made with ${earlierState}; the result of a clean run is kept`;
 }
 
 const CHANGES: ReadonlySet<FindingKind> = new Set([

@@ -8,7 +8,7 @@ import { lstatSync, mkdirSync, renameSync } from 'node:fs';
 import { messageOf } from '../core/errors.ts';
 import { type RelPath, toSystemPath } from '../core/path.ts';
 import { withAnchor } from './anchor.ts';
-import type { RunRequest } from './request.ts';
+import { keptBy, type RunRequest } from './request.ts';
 import { makeParents, moveAside } from './restore.ts';
 import { Staging } from './staging.ts';
 
@@ -24,8 +24,8 @@ export interface SetAside {
 }
 
 export function setOutputsAside(request: RunRequest): SetAside {
-  const { workspace, outputs, workingDirectory, checkpoint } = request;
-  if (outputs.length === 0 && !checkpoint) return NOTHING_TO_DO;
+  const { workspace, outputs, workingDirectory } = request;
+  if (outputs.length === 0 && keptBy(request).length === 0) return NOTHING_TO_DO;
   const moved = new Map<RelPath, string>();
   try {
     const staging = Staging.create(workspace);

@@ -15,7 +15,7 @@ import { Coverage } from './inputs/coverage.ts';
 import { listFolder } from './inputs/list-folder.ts';
 import type { KeyedAction } from './key.ts';
 import { type Ended, exitCodeOf, type Launcher, onSignal } from './launch.ts';
-import type { RunRequest } from './request.ts';
+import { keptBy, type RunRequest } from './request.ts';
 import { homeOrNowhere } from './store-folder.ts';
 import type { Watched } from './testimony.ts';
 import type { Tool } from './tools.ts';
@@ -76,7 +76,7 @@ export function declarationOf(action: KeyedAction, { home, tmp, bin }: PrivateFo
     growsIn: (folder) => coverage.growsIn(folder),
     namesIn: (folder: RelPath) => listFolder(request.workspace, folder).map(({ name }) => name),
     outputs: request.outputs,
-    scratch: [home, tmp, ...checkpointFolders(request)].map(absPath),
+    scratch: [home, tmp, ...placesKept(request)].map(absPath),
     tools: [
       ...tools.flatMap((tool) => placesOf(tool, keepOut)),
       ...(bin === undefined ? [] : [absPath(bin)]),
@@ -90,9 +90,9 @@ export function noInstallations(workspace: string): AbsPath[] {
   return [workspace, homeOrNowhere()].map(absPath);
 }
 
-/** What a step finds there it has left there itself, under the same key. */
-function checkpointFolders({ workspace, checkpoint }: RunRequest): string[] {
-  return (checkpoint?.folders ?? []).map((folder) => toSystemPath(workspace, folder).toString());
+/** What a step finds there it has left there itself: whether that may count is not for a tracer to say. */
+function placesKept(request: RunRequest): string[] {
+  return keptBy(request).map((path) => toSystemPath(request.workspace, path).toString());
 }
 
 /** A tool's file by both its names, what was installed with it, and the same for its interpreters. */

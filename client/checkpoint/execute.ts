@@ -6,7 +6,7 @@
 import { join } from 'node:path';
 import { usage } from '../../core/command.ts';
 import type { RunContext } from '../context.ts';
-import { type Execution, execute } from '../execute.ts';
+import { type Execution, execute, type Preparation } from '../execute.ts';
 import type { KeyedAction } from '../key.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { Desk } from './desk.ts';
@@ -21,6 +21,7 @@ export async function executeWithCheckpoints(
   action: KeyedAction,
   plan: CheckpointPlan,
   context: RunContext,
+  preparation: Preparation,
 ): Promise<Checkpointed> {
   if (action.request.sandbox)
     throw usage('a sandbox shows a command its declaration only, and no checkpoints');
@@ -29,10 +30,13 @@ export async function executeWithCheckpoints(
   const timer = setInterval(() => void checkpoints.seal(), plan.everyMs);
   let desk: Desk | undefined;
   try {
-    const execution = await execute(action, context, ({ tmp }) => {
-      const folder = join(tmp, 'assay-checkpoint');
-      desk = new Desk(folder, () => checkpoints.seal());
-      return { ASSAY_CHECKPOINT: String(number), ASSAY_CHECKPOINT_DESK: folder };
+    const execution = await execute(action, context, {
+      ...preparation,
+      unkeyed({ tmp }) {
+        const folder = join(tmp, 'assay-checkpoint');
+        desk = new Desk(folder, () => checkpoints.seal());
+        return { ASSAY_CHECKPOINT: String(number), ASSAY_CHECKPOINT_DESK: folder };
+      },
     });
     return { execution, checkpoints };
   } finally {

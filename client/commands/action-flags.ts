@@ -39,6 +39,12 @@ export const ACTION_FLAGS = {
     value: 'NAME',
     text: 'a program that the command uses; its content is in the key\n(the command’s own program always is)',
   },
+  state: {
+    type: 'string',
+    multiple: true,
+    value: 'PATH',
+    text: 'a file or folder that makes the command faster the next time (.tsbuildinfo, target): carried over\nfrom the nearest earlier commit; never in the key. What is made with it is not kept in a\ncache; with --hermetic=strict it is not used. It belongs to the command: what else lies there goes',
+  },
   cwd: { type: 'string', value: 'DIR', text: 'the folder to run in, below this one (default: this one)' },
 } satisfies FlagTable;
 
@@ -86,6 +92,7 @@ function requestFrom(flags: ParsedFlags, command: readonly string[]): RunRequest
     observed,
     sandbox: flags.given('sandbox'),
     checkpoint: checkpointIn(flags),
+    state: flags.all('state'),
   });
 }
 

@@ -31,6 +31,7 @@ export const reproduceCommand: CommandModule = {
       'If the results differ, finds by halving which of these matters, and shows the first byte that differs.',
       'Nothing is looked up, nothing is published, and the workspace stays as it is. Undeclared variables of the caller are',
       'tried too, except those whose name looks like a secret’s.',
+      'A step with state is run once more with that of the nearest earlier run in place: it must not make a difference.',
       'If the command fails in such a copy, `assay audit` tells which inputs are not declared.',
     ].join('\n'),
     flags: { ...ACTION_FLAGS, ...own },

@@ -2,9 +2,8 @@
 // the outputs of the steps that it depends on as inputs.
 import { statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { notAmongInputs } from '../checkpoint/plan.ts';
 import type { Variables } from '../environment.ts';
-import type { InputPattern, RunRequest } from '../request.ts';
+import { type InputPattern, keptBy, notAmongInputs, type RunRequest } from '../request.ts';
 import { ToolMemo } from '../tool-memo.ts';
 import type { Step } from './step.ts';
 import { variablesOf } from './variables.ts';
@@ -33,11 +32,7 @@ export function requestOf(
       workspace: workspace.root,
       workingDirectory: step.workingDirectory,
       command: step.command,
-      inputs: [
-        ...step.inputs,
-        ...outputsBefore(step, workspace.steps),
-        ...(step.checkpoint ? notAmongInputs(step.checkpoint) : []),
-      ],
+      inputs: [...step.inputs, ...outputsBefore(step, workspace.steps), ...notAmongInputs(keptBy(step))],
       includeIgnored: step.includeIgnored,
       outputs: step.outputs,
       variables: variablesOf(step.env, caller),
@@ -47,6 +42,7 @@ export function requestOf(
       acceptMarked: step.acceptMarked,
       observed: step.observed,
       sandbox: step.sandbox,
+      state: step.state,
       ...(step.checkpoint && { checkpoint: step.checkpoint }),
     },
   };

@@ -58,6 +58,7 @@ export interface StepOrigin {
  */
 export function resolveStep({ owner, name, fields, defaults, source }: StepOrigin): Step | undefined {
   const { folder } = owner;
+  const outputs = pathsOf(folder, fields.outputs ?? [], 'an output');
   const command = commandOf(fields.command, owner.scripts.get(name));
   if (!command) return undefined;
   const workingDirectory = fields.cwd ? pathFrom(folder, fields.cwd) : folder;
@@ -83,7 +84,7 @@ export function resolveStep({ owner, name, fields, defaults, source }: StepOrigi
       ...gather('optionalInputs').map((one) => ({ pattern: patternFrom(folder, one), optional: true })),
     ],
     includeIgnored: flag('includeIgnored'),
-    outputs: outputsOf(folder, fields.outputs ?? []),
+    outputs,
     env: gather('env').map(({ text }) => text),
     tools: gather('tools').map((one) => toolFrom(folder, one)),
     programs: programs.map((program) => programFrom(workingDirectory, program)),
@@ -96,7 +97,7 @@ export function resolveStep({ owner, name, fields, defaults, source }: StepOrigi
     sandbox: flag('sandbox'),
     cache: fields.cache ?? true,
     dependsOn: [],
-    state: (fields.state ?? []).map((one) => pathFrom(folder, one)),
+    state: pathsOf(folder, fields.state ?? [], 'state', outputs),
     ...(fields.checkpoint && { checkpoint: checkpointOf(folder, fields.checkpoint) }),
     source,
   };
@@ -122,17 +123,23 @@ function commandOf(
   return line === undefined ? undefined : { words: ['sh', '-c', line], line };
 }
 
-function outputsOf(folder: RelPath, written: readonly Located[]): RelPath[] {
-  const outputs: RelPath[] = [];
+/** `taken`: what they must keep clear of. */
+function pathsOf(
+  folder: RelPath,
+  written: readonly Located[],
+  what: string,
+  taken: readonly RelPath[] = [],
+): RelPath[] {
+  const paths: RelPath[] = [];
   for (const one of written) {
     const path = pathFrom(folder, one);
-    if (/[*?]/.test(path)) throw one.refuse('an output is a file or a folder, not a glob: name the folder');
-    if (path === ROOT) throw one.refuse('an output can’t be the whole workspace');
-    const other = outputs.find((known) => isWithin(path, known) || isWithin(known, path));
+    if (/[*?]/.test(path)) throw one.refuse(`${what} is a file or a folder, not a glob: name the folder`);
+    if (path === ROOT) throw one.refuse(`${what} can’t be the whole workspace`);
+    const other = [...taken, ...paths].find((known) => isWithin(path, known) || isWithin(known, path));
     if (other !== undefined) throw one.refuse(`${path} and ${other} lie one inside the other`);
-    outputs.push(path);
+    paths.push(path);
   }
-  return outputs;
+  return paths;
 }
 
 /** A name is searched on PATH; a path is one of the package's. */

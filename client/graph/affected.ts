@@ -8,6 +8,7 @@ import { requestOf } from '../config/request.ts';
 import type { Step } from '../config/step.ts';
 import type { Variables } from '../environment.ts';
 import { Coverage } from '../inputs/coverage.ts';
+import { keptBy } from '../request.ts';
 import type { StepTable } from './graph.ts';
 
 export interface Change {
@@ -108,7 +109,9 @@ function git(folder: string, ...args: readonly string[]): Buffer {
   }
 }
 
-/** True where one of the paths is a step's own output: not a change of anything. */
+/** True for what a step makes or keeps for itself: not a change of anything. */
 export function isOutput(path: RelPath, steps: StepTable): boolean {
-  return steps.values().some(({ outputs }) => outputs.some((output) => isWithin(path, output)));
+  return steps
+    .values()
+    .some((step) => [...step.outputs, ...keptBy(step)].some((output) => isWithin(path, output)));
 }

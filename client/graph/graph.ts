@@ -3,6 +3,7 @@
 import { AssayError } from '../../core/errors.ts';
 import { parentOf, type RelPath, ROOT } from '../../core/path.ts';
 import type { Step } from '../config/step.ts';
+import { keptBy } from '../request.ts';
 
 export type StepTable = ReadonlyMap<string, Step>;
 
@@ -38,8 +39,9 @@ function visit(step: Step, steps: StepTable, order: Map<string, Step>, path: Set
 /** Of the whole workspace, not only of what runs now: which of two steps came last must never decide what is there. */
 export function refuseSharedOutputs(steps: StepTable): void {
   const owners = new Map<RelPath, string>();
-  for (const { id, outputs } of steps.values()) {
-    for (const output of outputs) {
+  for (const step of steps.values()) {
+    const { id } = step;
+    for (const output of [...step.outputs, ...keptBy(step)]) {
       const other = owners.get(output);
       if (other !== undefined && other !== id) throw claimedTwice(output, other, id);
       owners.set(output, id);

@@ -67,6 +67,7 @@ function runContext(step: Step, context: OrdinaryContext, caller: Variables, not
     ...earsOf(step, hear),
     cache: step.cache ? (force ? forced(cache) : cache) : unused(cache),
     caller,
+    withoutState: force,
     report: (event) => notes.take(event),
     now: () => context.now(),
   };

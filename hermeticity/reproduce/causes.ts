@@ -74,16 +74,37 @@ function isSamePlace(a: Cause, b: Cause): boolean {
 function findingOf(cause: Cause, readable: (path: string) => string): Finding {
   const { by, subjects, words, variable } = cause;
   const { kind, what, advice } = isVariation(by) ? VARIATIONS[by] : OTHERS[by];
-  const [first] = subjects;
-  const more = subjects.length > 1 ? `; ${subjects.length - 1} more differ` : '';
   const fix = fixFor(variable);
   return {
     kind,
-    ...(first?.path !== undefined && { path: readable(first.path) }),
-    detail: `${words}${more}; it depends on ${variable === undefined ? what : `the variable ${variable}`}`,
+    ...placeOf(subjects, readable),
+    detail: `${words}${moreOf(subjects)}; it depends on ${variable === undefined ? what : `the variable ${variable}`}`,
     atMs: 0,
     ...(fix === undefined ? { advice } : { fix }),
   };
+}
+
+/** What an earlier run left in the action's own state is in what it makes. */
+export function stateFinding(
+  { subjects, words, what }: Pick<Cause, 'subjects' | 'words'> & { readonly what: string },
+  readable: (path: string) => string,
+): Finding {
+  return {
+    kind: 'stale-output',
+    ...placeOf(subjects, readable),
+    detail: `${words}${moreOf(subjects)}; it depends on ${what}`,
+    atMs: 0,
+    advice: 'take it out of the state, or make the tool look again: a clean run makes something else',
+  };
+}
+
+function placeOf(subjects: readonly Subject[], readable: (path: string) => string): Pick<Finding, 'path'> {
+  const [first] = subjects;
+  return first?.path === undefined ? {} : { path: readable(first.path) };
+}
+
+function moreOf(subjects: readonly Subject[]): string {
+  return subjects.length > 1 ? `; ${subjects.length - 1} more differ` : '';
 }
 
 function fixFor(variable: string | undefined): Fix | undefined {

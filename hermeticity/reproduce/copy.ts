@@ -29,6 +29,11 @@ const HOUR = 60 * 60 * 1000;
 export function layCopy(from: string, to: string, paths: readonly RelPath[], looks: Looks): void {
   removeTree(to);
   mkdirSync(to, { recursive: true });
+  layInto(from, to, paths, looks);
+}
+
+/** The same, among what is there already. */
+export function layInto(from: string, to: string, paths: readonly RelPath[], looks: Looks): void {
   const sorted = [...new Set(paths.flatMap(withParents))].sort();
   for (const path of sorted) bringIn(from, to, path, looks);
   // From the last to the first, because making something in a folder changes the folder's time.
@@ -43,7 +48,7 @@ function bringIn(from: string, to: string, path: RelPath, { otherModes }: Looks)
   const [source, target] = [toSystemPath(from, path), toSystemPath(to, path)];
   const status = lstatSync(source, { throwIfNoEntry: false });
   if (status?.isDirectory()) {
-    mkdirSync(target);
+    mkdirSync(target, { recursive: true });
     chmodSync(target, modeOf(true, otherModes));
   } else if (status?.isSymbolicLink()) symlinkSync(readlinkSync(source, 'buffer'), target);
   else if (status?.isFile()) {

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { REPRODUCE } from '../../core/limits.ts';
 import { absPath, isAtOrBelow, readable } from '../abspath.ts';
 import type { Finding } from '../finding.ts';
-import { type Cause, causeFindings } from './causes.ts';
-import { keyOf, subjectsThatDiffer } from './comparison.ts';
+import { type Cause, causeFindings, stateFinding } from './causes.ts';
+import { describeDifference, keyOf, subjectsThatDiffer } from './comparison.ts';
 import { helperPath, powersHere } from './helper.ts';
 import { removeTree } from './leftovers.ts';
 import { CauseSearch } from './search.ts';
@@ -81,10 +81,11 @@ async function compare(
   const possible = ALL_VARIATIONS.filter((name) => noSpaces === undefined || name !== 'pids');
   const causes = await new CauseSearch(trials, possible).causes(still);
   const variations = reportEach((name) => outcomeOf(name, causes, noSpaces));
+  const state = await tryState(trials, still, causes, request.action.state);
   const fixed = await tryFixedVariables(trials, still, causes, request.fixedVariables);
   return {
-    findings: causeFindings(causes, readable),
-    variations: [...variations, ...fixed],
+    findings: [...causeFindings(causes, readable), ...state.findings],
+    variations: [...variations, ...state.variations, ...fixed],
     runs: trials.count,
     gaps: [],
   };
@@ -120,6 +121,32 @@ function outcomeOf(name: Variation, causes: readonly Cause[], noSpaces: string |
   return { ...whole, reason: `only for who asks the kernel; files can't be replaced here: ${noSpaces}` };
 }
 
+/** The state of an earlier run, or else what the clean one left, must not make a difference to a clean run. */
+async function tryState(
+  trials: Trials,
+  still: Outcome,
+  causes: readonly Cause[],
+  { paths, earlier }: Repeatable['state'],
+): Promise<Pick<Reproduction, 'findings' | 'variations'>> {
+  if (paths.length === 0) return { findings: [], variations: [] };
+  const outcome = await trials.run({ varied: [], stateFrom: earlier ?? still.folder });
+  const explained = subjectsOf(causes);
+  const differing = subjectsThatDiffer(still, outcome).filter((subject) => !explained.has(keyOf(subject)));
+  const what = earlier === undefined ? 'the state that a clean run leaves' : 'the state of an earlier run';
+  const variation = { name: 'state', what };
+  const [first] = differing;
+  if (!first) return { findings: [], variations: [{ ...variation, outcome: 'same' }] };
+  const { words } = describeDifference(first, still, outcome, false);
+  return {
+    findings: [stateFinding({ subjects: differing, words, what }, readable)],
+    variations: [{ ...variation, outcome: 'differs' }],
+  };
+}
+
+function subjectsOf(causes: readonly Cause[]): Set<string> {
+  return new Set(causes.flatMap(({ subjects }) => subjects.map(keyOf)));
+}
+
 /** Each alone. A person may want to know, but the value is fixed for everybody. */
 async function tryFixedVariables(
   trials: Trials,
@@ -127,7 +154,7 @@ async function tryFixedVariables(
   causes: readonly Cause[],
   variables: Readonly<Record<string, string>>,
 ): Promise<VariationReport[]> {
-  const explained = new Set(causes.flatMap(({ subjects }) => subjects.map(keyOf)));
+  const explained = subjectsOf(causes);
   const reports: VariationReport[] = [];
   for (const [name, value] of Object.entries(variables)) {
     const outcome = await trials.run({ varied: [], replaced: { [name]: value } });

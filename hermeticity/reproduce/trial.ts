@@ -1,9 +1,9 @@
 // One run of an action from a clean copy, under given conditions, and what it made.
 import { mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
-import { type RelPath, toSystemPath } from '../../core/path.ts';
+import { isWithin, type RelPath, toSystemPath } from '../../core/path.ts';
 import { type Moment, type Mount, mountOption, optionsFor } from './conditions.ts';
-import { layCopy } from './copy.ts';
+import { layCopy, layInto } from './copy.ts';
 import { runVaried } from './helper.ts';
 import { removeTree } from './leftovers.ts';
 import { everythingIn, type Made, madeBetween } from './made.ts';
@@ -23,6 +23,12 @@ export interface Repeatable {
   /** For a copy that is at `workspace` in that run. */
   argvIn(workspace: string): readonly [string, ...string[]];
   environmentIn(folders: { readonly home: string; readonly tmp: string }): Readonly<Record<string, string>>;
+  /** What it keeps for itself: no part of what it makes, and nothing of it is in a clean copy. */
+  readonly state: {
+    readonly paths: readonly RelPath[];
+    /** The folder below which it lies as an earlier run left it, if one did. */
+    readonly earlier?: string | undefined;
+  };
   /** Variables of the caller that the action does not see, and might look at. */
   readonly undeclared: Readonly<Record<string, string>>;
 }
@@ -37,6 +43,8 @@ export interface TrialRequest {
   /** Variables that are set to something else although they are declared or fixed. */
   readonly replaced?: Readonly<Record<string, string>>;
   readonly frozen?: boolean;
+  /** The folder below which the state lies that the action finds; it finds none, if not given. */
+  readonly stateFrom?: string;
 }
 
 export interface Outcome {
@@ -67,6 +75,8 @@ export interface Laboratory {
   begins?(number: number, varied: readonly Variation[]): void;
 }
 
+const AS_THEY_ARE = { otherTimes: false, otherModes: false } as const;
+
 export class Trials {
   readonly #action: Repeatable;
   readonly #lab: Laboratory;
@@ -82,7 +92,7 @@ export class Trials {
     this.#lab = lab;
     this.#heldMs = Math.floor(now() / 1000) * 1000;
     this.#original = join(lab.root, 'original');
-    layCopy(action.workspace, this.#original, action.paths, { otherTimes: false, otherModes: false });
+    layCopy(action.workspace, this.#original, action.paths, AS_THEY_ARE);
     const folders = [...action.folders, ...action.kept];
     for (const folder of folders) mkdirSync(toSystemPath(this.#original, folder), { recursive: true });
     this.#paths = [...action.paths, ...folders];
@@ -99,11 +109,13 @@ export class Trials {
     variables = this.variables,
     replaced = {},
     frozen = false,
+    stateFrom,
   }: TrialRequest): Promise<Outcome> {
     const set = new Set(varied);
     const { helper, root, spaces, holdMs, signal } = this.#lab;
     const sinceMs = Date.now();
     const copy = this.#lay(set);
+    if (stateFrom !== undefined) layInto(stateFrom, copy, this.#stateIn(stateFrom), AS_THEY_ARE);
     const place = this.#placeOf(copy, set);
     const moment: Moment = { heldMs: this.#heldMs, holdMs, sinceMs };
     const options = optionsFor({ varied: set, moment, frozen, spaces }, root);
@@ -117,7 +129,22 @@ export class Trials {
       limitMs: frozen ? this.#lab.frozenLimitMs : this.#lab.limitMs,
       signal,
     });
-    return { ...end, made: madeBetween(this.#before, everythingIn(copy)), folder: copy };
+    return { ...end, made: this.#madeIn(copy), folder: copy };
+  }
+
+  /** What became of the state is the action's own affair. */
+  #madeIn(copy: string): Made {
+    const made = madeBetween(this.#before, everythingIn(copy));
+    for (const path of made.keys()) if (this.#isState(path)) made.delete(path);
+    return made;
+  }
+
+  #stateIn(folder: string): RelPath[] {
+    return [...everythingIn(folder).keys()].filter((path) => this.#isState(path));
+  }
+
+  #isState(path: RelPath): boolean {
+    return this.#action.state.paths.some((place) => isWithin(path, place));
   }
 
   /** What a run made is kept from the next one. */

@@ -1,4 +1,4 @@
-// Labels over HTTP, for `assay save`, `assay restore` and checkpoints. Below /labels/v1/NAMESPACE:
+// Labels over HTTP, for `assay save`, `assay restore`, the state of steps and checkpoints. Below /labels/v1/NAMESPACE:
 //
 //   GET ?exact=LABEL&prefix=PREFIX&prefix=…   {"label","key"} of that label, else of the newest that begins so; or 404
 //   PUT ?label=LABEL&key=HASH                 200, or 409 where the label names something else that is there

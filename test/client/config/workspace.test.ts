@@ -58,6 +58,7 @@ describe('one package', () => {
         { pattern: '!src/**/*.test.ts', optional: false },
         { pattern: 'extra', optional: true },
         { pattern: '!ckpt', optional: true },
+        { pattern: '!.cache', optional: true },
       ],
       variables: [
         { name: 'NODE_ENV' },

@@ -32,6 +32,7 @@ export async function reproduceCase(
         workspace: around.at('workspace'),
         paths: Object.keys(one.files ?? {}).map(relPathFromUser),
         kept: [],
+        state: { paths: [] },
         folders: [],
         workingDirectory: relPathFromUser(''),
         argvIn: () => ['/usr/bin/env', ...one.command],

@@ -1,0 +1,98 @@
+// What the runs of one step left for the next ones, by commit: labels STEP/COMMIT/KEY. The nearest is that of the last
+// commit on the way here that has one, and only where none has, the newest of all.
+import { lstatSync } from 'node:fs';
+import { digestOf } from '../../core/digest.ts';
+import { messageOf } from '../../core/errors.ts';
+import { parseNamespace } from '../../core/namespace.ts';
+import { toSystemPath } from '../../core/path.ts';
+import type { RunContext } from '../context.ts';
+import { stepOf } from '../history.ts';
+import type { KeyedAction } from '../key.ts';
+import { platformProperties } from '../platform.ts';
+import type { RunRequest } from '../request.ts';
+import type { Restored, Shelf } from '../snapshot/shelf.ts';
+import { takeSnapshot } from '../snapshot/snapshot.ts';
+import { type Ancestry, ancestryOf } from './ancestry.ts';
+
+const NAMESPACE = parseNamespace('state');
+/** In place of a commit. */
+const NO_COMMIT = 'none';
+
+export interface EarlierState extends Restored {
+  /** Undefined where it was left outside of any repository. */
+  readonly commit: string | undefined;
+}
+
+type Context = Pick<RunContext, 'cache' | 'report' | 'now'>;
+
+export class StateShelf {
+  readonly #request: RunRequest;
+  readonly #key: string;
+  readonly #context: Context;
+  readonly #shelf: Shelf;
+  readonly #step: string;
+  readonly #commits: readonly string[];
+
+  private constructor(
+    { request, key }: KeyedAction,
+    context: Context,
+    shelf: Shelf,
+    { folder, commits }: Ancestry,
+  ) {
+    this.#request = request;
+    this.#key = key.hash;
+    this.#context = context;
+    this.#shelf = shelf;
+    this.#step = stepIn(folder, request);
+    this.#commits = commits;
+  }
+
+  /** Undefined where there is no usable store. */
+  static async open(action: KeyedAction, context: Context): Promise<StateShelf | undefined> {
+    const { state, workspace } = action.request;
+    const shelf = await context.cache.openShelf({
+      namespace: NAMESPACE,
+      fits: (paths) => paths.every((path) => state.includes(path)),
+    });
+    return shelf && new StateShelf(action, context, shelf, await ancestryOf(workspace));
+  }
+
+  /** Puts the nearest one that can be had below `root`. */
+  async restoreNearest(root: string): Promise<EarlierState | undefined> {
+    const prefixes = [...this.#commits.map((commit) => `${this.#step}/${commit}/`), `${this.#step}/`];
+    try {
+      const found = await this.#shelf.restore(root, undefined, prefixes);
+      return found && { ...found, commit: commitIn(found.label) };
+    } catch (error) {
+      this.#context.report({ type: 'store-unusable', why: messageOf(error) });
+      return undefined;
+    }
+  }
+
+  /** Keeps what lies in the workspace now; that it can't be kept is said, and harms nobody. */
+  async keep(): Promise<void> {
+    const { workspace, state } = this.#request;
+    const label = `${this.#step}/${this.#commits[0] ?? NO_COMMIT}/${this.#key}`;
+    try {
+      const present = state.filter((path) => lstatSync(toSystemPath(workspace, path), QUIET) !== undefined);
+      if (present.length === 0) return;
+      const snapshot = takeSnapshot(workspace, present, this.#context.cache.digests, this.#context.now());
+      if ((await this.#shelf.keep(label, snapshot)) === 'saved') await this.#shelf.share(label, snapshot);
+    } catch (error) {
+      this.#context.report({ type: 'state-not-kept', why: messageOf(error) });
+    }
+  }
+}
+
+const QUIET = { throwIfNoEntry: false } as const;
+
+/** The same command with the same outputs and state, in the same folder of the repository, for the same kind of machine. */
+function stepIn(folder: string, request: RunRequest): string {
+  const parts = [stepOf(request), [...request.state].sort(), folder, platformProperties()];
+  return digestOf(Buffer.from(JSON.stringify(parts))).hash.slice(0, 32);
+}
+
+function commitIn(label: string): string | undefined {
+  const [, commit] = label.split('/');
+  return commit === NO_COMMIT ? undefined : commit;
+}

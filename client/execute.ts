@@ -43,7 +43,9 @@ export async function execute(
   const { request } = action;
   const attempt = async <T extends Ended>(launcherFor: LauncherFor<T>): Promise<T & Execution> => {
     const earlierState = await preparation.placeState?.();
-    const execution = await executeBy(launcherFor, action, context, preparation.unkeyed);
+    const { unkeyed } = preparation;
+    const overEarlier = earlierState !== undefined;
+    const execution = await executeBy(launcherFor, action, context, { unkeyed, overEarlier });
     return earlierState === undefined ? execution : { ...execution, earlierState };
   };
   if (request.sandbox) return attempt(sandboxedLauncher(action, context.report));
@@ -69,6 +71,12 @@ function hindranceOf(
   return failed && hermetic === 'warn' ? watched?.report.gaps[0] : undefined;
 }
 
+interface Attempt {
+  readonly unkeyed?: Unkeyed | undefined;
+  /** The command finds the outputs that belong to its state: what it sees no need to make again must be there. */
+  readonly overEarlier?: boolean;
+}
+
 type LauncherFor<T extends Ended> = (folders: PrivateFolders) => Launcher<T>;
 
 /** `launcherFor` learns the folders that the action has to itself. */
@@ -76,10 +84,10 @@ export async function executeBy<T extends Ended>(
   launcherFor: LauncherFor<T>,
   action: KeyedAction,
   context: Pick<RunContext, 'stdout' | 'stderr' | 'now'>,
-  unkeyed: Unkeyed = () => ({}),
+  { unkeyed = () => ({}), overEarlier = false }: Attempt = {},
 ): Promise<T & Execution> {
   const { request, tools, environment } = action;
-  const aside = setOutputsAside(request);
+  const aside = setOutputsAside(request, overEarlier ? [] : request.outputs);
   const recorder = new LogRecorder();
   let failed = true;
   try {

@@ -55,7 +55,7 @@ export function repeatable(
       ...request.command.slice(1),
     ],
     environmentIn: ({ home, tmp }) => actualEnvironment(environment, { home, tmp, bin }),
-    state: { paths: request.state, earlier: earlierState },
+    state: { paths: request.state, outputs: request.outputs, earlier: earlierState },
     undeclared: undeclaredVariables(caller, environment),
   };
 }

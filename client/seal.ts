@@ -45,9 +45,7 @@ export function seal(
   const testimony = execution.watched && testify(action, execution.watched, digests);
   const watched = standingOf(testimony?.evidence);
   const standing = execution.earlierState !== undefined && watched === 'clean' ? 'marked' : watched;
-  if (testimony && watched === 'marked') {
-    context.report({ type: 'findings', findings: testimony.findings, gaps: testimony.evidence.gaps });
-  }
+  if (testimony) tell(testimony, execution, context);
   try {
     const why =
       refusalOf(request, testimony, standing) ?? stateRefusal(execution) ?? changedSince(action, context);
@@ -65,6 +63,13 @@ export function seal(
     const why = error instanceof AssayError ? error.detail : messageOf(error);
     return { publishable: false, standing, why };
   }
+}
+
+/** The outputs that a command was given with its state it may read. */
+function tell({ findings, evidence }: Testimony, { earlierState }: Execution, { report }: RunContext): void {
+  const told = findings.filter(({ kind }) => kind !== 'stale-output' || earlierState === undefined);
+  if (told.length > 0 || evidence.gaps.length > 0)
+    report({ type: 'findings', findings: told, gaps: evidence.gaps });
 }
 
 function failureOf(

@@ -23,8 +23,11 @@ export interface SetAside {
   settle(putBack: boolean): void;
 }
 
-export function setOutputsAside(request: RunRequest): SetAside {
-  const { workspace, outputs, workingDirectory } = request;
+export function setOutputsAside(
+  request: RunRequest,
+  outputs: readonly RelPath[] = request.outputs,
+): SetAside {
+  const { workspace, workingDirectory } = request;
   if (outputs.length === 0 && keptBy(request).length === 0) return NOTHING_TO_DO;
   const moved = new Map<RelPath, string>();
   try {

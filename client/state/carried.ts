@@ -1,8 +1,8 @@
 // The state of a step around one run: what its command finds in its state folders, and what is kept of them afterwards.
 //
 // State is there to be fast, and is in no key: what was made with it is not known to be what a clean run makes, and is
-// not kept as a result (docs/decisions/0074). A command finds the state of the nearest earlier run or, where there is
-// none, nothing: what else lies there goes, such as what a run that was killed has left half done.
+// not kept as a result (docs/decisions/0074). A command finds the state of the nearest earlier run, with the outputs of
+// that run, or, where there is none, nothing: what else lies there goes, such as what a killed run has left half done.
 import { lstatSync } from 'node:fs';
 import { usage } from '../../core/command.ts';
 import { messageOf } from '../../core/errors.ts';
@@ -15,7 +15,7 @@ import type { RunRequest } from '../request.ts';
 import { moveAside } from '../restore.ts';
 import { refuseReserved } from '../snapshot/snapshot.ts';
 import { endEarlierCommands, Staging } from '../staging.ts';
-import { type EarlierState, StateShelf } from './state-shelf.ts';
+import { type EarlierState, pathsOf, StateShelf } from './state-shelf.ts';
 
 export class CarriedState {
   readonly #request: RunRequest;
@@ -45,7 +45,7 @@ export class CarriedState {
     if (!found) return this.#clear(state);
     const from = nameOf(found);
     this.#context.report({ type: 'state-carried', from });
-    return this.#clear(state.filter((path) => !found.paths.includes(path))) ?? from;
+    return this.#clear(pathsOf(this.#request).filter((path) => !found.paths.includes(path))) ?? from;
   }
 
   /** Of a command that went well. */

@@ -1,10 +1,10 @@
-// What the runs of one step left for the next ones, by commit: labels STEP/COMMIT/KEY. The nearest is that of the last
+// What the runs of one step left for the next ones, its state and the outputs that go with it: labels STEP/COMMIT/KEY. The nearest is that of the last
 // commit on the way here that has one, and only where none has, the newest of all.
 import { lstatSync } from 'node:fs';
 import { digestOf } from '../../core/digest.ts';
 import { messageOf } from '../../core/errors.ts';
 import { parseNamespace } from '../../core/namespace.ts';
-import { toSystemPath } from '../../core/path.ts';
+import { type RelPath, toSystemPath } from '../../core/path.ts';
 import type { RunContext } from '../context.ts';
 import { stepOf } from '../history.ts';
 import type { KeyedAction } from '../key.ts';
@@ -49,10 +49,11 @@ export class StateShelf {
 
   /** Undefined where there is no usable store. */
   static async open(action: KeyedAction, context: Context): Promise<StateShelf | undefined> {
-    const { state, workspace } = action.request;
+    const { workspace } = action.request;
+    const known = pathsOf(action.request);
     const shelf = await context.cache.openShelf({
       namespace: NAMESPACE,
-      fits: (paths) => paths.every((path) => state.includes(path)),
+      fits: (paths) => paths.every((path) => known.includes(path)),
     });
     return shelf && new StateShelf(action, context, shelf, await ancestryOf(workspace));
   }
@@ -72,16 +73,22 @@ export class StateShelf {
   /** Keeps what lies in the workspace now; that it can't be kept is said, and harms nobody. */
   async keep(): Promise<void> {
     const { workspace, state } = this.#request;
+    const isThere = (path: RelPath) => lstatSync(toSystemPath(workspace, path), QUIET) !== undefined;
     const label = `${this.#step}/${this.#commits[0] ?? NO_COMMIT}/${this.#key}`;
     try {
-      const present = state.filter((path) => lstatSync(toSystemPath(workspace, path), QUIET) !== undefined);
-      if (present.length === 0) return;
+      if (!state.some(isThere)) return;
+      const present = pathsOf(this.#request).filter(isThere);
       const snapshot = takeSnapshot(workspace, present, this.#context.cache.digests, this.#context.now());
       if ((await this.#shelf.keep(label, snapshot)) === 'saved') await this.#shelf.share(label, snapshot);
     } catch (error) {
       this.#context.report({ type: 'state-not-kept', why: messageOf(error) });
     }
   }
+}
+
+/** The outputs belong to it: what a tool takes for up to date it does not make again. */
+export function pathsOf({ state, outputs }: RunRequest): RelPath[] {
+  return [...state, ...outputs];
 }
 
 const QUIET = { throwIfNoEntry: false } as const;

@@ -26,7 +26,9 @@ export interface Repeatable {
   /** What it keeps for itself: no part of what it makes, and nothing of it is in a clean copy. */
   readonly state: {
     readonly paths: readonly RelPath[];
-    /** The folder below which it lies as an earlier run left it, if one did. */
+    /** What an earlier run made, which its state takes for granted. */
+    readonly outputs: readonly RelPath[];
+    /** The folder below which both lie as an earlier run left it, if one did. */
     readonly earlier?: string | undefined;
   };
   /** Variables of the caller that the action does not see, and might look at. */
@@ -140,7 +142,10 @@ export class Trials {
   }
 
   #stateIn(folder: string): RelPath[] {
-    return [...everythingIn(folder).keys()].filter((path) => this.#isState(path));
+    const { paths, outputs } = this.#action.state;
+    return [...everythingIn(folder).keys()].filter((path) =>
+      [...paths, ...outputs].some((place) => isWithin(path, place)),
+    );
   }
 
   #isState(path: RelPath): boolean {

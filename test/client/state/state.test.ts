@@ -243,7 +243,8 @@ test('what a run that was killed left half done is not used', async () => {
   expect(again.code).toBe(0);
 });
 
-test('reading and writing it is no finding', async () => {
+test('reading and writing it, and the outputs that come with it, is no finding', async () => {
+  shop.script('compile.sh', '[ ! -e out ] || cat out', ...HONEST);
   await compile('one', ['--hermetic=strict']);
   const second = await compile('two');
   expect(second.summary.findings).toBeUndefined();
@@ -332,4 +333,31 @@ test('a program that uses the library has it too', async () => {
   expect(await run('one')).toMatchObject({ published: true });
   expect(await run('two')).toMatchObject({ published: false, standing: 'marked' });
   expect(said.join('')).toBe('knows: \nknows: one\n');
+});
+
+test('tsc finds the outputs that go with its state, and all of them are there afterwards', async () => {
+  const tsc = join(import.meta.dirname, '../../../node_modules/typescript/bin/tsc');
+  const options = {
+    incremental: true,
+    tsBuildInfoFile: 'info',
+    outDir: 'dist',
+    rootDir: 'src',
+    types: [],
+    lib: ['es2024'],
+  };
+  shop.write('tsconfig.json', JSON.stringify({ compilerOptions: options, include: ['src'] }));
+  for (const name of ['a', 'b']) shop.write(`src/${name}.ts`, `export const ${name}: number = 1;\n`);
+  const action = ['--input', 'src', '--input', 'tsconfig.json', '--output', 'dist', '--state', 'info'];
+  const build = (...args: string[]) => shop.run([...action, ...args, '--', process.execPath, tsc, '-p', '.']);
+  expect((await build()).summary).toMatchObject({ exitCode: 0, published: true });
+  shop.write('src/a.ts', 'export const a: number = 2;\n');
+  rmSync(join(shop.workspace, 'dist'), { recursive: true });
+  const carried = await build();
+  expect(carried.summary).toMatchObject({ exitCode: 0, published: false });
+  expect(carried.summary.findings).toBeUndefined();
+  const incremental = describeTree(join(shop.workspace, 'dist'));
+  const clean = await build('--hermetic=strict');
+  expect(clean.summary).toMatchObject({ exitCode: 0, published: true });
+  expect(incremental).toEqual(describeTree(join(shop.workspace, 'dist')));
+  expect(incremental.join()).toContain('b.js');
 });

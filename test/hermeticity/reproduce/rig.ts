@@ -32,7 +32,7 @@ export async function reproduceCase(
         workspace: around.at('workspace'),
         paths: Object.keys(one.files ?? {}).map(relPathFromUser),
         kept: [],
-        state: { paths: [] },
+        state: { paths: [], outputs: [] },
         folders: [],
         workingDirectory: relPathFromUser(''),
         argvIn: () => ['/usr/bin/env', ...one.command],

@@ -6,7 +6,7 @@ import type { Reproduction } from '../hermeticity/reproduce/reproduce.ts';
 import { judge } from '../hermeticity/verdict.ts';
 import type { RunContext } from './context.ts';
 import { executeBy } from './execute.ts';
-import { keyOf } from './key.ts';
+import { type KeyedAction, keyOf } from './key.ts';
 import { reproduceAction } from './reproduce.ts';
 import type { RunRequest } from './request.ts';
 import { chooseTracer, declarationOf, tracedBy } from './trace.ts';
@@ -33,6 +33,7 @@ export interface AuditOptions {
 export async function audit(request: RunRequest, context: RunContext, options: AuditOptions): Promise<Audit> {
   const tracer = await chooseTracer();
   const action = keyOf(request, context);
+  await startClean(action, context);
   const { exitCode, watched, commandMs, earlierOutputs } = await executeBy(tracedBy(tracer), action, context);
   const { report, folders } = watched;
   const { complete, findings } = judge(report, {
@@ -43,6 +44,14 @@ export async function audit(request: RunRequest, context: RunContext, options: A
   if (!options.reproduce) return { ...first, hermetic: complete && findings.length === 0 };
   const seen = { report, exitCode, tookMs: commandMs };
   return withReproduction(first, await reproduceAction(action, context, { seen }));
+}
+
+/** State without the outputs that belong to it would leave a tool's work half done. */
+async function startClean(action: KeyedAction, context: RunContext): Promise<void> {
+  if (action.request.state.length === 0) return;
+  const { CarriedState } = await import('./state/carried.ts');
+  const state = await CarriedState.open(action, { ...context, withoutState: true });
+  await state.place();
 }
 
 /** What could not be compared counts like what could not be seen. */

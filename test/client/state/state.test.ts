@@ -3,10 +3,16 @@ import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { run as runAsLibrary } from '../../../client/library.ts';
-import { digestOf } from '../../../core/digest.ts';
+import { digestOf, toWire } from '../../../core/digest.ts';
+import { parseNamespace } from '../../../core/namespace.ts';
+import { ActionResult } from '../../../core/proto/generated/reapi.ts';
+import { emptyResult } from '../../../core/result.ts';
+import { openDiskStore } from '../../../store/stack.ts';
 import { baseEnvironment, FORMS, type Form, type RunOptions, Workshop } from '../../rig/assay.ts';
+import { Random } from '../../rig/random.ts';
 import { ServerProcess } from '../../rig/server.ts';
 import { describeTree } from '../../rig/tree.ts';
 
@@ -222,6 +228,43 @@ function rot(content: string): void {
   writeFileSync(join(shop.store, file), bytes);
 }
 
+test.each(['src', '.git/hooks/pre-commit', '../evil'])(
+  'a snapshot that somebody made to write %s is passed over',
+  async (path) => {
+    await compile('one');
+    const store = await openDiskStore({ directory: shop.store });
+    const namespace = parseNamespace('state');
+    const [step] = (await store.labels.newest(namespace, ['']))?.label.split('/') ?? [];
+    const evil = Buffer.from('evil');
+    await store.blobs.put(digestOf(evil), evil);
+    const label = `${step}/none/planted`;
+    const key = digestOf(Buffer.from(`assay state\0${label}`)).hash;
+    const outputFiles = [
+      { path, digest: toWire(digestOf(evil)), isExecutable: true, contents: Buffer.alloc(0) },
+    ];
+    const result = ActionResult.encode({ ...emptyResult(0), outputFiles }).finish();
+    await store.results.put({ namespace, key }, result);
+    await store.labels.put({ namespace, label }, key);
+    await store.close();
+    const ran = await compile('two');
+    expect(ran.summary.warnings.join()).toContain('could not be used');
+    expect(ran.summary.exitCode).toBe(0);
+    expect(out()).toBe('two');
+    expect(existsSync(join(shop.workspace, '.git'))).toBe(false);
+    expect(existsSync(join(shop.folder, 'evil'))).toBe(false);
+  },
+);
+
+test('an audit runs without it, and leaves whole outputs', async () => {
+  shop.script('compile.sh', 'mkdir -p cache dist', '[ -e cache/a ] || cp src dist/a', 'cp src cache/a');
+  shop.write('src', 'one');
+  const action = ['--input', 'src', '--input', 'compile.sh', '--output', 'dist', '--state', 'cache'];
+  expect((await shop.run([...action, '--', 'sh', 'compile.sh'])).code).toBe(0);
+  const audit = await shop.assay(['audit', ...action, '--', 'sh', 'compile.sh']);
+  expect(audit.code, audit.stdout).toBe(0);
+  expect(readFileSync(join(shop.workspace, 'dist/a'), 'utf8')).toBe('one');
+});
+
 test('what a run that was killed left half done is not used', async () => {
   await compile('one');
   shop.script('compile.sh', 'echo half > cache/seen', 'echo ready', 'sleep 1000');
@@ -241,6 +284,35 @@ test('what a run that was killed left half done is not used', async () => {
   const again = await compile('three');
   expect(again.stdout).toBe('knows: one\n');
   expect(again.code).toBe(0);
+});
+
+test('killed at random moments, a run never finds a state that no run has left', async () => {
+  shop.script(
+    'compile.sh',
+    'mkdir -p cache dist',
+    'echo "found: $(cat cache/* | sort -u | wc -l) $(cat dist/* | sort -u | wc -l)"',
+    'for i in 1 2 3 4 5 6 7 8 9; do cp src cache/$i; cp src dist/$i; done',
+  );
+  const action = ['--input', 'src', '--input', 'compile.sh', '--output', 'dist', '--state', 'cache'];
+  const random = new Random(7);
+  for (let kill = 0; kill < 10; kill++) {
+    shop.write('src', `${kill}\n`);
+    const [program, ...rest] = [...FORMS.executable, 'run', ...action, '--', 'sh', 'compile.sh'];
+    const child = spawn(program, rest, {
+      cwd: shop.workspace,
+      env: { ...baseEnvironment(), ASSAY_STORE: shop.store },
+      stdio: 'ignore',
+    });
+    const ended = new Promise((resolve) => child.once('close', resolve));
+    // Every third one is let be, so that there is something to find.
+    if (kill % 3 !== 0) await Promise.race([ended, wait(random.below(150))]);
+    if (kill % 3 !== 0) child.kill('SIGKILL');
+    await ended;
+  }
+  shop.write('src', 'last\n');
+  const ran = await shop.run([...action, '--', 'sh', 'compile.sh']);
+  expect(ran.stdout.trim()).toBe('found: 1 1');
+  expect(ran.code).toBe(0);
 });
 
 test('reading and writing it, and the outputs that come with it, is no finding', async () => {

@@ -98,7 +98,7 @@ function refusalOf(
 
 /** What an earlier run left may have found its way into the outputs, and is in no key. */
 function stateRefusal({ earlierState }: Execution): string | undefined {
-  return earlierState && `it was made with ${earlierState}; the result of a clean run is kept`;
+  return earlierState && `it was made with ${earlierState}, and only what a clean run makes is kept`;
 }
 
 const CHANGES: ReadonlySet<FindingKind> = new Set([

@@ -12,6 +12,7 @@ import { type MemoShelf, memoFiles } from './inputs/memo-shelf.ts';
 import { ScanMemos } from './inputs/scan-memo.ts';
 import { StatIndex } from './inputs/stat-index.ts';
 import type { KeyedAction } from './key.ts';
+import type { Elsewhere } from './observed/elsewhere.ts';
 import type { Remote } from './remote/remote.ts';
 import type { ShelfNeeds } from './snapshot/open-shelf.ts';
 import type { Shelf } from './snapshot/shelf.ts';
@@ -27,6 +28,8 @@ export interface CacheOptions {
   readonly report: Report;
   /** Where memories of scans and hits are kept; in files, unless somebody has a better place. */
   readonly memos?: MemoShelf;
+  /** For who forgets it when a command has run. */
+  readonly elsewhere?: Elsewhere;
 }
 
 export interface Cache {
@@ -38,6 +41,7 @@ export interface Cache {
   readonly hits: HitMemos;
   readonly digests: FileDigests;
   readonly tools: ToolMemo;
+  readonly elsewhere?: Elsewhere | undefined;
   readonly inputs: InputSource;
   readonly history: History;
   remember(ran: { action: KeyedAction; outcome: Outcome; reason: string; against?: Hash | undefined }): void;
@@ -70,6 +74,7 @@ export function openCache(options: CacheOptions): Cache {
     hits: new HitMemos(options.memos ?? memoFiles(join(own, 'hits'))),
     digests,
     tools: new ToolMemo(),
+    elsewhere: options.elsewhere,
     inputs,
     history,
     remember({ action: { request, key }, outcome, reason, against }) {

@@ -26,6 +26,7 @@ export class History {
   readonly #file: string;
   /** Newest first; read when first asked for, because a graph asks once for each of its misses. */
   #known: HistoryEntry[] | undefined;
+  #isFolderMade = false;
 
   constructor(file: string) {
     this.#file = file;
@@ -53,7 +54,8 @@ export class History {
   append(entry: HistoryEntry): void {
     this.#known?.unshift(entry);
     try {
-      mkdirSync(dirname(this.#file), { recursive: true });
+      if (!this.#isFolderMade) mkdirSync(dirname(this.#file), { recursive: true });
+      this.#isFolderMade = true;
       appendFileSync(this.#file, `${JSON.stringify(entry)}\n`);
       if (statSync(this.#file).size > RUN.historyBytes) this.#shorten();
     } catch {

@@ -86,7 +86,7 @@ export class HitMemos {
       if (!stats || !isSettled(stats, lookedAt)) return;
       rows.set(path, rowOf(stats));
     }
-    for (const look of looks) {
+    for (const look of looks()) {
       if (!isPlain(look)) return;
       const path = standsFor(look, request.workspace);
       const stats = lookAgain(request.workspace, path);

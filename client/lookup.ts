@@ -38,15 +38,15 @@ export interface Hit {
   readonly commandMs: number;
   readonly standing: Standing;
   /** What the result depends on besides the key; all of it is as it was. */
-  readonly looks: readonly AbsPath[];
+  looks(): readonly AbsPath[];
 }
 
 export async function lookup(action: KeyedAction, { cache, report }: RunContext): Promise<Hit | undefined> {
   const known = cache.hits.recall(action);
-  if (known) return { ...known, outputs: [], inPlace: true, looks: [], ...LOCAL };
+  if (known) return { ...known, outputs: [], inPlace: true, looks: () => [], ...LOCAL };
   const store = await cache.openStore();
   if (!store) return undefined;
-  const states = new States(action, cache.digests);
+  const states = new States(action, cache.digests, cache.elsewhere);
   const local = await findHit(localShelf(store), action, states, {
     hitAt: ({ key }) => storedHit(key.hash, action.request, store, report),
     onFault: (error) => report({ type: 'hit-unusable', why: messageOf(error) }),
@@ -79,7 +79,7 @@ async function findHit(
   try {
     for await (const candidate of candidates(action.key, shelf, states.of)) {
       const hit = await at.hitAt(candidate);
-      if (hit) return { ...hit, looks: states.pathsOf(candidate.set ?? []) };
+      if (hit) return { ...hit, looks: () => states.pathsOf(candidate.set ?? []) };
     }
   } catch (error) {
     at.onFault(error);

@@ -68,20 +68,24 @@ function wait(milliseconds: number): Promise<void> {
 
 function tryToTake(home: string, lock: string): 'taken' | 'held' | 'impossible' {
   try {
-    mkdirSync(home, { recursive: true });
-  } catch {
-    return 'impossible';
-  }
-  try {
     symlinkSync(identityText(ownIdentity()), lock);
     return 'taken';
   } catch (error) {
-    // Another run has just removed the home, because it was empty.
-    if (isSystemError(error, 'ENOENT')) return 'held';
+    // Nobody has made the home yet, or another run has just removed it, because it was empty.
+    if (isSystemError(error, 'ENOENT')) return canMake(home) ? tryToTake(home, lock) : 'impossible';
     if (!isSystemError(error, 'EEXIST')) return 'impossible';
   }
   if (ownerHasEnded(lock)) takeAway(lock);
   return 'held';
+}
+
+function canMake(home: string): boolean {
+  try {
+    mkdirSync(home, { recursive: true });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function ownerHasEnded(lock: string): boolean {

@@ -5,6 +5,7 @@ import {
   closeSync,
   fchmodSync,
   linkSync,
+  lstatSync,
   mkdirSync,
   openSync,
   renameSync,
@@ -176,28 +177,28 @@ function writeWhole(descriptor: number, bytes: Uint8Array): void {
 }
 
 function moveIntoPlace(staged: string, path: RelPath, workspace: string, staging: Staging): void {
-  makeParents(workspace, path);
-  moveAside(workspace, path, staging);
-  withAnchor(workspace, path, (place) => renameSync(staged, place));
+  withAnchor(workspace, path, (place) => {
+    moveAnchored(place, workspace, path, staging);
+    renameSync(staged, place);
+  });
 }
 
 /** Moves what lies at `path` into the staging folder; undefined if nothing does. */
 export function moveAside(workspace: string, path: RelPath, staging: Staging): string | undefined {
-  const aside = staging.next();
-  const place = toSystemPath(workspace, path);
-  if (holdsMount(place.toString())) {
-    throw new AssayError('ASSAY_OUTPUT_UNFIT', `${path} is or holds a mount point`);
-  }
-  try {
-    withAnchor(workspace, path, (anchored) => renameSync(anchored, aside));
-    return aside;
-  } catch (error) {
-    if (isSystemError(error, 'ENOENT', 'ENOTDIR')) return undefined;
-    throw error;
-  }
+  return withAnchor(workspace, path, (place) => moveAnchored(place, workspace, path, staging));
 }
 
-export function makeParents(workspace: string, path: RelPath): void {
-  refuseLinkedParents(workspace, path);
-  withAnchor(workspace, path, () => {});
+function moveAnchored(place: Buffer, workspace: string, path: RelPath, staging: Staging): string | undefined {
+  if (!lstatSync(place, { throwIfNoEntry: false })) return undefined;
+  if (holdsMount(toSystemPath(workspace, path).toString())) {
+    throw new AssayError('ASSAY_OUTPUT_UNFIT', `${path} is or holds a mount point`);
+  }
+  const aside = staging.next();
+  try {
+    renameSync(place, aside);
+    return aside;
+  } catch (error) {
+    if (isSystemError(error, 'ENOENT')) return undefined;
+    throw error;
+  }
 }

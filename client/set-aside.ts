@@ -9,7 +9,7 @@ import { messageOf } from '../core/errors.ts';
 import { type RelPath, toSystemPath } from '../core/path.ts';
 import { withAnchor } from './anchor.ts';
 import { keptBy, type RunRequest } from './request.ts';
-import { makeParents, moveAside } from './restore.ts';
+import { moveAside } from './restore.ts';
 import { Staging } from './staging.ts';
 
 export interface SetAside {
@@ -58,7 +58,6 @@ function moveOutput(
   moved: Map<RelPath, string>,
 ): string | undefined {
   try {
-    makeParents(workspace, path);
     const aside = moveAside(workspace, path, staging);
     if (aside !== undefined) moved.set(path, aside);
     return undefined;

@@ -7,6 +7,8 @@ export interface Contestant {
   readonly name: string;
   readonly command: readonly [string, ...string[]];
   readonly environment?: Readonly<Record<string, string>>;
+  /** Takes minutes where the others take seconds: it is given fewer steps, and left out where there is nothing to compare. */
+  readonly isSlow?: true;
   /** Makes the repository one that it understands. */
   prepare?(root: string): void;
   /** Ends what it left running. */
@@ -16,6 +18,11 @@ export interface Contestant {
 const PROJECT = join(import.meta.dirname, '..', '..');
 const TOOLS = join(PROJECT, 'test', 'clients', 'tools');
 const PEERS = join(import.meta.dirname, 'peers');
+
+/** Those that what is to be reached is said of. */
+export const EXECUTABLE = 'Assay, executable';
+export const BUNDLE = 'Assay, bundle for Node';
+export const TURBO = 'Turborepo, native';
 
 export function installPeers(): void {
   for (const folder of [TOOLS, PEERS]) {
@@ -33,21 +40,23 @@ export function contestants(): Contestant[] {
   const turbo = ['run', 'build', '--no-daemon', '--output-logs=none'] as const;
   const quiet = { TURBO_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1', NX_TUI: 'false', CI: '1' };
   return [
-    { name: 'Assay, executable', command: [join(PROJECT, 'dist', 'assay'), 'run', '--logs=none', 'build'] },
+    { name: EXECUTABLE, command: [join(PROJECT, 'dist', 'assay'), 'run', '--logs=none', 'build'] },
     {
-      name: 'Assay, bundle for Node',
+      name: BUNDLE,
       command: [process.execPath, join(PROJECT, 'dist', 'node', 'assay.cjs'), 'run', '--logs=none', 'build'],
     },
-    { name: 'Turborepo, native', command: [nativeTurbo(), ...turbo], environment: quiet },
+    { name: TURBO, command: [nativeTurbo(), ...turbo], environment: quiet },
     { name: 'Turborepo, npm shim', command: [tool('turbo'), ...turbo], environment: quiet },
     {
       name: 'Nx, no daemon',
+      isSlow: true,
       command: [tool('nx'), 'run-many', '-t', 'build', '--parallel=2'],
       environment: { ...quiet, NX_DAEMON: 'false' },
       prepare: (root) => linkPackage(root, TOOLS, 'nx'),
     },
     {
       name: 'Nx, daemon',
+      isSlow: true,
       command: [tool('nx'), 'run-many', '-t', 'build', '--parallel=2'],
       environment: { ...quiet, CI: '', NX_DAEMON: 'true' },
       prepare: (root) => linkPackage(root, TOOLS, 'nx'),
@@ -55,12 +64,14 @@ export function contestants(): Contestant[] {
     },
     {
       name: 'moon',
+      isSlow: true,
       command: [tool('moon'), 'run', ':build', '--quiet'],
       environment: quiet,
       prepare: describeToMoon,
     },
     {
       name: 'wireit',
+      isSlow: true,
       command: ['npm', 'run', 'all', '--silent'],
       environment: {
         PATH: `${join(PEERS, 'node_modules', '.bin')}:${process.env.PATH}`,
@@ -70,6 +81,7 @@ export function contestants(): Contestant[] {
     },
     {
       name: 'lage',
+      isSlow: true,
       command: [peer('lage'), 'build', '--silent'],
       environment: quiet,
       prepare: (root) => linkPackage(root, PEERS, 'lage'),

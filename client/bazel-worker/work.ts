@@ -40,6 +40,7 @@ export async function work(
   inputs: SentInputs,
   worker: WorkerOptions,
 ): Promise<Worked> {
+  worker.cache.tools.forget(); // a worker lives for hours, and a tool may be another one by now
   const said: Buffer[] = [];
   const ear = { write: (bytes: string | Uint8Array) => said.push(Buffer.from(bytes)) };
   const context = { ...worker, stdout: ear, stderr: ear };

@@ -36,7 +36,10 @@ export async function runOrdinarily(step: Step, context: OrdinaryContext): Promi
     });
     const failed = summary.exitCode !== 0;
     const isInPlace = !failed && summary.outcome !== 'miss' && summary.outputsWritten === 0;
-    if (summary.outcome === 'miss') context.cache.tools.forget();
+    if (summary.outcome === 'miss') {
+      context.cache.tools.forget();
+      context.cache.elsewhere?.forget();
+    }
     if (!isInPlace) {
       context.memory.changed(step);
       context.wrote();

@@ -3,6 +3,7 @@
 import { type Cache, type CacheOptions, openCache } from '../cache.ts';
 import type { Step } from '../config/step.ts';
 import { memosInMemory } from '../inputs/memo-shelf.ts';
+import { Elsewhere } from '../observed/elsewhere.ts';
 import { Staging } from '../staging.ts';
 import type { StepEnd } from './events.ts';
 import { runOrdinarily } from './ordinary-step.ts';
@@ -14,8 +15,8 @@ export interface OrdinaryWay {
   close(): Promise<void>;
 }
 
-export function openOrdinaryWay(options: Omit<CacheOptions, 'memos'>): OrdinaryWay {
-  const cache = openCache({ ...options, memos: memosInMemory() });
+export function openOrdinaryWay(options: Omit<CacheOptions, 'memos' | 'elsewhere'>): OrdinaryWay {
+  const cache = openCache({ ...options, memos: memosInMemory(), elsewhere: new Elsewhere() });
   const staging = new HeldStaging(options.workspace);
   return {
     cache,

@@ -23,7 +23,7 @@ export interface Session {
 }
 
 export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace): Session {
-  const caller = process.env;
+  const caller = { ...process.env }; // each look at process.env asks the system
   const jobs = jobsFrom(flags.text('jobs'));
   const view = openView(flags, caller);
   const remote = flags.text('remote') ?? caller.ASSAY_REMOTE;

@@ -75,10 +75,18 @@ function decide(files: readonly RuleFile[]): IgnoreRules {
 
 function readRules(file: string | Buffer): Ignore | undefined {
   try {
-    return ignore({ ignorecase: false }).add(readFileSync(file, 'utf8'));
+    return compiled(readFileSync(file, 'utf8'));
   } catch {
     return undefined;
   }
+}
+
+/** The last text and its rules: the steps of a graph mostly share one file. */
+let last: { readonly text: string; readonly rules: Ignore } | undefined;
+
+function compiled(text: string): Ignore {
+  if (last?.text !== text) last = { text, rules: ignore({ ignorecase: false }).add(text) };
+  return last.rules;
 }
 
 function repositoryRoot(observations: Observations): string | undefined {

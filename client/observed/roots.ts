@@ -16,6 +16,7 @@ import { installationOf } from '../../hermeticity/installation.ts';
 import { DEFAULT_POLICY } from '../../hermeticity/policy.ts';
 import type { KeyedAction } from '../key.ts';
 import { homeOrNowhere } from '../store-folder.ts';
+import type { Tool } from '../tools.ts';
 
 const WORKSPACE = 'workspace';
 
@@ -23,27 +24,43 @@ export type Rooted = Pick<SeenPath, 'root' | 'path'>;
 
 export class Roots {
   readonly #workspace: AbsPath;
-  readonly #folders: ReadonlyMap<string, AbsPath>;
+  readonly #tools: readonly Tool[];
+  #known: ReadonlyMap<string, AbsPath> | undefined;
 
   constructor({ request, tools }: Pick<KeyedAction, 'request' | 'tools'>) {
     this.#workspace = absPath(request.workspace);
+    this.#tools = tools;
+  }
+
+  /** Looked for when a tool's folder is first asked for: most path sets name none. */
+  get #folders(): ReadonlyMap<string, AbsPath> {
+    this.#known ??= this.#find();
+    return this.#known;
+  }
+
+  #find(): Map<string, AbsPath> {
     const folders = new Map([[WORKSPACE, this.#workspace]]);
     const keepOut = [this.#workspace, absPath(homeOrNowhere())];
-    for (const tool of tools.flatMap((each) => [each, ...each.interpreters])) {
+    for (const tool of this.#tools.flatMap((each) => [each, ...each.interpreters])) {
       const folder = installationOf(absPath(realpathSync(tool.file)), keepOut);
       if (folder !== undefined && !isInstalled(folder)) folders.set(`tool:${tool.name}`, folder);
     }
-    this.#folders = folders;
+    return folders;
   }
 
   /** Undefined for a root that this action does not have. */
   resolve({ root, path }: Rooted): AbsPath | undefined {
-    const folder = root === '' ? absPath('/') : this.#folders.get(root);
+    const folder = this.#folderOf(root);
     if (folder === undefined) return undefined;
     const climbs = /^(?:\.\.\/)*/.exec(path)?.[0] ?? '';
     let from = folder;
     for (let at = 0; at < climbs.length; at += '../'.length) from = parentFolder(from);
     return inside(from, parseRelPath(path.slice(climbs.length)));
+  }
+
+  #folderOf(root: string): AbsPath | undefined {
+    if (root === '') return absPath('/');
+    return root === WORKSPACE ? this.#workspace : this.#folders.get(root);
   }
 
   /** As people see it. */

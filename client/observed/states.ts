@@ -6,9 +6,10 @@ import { digestOf } from '../../core/digest.ts';
 import { isSystemError } from '../../core/errors.ts';
 import { childOf, nameFromBytes, parentOf, type RelPath, ROOT } from '../../core/path.ts';
 import type { PathSet, SeenPath } from '../../core/path-set.ts';
-import { type AbsPath, absPath, inside, toBytes } from '../../hermeticity/abspath.ts';
+import { type AbsPath, absPath, inside, isAtOrBelow, toBytes } from '../../hermeticity/abspath.ts';
 import type { FileDigests } from '../inputs/file-digest.ts';
 import type { KeyedAction } from '../key.ts';
+import type { Elsewhere } from './elsewhere.ts';
 import { Roots } from './roots.ts';
 
 export const ABSENT = 'absent';
@@ -21,7 +22,13 @@ export class States {
   readonly #digests: FileDigests;
   readonly #outputs: ReadonlySet<AbsPath>;
 
-  constructor(action: Pick<KeyedAction, 'request' | 'tools'>, digests: FileDigests) {
+  readonly #workspace: AbsPath;
+  readonly #elsewhere: Elsewhere | undefined;
+
+  /** `elsewhere`: for who may be told what was so a moment ago. */
+  constructor(action: Pick<KeyedAction, 'request' | 'tools'>, digests: FileDigests, elsewhere?: Elsewhere) {
+    this.#workspace = absPath(action.request.workspace);
+    this.#elsewhere = elsewhere;
     this.roots = new Roots(action);
     this.#digests = digests;
     this.#outputs = new Set(
@@ -33,9 +40,15 @@ export class States {
   readonly of = (seen: SeenPath): string => {
     const path = this.roots.resolve(seen);
     if (path === undefined) return 'no such root';
-    const state = this.at(path, seen.names ? seen.without : undefined);
+    const state = this.#recentlyAt(path, seen.names ? seen.without : undefined);
     return state === seen.left ? ABSENT : state;
   };
+
+  #recentlyAt(path: AbsPath, without: readonly string[] | undefined): string {
+    const isElsewhere = without === undefined && !isAtOrBelow(path, this.#workspace);
+    if (!this.#elsewhere || !isElsewhere) return this.at(path, without);
+    return this.#elsewhere.state(path, () => this.at(path));
+  }
 
   /** Where the paths of a set lie here. */
   pathsOf(set: PathSet): AbsPath[] {

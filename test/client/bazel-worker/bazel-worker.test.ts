@@ -80,6 +80,17 @@ test('another worker hits what this one made, and a changed input or argument mi
   expect(bazel.log).toContain('in.txt changed');
 });
 
+test('a tool that was replaced while the worker lives is another tool', async () => {
+  const bazel = start();
+  const sent = [inputOf(shop.workspace, 'in.txt')];
+  await build(bazel, ARGS, sent);
+  shop.script('tools/shout.sh', 'cp in.txt out/made.txt');
+  await build(bazel, ARGS, sent);
+  expect(made()).toBe('some words');
+  await bazel.close();
+  expect(outcomes(bazel)).toEqual(['miss', 'miss']);
+});
+
 test('a worker on another machine hits what this one shared', async () => {
   const server = await ServerProcess.start(join(shop.folder, 'server'));
   try {

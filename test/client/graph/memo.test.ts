@@ -1,5 +1,14 @@
 // A graph that was found in place is remembered as a whole; whatever could matter is looked at before that is believed.
-import { chmodSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Workshop } from '../../rig/assay.ts';
@@ -37,7 +46,9 @@ const env = (more: Record<string, string> = {}) => ({
   PATH: `${path('bin')}:${process.env.PATH}`,
   ...more,
 });
-const build = (more: Record<string, string> = {}) => runSteps(shop, ['build'], { env: env(more) });
+/** As the bundle: these are many runs, and from source each would take most of its time to be read. */
+const build = (more: Record<string, string> = {}) =>
+  runSteps(shop, ['build'], { env: env(more), form: 'bundle' });
 
 /** Built, found in place, and remembered as a whole. */
 async function remembered() {
@@ -50,8 +61,8 @@ async function remembered() {
 }
 
 /** What has just been made is too fresh to be remembered until the clock has moved on. */
-async function waitUntilSettled(): Promise<void> {
-  while (Date.now() - lstatSync(path('p/b/dist/out')).ctimeMs < 100)
+async function waitUntilSettled(made = 'p/b/dist/out'): Promise<void> {
+  while (Date.now() - lstatSync(path(made)).ctimeMs < 100)
     await new Promise((resolve) => setImmediate(resolve));
 }
 
@@ -133,6 +144,34 @@ describe('what is not as it was is seen', () => {
     const { ends } = await build();
     expect(ends['p/a#build']?.reason).toBe('found in the local store');
   });
+});
+
+test('a step that takes the whole workspace as its input is remembered too', async () => {
+  shop.write('assay.json', '{ "steps": { "build": { "command": "cat in > out", "outputs": ["out"] } } }');
+  shop.write('in', 'whole');
+  await build();
+  await waitUntilSettled('out');
+  await build();
+  expect((await build()).ends.build?.reason).toBe('found in place');
+});
+
+test('what a command changed outside the workspace is seen by the steps after it', async () => {
+  const outside = join(shop.folder, 'outside');
+  writeFileSync(outside, 'old');
+  const reads = (name: string) => ({ command: `cat ${outside} > ${name}`, inputs: [], outputs: [name] });
+  const writes = { command: `cat in > ${outside} && echo done > b`, inputs: ['in'], outputs: ['b'] };
+  const steps = {
+    a: reads('a'),
+    b: { ...writes, dependsOn: ['a'] },
+    build: { ...reads('c'), dependsOn: ['b'] },
+  };
+  shop.write('assay.json', JSON.stringify({ steps }));
+  shop.write('in', 'old');
+  await build();
+  shop.write('in', 'new');
+  const { outcomes } = await build();
+  expect(outcomes).toEqual({ a: 'hit-local', b: 'miss', build: 'miss' });
+  expect(readFileSync(path('c'), 'utf8')).toBe('new');
 });
 
 test('a command that ran makes everything be looked at anew', async () => {

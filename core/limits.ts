@@ -120,15 +120,26 @@ export const SERVER = {
   /** Idle between two requests on one connection. */
   keepAliveMs: 75 * SECOND,
   /** A client may keep a body waiting, in either direction, this long before its bytes count … */
-  bodyGraceMs: 10 * SECOND,
+  bodyGraceMs: 8 * SECOND,
   /** … and must then keep this average. */
   bodyBytesPerSecond: 16 * KIB,
   /** How often connections and bodies are looked at for the limits above; one may overrun by this much. */
   sweepMs: 1 * SECOND,
   /** How much of an upload is taken from the network before the store has asked for it. */
   uploadBufferBytes: 1 * MIB,
-  /** A connection on which nothing moves during a request is cut; one that reads nothing, after twice this. */
+  /** A connection on which nothing moves during a request is cut … */
   stallMs: 15 * SECOND,
+  /** … and one that has been sent part of a large blob and takes none of it, after this or twice this. */
+  unreadMs: 5 * SECOND,
+  /** Downloads that have a chunk of a large blob in memory at once; others wait for their turn, but no longer than that. */
+  maxDownloads: 12,
+  downloadWaitMs: 10 * SECOND,
+  /** So many of them send straight from their chunk, which stays until the client has it; others send copies … */
+  lentChunks: 8,
+  /** … of this size … */
+  copiedBytes: 32 * KIB,
+  /** … and let go of their chunk when one is not taken within this. */
+  promptMs: 20,
   /** After a refusal, the rest of a large body is thrown away for this long, so that the client can read the answer. */
   lingerMs: 2 * SECOND,
   /** Tools that fail on a body which breaks off get one up to this size only after it has been read and checked. */
@@ -141,9 +152,9 @@ export const SERVER = {
   ticketMs: 60 * MINUTE,
   /** How far the clock of a client that signs its requests may be from ours. */
   signatureSkewMs: 15 * MINUTE,
-  /** Fewer where the process may open fewer files. */
   /** Between two comparisons of the store's index with its folder. */
   reconcilePauseMs: 24 * 60 * MINUTE,
+  /** Fewer where the process may open fewer files. */
   maxConnections: 4096,
   /** Beyond those, so many are let in to be told that there is no place; further ones are closed without a word. */
   surplusConnections: 16,

@@ -1,10 +1,10 @@
 // A blob as the body of an answer. A client can take it for whole only when it is: the length is announced, and where the
 // bytes end early or turn out wrong, the connection is cut before that length is reached.
-import type { ServerResponse } from 'node:http';
 import { AssayError } from '../core/errors.ts';
 import type { Blob, LargeBlob } from '../store/store.ts';
 import type { Exchange } from './exchange.ts';
-import type { Pace, Transfer } from './pace.ts';
+import type { Transfer } from './pace.ts';
+import { sendPortions } from './portions.ts';
 import { type Span, spanOf } from './range.ts';
 import type { Headers } from './refusal.ts';
 
@@ -26,36 +26,34 @@ export function sendBlob(
   exchange.response.end();
 }
 
-/** The head goes out with the first chunk: until then a fault in the store can still be told in an answer. */
+/** The head goes out with the first bytes: until then a fault in the store can still be told in an answer. */
 async function sendChunks(exchange: Exchange, blob: LargeBlob, span: Span, begin: () => void): Promise<void> {
   const { response, server } = exchange;
-  const outlet = new Outlet(response, server.pace);
-  let sent = 0;
+  const outlet = new Outlet(exchange);
   try {
-    for await (const chunk of blob.chunks(span.offset, span.length)) {
-      if (sent === 0) begin();
-      if (!(await outlet.write(chunk))) return;
-      sent += chunk.length;
-    }
-    if (sent !== span.length) throw endedEarly(sent, span.length);
+    const { bytes, isTaken } = await sendPortions(server, blob, span, (portion) => {
+      if (!response.headersSent) begin();
+      return outlet.write(portion);
+    });
+    server.metrics.sent(bytes);
+    if (!isTaken) return;
+    if (bytes !== span.length) throw endedEarly(bytes, span.length);
     response.end();
   } finally {
     outlet.close();
-    server.metrics.sent(sent);
   }
 }
 
-/** Writes one chunk at a time, and waits until the kernel has it all: until then its memory is still being read. */
+/** Writes one portion at a time, and waits until the kernel has it all: until then its memory is still being read. */
 class Outlet {
-  readonly #response: ServerResponse;
-  readonly #pace: Pace;
+  readonly #exchange: Exchange;
   readonly #transfer: Transfer;
   #settle: (isWritten: boolean) => void = () => {};
 
-  constructor(response: ServerResponse, pace: Pace) {
-    this.#response = response;
-    this.#pace = pace;
-    this.#transfer = pace.begin(() => {
+  constructor(exchange: Exchange) {
+    const { response, server } = exchange;
+    this.#exchange = exchange;
+    this.#transfer = server.pace.begin(() => {
       response.destroy();
       this.#settle(false);
     });
@@ -65,20 +63,24 @@ class Outlet {
   readonly #onClose = (): void => this.#settle(false);
 
   /** False when the client is gone, or was too slow and is now cut off. */
-  async write(chunk: Buffer): Promise<boolean> {
-    this.#transfer.moved(chunk.length);
+  async write(portion: Buffer): Promise<boolean> {
+    const { request, response, server } = this.#exchange;
+    this.#transfer.moved(portion.length);
     this.#transfer.waits();
+    request.socket.setTimeout(server.limits.unreadMs);
     const isWritten = await new Promise<boolean>((resolve) => {
       this.#settle = resolve;
-      this.#response.write(chunk, (error) => resolve(!error));
+      response.write(portion, (error) => resolve(!error));
     });
+    request.socket.setTimeout(server.limits.stallMs);
     this.#transfer.rests();
     return isWritten;
   }
 
   close(): void {
-    this.#pace.end(this.#transfer);
-    this.#response.off('close', this.#onClose);
+    const { response, server } = this.#exchange;
+    server.pace.end(this.#transfer);
+    response.off('close', this.#onClose);
   }
 }
 

@@ -75,7 +75,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 function listen(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error) => reject(cannotListen(error, host, port)));
-    server.listen({ host, port }, resolve);
+    server.listen({ host, port, backlog: SERVER.maxConnections }, resolve);
   });
 }
 

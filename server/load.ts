@@ -1,6 +1,6 @@
 // What the server has taken on, against what it can hold: connections, of which there may be no more than the process has
 // descriptors for, and bodies that are gathered in memory. Beyond that clients are turned away with 503 and told when to
-// come back. Files and the chunks of large blobs have their bound in the store.
+// come back. Files have their bound in the store.
 import type { Socket } from 'node:net';
 import { AssayError } from '../core/errors.ts';
 import { type ServerLimits, STORE } from '../core/limits.ts';
@@ -13,6 +13,9 @@ export class Load {
   readonly maxConnections: number;
   /** For each large body that is being taken in. */
   readonly bodies: Places;
+  /** For each download that has a chunk in memory, and for each whose chunk stays until its client has taken it. */
+  readonly downloads: Places;
+  readonly lent: Places;
   readonly #limits: ServerLimits;
   readonly #surplus = new Set<Socket>();
   #connections = 0;
@@ -27,6 +30,12 @@ export class Load {
       waiting: limits.maxConnections,
       waitMs: limits.bodyWaitMs,
     });
+    this.downloads = new Places({
+      places: limits.maxDownloads,
+      waiting: limits.maxConnections * limits.maxStreams,
+      waitMs: limits.downloadWaitMs,
+    });
+    this.lent = new Places({ places: limits.lentChunks, waiting: 0, waitMs: 0 });
     this.maxConnections = Math.max(1, Math.min(limits.maxConnections, Math.floor((free * 2) / 3)));
   }
 

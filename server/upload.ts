@@ -4,6 +4,7 @@
 // refuses what it was given until then, because its stream threw.
 import type { IncomingMessage } from 'node:http';
 import { AssayError } from '../core/errors.ts';
+import { STORE } from '../core/limits.ts';
 import type { Exchange } from './exchange.ts';
 import { memoryIsFull } from './load.ts';
 import type { Transfer } from './pace.ts';
@@ -56,8 +57,14 @@ class UploadStream implements AsyncIterable<Buffer> {
   async *[Symbol.asyncIterator](): AsyncGenerator<Buffer, void, void> {
     const { bodies } = this.#exchange.server.load;
     this.#exchange.liftStallLimit();
-    await bodies.enter();
     const flow = this.#open();
+    try {
+      await this.#worthAPlace(flow);
+      await bodies.enter();
+    } catch (error) {
+      flow.close();
+      throw error;
+    }
     try {
       while (true) {
         if (this.#failure) throw this.#failure;
@@ -94,6 +101,15 @@ class UploadStream implements AsyncIterable<Buffer> {
       },
     });
     return flow;
+  }
+
+  /** Who sends next to nothing takes no place from those who do. */
+  async #worthAPlace(flow: Flow): Promise<void> {
+    while (this.#arrivedBytes < STORE.inlineBytes && !this.#ended && !this.#failure) {
+      await this.#somethingNew(flow);
+    }
+    if (this.#failure) throw this.#failure;
+    flow.pause();
   }
 
   #takeArrived(): Buffer[] {

@@ -25,12 +25,20 @@ export class Places {
 
   /** Each one that enters leaves exactly once. */
   enter(): Promise<void> {
-    if (this.#taken < this.#limits.places) {
-      this.#taken++;
-      return Promise.resolve();
-    }
+    if (this.tryEnter()) return Promise.resolve();
     if (this.#queue.size >= this.#limits.waiting) return Promise.reject(overloaded('too many are waiting'));
     return this.#wait();
+  }
+
+  /** Without waiting: whether there was a place. */
+  tryEnter(): boolean {
+    if (this.#taken >= this.#limits.places) return false;
+    this.#taken++;
+    return true;
+  }
+
+  get isWaitedFor(): boolean {
+    return this.#queue.size > 0;
   }
 
   /** The place goes to whoever has waited longest. */

@@ -87,6 +87,7 @@ export class Call {
     if (!stream.headersSent) this.#begin({});
     this.#transfer.moved(content.byteLength);
     this.#transfer.waits();
+    stream.setTimeout(this.server.limits.unreadMs, this.#cutOff);
     const isWritten = await new Promise<boolean>((resolve) => {
       this.#settleWrite = resolve;
       stream.cork();
@@ -94,9 +95,12 @@ export class Call {
       stream.write(content, (error) => resolve(!error));
       stream.uncork();
     });
+    stream.setTimeout(0, this.#cutOff);
     this.#transfer.rests();
     return isWritten;
   }
+
+  readonly #cutOff = (): void => this.#stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
 
   #admit(): void {
     const { lifecycle, gate, readOnly } = this.server;

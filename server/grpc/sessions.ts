@@ -61,8 +61,12 @@ export class Sessions {
     session.once('close', () => this.#open.delete(session));
     session.on('error', ignore);
     widenWindow(session, connectionWindowBytes);
-    session.setTimeout(headerTimeoutMs, () => endIdle(session, headerTimeoutMs));
-    session.once('stream', () => session.setTimeout(idleSessionMs));
+    const endSilent = () => session.destroy();
+    session.setTimeout(headerTimeoutMs, endSilent);
+    session.once('stream', () => {
+      session.off('timeout', endSilent);
+      session.setTimeout(idleSessionMs, () => endIdle(session, headerTimeoutMs));
+    });
   }
 }
 

@@ -92,9 +92,7 @@ export class DiskBlobs implements RawBlobs {
     try {
       const { value: first = Buffer.alloc(0) } = await chunks.next();
       if (!isSmall(first)) return await this.#putLarge(expected, continued(first, chunks));
-      const digest = await this.#putSmall(expected, first);
-      giveBack(first);
-      return digest;
+      return await this.#putSmall(expected, first).finally(() => giveBack(first));
     } finally {
       await chunks.return(undefined);
     }

@@ -19,24 +19,32 @@ import { StagingFile } from './staging-file.ts';
  * more arrives than was announced.
  */
 export async function* gather(expected: Expected, content: Content): AsyncGenerator<Buffer> {
-  let buffer = takeBuffer();
+  let buffer: Buffer | undefined;
   let filled = 0;
   let size = 0;
-  for await (const piece of content instanceof Uint8Array ? [content] : content) {
-    size += piece.byteLength;
-    refuseExcess(expected, size);
-    for (let taken = 0; taken < piece.byteLength; ) {
-      const part = piece.subarray(taken, taken + buffer.length - filled);
-      buffer.set(part, filled);
-      taken += part.byteLength;
-      filled += part.byteLength;
-      if (filled < buffer.length) continue;
-      yield buffer;
-      buffer = takeBuffer();
-      filled = 0;
+  try {
+    for await (const piece of content instanceof Uint8Array ? [content] : content) {
+      size += piece.byteLength;
+      refuseExcess(expected, size);
+      for (let taken = 0; taken < piece.byteLength; ) {
+        buffer ??= takeBuffer();
+        const part = piece.subarray(taken, taken + buffer.length - filled);
+        buffer.set(part, filled);
+        taken += part.byteLength;
+        filled += part.byteLength;
+        if (filled < buffer.length) continue;
+        const full = buffer;
+        buffer = undefined;
+        filled = 0;
+        yield full;
+      }
     }
+    const rest = buffer?.subarray(0, filled);
+    buffer = undefined;
+    if (rest) yield rest;
+  } finally {
+    if (buffer) giveBack(buffer);
   }
-  if (filled > 0) yield buffer.subarray(0, filled);
 }
 
 /** For content that is stored already: its sender still learns whether it sent the right bytes. */
@@ -97,8 +105,7 @@ export class StagedUpload implements Staged {
   }
 
   async #append(chunk: Buffer): Promise<void> {
-    await attempt('writing a staging file', () => this.#file.append(chunk));
-    giveBack(chunk);
+    await attempt('writing a staging file', () => this.#file.append(chunk)).finally(() => giveBack(chunk));
   }
 
   checksums(): Buffer {

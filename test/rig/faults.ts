@@ -54,9 +54,9 @@ export const FAULTS = {
     test: 'test/crash/few-descriptors.test.ts',
   },
   'slow-sockets': {
-    fault: '2,000 connections that say nothing, dribble headers and bodies, or never read',
-    promise:
-      'all are cut, senders after 10 s of grace, others after 30 s at most; others are served; memory stays below +96 MiB',
+    fault:
+      '2,000 connections that say nothing, dribble headers and bodies, never read their answer, or begin HTTP/2 and stop, as many of each',
+    promise: 'all are cut in about 15 s, others are served meanwhile, memory grows by less than 96 MiB',
     test: 'test/attack/slow-sockets.test.ts',
   },
   model: {

@@ -99,7 +99,7 @@ test('the store learns at once that the client has gone', async () => {
   };
   const server = await testServer({ store: storeWith({ put }) });
   const connection = await RawConnection.to(server);
-  connection.send(`${putHead(pathOf(SOME), `content-length: ${MIB}`)}the beginning`);
+  connection.send(putHead(pathOf(SOME), `content-length: ${MIB}`) + 'the beginning'.repeat(10_000));
   await begun;
   connection.socket.destroy();
   expect(await told).toMatchObject({ code: 'ASSAY_SIZE_MISMATCH' });

@@ -6,6 +6,8 @@ import { ReadRequest } from '../../../core/proto/generated/bytestream.ts';
 import { FLAT } from '../../../core/request-shapes.ts';
 import type { Blob } from '../../../store/store.ts';
 import { taking } from '../../grpc/method.ts';
+import { sendPortions } from '../../portions.ts';
+import type { Span } from '../../range.ts';
 import { parseReadName } from './resource-name.ts';
 import { deflated } from './zstd.ts';
 
@@ -22,10 +24,15 @@ export const read = taking(ReadRequest, FLAT, async (request, call) => {
   const isHere = blob?.size === digest.size;
   metrics.lookedUp('cas', isHere);
   if (!isHere) throw MISS;
-  const plain = span(blob, request.readOffset, request.readLimit);
+  const span = spanOf(blob, request);
+  const send = (piece: Buffer) => call.send(dataHead(piece.length), piece);
+  if (!blob.bytes && !isCompressed) {
+    metrics.sent((await sendPortions(call.server, blob, span, send)).bytes);
+    return;
+  }
   let sent = 0;
-  for await (const piece of isCompressed ? deflated(plain) : plain) {
-    if (!(await call.send(dataHead(piece.length), piece))) break;
+  for await (const piece of isCompressed ? deflated(pieces(blob, span)) : pieces(blob, span)) {
+    if (!(await send(piece))) break;
     sent += piece.length;
   }
   metrics.sent(sent);
@@ -44,8 +51,11 @@ function refuseOddSpan({ readOffset, readLimit }: ReadRequest, isCompressed: boo
   }
 }
 
-async function* span(blob: Blob, offset: number, limit: number): AsyncGenerator<Buffer, void, void> {
-  const length = Math.min(limit === 0 ? blob.size : limit, blob.size - offset);
+function spanOf({ size }: Blob, { readOffset: offset, readLimit: limit }: ReadRequest): Span {
+  return { offset, length: Math.min(limit === 0 ? size : limit, size - offset) };
+}
+
+async function* pieces(blob: Blob, { offset, length }: Span): AsyncGenerator<Buffer, void, void> {
   if (length === 0) return;
   if (blob.bytes) yield blob.bytes.subarray(offset, offset + length);
   else yield* blob.chunks(offset, length);

@@ -1,0 +1,119 @@
+// A large blob on its way to a client, who may take its time or take nothing at all.
+//
+// A chunk that is being sent stays in memory until the client has taken it, and hundreds of clients that do not would hold
+// hundreds of megabytes. So only a few are sent straight from their chunk. Everybody else is sent a small copy at a time,
+// and keeps neither the chunk nor its file open when one is not taken at once.
+import type { ServerLimits } from '../core/limits.ts';
+import type { LargeBlob } from '../store/store.ts';
+import type { Load } from './load.ts';
+import type { Span } from './range.ts';
+
+/** False when the client is gone or was cut off. The memory of what it is given is read until it settles. */
+export type Send = (portion: Buffer) => Promise<boolean>;
+
+export interface Road {
+  readonly load: Pick<Load, 'downloads' | 'lent'>;
+  readonly limits: Pick<ServerLimits, 'copiedBytes' | 'promptMs'>;
+}
+
+export interface Sent {
+  /** Less than was asked for when the client is gone, or when the blob ends early. */
+  readonly bytes: number;
+  readonly isTaken: boolean;
+}
+
+export async function sendPortions(
+  { load, limits }: Road,
+  blob: LargeBlob,
+  span: Span,
+  send: Send,
+): Promise<Sent> {
+  const copy = new Copy(limits.copiedBytes);
+  let sent = 0;
+  let goesOn = true;
+  while (goesOn) {
+    await load.downloads.enter();
+    const turn = new Turn(load, limits, send, copy);
+    goesOn = false;
+    try {
+      for await (const chunk of blob.chunks(span.offset + sent, span.length - sent)) {
+        sent += await turn.take(chunk);
+        goesOn = sent < span.length && (turn.isOver || load.downloads.isWaitedFor);
+        if (goesOn) break;
+      }
+    } finally {
+      load.downloads.leave();
+    }
+    if (!(await turn.lastIsTaken)) return { bytes: sent, isTaken: false };
+  }
+  return { bytes: sent, isTaken: true };
+}
+
+/** From getting a chunk until letting go of it. */
+class Turn {
+  readonly #load: Road['load'];
+  readonly #limits: Road['limits'];
+  readonly #send: Send;
+  readonly #copy: Copy;
+  /** Of the last copy, which may be under way longer than the chunk that it was made of is there. */
+  lastIsTaken: Promise<boolean> = Promise.resolve(true);
+  isOver = false;
+
+  constructor(load: Road['load'], limits: Road['limits'], send: Send, copy: Copy) {
+    this.#copy = copy;
+    this.#load = load;
+    this.#limits = limits;
+    this.#send = send;
+  }
+
+  /** How much of the chunk is sent, or is on its way as a copy. */
+  take(chunk: Buffer): Promise<number> {
+    return this.#load.lent.tryEnter() ? this.#lend(chunk) : this.#sendCopies(chunk);
+  }
+
+  async #lend(chunk: Buffer): Promise<number> {
+    try {
+      this.lastIsTaken = this.#send(chunk);
+      this.isOver = !(await this.lastIsTaken);
+      return this.isOver ? 0 : chunk.length;
+    } finally {
+      this.#load.lent.leave();
+    }
+  }
+
+  async #sendCopies(chunk: Buffer): Promise<number> {
+    let copied = 0;
+    while (copied < chunk.length && !this.isOver) {
+      const portion = this.#copy.of(chunk.subarray(copied, copied + this.#limits.copiedBytes));
+      this.lastIsTaken = this.#send(portion);
+      copied += portion.length;
+      this.isOver = !(await isTrueWithin(this.lastIsTaken, this.#limits.promptMs));
+    }
+    return copied;
+  }
+}
+
+/** One after the other in the same memory: fresh memory for each would be garbage faster than it is collected. */
+class Copy {
+  readonly #bytes: number;
+  #memory: Buffer | undefined;
+
+  constructor(bytes: number) {
+    this.#bytes = bytes;
+  }
+
+  of(bytes: Buffer): Buffer {
+    this.#memory ??= Buffer.allocUnsafeSlow(this.#bytes);
+    return this.#memory.subarray(0, bytes.copy(this.#memory));
+  }
+}
+
+function isTrueWithin(promise: Promise<boolean>, ms: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(false), ms);
+    promise.then((value) => {
+      clearTimeout(timer);
+      resolve(value);
+    });
+  });
+}

@@ -132,10 +132,10 @@ export const SERVER = {
   /** … and one that has been sent part of a large blob and takes none of it, after this or twice this. */
   unreadMs: 5 * SECOND,
   /** Downloads that have a chunk of a large blob in memory at once; others wait for their turn, but no longer than that. */
-  maxDownloads: 12,
+  maxDownloads: 20,
   downloadWaitMs: 10 * SECOND,
   /** So many of them send straight from their chunk, which stays until the client has it; others send copies … */
-  lentChunks: 8,
+  lentChunks: 16,
   /** … of this size … */
   copiedBytes: 32 * KIB,
   /** … and let go of their chunk when one is not taken within this. */
@@ -187,6 +187,8 @@ export const ZSTD = {
   /** Beyond the first bytes nothing may inflate more than so many times: what does is sent to do harm. */
   maxRatio: 1000,
   unjudgedBytes: 4 * MIB,
+  /** So much is inflated at first, and then as much as before each time, so that it is judged before much has come out. */
+  firstBytes: 4 * KIB,
 } as const;
 
 export const REMOTE = {

@@ -26,7 +26,8 @@ const LIMITS = `
 - A disk that says it has synced and has not. Power-loss tests believe in syncs.
 - Running from source uses npm's copy of lmdb's addon, in which a failed write can end the process
   ([decision 0091](decisions/0091-a-failed-write-must-not-end-the-server.md)); the bundle and the executable carry a mended one.
-- A client that reads nothing of a large answer holds one chunk (1 MiB) until it is cut off, at most 30 s; at most 256 do.
+- Clients that read nothing of a large answer hold 32 KiB each until they are cut off, 5 to 10 s later, and 16 of them 1 MiB
+  ([decision 0092](decisions/0092-who-does-not-read.md)). One that reads nothing of many small answers is cut after 15 to 30 s.
 - \`npm run bench -- soak --minutes 30\` puts a mixed load on a server and reports its memory, handles and errors over time.
 `;
 

@@ -1,4 +1,4 @@
-// How much memory a process has, as the kernel counts it.
+// How much memory and processor time a process has taken, as the kernel counts them.
 import { readFileSync, writeFileSync } from 'node:fs';
 
 export function residentBytes(pid: number): number {
@@ -12,6 +12,15 @@ export function forgetPeak(pid: number): void {
 
 export function peakBytes(pid: number): number {
   return field(pid, 'VmHWM');
+}
+
+/** Of all its threads, and of the kernel for it, in steps of 10 ms. */
+export function processorMs(pid: number): number {
+  const [, , ...fields] = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    .replace(/\(.*\)/, '')
+    .split(/ +/);
+  const ticks = Number(fields[10]) + Number(fields[11]);
+  return ticks * 10;
 }
 
 function field(pid: number, name: string): number {

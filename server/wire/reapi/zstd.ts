@@ -40,8 +40,12 @@ export async function* inflated(
   let sent = 0;
   async function* counted(): AsyncGenerator<Uint8Array> {
     for await (const piece of pieces) {
-      sent += piece.length;
-      yield piece;
+      for (let at = 0; at < piece.length; ) {
+        const slice = piece.subarray(at, at + Math.max(ZSTD.firstBytes, sent));
+        at += slice.length;
+        sent += slice.length;
+        yield slice;
+      }
     }
   }
   for await (const piece of through(

@@ -26,6 +26,12 @@ export const FAULTS = {
       'all damage is found in the end, nothing whole is lost, and each verify goes on where the last one was',
     test: 'test/crash/verify-kill.test.ts',
   },
+  'eviction-kill': {
+    fault: 'kill -9 of a store that evicts all the time and takes an upload in parts',
+    promise:
+      'what an answer has named is there, what is there is whole, the upload goes on where it was acknowledged',
+    test: 'test/crash/eviction-kill.test.ts',
+  },
   'power-loss': {
     fault: 'Power loss at any moment: recorded writes, cut everywhere and reordered between syncs',
     promise: 'no wrong bytes, nothing acknowledged lost, the store opens and takes writes',
@@ -56,7 +62,8 @@ export const FAULTS = {
   'slow-sockets': {
     fault:
       '2,000 connections that say nothing, dribble headers and bodies, never read their answer, or begin HTTP/2 and stop, as many of each',
-    promise: 'all are cut in about 15 s, others are served meanwhile, memory grows by less than 96 MiB',
+    promise:
+      'who sends too slowly is cut within 15 s, who does not read soon after; others are served; memory grows by less than 96 MiB',
     test: 'test/attack/slow-sockets.test.ts',
   },
   model: {

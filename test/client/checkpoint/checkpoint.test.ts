@@ -1,6 +1,6 @@
 // Checkpoints of long steps: what a run that was killed leaves, the next one starts from.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, cpSync, existsSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -262,6 +262,8 @@ test('they are taken from time to time without being asked for', async () => {
   await ready(again);
   again.child.kill('SIGKILL');
   expect((await again.ended).stderr).toContain('starting from checkpoint 1');
+  // The commands outlived what was killed around them: this is what they wait for.
+  closeSync(openSync(fifo, 'r+'));
 });
 
 test('assay checkpoint says the number, and outside of a step nothing', async () => {

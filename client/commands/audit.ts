@@ -12,13 +12,10 @@ import { Reporter } from '../reporter.ts';
 import { storeFolder } from '../store-folder.ts';
 import { ACTION_FLAGS } from './action-flags.ts';
 import { parseOneAction } from './one-action.ts';
+import { STORE_FLAGS } from './store-flags.ts';
 
 const own = {
-  store: {
-    type: 'string',
-    value: 'DIR',
-    text: 'the local store (default: ASSAY_STORE, or the user’s cache folder)',
-  },
+  store: STORE_FLAGS.store,
   reproduce: {
     type: 'boolean',
     text: 'run it again and again from clean copies, with another time, user, path … each time,\nand tell what its result depends on',

@@ -13,6 +13,7 @@ import { parseRemoteUrl } from '../remote/url.ts';
 import { Reporter } from '../reporter.ts';
 import { storeFolder } from '../store-folder.ts';
 import { ACTION_FLAGS } from './action-flags.ts';
+import { STORE_FLAGS } from './store-flags.ts';
 
 const flags = {
   'output-flag': {
@@ -23,11 +24,7 @@ const flags = {
   },
   env: ACTION_FLAGS.env,
   tool: ACTION_FLAGS.tool,
-  store: {
-    type: 'string',
-    value: 'DIR',
-    text: 'the local store (default: ASSAY_STORE, or the user’s cache folder)',
-  },
+  store: STORE_FLAGS.store,
   remote: { type: 'string', value: 'URL', text: 'a shared cache (default: ASSAY_REMOTE)' },
 } satisfies FlagTable;
 

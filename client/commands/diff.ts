@@ -7,7 +7,8 @@ import { historyOf } from '../history.ts';
 import { findKey } from '../known-action.ts';
 import { Outlet } from '../outlet.ts';
 import { storeFolder } from '../store-folder.ts';
-import { STORE_FLAGS, withStore } from './store-flags.ts';
+import { STORE_FLAGS } from './store-flags.ts';
+import { withStore } from './with-store.ts';
 
 export const diffCommand: CommandModule = {
   failureCode: 2,

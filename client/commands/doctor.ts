@@ -7,17 +7,14 @@ import { lookAtRemote } from '../doctor/remote.ts';
 import { lookAtStore } from '../doctor/store.ts';
 import { Outlet } from '../outlet.ts';
 import { storeFolder } from '../store-folder.ts';
+import { STORE_FLAGS } from './store-flags.ts';
 
 const ILL = 3;
 
 const flags = {
-  store: {
-    type: 'string',
-    value: 'DIR',
-    text: 'the local store (default: ASSAY_STORE, or the user’s cache folder)',
-  },
+  store: STORE_FLAGS.store,
   remote: { type: 'string', value: 'URL', text: 'the shared cache (default: ASSAY_REMOTE)' },
-  json: { type: 'boolean', text: 'one JSON object on standard output' },
+  json: STORE_FLAGS.json,
 } satisfies FlagTable;
 
 export const doctorCommand: CommandModule = {

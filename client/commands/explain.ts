@@ -7,7 +7,8 @@ import { type HistoryEntry, historyOf } from '../history.ts';
 import { findEntry } from '../known-action.ts';
 import { Outlet } from '../outlet.ts';
 import { storeFolder } from '../store-folder.ts';
-import { STORE_FLAGS, withStore } from './store-flags.ts';
+import { STORE_FLAGS } from './store-flags.ts';
+import { withStore } from './with-store.ts';
 
 export const explainCommand: CommandModule = {
   failureCode: 2,

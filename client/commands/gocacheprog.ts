@@ -11,13 +11,10 @@ import { parseRemoteUrl, remoteBelow } from '../remote/url.ts';
 import { Reporter } from '../reporter.ts';
 import { storeFolder } from '../store-folder.ts';
 import { openUsableStore } from '../usable-store.ts';
+import { STORE_FLAGS } from './store-flags.ts';
 
 const flags = {
-  store: {
-    type: 'string',
-    value: 'DIR',
-    text: 'the local store (default: ASSAY_STORE, or the user’s cache folder)',
-  },
+  store: STORE_FLAGS.store,
   remote: {
     type: 'string',
     value: 'URL',

@@ -1,5 +1,5 @@
 // `assay reproduce`: runs an action again and again from clean copies, and tells what its result depends on beyond its key.
-import type { CommandModule, FlagTable } from '../../core/command.ts';
+import type { CommandModule } from '../../core/command.ts';
 import { openCache } from '../cache.ts';
 import { Outlet } from '../outlet.ts';
 import { Reporter } from '../reporter.ts';
@@ -8,15 +8,7 @@ import { reproductionJson, reproductionText } from '../reproduction-report.ts';
 import { storeFolder } from '../store-folder.ts';
 import { ACTION_FLAGS } from './action-flags.ts';
 import { parseOneAction } from './one-action.ts';
-
-const own = {
-  store: {
-    type: 'string',
-    value: 'DIR',
-    text: 'the local store (default: ASSAY_STORE, or the user’s cache folder)',
-  },
-  json: { type: 'boolean', text: 'one JSON object on standard output' },
-} satisfies FlagTable;
+import { STORE_FLAGS } from './store-flags.ts';
 
 const FINDINGS = 3;
 
@@ -34,7 +26,7 @@ export const reproduceCommand: CommandModule = {
       'A step with state is run once more with that of the nearest earlier run in place: it must not make a difference.',
       'If the command fails in such a copy, `assay audit` tells which inputs are not declared.',
     ].join('\n'),
-    flags: { ...ACTION_FLAGS, ...own },
+    flags: { ...ACTION_FLAGS, ...STORE_FLAGS },
     environment: { ASSAY_STORE: 'the local store’s folder' },
     exitCodes: {
       '0': 'reproducible: the same result under all conditions that could be tried',
@@ -48,7 +40,7 @@ export const reproduceCommand: CommandModule = {
     ],
   },
   async main(args) {
-    const { flags: parsed, request, caller } = await parseOneAction('reproduce', args, own);
+    const { flags: parsed, request, caller } = await parseOneAction('reproduce', args, STORE_FLAGS);
     const json = parsed.given('json');
     const [stdout, stderr] = [new Outlet(1), new Outlet(2)];
     const { report } = new Reporter(stderr, json);

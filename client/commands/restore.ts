@@ -2,8 +2,8 @@
 import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/command.ts';
 import { messageOf } from '../../core/errors.ts';
 import { Outlet } from '../outlet.ts';
-import { labelIn, SAVED_ENVIRONMENT, SAVED_FLAGS, withSaved } from '../snapshot/saved.ts';
 import type { Restored, Shelf } from '../snapshot/shelf.ts';
+import { labelIn, SAVED_ENVIRONMENT, SAVED_FLAGS, withSaved } from './saved.ts';
 
 const flags = {
   fallback: {

@@ -6,6 +6,7 @@ import { Reporter } from '../reporter.ts';
 import { storeFolder } from '../store-folder.ts';
 import { ACTION_FLAGS, parseAction } from './action-flags.ts';
 import { GRAPH_FLAGS } from './graph-flags.ts';
+import { STORE_FLAGS } from './store-flags.ts';
 
 const flags = {
   ...ACTION_FLAGS,
@@ -40,11 +41,7 @@ const flags = {
     text: 'how often (default: 600)',
   },
   'checkpoint-keep': { type: 'string', value: 'N', text: 'how many of them (default: 2)' },
-  store: {
-    type: 'string',
-    value: 'DIR',
-    text: 'the local store (default: ASSAY_STORE, or the user’s cache folder)',
-  },
+  store: STORE_FLAGS.store,
   remote: {
     type: 'string',
     value: 'URL',

@@ -3,9 +3,9 @@ import { type CommandModule, type FlagTable, parseFlags, usage } from '../../cor
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { relPathFromUser } from '../../core/path.ts';
 import { Outlet } from '../outlet.ts';
-import { labelIn, SAVED_ENVIRONMENT, SAVED_FLAGS, withSaved } from '../snapshot/saved.ts';
 import type { Shelf } from '../snapshot/shelf.ts';
 import { type Snapshot, takeSnapshot } from '../snapshot/snapshot.ts';
+import { labelIn, SAVED_ENVIRONMENT, SAVED_FLAGS, withSaved } from './saved.ts';
 
 const flags = SAVED_FLAGS satisfies FlagTable;
 

@@ -9,7 +9,8 @@ import { Outlet } from '../outlet.ts';
 import { duration } from '../reporter.ts';
 import { type ShownAction, type ShownFile, type ShownResult, showAction } from '../shown-action.ts';
 import { storeFolder } from '../store-folder.ts';
-import { STORE_FLAGS, withStore } from './store-flags.ts';
+import { STORE_FLAGS } from './store-flags.ts';
+import { withStore } from './with-store.ts';
 
 export const showCommand: CommandModule = {
   failureCode: 2,

@@ -6,20 +6,17 @@ import { type Cache, openCache } from '../cache.ts';
 import { Outlet } from '../outlet.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
 import { Reporter } from '../reporter.ts';
+import type { Shelf } from '../snapshot/shelf.ts';
 import { storeFolder } from '../store-folder.ts';
-import type { Shelf } from './shelf.ts';
+import { STORE_FLAGS } from './store-flags.ts';
 
 const NAMESPACE = parseNamespace('saved');
 
 export const SAVED_FLAGS = {
   in: { type: 'string', value: 'DIR', text: 'the folder that paths are relative to (default: this one)' },
-  store: {
-    type: 'string',
-    value: 'DIR',
-    text: 'the local store (default: ASSAY_STORE, or the user’s cache folder)',
-  },
+  store: STORE_FLAGS.store,
   remote: { type: 'string', value: 'URL', text: 'a shared cache (default: ASSAY_REMOTE)' },
-  json: { type: 'boolean', text: 'one JSON object on standard output' },
+  json: STORE_FLAGS.json,
 } satisfies FlagTable;
 
 export const SAVED_ENVIRONMENT = {

@@ -1,0 +1,12 @@
+// The local store, opened for as long as a command looks into it.
+import { openDiskStore } from '../../store/stack.ts';
+import type { Store } from '../../store/store.ts';
+
+export async function withStore<T>(folder: string, work: (store: Store) => Promise<T>): Promise<T> {
+  const store = await openDiskStore({ directory: folder });
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}

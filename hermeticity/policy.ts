@@ -1,6 +1,7 @@
 // What belongs to the machine rather than to the action. A policy is data: it says which places every action may look at,
 // because they go into the key as the toolchain, and which of them are about this machine or this person all the same.
 import { type AbsPath, absPath } from './abspath.ts';
+import { INSTALLED_SOFTWARE } from './software.ts';
 
 export interface Policy {
   /** Changes whenever the same trace could get another verdict. */
@@ -43,20 +44,7 @@ const IORING_SETUP_NO_SQARRAY = 0x10000;
 
 export const DEFAULT_POLICY: Policy = {
   version: 'assay-policy-2',
-  toolchain: paths(
-    '/usr',
-    '/bin',
-    '/sbin',
-    '/lib',
-    '/lib32',
-    '/lib64',
-    '/libx32',
-    '/etc',
-    '/opt',
-    '/nix/store',
-    '/gnu/store',
-    '/snap',
-  ),
+  toolchain: paths(...INSTALLED_SOFTWARE, '/etc', '/snap'),
   machine: new Set(
     paths(
       '/etc/adjtime',

@@ -12,6 +12,7 @@ import { AssayError, messageOf } from '../core/errors.ts';
 import { HERMETICITY } from '../core/limits.ts';
 import type { RelPath } from '../core/path.ts';
 import { type AbsPath, absPath, isAtOrBelow } from './abspath.ts';
+import { INSTALLED_SOFTWARE } from './software.ts';
 import { Stage } from './stage.ts';
 import type { Availability } from './tracer.ts';
 
@@ -26,20 +27,6 @@ export const SANDBOX = {
   host: 'assay',
   user: 1000,
 } as const;
-
-/** Installed software. On most systems all but the first are links into it. */
-const SOFTWARE = [
-  '/usr',
-  '/bin',
-  '/sbin',
-  '/lib',
-  '/lib32',
-  '/lib64',
-  '/libx32',
-  '/opt',
-  '/nix/store',
-  '/gnu/store',
-];
 
 /** Settings of that software, by their names in /etc; the rest of /etc is about the machine and its users. */
 const SETTINGS = /^(?:alternatives|ca-certificates|fonts|java.*|ld\.so\..*|perl|python3.*|ssl)$/;
@@ -139,14 +126,14 @@ function isolation(): string[] {
 
 function software(): string[] {
   const settings = readdirSync('/etc').filter((name) => SETTINGS.test(name));
-  return [...SOFTWARE, ...settings.map((name) => `/etc/${name}`)].flatMap(asItIs);
+  return [...INSTALLED_SOFTWARE, ...settings.map((name) => `/etc/${name}`)].flatMap(asItIs);
 }
 
 /** It lies, or would lie, among the installed software, and is seen in every sandbox. */
 export function isSoftware(path: AbsPath): boolean {
   const setting = /^\/etc\/([^/]+)/.exec(path)?.[1];
   if (setting !== undefined) return SETTINGS.test(setting);
-  return SOFTWARE.some((folder) => isAtOrBelow(path, absPath(folder)));
+  return INSTALLED_SOFTWARE.some((folder) => isAtOrBelow(path, absPath(folder)));
 }
 
 /** A link stays a link: programs that resolve it find the same names as outside. */

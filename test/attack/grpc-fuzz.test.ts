@@ -1,14 +1,12 @@
 // Calls of every gRPC method, bent in seeded ways, sent to a real server: it refuses what it must, and nothing of it makes
 // it fault, stop, or keep memory or file handles. The other half of wire-fuzz.test.ts.
-import { readdirSync, readFileSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
-import { expect, onTestFinished, test } from 'vitest';
-import { Workshop } from '../rig/assay.ts';
+import { expect, test } from 'vitest';
 import { GrpcClient } from '../rig/grpc.ts';
 import { Random } from '../rig/random.ts';
-import { ServerProcess } from '../rig/server.ts';
+import type { ServerProcess } from '../rig/server.ts';
 import { bentCall } from './fuzz/bend-call.ts';
 import { type GrpcTarget, grpcTargets } from './fuzz/grpc-targets.ts';
+import { anonymousBytes, openFiles, settled, startVictim } from './fuzz/victim.ts';
 
 const SEED = 20_261_115;
 const CALLS = 50_000;
@@ -18,7 +16,7 @@ const MIB = 1024 * 1024;
 const FAULTS = ['UNKNOWN', 'INTERNAL', 'DATA_LOSS', 'UNAVAILABLE'];
 
 test(`${CALLS} bent calls do the server no harm (seed ${SEED})`, { timeout: 600_000 }, async () => {
-  const server = await startServer();
+  const server = await startVictim();
   const fuzz = new Fuzz(server, new Random(SEED));
   await fuzz.run(CALLS / 2);
   const before = anonymousBytes(server);
@@ -32,18 +30,6 @@ test(`${CALLS} bent calls do the server no harm (seed ${SEED})`, { timeout: 600_
   expect(anonymousBytes(server) - before).toBeLessThan(96 * MIB);
   await settled(() => openFiles(server) <= handles + 2);
 });
-
-async function startServer(): Promise<ServerProcess> {
-  const shop = new Workshop();
-  const server = await ServerProcess.start(shop.store, {
-    args: ['--max-blob', '65536', '--log-level', 'warn'],
-  });
-  onTestFinished(async () => {
-    await server.stop();
-    shop.remove();
-  });
-  return server;
-}
 
 class Fuzz {
   readonly faults: string[] = [];
@@ -96,21 +82,5 @@ class Fuzz {
   untouched(): string[] {
     const names = this.#targets.map(({ name }) => name);
     return names.filter((name) => !this.#successes.has(name) || !this.#refusals.has(name));
-  }
-}
-
-/** Of the whole process, without files that are mapped, of which the index is one. */
-function anonymousBytes({ child }: ServerProcess): number {
-  const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
-  return Number(/RssAnon:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
-}
-
-function openFiles({ child }: ServerProcess): number {
-  return readdirSync(`/proc/${child.pid}/fd`).length;
-}
-
-async function settled(isSo: () => boolean): Promise<void> {
-  for (const end = Date.now() + 10_000; !isSo(); await delay(50)) {
-    if (Date.now() > end) throw new Error('file handles stayed open');
   }
 }

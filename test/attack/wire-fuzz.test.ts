@@ -1,16 +1,14 @@
 // Requests of every protocol, bent in seeded ways, sent to a real server: it refuses what it must, and nothing of it makes it
 // fault, stop, or keep memory or file handles.
-import { readdirSync, readFileSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
 import { request as ask } from 'undici';
-import { expect, onTestFinished, test } from 'vitest';
-import { Workshop } from '../rig/assay.ts';
+import { expect, test } from 'vitest';
 import { Random } from '../rig/random.ts';
-import { ServerProcess } from '../rig/server.ts';
+import type { ServerProcess } from '../rig/server.ts';
 import { FuzzConnection } from './fuzz/connection.ts';
 import { httpTargets } from './fuzz/http-targets.ts';
 import { mutated } from './fuzz/mutate.ts';
 import { bytesOf, type FuzzTarget } from './fuzz/request.ts';
+import { anonymousBytes, openFiles, settled, startVictim } from './fuzz/victim.ts';
 
 const SEED = 20_261_115;
 const REQUESTS = 50_000;
@@ -18,7 +16,7 @@ const CONNECTIONS = 8;
 const MIB = 1024 * 1024;
 
 test(`${REQUESTS} bent requests do the server no harm (seed ${SEED})`, { timeout: 600_000 }, async () => {
-  const server = await startServer();
+  const server = await startVictim();
   const random = new Random(SEED);
   const fuzz = new Fuzz(server, random, httpTargets(random));
   await fuzz.run(REQUESTS / 2);
@@ -34,18 +32,6 @@ test(`${REQUESTS} bent requests do the server no harm (seed ${SEED})`, { timeout
   expect(after.anonymous - before.anonymous).toBeLessThan(96 * MIB);
   await settled(() => openFiles(server) <= handles + 2);
 });
-
-async function startServer(): Promise<ServerProcess> {
-  const shop = new Workshop();
-  const server = await ServerProcess.start(shop.store, {
-    args: ['--max-blob', '65536', '--log-level', 'warn'],
-  });
-  onTestFinished(async () => {
-    await server.stop();
-    shop.remove();
-  });
-  return server;
-}
 
 class Fuzz {
   /** What was answered with a fault of the server, or with nothing at all by a server that was then gone. */
@@ -94,26 +80,14 @@ class Fuzz {
 interface Memory {
   /** Of JavaScript's objects and buffers. It varies with the last collection by about 15 MiB. */
   readonly heap: number;
-  /** Of the whole process, without files that are mapped, of which the index is one. The allocator takes its time. */
   readonly anonymous: number;
 }
 
-async function memoryOf({ child, url }: ServerProcess): Promise<Memory> {
-  const metrics = await (await ask(`${url}/metrics`)).body.text();
+async function memoryOf(server: ServerProcess): Promise<Memory> {
+  const metrics = await (await ask(`${server.url}/metrics`)).body.text();
   const bytes = (name: string) => Number(new RegExp(`^nodejs_${name}_bytes (\\d+)`, 'm').exec(metrics)?.[1]);
-  const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
   return {
     heap: bytes('heap_size_used') + bytes('external_memory'),
-    anonymous: Number(/RssAnon:\s+(\d+) kB/.exec(status)?.[1]) * 1024,
+    anonymous: anonymousBytes(server),
   };
-}
-
-function openFiles({ child }: ServerProcess): number {
-  return readdirSync(`/proc/${child.pid}/fd`).length;
-}
-
-async function settled(isSo: () => boolean): Promise<void> {
-  for (const end = Date.now() + 10_000; !isSo(); await delay(50)) {
-    if (Date.now() > end) throw new Error('file handles stayed open');
-  }
 }

@@ -1,15 +1,14 @@
 // Checkpoints of long steps: what a run that was killed leaves, the next one starts from.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { closeSync, cpSync, existsSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, cpSync, existsSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { digestOf } from '../../../core/digest.ts';
 import { baseEnvironment, FORMS, type Form, Workshop } from '../../rig/assay.ts';
 import { Random } from '../../rig/random.ts';
+import { rot } from '../../rig/rot.ts';
 import { ServerProcess } from '../../rig/server.ts';
-import { describeTree } from '../../rig/tree.ts';
 
 const EXAMPLE = join(import.meta.dirname, '../../../examples/checkpoint');
 
@@ -196,23 +195,11 @@ test('what lies in the folder without being a checkpoint of this action is not u
 test('a checkpoint that has rotted is passed over for the one before', async () => {
   const padded = ['--env', 'PAD=1'];
   await killAt(3, { args: padded });
-  rot('3\n'.repeat(50_000));
+  rot(shop.store, '3\n'.repeat(50_000));
   const again = count(undefined, { args: padded });
   expect((await again.ended).code).toBe(0);
   expect(again.lines[0]).toBe('from 2: 2');
 });
-
-/** Flips a bit of a large blob where the store keeps it. */
-function rot(content: string): void {
-  const { hash } = digestOf(Buffer.from(content));
-  const file = describeTree(shop.store)
-    .find((line) => line.includes(`/${hash}-`))
-    ?.split(' ')[0];
-  if (!file) throw new Error('the store has no such blob');
-  const bytes = readFileSync(join(shop.store, file));
-  bytes[1000] = (bytes[1000] ?? 0) ^ 1;
-  writeFileSync(join(shop.store, file), bytes);
-}
 
 test('another machine with the same remote goes on', async () => {
   const server = await ServerProcess.start(join(shop.folder, 'server'));

@@ -1,5 +1,5 @@
 // `assay save` and `assay restore`: what comes back, from where, and what is refused.
-import { readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { digestOf, toWire } from '../../../core/digest.ts';
@@ -9,6 +9,7 @@ import { emptyResult } from '../../../core/result.ts';
 import { openDiskStore } from '../../../store/stack.ts';
 import { FORMS, type Form, type RunOptions, Workshop } from '../../rig/assay.ts';
 import { ReapiServer } from '../../rig/reapi-server.ts';
+import { rot } from '../../rig/rot.ts';
 import { ServerProcess } from '../../rig/server.ts';
 import { describeTree } from '../../rig/tree.ts';
 
@@ -261,7 +262,7 @@ test('a snapshot whose content has rotted is passed over for an older one', asyn
   await save('npm-1');
   shop.write('modules/large', 'y'.repeat(200_000));
   await save('npm-2');
-  rot('y'.repeat(200_000));
+  rot(shop.store, 'y'.repeat(200_000));
   forget();
   expect(await restore('npm-2', ['--fallback', 'npm-'])).toMatchObject({
     outcome: 'fallback',
@@ -269,15 +270,3 @@ test('a snapshot whose content has rotted is passed over for an older one', asyn
   });
   expect(readFileSync(join(shop.workspace, 'modules/large'), 'utf8')).toBe('x'.repeat(200_000));
 });
-
-/** Flips a bit of a large blob where the store keeps it. */
-function rot(content: string): void {
-  const { hash } = digestOf(Buffer.from(content));
-  const file = describeTree(shop.store)
-    .find((line) => line.includes(`/${hash}-`))
-    ?.split(' ')[0];
-  if (!file) throw new Error('the store has no such blob');
-  const bytes = readFileSync(join(shop.store, file));
-  bytes[1000] = (bytes[1000] ?? 0) ^ 1;
-  writeFileSync(join(shop.store, file), bytes);
-}

@@ -13,6 +13,7 @@ import { emptyResult } from '../../../core/result.ts';
 import { openDiskStore } from '../../../store/stack.ts';
 import { baseEnvironment, FORMS, type Form, type RunOptions, Workshop } from '../../rig/assay.ts';
 import { Random } from '../../rig/random.ts';
+import { rot } from '../../rig/rot.ts';
 import { ServerProcess } from '../../rig/server.ts';
 import { describeTree } from '../../rig/tree.ts';
 
@@ -209,24 +210,12 @@ test('a snapshot that has rotted is passed over for the one before', async () =>
   };
   await run('one');
   await run('two');
-  rot('two\n'.repeat(50_000));
+  rot(shop.store, 'two\n'.repeat(50_000));
   rmSync(join(shop.workspace, 'cache'), { recursive: true });
   const ran = await run('three');
   expect(ran.stdout).toBe('knows: one\n');
   expect(ran.code).toBe(0);
 });
-
-/** Flips a bit of a large blob where the store keeps it. */
-function rot(content: string): void {
-  const { hash } = digestOf(Buffer.from(content));
-  const file = describeTree(shop.store)
-    .find((line) => line.includes(`/${hash}-`))
-    ?.split(' ')[0];
-  if (!file) throw new Error('the store has no such blob');
-  const bytes = readFileSync(join(shop.store, file));
-  bytes[1000] = (bytes[1000] ?? 0) ^ 1;
-  writeFileSync(join(shop.store, file), bytes);
-}
 
 test.each(['src', '.git/hooks/pre-commit', '../evil'])(
   'a snapshot that somebody made to write %s is passed over',

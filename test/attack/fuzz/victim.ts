@@ -1,0 +1,35 @@
+// The server that is bent at, and what it must not lose or keep by it.
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { onTestFinished } from 'vitest';
+import { Workshop } from '../../rig/assay.ts';
+import { ServerProcess } from '../../rig/server.ts';
+
+/** Until the test is over. */
+export async function startVictim(): Promise<ServerProcess> {
+  const shop = new Workshop();
+  const server = await ServerProcess.start(shop.store, {
+    args: ['--max-blob', '65536', '--log-level', 'warn'],
+  });
+  onTestFinished(async () => {
+    await server.stop();
+    shop.remove();
+  });
+  return server;
+}
+
+/** Of the whole process, without files that are mapped, of which the index is one. The allocator takes its time. */
+export function anonymousBytes({ child }: ServerProcess): number {
+  const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
+  return Number(/RssAnon:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
+}
+
+export function openFiles({ child }: ServerProcess): number {
+  return readdirSync(`/proc/${child.pid}/fd`).length;
+}
+
+export async function settled(isSo: () => boolean): Promise<void> {
+  for (const end = Date.now() + 10_000; !isSo(); await delay(50)) {
+    if (Date.now() > end) throw new Error('file handles stayed open');
+  }
+}

@@ -80,7 +80,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('../client/commands/doctor.ts')).doctorCommand,
   },
   serve: {
-    summary: 'share a store over HTTP',
+    summary: 'share a store over HTTP and gRPC',
     load: async () => (await import('../server/commands/serve.ts')).serveCommand,
   },
 };

@@ -58,6 +58,14 @@ const CHECKS: Readonly<Record<string, (ran: Ran) => void>> = {
     expect(summary).toContain('| build | ran |');
     expect(summary).toContain('| build | hit (local) |');
   },
+  'first-step': (ran) => {
+    expect(outcomes(ran)).toEqual(['miss', 'hit (local)', 'miss']);
+    expect(ran.stderr).toContain('NODE_ENV was added (production)');
+    expect(ran.stderr).toContain('2 steps: 1 hit, 1 ran');
+    expect(ran.stderr).toContain('2 steps: 2 hit');
+    expect(ran.stderr).not.toContain('not declared');
+    expect(ran.stdout).toContain('not hermetic: 5 findings');
+  },
   library: (ran) => {
     expect(ran.stdout).toMatch(/^miss: never seen\nhit-local: found in the local store\nkey [0-9a-f]{64}\n/);
     expect(ran.stdout).toContain('stored 5 bytes as 2cf24dba5fb0');

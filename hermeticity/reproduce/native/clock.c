@@ -37,15 +37,20 @@ static int64_t elapsed(void) { return real_now(CLOCK_MONOTONIC) - distance_start
 
 static int64_t held(int64_t passed) { return passed < 0 ? 0 : passed / world.hold * world.hold; }
 
-static int64_t progress(struct task *task) {
-  int64_t asked = (int64_t)++task->clock_asked;
-  return asked * MICROSECOND + (asked > MOST_QUESTIONS ? elapsed() : 0);
+/* Nothing, until it is clear that somebody waits for more. */
+static int64_t patience(const struct task *task) { return task->clock_asked > MOST_QUESTIONS ? elapsed() : 0; }
+
+/* A little more at each question, because who divides by a time that has passed must not divide by nothing. */
+static int64_t progress(const struct task *task) {
+  return (int64_t)task->clock_asked * MICROSECOND + patience(task);
 }
 
 struct timespec time_told(struct task *task, long clock) {
   bool time_of_day = clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_TAI;
+  task->clock_asked++;
   if (time_of_day) return timespec_of(world.clock + held(elapsed()) + progress(task));
-  return timespec_of(FROZEN_AT + progress(task));
+  /* How often a runtime asks this one is up to its threads, so a little more each time would be chance. */
+  return timespec_of(FROZEN_AT + patience(task));
 }
 
 struct timespec file_time_told(int64_t seconds, int64_t nanoseconds) {

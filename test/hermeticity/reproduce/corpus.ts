@@ -50,6 +50,13 @@ export const DEPENDENT: readonly ReproduceCase[] = [
     kinds: ['time'],
   },
   {
+    name: 'a duration, however often it was asked for before',
+    command: node(
+      'for (const _ of process.cwd()) process.hrtime(); fs.writeFileSync("out", String(process.hrtime.bigint()))',
+    ),
+    kinds: ['time'],
+  },
+  {
     name: 'the time of a file that it has just made',
     command: sh('touch t && stat -c %y t > out && rm t'),
     kinds: ['time'],

@@ -37,8 +37,8 @@ export class CauseSearch {
     if (steady.length === 0) return byChance;
     const changes: Change[] = base.frozen ? [...this.#possible, 'elapsed'] : [...this.#possible];
     const single = await this.#singleCauses(base, changes);
-    if (single.length > 0) return [...byChance, ...single];
-    return [...byChance, causeOf('together', still, all, steady)];
+    if (single.length === 0) return [...byChance, causeOf('together', still, all, steady)];
+    return [...byChance, ...(await this.#confirmed(base, single))];
   }
 
   /** Nothing more may differ between two runs with nothing varied, or it would be taken for the effect of a variation. */
@@ -60,6 +60,14 @@ export class CauseSearch {
     const differing = subjectsThatDiffer(outcome, again);
     const subjects = differing.length > 0 ? differing : unsteady;
     return [causeOf('nothing', outcome, again, subjects)];
+  }
+
+  /** What differs at last though nothing is varied had only seemed steady, and was no effect of a variation. */
+  async #confirmed(base: Base, causes: readonly Cause[]): Promise<Cause[]> {
+    const { outcome, subjects } = await this.#tried(base, { varied: [], frozen: base.frozen });
+    if (subjects.length === 0) return [...causes];
+    const left = causes.filter((cause) => without(cause.subjects, subjects).length > 0);
+    return [causeOf('nothing', base.outcome, outcome, subjects), ...left];
   }
 
   async #singleCauses(base: Base, changes: readonly Change[]): Promise<Cause[]> {

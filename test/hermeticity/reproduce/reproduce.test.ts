@@ -1,5 +1,8 @@
 // Every kind of dependence on the machine and the moment is found and told apart; what depends on nothing is left alone.
-import { beforeAll, describe, expect, test } from 'vitest';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { DEPENDENT, INDEPENDENT } from './corpus.ts';
 import { reproduceCase, varyHelper } from './rig.ts';
 
@@ -23,6 +26,20 @@ describe('nothing is found about', () => {
     expect({ findings, gaps, runs }).toEqual({ findings: [], gaps: [], runs: 2 });
     expect(variations.map(({ outcome }) => outcome)).toEqual(variations.map(() => 'same'));
   });
+});
+
+test('what changes by itself, and seemed steady at first, is not blamed on what was varied', async () => {
+  const counter = join(mkdtempSync(join(tmpdir(), 'assay-counter-')), 'runs');
+  onTestFinished(() => rmSync(dirname(counter), { recursive: true }));
+  // The first and the third run have nothing varied.
+  const script = `echo >> ${counter}; case $(wc -l < ${counter}) in 1|3) echo a ;; *) echo b ;; esac > out`;
+  const { findings } = await reproduceCase(
+    { name: 'by chance', command: ['sh', '-c', script], kinds: [] },
+    helper,
+  );
+  expect(findings).toMatchObject([
+    { kind: 'random', detail: expect.stringContaining('nothing that could be held') },
+  ]);
 });
 
 test('the corpus has each kind at least twice', () => {

@@ -1,11 +1,11 @@
 // `assay audit`: runs an action under a tracer and tells what it saw or changed beyond its declaration.
 import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/command.ts';
-import { audit } from '../audit.ts';
-import type { Fixed } from '../audit-fix.ts';
-import { auditHtml } from '../audit-html.ts';
-import { checkReportFile, writeReport } from '../audit-outlets.ts';
-import { auditJson, auditText } from '../audit-report.ts';
-import { auditSarif } from '../audit-sarif.ts';
+import { audit } from '../audit/audit.ts';
+import type { Fixed } from '../audit/fix.ts';
+import { checkReportFile, writeReport } from '../audit/outlets.ts';
+import { auditHtml } from '../audit/page.ts';
+import { auditJson, auditText } from '../audit/report.ts';
+import { auditSarif } from '../audit/sarif.ts';
 import { openCache } from '../cache.ts';
 import { Outlet } from '../outlet.ts';
 import { Reporter } from '../reporter.ts';
@@ -105,7 +105,7 @@ export const auditCommand: CommandModule = {
       else said.write(auditText(found));
       if (sarif === '-') stdout.write(sarifText());
       if (named && parsed.given('fix')) {
-        const { fixStep } = await import('../audit-fix.ts');
+        const { fixStep } = await import('../audit/fix.ts');
         stderr.write(fixedText(fixStep(named.root, named.step, found.findings)));
       }
       return found.hermetic ? found.exitCode : FINDINGS;
@@ -132,7 +132,7 @@ async function auditAllSteps(args: readonly string[]): Promise<number> {
   if (stray !== undefined) throw usage(`--all takes no step, but there is ${JSON.stringify(stray)}`);
   if (flags.given('sarif') || flags.given('html')) throw usage('--sarif and --html are about one step');
   const { memoFolder, openWorkspace } = await import('../graph/opened-workspace.ts');
-  const { allHermetic, allJson, allText, auditAll } = await import('../audit-all.ts');
+  const { allHermetic, allJson, allText, auditAll } = await import('../audit/all.ts');
   const caller = process.env;
   const workspace = await openWorkspace(process.cwd(), memoFolder(flags.text('store')), caller);
   const stderr = new Outlet(2);

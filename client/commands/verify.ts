@@ -5,7 +5,7 @@ import { type ScrubTally, shareDone } from '../../store/scrub.ts';
 import { Outlet } from '../outlet.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
 import { storeFolder } from '../store-folder.ts';
-import { type Verified, type VerifyRequest, verify } from '../verify.ts';
+import { type Verified, type VerifyRequest, verify } from '../verify/verify.ts';
 
 const MIB = 1024 * 1024;
 const DAMAGED = 3;

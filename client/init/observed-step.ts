@@ -1,7 +1,7 @@
 // Runs a step once under a tracer, with nothing declared, and makes a declaration of what it was seen to do.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { audit } from '../audit.ts';
+import { audit } from '../audit/audit.ts';
 import { requestOf } from '../config/request.ts';
 import type { Step } from '../config/step.ts';
 import type { RunContext } from '../context.ts';

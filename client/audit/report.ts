@@ -1,9 +1,9 @@
 // An audit in words, grouped by what there is to do, and as one JSON object for machines.
-import { fixText } from '../hermeticity/finding.ts';
+import { fixText } from '../../hermeticity/finding.ts';
+import { findingJson, findingLine } from '../finding-report.ts';
+import { variationLines } from '../reproduce/report.ts';
 import type { Audit } from './audit.ts';
 import { GROUPS } from './finding-kinds.ts';
-import { findingJson, findingLine } from './finding-report.ts';
-import { variationLines } from './reproduction-report.ts';
 
 export function auditJson(audit: Audit): string {
   return JSON.stringify(auditObject(audit));

@@ -3,8 +3,8 @@ import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Log } from 'sarif';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { SarifLog } from '../../client/audit-sarif.ts';
-import { Workshop } from '../rig/assay.ts';
+import type { SarifLog } from '../../../client/audit/sarif.ts';
+import { Workshop } from '../../rig/assay.ts';
 
 let shop: Workshop;
 

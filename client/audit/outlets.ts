@@ -1,8 +1,8 @@
 // Where an audit goes besides the terminal: SARIF for code scanning, a page for people.
 import { renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { usage } from '../core/command.ts';
-import { AssayError, messageOf } from '../core/errors.ts';
+import { usage } from '../../core/command.ts';
+import { AssayError, messageOf } from '../../core/errors.ts';
 
 /** Refuses at once what would be refused after a long run. */
 export function checkReportFile(flag: string, file: string | undefined): void {

@@ -1,16 +1,16 @@
 // An action as something that can be run again in a copy of its workspace: what to copy, where its program is then, and
 // what else the caller's environment holds.
 import { lstatSync } from 'node:fs';
-import { AssayError } from '../core/errors.ts';
-import { REPRODUCE } from '../core/limits.ts';
-import { childOf, isWithin, parentOf, type RelPath, ROOT, toSystemPath } from '../core/path.ts';
-import { type AbsPath, absPath, relativeIn } from '../hermeticity/abspath.ts';
-import type { Access, TraceReport } from '../hermeticity/access.ts';
-import type { Repeatable } from '../hermeticity/reproduce/trial.ts';
-import { actualEnvironment, looksSecret, type PrivateFolders, type Variables } from './environment.ts';
-import { listFolder } from './inputs/list-folder.ts';
-import type { KeyedAction } from './key.ts';
-import { noInstallations, placesOf } from './trace.ts';
+import { AssayError } from '../../core/errors.ts';
+import { REPRODUCE } from '../../core/limits.ts';
+import { childOf, isWithin, parentOf, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
+import { type AbsPath, absPath, relativeIn } from '../../hermeticity/abspath.ts';
+import type { Access, TraceReport } from '../../hermeticity/access.ts';
+import type { Repeatable } from '../../hermeticity/reproduce/trial.ts';
+import { actualEnvironment, looksSecret, type PrivateFolders, type Variables } from '../environment.ts';
+import { listFolder } from '../inputs/list-folder.ts';
+import type { KeyedAction } from '../key.ts';
+import { noInstallations, placesOf } from '../trace.ts';
 
 export interface Before {
   /** What a trace saw of it. */

@@ -1,14 +1,14 @@
 // Looks through a whole store and mends what a remote can mend: every blob against its SHA-256, every result for what it
 // names, and some results by restoring them. An interrupted look goes on where it was.
 import { existsSync, readdirSync } from 'node:fs';
-import type { Digest } from '../core/digest.ts';
-import { AssayError } from '../core/errors.ts';
-import { newTally, type ScrubTally, scrub } from '../store/scrub.ts';
-import { ScrubJournal } from '../store/scrub-journal.ts';
-import { openDiskStore } from '../store/stack.ts';
-import type { ResultAddress, Store } from '../store/store.ts';
-import { Throttle } from '../store/throttle.ts';
-import type { Remote } from './remote/remote.ts';
+import type { Digest } from '../../core/digest.ts';
+import { AssayError } from '../../core/errors.ts';
+import { newTally, type ScrubTally, scrub } from '../../store/scrub.ts';
+import { ScrubJournal } from '../../store/scrub-journal.ts';
+import { openDiskStore } from '../../store/stack.ts';
+import type { ResultAddress, Store } from '../../store/store.ts';
+import { Throttle } from '../../store/throttle.ts';
+import type { Remote } from '../remote/remote.ts';
 import { Sample } from './sample.ts';
 import { type TestRestore, testRestore } from './test-restore.ts';
 

@@ -3,16 +3,16 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AssayError } from '../core/errors.ts';
-import type { TraceReport } from '../hermeticity/access.ts';
-import { removeTree } from '../hermeticity/reproduce/leftovers.ts';
-import { type Reproduction, reproduce } from '../hermeticity/reproduce/reproduce.ts';
-import type { RunContext } from './context.ts';
-import { type KeyedAction, keyOf } from './key.ts';
-import { onSignal } from './launch.ts';
-import { withPrivateFolders } from './private-folders.ts';
+import { AssayError } from '../../core/errors.ts';
+import type { TraceReport } from '../../hermeticity/access.ts';
+import { removeTree } from '../../hermeticity/reproduce/leftovers.ts';
+import { type Reproduction, reproduce } from '../../hermeticity/reproduce/reproduce.ts';
+import type { RunContext } from '../context.ts';
+import { type KeyedAction, keyOf } from '../key.ts';
+import { onSignal } from '../launch.ts';
+import { withPrivateFolders } from '../private-folders.ts';
+import type { RunRequest } from '../request.ts';
 import { repeatable } from './repeatable.ts';
-import type { RunRequest } from './request.ts';
 
 /** Other values of the fixed variables: another time zone, half an hour off, and the plainest locale. */
 const OTHER_FIXED: Readonly<Record<string, string>> = { TZ: 'Asia/Kolkata', LC_ALL: 'C' };
@@ -64,7 +64,7 @@ async function withEarlierState<T>(
   work: (folder: string | undefined) => Promise<T>,
 ): Promise<T> {
   if (action.request.state.length === 0) return work(undefined);
-  const { StateShelf } = await import('./state/state-shelf.ts');
+  const { StateShelf } = await import('../state/state-shelf.ts');
   const folder = mkdtempSync(join(tmpdir(), 'assay-state-'));
   try {
     const shelf = await StateShelf.open(action, context);

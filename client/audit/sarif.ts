@@ -4,8 +4,8 @@
 // only a second run shows) is placed at the configuration, where it would be declared.
 import { createHash } from 'node:crypto';
 import { pathToFileURL } from 'node:url';
-import { VERSION } from '../core/version.ts';
-import { commandText, type Finding, type FindingKind, fixText } from '../hermeticity/finding.ts';
+import { VERSION } from '../../core/version.ts';
+import { commandText, type Finding, type FindingKind, fixText } from '../../hermeticity/finding.ts';
 import type { Audit } from './audit.ts';
 import { KINDS } from './finding-kinds.ts';
 

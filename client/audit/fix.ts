@@ -1,8 +1,8 @@
 // Writes the declarations that an audit missed into the step's own file, so that the next audit does not.
-import { ROOT } from '../core/path.ts';
-import type { Finding, Fix } from '../hermeticity/finding.ts';
-import { type Addition, addToStep, asWrittenBy } from './config/edit.ts';
-import type { Step } from './config/step.ts';
+import { ROOT } from '../../core/path.ts';
+import type { Finding, Fix } from '../../hermeticity/finding.ts';
+import { type Addition, addToStep, asWrittenBy } from '../config/edit.ts';
+import type { Step } from '../config/step.ts';
 
 export interface Fixed {
   /** How many declarations were written, and where. */

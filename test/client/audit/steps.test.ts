@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Workshop } from '../rig/assay.ts';
+import { Workshop } from '../../rig/assay.ts';
 
 let shop: Workshop;
 

@@ -1,15 +1,15 @@
 // Runs an action once under a tracer and judges it. Nothing is looked up and nothing is published: an audit is about the
 // action, not about its result. Its outputs are left in place.
-import type { TraceReport } from '../hermeticity/access.ts';
-import type { Finding } from '../hermeticity/finding.ts';
-import type { Reproduction } from '../hermeticity/reproduce/reproduce.ts';
-import { judge } from '../hermeticity/verdict.ts';
-import type { RunContext } from './context.ts';
-import { executeBy } from './execute.ts';
-import { type KeyedAction, keyOf } from './key.ts';
-import { reproduceAction } from './reproduce.ts';
-import type { RunRequest } from './request.ts';
-import { chooseTracer, declarationOf, tracedBy } from './trace.ts';
+import type { TraceReport } from '../../hermeticity/access.ts';
+import type { Finding } from '../../hermeticity/finding.ts';
+import type { Reproduction } from '../../hermeticity/reproduce/reproduce.ts';
+import { judge } from '../../hermeticity/verdict.ts';
+import type { RunContext } from '../context.ts';
+import { executeBy } from '../execute.ts';
+import { type KeyedAction, keyOf } from '../key.ts';
+import { reproduceAction } from '../reproduce/reproduce.ts';
+import type { RunRequest } from '../request.ts';
+import { chooseTracer, declarationOf, tracedBy } from '../trace.ts';
 
 export interface Audit {
   /** Nothing was found, and nothing can have been missed. */
@@ -49,7 +49,7 @@ export async function audit(request: RunRequest, context: RunContext, options: A
 /** State without the outputs that belong to it would leave a tool's work half done. */
 async function startClean(action: KeyedAction, context: RunContext): Promise<void> {
   if (action.request.state.length === 0) return;
-  const { CarriedState } = await import('./state/carried.ts');
+  const { CarriedState } = await import('../state/carried.ts');
   const state = await CarriedState.open(action, { ...context, withoutState: true });
   await state.place();
 }

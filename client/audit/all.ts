@@ -1,12 +1,12 @@
 // Audits all steps of a workspace, each after those that it depends on, and ranks them: the worst first.
-import { AssayError, messageOf } from '../core/errors.ts';
+import { AssayError, messageOf } from '../../core/errors.ts';
+import { requestOf } from '../config/request.ts';
+import type { Step } from '../config/step.ts';
+import type { RunContext } from '../context.ts';
+import { graphOf, type StepTable } from '../graph/graph.ts';
 import { type Audit, audit } from './audit.ts';
-import { type Fixed, fixStep } from './audit-fix.ts';
-import { auditObject } from './audit-report.ts';
-import { requestOf } from './config/request.ts';
-import type { Step } from './config/step.ts';
-import type { RunContext } from './context.ts';
-import { graphOf, type StepTable } from './graph/graph.ts';
+import { type Fixed, fixStep } from './fix.ts';
+import { auditObject } from './report.ts';
 
 export interface AuditedStep {
   readonly step: string;

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Workshop } from '../rig/assay.ts';
+import { Workshop } from '../../rig/assay.ts';
 
 let shop: Workshop;
 

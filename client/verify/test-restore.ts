@@ -3,14 +3,14 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { messageOf } from '../core/errors.ts';
-import { ROOT } from '../core/path.ts';
-import { decodeResult } from '../core/result.ts';
-import type { ResultAddress, Store } from '../store/store.ts';
-import { digestFile, type FileDigests } from './inputs/file-digest.ts';
-import { type Output, observeOutput, outputsNamedBy, sameOutput } from './outputs.ts';
-import { readBlob } from './read-blob.ts';
-import { restoreOutputs } from './restore.ts';
+import { messageOf } from '../../core/errors.ts';
+import { ROOT } from '../../core/path.ts';
+import { decodeResult } from '../../core/result.ts';
+import type { ResultAddress, Store } from '../../store/store.ts';
+import { digestFile, type FileDigests } from '../inputs/file-digest.ts';
+import { type Output, observeOutput, outputsNamedBy, sameOutput } from '../outputs.ts';
+import { readBlob } from '../read-blob.ts';
+import { restoreOutputs } from '../restore.ts';
 
 export interface TestRestore {
   readonly restored: number;

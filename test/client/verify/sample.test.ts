@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { Sample } from '../../client/sample.ts';
-import { Random } from '../rig/random.ts';
+import { Sample } from '../../../client/verify/sample.ts';
+import { Random } from '../../rig/random.ts';
 
 test('few are all taken; of many, each has the same chance', () => {
   const few = new Sample<number>(5);

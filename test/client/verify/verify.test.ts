@@ -4,11 +4,11 @@ import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { digestOf } from '../../core/digest.ts';
-import { openDiskStore } from '../../store/stack.ts';
-import { baseEnvironment, FORMS, Workshop } from '../rig/assay.ts';
-import { ServerProcess } from '../rig/server.ts';
-import { contentOf } from '../store/content.ts';
+import { digestOf } from '../../../core/digest.ts';
+import { openDiskStore } from '../../../store/stack.ts';
+import { baseEnvironment, FORMS, Workshop } from '../../rig/assay.ts';
+import { ServerProcess } from '../../rig/server.ts';
+import { contentOf } from '../../store/content.ts';
 
 let shop: Workshop;
 beforeEach(() => {

@@ -1,15 +1,15 @@
 // An audit as one page that needs nothing beside it: no script, no font, no other address. Findings by what to do, the
 // tree of processes, the files, what was varied. Folding and moving about work by keyboard, because they are the browser's own.
-import { readable } from '../hermeticity/abspath.ts';
-import type { TracedProcess } from '../hermeticity/access.ts';
-import { commandText, type Finding, fixText } from '../hermeticity/finding.ts';
+import { readable } from '../../hermeticity/abspath.ts';
+import type { TracedProcess } from '../../hermeticity/access.ts';
+import { commandText, type Finding, fixText } from '../../hermeticity/finding.ts';
 import type { Audit } from './audit.ts';
-import { type TouchedFile, touchedFiles } from './audit-files.ts';
-import { headline } from './audit-report.ts';
-import type { AuditedCommand } from './audit-sarif.ts';
-import { AUDIT_STYLE } from './audit-style.ts';
+import { type TouchedFile, touchedFiles } from './files.ts';
 import { GROUPS, KINDS } from './finding-kinds.ts';
 import { Html, html, NOTHING } from './html.ts';
+import { AUDIT_STYLE } from './page-style.ts';
+import { headline } from './report.ts';
+import type { AuditedCommand } from './sarif.ts';
 
 /** More rows than this make no page that anybody reads. */
 const MOST_ROWS = 2000;

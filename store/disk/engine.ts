@@ -56,8 +56,11 @@ export async function openDiskEngine(
   const leases = new Leases(index, ticks, onEvent);
   const eviction = new Eviction(layout, index, ticks);
   const uploadRecords = new UploadRecords(index.tables);
-  const staged = () => uploadRecords.stagedBytes();
-  const space = new Space(index, eviction, staged, () => limit(layout.index), onEvent);
+  const holdings = {
+    bytes: () => index.bytes() + uploadRecords.stagedBytes(),
+    fold: () => index.tally.fold(),
+  };
+  const space = new Space(holdings, eviction, () => limit(layout.index), onEvent);
   const blobs = new DiskBlobs(layout, index, leases, quarantine, sweeper, onEvent);
   const uploads = new DiskUploads(layout, uploadRecords, blobs);
   return {

@@ -74,6 +74,12 @@ export class Index {
     this.tables.refresh();
   }
 
+  /** What it takes itself, and all the files that it knows of. */
+  bytes(): number {
+    this.refresh();
+    return this.tables.usedBytes() + this.tally.bytes();
+  }
+
   find(hash: Hash): Entry | undefined {
     return this.findByKey(keyOf(hash));
   }

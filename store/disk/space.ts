@@ -1,41 +1,49 @@
 // Promises: the store stays within its limit. What would go beyond waits until as much of the least recently used is gone,
 // and is refused with ASSAY_STORE_FULL when all that is left is leased: a promise that was given is kept instead.
 //
-// Removing begins before the limit is reached, in the background, and then takes only a part of the time; reads wait for
-// none of it. Several processes may do so on one store.
+// Removing begins before the limit is reached, in the background, and then takes only a part of the time, unless somebody
+// waits; who waits enters as soon as there is room for it. Reads wait for none of it. Several processes may do so on one
+// store.
 import { setTimeout as pause } from 'node:timers/promises';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { STORE } from '../../core/limits.ts';
 import type { OnStoreEvent } from '../events.ts';
 import { type Evicted, type Eviction, NOTHING_EVICTED } from './eviction.ts';
-import type { Index } from './index.ts';
+import { Queue } from './queue.ts';
+import { Rest } from './rest.ts';
 import { roomOf } from './tally.ts';
 
+/** What a store holds. */
+export interface Holdings {
+  /** In files, in the index and in uploads, as it is now. */
+  bytes(): number;
+  /** Makes the next count cheaper. */
+  fold(): Promise<void>;
+}
+
 export class Space {
-  readonly #index: Index;
-  readonly #eviction: Eviction;
-  readonly #staged: () => number;
+  readonly #holdings: Holdings;
+  readonly #eviction: Pick<Eviction, 'step' | 'foresee'>;
   readonly #limit: () => number;
   readonly #onEvent: OnStoreEvent;
+  readonly #queue = new Queue();
+  readonly #rest = new Rest();
   #used = 0;
   #usedUntil = Number.NEGATIVE_INFINITY;
   /** What has been let in and is not in the index yet. */
   #underWay = 0;
   #background: Promise<void> | undefined;
-  #urgent: Promise<boolean> | undefined;
   #isClosing = false;
 
-  /** `staged`: what has arrived of uploads in parts. `limit` is asked each time: a share of a disk may change. */
+  /** `limit` is asked each time: a share of a disk may change. */
   constructor(
-    index: Index,
-    eviction: Eviction,
-    staged: () => number,
+    holdings: Holdings,
+    eviction: Pick<Eviction, 'step' | 'foresee'>,
     limit: () => number,
     onEvent: OnStoreEvent,
   ) {
-    this.#index = index;
+    this.#holdings = holdings;
     this.#eviction = eviction;
-    this.#staged = staged;
     this.#limit = limit;
     this.#onEvent = onEvent;
   }
@@ -44,7 +52,6 @@ export class Space {
     return this.#limit();
   }
 
-  /** Everything in files, in the index and in uploads. */
   used(): number {
     const now = performance.now();
     if (now >= this.#usedUntil) this.#measure(now);
@@ -52,13 +59,16 @@ export class Space {
   }
 
   #measure(now: number): void {
-    this.#index.refresh();
-    this.#used = this.#index.tables.usedBytes() + this.#index.tally.bytes() + this.#staged();
+    this.#used = this.#holdings.bytes();
     this.#usedUntil = now + STORE.usedMs;
   }
 
   isFree(bytes: number): boolean {
-    return this.limit === Number.POSITIVE_INFINITY || this.#fits(roomOf(bytes));
+    return this.limit === Number.POSITIVE_INFINITY || this.#isOpen(roomOf(bytes));
+  }
+
+  #isOpen(room: number): boolean {
+    return this.#queue.isEmpty && this.#fits(room);
   }
 
   #fits(room: number): boolean {
@@ -69,8 +79,8 @@ export class Space {
   async during<T>(bytes: number, write: () => Promise<T>): Promise<T> {
     if (this.limit === Number.POSITIVE_INFINITY) return write();
     const room = roomOf(bytes);
-    if (!this.#fits(room)) await this.#makeFit(room);
-    this.#underWay += room;
+    if (this.#isOpen(room)) this.#underWay += room;
+    else await this.#wait(room);
     if (this.used() + this.#underWay > STORE.evictFrom * this.limit) this.#beginInBackground();
     try {
       return await write();
@@ -80,42 +90,64 @@ export class Space {
     }
   }
 
-  async #makeFit(room: number): Promise<void> {
-    while (!this.#fits(room)) {
-      this.#urgent ??= this.#makeRoom(room).finally(() => {
-        this.#urgent = undefined;
-      });
-      if (!(await this.#urgent) && this.#isBeyond(room)) throw full(this.limit);
-    }
-  }
-
-  #isBeyond(room: number): boolean {
-    this.#measure(performance.now());
-    return !this.#fits(room);
-  }
-
-  /** False when nothing more can go. */
-  async #makeRoom(room: number): Promise<boolean> {
-    const target = Math.min(this.limit - room - this.#underWay, STORE.evictTo * this.limit);
-    return (await this.#evictTo(target, async () => {})).isDone;
+  async #wait(room: number): Promise<void> {
+    const entered = this.#queue.wait(room);
+    this.#rest.end();
+    this.#background ??= this.#makeRoom();
+    await entered;
   }
 
   #beginInBackground(): void {
-    if (this.#isClosing) return;
-    this.#background ??= this.evict(STORE.evictTo * this.limit)
-      .then(
-        () => {},
-        (error: unknown) => this.#onEvent({ type: 'eviction-failed', detail: messageOf(error) }),
-      )
-      .finally(() => {
-        this.#background = undefined;
-      });
+    if (!this.#isClosing) this.#background ??= this.#makeRoom();
+  }
+
+  /** Until nobody waits; who finds no room although all went that could is refused. */
+  async #makeRoom(): Promise<void> {
+    try {
+      do {
+        await this.#evictTo(
+          () => this.#target,
+          (tookMs) => this.#restUnlessWaitedFor(tookMs),
+        );
+        if (!this.#queue.isEmpty) this.#refuseFirst();
+      } while (!this.#queue.isEmpty);
+    } catch (error) {
+      this.#onEvent({ type: 'eviction-failed', detail: messageOf(error) });
+      while (!this.#queue.isEmpty) this.#queue.refuseFirst(error);
+    } finally {
+      this.#background = undefined;
+    }
+  }
+
+  get #target(): number {
+    return Math.min(this.limit - this.#underWay - this.#queue.wanted, STORE.evictTo * this.limit);
+  }
+
+  async #restUnlessWaitedFor(tookMs: number): Promise<void> {
+    if (this.#queue.isEmpty) await this.#rest.during(STORE.evictRest * tookMs);
+  }
+
+  #letIn(): void {
+    this.#queue.letIn((room) => {
+      const isFitting = this.#fits(room);
+      if (isFitting) this.#underWay += room;
+      return isFitting;
+    });
+  }
+
+  /** Unless another process has just made room. */
+  #refuseFirst(): void {
+    this.#measure(performance.now());
+    this.#letIn();
+    this.#queue.refuseFirst(full(this.limit));
   }
 
   /** Down to so many bytes, or until all that is left is leased; leaves most of the machine to others. */
-  async evict(target: number): Promise<Evicted> {
-    const { evicted } = await this.#evictTo(target, (tookMs) => pause(STORE.evictRest * tookMs));
-    return evicted;
+  evict(target: number): Promise<Evicted> {
+    return this.#evictTo(
+      () => target,
+      (tookMs) => pause(STORE.evictRest * tookMs),
+    );
   }
 
   /** What `evict` would remove now. */
@@ -124,31 +156,28 @@ export class Space {
     return this.#eviction.foresee(this.#used - target);
   }
 
-  async #evictTo(
-    target: number,
-    rest: (tookMs: number) => Promise<void>,
-  ): Promise<{ evicted: Evicted; isDone: boolean }> {
+  async #evictTo(target: () => number, rest: (tookMs: number) => Promise<void>): Promise<Evicted> {
     let evicted = NOTHING_EVICTED;
-    let isDone = false;
     for (;;) {
       const began = performance.now();
       this.#measure(began);
-      isDone = this.#used <= target;
-      const step = isDone || this.#isClosing ? undefined : await this.#eviction.step(this.#used - target);
+      this.#letIn();
+      const excess = this.#used - target();
+      const step = excess > 0 && !this.#isClosing ? await this.#eviction.step(excess) : undefined;
       if (!step) break;
+      if (step.results + step.blobs > 0) this.#onEvent({ type: 'evicted', ...step });
       evicted = sum(evicted, step);
+      await this.#holdings.fold();
       await rest(performance.now() - began);
     }
-    if (evicted.results + evicted.blobs > 0) this.#onEvent({ type: 'evicted', ...evicted });
-    await this.#index.tally.fold();
     this.#usedUntil = Number.NEGATIVE_INFINITY;
-    return { evicted, isDone };
+    return evicted;
   }
 
   async close(): Promise<void> {
     this.#isClosing = true;
+    this.#rest.end();
     await this.#background;
-    await this.#urgent;
   }
 }
 

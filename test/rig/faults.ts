@@ -66,6 +66,11 @@ export const FAULTS = {
       'who sends too slowly is cut within 15 s, who does not read soon after; others are served; memory grows by less than 96 MiB',
     test: 'test/attack/slow-sockets.test.ts',
   },
+  churn: {
+    fault: '10x churn through a store of 64 MiB that is always full, 20 clients, 100,000 hits',
+    promise: 'whatever an answer has named is there, with the right bytes, until its lease ends',
+    test: 'test/store/churn.test.ts',
+  },
   model: {
     fault: 'A million random operations on two openings of one store, evictions among them, against a Map',
     promise: 'the store answers what the Map does',

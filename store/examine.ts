@@ -5,12 +5,7 @@ import { STORE } from '../core/limits.ts';
 import { nodeCrypto, sha256 } from '../core/sha256.ts';
 import { giveBack, takeBuffer } from './buffers.ts';
 import type { RawBlob, RawBlobs, RawFile, RawLargeBlob } from './raw.ts';
-
-/** `gone`: somebody has removed it, or stored it anew, meanwhile. */
-export type Health = 'whole' | 'damaged' | 'gone';
-
-/** `onRead` hears of every piece before the next one is read, and may make it wait. */
-export type OnRead = (bytes: number) => Promise<void>;
+import type { Health, OnRead } from './store.ts';
 
 export async function examine(raw: RawBlobs, hash: Hash, onRead: OnRead): Promise<Health> {
   const blob = await raw.get(hash);

@@ -3,9 +3,9 @@
 import { type Digest, digestOf, type Hash } from '../core/digest.ts';
 import { collect, refuseWrong } from './expected.ts';
 import { memoryUploads } from './memory-uploads.ts';
-import type { Engine } from './stack.ts';
 import type {
   Blobs,
+  Engine,
   LabelAddress,
   Labelled,
   LabelRecords,

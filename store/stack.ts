@@ -24,7 +24,7 @@ import type { OnStoreEvent } from './events.ts';
 import { liveLabels } from './labels.ts';
 import { memoryEngine } from './memory.ts';
 import { bytesOf, type SizeLimit, UNLIMITED } from './size-limit.ts';
-import type { Blobs, Inspection, LabelRecords, ResultRecords, Store, Uploads } from './store.ts';
+import type { Engine, Store } from './store.ts';
 import { verified } from './verify.ts';
 
 export interface StoreOptions {
@@ -67,16 +67,6 @@ export async function openDiskStore({
 /** Its engine hands out the bytes that it was given, so there is nothing to verify. */
 export function openMemoryStore({ onEvent = ignore }: StoreOptions = {}): Store {
   return stack(memoryEngine(), onEvent);
-}
-
-/** An engine whose blobs are checked already. */
-export interface Engine {
-  readonly blobs: Blobs;
-  readonly records: ResultRecords;
-  readonly uploads: Uploads;
-  readonly labels: LabelRecords;
-  readonly inspect?: (() => Promise<Inspection>) | undefined;
-  close(): Promise<void>;
 }
 
 export function stack({ records, uploads, labels, ...engine }: Engine, onEvent: OnStoreEvent): Store {

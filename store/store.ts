@@ -2,7 +2,6 @@
 // client and the server know nothing else. stack.ts says which decorators stand around an engine, and in which order.
 import type { Digest, Hash } from '../core/digest.ts';
 import type { Namespace } from '../core/namespace.ts';
-import type { Health, OnRead } from './examine.ts';
 
 /** What is put: bytes in hand, or a stream of them. A piece of a stream is the store's only until it asks for the next. */
 export type Content = Uint8Array | AsyncIterable<Uint8Array>;
@@ -142,6 +141,12 @@ export interface LabelRecords {
   put(address: LabelAddress, key: Hash, replacing: Labelled | undefined): Promise<boolean>;
 }
 
+/** `gone`: somebody has removed it, or stored it anew, meanwhile. */
+export type Health = 'whole' | 'damaged' | 'gone';
+
+/** `onRead` hears of every piece before the next one is read, and may make it wait. */
+export type OnRead = (bytes: number) => Promise<void>;
+
 /** All that a store holds, for whoever looks through it. Nothing that is looked at counts as used. */
 export interface Inspection {
   /** Some in the order of their hashes, behind that one or from the first on; none where there are no more. */
@@ -171,6 +176,16 @@ export interface Store {
   readonly uploads: Uploads;
   readonly labels: Labels;
   /** Undefined where there is no disk that could go bad. */
+  readonly inspect?: (() => Promise<Inspection>) | undefined;
+  close(): Promise<void>;
+}
+
+/** An engine whose blobs are checked already. */
+export interface Engine {
+  readonly blobs: Blobs;
+  readonly records: ResultRecords;
+  readonly uploads: Uploads;
+  readonly labels: LabelRecords;
   readonly inspect?: (() => Promise<Inspection>) | undefined;
   close(): Promise<void>;
 }

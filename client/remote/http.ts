@@ -1,18 +1,22 @@
 // A remote over HTTP: <url>/ac/<key> and <url>/cas/<hash>, as Bazel and `assay serve` have them.
 import { Readable } from 'node:stream';
-import type { Dispatcher } from 'undici';
 import type { Digest } from '../../core/digest.ts';
 import { messageOf } from '../../core/errors.ts';
 import { REMOTE } from '../../core/limits.ts';
 import type { Content } from '../../store/store.ts';
 import { concurrently } from '../concurrently.ts';
 import { authorization } from './authorization.ts';
-import type { RemoteOptions } from './open.ts';
 import { Patience } from './patience.ts';
-import { type KeepBlob, lacks, type ReadBlob, type Remote, RemoteFault, type SettledBlob } from './remote.ts';
-
-export type Response = Dispatcher.ResponseData;
-export type Body = Uint8Array | Readable;
+import {
+  type KeepBlob,
+  lacks,
+  type ReadBlob,
+  type Remote,
+  RemoteFault,
+  type RemoteOptions,
+  type SettledBlob,
+} from './remote.ts';
+import { type Body, expectSuccess, type Response } from './response.ts';
 
 /** undici is imported here, not above: loading it takes longer than a whole local hit. */
 export async function openHttpRemote(options: RemoteOptions): Promise<Remote> {
@@ -208,17 +212,4 @@ class HttpRemote implements Remote {
 
 function isMiss(response: Response): boolean {
   return response.statusCode === 404 || response.statusCode === 204;
-}
-
-export async function expectSuccess(response: Response): Promise<Response> {
-  if (response.statusCode >= 200 && response.statusCode < 300) return response;
-  await response.body.dump();
-  throw new RemoteFault(explainStatus(response.statusCode));
-}
-
-function explainStatus(status: number): string {
-  if (status === 401 || status === 403)
-    return `it answered ${status}: set ASSAY_TOKEN to a token that it takes`;
-  if (status === 507) return 'it answered 507: its disk is full';
-  return `it answered ${status}`;
 }

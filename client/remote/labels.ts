@@ -7,8 +7,8 @@ import { LABELS_PATH } from '../../core/labels.ts';
 import { REMOTE } from '../../core/limits.ts';
 import type { Labelled } from '../../store/store.ts';
 import { authorization } from './authorization.ts';
-import type { RemoteOptions } from './open.ts';
 import { Patience } from './patience.ts';
+import type { RemoteOptions } from './remote.ts';
 
 export class RemoteLabels {
   readonly #url: string;

@@ -1,11 +1,5 @@
 // Opens the remote that an address names. Apart from the remotes, so that a run loads only the one that it uses.
-import type { Remote } from './remote.ts';
-
-export interface RemoteOptions {
-  readonly url: URL;
-  readonly token?: string | undefined;
-  readonly now: () => number;
-}
+import type { Remote, RemoteOptions } from './remote.ts';
 
 export async function openRemote(options: RemoteOptions): Promise<Remote> {
   if (options.url.protocol.startsWith('grpc')) {

@@ -20,6 +20,12 @@ export interface Remote {
   close(): Promise<void>;
 }
 
+export interface RemoteOptions {
+  readonly url: URL;
+  readonly token?: string | undefined;
+  readonly now: () => number;
+}
+
 export type KeepBlob = (digest: Digest, content: Content) => Promise<void>;
 /** From `offset` on, for what has been sent in part already. */
 export type ReadBlob = (digest: Digest, offset: number) => Promise<Content>;

@@ -4,7 +4,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Digest } from '../../core/digest.ts';
 import { REMOTE } from '../../core/limits.ts';
-import { type Body, expectSuccess, type Response } from './http.ts';
+import { type Body, expectSuccess, type Response } from './response.ts';
 
 export interface Wire {
   /** The content from there on. */

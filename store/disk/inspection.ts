@@ -3,9 +3,9 @@
 import { type Digest, type Hash, isHash } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
 import { parseNamespace } from '../../core/namespace.ts';
-import { examine, type Health, type OnRead } from '../examine.ts';
+import { examine } from '../examine.ts';
 import type { RawBlobs } from '../raw.ts';
-import type { InspectedResult, Inspection, ResultsPage } from '../store.ts';
+import type { Health, InspectedResult, Inspection, OnRead, ResultsPage } from '../store.ts';
 import type { Index } from './index.ts';
 import { decodePresence, decodeResult } from './record.ts';
 import { type Row, rowsFrom } from './tables.ts';

@@ -9,7 +9,6 @@ import { VERSION } from '../../../core/version.ts';
 import type { Content } from '../../../store/store.ts';
 import { concurrently } from '../../concurrently.ts';
 import { authorization } from '../authorization.ts';
-import type { RemoteOptions } from '../open.ts';
 import { Patience } from '../patience.ts';
 import {
   type KeepBlob,
@@ -17,6 +16,7 @@ import {
   type ReadBlob,
   type Remote,
   RemoteFault,
+  type RemoteOptions,
   type SettledBlob,
 } from '../remote.ts';
 import { type Shipment, shipments, slices } from './batches.ts';

@@ -1,0 +1,20 @@
+// What an HTTP remote answers, and in which words a refusal is told.
+import type { Readable } from 'node:stream';
+import type { Dispatcher } from 'undici';
+import { RemoteFault } from './remote.ts';
+
+export type Response = Dispatcher.ResponseData;
+export type Body = Uint8Array | Readable;
+
+export async function expectSuccess(response: Response): Promise<Response> {
+  if (response.statusCode >= 200 && response.statusCode < 300) return response;
+  await response.body.dump();
+  throw new RemoteFault(explainStatus(response.statusCode));
+}
+
+function explainStatus(status: number): string {
+  if (status === 401 || status === 403)
+    return `it answered ${status}: set ASSAY_TOKEN to a token that it takes`;
+  if (status === 507) return 'it answered 507: its disk is full';
+  return `it answered ${status}`;
+}

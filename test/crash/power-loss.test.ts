@@ -3,12 +3,12 @@
 //
 // What a sync promises is believed; a disk that lies about it is not what this is about.
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { keepFigures } from '../rig/figures.ts';
+import { makeQuickFolder } from '../rig/quick-folder.ts';
 import type { Verdict } from './power/checker.ts';
 import { RECORDED_CALLS } from './power/recording.ts';
 
@@ -23,7 +23,7 @@ const script = (name: string) => join(import.meta.dirname, 'power', `${name}.ts`
 let folder = '';
 beforeEach(() => {
   // In memory where that can be had: eleven thousand stores are opened, and none of their syncs is worth waiting for.
-  folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'assay-power-'));
+  folder = makeQuickFolder();
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 

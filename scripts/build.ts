@@ -8,16 +8,7 @@
 //
 // What is done here for the sake of a quick start was measured piece by piece: docs/decisions/0030.
 import { execFileSync } from 'node:child_process';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -25,7 +16,7 @@ import { type Plugin, rolldown } from 'rolldown';
 import { INDEX } from '../core/limits.ts';
 import { buildLibrary } from './build-library.ts';
 import { LATE_ENTRY, lateFiles, lateModules } from './late.ts';
-import { mendedAddon } from './lmdb-addon.ts';
+import { ADDON, mendedAddon } from './lmdb-addon.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const PACKAGES = join(ROOT, 'node_modules');
@@ -33,8 +24,6 @@ const BUNDLE = join(ROOT, 'dist/node');
 const ENTRY = join(BUNDLE, 'assay.cjs');
 const EXECUTABLE = join(ROOT, 'dist/assay');
 
-/** The addon that runs on Node and Bun alike: it is built against N-API, not against one version's V8. */
-const ADDON = join(PACKAGES, `@lmdb/lmdb-linux-${process.arch}/node.napi.glibc.node`);
 const BUN = join(PACKAGES, `@oven/bun-linux-${process.arch === 'arm64' ? 'aarch64' : process.arch}/bin/bun`);
 
 /**
@@ -108,7 +97,7 @@ async function bundle(): Promise<void> {
       ],
     },
   });
-  writeFileSync(join(BUNDLE, 'lmdb.node'), mendedAddon(readFileSync(ADDON)));
+  writeFileSync(join(BUNDLE, 'lmdb.node'), mendedAddon());
 }
 
 /** The entry, which tells Node where the compiled code of the other files lies. */

@@ -1,9 +1,13 @@
-// One run with everything that belongs to it: the caches are opened for it and closed after it.
-import { openCache } from './cache.ts';
+// One run with everything that belongs to it. An action that is remembered to be in place is only looked at; the caches, and
+// all that a run needs, are loaded and opened for the others.
+import { join } from 'node:path';
+import { ActionMemory, type RecalledHit } from './action-memory.ts';
 import type { RunContext } from './context.ts';
+import { historyOf } from './history.ts';
+import { replay } from './log.ts';
 import { parseRemoteUrl } from './remote/url.ts';
 import type { RunRequest } from './request.ts';
-import { type RunSummary, run } from './run.ts';
+import type { RunSummary } from './run.ts';
 
 export interface Attendance extends Pick<RunContext, 'caller' | 'stdout' | 'stderr' | 'report'> {
   readonly storeFolder: string;
@@ -12,18 +16,21 @@ export interface Attendance extends Pick<RunContext, 'caller' | 'stdout' | 'stde
 }
 
 export async function runRequest(request: RunRequest, attendance: Attendance): Promise<RunSummary> {
-  const { storeFolder, remote, token, caller, stdout, stderr, report } = attendance;
-  const cache = openCache({
-    storeFolder,
-    workspace: request.workspace,
-    remoteUrl: remote ? parseRemoteUrl(remote) : undefined,
-    token,
-    now: Date.now,
-    report,
-  });
-  try {
-    return await run(request, { cache, caller, stdout, stderr, report, now: Date.now });
-  } finally {
-    await cache.close();
-  }
+  const began = Date.now();
+  const remoteUrl = attendance.remote ? parseRemoteUrl(attendance.remote) : undefined;
+  const memory = new ActionMemory(join(attendance.storeFolder, 'client', 'actions'), attendance.caller);
+  const known = memory.recall(request);
+  if (known) return finish(known, request, attendance, began);
+  const { runOrdinarily } = await import('./ordinary-run.ts');
+  return runOrdinarily(request, { ...attendance, remoteUrl, memory });
 }
+
+function finish(known: RecalledHit, request: RunRequest, attendance: Attendance, began: number): RunSummary {
+  const { log, step, ...hit } = known;
+  replay(log, attendance);
+  historyOf(attendance.storeFolder).append(request, { ...IN_PLACE, key: hit.key, step, at: began });
+  return { ...hit, ...IN_PLACE, ...NOTHING_DONE, elapsedMs: Date.now() - began };
+}
+
+const IN_PLACE = { outcome: 'hit-local', reason: 'found in place' } as const;
+const NOTHING_DONE = { published: false, shared: false, outputsWritten: 0 } as const;

@@ -26,7 +26,7 @@ export interface CacheOptions {
   readonly token?: string | undefined;
   readonly now: () => number;
   readonly report: Report;
-  /** Where memories of scans and hits are kept; in files, unless somebody has a better place. */
+  /** Where memories of scans are kept; in files, unless somebody has a better place. */
   readonly memos?: MemoShelf;
   /** For who forgets it when a command has run. */
   readonly elsewhere?: Elsewhere;
@@ -71,26 +71,14 @@ export function openCache(options: CacheOptions): Cache {
   };
   return {
     openStore,
-    hits: new HitMemos(options.memos ?? memoFiles(join(own, 'hits'))),
+    hits: new HitMemos(),
     digests,
     tools: new ToolMemo(),
     elsewhere: options.elsewhere,
     inputs,
     history,
-    remember({ action: { request, key }, outcome, reason, against }) {
-      const { workspace, command, name } = request;
-      const at = new Date(options.now()).toISOString();
-      history.append({
-        at,
-        workspace,
-        step: stepOf(request),
-        key: key.hash,
-        name,
-        command,
-        outcome,
-        reason,
-        against,
-      });
+    remember({ action: { request, key }, ...ran }) {
+      history.append(request, { ...ran, at: options.now(), step: stepOf(request), key: key.hash });
     },
     openRemote() {
       remote ??= openRemoteIfNamed(options);

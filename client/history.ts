@@ -22,6 +22,11 @@ export interface HistoryEntry {
   readonly against?: Hash | undefined;
 }
 
+/** What is noted of a run besides what was asked for. */
+export interface Ran extends Pick<HistoryEntry, 'step' | 'key' | 'outcome' | 'reason' | 'against'> {
+  readonly at: number;
+}
+
 export class History {
   readonly #file: string;
   /** Newest first; read when first asked for, because a graph asks once for each of its misses. */
@@ -51,7 +56,8 @@ export class History {
       .reverse();
   }
 
-  append(entry: HistoryEntry): void {
+  append({ workspace, command, name }: RunRequest, { at, step, key, ...ran }: Ran): void {
+    const entry = { at: new Date(at).toISOString(), workspace, step, key, name, command, ...ran };
     this.#known?.unshift(entry);
     try {
       if (!this.#isFolderMade) mkdirSync(dirname(this.#file), { recursive: true });

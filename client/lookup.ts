@@ -30,8 +30,6 @@ export interface Hit {
   readonly outcome: 'hit-local' | 'hit-remote';
   readonly reason: string;
   readonly outputs: readonly Output[];
-  /** The outputs lie in the workspace already, known to be right. */
-  readonly inPlace: boolean;
   readonly log: Log;
   readonly exitCode: number;
   /** How long the command took when it ran. */
@@ -42,8 +40,6 @@ export interface Hit {
 }
 
 export async function lookup(action: KeyedAction, { cache, report }: RunContext): Promise<Hit | undefined> {
-  const known = cache.hits.recall(action);
-  if (known) return { ...known, outputs: [], inPlace: true, looks: () => [], ...LOCAL };
   const store = await cache.openStore();
   if (!store) return undefined;
   const states = new States(action, cache.digests, cache.elsewhere);
@@ -119,7 +115,7 @@ async function hitFrom(
     order: decodeOrder(metadata),
   };
   const { exitCode } = result;
-  return { outputs, inPlace: false, log, exitCode, commandMs: durationOf(result), standing };
+  return { outputs, log, exitCode, commandMs: durationOf(result), standing };
 }
 
 function outputsOf(result: ActionResult, request: RunRequest, blobs: Blobs): Promise<Output[]> {

@@ -51,7 +51,6 @@ export async function restore(
   action: KeyedAction,
   { cache, report }: RunContext,
 ): Promise<Restored | undefined> {
-  if (hit.inPlace) return { written: 0 };
   try {
     const store = await cache.openStore();
     if (!store) return undefined;

@@ -50,7 +50,7 @@ export async function run(request: RunRequest, context: RunContext): Promise<Run
   context.keyed?.(action);
   const hit = await lookup(action, context);
   const ran =
-    hit && (hit.inPlace || isInPlace(hit, action, context))
+    hit && isInPlace(hit, action, context)
       ? finishHit(hit, 0, action, context)
       : await makeOutputs(hit, action, context);
   return { ...ran, key: action.key.hash, elapsedMs: context.now() - began };

@@ -8,6 +8,7 @@ import { basename, delimiter, dirname, isAbsolute, join } from 'node:path';
 import type { Property } from '../core/action.ts';
 import { AssayError, type ErrorCode } from '../core/errors.ts';
 import type { FileDigests } from './inputs/file-digest.ts';
+import { type Row, rowOf } from './inputs/stat-table.ts';
 
 export interface Tool {
   /** As it was declared: "node", "./scripts/gen". */
@@ -17,6 +18,8 @@ export interface Tool {
   readonly identity: string;
   /** What its files looked like: changes with anything that is done to them, also if it is undone. */
   readonly stamp: string;
+  /** The same as rows: whether they had settled is asked before a tool is remembered. */
+  readonly looks: readonly Row[];
   /** The interpreters that its first line asks PATH for: the command must find these too. */
   readonly interpreters: readonly Tool[];
 }
@@ -60,7 +63,8 @@ function resolveAtDepth(name: string, search: ToolSearch, missing: ErrorCode, de
   const parts = [own, ...interpreters, ...manifest];
   const identity = parts.map((part) => part.identity).join('+');
   const stamp = parts.map((part) => part.stamp).join('+');
-  return { name, file, identity, stamp, interpreters };
+  const looks = parts.flatMap((part) => part.looks);
+  return { name, file, identity, stamp, looks, interpreters };
 }
 
 /** Whether there is such a program at all. */
@@ -99,10 +103,11 @@ function isExecutable(file: string): boolean {
   }
 }
 
-function examine(file: string, { digests }: ToolSearch): Pick<Tool, 'identity' | 'stamp'> {
+function examine(file: string, { digests }: ToolSearch): Pick<Tool, 'identity' | 'stamp' | 'looks'> {
   const stats = statSync(file, { bigint: true });
   const identity = digests.digest(file, stats, () => file).hash;
-  return { identity, stamp: [file, stats.ino, stats.mtimeNs, stats.ctimeNs].join(':') };
+  const stamp = [file, stats.ino, stats.mtimeNs, stats.ctimeNs].join(':');
+  return { identity, stamp, looks: [rowOf(stats)] };
 }
 
 /** `#!/bin/sh -e` names a file; `#!/usr/bin/env node` names a file and asks it to search PATH for another. */

@@ -3,9 +3,8 @@
 // Loading node:crypto takes Node 9 ms, as much as all the rest of a hit, and a hit hashes about two kilobytes. So the
 // first few kilobytes of a process are hashed in JavaScript, and OpenSSL is loaded when more comes or when something
 // else of node:crypto is asked for. Bun has SHA-256 built in (docs/decisions/0031).
-import { sha256 as sha256InJavaScript } from '@noble/hashes/sha2.js';
-import { bytesToHex } from '@noble/hashes/utils.js';
 import { SMALL_HASH } from './limits.ts';
+import { smallSha256 } from './small-sha256.ts';
 
 type NodeCrypto = typeof import('node:crypto');
 
@@ -31,5 +30,5 @@ export function sha256(bytes: Uint8Array): string {
   if (globalThis.Bun) return globalThis.Bun.SHA256.hash(bytes, 'hex');
   if (loaded || bytes.length > smallBytesLeft) return nodeCrypto().hash('sha256', bytes, 'hex');
   smallBytesLeft -= bytes.length;
-  return bytesToHex(sha256InJavaScript(bytes));
+  return smallSha256(bytes);
 }

@@ -61,8 +61,10 @@ const leanLmdb: Plugin = {
  * command needs and the steps of a graph that are in place; what a hit of one action needs besides; the store, for runs
  * that open it. Everything else is cut as its imports are.
  */
-const START = ['bin/', 'client/commands/run.ts', 'client/graph/command.ts'].map((name) => join(ROOT, name));
-const HIT = [join(ROOT, 'client/attended-run.ts')];
+const START = ['bin/', 'client/commands/run.ts', 'client/attended-run.ts', 'client/graph/command.ts'].map(
+  (name) => join(ROOT, name),
+);
+const HIT = [join(ROOT, 'client/ordinary-run.ts')];
 const STORE = [join(ROOT, 'store/')];
 
 function startsWithOne(starts: readonly string[]): (id: string) => boolean {

@@ -2,16 +2,13 @@
 import type { Store } from '../../store/store.ts';
 import type { Cache } from '../cache.ts';
 import { HitMemos } from '../hit-memo.ts';
-import { NO_MEMOS } from '../inputs/memo-shelf.ts';
 import type { Remote } from '../remote/remote.ts';
-
-const NO_HITS = new HitMemos(NO_MEMOS);
 
 /** The command runs; its result is compared with what is stored, and is kept. */
 export function forced(cache: Cache): Cache {
   return {
     ...cache,
-    hits: NO_HITS,
+    hits: new HitMemos(),
     async openStore() {
       const store = await cache.openStore();
       return store && findingNothing(store);
@@ -44,7 +41,7 @@ function findingNothing(store: Store): Store {
 export function unused(cache: Cache): Cache {
   return {
     ...cache,
-    hits: NO_HITS,
+    hits: new HitMemos(),
     openStore: async () => undefined,
     openRemote: async () => undefined,
     remember() {},

@@ -52,7 +52,7 @@ async function forecastStep(
     const key = action.key.hash;
     const hit = await lookup(action, quiet);
     if (hit) {
-      const why = hit.inPlace || isInPlace(hit, action, cache) ? 'in place' : 'to be restored';
+      const why = isInPlace(hit, action, cache) ? 'in place' : 'to be restored';
       if (why === 'to be restored') leaveOpen('is to be restored first');
       return { step: step.id, outcome: hit.outcome, key, why: `${hit.reason}, ${why}` };
     }

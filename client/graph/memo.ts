@@ -6,12 +6,11 @@
 // what the outputs looked like (hit-memo.ts), the declared variables, the tools by what their files look like, PATH, the
 // platform, and the versions of Assay and its key. Nothing is taken in that had not settled (inputs/settled.ts).
 import { join } from 'node:path';
-import { digestOf } from '../../core/digest.ts';
 import type { Standing } from '../../core/evidence.ts';
-import { KEY_VERSION } from '../../core/key-version.ts';
-import { VERSION } from '../../core/version.ts';
+import { circumstancesOf } from '../circumstances.ts';
 import type { Step } from '../config/step.ts';
 import type { Variables } from '../environment.ts';
+import { checksum } from '../inputs/checksum.ts';
 import { lookAgain } from '../inputs/observations.ts';
 import {
   isAbsent,
@@ -24,13 +23,12 @@ import {
   writeTable,
 } from '../inputs/stat-table.ts';
 import type { Log } from '../log.ts';
-import { platformProperties } from '../platform.ts';
+import { stampOf, type ToolLook } from '../tool-look.ts';
 import type { StepTable } from './graph.ts';
 import { packRows, type RowRanges, rowsIn } from './row-ranges.ts';
-import { stampOf, type ToolLook } from './tool-look.ts';
 import { variablesDigest } from './variables-digest.ts';
 
-const MAGIC = 'assay-graph-1';
+const MAGIC = 'assay-graph-2';
 
 /** What a step that was found in place needs for being found so again, beside the rows of what it looked at. */
 export interface StepMemo {
@@ -60,6 +58,7 @@ interface WrittenMemo {
 }
 
 interface Written {
+  readonly root: string;
   readonly circumstances: string;
   readonly config: RowRanges;
   readonly steps: readonly Step[];
@@ -89,7 +88,7 @@ export class GraphMemo {
     const table = readTable(fileFor(folder, root), MAGIC);
     if (!table) return undefined;
     const written: Written = JSON.parse(table.extra.toString());
-    return written.circumstances === circumstancesOf(caller)
+    return written.root === root && written.circumstances === circumstancesOf(caller)
       ? new GraphMemo(root, caller, table, written)
       : undefined;
   }
@@ -209,6 +208,7 @@ export function writeGraphMemo(folder: string, root: string, caller: Variables, 
     };
   }
   const written: Written = {
+    root,
     circumstances: circumstancesOf(caller),
     config,
     steps: [...known.steps.values()],
@@ -256,11 +256,7 @@ function positionOf(tool: ToolLook, tools: Map<string, { at: number; tool: ToolL
   return known.at;
 }
 
-/** What every step depends on: another Assay, another machine or another PATH may decide otherwise. */
-function circumstancesOf({ PATH = '' }: Variables): string {
-  return JSON.stringify([VERSION, KEY_VERSION, platformProperties(), PATH]);
-}
-
+/** Two workspaces that share a name take turns. */
 function fileFor(folder: string, root: string): string {
-  return join(folder, digestOf(Buffer.from(root)).hash);
+  return join(folder, checksum(Buffer.from(root)).toString(16));
 }

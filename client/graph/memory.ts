@@ -6,14 +6,14 @@ import type { Cache } from '../cache.ts';
 import { outputsBefore, programFolders, type StepRequest } from '../config/request.ts';
 import type { Step } from '../config/step.ts';
 import { looksSecret, type Variables } from '../environment.ts';
-import { isSettled } from '../inputs/settled.ts';
+import { allSettled } from '../inputs/settled.ts';
 import { type Row, rowOf } from '../inputs/stat-table.ts';
 import type { KeyedAction } from '../key.ts';
 import type { Log } from '../log.ts';
+import { toolLooks } from '../tool-look.ts';
 import type { StepEnd } from './events.ts';
 import type { StepTable } from './graph.ts';
 import { type GraphMemo, logOf, type StepMemo, writeGraphMemo } from './memo.ts';
-import { stampOf, type ToolLook } from './tool-look.ts';
 import { variablesDigest } from './variables-digest.ts';
 
 export interface MemoryOptions {
@@ -70,7 +70,7 @@ export class GraphMemory {
     if (!outputs) return;
     const rows = new Map([...action.inputs.looks(), ...outputs.rows]);
     for (const folder of programFolders(step)) lookAtFolder(folder, root, rows);
-    if (!allSettled(rows, beganAt)) return;
+    if (!allSettled([...rows.values(), ...action.tools.flatMap(({ looks }) => looks)], beganAt)) return;
     this.#learnt.set(step.id, {
       key: action.key.hash,
       commandMs: outputs.hit.commandMs,
@@ -78,7 +78,7 @@ export class GraphMemory {
       log: outputs.hit.log,
       definition: definitionOf(step, steps),
       variables: variablesDigest(step.env, caller),
-      tools: toolLooks(step, asked, action),
+      tools: toolLooks([...step.tools, ...step.programs], action, asked.caller.PATH ?? ''),
       rows,
     });
   }
@@ -87,7 +87,7 @@ export class GraphMemory {
   save(): void {
     const { memo, config, steps, folder, root, caller } = this.#options;
     if (this.#learnt.size === 0 && !config) return;
-    if (config && !allSettled(config.looks, config.readAt)) return;
+    if (config && !allSettled(config.looks.values(), config.readAt)) return;
     const looks = config?.looks ?? memo?.configLooks();
     if (!looks) return;
     const memos = new Map<string, StepMemo>();
@@ -121,23 +121,4 @@ function lookAtFolder(folder: string, root: string, rows: Map<string, Row>): voi
 
 function definitionOf(step: Step, steps: StepTable): string {
   return digestOf(Buffer.from(JSON.stringify([step, outputsBefore(step, steps)]))).hash;
-}
-
-function allSettled(rows: ReadonlyMap<string, Row>, at: number): boolean {
-  return rows.values().every(([, mtimeNs, ctimeNs]) => isSettled({ mtimeNs, ctimeNs }, at));
-}
-
-/** Every search that was made for this step, also the ones that found nothing. */
-function toolLooks(step: Step, { request, caller }: StepRequest, action: KeyedAction): ToolLook[] {
-  const { PATH: path = '' } = caller;
-  const searches = [
-    { name: request.command[0], folder: join(request.workspace, request.workingDirectory) },
-    ...[...step.tools, ...step.programs].map((name) => ({ name, folder: request.workspace })),
-  ];
-  const stamps = new Map(action.tools.slice(1).map((tool) => [tool.name, tool.stamp]));
-  return searches.map(({ name, folder }, at) => {
-    const search = { name, path, folder: name.includes('/') ? folder : '' };
-    const stamp = at === 0 ? action.tools[0].stamp : stamps.get(name);
-    return { ...search, stamp: stamp ?? stampOf(search) };
-  });
 }

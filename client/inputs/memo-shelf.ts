@@ -22,6 +22,3 @@ export function memosInMemory(): MemoShelf {
     write: (name, magic, table) => tables.set(magic + name, table),
   };
 }
-
-/** For who wants to know of no earlier hit. */
-export const NO_MEMOS: MemoShelf = { read: () => undefined, write() {} };

@@ -3,6 +3,7 @@
 // of it, a later change could carry the same times, and the look must not be remembered.
 import type { BigIntStats } from 'node:fs';
 import { INDEX } from '../../core/limits.ts';
+import type { Row } from './stat-table.ts';
 
 /** `lookedAt`: the clock, in milliseconds, at or before the moment of the look. */
 export function isSettled(
@@ -11,6 +12,11 @@ export function isSettled(
 ): boolean {
   const latest = BigInt(lookedAt - granularityMs(mtimeNs, ctimeNs)) * 1_000_000n;
   return mtimeNs < latest && ctimeNs < latest;
+}
+
+export function allSettled(rows: Iterable<Row>, lookedAt: number): boolean {
+  for (const [, mtimeNs, ctimeNs] of rows) if (!isSettled({ mtimeNs, ctimeNs }, lookedAt)) return false;
+  return true;
 }
 
 /** A file system that keeps whole seconds only shows it: both times of a file end in nine zeros. */

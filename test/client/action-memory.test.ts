@@ -1,4 +1,4 @@
-// A hit whose outputs are in place is remembered, and asks the store nothing while they stay as they are.
+// An action with its outputs in place is remembered, and asks the store nothing while all that decided so stays as it is.
 import { chmodSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -76,10 +76,45 @@ describe('the store is asked again', () => {
     expect((await build()).summary.outcome).toBe('miss');
   });
 
+  test('when a declared variable has another value', async () => {
+    const made = (mode: string) =>
+      shop.run(
+        ['--input', 'make.sh', '--input', 'in.txt', '--env', 'MODE', '--output', 'out', '--', './make.sh'],
+        {
+          env: { MODE: mode },
+        },
+      );
+    await made('one');
+    await waitUntilSettled('out');
+    await made('one');
+    hideStore();
+    expect((await made('one')).summary.outcome).toBe('hit-local');
+    expect((await made('two')).summary.outcome).toBe('miss');
+  });
+
+  test('when a tool changed, though nothing else did', async () => {
+    const tools = shop.another('tools');
+    shop.write('helper', '#!/bin/sh\necho one\n', 0o755, tools);
+    const made = () =>
+      shop.run(
+        ['--input', 'make.sh', '--input', 'in.txt', '--tool', 'helper', '--output', 'out', '--', './make.sh'],
+        {
+          env: { PATH: `${tools}:${process.env.PATH}` },
+        },
+      );
+    await made();
+    await waitUntilSettled('out');
+    await made();
+    hideStore();
+    expect((await made()).summary.outcome).toBe('hit-local');
+    shop.write('helper', '#!/bin/sh\necho two\n', 0o755, tools);
+    expect((await made()).summary.outcome).toBe('miss');
+  });
+
   test('when the memory is torn or foreign', async () => {
     await buildTwice();
     hideStore();
-    const memos = join(shop.store, 'client', 'hits');
+    const memos = join(shop.store, 'client', 'actions');
     for (const name of readdirSync(memos)) writeFileSync(join(memos, name), 'not a memory at all');
     expect((await build()).summary.outcome).toBe('miss');
   });

@@ -3,6 +3,7 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { applyEdits, findNodeAtLocation, modify, parseTree } from 'jsonc-parser';
 import { AssayError } from '../../core/errors.ts';
+import { ROOT } from '../../core/path.ts';
 import type { Step } from './step.ts';
 
 /** A list of a step, and what is to stand in it, as the package's file writes it. */
@@ -27,10 +28,10 @@ export function addToStep(root: string, step: Step, additions: readonly Addition
   return added;
 }
 
-/** Paths from the root as this step's file would write them. */
-export function asWrittenBy(step: Step, path: string): string {
-  if (step.folder === '') return path;
-  return path.startsWith(`${step.folder}/`) ? path.slice(step.folder.length + 1) : `//${path}`;
+/** Paths from the root as a file in that folder would write them. */
+export function asWrittenBy({ folder }: Pick<Step, 'folder'>, path: string): string {
+  if (folder === ROOT) return path;
+  return path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : `//${path}`;
 }
 
 function withAddition(text: string, path: Step['source']['path'], { field, value }: Addition): string {

@@ -1,11 +1,13 @@
 // Runs a step once under a tracer, with nothing declared, and makes a declaration of what it was seen to do.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { type RelPath, ROOT } from '../../core/path.ts';
 import { audit } from '../audit/audit.ts';
 import { requestOf } from '../config/request.ts';
 import type { Step } from '../config/step.ts';
 import type { RunContext } from '../context.ts';
 
+/** All paths are from the root. */
 export interface ObservedStep {
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
@@ -16,7 +18,17 @@ export interface ObservedStep {
   readonly unsure: readonly string[];
 }
 
-export async function observeStep(step: Step, root: string, context: RunContext): Promise<ObservedStep> {
+export interface Surroundings {
+  readonly root: string;
+  /** Of all packages. */
+  readonly folders: readonly RelPath[];
+}
+
+export async function observeStep(
+  step: Step,
+  { root, folders }: Surroundings,
+  context: RunContext,
+): Promise<ObservedStep> {
   const { request, caller } = requestOf(step, { root, steps: new Map() }, context.caller);
   const found = await audit(request, { ...context, caller }, { reproduce: false });
   const fixes = (flag: string) =>
@@ -29,10 +41,12 @@ export async function observeStep(step: Step, root: string, context: RunContext)
         ? [path]
         : [],
   );
-  const outputs = generalOutputs(written.map(plainPath), read);
+  const topOf = topWithin(folders);
+  const outputs = generalOutputs(written.map(plainPath), read, topOf);
   const inputs = generalInputs(
     read.filter((path) => isInput(path, outputs)),
     root,
+    topOf,
   );
   const unsure = found.findings.flatMap(({ kind, path = '', detail = '' }) =>
     UNSURE[kind] === undefined ? [] : [`${UNSURE[kind]}: ${path || detail}`],
@@ -47,6 +61,9 @@ export async function observeStep(step: Step, root: string, context: RunContext)
         ? []
         : [`it ended with ${found.exitCode}, so it may read and make more than was seen`]),
       ...found.gaps.map((gap) => `not all could be seen: ${gap}`),
+      ...outputs
+        .filter((path) => step.folder !== ROOT && !path.startsWith(`${step.folder}/`))
+        .map((path) => `it makes something outside of its package: ${path}`),
       ...new Set(unsure),
     ],
   };
@@ -78,22 +95,32 @@ function isInput(path: string, outputs: readonly string[]): boolean {
   return isInside(path) && !isInstalled(path) && !isOwn && !/(^|\/)\.git(\/|$)/.test(path);
 }
 
-/** A folder below the root that it read from is meant as a whole; a file in the root by its name. */
-function generalInputs(paths: readonly string[], root: string): string[] {
-  const general = paths.map((path) => {
-    const [top = '', ...below] = path.split('/');
-    return below.length > 0 || path.endsWith('/**') ? `${top}/**` : path;
-  });
+/** What lies directly in the folder of the package that a path belongs to, and the path in or at it. */
+type TopOf = (path: string) => string;
+
+function topWithin(folders: readonly RelPath[]): TopOf {
+  const innermostFirst = folders.toSorted((a, b) => b.length - a.length);
+  return (path) => {
+    const home = innermostFirst.find((folder) => folder === ROOT || path.startsWith(`${folder}/`)) ?? ROOT;
+    const from = home === ROOT ? 0 : home.length + 1;
+    const end = path.indexOf('/', from);
+    return end === -1 ? path : path.slice(0, end);
+  };
+}
+
+/** A folder of a package that it read from is meant as a whole; a file in the package's own folder by its name. */
+function generalInputs(paths: readonly string[], root: string, topOf: TopOf): string[] {
+  const general = paths.map((path) => (topOf(path) === path ? path : `${topOf(path)}/**`));
   const named = [...new Set(general)].filter((path) => path !== '**' && path !== '');
   return named.filter((path) => path.endsWith('/**') || existsSync(join(root, path))).sort();
 }
 
 /** A folder that it wrote to and read nothing else from is its own as a whole. */
-function generalOutputs(written: readonly string[], read: readonly string[]): string[] {
+function generalOutputs(written: readonly string[], read: readonly string[], topOf: TopOf): string[] {
   const general = written
     .filter((path) => isInside(path) && !isInstalled(path))
     .map((path) => {
-      const [top = ''] = path.split('/');
+      const top = topOf(path);
       const isShared = read.some((one) => one.startsWith(`${top}/`) && !written.includes(one));
       return isShared ? path : top;
     });

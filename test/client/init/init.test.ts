@@ -48,8 +48,60 @@ describe('from scripts', () => {
     expect(await shop.assay(['init', 'biuld'])).toMatchObject({ code: 2 });
     expect(existsSync(join(shop.workspace, 'assay.json'))).toBe(false);
     shop.write('assay.json', '{}');
-    expect((await shop.assay(['init'])).stderr).toContain('there is an assay.json already');
+    expect((await shop.assay(['init'])).stderr).toContain('assay.json is there already');
     expect(written()).toBe('{}');
+  });
+});
+
+describe('in a workspace of packages', () => {
+  beforeEach(() => {
+    const manifest = (folder: string, content: object) =>
+      shop.write(`${folder}package.json`, JSON.stringify(content));
+    const scripts = { build: 'npm run build --workspaces', format: 'true' };
+    manifest('', { workspaces: ['packages/*'], scripts });
+    manifest('packages/app/', {
+      name: 'app',
+      dependencies: { lib: '1.0.0' },
+      scripts: {
+        build: 'cat src/main ../lib/dist/* ../../shared.txt > app.out',
+        test: 'grep -q lib app.out',
+      },
+    });
+    manifest('packages/lib/', {
+      name: 'lib',
+      scripts: { build: 'mkdir -p dist && cp src/text dist/text' },
+    });
+    shop.write('packages/app/src/main', 'main\n');
+    shop.write('packages/lib/src/text', 'lib\n');
+    shop.write('shared.txt', 'shared\n');
+  });
+
+  const stepsIn = (folder: string) =>
+    JSON.parse(readFileSync(join(shop.workspace, folder, 'assay.json'), 'utf8')).steps;
+
+  test('each package gets a file; what it needs of others is run first, and depended on', async () => {
+    const { code, stderr } = await shop.assay(['init']);
+    expect(code, stderr).toBe(0);
+    expect(stepsIn('')).toEqual({});
+    expect(stepsIn('packages/lib')).toEqual({ build: { inputs: ['src/**'], outputs: ['dist'] } });
+    expect(stepsIn('packages/app')).toEqual({
+      build: { inputs: ['src/**', '//shared.txt'], outputs: ['app.out'], dependsOn: ['^build'] },
+      test: { inputs: [], dependsOn: ['build'] },
+    });
+    const all = (outcome: string) => ({ 'app#build': outcome, 'app#test': outcome, 'lib#build': outcome });
+    expect((await runSteps(shop, ['build', 'test'])).outcomes).toEqual(all('miss'));
+    expect((await runSteps(shop, ['build', 'test'])).outcomes).toEqual(all('hit-local'));
+  });
+
+  test('nothing is run or written where one of them has a file already', async () => {
+    shop.write('packages/lib/assay.json', '{}');
+    const { code, stderr } = await shop.assay(['init']);
+    expect({ code, stderr }).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('packages/lib/assay.json is there already'),
+    });
+    expect(existsSync(join(shop.workspace, 'assay.json'))).toBe(false);
+    expect(existsSync(join(shop.workspace, 'packages/lib/dist'))).toBe(false);
   });
 });
 

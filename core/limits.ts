@@ -130,10 +130,12 @@ export const SERVER = {
   /** A connection on which nothing moves during a request is cut … */
   stallMs: 15 * SECOND,
   /** … and one that has been sent part of a large blob and takes none of it, after this or twice this. */
-  unreadMs: 5 * SECOND,
+  unreadMs: 4 * SECOND,
   /** Downloads that have a chunk of a large blob in memory at once; others wait for their turn, but no longer than that. */
   maxDownloads: 20,
   downloadWaitMs: 10 * SECOND,
+  /** So many of them read theirs at once: what has been read is checked in one go, while others wait. */
+  maxReads: 2,
   /** So many of them send straight from their chunk, which stays until the client has it; others send copies … */
   lentChunks: 16,
   /** … of this size … */
@@ -154,6 +156,8 @@ export const SERVER = {
   signatureSkewMs: 15 * MINUTE,
   /** Between two comparisons of the store's index with its folder. */
   reconcilePauseMs: 24 * 60 * MINUTE,
+  /** From so many connections on, memory for short-lived objects grows no more. */
+  crowd: 256,
   /** Fewer where the process may open fewer files. */
   maxConnections: 4096,
   /** Beyond those, so many are let in to be told that there is no place; further ones are closed without a word. */

@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { AssayError } from '../core/errors.ts';
 import { type ServerLimits, STORE } from '../core/limits.ts';
 import { Places } from '../store/places.ts';
+import { holdYoungGeneration } from './young-generation.ts';
 
 /** From here on connections are not kept alive for a next request that may never come. */
 const PRESSED_SHARE = 3 / 4;
@@ -13,8 +14,12 @@ export class Load {
   readonly maxConnections: number;
   /** For each large body that is being taken in. */
   readonly bodies: Places;
-  /** For each download that has a chunk in memory, and for each whose chunk stays until its client has taken it. */
+  /**
+   * For each download that has a chunk in memory, for each whose chunk is being read, and for each whose chunk stays until
+   * its client has taken it.
+   */
   readonly downloads: Places;
+  readonly reads: Places;
   readonly lent: Places;
   readonly #limits: ServerLimits;
   readonly #surplus = new Set<Socket>();
@@ -35,6 +40,11 @@ export class Load {
       waiting: limits.maxConnections * limits.maxStreams,
       waitMs: limits.downloadWaitMs,
     });
+    this.reads = new Places({
+      places: limits.maxReads,
+      waiting: limits.maxDownloads,
+      waitMs: limits.downloadWaitMs,
+    });
     this.lent = new Places({ places: limits.lentChunks, waiting: 0, waitMs: 0 });
     this.maxConnections = Math.max(1, Math.min(limits.maxConnections, Math.floor((free * 2) / 3)));
   }
@@ -45,8 +55,10 @@ export class Load {
 
   connected(socket: Socket): void {
     this.#connections++;
+    if (this.#connections === this.#limits.crowd) holdYoungGeneration(true);
     if (this.#connections > this.maxConnections) this.#surplus.add(socket);
     socket.once('close', () => {
+      if (this.#connections === this.#limits.crowd) holdYoungGeneration(false);
       this.#connections--;
       this.#surplus.delete(socket);
     });

@@ -4,6 +4,7 @@
 // hundreds of megabytes. So only a few are sent straight from their chunk. Everybody else is sent a small copy at a time,
 // and keeps neither the chunk nor its file open when one is not taken at once.
 import type { ServerLimits } from '../core/limits.ts';
+import type { Places } from '../store/places.ts';
 import type { LargeBlob } from '../store/store.ts';
 import type { Load } from './load.ts';
 import type { Span } from './range.ts';
@@ -12,7 +13,7 @@ import type { Span } from './range.ts';
 export type Send = (portion: Buffer) => Promise<boolean>;
 
 export interface Road {
-  readonly load: Pick<Load, 'downloads' | 'lent'>;
+  readonly load: Pick<Load, 'downloads' | 'reads' | 'lent'>;
   readonly limits: Pick<ServerLimits, 'copiedBytes' | 'promptMs'>;
 }
 
@@ -36,7 +37,7 @@ export async function sendPortions(
     const turn = new Turn(load, limits, send, copy);
     goesOn = false;
     try {
-      for await (const chunk of blob.chunks(span.offset + sent, span.length - sent)) {
+      for await (const chunk of inTurn(blob.chunks(span.offset + sent, span.length - sent), load.reads)) {
         sent += await turn.take(chunk);
         goesOn = sent < span.length && (turn.isOver || load.downloads.isWaitedFor);
         if (goesOn) break;
@@ -47,6 +48,22 @@ export async function sendPortions(
     if (!(await turn.lastIsTaken)) return { bytes: sent, isTaken: false };
   }
   return { bytes: sent, isTaken: true };
+}
+
+/**
+ * A chunk that has been read is checked and sent in one go, which takes most of a millisecond. If all downloads had theirs
+ * read at the same moment, everybody else would wait for all of them.
+ */
+async function* inTurn(chunks: AsyncIterable<Buffer>, reads: Places): AsyncGenerator<Buffer> {
+  const iterator = chunks[Symbol.asyncIterator]();
+  try {
+    for (let next = await reads.during(() => iterator.next()); !next.done; ) {
+      yield next.value;
+      next = await reads.during(() => iterator.next());
+    }
+  } finally {
+    await iterator.return?.();
+  }
 }
 
 /** From getting a chunk until letting go of it. */

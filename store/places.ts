@@ -30,6 +30,15 @@ export class Places {
     return this.#wait();
   }
 
+  async during<T>(work: () => Promise<T>): Promise<T> {
+    await this.enter();
+    try {
+      return await work();
+    } finally {
+      this.leave();
+    }
+  }
+
   /** Without waiting: whether there was a place. */
   tryEnter(): boolean {
     if (this.#taken >= this.#limits.places) return false;

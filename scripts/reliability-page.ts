@@ -24,7 +24,7 @@ const LIMITS = `
 - A bit that flips in LMDB's own pages (not in what they hold) can make entries unreachable, which are misses, or the index
   unreadable: then the store is refused in words, or the process ends inside LMDB. Wrong bytes never pass.
 - A disk that says it has synced and has not. Power-loss tests believe in syncs.
-- Clients that read nothing of a large answer hold 32 KiB each until they are cut off, 5 to 10 s later, and 16 of them 1 MiB
+- Clients that read nothing of a large answer hold 32 KiB each until they are cut off, 4 to 8 s later, and 16 of them 1 MiB
   ([decision 0092](decisions/0092-who-does-not-read.md)). One that reads nothing of many small answers is cut after 15 to 30 s.
 - \`npm run bench -- soak --minutes 30\` puts a mixed load on a server and reports its memory, handles and errors over time.
 `;

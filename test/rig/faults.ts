@@ -15,6 +15,12 @@ export const FAULTS = {
       'no torn answer; HEAD and GET agree; nothing acknowledged lost; a result only with all that it names',
     test: 'test/crash/server-kill.test.ts',
   },
+  'adapter-kill': {
+    fault:
+      'kill -9 of the server during uploads by Turborepo’s, Nx’s, Gradle’s, ccache’s, Rush’s protocols, WebDAV, S3, Azure’s blocks, GitHub Actions’ cache and resumable HTTP',
+    promise: 'no torn answer; HEAD and GET agree; nothing acknowledged lost; an upload in parts goes on',
+    test: 'test/crash/adapter-kill.test.ts',
+  },
   'client-kill': {
     fault: 'kill -9 of `assay run` while it runs a command or restores outputs',
     promise: 'the next run is right, and nothing is left behind',

@@ -1,0 +1,118 @@
+// kill -9 of the server in the middle of uploads by the protocols of tools with keys of their own, at seeded moments:
+// afterwards every answer is the right bytes or a miss, HEAD and GET agree, nothing that was acknowledged is lost, and an
+// upload in parts goes on where the server says.
+import { createHash } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Agent } from 'undici';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Workshop } from '../rig/assay.ts';
+import { keepFigures } from '../rig/figures.ts';
+import { Random } from '../rig/random.ts';
+import { ServerProcess } from '../rig/server.ts';
+import { adapterWires, type Wire } from './adapter-wires.ts';
+
+const KILLS = 30;
+const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20_261_115);
+/** More than one chunk, for some. */
+const MOST_BYTES = 1_500_000;
+
+interface Upload {
+  readonly wire: string;
+  readonly key: string;
+  readonly content: Buffer;
+  isAcknowledged: boolean;
+}
+
+let shop: Workshop;
+let agent: Agent;
+let server: ServerProcess;
+
+beforeEach(async () => {
+  shop = new Workshop();
+  agent = new Agent({ connections: 16 });
+  server = await ServerProcess.start(shop.store, { form: 'bundle' });
+});
+
+afterEach(async () => {
+  await server.kill();
+  await agent.destroy();
+  shop.remove();
+});
+
+test(`0 torn answers, 0 acknowledged lost, after ${KILLS} kills by every adapter (seed ${SEED})`, {
+  timeout: 300_000,
+}, async () => {
+  const random = new Random(SEED);
+  const wires = adapterWires(server.url, agent).map(({ name }) => name);
+  const acknowledged = new Map(wires.map((name) => [name, 0]));
+  let [begun, cutOff] = [0, 0];
+  for (let kill = 0; kill < KILLS; kill++) {
+    const uploads = await uploadUntilKilled(random);
+    server = await ServerProcess.start(shop.store, { form: 'bundle' });
+    expect(await harm(uploads), `kill ${kill}`).toEqual([]);
+    begun += uploads.length;
+    for (const { wire, isAcknowledged } of uploads) {
+      if (isAcknowledged) acknowledged.set(wire, (acknowledged.get(wire) ?? 0) + 1);
+      else cutOff++;
+    }
+  }
+  expect(Math.min(...acknowledged.values()), 'a protocol of which nothing was seen').toBeGreaterThan(0);
+  expect(cutOff, 'no kill ever interrupted an upload: this test shows nothing').toBeGreaterThan(KILLS);
+  keepFigures('adapter-kill', {
+    kills: KILLS,
+    protocols: wires.length,
+    'uploads begun': begun,
+    acknowledged: [...acknowledged.values()].reduce((sum, count) => sum + count, 0),
+    'cut off': cutOff,
+    'torn answers': 0,
+    'acknowledged lost': 0,
+    seed: SEED,
+  });
+});
+
+async function uploadUntilKilled(random: Random): Promise<Upload[]> {
+  const uploads: Upload[] = [];
+  let isOver = false;
+  const uploader = async (wire: Wire): Promise<void> => {
+    while (!isOver) {
+      const upload = newUpload(random, wire.name);
+      uploads.push(upload);
+      try {
+        upload.isAcknowledged = await wire.upload(upload.key, upload.content);
+      } catch {
+        return;
+      }
+    }
+  };
+  const uploaders = adapterWires(server.url, agent).map(uploader);
+  // By what was acknowledged, not by the clock alone: a busy machine may take long over the first upload.
+  const enough = random.below(30);
+  while (uploads.filter(({ isAcknowledged }) => isAcknowledged).length < enough) await wait(1);
+  await wait(random.below(20));
+  await server.kill();
+  isOver = true;
+  await Promise.all(uploaders);
+  return uploads;
+}
+
+function newUpload(random: Random, wire: string): Upload {
+  const key = createHash('sha256').update(random.bytes(16)).digest('hex');
+  const size = 1 + random.below(random.below(3) === 0 ? MOST_BYTES : 60_000);
+  return { wire, key, content: Buffer.alloc(size, random.bytes(64)), isAcknowledged: false };
+}
+
+/** What the server, started anew, gets wrong about them. */
+async function harm(uploads: readonly Upload[]): Promise<string[]> {
+  const wires = new Map(adapterWires(server.url, agent).map((wire) => [wire.name, wire]));
+  const found: string[] = [];
+  for (const { wire, key, content, isAcknowledged } of uploads) {
+    try {
+      const bytes = await wires.get(wire)?.find(key, content);
+      if (bytes && !bytes.equals(content)) found.push(`${wire} ${key}: other bytes`);
+      if (!bytes && isAcknowledged) found.push(`${wire} ${key}: acknowledged, but gone`);
+    } catch (error) {
+      found.push(`${wire}: ${error}`);
+    }
+  }
+  return found;
+}

@@ -1,0 +1,140 @@
+// One way to upload and to ask for it again, for each protocol of tools that have keys of their own.
+import { createHash } from 'node:crypto';
+import { type Dispatcher, request } from 'undici';
+
+export interface Wire {
+  readonly name: string;
+  /** True when the server has said that it has all of it. */
+  upload(key: string, content: Buffer): Promise<boolean>;
+  /** Undefined for a miss. Throws when two ways of asking do not agree. */
+  find(key: string, content: Buffer): Promise<Buffer | undefined>;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: Buffer;
+  readonly offset: number;
+}
+
+/** `key`: 64 hex digits. */
+export function adapterWires(url: string, dispatcher: Dispatcher): Wire[] {
+  const ask = async (
+    method: 'GET' | 'HEAD' | 'PUT' | 'PATCH' | 'POST',
+    address: string,
+    body: Buffer | string | null = null,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> => {
+    const answer = await request(new URL(address, url), { method, body, headers, dispatcher });
+    return {
+      status: answer.statusCode,
+      body: Buffer.from(await answer.body.arrayBuffer()),
+      offset: Number(answer.headers['upload-offset'] ?? 0),
+    };
+  };
+
+  const read = async (path: string): Promise<Buffer | undefined> => {
+    const got = await ask('GET', path);
+    const head = await ask('HEAD', path);
+    if (head.status !== got.status) throw new Error(`${path}: HEAD ${head.status}, GET ${got.status}`);
+    if (got.status === 404) return undefined;
+    if (got.status !== 200) throw new Error(`${path}: ${got.status}`);
+    return got.body;
+  };
+
+  const plain = (name: string, pathOf: (key: string) => string): Wire => ({
+    name,
+    upload: async (key, content) => (await ask('PUT', pathOf(key), content)).status < 300,
+    find: (key) => read(pathOf(key)),
+  });
+
+  const blockPath = (key: string) => `/azure/team/${key}`;
+  const blocks: Wire = {
+    name: 'azure blocks',
+    async upload(key, content) {
+      const middle = Math.ceil(content.length / 2);
+      const parts = [content.subarray(0, middle), content.subarray(middle)];
+      for (const [number, part] of parts.entries()) {
+        const { status } = await ask('PUT', `${blockPath(key)}?comp=block&blockid=YmxvY2st${number}`, part);
+        if (status !== 201) return false;
+      }
+      const list = '<BlockList><Latest>YmxvY2st0</Latest><Latest>YmxvY2st1</Latest></BlockList>';
+      return (await ask('PUT', `${blockPath(key)}?comp=blocklist`, list)).status === 201;
+    },
+    find: (key) => read(blockPath(key)),
+  };
+
+  const twirp = async (method: string, message: object): Promise<Record<string, unknown>> => {
+    const path = `/twirp/github.actions.results.api.v1.CacheService/${method}`;
+    const json = { 'content-type': 'application/json' };
+    return JSON.parse((await ask('POST', path, JSON.stringify(message), json)).body.toString());
+  };
+  const actions: Wire = {
+    name: 'actions',
+    async upload(key, content) {
+      const entry = { key, version: 'v' };
+      const { signed_upload_url: address } = await twirp('CreateCacheEntry', entry);
+      const { status } = await ask('PUT', String(address), content, { 'x-ms-blob-type': 'BlockBlob' });
+      if (status !== 201) return false;
+      const size = String(content.length);
+      return (await twirp('FinalizeCacheEntryUpload', { ...entry, size_bytes: size })).ok === true;
+    },
+    async find(key) {
+      const { ok, signed_download_url: address } = await twirp('GetCacheEntryDownloadURL', {
+        key,
+        version: 'v',
+      });
+      if (!ok) return undefined;
+      const { status, body } = await ask('GET', String(address));
+      if (status !== 200) throw new Error(`actions found ${key}, and answered ${status} for it`);
+      return body;
+    },
+  };
+
+  const patch = (hash: string, content: Buffer, from: number, to: number) =>
+    ask('PATCH', `/uploads/${hash}`, content.subarray(from, to), {
+      'upload-offset': String(from),
+      'upload-complete': to === content.length ? '?1' : '?0',
+      'content-type': 'application/partial-upload',
+    });
+  const resumable: Wire = {
+    name: 'resumable',
+    async upload(_key, content) {
+      const hash = sha256(content);
+      const middle = Math.ceil(content.length / 2);
+      const begun = await ask('PUT', `/cas/${hash}`, content.subarray(0, middle), {
+        'upload-complete': '?0',
+      });
+      if (begun.status !== 201) return false;
+      return (await patch(hash, content, middle, content.length)).status === 200;
+    },
+    /** One that was cut off goes on where the server says that it is, and is whole then. */
+    async find(_key, content) {
+      const hash = sha256(content);
+      const { status, offset } = await ask('HEAD', `/uploads/${hash}`);
+      const isUnderWay = status === 204 && offset < content.length;
+      const before = await read(`/cas/${hash}`);
+      if (!isUnderWay) return before;
+      if (before) throw new Error(`${hash} is there before its upload is whole`);
+      const last = await patch(hash, content, offset, content.length);
+      if (last.status !== 200) throw new Error(`${hash} did not go on from ${offset}: ${last.status}`);
+      return read(`/cas/${hash}`);
+    },
+  };
+
+  return [
+    plain('turbo', (key) => `/v8/artifacts/${key}?slug=team`),
+    plain('nx', (key) => `/nx/team/v1/cache/${key}`),
+    plain('gradle', (key) => `/gradle/team/${key.slice(0, 32)}`),
+    plain('ccache', (key) => `/ccache/team/${key.slice(0, 2)}/${key.slice(2, 34)}`),
+    plain('rush', (key) => `/rush/team/package-${key}`),
+    plain('webdav', (key) => `/webdav/team/${key}`),
+    plain('s3', (key) => `/s3/bucket/${key}`),
+    blocks,
+    actions,
+    resumable,
+  ];
+}
+
+function sha256(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}

@@ -1,6 +1,5 @@
 // The machine, as far as it may matter to any action: operating system, instruction set, C library.
 import { readFileSync } from 'node:fs';
-import { arch, platform } from 'node:process';
 import type { Property } from '../core/action.ts';
 
 /** Named as REAPI names them. */
@@ -11,8 +10,8 @@ let known: readonly Property[] | undefined;
 /** The same as long as the process lives, whatever is installed meanwhile: it has loaded its library. */
 export function platformProperties(): readonly Property[] {
   known ??= [
-    { name: 'OSFamily', value: platform },
-    { name: 'ISA', value: ISA[arch] ?? arch },
+    { name: 'OSFamily', value: process.platform },
+    { name: 'ISA', value: ISA[process.arch] ?? process.arch },
     { name: 'libc', value: libc() },
   ];
   return known;

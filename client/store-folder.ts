@@ -14,7 +14,7 @@ export function storeFolder(flag: string | undefined, variables: Variables): str
 /** Who has no home has no place for a store. Nothing can be made below a device: the run goes on without one. */
 export function homeOrNowhere(): string {
   try {
-    return homedir();
+    return process.env.HOME || homedir();
   } catch {
     return '/dev/null';
   }

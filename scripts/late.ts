@@ -10,10 +10,18 @@ const PACKAGES = join(ROOT, 'node_modules');
 const LATE = '\0late:';
 
 /**
- * Modules of Node that take milliseconds to load and that a hit imports but never calls. In the bundle their functions
- * load them at the first call.
+ * Modules of Node that take milliseconds to load and that a hit imports but never calls. In the bundle they are loaded at
+ * the first call of one of their functions, or the first look into one of their tables.
  */
-const LATE_MODULES = ['node:child_process', 'node:crypto', 'node:fs/promises', 'node:tty', 'node:util'];
+const LATE_MODULES = [
+  'node:buffer',
+  'node:child_process',
+  'node:crypto',
+  'node:fs/promises',
+  'node:os',
+  'node:tty',
+  'node:util',
+];
 
 export const lateModules: Plugin = {
   name: 'late-modules',
@@ -29,13 +37,18 @@ export const lateModules: Plugin = {
 
 function lateModule(name: string): string {
   const exports: object = createRequire(import.meta.url)(name);
-  const functions = Object.entries(exports).filter(([, value]) => typeof value === 'function');
+  const names = (type: string) =>
+    Object.entries(exports).flatMap(([key, value]) =>
+      typeof value === type && key !== 'default' ? [key] : [],
+    );
   return [
     `const loaded = () => process.getBuiltinModule(${JSON.stringify(name)});`,
     "const custom = Symbol.for('nodejs.util.promisify.custom');", // execFile and others are promisified their own way
     'const late = (key) =>',
     '  Object.defineProperty((...given) => loaded()[key](...given), custom, { get: () => loaded()[key][custom] });',
-    ...functions.map(([key]) => `export const ${key} = /* @__PURE__ */ late('${key}');`),
+    ...names('function').map((key) => `export const ${key} = /* @__PURE__ */ late('${key}');`),
+    'const lateTable = (key) => new Proxy({}, { get: (_, name) => loaded()[key][name] });',
+    ...names('object').map((key) => `export const ${key} = /* @__PURE__ */ lateTable('${key}');`),
   ].join('\n');
 }
 

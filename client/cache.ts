@@ -8,7 +8,6 @@ import { type History, historyOf, type Outcome, stepOf } from './history.ts';
 import { HitMemos } from './hit-memo.ts';
 import { type FileDigests, fileDigests } from './inputs/file-digest.ts';
 import { InputReader, type InputSource } from './inputs/inputs.ts';
-import { type MemoShelf, memoFiles } from './inputs/memo-shelf.ts';
 import { ScanMemos } from './inputs/scan-memo.ts';
 import { StatIndex } from './inputs/stat-index.ts';
 import type { KeyedAction } from './key.ts';
@@ -26,8 +25,8 @@ export interface CacheOptions {
   readonly token?: string | undefined;
   readonly now: () => number;
   readonly report: Report;
-  /** Where memories of scans are kept; in files, unless somebody has a better place. */
-  readonly memos?: MemoShelf;
+  /** For who remembers whole steps, and would never ask for a scan again. */
+  readonly forgetsScans?: boolean;
   /** For who forgets it when a command has run. */
   readonly elsewhere?: Elsewhere;
 }
@@ -56,11 +55,8 @@ export function openCache(options: CacheOptions): Cache {
   const own = join(options.storeFolder, 'client');
   const index = new StatIndex(join(own, 'stat', `${digestOf(Buffer.from(options.workspace)).hash}.index`));
   const digests = fileDigests(index, options.now);
-  const inputs = new InputReader(
-    digests,
-    new ScanMemos(options.memos ?? memoFiles(join(own, 'scan'))),
-    options.now,
-  );
+  const scans = options.forgetsScans ? undefined : new ScanMemos(join(own, 'scan'));
+  const inputs = new InputReader(digests, scans, options.now);
   const history = historyOf(options.storeFolder);
   let store: Promise<Store | undefined> | undefined;
   let remote: Promise<Remote | undefined> | undefined;

@@ -31,7 +31,8 @@ export class History {
   readonly #file: string;
   /** Newest first; read when first asked for, because a graph asks once for each of its misses. */
   #known: HistoryEntry[] | undefined;
-  #isFolderMade = false;
+  /** As far as this process knows it; asked at the first entry. */
+  #size: number | undefined;
 
   constructor(file: string) {
     this.#file = file;
@@ -60,10 +61,12 @@ export class History {
     const entry = { at: new Date(at).toISOString(), workspace, step, key, name, command, ...ran };
     this.#known?.unshift(entry);
     try {
-      if (!this.#isFolderMade) mkdirSync(dirname(this.#file), { recursive: true });
-      this.#isFolderMade = true;
-      appendFileSync(this.#file, `${JSON.stringify(entry)}\n`);
-      if (statSync(this.#file).size > RUN.historyBytes) this.#shorten();
+      if (this.#size === undefined) mkdirSync(dirname(this.#file), { recursive: true });
+      this.#size ??= statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
+      const line = `${JSON.stringify(entry)}\n`;
+      appendFileSync(this.#file, line);
+      this.#size += line.length;
+      if (this.#size > RUN.historyBytes) this.#shorten();
     } catch {
       // The run itself matters more than the memory of it.
     }
@@ -74,6 +77,7 @@ export class History {
     const staged = `${this.#file}.${process.pid}.tmp`;
     writeFileSync(staged, kept.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
     renameSync(staged, this.#file);
+    this.#size = undefined;
   }
 }
 

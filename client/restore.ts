@@ -179,6 +179,7 @@ function moveIntoPlace(staged: string, path: RelPath, workspace: string, staging
   withAnchor(workspace, path, (place) => {
     moveAnchored(place, workspace, path, staging);
     renameSync(staged, place);
+    staging.moved(staged);
   });
 }
 

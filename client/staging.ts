@@ -53,6 +53,12 @@ export class Staging {
     return path;
   }
 
+  /** What lay at a path of `next` has been moved into place. */
+  moved(path: string): void {
+    const at = this.#own.indexOf(path);
+    if (at !== -1) this.#own.splice(at, 1);
+  }
+
   /** Says which process group works on this run's outputs. */
   recordCommand(pid: number): void {
     const command = identify(pid);
@@ -86,8 +92,9 @@ export function endEarlierCommands(workspace: string): void {
   Staging.create(workspace).remove();
 }
 
-/** The last one to leave turns off the light. */
+/** The last one to leave turns off the light. While this process stages something there, it is not empty. */
 export function removeIfEmpty(home: string): void {
+  if (shared.has(home)) return;
   try {
     rmdirSync(home);
   } catch {

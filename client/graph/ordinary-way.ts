@@ -2,7 +2,6 @@
 // kept from one step to the next.
 import { type Cache, type CacheOptions, openCache } from '../cache.ts';
 import type { Step } from '../config/step.ts';
-import { memosInMemory } from '../inputs/memo-shelf.ts';
 import { Elsewhere } from '../observed/elsewhere.ts';
 import { Staging } from '../staging.ts';
 import type { StepEnd } from './events.ts';
@@ -15,8 +14,8 @@ export interface OrdinaryWay {
   close(): Promise<void>;
 }
 
-export function openOrdinaryWay(options: Omit<CacheOptions, 'memos' | 'elsewhere'>): OrdinaryWay {
-  const cache = openCache({ ...options, memos: memosInMemory(), elsewhere: new Elsewhere() });
+export function openOrdinaryWay(options: Omit<CacheOptions, 'forgetsScans' | 'elsewhere'>): OrdinaryWay {
+  const cache = openCache({ ...options, forgetsScans: true, elsewhere: new Elsewhere() });
   const staging = new HeldStaging(options.workspace);
   return {
     cache,

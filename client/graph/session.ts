@@ -28,7 +28,7 @@ export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace): Ses
   const view = openView(flags, caller);
   const remote = flags.text('remote') ?? caller.ASSAY_REMOTE;
   const store = storeFolder(flags.text('store'), caller);
-  const cacheOptions: Omit<CacheOptions, 'memos'> = {
+  const cacheOptions: CacheOptions = {
     storeFolder: store,
     workspace: workspace.root,
     remoteUrl: remote ? parseRemoteUrl(remote) : undefined,
@@ -70,7 +70,7 @@ export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace): Ses
 }
 
 /** A thousand hits have no use for any of it. */
-async function openWay(options: Omit<CacheOptions, 'memos'>): Promise<OrdinaryWay> {
+async function openWay(options: CacheOptions): Promise<OrdinaryWay> {
   const { openOrdinaryWay } = await import('./ordinary-way.ts');
   return openOrdinaryWay(options);
 }

@@ -29,17 +29,18 @@ export interface InputSource {
 
 export class InputReader implements InputSource {
   readonly #digests: FileDigests;
-  readonly #memos: ScanMemos;
+  readonly #memos: ScanMemos | undefined;
   readonly #now: () => number;
 
-  constructor(digests: FileDigests, memos: ScanMemos, now: () => number) {
+  /** `memos`: none for who remembers more than scans. */
+  constructor(digests: FileDigests, memos: ScanMemos | undefined, now: () => number) {
     this.#digests = digests;
     this.#memos = memos;
     this.#now = now;
   }
 
   read(request: RunRequest): Inputs {
-    const recalled = this.#memos.recall(request);
+    const recalled = this.#memos?.recall(request);
     if (!recalled) return this.#scan(request);
     let scanned: Inputs | undefined;
     const scan = () => {
@@ -73,7 +74,7 @@ export class InputReader implements InputSource {
     const observations = new Observations(request.workspace);
     const { entries, strayLinks } = scanInputs(request, observations, this.#digests);
     const encoded = encodeDirectories(entries);
-    if (strayLinks.length === 0) this.#memos.remember(request, observations, encoded.root, beganAt);
+    if (strayLinks.length === 0) this.#memos?.remember(request, observations, encoded.root, beganAt);
     return {
       root: encoded.root,
       strayLinks,

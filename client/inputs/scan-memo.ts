@@ -3,12 +3,12 @@
 // loop that does nothing else takes (docs/decisions/0001).
 //
 // Written only when all that was looked at had settled before the scan began (see settled.ts).
+import { join } from 'node:path';
 import { type Digest, digestOf, parseDigest } from '../../core/digest.ts';
 import type { RunRequest } from '../request.ts';
-import type { MemoShelf } from './memo-shelf.ts';
 import { lookAgain, type Observations } from './observations.ts';
 import { isSettled } from './settled.ts';
-import { type Row, rowAt, rowMatches, rowOf, tableOf } from './stat-table.ts';
+import { type Row, readTable, rowAt, rowMatches, rowOf, tableOf, writeTable } from './stat-table.ts';
 
 const MAGIC = 'assay-scan-1';
 
@@ -18,15 +18,15 @@ export interface Recalled {
 }
 
 export class ScanMemos {
-  readonly #shelf: MemoShelf;
+  readonly #folder: string;
 
-  constructor(shelf: MemoShelf) {
-    this.#shelf = shelf;
+  constructor(folder: string) {
+    this.#folder = folder;
   }
 
   /** The digest of the last scan of this declaration, if a scan now would see the same. */
   recall(request: RunRequest): Recalled | undefined {
-    const table = this.#shelf.read(nameFor(request), MAGIC);
+    const table = readTable(this.#fileFor(request), MAGIC);
     if (!table) return undefined;
     for (let row = 0; row < table.names.length; row++) {
       const name = table.names[row] ?? '';
@@ -41,12 +41,12 @@ export class ScanMemos {
     for (const stats of seen.values()) if (stats && !isSettled(stats, beganAt)) return;
     const rows = new Map([...seen].map(([name, stats]) => [name, rowOf(stats)]));
     const table = tableOf(rows, Buffer.from(`${root.hash}/${root.size}`));
-    this.#shelf.write(nameFor(request), MAGIC, table);
+    writeTable(this.#fileFor(request), MAGIC, table);
   }
-}
 
-/** One file for each workspace and declaration: everything that decides which paths a scan takes. */
-function nameFor({ workspace, inputs, includeIgnored, outputs }: RunRequest): string {
-  const declaration = JSON.stringify([workspace, inputs, includeIgnored, outputs]);
-  return digestOf(Buffer.from(declaration)).hash;
+  /** One file for each workspace and declaration: everything that decides which paths a scan takes. */
+  #fileFor({ workspace, inputs, includeIgnored, outputs }: RunRequest): string {
+    const declaration = JSON.stringify([workspace, inputs, includeIgnored, outputs]);
+    return join(this.#folder, digestOf(Buffer.from(declaration)).hash);
+  }
 }

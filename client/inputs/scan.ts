@@ -54,6 +54,8 @@ class Scan {
   readonly #found = new Map<RelPath, Entry>();
   readonly #outputs: ReadonlySet<RelPath>;
   readonly #matched = new Set<CompiledPattern>();
+  /** By folder; undefined: those above the workspace. */
+  readonly #rules = new Map<RelPath | undefined, IgnoreRules>();
   #hiddenPaths = 0;
 
   constructor(request: RunRequest, observations: Observations, digests: FileDigests) {
@@ -93,12 +95,24 @@ class Scan {
     this.#refuseOutput(pattern);
     this.#refuseLinkOnTheWay(pattern.base);
     if (includeIgnored) return HIDES_NOTHING;
-    let rules = rulesAbove(this.#observations);
-    for (const folder of ancestors(pattern.base)) rules = rulesWithin(rules, this.#observations, folder);
+    const rules = this.#rulesAround(pattern.base);
     const named = pattern.literal && pattern.base !== ROOT;
     return named && rules.hides(pattern.base, this.#observations.lstat(pattern.base)?.isDirectory() ?? false)
       ? HIDES_NOTHING
       : rules;
+  }
+
+  /** Those of all folders above a path; read once, however many patterns share them. */
+  #rulesAround(path: RelPath): IgnoreRules {
+    const folder = path === ROOT ? undefined : parentOf(path);
+    const known = this.#rules.get(folder);
+    if (known) return known;
+    const rules =
+      folder === undefined
+        ? rulesAbove(this.#observations)
+        : rulesWithin(this.#rulesAround(folder), this.#observations, folder);
+    this.#rules.set(folder, rules);
+    return rules;
   }
 
   #refuseOutput(pattern: CompiledPattern): void {

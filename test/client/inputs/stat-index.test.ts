@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { fileDigests } from '../../../client/inputs/file-digest.ts';
 import { InputReader } from '../../../client/inputs/inputs.ts';
-import { memoFiles } from '../../../client/inputs/memo-shelf.ts';
 import { ScanMemos } from '../../../client/inputs/scan-memo.ts';
 import { StatIndex } from '../../../client/inputs/stat-index.ts';
 import { ORDINARY, type RunRequest } from '../../../client/request.ts';
@@ -98,7 +97,7 @@ async function reader(now: () => number) {
       return known.digest(...args);
     },
   };
-  const inputs = new InputReader(counting, new ScanMemos(memoFiles(join(shop.folder, 'scans'))), now);
+  const inputs = new InputReader(counting, new ScanMemos(join(shop.folder, 'scans')), now);
   return { root: () => inputs.read(request()).root.hash, asked: () => asked };
 }
 

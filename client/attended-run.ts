@@ -28,7 +28,8 @@ export async function runRequest(request: RunRequest, attendance: Attendance): P
 function finish(known: RecalledHit, request: RunRequest, attendance: Attendance, began: number): RunSummary {
   const { log, step, ...hit } = known;
   replay(log, attendance);
-  historyOf(attendance.storeFolder).append(request, { ...IN_PLACE, key: hit.key, step, at: began });
+  const { key, commandMs } = hit;
+  historyOf(attendance.storeFolder).append(request, { ...IN_PLACE, key, step, commandMs, at: began });
   return { ...hit, ...IN_PLACE, ...NOTHING_DONE, elapsedMs: Date.now() - began };
 }
 

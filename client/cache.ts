@@ -1,10 +1,10 @@
 // The caches that a run uses, opened once: the local store, what it knows of this workspace's files, its memory of
 // earlier runs, and the remote if one is named. Any of them may be unusable; the run then does without.
 import { join } from 'node:path';
-import { digestOf, type Hash } from '../core/digest.ts';
+import { digestOf } from '../core/digest.ts';
 import type { Store } from '../store/store.ts';
 import type { Report } from './events.ts';
-import { type History, historyOf, type Outcome, stepOf } from './history.ts';
+import { type History, historyOf, type Ran, stepOf } from './history.ts';
 import { HitMemos } from './hit-memo.ts';
 import { type FileDigests, fileDigests } from './inputs/file-digest.ts';
 import { InputReader, type InputSource } from './inputs/inputs.ts';
@@ -43,7 +43,7 @@ export interface Cache {
   readonly elsewhere?: Elsewhere | undefined;
   readonly inputs: InputSource;
   readonly history: History;
-  remember(ran: { action: KeyedAction; outcome: Outcome; reason: string; against?: Hash | undefined }): void;
+  remember(ran: { action: KeyedAction } & Pick<Ran, 'outcome' | 'reason' | 'against' | 'commandMs'>): void;
   /** The same remote each time; opened when it is first asked for, because a local hit has no use for it. */
   openRemote(): Promise<Remote | undefined>;
   /** A shelf for snapshots, beside the results; undefined where there is no usable store. */

@@ -20,10 +20,13 @@ export interface HistoryEntry {
   readonly reason: string;
   /** The earlier action that a miss was compared with. */
   readonly against?: Hash | undefined;
+  /** How long the command takes when it runs; entries of old do not tell. */
+  readonly commandMs?: number | undefined;
 }
 
 /** What is noted of a run besides what was asked for. */
-export interface Ran extends Pick<HistoryEntry, 'step' | 'key' | 'outcome' | 'reason' | 'against'> {
+export interface Ran
+  extends Pick<HistoryEntry, 'step' | 'key' | 'outcome' | 'reason' | 'against' | 'commandMs'> {
   readonly at: number;
 }
 
@@ -102,11 +105,11 @@ function parseEntry(line: string): HistoryEntry | undefined {
 
 function isEntry(value: unknown): value is HistoryEntry {
   if (typeof value !== 'object' || value === null) return false;
-  const { at, workspace, step, key, command, outcome, reason, against, name } = value as Record<
+  const { at, workspace, step, key, command, outcome, reason, against, name, commandMs } = value as Record<
     string,
     unknown
   >;
   const texts = [at, workspace, outcome, reason, name ?? ''].every((field) => typeof field === 'string');
   const hashes = [step, key, against ?? key].every((field) => typeof field === 'string' && isHash(field));
-  return texts && hashes && Array.isArray(command);
+  return texts && hashes && typeof (commandMs ?? 0) === 'number' && Array.isArray(command);
 }

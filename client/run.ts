@@ -70,7 +70,7 @@ function makeOutputs(found: Hit | undefined, action: KeyedAction, context: RunCo
 function finishHit(hit: Hit, outputsWritten: number, action: KeyedAction, context: RunContext): Ran {
   const { outcome, reason, exitCode, commandMs, standing } = hit;
   replay(hit.log, context);
-  context.cache.remember({ action, outcome, reason });
+  context.cache.remember({ action, outcome, reason, commandMs });
   const kept = { published: false, shared: false };
   return { outcome, exitCode, standing, reason, ...kept, outputsWritten, commandMs };
 }
@@ -83,10 +83,10 @@ async function runCommand(action: KeyedAction, context: RunContext): Promise<Ran
   const { published, shared } = await publish(action, sealed, context);
   await checkpoints?.settle(published);
   await state?.keep(execution);
-  context.cache.remember({ action, outcome: 'miss', reason, against });
+  const { commandMs } = execution;
+  context.cache.remember({ action, outcome: 'miss', reason, against, commandMs });
   const { standing } = sealed;
   const exitCode = exitCodeOf(execution, action.request, standing);
-  const { commandMs } = execution;
   return { outcome: 'miss', exitCode, standing, reason, published, shared, outputsWritten: 0, commandMs };
 }
 

@@ -1,8 +1,10 @@
 // `assay stats`: what the cache was worth, by step and over time.
 import { realpathSync } from 'node:fs';
 import { type CommandModule, type FlagTable, parseFlags, parseNumber, usage } from '../../core/command.ts';
+import { commandText } from '../../hermeticity/finding.ts';
 import { type LedgerRun, ledgerFile, readRuns } from '../graph/ledger.ts';
 import { bytesText, counted } from '../graph/view/words.ts';
+import { type HistoryEntry, historyOf } from '../history.ts';
 import { Outlet } from '../outlet.ts';
 import { duration } from '../reporter.ts';
 import { storeFolder } from '../store-folder.ts';
@@ -16,6 +18,7 @@ const flags = {
 
 const DAY = 24 * 60 * 60 * 1000;
 const MOST_STEPS = 20;
+const LONGEST_COMMAND = 60;
 
 interface Worth {
   readonly hits: number;
@@ -31,7 +34,7 @@ export const statsCommand: CommandModule = {
   failureCode: 2,
   help: {
     usage: 'assay stats [FLAGS]',
-    text: 'Tells the hit rate, the time saved and the bytes moved of the steps that were run in this workspace: in all, by day, by step.',
+    text: 'Tells the hit rate, the time saved and the bytes moved of what was run in this workspace: in all, by day, by step or command.',
     flags,
     environment: { ASSAY_STORE: 'the local store’s folder' },
     examples: ['assay stats', 'assay stats --days 7 --json'],
@@ -42,15 +45,30 @@ export const statsCommand: CommandModule = {
     const days = parseNumber('--days', parsed.text('days') ?? '30', 1, 3650);
     const since = new Date(Date.now() - days * DAY).toISOString();
     const here = realpathSync(process.cwd());
-    const runs = readRuns(ledgerFile(storeFolder(parsed.text('store'), process.env))).filter(
-      ({ at, workspace }) =>
-        at >= since && (parsed.given('all') || here === workspace || here.startsWith(`${workspace}/`)),
+    const isHere = (workspace: string) => here === workspace || here.startsWith(`${workspace}/`);
+    const runs = allRuns(storeFolder(parsed.text('store'), process.env)).filter(
+      ({ at, workspace }) => at >= since && (parsed.given('all') || isHere(workspace)),
     );
     const stats = statsOf(runs);
     new Outlet(1).write(parsed.given('json') ? `${JSON.stringify(stats)}\n` : text(stats, days));
     return 0;
   },
 };
+
+/** Of graphs, and of single commands. */
+function allRuns(store: string): LedgerRun[] {
+  const commands = historyOf(store)
+    .entries()
+    .filter(({ name }) => name === undefined);
+  return [...readRuns(ledgerFile(store)), ...commands.map(runOf)].sort((a, b) => (a.at < b.at ? -1 : 1));
+}
+
+/** How long a hit took is not noted, and is little beside what it saved; nor is what went over the network. */
+function runOf({ at, workspace, command, outcome, commandMs = 0 }: HistoryEntry): LedgerRun {
+  const text = commandText(command).replaceAll(/[\s\p{Cc}]+/gu, ' ');
+  const step = text.length > LONGEST_COMMAND ? `${text.slice(0, LONGEST_COMMAND - 1)}…` : text;
+  return { at, workspace, elapsedMs: 0, bytesUp: 0, bytesDown: 0, steps: [[step, outcome, commandMs, 0]] };
+}
 
 interface Stats {
   readonly runs: number;
@@ -102,7 +120,7 @@ function sum(a: Worth, b: Worth): Worth {
 }
 
 function text({ runs, total, bytesUp, bytesDown, byDay, byStep }: Stats, days: number): string {
-  if (runs === 0) return `no steps were run here in the last ${counted(days, 'day')}\n`;
+  if (runs === 0) return `nothing was run here in the last ${counted(days, 'day')}\n`;
   const steps = Object.entries(byStep);
   const lines = [
     `${counted(runs, 'run')} in the last ${counted(days, 'day')}: ${line(total)}`,
@@ -111,7 +129,7 @@ function text({ runs, total, bytesUp, bytesDown, byDay, byStep }: Stats, days: n
     'by day',
     ...Object.entries(byDay).map(([day, worth]) => `  ${day}  ${line(worth)}`),
     '',
-    'by step',
+    'by step or command',
     ...steps.slice(0, MOST_STEPS).map(([step, worth]) => `  ${step}  ${line(worth)}`),
     ...(steps.length > MOST_STEPS ? [`  … and ${steps.length - MOST_STEPS} more`] : []),
   ];

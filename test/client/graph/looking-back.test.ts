@@ -1,4 +1,6 @@
 // What is asked after a run: why, what differs, what a key was made of, what the cache was worth, and away with it.
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Workshop } from '../../rig/assay.ts';
 import { runSteps } from '../../rig/graph.ts';
@@ -78,13 +80,24 @@ describe('explain, diff and show', () => {
 });
 
 test('stats: hits, time saved, by day and by step', async () => {
-  expect((await shop.assay(['stats'])).stdout).toContain('no steps were run here');
+  expect((await shop.assay(['stats'])).stdout).toContain('nothing was run here');
   await build();
   await build();
   const stats = JSON.parse((await shop.assay(['stats', '--json'])).stdout);
   expect(stats).toMatchObject({ runs: 2, total: { hits: 2, runs: 2, failures: 0 } });
   expect(stats.byStep.build).toMatchObject({ hits: 1, runs: 1 });
   expect((await shop.assay(['stats'])).stdout).toContain('2 runs in the last 30 days: 50 % hits (2 of 4)');
+});
+
+test('stats count single commands too', async () => {
+  const touch = () => shop.run(['--output', 'made', '--', 'sh', '-c', 'sleep 0.1\ntouch made']);
+  await touch();
+  rmSync(join(shop.workspace, 'made'));
+  await touch();
+  const { total, byStep } = JSON.parse((await shop.assay(['stats', '--json'])).stdout);
+  expect(total).toMatchObject({ hits: 1, runs: 1 });
+  expect(total.savedMs).toBeGreaterThan(50);
+  expect(Object.keys(byStep)).toEqual(["sh -c 'sleep 0.1 touch made'"]);
 });
 
 describe('clean', () => {

@@ -22,8 +22,11 @@ const BASE: Readonly<Record<string, string>> = {
   LC_ALL: 'C.UTF-8',
 };
 
-/** Assay's own access to a remote; no action has a use for it. */
-const NEVER_PASSED: ReadonlySet<string> = new Set(['ASSAY_TOKEN']);
+/**
+ * Assay's own access to a remote, for which no action has a use; and a name that Bun passes to no process, so that one
+ * form of Assay would run what the other would not.
+ */
+const NEVER_PASSED: ReadonlySet<string> = new Set(['ASSAY_TOKEN', '__proto__']);
 
 const VARIABLE_NAME = /^[^=\0]+$/;
 

@@ -233,6 +233,11 @@ const catalogue = {
     wayOut: 'Nothing to do: it is a miss until the content is put again. If it repeats, check the disk.',
     status: 404,
   },
+  ASSAY_FOREIGN_HOST: {
+    summary: 'A server without a token was called by a name that others may own, as a web page could do.',
+    wayOut: 'Call it by 127.0.0.1 or localhost, or set ASSAY_TOKEN: then it may have any name.',
+    status: 403,
+  },
   ASSAY_OPEN_NETWORK: {
     summary: 'The server was asked to listen beyond this machine without a token.',
     wayOut: 'Set ASSAY_TOKEN, or listen on 127.0.0.1, or pass --read-only or --tls-client-ca.',

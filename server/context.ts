@@ -6,6 +6,7 @@ import type { Gate } from './auth.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Load } from './load.ts';
 import type { Metrics } from './metrics.ts';
+import type { HostCheck } from './named-host.ts';
 import type { Pace } from './pace.ts';
 import type { SignatureGate } from './wire/s3/signature.ts';
 
@@ -14,6 +15,7 @@ export interface ServerContext {
   readonly gate: Gate;
   /** Where S3 keys are set: the signatures that its clients must bring. */
   readonly signatures: SignatureGate | undefined;
+  readonly checkHost: HostCheck;
   readonly readOnly: boolean;
   readonly limits: ServerLimits;
   readonly log: Logger;

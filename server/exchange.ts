@@ -49,6 +49,7 @@ export class Exchange {
     try {
       if (this.server.lifecycle.isStopping) throw new AssayError('ASSAY_SHUTTING_DOWN', 'try again later');
       this.server.load.admit(this.request.socket);
+      this.server.checkHost(this.request.headers.host);
       answering(this).catch((error: unknown) => this.refuse(error));
     } catch (error) {
       this.refuse(error);

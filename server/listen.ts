@@ -11,6 +11,7 @@ import { isLoopback, urlOf } from './host.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { Load } from './load.ts';
 import type { Metrics } from './metrics.ts';
+import { anyHost, ownHostsOnly } from './named-host.ts';
 import { Pace } from './pace.ts';
 import { Port } from './port.ts';
 import { assemble } from './routes.ts';
@@ -57,7 +58,22 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const about = { storeFolder, isLocal, startedAt: Date.now() };
   const gate = token === undefined ? openGate() : tokenGate(token);
   const signatures = s3Keys && signatureGate(s3Keys);
-  const context = { store, gate, signatures, readOnly, limits, log, metrics, pace, load, lifecycle, about };
+  /** With TLS a browser has asked for the name's certificate already. */
+  const checkHost = isLocal && token === undefined && !tls ? ownHostsOnly() : anyHost;
+  const context = {
+    store,
+    gate,
+    signatures,
+    checkHost,
+    readOnly,
+    limits,
+    log,
+    metrics,
+    pace,
+    load,
+    lifecycle,
+    about,
+  };
   const door = new Port(await assemble(context), new Sessions(context, GRPC_METHODS), context, tls);
   await listen(door.server, host, port);
   /** A connection that could not be accepted, for want of file descriptors: the others are none the worse. */

@@ -73,6 +73,11 @@ describe('the strict environment', () => {
     expect(ran.code).toBe(125);
     expect(ran.stdout + ran.stderr).not.toContain('sesame');
   });
+
+  test('never holds __proto__, which not every form of Assay could pass on', async () => {
+    const ran = await shop.assay(['run', '--env', '__proto__=x', '--', 'env']);
+    expect([ran.code, ran.stderr]).toEqual([125, expect.stringContaining('__proto__ is never passed')]);
+  });
 });
 
 test('a declared variable that is unset is another key than one that is empty', () => {

@@ -13,6 +13,9 @@ const MIB = 1024 * 1024;
 const CLIENTS = 16;
 const REMEMBERED = 2_000;
 const SAMPLES = 30;
+/** By how much the second half may exceed the first and still be called flat. */
+const MEMORY_SHARE = 0.1;
+const HANDLES = 2;
 
 const minutes = Number(process.argv[process.argv.indexOf('--minutes') + 1] ?? Number.NaN) || 30;
 const folder = mkdtempSync(join(tmpdir(), 'assay-soak-'));
@@ -105,9 +108,14 @@ const steady = samples.slice(Math.ceil(samples.length / 5));
 const half = Math.floor(steady.length / 2);
 const mean = (of: readonly Sample[], what: keyof Sample) =>
   of.reduce((sum, one) => sum + one[what], 0) / of.length;
-for (const what of ['memory', 'handles'] as const) {
-  const [first, second] = [mean(steady.slice(0, half), what), mean(steady.slice(half), what)];
-  console.log(`${what}: second half against first ${(100 * (second / first - 1)).toFixed(1)} %`);
-}
-console.log(`errors: ${count.errors}`);
-process.exitCode = count.errors > 0 ? 1 : 0;
+const grown = (what: keyof Sample) => mean(steady.slice(half), what) - mean(steady.slice(0, half), what);
+const memoryShare = grown('memory') / mean(steady.slice(0, half), 'memory');
+const verdicts: readonly (readonly [string, boolean])[] = [
+  [`memory: second half against first ${(100 * memoryShare).toFixed(1)} %`, memoryShare <= MEMORY_SHARE],
+  [`handles: second half against first ${grown('handles').toFixed(1)}`, grown('handles') <= HANDLES],
+  [`errors: ${count.errors} of ${count.reads + count.writes} requests`, count.errors === 0],
+];
+for (const [what, isKept] of verdicts) console.log(`${isKept ? 'flat  ' : 'GROWN '} ${what}`);
+const isFlat = verdicts.every(([, isKept]) => isKept);
+console.log(isFlat ? 'verdict: memory flat, handles flat, 0 errors' : 'verdict: NOT flat');
+process.exitCode = isFlat ? 0 : 1;

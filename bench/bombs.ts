@@ -1,0 +1,79 @@
+// `npm run bench -- bombs`: how long a server takes to refuse a little that stands for very much, by the clock of who sent it,
+// and how much memory it takes meanwhile. What one of them may cost in processor time is held by test/attack/bombs.test.ts.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { bombOf, compressedName, stackedEncodings } from '../test/rig/bombs.ts';
+import { GrpcClient } from '../test/rig/grpc.ts';
+import { forgetPeak, peakBytes, residentBytes } from '../test/rig/memory.ts';
+import { ServerProcess } from '../test/rig/server.ts';
+import { ReapiClient } from '../test/server/wire/reapi/rig.ts';
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+const GIB = 1024 * MIB;
+const TIMES = 20;
+const ALLOWED_MS = 100;
+const ALLOWED_BYTES = 32 * MIB;
+
+const folder = mkdtempSync(join(tmpdir(), 'assay-bombs-'));
+const server = await ServerProcess.start(join(folder, 'store'), { form: 'bundle' });
+const reapi = new ReapiClient(await GrpcClient.to(server.url));
+const pid = server.child.pid ?? 0;
+
+async function upload(bomb: Buffer, announced: number): Promise<boolean> {
+  const { status } = await reapi.write(compressedName('b0'.repeat(32), announced), bomb);
+  return status === 'INVALID_ARGUMENT';
+}
+
+function stack(header: string): Promise<boolean> {
+  const { port } = new URL(server.url);
+  const lines = [
+    `PUT /cas/${'a'.repeat(64)} HTTP/1.1`,
+    'host: x',
+    `${header}: ${stackedEncodings(5000)}`,
+    '',
+    '',
+  ];
+  return new Promise((resolve) => {
+    let answer = '';
+    const socket = connect(Number(port), '127.0.0.1', () => socket.write(lines.join('\r\n')));
+    socket.on('data', (piece) => {
+      answer += piece.toString('latin1');
+    });
+    socket.on('error', () => {}).on('close', () => resolve(/^HTTP\/1\.1 4/.test(answer)));
+  });
+}
+
+const BOMBS: Readonly<Record<string, () => Promise<boolean>>> = {
+  '10 KiB for 320 MiB, said to be 100 bytes': () => upload(bombOf(320 * MIB), 100),
+  '320 KiB for 10 GiB, said to be 1 MiB': () => upload(bombOf(10 * GIB), MIB),
+  '320 KiB for 10 GiB, said to be that': () => upload(bombOf(10 * GIB), 10 * GIB),
+  '5,000 content encodings': () => stack('content-encoding'),
+  '5,000 transfer encodings': () => stack('transfer-encoding'),
+};
+
+let isKept = true;
+await upload(bombOf(3 * MIB), 3 * MIB);
+for (const [name, send] of Object.entries(BOMBS)) {
+  const times: number[] = [];
+  forgetPeak(pid);
+  const atRest = residentBytes(pid);
+  for (let time = 0; time < TIMES; time++) {
+    const began = performance.now();
+    if (!(await send())) throw new Error(`${name}: not refused`);
+    times.push(performance.now() - began);
+  }
+  const memory = peakBytes(pid) - atRest;
+  times.sort((a, b) => a - b);
+  const [median = 0, most = 0] = [times[TIMES / 2], times.at(-1)];
+  isKept &&= most <= ALLOWED_MS && memory <= ALLOWED_BYTES;
+  console.log(
+    `${name.padEnd(42)} ${median.toFixed(1).padStart(6)} ms median ${most.toFixed(1).padStart(7)} ms most, memory +${(memory / MIB).toFixed(0)} MiB`,
+  );
+}
+console.log(`${isKept ? 'all' : 'NOT all'} refused within ${ALLOWED_MS} ms and +${ALLOWED_BYTES / MIB} MiB`);
+reapi.grpc.close();
+await server.stop();
+rmSync(folder, { recursive: true, force: true });

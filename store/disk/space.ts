@@ -30,12 +30,14 @@ export class Space {
   readonly #rest = new Rest();
   #used = 0;
   #usedUntil = Number.NEGATIVE_INFINITY;
+  #most = 0;
+  #mostUntil = Number.NEGATIVE_INFINITY;
   /** What has been let in and is not in the index yet. */
   #underWay = 0;
   #background: Promise<void> | undefined;
   #isClosing = false;
 
-  /** `limit` is asked each time: a share of a disk may change. */
+  /** `limit` is asked again and again: a share of a disk may change. */
   constructor(
     holdings: Holdings,
     eviction: Pick<Eviction, 'step' | 'foresee'>,
@@ -48,8 +50,14 @@ export class Space {
     this.#onEvent = onEvent;
   }
 
+  /** Asking the disk each time would cost a small put a tenth of its time. */
   get limit(): number {
-    return this.#limit();
+    const now = performance.now();
+    if (now >= this.#mostUntil) {
+      this.#most = this.#limit();
+      this.#mostUntil = now + STORE.usedMs;
+    }
+    return this.#most;
   }
 
   used(): number {

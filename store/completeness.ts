@@ -21,7 +21,7 @@ export function onlyComplete(results: DivergingResults, blobs: Blobs, onEvent: O
       if (!result) return undefined;
       const missing = await blobs.missing(result.references);
       if (missing.length > 0) {
-        onEvent({ type: 'incomplete', address, missing });
+        onEvent({ type: 'incomplete', address, missing: missing.map(({ hash, size }) => ({ hash, size })) });
         return undefined;
       }
       await results.use(address, result);

@@ -16,7 +16,7 @@ export function withEmptyBlob(blobs: Blobs): Blobs {
       return EMPTY;
     },
     missing: (digests) =>
-      blobs.missing(digests.filter(({ hash, size }) => hash !== EMPTY.hash || size !== 0)),
+      blobs.missing(digests.filter((digest) => digest.size !== 0 || digest.hash !== EMPTY.hash)),
     touch: (hashes) => blobs.touch(hashes.filter((hash) => hash !== EMPTY.hash)),
   };
 }

@@ -13,7 +13,7 @@ import { removeFile } from './calls.ts';
 import { isGeneration, newGeneration } from './generation.ts';
 import type { Entry, Index } from './index.ts';
 import { fileName, filePath, type Layout } from './layout.ts';
-import type { Leases } from './leases.ts';
+import { isFresh, type Leases } from './leases.ts';
 import type { Quarantine } from './quarantine.ts';
 import { decodeChecksums } from './record.ts';
 import type { Sweeper } from './sweep.ts';
@@ -182,15 +182,15 @@ export class DiskBlobs implements RawBlobs {
     this.#index.refresh();
     const fresh = this.#leases.ticks.freshBlob();
     const unleased: Hash[] = [];
-    const missing = digests.filter(({ hash, size }) => {
-      const entry = this.#index.find(hash);
-      if (entry?.size !== size) return true;
-      if (!this.#leases.holds(entry, fresh)) unleased.push(hash);
+    const missing = digests.filter((digest) => {
+      const tick = this.#index.tickOf(digest);
+      if (tick === undefined) return true;
+      if (!isFresh(tick, fresh)) unleased.push(digest.hash);
       return false;
     });
     if (unleased.length === 0) return missing;
     await this.#leases.take(unleased);
-    return digests.filter(({ hash, size }) => this.#index.find(hash)?.size !== size);
+    return digests.filter((digest) => this.#index.tickOf(digest) === undefined);
   }
 
   async touch(hashes: readonly Hash[]): Promise<void> {

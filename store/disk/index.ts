@@ -4,7 +4,7 @@
 // Every entry carries a number that changes with each write of it and that LMDB compares atomically, so a removal or
 // replacement meant for an entry as it was seen never hits a newer one, nor one that was used since.
 import { getLastVersion } from 'lmdb';
-import type { Hash } from '../../core/digest.ts';
+import { type Digest, type Hash, KeyedDigest } from '../../core/digest.ts';
 import type { ResultAddress } from '../store.ts';
 import { newGeneration } from './generation.ts';
 import {
@@ -15,6 +15,7 @@ import {
   type Presence,
   RESULT_AGE,
   resultKeyOf,
+  tickIn,
 } from './record.ts';
 import { peek, read, type Table, Tables } from './tables.ts';
 import { roomOf, Tally } from './tally.ts';
@@ -89,6 +90,12 @@ export class Index {
     if (!record) return undefined;
     const version = getLastVersion();
     return { ...decodePresence(record, version), version };
+  }
+
+  /** Undefined unless it is there with that size. Makes nothing on its way: builds ask about thousands at a time. */
+  tickOf(digest: Digest): number | undefined {
+    const record = peek(this.#presence, keyOfDigest(digest));
+    return record && tickIn(record, digest.size);
   }
 
   contentOf(hash: Hash): Buffer | undefined {
@@ -234,5 +241,11 @@ const scratchKey = Buffer.alloc(32);
 
 function keyOf(hash: Hash): Buffer {
   scratchKey.write(hash, 'hex');
+  return scratchKey;
+}
+
+function keyOfDigest(digest: Digest): Buffer {
+  if (!(digest instanceof KeyedDigest)) return keyOf(digest.hash);
+  digest.copyHash(scratchKey);
   return scratchKey;
 }

@@ -18,9 +18,9 @@ export class Leases {
     this.#onEvent = onEvent;
   }
 
-  /** Nothing needs to be written for it. `fresh` is asked once for many. */
-  holds({ tick }: Entry, fresh = this.ticks.freshBlob()): boolean {
-    return isFresh(tick, fresh);
+  /** Nothing needs to be written for it. */
+  holds({ tick }: Entry): boolean {
+    return isFresh(tick, this.ticks.freshBlob());
   }
 
   /** Resolves to the oldest tick that any of those which are there has now. */
@@ -63,6 +63,6 @@ export class Leases {
 /** A tick that is so far ahead was never reached: a bit of it has flipped, and it would be leased for ever. */
 const FAR_AHEAD = 2 ** 20;
 
-function isFresh(tick: number, fresh: number): boolean {
+export function isFresh(tick: number, fresh: number): boolean {
   return tick >= fresh && tick < fresh + FAR_AHEAD;
 }

@@ -1,5 +1,5 @@
 // The bytes of the index's keys and values. A change here changes the format's version and docs/FORMAT.md.
-import type { Digest, Hash } from '../../core/digest.ts';
+import { type Digest, HASH_BYTES, type Hash, KeyedDigest } from '../../core/digest.ts';
 import { STORE } from '../../core/limits.ts';
 import type { Namespace } from '../../core/namespace.ts';
 import { sha256 } from '../../core/sha256.ts';
@@ -11,7 +11,6 @@ const PRESENCE_V1_BYTES = 7;
 const TICK_BYTES = 4;
 const GENERATION_BYTES = 6;
 const PRESENCE_BYTES = PRESENCE_V1_BYTES + TICK_BYTES + GENERATION_BYTES;
-const HASH_BYTES = 32;
 const SIZE_BYTES = 6;
 const COUNT_BYTES = 4;
 const CHECKSUM_BYTES = 8;
@@ -53,6 +52,13 @@ export function decodePresence(record: Buffer, version: number): Presence {
   const size =
     isReadable && record.length === PRESENCE_V1_BYTES ? record.readUIntLE(1, SIZE_BYTES) : UNREADABLE_SIZE;
   return { size, isFile: isFile && size !== UNREADABLE_SIZE, tick: 0, generation: version };
+}
+
+/** The tick alone, of a blob with that size; undefined if the record's is another. */
+export function tickIn(record: Buffer, size: number): number | undefined {
+  const isUsual = record.length === PRESENCE_BYTES && (record[0] === FILE || record[0] === INLINE);
+  if (!isUsual) return decodePresence(record, 0).size === size ? 0 : undefined;
+  return record.readUIntLE(1, SIZE_BYTES) === size ? record.readUInt32LE(PRESENCE_V1_BYTES) : undefined;
 }
 
 /** `kind` and tick in front: all of one kind lie together, the least recently used first. */
@@ -124,10 +130,7 @@ export function decodeResult(record: Buffer): StoredResult | undefined {
   const end = HASH_BYTES + COUNT_BYTES + record.readUInt32LE(HASH_BYTES) * REFERENCE_BYTES;
   const references: Digest[] = [];
   for (let at = HASH_BYTES + COUNT_BYTES; at < end; at += REFERENCE_BYTES) {
-    references.push({
-      hash: hashAt(record, at),
-      size: record.readUIntLE(at + HASH_BYTES, SIZE_BYTES),
-    });
+    references.push(new KeyedDigest(record, at, record.readUIntLE(at + HASH_BYTES, SIZE_BYTES)));
   }
   return { bytes: record.subarray(end), references };
 }

@@ -358,10 +358,11 @@ export function describeStore(backend: Backend): void {
         expect(await records.put(addressOf('key'), first, undefined)).toBe(true);
         expect(await records.put(addressOf('key'), second, undefined)).toBe(false);
         const seen = await records.get(addressOf('key'));
-        expect(seen).toEqual(first);
+        expect({ ...seen, references: plain(seen?.references) }).toEqual(first);
         expect(await records.put(addressOf('key'), second, seen)).toBe(true);
         expect(await records.put(addressOf('key'), first, seen)).toBe(false);
-        expect(await records.get(addressOf('key'))).toEqual(second);
+        const now = await records.get(addressOf('key'));
+        expect({ ...now, references: plain(now?.references) }).toEqual(second);
       });
 
       test('is put by one alone of those who saw the same', async () => {
@@ -440,7 +441,7 @@ export function describeStore(backend: Backend): void {
         await store.results.put(addressOf('key'), resultNaming(first));
         await opened.lose(first.hash);
         expect(await store.results.put(addressOf('key'), resultNaming(second))).toBe('stored');
-        expect((await store.results.get(addressOf('key')))?.references).toEqual([second]);
+        expect(plain((await store.results.get(addressOf('key')))?.references)).toEqual([second]);
         expect(events).toEqual([]);
       });
     });
@@ -456,7 +457,7 @@ export function describeStore(backend: Backend): void {
       test('is an event, and no overwrite', async () => {
         expect(await store.results.put(addressOf('key'), resultNaming(first))).toBe('stored');
         expect(await store.results.put(addressOf('key'), resultNaming(second))).toBe('diverged');
-        expect((await store.results.get(addressOf('key')))?.references).toEqual([first]);
+        expect(plain((await store.results.get(addressOf('key')))?.references)).toEqual([first]);
         expect(events).toEqual([{ type: 'diverged', address: addressOf('key') }]);
       });
 
@@ -464,7 +465,7 @@ export function describeStore(backend: Backend): void {
         await store.results.put(addressOf('key'), resultNaming(first));
         await store.results.put(addressOf('key'), resultNaming(second));
         const rival = rivalAddress(addressOf('key'));
-        expect((await opened.records.get(rival))?.references).toEqual([second]);
+        expect(plain((await opened.records.get(rival))?.references)).toEqual([second]);
         expect(() => parseNamespace(rival.namespace)).toThrow(/ASSAY_BAD_NAMESPACE/);
       });
 
@@ -491,7 +492,7 @@ export function describeStore(backend: Backend): void {
           const put = store.results.put(addressOf('key'), resultNaming(output), { replace: true });
           expect(await put).toBe('stored');
         }
-        expect((await store.results.get(addressOf('key')))?.references).toEqual([second]);
+        expect(plain((await store.results.get(addressOf('key')))?.references)).toEqual([second]);
         expect(events).toEqual([]);
       });
 
@@ -508,5 +509,10 @@ export function describeStore(backend: Backend): void {
 }
 
 function byHash(digests: readonly Digest[] | undefined): Digest[] {
-  return [...(digests ?? [])].sort((a, b) => (a.hash < b.hash ? -1 : 1));
+  return plain(digests).sort((a, b) => (a.hash < b.hash ? -1 : 1));
+}
+
+/** Engines may give digests that make their hash when it is asked for. */
+function plain(digests: readonly Digest[] = []): Digest[] {
+  return digests.map(({ hash, size }) => ({ hash, size }));
 }

@@ -1,7 +1,7 @@
 // A FindMissingBlobsRequest, read in one pass: builds ask about thousands of blobs at a time, and walking, decoding and
 // checking the same message one after the other costs more than finding the blobs (docs/decisions/0050).
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
-import { type Digest, isHash, parseDigest } from '../../../core/digest.ts';
+import { type Digest, decodeHash, HASH_BYTES, KeyedDigest, parseDigest } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { MESSAGE } from '../../../core/limits.ts';
 import { decodeWhole } from '../../../core/message.ts';
@@ -21,7 +21,7 @@ const DIGEST_FUNCTION = (3 << 3) | WireType.Varint;
 const HASH = (1 << 3) | WireType.LengthDelimited;
 const SIZE = (2 << 3) | WireType.Varint;
 
-const HASH_LENGTH = 64;
+const HASH_LENGTH = 2 * HASH_BYTES;
 /** The tag and the length of the hash before it, the tag of the size after it. */
 const HASH_START = 2;
 const SIZE_TAG_AT = HASH_START + HASH_LENGTH;
@@ -41,11 +41,12 @@ export function readDigestList(message: Buffer): DigestList {
 function read(message: Buffer): DigestList {
   const reader = new BinaryReader(message);
   const digests: Digest[] = [];
+  const keys = Buffer.allocUnsafe(Math.floor(message.length / SIZE_START) * HASH_BYTES);
   let instanceName = '';
   let digestFunction = 0;
   while (reader.pos < reader.len) {
-    const tag = reader.uint32();
-    if (tag === DIGEST) digests.push(digestAt(message, reader));
+    const tag = shortVarint(message, reader);
+    if (tag === DIGEST) digests.push(digestAt(message, reader, keys, digests.length * HASH_BYTES));
     else if (tag === INSTANCE_NAME) instanceName = reader.string();
     else if (tag === DIGEST_FUNCTION) digestFunction = reader.int32();
     else if (tag >>> 3 === 0) throw new Error('a field without a number');
@@ -55,17 +56,34 @@ function read(message: Buffer): DigestList {
   return { instanceName, digests, digestFunction };
 }
 
-function digestAt(message: Buffer, reader: BinaryReader): Digest {
-  const length = reader.uint32();
+/** The place in `keys` is its own, and large enough: no usual digest is shorter than what is counted there. */
+function digestAt(message: Buffer, reader: BinaryReader, keys: Buffer, keyAt: number): Digest {
+  const length = shortVarint(message, reader);
   const start = reader.pos;
   const end = start + length;
   if (end > reader.len) throw new Error('a digest ends beyond the message');
   reader.pos = end;
-  return usualDigest(message, start, end) ?? parseDigest(unusualDigest(message.subarray(start, end)));
+  return (
+    usualDigest(message, start, end, keys, keyAt) ?? parseDigest(unusualDigest(message.subarray(start, end)))
+  );
+}
+
+/** The tags and lengths that this message has are one byte each, for which the reader is slow. */
+function shortVarint(message: Buffer, reader: BinaryReader): number {
+  const byte = message[reader.pos] ?? 0x80;
+  if (byte >= 0x80) return reader.uint32();
+  reader.pos++;
+  return byte;
 }
 
 /** Undefined for what is not written as every library does: the hash, then the size, nothing else. */
-function usualDigest(bytes: Buffer, start: number, end: number): Digest | undefined {
+function usualDigest(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  keys: Buffer,
+  keyAt: number,
+): Digest | undefined {
   const sizeBytes = end - start - SIZE_START;
   const isUsual =
     sizeBytes > 0 &&
@@ -74,9 +92,9 @@ function usualDigest(bytes: Buffer, start: number, end: number): Digest | undefi
     bytes[start + 1] === HASH_LENGTH &&
     bytes[start + SIZE_TAG_AT] === SIZE;
   if (!isUsual) return undefined;
-  const hash = bytes.toString('latin1', start + HASH_START, start + SIZE_TAG_AT);
   const size = varintAt(bytes, start + SIZE_START, end);
-  return size !== undefined && isHash(hash) ? { hash, size } : undefined;
+  if (size === undefined || !decodeHash(bytes, start + HASH_START, keys, keyAt)) return undefined;
+  return new KeyedDigest(keys, keyAt, size);
 }
 
 /** Undefined unless it ends exactly there. */

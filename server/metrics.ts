@@ -45,6 +45,8 @@ export class Metrics {
     this.#tally('assay_http_requests_total', 'Requests answered.', ['route', 'method', 'status']),
   );
   readonly #calls = this.#tally('assay_grpc_calls_total', 'gRPC calls answered.', ['method', 'status']);
+  /** Those of them that are nearly all, by their method. */
+  readonly #answeredCalls = new Map<string, Cell>();
   readonly #lookups = lookupCells(
     this.#tally('assay_lookups_total', 'Blobs and results asked for.', ['kind', 'outcome']),
   );
@@ -95,7 +97,10 @@ export class Metrics {
   }
 
   called(method: string, status: GrpcStatus): void {
-    this.#calls.cell(method, status).value++;
+    const known = status === 'OK' ? this.#answeredCalls.get(method) : undefined;
+    const cell = known ?? this.#calls.cell(method, status);
+    if (!known && status === 'OK') this.#answeredCalls.set(method, cell);
+    cell.value++;
   }
 
   lookedUp(kind: Lookup, found: boolean): void {

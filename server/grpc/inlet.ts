@@ -24,7 +24,7 @@ export class Inlet {
   readonly #metrics: Metrics;
   readonly #load: Load;
   readonly #transfer: Transfer;
-  #fail: (error: unknown) => void = () => {};
+  #fail: (because: () => unknown) => void = () => {};
 
   constructor(stream: ServerHttp2Stream, { limits, metrics, load }: ServerContext, transfer: Transfer) {
     this.#stream = stream;
@@ -36,7 +36,7 @@ export class Inlet {
 
   /** Ends the reading that is under way. */
   fail(error: AssayError): void {
-    this.#fail(error);
+    this.#fail(() => error);
   }
 
   one(): Promise<Buffer> {
@@ -136,10 +136,11 @@ export class Inlet {
       if (sink.isHeld) this.#load.letGo(bytes);
       if (stream.isPaused()) stream.resume();
     };
-    this.#fail = (error) => {
+    /** A stream is closed after its end too: the error, which costs a stack trace, is made only if there is one. */
+    this.#fail = (because) => {
       if (!isOpen) return;
       close();
-      sink.fail(error);
+      sink.fail(because());
     };
     stream.on('data', (piece: Buffer) => {
       if (!isOpen) return;
@@ -147,13 +148,13 @@ export class Inlet {
       this.#transfer.moved(piece.length);
       if (sink.isHeld) this.#load.hold(piece.length);
       if (sink.isHeld && this.#load.isFull) {
-        this.#fail(memoryIsFull());
+        this.#fail(memoryIsFull);
         return;
       }
       try {
         sink.data(piece);
       } catch (error) {
-        this.#fail(error);
+        this.#fail(() => error);
       }
     });
     stream.once('end', () => {
@@ -161,8 +162,8 @@ export class Inlet {
       close();
       sink.end();
     });
-    stream.once('close', () => this.#fail(cutShort()));
-    if (stream.destroyed) this.#fail(cutShort());
+    stream.once('close', () => this.#fail(cutShort));
+    if (stream.destroyed) this.#fail(cutShort);
     else this.#transfer.waits();
     return close;
   }

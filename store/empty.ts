@@ -1,22 +1,24 @@
 // Promises: the empty blob is always there, whatever the engine holds. REAPI clients name it without ever sending it.
 //
 // Stands above verification, because there is nothing to verify, and below everything that asks what is missing.
-import { digestOf, EMPTY } from '../core/digest.ts';
+import { type Digest, digestOf, EMPTY } from '../core/digest.ts';
 import { collect, refuseWrong } from './expected.ts';
-import type { Blobs, SmallBlob } from './store.ts';
+import type { Blobs, Content, Expected, SmallBlob } from './store.ts';
 
 const EMPTY_BLOB: SmallBlob = { size: 0, bytes: Buffer.alloc(0) };
 
 export function withEmptyBlob(blobs: Blobs): Blobs {
   return {
     get: (hash) => (hash === EMPTY.hash ? Promise.resolve(EMPTY_BLOB) : blobs.get(hash)),
-    async put(expected, content) {
-      if (expected.hash !== EMPTY.hash) return blobs.put(expected, content);
-      refuseWrong(expected, digestOf(await collect({ ...expected, size: 0 }, content)));
-      return EMPTY;
-    },
+    put: (expected, content) =>
+      expected.hash === EMPTY.hash ? takeNothing(expected, content) : blobs.put(expected, content),
     missing: (digests) =>
       blobs.missing(digests.filter((digest) => digest.size !== 0 || digest.hash !== EMPTY.hash)),
     touch: (hashes) => blobs.touch(hashes.filter((hash) => hash !== EMPTY.hash)),
   };
+}
+
+async function takeNothing(expected: Expected, content: Content): Promise<Digest> {
+  refuseWrong(expected, digestOf(await collect({ ...expected, size: 0 }, content)));
+  return EMPTY;
 }

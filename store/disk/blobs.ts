@@ -102,9 +102,7 @@ export class DiskBlobs implements RawBlobs {
     const digest = digestOf(bytes);
     refuseWrong(expected, digest);
     // A copy, because the index reads it on another thread, when the caller's memory may be in use again.
-    const own = Buffer.from(bytes);
-    if (await this.#isThere(digest)) return digest;
-    await this.#addUnlessThere(digest, { isFile: false, generation: newGeneration() }, own);
+    await this.#addUnlessThere(digest, { isFile: false, generation: newGeneration() }, Buffer.from(bytes));
     return digest;
   }
 
@@ -153,17 +151,16 @@ export class DiskBlobs implements RawBlobs {
     content: Buffer,
   ): Promise<boolean> {
     for (;;) {
-      await this.#removeDamaged(hash, size);
-      const stamp = this.#leases.ticks.stamp();
-      if (await this.#index.add(hash, { ...place, size }, content, stamp)) return true;
-      if (await this.#isThere({ hash, size })) return false;
+      this.#index.refresh();
+      const entry = this.#index.find(hash);
+      if (!entry) {
+        const stamp = this.#leases.ticks.stamp();
+        if (await this.#index.add(hash, { ...place, size }, content, stamp)) return true;
+      } else if (entry.size !== size) {
+        // The content that has this hash has this size: such an entry is damaged, and gives way.
+        await this.quarantine(hash, entry.generation, 'its record is damaged');
+      } else if (this.#leases.holds(entry) || (await this.#isThere({ hash, size }))) return false;
     }
-  }
-
-  /** An entry with another size than the content that has this hash is damaged, and gives way. */
-  async #removeDamaged(hash: Hash, size: number): Promise<void> {
-    const other = this.#index.find(hash);
-    if (other && other.size !== size) await this.quarantine(hash, other.generation, 'its record is damaged');
   }
 
   /** And leased, if it is. */

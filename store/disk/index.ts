@@ -89,7 +89,8 @@ export class Index {
     const record = peek(this.#presence, key);
     if (!record) return undefined;
     const version = getLastVersion();
-    return { ...decodePresence(record, version), version };
+    const { size, isFile, tick, generation } = decodePresence(record, version);
+    return { size, isFile, tick, generation, version };
   }
 
   /** Undefined unless it is there with that size. Makes nothing on its way: builds ask about thousands at a time. */
@@ -108,15 +109,11 @@ export class Index {
       stamp.begin();
       const key = keyOf(hash);
       return this.#presence.ifNoExists(key, () => {
-        this.#putPresence(key, { ...presence, tick: stamp.tick });
+        this.#presence.put(key, encodePresence({ ...presence, tick: stamp.tick }), presence.generation);
         this.#content.put(key, content);
         this.#count(key, presence, stamp.tick);
       });
     });
-  }
-
-  #putPresence(key: Buffer, presence: Presence): void {
-    this.#presence.put(key, encodePresence(presence), newGeneration());
   }
 
   #count(key: Buffer, { isFile, size }: Omit<Presence, 'tick'>, tick: number): void {
@@ -130,7 +127,7 @@ export class Index {
       stamp.begin();
       const key = keyOf(hash);
       return this.#presence.ifVersion(key, entry.version, () => {
-        this.#putPresence(key, { ...entry, tick: stamp.tick });
+        this.#presence.put(key, encodePresence({ ...entry, tick: stamp.tick }), newGeneration());
         if (!isCounted(entry)) this.#count(key, entry, stamp.tick);
       });
     });

@@ -26,7 +26,7 @@ export interface Presence {
 }
 
 export function encodePresence({ size, isFile, tick, generation }: Presence): Buffer {
-  const record = Buffer.alloc(PRESENCE_BYTES);
+  const record = Buffer.allocUnsafe(PRESENCE_BYTES);
   record[0] = isFile ? FILE : INLINE;
   record.writeUIntLE(size, 1, SIZE_BYTES);
   record.writeUInt32LE(tick, PRESENCE_V1_BYTES);

@@ -85,7 +85,8 @@ export class Space {
 
   /** Around a write of that many bytes; at once, if there is room for them. */
   async during<T>(bytes: number, write: () => Promise<T>): Promise<T> {
-    if (this.limit === Number.POSITIVE_INFINITY) return write();
+    const { limit } = this;
+    if (limit === Number.POSITIVE_INFINITY) return write();
     const room = roomOf(bytes);
     if (this.#isOpen(room)) this.#underWay += room;
     else await this.#wait(room);

@@ -63,7 +63,7 @@ export const STORE = {
   roomMs: 100,
   roomBytes: 4 * MIB,
   /** How long a server's commit waits for more writes: half as many syncs under load, for a little more waiting. */
-  serverGatherMs: 2,
+  serverGatherMs: 4,
   /** Blobs from this size on are written past the page cache. */
   directBytes: 32 * MIB,
   /** Content files that one process has open at once; each comes with a buffer or two of chunkBytes … */

@@ -68,7 +68,8 @@ export class DiskBlobs implements RawBlobs {
     };
   }
 
-  async #read(hash: Hash, entry = this.#index.find(hash)): Promise<RawBlob | undefined> {
+  /** At once for a small blob, since most are. */
+  #read(hash: Hash, entry = this.#index.find(hash)): Promise<RawBlob> | RawBlob | undefined {
     if (!entry) return undefined;
     if (!isGeneration(entry.generation)) return { ...entry, kind: 'broken', detail: 'its record is damaged' };
     const content = this.#index.contentOf(hash) ?? Buffer.alloc(0);

@@ -90,7 +90,7 @@ export class Space {
     const room = roomOf(bytes);
     if (this.#isOpen(room)) this.#underWay += room;
     else await this.#wait(room);
-    if (this.used() + this.#underWay > STORE.evictFrom * this.limit) this.#beginInBackground();
+    if (this.used() + this.#underWay > STORE.evictFrom * limit) this.#beginInBackground();
     try {
       return await write();
     } finally {

@@ -2,6 +2,7 @@
 // beside its peers, in one run on one machine. Wall time, CPU of the process tree and peak memory, least of several rounds;
 // a daemon's share is not counted. Those that are slow by themselves get one round, and a hundred steps instead of a thousand,
 // which their rows say. At the end stands what was reached; it fails only if Assay itself could not be measured.
+// CPU is told in steps of 10 ms. Large files repeat one line, which favours a peer that compresses what it stores.
 //
 // Turborepo, Nx and moon are those that test/clients drives; wireit and lage come with bench/graph/peers. Both are installed
 // with `npm ci` when they are not there. Needs `npm run build` and GNU time. `npm run bench -- graph` ends within fifteen minutes:

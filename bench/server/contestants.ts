@@ -18,6 +18,7 @@ export interface Contestant {
 const PROJECT = join(import.meta.dirname, '..', '..');
 const POLL_MS = 50;
 const POLLS = 100;
+const NGINX_WORKERS = 2;
 
 export async function startAssay(folder: string): Promise<Contestant> {
   const script = join(PROJECT, 'bin', 'assay.ts');
@@ -58,9 +59,19 @@ export async function startNginx(folder: string): Promise<Contestant> {
   return {
     name: 'nginx',
     origin: `http://127.0.0.1:${port}`,
-    pids: [master, ...childrenOf(master)],
+    pids: [master, ...(await nginxWorkers(master))],
     stop: () => stop(child),
   };
+}
+
+/** The master accepts before its workers are there, and they do all the work. */
+async function nginxWorkers(master: number): Promise<number[]> {
+  for (let polls = 0; polls < POLLS; polls++) {
+    const workers = childrenOf(master);
+    if (workers.length === NGINX_WORKERS) return workers;
+    await delay(POLL_MS);
+  }
+  throw new Error('nginx did not start its workers');
 }
 
 export function nginxVersion(): string {
@@ -74,7 +85,7 @@ function nginxConfig(folder: string, port: number): string {
   return `
     daemon off;
     ${process.getuid?.() === 0 ? 'user root;' : ''}
-    worker_processes 2;
+    worker_processes ${NGINX_WORKERS};
     pid ${folder}/nginx.pid;
     error_log stderr warn;
     events { worker_connections 1024; }

@@ -1,9 +1,9 @@
 // A write that breaks off is resumed where it stands, not begun anew: over a new connection, and on a server that was
 // killed and started again.
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { type Digest, digestOf } from '../../../../core/digest.ts';
 import { GrpcClient } from '../../../rig/grpc.ts';
 import { noise, Random } from '../../../rig/random.ts';
@@ -59,9 +59,12 @@ test('a client that is back before its broken connection is noticed goes on all 
   const half = bytes.subarray(0, SIZE / 2);
   const first = await connect();
   const call = first.grpc.open(PATHS.write);
+  const before = staged();
   await call.send(
     writeRequest({ resourceName: name, writeOffset: 0, finishWrite: false, data: Buffer.from(half) }),
   );
+  // A server that has not begun with it would take it for the newer one.
+  await vi.waitUntil(() => staged().some((file) => !before.includes(file)), { timeout: 30_000 });
   const stands = await arrived(name, digest, 0);
   const second = await connect();
   expect(committed(await second.write(name, bytes.subarray(stands), { offset: stands }))).toBe(SIZE);
@@ -107,6 +110,11 @@ async function writeAndBreak(resourceName: string, bytes: Buffer): Promise<void>
   }
   await new Promise<void>((resolve) => call.stream.write(Buffer.alloc(0), () => resolve()));
   client.grpc.close();
+}
+
+/** What the server is taking in. */
+function staged(): string[] {
+  return readdirSync(join(folder, 'v2', 'staging'));
 }
 
 /** How far it has come, once the server has noticed that nothing more does. */

@@ -123,8 +123,8 @@ export const SERVER = {
   bodyGraceMs: 8 * SECOND,
   /** … and must then keep this average. */
   bodyBytesPerSecond: 16 * KIB,
-  /** How often connections and bodies are looked at for the limits above; one may overrun by this much. */
-  sweepMs: 1 * SECOND,
+  /** How often connections and bodies are looked at for the limits above: often, so that few are cut in one moment. */
+  sweepMs: 200,
   /** How much of an upload is taken from the network before the store has asked for it. */
   uploadBufferBytes: 1 * MIB,
   /** A connection on which nothing moves during a request is cut … */

@@ -73,9 +73,10 @@ interface Sample {
   readonly handles: number;
 }
 
+/** Its own memory, without the index: that is mapped, grows until the store is full, and is the kernel's to take back. */
 function sample(): Sample {
   const pid = server.child.pid ?? 0;
-  const [, kib] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  const [, kib] = /^RssAnon:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
   return { memory: Number(kib) * 1024, handles: readdirSync(`/proc/${pid}/fd`).length };
 }
 

@@ -72,7 +72,12 @@ const flags = {
 export const serveCommand: CommandModule = {
   help: {
     usage: 'assay serve [--host HOST] [--port PORT] [--store DIR] [--max-size SIZE] [--read-only]',
-    text: 'Shares a store over HTTP, as `assay run --remote` and Bazel’s --remote_cache speak it, and under\nbase paths of their own as ccache, sccache, Gradle, Turborepo, Nx, Rush and GitHub Actions do\n(GET / lists them; docs/PROTOCOLS.md has a snippet for each).\nStops on SIGTERM or SIGINT, after the uploads in flight.',
+    text: [
+      'Shares a store on one port: over HTTP and gRPC, as `assay run --remote` and Bazel’s --remote_cache speak them, and under',
+      'base paths of their own as ccache, sccache, Gradle, Turborepo, Nx, Rush and GitHub Actions do',
+      '(GET / lists them; docs/PROTOCOLS.md has a snippet for each).',
+      'Stops on SIGTERM or SIGINT, after the uploads in flight.',
+    ].join('\n'),
     flags,
     environment: {
       ASSAY_STORE: 'the same as --store',

@@ -6,6 +6,7 @@
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { AssayError } from '../../core/errors.ts';
 import { STORE } from '../../core/limits.ts';
+import { type Change, Commits } from './commits.ts';
 import { faultOf, indexFaultOf } from './faults.ts';
 import { refuseUnopenable } from './guard.ts';
 import { freeBytes, Room } from './room.ts';
@@ -46,8 +47,8 @@ interface Opened {
 
 export class Tables {
   readonly #folder: string;
-  readonly #gatherMs: number;
   readonly #room: Room;
+  readonly #commits: Commits;
   /** Undefined after LMDB has given up on what it had open: the next who asks opens it anew. */
   #opened: Opened | undefined;
   #isLettingGo = false;
@@ -55,15 +56,15 @@ export class Tables {
   /** `gatherMs`: how long a commit waits for more writes to go with it. */
   constructor(folder: string, gatherMs: number) {
     this.#folder = folder;
-    this.#gatherMs = gatherMs;
     this.#room = new Room(() => freeBytes(folder));
-    this.#opened = openRoot(folder, gatherMs);
+    this.#commits = new Commits(gatherMs, () => this.#letGoIfGivenUp());
+    this.#opened = openRoot(folder);
   }
 
   get #current(): Opened {
     if (this.#isLettingGo)
       throw new AssayError('ASSAY_STORE_FAULT', 'the index is opened anew after a fault');
-    this.#opened ??= openRoot(this.#folder, this.#gatherMs);
+    this.#opened ??= openRoot(this.#folder);
     return this.#opened;
   }
 
@@ -88,17 +89,15 @@ export class Tables {
   }
 
   /** For what needs that much room. False when the condition of the change did not hold. */
-  commitIfRoom(bytes: number, change: () => Promise<boolean>): Promise<boolean> {
+  commitIfRoom(bytes: number, change: Change): Promise<boolean> {
     return this.#room.during(bytes, () => this.commit(change));
   }
 
-  async commit(change: () => Promise<boolean>): Promise<boolean> {
+  async commit(change: Change): Promise<boolean> {
     try {
-      return await change();
+      return await this.#commits.add(change);
     } catch (error) {
-      const fault = indexFaultOf('writing the index', this.#folder, await reasonOf(error));
-      await this.#letGoIfGivenUp();
-      throw fault;
+      throw indexFaultOf('writing the index', this.#folder, error);
     }
   }
 
@@ -126,14 +125,15 @@ export class Tables {
   }
 
   async close(): Promise<void> {
+    await this.#commits.ended();
     await this.#opened?.root.close();
   }
 }
 
-function openRoot(folder: string, gatherMs: number): Opened {
+function openRoot(folder: string): Opened {
   try {
     refuseUnopenable(folder);
-    const root = open<Buffer, Buffer>(optionsFor(folder, gatherMs));
+    const root = open<Buffer, Buffer>(optionsFor(folder));
     return { root, tables: new Map([['presence', openTable(root, 'presence')]]) };
   } catch (cause) {
     throw faultOf(`opening the index ${folder}`, cause);
@@ -172,11 +172,10 @@ function isAnswering({ root, tables }: Opened): boolean {
   }
 }
 
-function optionsFor(path: string, gatherMs: number) {
+function optionsFor(path: string) {
   return {
     path,
     overlappingSync: false,
-    commitDelay: gatherMs,
     // Its own way of batching leaves a promise behind that nobody can catch when a commit fails.
     eventTurnBatching: false,
     // Instead a commit begins at the end of a turn, not after the first few writes of it.
@@ -236,15 +235,5 @@ export function rowsFrom(table: Table, start: Buffer, end: Buffer | undefined, i
     return [...range].map((row) => ({ ...row, key: Buffer.from(row.key), value: Buffer.from(row.value) }));
   } catch (cause) {
     throw faultOf('reading the index', cause);
-  }
-}
-
-/** LMDB tells why a commit failed in a promise of its own. */
-async function reasonOf(error: unknown): Promise<unknown> {
-  if (!(error instanceof Error && 'commitError' in error)) return error;
-  try {
-    return await error.commitError;
-  } catch (reason) {
-    return reason;
   }
 }

@@ -16,6 +16,8 @@ const ONE_THREAD = { UV_THREADPOOL_SIZE: '1' };
 
 const random = new Random(SEED);
 const agent = new Agent({ connections: 8 });
+/** As many as there are connections: most rounds have one that comes while a commit is under way. */
+const SMALL_ONES = 8;
 const acknowledged: Item[] = [];
 const seen = { rounds: 0, injected: 0, refused: 0 };
 let shop: Workshop;
@@ -57,27 +59,25 @@ test.each<Omit<Injection, 'nth'>>([
 async function disturb(injection: Injection): Promise<number> {
   const large = newBlob(random, 70_000 + random.below(200_000));
   const small = newBlob(random, 1 + random.below(20_000));
-  const injector = await Injector.attach(server.child.pid ?? 0, injection);
-  const first = await sendAll([large, small]);
   const result = newResult(random, small, large);
-  const then = await sendAll([
-    result,
-    ...Array.from({ length: 4 }, () => newBlob(random, 1 + random.below(9000))),
+  const others = Array.from({ length: SMALL_ONES }, () => newBlob(random, 1 + random.below(9000)));
+  const { value: answers, injected } = await Injector.during(server.child.pid ?? 0, injection, async () => [
+    ...(await sendAll([large, small])),
+    ...(await sendAll([result, ...others])),
   ]);
-  const { injected } = await injector.detach();
 
   const title = JSON.stringify(injection);
-  const refused = [...first, ...then].filter(({ status }) => status !== 200);
+  const refused = answers.filter(({ status }) => status !== 200);
   if (injected > 0) expect(refused.length, `${title}: nobody was told`).toBeGreaterThan(0);
   else expect(refused, title).toEqual([]);
   expect(server.child.exitCode, title).toBeNull();
-  for (const { item, status } of [...first, ...then]) {
+  for (const { item, status } of answers) {
     const found = await read(server.url, item, agent);
     if (status === 200) expect(found, `${title}: ${item.path} was acknowledged`).toBe('right');
     else expect(['right', 404], `${title}: ${item.path} was refused with ${status}`).toContain(found);
   }
   for (const { item } of refused) expect(await send(server.url, item, agent), `${title}, again`).toBe(200);
-  acknowledged.push(...[...first, ...then].map(({ item }) => item));
+  acknowledged.push(...answers.map(({ item }) => item));
   seen.rounds++;
   seen.injected += injected;
   seen.refused += refused.length;

@@ -24,8 +24,23 @@ export class Injector {
     });
   }
 
+  /** Does that while the calls of a process are watched; tells how many of them failed for it. */
+  static async during<T>(
+    pid: number,
+    injection: Injection,
+    work: () => Promise<T>,
+  ): Promise<{ readonly value: T; readonly injected: number }> {
+    const injector = await Injector.#attach(pid, injection);
+    try {
+      const value = await work();
+      return { value, injected: await injector.#detach() };
+    } finally {
+      await injector.#detach();
+    }
+  }
+
   /** Resolves when all threads of the process are watched. */
-  static async attach(pid: number, { call, error, nth, path }: Injection): Promise<Injector> {
+  static async #attach(pid: number, { call, error, nth, path }: Injection): Promise<Injector> {
     const what = ['-e', `trace=${call}`, '-e', `inject=${call}:error=${error}:when=${nth}`];
     const where = path === undefined ? [] : ['-P', path];
     const child = spawn('strace', ['-f', ...what, ...where, '-p', String(pid)], {
@@ -44,12 +59,13 @@ export class Injector {
     return new Injector(child, said);
   }
 
-  /** Ends the watching; tells how many of the calls were made, and how many of them failed for it. */
-  async detach(): Promise<{ readonly calls: number; readonly injected: number }> {
-    const ended = once(this.#child, 'close');
-    this.#child.kill('SIGINT');
-    await ended;
-    const lines = this.#said.split('\n').filter((line) => / = -?\d/.test(line));
-    return { calls: lines.length, injected: lines.filter((line) => line.includes('(INJECTED)')).length };
+  /** Ends the watching, if it has not ended yet; tells how many calls failed for it. */
+  async #detach(): Promise<number> {
+    if (this.#child.exitCode === null && this.#child.signalCode === null) {
+      const ended = once(this.#child, 'close');
+      this.#child.kill('SIGINT');
+      await ended;
+    }
+    return this.#said.split('\n').filter((line) => line.includes('(INJECTED)')).length;
   }
 }

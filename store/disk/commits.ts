@@ -1,0 +1,85 @@
+// Changes of the index on their way into LMDB, one commit after another: what comes while one is under way waits, and goes
+// with the next.
+//
+// LMDB's binding would take changes at any time and queue their commits by itself. But a commit that begins after one that
+// could not be written is never answered, and holds a lock for ever (docs/decisions/0091). So no commit begins before the
+// one in front of it has ended, and what a failure left behind is mended.
+
+/** Hands its writes to LMDB in this turn; false when its condition did not hold. */
+export type Change = () => Promise<boolean>;
+
+interface Waiting {
+  readonly change: Change;
+  readonly resolve: (isDone: boolean) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+export class Commits {
+  readonly #gatherMs: number;
+  readonly #mend: () => Promise<void>;
+  #waiting: Waiting[] = [];
+  #underWay: Promise<void> | undefined;
+
+  /** `gatherMs`: how long a commit waits for more changes to go with it. `mend` is called after one has failed. */
+  constructor(gatherMs: number, mend: () => Promise<void>) {
+    this.#gatherMs = gatherMs;
+    this.#mend = mend;
+  }
+
+  /** Resolves after the commit is on the disk; rejects after what a failed one left behind is mended. */
+  add(change: Change): Promise<boolean> {
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+    this.#waiting.push({ change, resolve, reject });
+    this.#underWay ??= this.#commitAll();
+    return promise;
+  }
+
+  /** When nothing is waiting any more. */
+  async ended(): Promise<void> {
+    await this.#underWay;
+  }
+
+  async #commitAll(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      await pause(this.#gatherMs);
+      const together = this.#waiting;
+      this.#waiting = [];
+      const refusals = await commit(together);
+      if (refusals.length > 0) await this.#mend();
+      for (const refuse of refusals) refuse();
+    }
+    this.#underWay = undefined;
+  }
+}
+
+/** What is left to do for those that failed. */
+async function commit(together: readonly Waiting[]): Promise<(() => void)[]> {
+  const refusals: (() => void)[] = [];
+  const answers = together.map(async ({ change, resolve, reject }) => {
+    try {
+      resolve(await change());
+    } catch (error) {
+      const reason = await reasonOf(error);
+      refusals.push(() => reject(reason));
+    }
+  });
+  await Promise.all(answers);
+  return refusals;
+}
+
+/** LMDB tells why a commit failed in a promise of its own, which must not be left alone. */
+async function reasonOf(error: unknown): Promise<unknown> {
+  if (!(error instanceof Error && 'commitError' in error)) return error;
+  try {
+    return await error.commitError;
+  } catch (reason) {
+    return reason;
+  }
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    if (milliseconds === 0) setImmediate(resolve);
+    else setTimeout(resolve, milliseconds);
+  });
+}

@@ -63,11 +63,11 @@ export class ActionMemory {
   }
 
   /** Takes in an action that was found in place. `beganAt`: the clock before anything of it was looked at. */
-  learn(action: KeyedAction, { hit, rows: outputs }: InPlace, beganAt: number): void {
+  learn(action: KeyedAction, { hit, outputs, rows: besides }: InPlace, beganAt: number): void {
     const { request, inputs, tools, key } = action;
     const names = request.variables.map(({ name }) => name);
     if (inputs.strayLinks.length > 0 || names.includes('PATH') || names.some(looksSecret)) return;
-    const rows = new Map([...inputs.looks(), ...outputs]);
+    const rows = new Map([...inputs.looks(), ...outputs, ...besides]);
     if (!allSettled([...rows.values(), ...tools.flatMap(({ looks }) => looks)], beganAt)) return;
     const { log, ...rest } = hit;
     const written: Written = {

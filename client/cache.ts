@@ -10,7 +10,7 @@ import { type FileDigests, fileDigests } from './inputs/file-digest.ts';
 import { InputReader, type InputSource } from './inputs/inputs.ts';
 import { ScanMemos } from './inputs/scan-memo.ts';
 import { StatIndex } from './inputs/stat-index.ts';
-import type { KeyedAction } from './key.ts';
+import type { IdentifiedAction } from './key.ts';
 import type { Elsewhere } from './observed/elsewhere.ts';
 import type { Remote } from './remote/remote.ts';
 import type { ShelfNeeds } from './snapshot/open-shelf.ts';
@@ -43,7 +43,9 @@ export interface Cache {
   readonly elsewhere?: Elsewhere | undefined;
   readonly inputs: InputSource;
   readonly history: History;
-  remember(ran: { action: KeyedAction } & Pick<Ran, 'outcome' | 'reason' | 'against' | 'commandMs'>): void;
+  remember(
+    ran: { action: IdentifiedAction } & Pick<Ran, 'outcome' | 'reason' | 'against' | 'commandMs'>,
+  ): void;
   /** The same remote each time; opened when it is first asked for, because a local hit has no use for it. */
   openRemote(): Promise<Remote | undefined>;
   /** A shelf for snapshots, beside the results; undefined where there is no usable store. */

@@ -6,11 +6,11 @@
 import type { Hash } from '../core/digest.ts';
 import type { Standing } from '../core/evidence.ts';
 import { RUN } from '../core/limits.ts';
-import { type AbsPath, isPlain, parentFolder } from '../hermeticity/abspath.ts';
+import { type AbsPath, absPath, isPlain, parentFolder, relativeIn } from '../hermeticity/abspath.ts';
 import { lookAgain } from './inputs/observations.ts';
 import { isSettled } from './inputs/settled.ts';
 import { type Row, rowOf } from './inputs/stat-table.ts';
-import type { KeyedAction } from './key.ts';
+import type { IdentifiedAction } from './key.ts';
 import type { Log } from './log.ts';
 import type { Hit } from './lookup.ts';
 import type { Output } from './outputs.ts';
@@ -25,6 +25,10 @@ export interface RememberedHit {
 
 export interface InPlace {
   readonly hit: RememberedHit;
+  /** The key that the result lies under. */
+  readonly address: Hash;
+  readonly outputs: ReadonlyMap<string, Row>;
+  /** What the result depends on besides the key. */
   readonly rows: ReadonlyMap<string, Row>;
 }
 
@@ -32,32 +36,48 @@ export class HitMemos {
   readonly #known = new Map<Hash, InPlace>();
 
   /** Undefined if it was not found in place, or had not settled. */
-  looks({ key }: KeyedAction): InPlace | undefined {
+  looks({ key }: IdentifiedAction): InPlace | undefined {
     return this.#known.get(key.hash);
   }
 
   /** `lookedAt`: the clock before the outputs were compared. */
   remember(
-    { key, request }: KeyedAction,
-    { log, exitCode, commandMs, standing, outputs, looks }: Hit,
+    { key, request }: IdentifiedAction,
+    { log, exitCode, commandMs, standing, address, outputs, looks }: Hit,
     lookedAt: number,
   ): void {
     if (log.stdout.length + log.stderr.length > RUN.inlineLogBytes) return;
-    const rows = new Map<string, Row>();
+    const made = new Map<string, Row>();
     for (const path of outputs.flatMap(pathsOf)) {
       const stats = lookAgain(request.workspace, path);
       if (!stats || !isSettled(stats, lookedAt)) return;
-      rows.set(path, rowOf(stats));
+      made.set(path, rowOf(stats));
     }
+    const rows = new Map<string, Row>();
     for (const look of looks()) {
       if (!isPlain(look)) return;
       const path = standsFor(look, request.workspace);
       const stats = lookAgain(request.workspace, path);
       if (stats && !isSettled(stats, lookedAt)) return;
-      rows.set(path, rowOf(stats));
+      rows.set(stats ? nameOf(path, request.workspace) : path, rowOf(stats));
     }
-    this.#known.set(key.hash, { hit: { log, exitCode, commandMs, standing }, rows });
+    this.#known.set(key.hash, {
+      hit: { log, exitCode, commandMs, standing },
+      address,
+      outputs: made,
+      rows,
+    });
   }
+}
+
+/** In the workspace as its own, so that an output that another step looked at is known to be one. */
+function nameOf(look: AbsPath, workspace: string): string {
+  return relativeIn(absPath(workspace), look) || look;
+}
+
+/** What outputs look like just now, settled or not. */
+export function looksOf(outputs: readonly Output[], workspace: string): Map<string, Row> {
+  return new Map(outputs.flatMap(pathsOf).map((path) => [path, rowOf(lookAgain(workspace, path))]));
 }
 
 /** A folder's own times change when an entry comes or goes. */

@@ -1,5 +1,6 @@
 // From a request to its key: inputs, environment, tools and platform become one REAPI Action.
 import { type EncodedAction, encodeAction, type Property } from '../core/action.ts';
+import type { Digest } from '../core/digest.ts';
 import { messageOf } from '../core/errors.ts';
 import { SANDBOX_VERSION } from '../hermeticity/sandbox-version.ts';
 import type { RunContext } from './context.ts';
@@ -16,6 +17,12 @@ export interface KeyedAction extends EncodedAction {
   readonly environment: readonly Property[];
   /** The command's own program first, then the declared ones. */
   readonly tools: readonly [Tool, ...Tool[]];
+}
+
+/** Enough of an action for a result of it to be restored and remembered. */
+export interface IdentifiedAction {
+  readonly request: RunRequest;
+  readonly key: Pick<Digest, 'hash'>;
 }
 
 export function keyOf(request: RunRequest, { cache, caller, report }: RunContext): KeyedAction {

@@ -29,6 +29,8 @@ import type { RunRequest } from './request.ts';
 export interface Hit {
   readonly outcome: 'hit-local' | 'hit-remote';
   readonly reason: string;
+  /** The key that the result lies under. */
+  readonly address: Hash;
   readonly outputs: readonly Output[];
   readonly log: Log;
   readonly exitCode: number;
@@ -58,9 +60,21 @@ export async function lookup(action: KeyedAction, { cache, report }: RunContext)
   return fetched && { ...fetched, outcome: 'hit-remote', reason: 'found in the remote cache' };
 }
 
+/** For who knows already under which key the result lies. */
+export async function resultAt(
+  address: Hash,
+  request: RunRequest,
+  { cache, report }: RunContext,
+): Promise<Hit | undefined> {
+  const store = await cache.openStore();
+  const stored = store && (await storedHit(address, request, store, report));
+  return stored && { ...stored, ...REMEMBERED, address, looks: () => [] };
+}
+
+const REMEMBERED = { outcome: 'hit-local', reason: 'remembered, and found in the local store' } as const;
 const LOCAL = { outcome: 'hit-local', reason: 'found in the local store' } as const;
 
-type StoredHit = Omit<Hit, 'outcome' | 'reason' | 'looks'>;
+type StoredHit = Omit<Hit, 'outcome' | 'reason' | 'address' | 'looks'>;
 
 /** The first hit among the results that the action's path sets lead to. */
 async function findHit(
@@ -75,7 +89,8 @@ async function findHit(
   try {
     for await (const candidate of candidates(action.key, shelf, states.of)) {
       const hit = await at.hitAt(candidate);
-      if (hit) return { ...hit, looks: () => states.pathsOf(candidate.set ?? []) };
+      const address = candidate.key.hash;
+      if (hit) return { ...hit, address, looks: () => states.pathsOf(candidate.set ?? []) };
     }
   } catch (error) {
     at.onFault(error);

@@ -20,7 +20,7 @@ import type { Blobs } from '../store/store.ts';
 import { withAnchor } from './anchor.ts';
 import type { RunContext } from './context.ts';
 import type { FileDigests } from './inputs/file-digest.ts';
-import type { KeyedAction } from './key.ts';
+import type { IdentifiedAction } from './key.ts';
 import type { Hit } from './lookup.ts';
 import { holdsMount } from './mounts.ts';
 import { identityOf, type Output, observeOutput, refuseLinkedParents, sameOutput } from './outputs.ts';
@@ -34,7 +34,7 @@ export interface Restored {
  * Whether all outputs lie as they should; then that is remembered. Nobody is kept from changing them meanwhile: that is as
  * if they were changed just after.
  */
-export function isInPlace(hit: Hit, action: KeyedAction, { cache, now }: RunContext): boolean {
+export function isInPlace(hit: Hit, action: IdentifiedAction, { cache, now }: RunContext): boolean {
   const lookedAt = now();
   try {
     if (wrongOutputs(hit.outputs, action.request.workspace, cache.digests).length > 0) return false;
@@ -48,7 +48,7 @@ export function isInPlace(hit: Hit, action: KeyedAction, { cache, now }: RunCont
 /** Undefined if it could not be done, whatever the cause: the workspace is as it was, and the command can run. */
 export async function restore(
   hit: Hit,
-  action: KeyedAction,
+  action: IdentifiedAction,
   { cache, report }: RunContext,
 ): Promise<Restored | undefined> {
   try {

@@ -11,7 +11,7 @@ import type { RunContext } from './context.ts';
 import { type Execution, execute } from './execute.ts';
 import { explain } from './explain.ts';
 import type { Outcome } from './history.ts';
-import { type KeyedAction, keyOf } from './key.ts';
+import { type IdentifiedAction, type KeyedAction, keyOf } from './key.ts';
 import { replay } from './log.ts';
 import { type Hit, lookup } from './lookup.ts';
 import { whileOwningOutputs } from './output-lock.ts';
@@ -56,7 +56,8 @@ export async function run(request: RunRequest, context: RunContext): Promise<Run
   return { ...ran, key: action.key.hash, elapsedMs: context.now() - began };
 }
 
-type Ran = Omit<RunSummary, 'key' | 'elapsedMs'>;
+/** All but what the caller knows. */
+export type Ran = Omit<RunSummary, 'key' | 'elapsedMs'>;
 
 /** Who had to wait for another run of the same step looks again: that one may have made what is wanted. */
 function makeOutputs(found: Hit | undefined, action: KeyedAction, context: RunContext): Promise<Ran> {
@@ -67,7 +68,12 @@ function makeOutputs(found: Hit | undefined, action: KeyedAction, context: RunCo
   });
 }
 
-function finishHit(hit: Hit, outputsWritten: number, action: KeyedAction, context: RunContext): Ran {
+export function finishHit(
+  hit: Hit,
+  outputsWritten: number,
+  action: IdentifiedAction,
+  context: RunContext,
+): Ran {
   const { outcome, reason, exitCode, commandMs, standing } = hit;
   replay(hit.log, context);
   context.cache.remember({ action, outcome, reason, commandMs });

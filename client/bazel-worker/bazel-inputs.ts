@@ -26,6 +26,7 @@ export function bazelInputs(sent: SentInputs, workspace: string, digests: FileDi
     directories: () => encoded,
     entries: () => entries,
     looks: () => new Map(known.map(({ entry, row }) => [entry.path, row])),
+    passed: () => new Set(),
   };
   return {
     read: () => inputs,

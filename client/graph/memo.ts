@@ -1,82 +1,43 @@
 // The memory of a whole graph: the steps that an assay.json and its packages gave, and for each step that was last found
 // in place, everything that decided so. If all of it looks the same, the same answer is right again, and nothing needs to
-// be parsed, scanned or opened (docs/decisions/0111).
+// be parsed, scanned or opened (docs/decisions/0111). If only its outputs look otherwise, its result is known, and is
+// read and restored without a scan and a key (docs/decisions/0160).
 //
 // It holds no condition less than the memories it is made of: what the scan of the inputs looked at (inputs/scan-memo.ts),
 // what the outputs looked like (hit-memo.ts), the declared variables, the tools by what their files look like, PATH, the
 // platform, and the versions of Assay and its key. Nothing is taken in that had not settled (inputs/settled.ts).
-import { join } from 'node:path';
-import type { Standing } from '../../core/evidence.ts';
-import { circumstancesOf } from '../circumstances.ts';
+import type { BigIntStats } from 'node:fs';
 import type { Step } from '../config/step.ts';
 import type { Variables } from '../environment.ts';
-import { checksum } from '../inputs/checksum.ts';
 import { lookAgain } from '../inputs/observations.ts';
-import {
-  isAbsent,
-  type Row,
-  readTable,
-  rowAt,
-  rowMatches,
-  type StatTable,
-  tableOf,
-  writeTable,
-} from '../inputs/stat-table.ts';
+import { isSettled } from '../inputs/settled.ts';
+import { type Row, rowAt, rowMatches, rowOf, type StatTable, sameRow } from '../inputs/stat-table.ts';
 import type { Log } from '../log.ts';
-import { stampOf, type ToolLook } from '../tool-look.ts';
+import { stampOf } from '../tool-look.ts';
 import type { StepTable } from './graph.ts';
-import { packRows, type RowRanges, rowsIn } from './row-ranges.ts';
+import { type Looks, withImplied } from './looks.ts';
+import { readGraphFile, type StepMemo, type WrittenGraph, type WrittenMemo } from './memo-file.ts';
+import { type RowRanges, rowsIn } from './row-ranges.ts';
 import { variablesDigest } from './variables-digest.ts';
-
-const MAGIC = 'assay-graph-2';
-
-/** What a step that was found in place needs for being found so again, beside the rows of what it looked at. */
-export interface StepMemo {
-  readonly key: string;
-  readonly commandMs: number;
-  readonly standing: Standing;
-  readonly log: Log;
-  /** Digests of the step's own definition and of its variables' values: values may be nobody's business. */
-  readonly definition: string;
-  readonly variables: string;
-  readonly tools: readonly ToolLook[];
-  readonly rows: ReadonlyMap<string, Row>;
-}
-
-/** As it is written. */
-interface WrittenMemo {
-  readonly key: string;
-  readonly commandMs: number;
-  readonly standing: Standing;
-  readonly stdout: string;
-  readonly stderr: string;
-  readonly order: readonly number[];
-  readonly definition: string;
-  readonly variables: string;
-  readonly tools: readonly number[];
-  readonly rows: RowRanges;
-}
-
-interface Written {
-  readonly root: string;
-  readonly circumstances: string;
-  readonly config: RowRanges;
-  readonly steps: readonly Step[];
-  readonly tools: readonly ToolLook[];
-  readonly memos: Readonly<Record<string, WrittenMemo>>;
-}
 
 export class GraphMemo {
   readonly #root: string;
   readonly #caller: Variables;
   readonly #table: StatTable;
-  readonly #written: Written;
+  readonly #written: WrittenGraph;
   /** Whether a row looks as it did; asked once, until something ran that may have changed it. */
   readonly #looks: Int8Array;
+  /** What the rows of outputs look like that are known to be what they were, and look otherwise. */
+  readonly #renewed = new Map<number, Row>();
+  /** What folders look like, settled, that have other times than they had and still not the names that they had not. */
+  readonly #touched = new Map<string, Row>();
+  /** Before anything was looked at. */
+  readonly #openedAt = Date.now();
   readonly #variables = new Map<string, string>();
   readonly #tools = new Map<number, boolean>();
+  #loose: ReadonlyMap<string, readonly string[]> | undefined;
 
-  private constructor(root: string, caller: Variables, table: StatTable, written: Written) {
+  private constructor(root: string, caller: Variables, table: StatTable, written: WrittenGraph) {
     this.#root = root;
     this.#caller = caller;
     this.#table = table;
@@ -85,12 +46,8 @@ export class GraphMemo {
   }
 
   static open(folder: string, root: string, caller: Variables): GraphMemo | undefined {
-    const table = readTable(fileFor(folder, root), MAGIC);
-    if (!table) return undefined;
-    const written: Written = JSON.parse(table.extra.toString());
-    return written.root === root && written.circumstances === circumstancesOf(caller)
-      ? new GraphMemo(root, caller, table, written)
-      : undefined;
+    const read = readGraphFile(folder, root, caller);
+    return read && new GraphMemo(root, caller, read.table, read.written);
   }
 
   /** The steps, if the configuration looks as it did. */
@@ -99,17 +56,16 @@ export class GraphMemo {
     return this.#allTheSame(config) ? new Map(steps.map((step) => [step.id, step])) : undefined;
   }
 
-  configLooks(): Map<string, Row> {
+  configLooks(): Looks {
     return this.#looksOf(this.#written.config);
   }
 
-  #looksOf(ranges: RowRanges): Map<string, Row> {
-    return new Map(rowsIn(ranges).map((row) => [this.#table.names[row] ?? '', rowAt(this.#table, row)]));
-  }
-
-  /** How the step was found in place, if it would be found so again. `definition` is asked where it may have changed. */
-  recall(step: Step, definition: (() => string) | undefined): WrittenHit | undefined {
-    const memo = Object.hasOwn(this.#written.memos, step.id) ? this.#written.memos[step.id] : undefined;
+  /**
+   * How the step was found in place, if everything that decided upon its result is as it was. `definition` is asked where
+   * it may have changed.
+   */
+  recall(step: Step, definition: (() => string) | undefined): WrittenMemo | undefined {
+    const memo = this.#memoOf(step.id);
     if (!memo || (definition && memo.definition !== definition())) return undefined;
     const same =
       memo.variables === this.#variablesOf(step) &&
@@ -118,21 +74,57 @@ export class GraphMemo {
     return same ? memo : undefined;
   }
 
-  /** The memory of a step as it was written, to be carried over into the next file. */
-  carried(id: string): StepMemo | undefined {
-    const memo = this.#written.memos[id];
+  isInPlace({ outputs }: WrittenMemo): boolean {
+    return this.#allTheSame(outputs);
+  }
+
+  /** A step's outputs are what they were, and look like this now. */
+  outputsLook(id: string, looks: ReadonlyMap<string, Row>): void {
+    for (const row of rowsIn(this.#memoOf(id)?.outputs ?? [])) {
+      const look = looks.get(this.#nameOf(row));
+      if (look) this.#renewed.set(row, look);
+      this.#looks[row] = 0;
+    }
+  }
+
+  /** The memory of a step as it was written, to be carried over into the next file; `renewed`: what looks otherwise now. */
+  carried(id: string, renewed: ReadonlyMap<string, Row>): StepMemo | undefined {
+    const memo = this.#memoOf(id);
     if (!memo) return undefined;
     return {
       ...memo,
       log: logOf(memo),
       tools: memo.tools.flatMap((at) => this.#written.tools[at] ?? []),
-      rows: this.#looksOf(memo.rows),
+      looks: this.#looksOf(memo.rows, renewed),
+      outputs: this.#rowsOf(memo.outputs, renewed),
     };
   }
 
-  /** A command ran or outputs were restored: everything is looked at anew. */
+  /** A command ran, or something was restored that was not known: everything is looked at anew. */
   lookAnew(): void {
     this.#looks.fill(0);
+    this.#renewed.clear();
+  }
+
+  #memoOf(id: string): WrittenMemo | undefined {
+    return Object.hasOwn(this.#written.memos, id) ? this.#written.memos[id] : undefined;
+  }
+
+  #nameOf(row: number): string {
+    return this.#table.names[row] ?? '';
+  }
+
+  #looksOf(ranges: RowRanges, renewed?: ReadonlyMap<string, Row>): Looks {
+    return withImplied(this.#rowsOf(ranges, renewed), this.#looseFolders());
+  }
+
+  #rowsOf(ranges: RowRanges, renewed: ReadonlyMap<string, Row> = new Map()): Map<string, Row> {
+    return new Map(
+      rowsIn(ranges).map((row) => {
+        const name = this.#nameOf(row);
+        return [name, renewed.get(name) ?? this.#touched.get(name) ?? rowAt(this.#table, row)];
+      }),
+    );
   }
 
   #variablesOf({ env }: Step): string {
@@ -158,105 +150,45 @@ export class GraphMemo {
   }
 
   #isSame(row: number): boolean {
-    if (this.#looks[row] === 0) {
-      const same = rowMatches(this.#table, row, lookAgain(this.#root, this.#table.names[row] ?? ''));
-      this.#looks[row] = same ? 1 : -1;
-    }
+    if (this.#looks[row] === 0) this.#looks[row] = this.#looksTheSame(row) ? 1 : -1;
     return this.#looks[row] === 1;
+  }
+
+  #looksTheSame(row: number): boolean {
+    const stats = lookAgain(this.#root, this.#nameOf(row));
+    const renewed = this.#renewed.get(row);
+    if (renewed) return sameRow(renewed, rowOf(stats));
+    return rowMatches(this.#table, row, stats) || (stats !== undefined && this.#isLoose(row, stats));
+  }
+
+  /** Whether it is a folder of which only the names counted that were not in it, and they still are not. */
+  #isLoose(row: number, stats: BigIntStats): boolean {
+    const folder = this.#nameOf(row);
+    const names = stats.isDirectory() ? this.#looseFolders().get(folder) : undefined;
+    if (!names?.every((name) => !lookAgain(this.#root, `${folder}/${name}`))) return false;
+    if (isSettled(stats, this.#openedAt)) this.#touched.set(folder, rowOf(stats));
+    return true;
+  }
+
+  #looseFolders(): ReadonlyMap<string, readonly string[]> {
+    this.#loose ??= looseFolders(this.#written, this.#table);
+    return this.#loose;
   }
 }
 
-export type WrittenHit = Pick<WrittenMemo, 'key' | 'commandMs' | 'standing' | 'stdout' | 'stderr' | 'order'>;
+function looseFolders({ loose, absent }: WrittenGraph, { names }: StatTable): Map<string, readonly string[]> {
+  const folders = new Map<string, readonly string[]>();
+  for (let at = 0; at < loose.length; at += 2) {
+    const [row = 0, list = 0] = [loose[at], loose[at + 1]];
+    folders.set(names[row] ?? '', absent[list] ?? []);
+  }
+  return folders;
+}
 
 /** Most commands say nothing. */
-export function logOf({ stdout, stderr, order }: WrittenHit): Log {
+export function logOf({ stdout, stderr, order }: WrittenMemo): Log {
   if (stdout === '' && stderr === '') return SILENCE;
   return { stdout: Buffer.from(stdout, 'base64'), stderr: Buffer.from(stderr, 'base64'), order };
 }
 
 const SILENCE: Log = { stdout: Buffer.alloc(0), stderr: Buffer.alloc(0), order: [] };
-
-export interface Remembered {
-  readonly steps: StepTable;
-  /** What the configuration was read from, settled. */
-  readonly config: ReadonlyMap<string, Row>;
-  readonly memos: ReadonlyMap<string, StepMemo>;
-}
-
-/** Nothing is written if two steps saw one path in two states: one of them changed while this went on. */
-export function writeGraphMemo(folder: string, root: string, caller: Variables, known: Remembered): void {
-  const rows = new Map<string, Row>();
-  const tools = new Map<string, { at: number; tool: ToolLook }>();
-  const config = packRows(withoutImplied(known.config, known.config), rows);
-  if (!config) return;
-  const memos: Record<string, WrittenMemo> = {};
-  for (const [id, memo] of known.memos) {
-    const ranges = packRows(withoutImplied(memo.rows, known.config), rows);
-    if (!ranges) return;
-    const { key, commandMs, standing, log, definition, variables } = memo;
-    memos[id] = {
-      key,
-      commandMs,
-      standing,
-      stdout: log.stdout.toString('base64'),
-      stderr: log.stderr.toString('base64'),
-      order: log.order,
-      definition,
-      variables,
-      tools: memo.tools.map((tool) => positionOf(tool, tools)),
-      rows: ranges,
-    };
-  }
-  const written: Written = {
-    root,
-    circumstances: circumstancesOf(caller),
-    config,
-    steps: [...known.steps.values()],
-    tools: [...tools.values()].map(({ tool }) => tool),
-    memos,
-  };
-  writeTable(fileFor(folder, root), MAGIC, tableOf(rows, Buffer.from(JSON.stringify(written))));
-}
-
-/**
- * That nothing is at a name need not be looked at where its folder is: the folder's times change when an entry comes. So
- * the folder, which the configuration has mostly looked at anyway, takes the place of all that is not in it. (A link to a
- * folder would not do; nothing that is looked at here lies behind one, see inputs/scan.ts and memory.ts.)
- */
-function withoutImplied(rows: ReadonlyMap<string, Row>, config: ReadonlyMap<string, Row>): Map<string, Row> {
-  const needed = new Map<string, Row>();
-  for (const [name, row] of rows) {
-    const [looked, seen] = isAbsent(row) ? witnessOf(name, row, rows, config) : [name, row];
-    needed.set(looked, seen);
-  }
-  return needed;
-}
-
-/** The nearest folder that is there, if all between it and the name are known not to be. Outside, it may be a link. */
-function witnessOf(
-  name: string,
-  absent: Row,
-  rows: ReadonlyMap<string, Row>,
-  config: ReadonlyMap<string, Row>,
-): [string, Row] {
-  if (name.startsWith('/')) return [name, absent];
-  for (let at = name.lastIndexOf('/'); at > 0; at = name.lastIndexOf('/', at - 1)) {
-    const folder = name.slice(0, at);
-    const row = rows.get(folder) ?? config.get(folder);
-    if (!row) break;
-    if (!isAbsent(row)) return [folder, row];
-  }
-  return [name, absent];
-}
-
-function positionOf(tool: ToolLook, tools: Map<string, { at: number; tool: ToolLook }>): number {
-  const name = JSON.stringify(tool);
-  const known = tools.get(name) ?? { at: tools.size, tool };
-  tools.set(name, known);
-  return known.at;
-}
-
-/** Two workspaces that share a name take turns. */
-function fileFor(folder: string, root: string): string {
-  return join(folder, checksum(Buffer.from(root)).toString(16));
-}

@@ -1,11 +1,12 @@
 // What a run of a graph recalls at its beginning and remembers at its end (memo.ts holds it).
 import { lstatSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { digestOf } from '../../core/digest.ts';
+import { digestOf, type Hash, parseHash } from '../../core/digest.ts';
 import type { Cache } from '../cache.ts';
 import { outputsBefore, programFolders, type StepRequest } from '../config/request.ts';
 import type { Step } from '../config/step.ts';
 import { looksSecret, type Variables } from '../environment.ts';
+import type { InPlace } from '../hit-memo.ts';
 import { allSettled } from '../inputs/settled.ts';
 import { type Row, rowOf } from '../inputs/stat-table.ts';
 import type { KeyedAction } from '../key.ts';
@@ -13,7 +14,9 @@ import type { Log } from '../log.ts';
 import { toolLooks } from '../tool-look.ts';
 import type { StepEnd } from './events.ts';
 import type { StepTable } from './graph.ts';
-import { type GraphMemo, logOf, type StepMemo, writeGraphMemo } from './memo.ts';
+import { type GraphMemo, logOf } from './memo.ts';
+import { type StepMemo, type WrittenMemo, writeGraphFile } from './memo-file.ts';
+import type { ReadConfig } from './opened-workspace.ts';
 import { variablesDigest } from './variables-digest.ts';
 
 export interface MemoryOptions {
@@ -24,7 +27,13 @@ export interface MemoryOptions {
   /** What was remembered the last time, if that can be used. */
   readonly memo: GraphMemo | undefined;
   /** What the configuration was read from just now, and when; undefined if it was recalled, and is as it was. */
-  readonly config?: { readonly looks: ReadonlyMap<string, Row>; readonly readAt: number } | undefined;
+  readonly config?: ReadConfig | undefined;
+}
+
+export interface KnownResult {
+  readonly key: Hash;
+  /** The key that it lies under. */
+  readonly address: Hash;
 }
 
 export interface Recalled {
@@ -36,15 +45,17 @@ export class GraphMemory {
   readonly #options: MemoryOptions;
   readonly #learnt = new Map<string, StepMemo>();
   readonly #ran = new Set<string>();
+  /** Outputs that are what they were, look otherwise than they did, and have settled. */
+  readonly #renewed = new Map<string, Row>();
 
   constructor(options: MemoryOptions) {
     this.#options = options;
   }
 
+  /** A step that is in place. */
   recall(step: Step): Recalled | undefined {
-    const { memo, config, steps } = this.#options;
-    const hit = memo?.recall(step, config && (() => definitionOf(step, steps)));
-    if (!hit) return undefined;
+    const hit = this.#memoOf(step);
+    if (!hit || !this.#options.memo?.isInPlace(hit)) return undefined;
     const end: StepEnd = {
       ...IN_PLACE,
       step: step.id,
@@ -55,10 +66,35 @@ export class GraphMemory {
     return { end, log: logOf(hit) };
   }
 
+  /** Where the result of a step lies, whether or not it is in place. */
+  knownResult(step: Step): KnownResult | undefined {
+    const known = this.#memoOf(step);
+    return known && { key: parseHash(known.key), address: parseHash(known.address) };
+  }
+
+  #memoOf(step: Step): WrittenMemo | undefined {
+    const { memo, config, steps } = this.#options;
+    return memo?.recall(step, config && (() => definitionOf(step, steps)));
+  }
+
   /** Something was written: what other steps look at may look otherwise now. */
   changed({ id }: Step): void {
     this.#ran.add(id);
     this.#options.memo?.lookAnew();
+  }
+
+  /**
+   * The outputs of a step whose result was known were written just now, and look like this. That holds for this run: they
+   * are too fresh to be remembered.
+   */
+  restored({ id }: Step, looks: ReadonlyMap<string, Row>): void {
+    this.#options.memo?.outputsLook(id, looks);
+  }
+
+  /** The outputs of a step whose result was known are right, though they look otherwise. */
+  confirmed({ id }: Step, { outputs }: Pick<InPlace, 'outputs'>): void {
+    this.#options.memo?.outputsLook(id, outputs);
+    for (const [name, row] of outputs) this.#renewed.set(name, row);
   }
 
   /** Takes in a step that was found in place. `beganAt`: the clock before anything of it was looked at. */
@@ -66,36 +102,42 @@ export class GraphMemory {
     const { steps, root, caller } = this.#options;
     const names = asked.request.variables.map(({ name }) => name);
     if (action.inputs.strayLinks.length > 0 || names.includes('PATH') || names.some(looksSecret)) return;
-    const outputs = cache.hits.looks(action);
-    if (!outputs) return;
-    const rows = new Map([...action.inputs.looks(), ...outputs.rows]);
+    const found = cache.hits.looks(action);
+    if (!found) return;
+    const { outputs, address, hit } = found;
+    const rows = new Map([...action.inputs.looks(), ...found.rows]);
+    const passed = new Set([...action.inputs.passed()].filter((name) => !found.rows.has(name)));
     for (const folder of programFolders(step)) lookAtFolder(folder, root, rows);
-    if (!allSettled([...rows.values(), ...action.tools.flatMap(({ looks }) => looks)], beganAt)) return;
+    const tools = action.tools.flatMap(({ looks }) => looks);
+    if (!allSettled([...rows.values(), ...outputs.values(), ...tools], beganAt)) return;
     this.#learnt.set(step.id, {
       key: action.key.hash,
-      commandMs: outputs.hit.commandMs,
-      standing: outputs.hit.standing,
-      log: outputs.hit.log,
+      address,
+      commandMs: hit.commandMs,
+      standing: hit.standing,
+      log: hit.log,
       definition: definitionOf(step, steps),
       variables: variablesDigest(step.env, caller),
       tools: toolLooks([...step.tools, ...step.programs], action, asked.caller.PATH ?? ''),
-      rows,
+      looks: { rows, passed },
+      outputs,
     });
   }
 
   /** What nobody looked at this time stays as it was remembered: it is looked at before it is believed. */
   save(): void {
     const { memo, config, steps, folder, root, caller } = this.#options;
-    if (this.#learnt.size === 0 && !config) return;
-    if (config && !allSettled(config.looks.values(), config.readAt)) return;
+    if (this.#learnt.size === 0 && this.#renewed.size === 0 && !config) return;
+    if (config && !allSettled(config.looks.rows.values(), config.readAt)) return;
     const looks = config?.looks ?? memo?.configLooks();
     if (!looks) return;
-    const memos = new Map<string, StepMemo>();
+    const memos = new Map(this.#learnt);
     for (const id of steps.keys()) {
-      const known = this.#learnt.get(id) ?? (this.#ran.has(id) ? undefined : memo?.carried(id));
+      const isOutdated = memos.has(id) || this.#ran.has(id);
+      const known = isOutdated ? undefined : memo?.carried(id, this.#renewed);
       if (known) memos.set(id, known);
     }
-    writeGraphMemo(folder, root, caller, { steps, config: looks, memos });
+    writeGraphFile(folder, root, caller, { steps, config: looks, memos });
   }
 }
 

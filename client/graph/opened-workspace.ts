@@ -2,17 +2,23 @@
 import { join, relative } from 'node:path';
 import { foldersWithConfig } from '../config/roots.ts';
 import type { Variables } from '../environment.ts';
-import { type Row, rowOf } from '../inputs/stat-table.ts';
+import { rowOf } from '../inputs/stat-table.ts';
 import { storeFolder } from '../store-folder.ts';
 import { refuseSharedOutputs, type StepTable } from './graph.ts';
+import type { Looks } from './looks.ts';
 import { GraphMemo } from './memo.ts';
+
+export interface ReadConfig {
+  readonly looks: Looks;
+  readonly readAt: number;
+}
 
 export interface OpenedWorkspace {
   readonly root: string;
   readonly steps: StepTable;
   readonly memo: GraphMemo | undefined;
   /** What the configuration was read from, and when; absent if it was recalled. */
-  readonly config?: { readonly looks: ReadonlyMap<string, Row>; readonly readAt: number };
+  readonly config?: ReadConfig;
 }
 
 export function memoFolder(store: string | undefined): string {
@@ -49,6 +55,7 @@ async function readWorkspace(
   const { loadWorkspace } = await import('../config/workspace.ts');
   const { root, steps, observations } = await loadWorkspace(folder);
   refuseSharedOutputs(steps);
-  const looks = new Map([...observations.seen].map(([name, stats]) => [name, rowOf(stats)]));
+  const rows = new Map([...observations.seen].map(([name, stats]) => [name, rowOf(stats)]));
+  const looks = { rows, passed: observations.passed() };
   return { root, steps, memo: GraphMemo.open(memoFolder, root, caller), config: { looks, readAt } };
 }

@@ -2,16 +2,17 @@
 // its name.
 import { AssayError, messageOf } from '../../core/errors.ts';
 import type { Cache } from '../cache.ts';
-import { requestOf } from '../config/request.ts';
+import { requestOf, type StepRequest } from '../config/request.ts';
 import type { Step } from '../config/step.ts';
 import type { RunContext } from '../context.ts';
 import type { Variables } from '../environment.ts';
 import type { RunEvent } from '../events.ts';
 import type { KeyedAction } from '../key.ts';
 import { warningText } from '../reporter.ts';
-import { run } from '../run.ts';
+import { type RunSummary, run } from '../run.ts';
 import { forced, unused } from './cache-modes.ts';
 import type { Hear, StepEnd } from './events.ts';
+import { restoreKnown } from './known-step.ts';
 import { earsOf, NOTHING_DONE, type StepContext } from './run-step.ts';
 
 export interface OrdinaryContext extends StepContext {
@@ -27,27 +28,14 @@ export async function runOrdinarily(step: Step, context: OrdinaryContext): Promi
   const notes = new Notes(step.id, hear);
   try {
     const asked = requestOf(step, context.workspace, context.caller, context.cache.tools);
-    let action: KeyedAction | undefined;
-    const summary = await run(asked.request, {
-      ...runContext(step, context, asked.caller, notes),
-      keyed(keyed) {
-        action = keyed;
-      },
-    });
-    const failed = summary.exitCode !== 0;
-    const isInPlace = !failed && summary.outcome !== 'miss' && summary.outputsWritten === 0;
-    if (summary.outcome === 'miss') {
-      context.cache.tools.forget();
-      context.cache.elsewhere?.forget();
-    }
-    if (!isInPlace) {
-      context.memory.changed(step);
-      context.wrote();
-    } else if (action) context.memory.learn(step, asked, action, context.cache, began);
+    const own = runContext(step, context, asked.caller, notes);
+    const summary =
+      (await restoreKnown(step, asked.request, context, own)) ??
+      (await runAndLearn(step, asked, context, own));
     return {
       ...summary,
       step: step.id,
-      outcome: failed ? 'failed' : summary.outcome,
+      outcome: summary.exitCode !== 0 ? 'failed' : summary.outcome,
       reason: reasonOf(summary.reason, step, context.force),
       ...(notes.notPublished !== undefined && { notPublished: notes.notPublished }),
     };
@@ -57,6 +45,30 @@ export async function runOrdinarily(step: Step, context: OrdinaryContext): Promi
     const reason = code === '' ? detail : `${code}: ${detail}`;
     return { ...NOTHING_DONE, step: step.id, outcome: 'failed', exitCode, reason, elapsedMs: now() - began };
   }
+}
+
+async function runAndLearn(
+  step: Step,
+  asked: StepRequest,
+  { cache, memory, wrote }: OrdinaryContext,
+  own: RunContext,
+): Promise<RunSummary> {
+  const began = own.now();
+  let action: KeyedAction | undefined;
+  const keyed = (made: KeyedAction) => {
+    action = made;
+  };
+  const summary = await run(asked.request, { ...own, keyed });
+  const isInPlace = summary.exitCode === 0 && summary.outcome !== 'miss' && summary.outputsWritten === 0;
+  if (summary.outcome === 'miss') {
+    cache.tools.forget();
+    cache.elsewhere?.forget();
+  }
+  if (!isInPlace) {
+    memory.changed(step);
+    wrote();
+  } else if (action) memory.learn(step, asked, action, cache, began);
+  return summary;
 }
 
 function reasonOf(reason: string, { cache }: Step, force: boolean): string {

@@ -4,13 +4,15 @@ import { type Row, sameRow } from '../inputs/stat-table.ts';
 
 export type RowRanges = readonly number[];
 
-/** Adds what is not there yet. Undefined if a name is there with another row. */
+/** Adds what is not there yet. Undefined, and nothing added, if a name is there with another row. */
 export function packRows(wanted: ReadonlyMap<string, Row>, all: Map<string, Row>): RowRanges | undefined {
-  const positions: number[] = [];
   for (const [name, row] of wanted) {
     const known = all.get(name);
     if (known && !sameRow(known, row)) return undefined;
-    if (!known) {
+  }
+  const positions: number[] = [];
+  for (const [name, row] of wanted) {
+    if (!all.has(name)) {
       positionsOf(all).set(name, all.size);
       all.set(name, row);
     }

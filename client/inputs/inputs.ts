@@ -18,6 +18,8 @@ export interface Inputs {
   entries(): readonly Entry[];
   /** What everything that was looked at looked like. */
   looks(): ReadonlyMap<string, Row>;
+  /** Of those, the folders of which only that they are folders counts. */
+  passed(): ReadonlySet<string>;
 }
 
 /** Where an action's inputs come from: the workspace, or whoever asks for the action and knows them already. */
@@ -50,6 +52,7 @@ export class InputReader implements InputSource {
     return {
       ...recalled,
       strayLinks: [],
+      passed: () => new Set(),
       directories: () => scan().directories(),
       entries: () => scan().entries(),
     };
@@ -81,6 +84,7 @@ export class InputReader implements InputSource {
       directories: () => encoded,
       entries: () => entries,
       looks: () => looksOf(observations),
+      passed: () => observations.passed(),
     };
   }
 }

@@ -9,6 +9,7 @@ export class Observations {
   readonly workspace: string;
   /** By RelPath for what lies in the workspace, by absolute path for the rest. Undefined: nothing was there. */
   readonly seen = new Map<string, BigIntStats | undefined>();
+  readonly #listed = new Set<RelPath>();
 
   constructor(workspace: string) {
     this.workspace = workspace;
@@ -23,7 +24,16 @@ export class Observations {
   /** A folder's own times change when an entry comes or goes: looking at it stands for its whole list. */
   list(folder: RelPath): Listed[] {
     if (!this.seen.has(folder)) this.lstat(folder);
+    this.#listed.add(folder);
     return listFolder(this.workspace, folder);
+  }
+
+  /** The folders of which only that they are folders was asked, not what is in them. */
+  passed(): Set<string> {
+    const listed: ReadonlySet<string> = this.#listed;
+    const passed = new Set<string>();
+    for (const [name, stats] of this.seen) if (stats?.isDirectory() && !listed.has(name)) passed.add(name);
+    return passed;
   }
 
   /** For what lies above the workspace. */

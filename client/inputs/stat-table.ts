@@ -20,7 +20,7 @@ const CHECKSUM_BYTES = 4;
 const COLUMNS = 4;
 
 /** The row of a name at which nothing lay. */
-const ABSENT = [-1n, -1n, -1n, -1n] as const;
+export const ABSENT: Row = [-1n, -1n, -1n, -1n];
 
 export function isAbsent([size]: Row): boolean {
   return size === ABSENT[0];

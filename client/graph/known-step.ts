@@ -1,0 +1,65 @@
+// A step whose result is known, because all that decides upon it looks as it did, but whose outputs do not: somebody took
+// them away, changed them or only touched them. The result is read and the outputs are put in place, without a scan, a key
+// or a path set. Whatever stands in the way of that, the step goes the ordinary way.
+
+import type { Step } from '../config/step.ts';
+import type { RunContext } from '../context.ts';
+import { looksOf } from '../hit-memo.ts';
+import type { IdentifiedAction } from '../key.ts';
+import { type Hit, resultAt } from '../lookup.ts';
+import { whileOwningOutputs } from '../output-lock.ts';
+import type { RunRequest } from '../request.ts';
+import { isInPlace, restore } from '../restore.ts';
+import { finishHit, type RunSummary } from '../run.ts';
+import type { OrdinaryContext } from './ordinary-step.ts';
+
+export async function restoreKnown(
+  step: Step,
+  request: RunRequest,
+  context: OrdinaryContext,
+  own: RunContext,
+): Promise<RunSummary | undefined> {
+  const known = context.force || !step.cache ? undefined : context.memory.knownResult(step);
+  if (!known) return undefined;
+  const began = own.now();
+  const hit = await resultAt(known.address, request, own);
+  if (!hit) return undefined;
+  const action = { request, key: { hash: known.key } };
+  const written = isInPlace(hit, action, own)
+    ? confirm(step, hit, action, context)
+    : await write(step, hit, action, context, own);
+  if (written === undefined) return undefined;
+  const ran = finishHit(hit, written, action, own);
+  return { ...ran, key: known.key, elapsedMs: own.now() - began };
+}
+
+/** Outputs that have not settled count as right for this run, and are compared again by the next. */
+function confirm(
+  step: Step,
+  { outputs }: Hit,
+  action: IdentifiedAction,
+  { memory, cache }: OrdinaryContext,
+): number {
+  const settled = cache.hits.looks(action);
+  if (settled) memory.confirmed(step, settled);
+  else memory.restored(step, looksOf(outputs, action.request.workspace));
+  return 0;
+}
+
+/** Undefined if it could not be done, or somebody else was at it: then everything is looked at again. */
+function write(
+  step: Step,
+  hit: Hit,
+  action: IdentifiedAction,
+  { memory, wrote }: OrdinaryContext,
+  own: RunContext,
+): Promise<number | undefined> {
+  const { request } = action;
+  return whileOwningOutputs(request, own.report, async (waited) => {
+    const restored = waited ? undefined : await restore(hit, action, own);
+    if (!restored) return undefined;
+    memory.restored(step, looksOf(hit.outputs, request.workspace));
+    wrote();
+    return restored.written;
+  });
+}

@@ -1,0 +1,147 @@
+// A step whose outputs are gone is restored from the memory of its graph, if everything that decided upon its result is as it
+// was. Whatever is not, is seen.
+import {
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Workshop } from '../../rig/assay.ts';
+import { runSteps } from '../../rig/graph.ts';
+import { describeTree } from '../../rig/tree.ts';
+
+const REMEMBERED = 'remembered, and found in the local store';
+
+let shop: Workshop;
+beforeEach(() => {
+  shop = new Workshop();
+  const build = {
+    command: 'mkdir -p dist/empty && mytool src > dist/out',
+    inputs: ['src/**'],
+    outputs: ['dist'],
+    tools: ['mytool'],
+    dependsOn: ['^build'],
+  };
+  shop.write('assay.json', JSON.stringify({ packages: ['p/*'], packageSteps: { build } }));
+  shop.write('p/a/src/in', 'a');
+  shop.write('p/b/src/in', 'b');
+  shop.write('p/b/assay.json', '{"dependencies": ["p/a"]}');
+  shop.write('bin/mytool', '#!/bin/sh\ncat "$1"/*\n', 0o755);
+});
+afterEach(() => shop.remove());
+
+const path = (name: string) => join(shop.workspace, name);
+
+/** As the bundle: these are many runs, and from source each would take most of its time to be read. */
+const build = () =>
+  runSteps(shop, ['build'], { env: { PATH: `${path('bin')}:${process.env.PATH}` }, form: 'bundle' });
+
+/** Built, and found in place. */
+async function remembered(): Promise<void> {
+  await build();
+  await waitUntilSettled();
+  await build();
+}
+
+/** What has just been made is too fresh to be remembered until the clock has moved on. */
+async function waitUntilSettled(): Promise<void> {
+  while (Date.now() - lstatSync(path('p/b/dist/out')).ctimeMs < 100)
+    await new Promise((resolve) => setImmediate(resolve));
+}
+
+const deleteOutputs = () => {
+  for (const name of ['p/a/dist', 'p/b/dist']) rmSync(path(name), { recursive: true });
+};
+const reasons = async () => {
+  const { ends } = await build();
+  return [ends['p/a#build']?.reason, ends['p/b#build']?.reason];
+};
+
+test('it gets them back by its memory, time and again, and is in place when it was looked at once more', async () => {
+  await remembered();
+  const made = describeTree(shop.workspace);
+  for (const _ of [1, 2]) {
+    deleteOutputs();
+    expect(await reasons()).toEqual([REMEMBERED, REMEMBERED]);
+    expect(describeTree(shop.workspace)).toEqual(made);
+  }
+  await waitUntilSettled();
+  expect(await reasons()).toEqual([REMEMBERED, REMEMBERED]);
+  expect(await reasons()).toEqual(['found in place', 'found in place']);
+});
+
+test('it is remembered where another step ran', async () => {
+  await remembered();
+  deleteOutputs();
+  writeFileSync(path('p/b/src/in'), 'B');
+  expect(await reasons()).toEqual([REMEMBERED, 'p/b/src/in changed']);
+  expect(readFileSync(path('p/b/dist/out'), 'utf8')).toBe('B');
+});
+
+test('it is not believed to be as it was restored: that was too fresh to be remembered', async () => {
+  await remembered();
+  deleteOutputs();
+  await build();
+  writeFileSync(path('p/a/dist/out'), 'x');
+  const { outcomes } = await build();
+  expect(outcomes).toEqual({ 'p/a#build': 'hit-local', 'p/b#build': 'hit-local' });
+  expect(readFileSync(path('p/a/dist/out'), 'utf8')).toBe('a');
+});
+
+test('it runs where the store has lost its result', async () => {
+  await remembered();
+  deleteOutputs();
+  for (const name of readdirSync(shop.store))
+    if (name !== 'client') rmSync(join(shop.store, name), { recursive: true });
+  const { summary } = await build();
+  expect(summary).toMatchObject({ misses: 2, exitCode: 0 });
+  expect(readFileSync(path('p/b/dist/out'), 'utf8')).toBe('b');
+});
+
+test.each<[string, () => void, string | undefined]>([
+  ['an input changed', () => writeFileSync(path('p/b/src/in'), 'B'), 'miss'],
+  ['an input came', () => writeFileSync(path('p/b/src/new'), 'n'), 'miss'],
+  [
+    'the configuration changed',
+    () => writeFileSync(path('p/b/assay.json'), '{"defaults":{"env":["Q=1"]}}'),
+    'miss',
+  ],
+  [
+    'a package hides its inputs',
+    () => {
+      mkdirSync(path('.git'));
+      writeFileSync(path('p/b/.gitignore'), 'new\n');
+      writeFileSync(path('p/b/src/new'), 'n');
+    },
+    'hit-local',
+  ],
+  [
+    'a tool came that is found earlier',
+    () => {
+      mkdirSync(path('p/b/node_modules/.bin'), { recursive: true });
+      writeFileSync(path('p/b/node_modules/.bin/mytool'), '#!/bin/sh\necho other\n', { mode: 0o755 });
+    },
+    'miss',
+  ],
+  [
+    'its folder became a link, and it is no step any more',
+    () => {
+      renameSync(path('p/b'), path('moved'));
+      symlinkSync('../moved', path('p/b'));
+    },
+    undefined,
+  ],
+])('it goes the ordinary way where %s', async (_, spoil, outcome) => {
+  await remembered();
+  deleteOutputs();
+  spoil();
+  const { ends } = await build();
+  expect(ends['p/b#build']?.outcome).toBe(outcome);
+  expect(ends['p/b#build']?.reason).not.toBe(REMEMBERED);
+});

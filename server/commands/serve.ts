@@ -14,6 +14,7 @@ import { SERVER, STORE } from '../../core/limits.ts';
 import { parseSizeLimit, type SizeLimit } from '../../store/size-limit.ts';
 import { openDiskStore } from '../../store/stack.ts';
 import type { Store } from '../../store/store.ts';
+import { countExternalMemoryWithHeap } from '../external-memory.ts';
 import { isLoopback } from '../host.ts';
 import { type RunningServer, startServer } from '../listen.ts';
 import { LOG_LEVELS, type LogLevel, openLog, reportStoreEvents } from '../log.ts';
@@ -95,6 +96,7 @@ export const serveCommand: CommandModule = {
   failureCode: 2,
   async main(args) {
     const settings = readSettings(parseFlags(args, flags));
+    countExternalMemoryWithHeap();
     const log = openLog(settings.logLevel);
     const metrics = new Metrics();
     const store = await openDiskStore({

@@ -13,6 +13,7 @@ import { layoutIn, VERSION } from '../store/disk/layout.ts';
 import {
   ageKeyOf,
   BLOB_AGE,
+  contentKeyOf,
   encodePresence,
   encodeResult,
   RESULT_AGE,
@@ -47,15 +48,21 @@ async function generate(directory: string, count: number): Promise<void> {
       for (const { number, digest } of some) {
         const { hash, size } = digest;
         const key = Buffer.from(hash, 'hex');
-        const record = encodePresence({ size, isFile: false, generation: number + 1, tick: TICK });
+        const record = encodePresence({
+          size,
+          isFile: false,
+          generation: number + 1,
+          tick: TICK,
+          position: number + 1,
+        });
         presence.putSync(key, record, number + 1);
-        content.putSync(key, contentOf(number));
+        content.putSync(contentKeyOf(key, number + 1), contentOf(number));
         const address = resultKeyOf(addressOf(digest));
         const result = encodeResult({ bytes: RESULT, references: [digest] });
         results.putSync(address, result, number + 1);
         uses.putSync(address, NOTHING, TICK);
         ages.putSync(ageKeyOf(RESULT_AGE, TICK, address), NOTHING);
-        ages.putSync(ageKeyOf(BLOB_AGE, TICK, key), NOTHING);
+        ages.putSync(ageKeyOf(BLOB_AGE, TICK, contentKeyOf(key, number + 1)), NOTHING);
       }
     });
   }

@@ -72,7 +72,7 @@ export class DiskBlobs implements RawBlobs {
   #read(hash: Hash, entry = this.#index.find(hash)): Promise<RawBlob> | RawBlob | undefined {
     if (!entry) return undefined;
     if (!isGeneration(entry.generation)) return { ...entry, kind: 'broken', detail: 'its record is damaged' };
-    const content = this.#index.contentOf(hash) ?? Buffer.alloc(0);
+    const content = this.#index.contentOf(hash, entry) ?? Buffer.alloc(0);
     return entry.isFile ? this.#large(hash, entry, content) : small(entry, content);
   }
 
@@ -196,7 +196,8 @@ export class DiskBlobs implements RawBlobs {
   }
 
   async quarantine(hash: Hash, generation: number, detail: string): Promise<void> {
-    const bytes = this.#index.find(hash)?.isFile ? undefined : this.#index.contentOf(hash);
+    const entry = this.#index.find(hash);
+    const bytes = !entry || entry.isFile ? undefined : this.#index.contentOf(hash, entry);
     if (!(await this.#index.remove(hash, generation))) return;
     const name = fileName(hash, generation);
     const fate = bytes

@@ -74,7 +74,7 @@ export class Eviction {
         if (age.tick > last) return undefined;
         if (this.#tickOf(kind, age.key) <= last) yield age;
       }
-      from = ageKeyOf(kind, until.tick, until.key);
+      from = ageKeyOf(kind, until.tick, until.place);
       await new Promise((resolve) => setImmediate(resolve));
     }
   }
@@ -100,10 +100,10 @@ export class Eviction {
 
   async #evictResults(rows: readonly Age[]): Promise<Evicted | undefined> {
     if (rows.length === 0) return undefined;
-    const removals = rows.map(({ tick, key }) => {
-      const actual = this.#index.resultTick(key);
-      if (actual === tick) return this.#index.removeUnused(key, tick);
-      return this.#move(RESULT_AGE, tick, key, actual);
+    const removals = rows.map((age) => {
+      const actual = this.#index.resultTick(age.key);
+      if (actual === age.tick) return this.#index.removeUnused(age.key, age.tick);
+      return this.#move(RESULT_AGE, age, actual);
     });
     return { ...NOTHING_EVICTED, results: (await Promise.all(removals)).filter(Boolean).length };
   }
@@ -127,10 +127,11 @@ export class Eviction {
   }
 
   /** The removal resolves to what became free. */
-  #evictBlob({ tick, key }: Age): { size: number; removal: Promise<number> } {
+  #evictBlob(age: Age): { size: number; removal: Promise<number> } {
+    const { tick, key } = age;
     const entry = this.#index.findByKey(key);
     if (entry?.tick !== tick) {
-      const moved = this.#move(BLOB_AGE, tick, key, entry?.tick ?? 0);
+      const moved = this.#move(BLOB_AGE, age, entry?.tick ?? 0);
       return { size: 0, removal: moved.then(() => 0) };
     }
     const size = entry.isFile ? roomOf(entry.size) : entry.size;
@@ -144,10 +145,10 @@ export class Eviction {
   }
 
   /** To where its entry is now; away, where there is none. */
-  async #move(kind: AgeKind, tick: number, key: Buffer, to: number): Promise<false> {
+  async #move(kind: AgeKind, { tick, place }: Age, to: number): Promise<false> {
     await this.#index.tables.commit(async () => {
-      const removed = this.#ages.remove(ageKeyOf(kind, tick, key));
-      if (to > tick) await this.#ages.put(ageKeyOf(kind, to, key), Buffer.alloc(1));
+      const removed = this.#ages.remove(ageKeyOf(kind, tick, place));
+      if (to > tick) await this.#ages.put(ageKeyOf(kind, to, place), Buffer.alloc(1));
       return removed;
     });
     return false;

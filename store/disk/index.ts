@@ -10,6 +10,7 @@ import { newGeneration } from './generation.ts';
 import {
   ageKeyOf,
   BLOB_AGE,
+  contentKeyOf,
   decodePresence,
   encodePresence,
   type Presence,
@@ -25,6 +26,9 @@ export interface Entry extends Presence {
   /** Compared when the entry is changed. */
   readonly version: number;
 }
+
+/** What is known of a blob before it has its place. */
+export type Arrived = Omit<Presence, 'tick' | 'position'>;
 
 export interface ResultEntry {
   readonly record: Buffer;
@@ -89,8 +93,8 @@ export class Index {
     const record = peek(this.#presence, key);
     if (!record) return undefined;
     const version = getLastVersion();
-    const { size, isFile, tick, generation } = decodePresence(record, version);
-    return { size, isFile, tick, generation, version };
+    const { size, isFile, tick, generation, position } = decodePresence(record, version);
+    return { size, isFile, tick, generation, position, version };
   }
 
   /** Undefined unless it is there with that size. Makes nothing on its way: builds ask about thousands at a time. */
@@ -99,25 +103,26 @@ export class Index {
     return record && tickIn(record, digest.size);
   }
 
-  contentOf(hash: Hash): Buffer | undefined {
-    return read(this.#content, keyOf(hash));
+  contentOf(hash: Hash, { position }: Presence): Buffer | undefined {
+    return read(this.#content, contentKeyOf(keyOf(hash), position));
   }
 
   /** False if it is there already. `content` must not change before this settles. */
-  add(hash: Hash, presence: Omit<Presence, 'tick'>, content: Buffer, stamp: Stamp): Promise<boolean> {
+  add(hash: Hash, arrived: Arrived, content: Buffer, stamp: Stamp): Promise<boolean> {
     return this.tables.commitIfRoom(content.length, () => {
       stamp.begin();
       const key = keyOf(hash);
+      const presence = { ...arrived, tick: stamp.tick, position: positionNow() };
       return this.#presence.ifNoExists(key, () => {
-        this.#presence.put(key, encodePresence({ ...presence, tick: stamp.tick }), presence.generation);
-        this.#content.put(key, content);
-        this.#count(key, presence, stamp.tick);
+        this.#presence.put(key, encodePresence(presence), presence.generation);
+        this.#content.put(contentKeyOf(key, presence.position), content);
+        this.#count(key, presence);
       });
     });
   }
 
-  #count(key: Buffer, { isFile, size }: Omit<Presence, 'tick'>, tick: number): void {
-    this.#ages.put(ageKeyOf(BLOB_AGE, tick, key), NOTHING);
+  #count(key: Buffer, { isFile, size, tick, position }: Presence): void {
+    this.#ages.put(ageKeyOf(BLOB_AGE, tick, contentKeyOf(key, position)), NOTHING);
     if (isFile) this.tally.add(roomOf(size));
   }
 
@@ -127,29 +132,32 @@ export class Index {
       stamp.begin();
       const key = keyOf(hash);
       return this.#presence.ifVersion(key, entry.version, () => {
-        this.#presence.put(key, encodePresence({ ...entry, tick: stamp.tick }), newGeneration());
-        if (!isCounted(entry)) this.#count(key, entry, stamp.tick);
+        const used = { ...entry, tick: stamp.tick };
+        this.#presence.put(key, encodePresence(used), newGeneration());
+        if (!isCounted(entry)) this.#count(key, used);
       });
     });
   }
 
   /** False if that generation is gone already. */
   async remove(hash: Hash, generation: number): Promise<boolean> {
+    const key = Buffer.from(hash, 'hex');
     for (;;) {
       this.refresh();
-      const entry = this.find(hash);
+      const entry = this.findByKey(key);
       if (entry?.generation !== generation) return false;
-      if (await this.removeSeen(keyOf(hash), entry)) return true;
+      if (await this.removeSeen(key, entry)) return true;
     }
   }
 
-  /** False if it is gone already, or was used since. `tick` is that of its row in `ages`, where it is known. */
-  removeSeen(key: Buffer, entry: Entry, tick = entry.tick): Promise<boolean> {
+  /** False if it is gone already, or was used since. */
+  removeSeen(key: Buffer, entry: Entry): Promise<boolean> {
+    const place = contentKeyOf(key, entry.position);
     return this.tables.commit(() =>
       this.#presence.ifVersion(key, entry.version, () => {
         this.#presence.remove(key);
-        this.#content.remove(key);
-        this.#ages.remove(ageKeyOf(BLOB_AGE, tick, key));
+        this.#content.remove(place);
+        this.#ages.remove(ageKeyOf(BLOB_AGE, entry.tick, place));
         if (entry.isFile && isCounted(entry)) this.tally.add(-roomOf(entry.size));
       }),
     );
@@ -233,7 +241,12 @@ export function isCounted({ tick }: Presence): boolean {
   return tick > 0;
 }
 
-/** LMDB takes a copy of a key at once, so one piece of memory serves them all. */
+/** Nothing but speed depends on it, so any clock will do. */
+function positionNow(): number {
+  return Math.max(1, Date.now());
+}
+
+/** LMDB takes a copy of a key at once, so one piece of memory serves all that are used in the turn that made them. */
 const scratchKey = Buffer.alloc(32);
 
 function keyOf(hash: Hash): Buffer {

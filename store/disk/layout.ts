@@ -7,9 +7,9 @@ import { type Hash, isHash } from '../../core/digest.ts';
 import { AssayError, isSystemError } from '../../core/errors.ts';
 import { faultOf } from './faults.ts';
 
-export const VERSION = 'v2';
-/** Its records are read as they are, so it only changes its name. Who knew it only by that name refuses it from then on. */
-const EARLIER = 'v1';
+export const VERSION = 'v3';
+/** Their records are read as they are, so a store only changes its name. Who knew it only by that name refuses it from then on. */
+const EARLIER = ['v2', 'v1'];
 
 export interface Layout {
   readonly index: string;
@@ -45,8 +45,9 @@ export function layoutIn(base: string): Layout {
 }
 
 function adoptEarlier(root: string): void {
-  const [from, to] = [join(root, EARLIER), join(root, VERSION)];
-  if (existsSync(to) || !existsSync(from)) return;
+  const to = join(root, VERSION);
+  const from = EARLIER.map((name) => join(root, name)).find((path) => existsSync(path));
+  if (from === undefined || existsSync(to)) return;
   try {
     renameSync(from, to);
   } catch (error) {

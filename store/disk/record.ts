@@ -10,7 +10,9 @@ const FILE = 1;
 const PRESENCE_V1_BYTES = 7;
 const TICK_BYTES = 4;
 const GENERATION_BYTES = 6;
-const PRESENCE_BYTES = PRESENCE_V1_BYTES + TICK_BYTES + GENERATION_BYTES;
+const PRESENCE_V2_BYTES = PRESENCE_V1_BYTES + TICK_BYTES + GENERATION_BYTES;
+const POSITION_BYTES = 6;
+const PRESENCE_BYTES = PRESENCE_V2_BYTES + POSITION_BYTES;
 const SIZE_BYTES = 6;
 const COUNT_BYTES = 4;
 const CHECKSUM_BYTES = 8;
@@ -23,14 +25,20 @@ export interface Presence {
   readonly tick: number;
   /** Another one each time the blob is stored anew; the name of its file ends with it. */
   readonly generation: number;
+  /**
+   * Grows with time, so that what is stored side by side lies side by side (docs/decisions/0121); 0 where content lies under
+   * the hash alone, as it did before version 3.
+   */
+  readonly position: number;
 }
 
-export function encodePresence({ size, isFile, tick, generation }: Presence): Buffer {
-  const record = Buffer.allocUnsafe(PRESENCE_BYTES);
+export function encodePresence({ size, isFile, tick, generation, position }: Presence): Buffer {
+  const record = Buffer.allocUnsafe(position === 0 ? PRESENCE_V2_BYTES : PRESENCE_BYTES);
   record[0] = isFile ? FILE : INLINE;
   record.writeUIntLE(size, 1, SIZE_BYTES);
   record.writeUInt32LE(tick, PRESENCE_V1_BYTES);
   record.writeUIntLE(generation, PRESENCE_V1_BYTES + TICK_BYTES, GENERATION_BYTES);
+  if (position !== 0) record.writeUIntLE(position, PRESENCE_V2_BYTES, POSITION_BYTES);
   return record;
 }
 
@@ -41,32 +49,49 @@ const UNREADABLE_SIZE = -1;
 export function decodePresence(record: Buffer, version: number): Presence {
   const isFile = record[0] === FILE;
   const isReadable = isFile || record[0] === INLINE;
-  if (isReadable && record.length === PRESENCE_BYTES) {
+  if (isReadable && hasTick(record)) {
     return {
       size: record.readUIntLE(1, SIZE_BYTES),
       isFile,
       tick: record.readUInt32LE(PRESENCE_V1_BYTES),
       generation: record.readUIntLE(PRESENCE_V1_BYTES + TICK_BYTES, GENERATION_BYTES),
+      position: record.length === PRESENCE_BYTES ? record.readUIntLE(PRESENCE_V2_BYTES, POSITION_BYTES) : 0,
     };
   }
   const size =
     isReadable && record.length === PRESENCE_V1_BYTES ? record.readUIntLE(1, SIZE_BYTES) : UNREADABLE_SIZE;
-  return { size, isFile: isFile && size !== UNREADABLE_SIZE, tick: 0, generation: version };
+  return { size, isFile: isFile && size !== UNREADABLE_SIZE, tick: 0, generation: version, position: 0 };
+}
+
+function hasTick({ length }: Buffer): boolean {
+  return length === PRESENCE_BYTES || length === PRESENCE_V2_BYTES;
 }
 
 /** The tick alone, of a blob with that size; undefined if the record's is another. */
 export function tickIn(record: Buffer, size: number): number | undefined {
-  const isUsual = record.length === PRESENCE_BYTES && (record[0] === FILE || record[0] === INLINE);
+  const isUsual = hasTick(record) && (record[0] === FILE || record[0] === INLINE);
   if (!isUsual) return decodePresence(record, 0).size === size ? 0 : undefined;
   return record.readUIntLE(1, SIZE_BYTES) === size ? record.readUInt32LE(PRESENCE_V1_BYTES) : undefined;
 }
 
-/** `kind` and tick in front: all of one kind lie together, the least recently used first. */
-export function ageKeyOf(kind: AgeKind, tick: number, key: Buffer): Buffer {
-  const bytes = Buffer.allocUnsafe(1 + TICK_BYTES + key.length);
+/** Of the content of a blob, whose presence lies under `key`. */
+export function contentKeyOf(key: Buffer, position: number): Buffer {
+  if (position === 0) return key;
+  const bytes = Buffer.allocUnsafe(POSITION_BYTES + key.length);
+  bytes.writeUIntBE(position, 0, POSITION_BYTES);
+  bytes.set(key, POSITION_BYTES);
+  return bytes;
+}
+
+/**
+ * `kind` and tick in front: all of one kind lie together, the least recently used first. `place` is the key of a result, or
+ * of a blob's content.
+ */
+export function ageKeyOf(kind: AgeKind, tick: number, place: Buffer): Buffer {
+  const bytes = Buffer.allocUnsafe(1 + TICK_BYTES + place.length);
   bytes[0] = kind;
   bytes.writeUInt32BE(tick, 1);
-  bytes.set(key, 1 + TICK_BYTES);
+  bytes.set(place, 1 + TICK_BYTES);
   return bytes;
 }
 
@@ -76,12 +101,15 @@ export const BLOB_AGE = 2;
 
 export interface Age {
   readonly tick: number;
+  readonly place: Buffer;
   /** Of the entry in its own table. */
   readonly key: Buffer;
 }
 
-export function decodeAge(key: Buffer): Age {
-  return { tick: key.readUInt32BE(1), key: key.subarray(1 + TICK_BYTES) };
+export function decodeAge(row: Buffer): Age {
+  const place = row.subarray(1 + TICK_BYTES);
+  const key = row[0] === BLOB_AGE ? place.subarray(-HASH_BYTES) : place;
+  return { tick: row.readUInt32BE(1), place, key };
 }
 
 export function encodeChecksums(checksums: readonly bigint[]): Buffer {

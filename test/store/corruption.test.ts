@@ -28,7 +28,7 @@ const { folder, open } = useFolders();
 
 /** Flips one bit of a small blob or a result wherever the index holds it: LMDB leaves old copies of pages behind. */
 function flipInIndex(directory: string, bytes: Buffer, at: number, mask = 1): void {
-  const path = join(directory, 'v2/index/data.mdb');
+  const path = join(directory, 'v3/index/data.mdb');
   const index = readFileSync(path);
   const copies: number[] = [];
   for (let found = index.indexOf(bytes); found >= 0; found = index.indexOf(bytes, found + 1))
@@ -206,7 +206,7 @@ describe('a blob that was found whole', () => {
     const digest = digestOf(bytes);
     const { store, directory } = await withHarm([bytes], () => {});
     expect((await seenOf(store, digest)).isWhole).toBe(true);
-    const index = Index.open(join(directory, 'v2/index'));
+    const index = Index.open(join(directory, 'v3/index'));
     await index.remove(digest.hash, index.find(digest.hash)?.generation ?? Number.NaN);
     await index.close();
     await putAll(store, bytes);
@@ -232,8 +232,8 @@ test.each([SMALL, STORE.inlineBytes + 1])(
     const directory = folder();
     const store = await open({ directory });
     await putAll(store, bytes);
-    const index = Index.open(join(directory, 'v2/index'));
-    const entryBytes = 8 + 17;
+    const index = Index.open(join(directory, 'v3/index'));
+    const entryBytes = 8 + 23;
     for (let bit = 0; bit < entryBytes * 8; bit++) {
       index.refresh();
       flipInIndex(
@@ -258,7 +258,7 @@ test('a flipped bit in the size of a blob is healed by a put alone', async () =>
   const directory = folder();
   const store = await open({ directory });
   await putAll(store, bytes);
-  const index = Index.open(join(directory, 'v2/index'));
+  const index = Index.open(join(directory, 'v3/index'));
   flipInIndex(directory, entryOf(index.find(digest.hash), digest), 32 + 8 + 2);
   await index.close();
   expect(await store.blobs.missing([digest])).toEqual([digest]);

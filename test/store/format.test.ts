@@ -9,6 +9,8 @@ import { fileName, filePath, parseFileName } from '../../store/disk/layout.ts';
 import {
   ageKeyOf,
   BLOB_AGE,
+  contentKeyOf,
+  decodeAge,
   decodeChecksums,
   decodePresence,
   decodeResult,
@@ -27,7 +29,10 @@ const GENERATION = 123_456_789;
 const layout = { index: 'index', files: 'files', staging: 'staging', quarantine: 'quarantine' };
 const checksum = await loadChecksum();
 const checksums = [checksum(Buffer.alloc(STORE.chunkBytes)), checksum(Buffer.from('hello'))];
-const used = { tick: 258, generation: GENERATION };
+const POSITION = 1_800_000_000_000;
+const used = { tick: 258, generation: GENERATION, position: POSITION };
+const helloKey = Buffer.from(hello.hash, 'hex');
+const helloContent = contentKeyOf(helloKey, POSITION);
 const naming = { bytes: Buffer.from('result'), references: [hello] };
 
 const MADE: Readonly<Record<string, string>> = {
@@ -35,12 +40,19 @@ const MADE: Readonly<Record<string, string>> = {
   'presence of 3145745 bytes in a file': encodePresence({ ...used, size: 3_145_745, isFile: true }).toString(
     'hex',
   ),
+  'presence as version 2 wrote it': encodePresence({
+    ...used,
+    size: 5,
+    isFile: false,
+    position: 0,
+  }).toString('hex'),
+  'key of hello’s content': helloContent.toString('hex'),
   'checksums of 1 MiB of zeros and hello': encodeChecksums(checksums).toString('hex'),
   'key of hello’s result in team/a': keyIn('team/a'),
   'key of hello’s result in no namespace': keyIn(DEFAULT_NAMESPACE),
   'result "result" that names hello': encodeResult(naming).toString('hex'),
   'result "result" that names nothing': encodeResult({ ...naming, references: [] }).toString('hex'),
-  'age of hello at tick 258': ageKeyOf(BLOB_AGE, 258, Buffer.from(hello.hash, 'hex')).toString('hex'),
+  'age of hello at tick 258': ageKeyOf(BLOB_AGE, 258, helloContent).toString('hex'),
   'age of hello’s result in team/a at tick 258': ageKeyOf(
     RESULT_AGE,
     258,
@@ -68,7 +80,7 @@ function keyIn(namespace: string): string {
 
 /** A name, two spaces or more, a value. */
 function vectors(): [string, string][] {
-  const lines = readFileSync(join(import.meta.dirname, 'format-v2.txt'), 'utf8').split('\n');
+  const lines = readFileSync(join(import.meta.dirname, 'format-v3.txt'), 'utf8').split('\n');
   return lines
     .filter((line) => line !== '' && !line.startsWith('#'))
     .map((line) => {
@@ -77,7 +89,7 @@ function vectors(): [string, string][] {
     });
 }
 
-describe('format v2', () => {
+describe('format v3', () => {
   test.each(vectors())('%s', (name, value) => {
     expect(MADE[name]).toBe(value);
   });
@@ -92,7 +104,18 @@ describe('format v2', () => {
       isFile: true,
       tick: 0,
       generation: GENERATION,
+      position: 0,
     });
+  });
+
+  test('reads the presences and ages of version 2, which had no positions', () => {
+    const presence = { ...used, size: 5, isFile: false, position: 0 };
+    expect(decodePresence(encodePresence(presence), 1)).toEqual(presence);
+    expect(contentKeyOf(helloKey, 0)).toEqual(helloKey);
+    for (const place of [helloKey, helloContent]) {
+      const { tick, key } = decodeAge(ageKeyOf(BLOB_AGE, 258, place));
+      expect({ tick, key }).toEqual({ tick: 258, key: helloKey });
+    }
   });
 
   test('reads what it writes', () => {

@@ -1,10 +1,11 @@
 import { mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { open as openLmdb } from 'lmdb';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../core/digest.ts';
 import { STORE } from '../../core/limits.ts';
 import { loadChecksum } from '../../store/checksum.ts';
+import { Index } from '../../store/disk/index.ts';
 import { encodeChecksums, encodeResult, resultKeyOf } from '../../store/disk/record.ts';
 import { openDiskStore } from '../../store/stack.ts';
 import { addressOf, contentOf, putOne, readFrom, resultNaming } from './content.ts';
@@ -15,9 +16,13 @@ const small = contentOf('small', 1000);
 const large = contentOf('large', STORE.chunkBytes + 17);
 const GENERATION = 123_456_789;
 
-/** As the first version of Assay wrote it, byte by byte: one blob of each kind and a result that names both. */
-async function writeVersion1(directory: string): Promise<void> {
-  const base = join(directory, 'v1');
+const TICK = 5;
+
+type Earlier = 'v1' | 'v2';
+
+/** As earlier versions of Assay wrote it, byte by byte: one blob of each kind and a result that names both. */
+async function writeEarlier(directory: string, version: Earlier): Promise<void> {
+  const base = join(directory, version);
   for (const part of ['index', 'staging', 'quarantine']) mkdirSync(join(base, part), { recursive: true });
   const { hash } = digestOf(large);
   mkdirSync(join(base, 'files', hash.slice(0, 2)), { recursive: true });
@@ -36,53 +41,82 @@ async function writeVersion1(directory: string): Promise<void> {
     table('results', true),
   ];
   const key = (bytes: Buffer) => Buffer.from(digestOf(bytes).hash, 'hex');
-  await presence.put(key(small), Buffer.from('00e80300000000', 'hex'), GENERATION);
+  const used = version === 'v1' ? '' : '0500000015cd5b070000';
+  await presence.put(key(small), Buffer.from(`00e80300000000${used}`, 'hex'), GENERATION);
   await content.put(key(small), small);
-  await presence.put(key(large), Buffer.from('01110010000000', 'hex'), GENERATION);
+  await presence.put(key(large), Buffer.from(`01110010000000${used}`, 'hex'), GENERATION);
   const checksum = await loadChecksum();
   const chunks = [large.subarray(0, STORE.chunkBytes), large.subarray(STORE.chunkBytes)];
   await content.put(key(large), encodeChecksums(chunks.map((chunk) => checksum(chunk))));
   const references = [digestOf(small), digestOf(large)];
   const record = encodeResult({ bytes: resultNaming(...references), references });
-  await results.put(resultKeyOf(addressOf('old')), record, GENERATION);
+  const resultKey = resultKeyOf(addressOf('old'));
+  await results.put(resultKey, record, GENERATION);
+  if (version === 'v2') {
+    const [uses, ages, state] = [table('uses', true), table('ages', false), table('state', true)];
+    const age = (kind: string, of: Buffer) => Buffer.concat([Buffer.from(`${kind}00000005`, 'hex'), of]);
+    const [nothing, began, bytes] = [Buffer.alloc(1), Buffer.alloc(8), Buffer.alloc(8)];
+    began.writeDoubleLE(1000);
+    bytes.writeDoubleLE(STORE.chunkBytes + 4096);
+    await uses.put(resultKey, nothing, TICK);
+    for (const row of [age('01', resultKey), age('02', key(small)), age('02', key(large))])
+      await ages.put(row, nothing);
+    await state.put(Buffer.from('7400000005', 'hex'), Buffer.concat([began, Buffer.from('boot')]), 1);
+    await state.put(Buffer.from('sum'), bytes, 1);
+  }
   await root.close();
 }
 
-test('a store of version 1 is read on, and refused by name from then on', async () => {
-  const directory = folder();
-  await writeVersion1(directory);
-  const store = await open({ directory });
-  expect((await readFrom(store, digestOf(small)))?.equals(small)).toBe(true);
-  expect((await readFrom(store, digestOf(large)))?.equals(large)).toBe(true);
-  expect(await store.results.get(addressOf('old'))).toBeDefined();
-  expect(await store.blobs.missing([digestOf(small), digestOf(large)])).toEqual([]);
-  expect(readdirSync(directory)).toEqual(['v2']);
-});
-
-test('what version 1 wrote is counted and evicted like everything else', async () => {
-  const directory = folder();
-  await writeVersion1(directory);
-  let time = 1000;
-  const clock = { name: 'boot', now: () => time };
-  const store = await open({
-    directory,
-    clock,
-    maxSize: { bytes: 2 * STORE.chunkBytes },
-    leaseMs: 1_000_000,
+describe.each<Earlier>(['v1', 'v2'])('a store of version %s', (version) => {
+  test('is read on, and refused by name from then on', async () => {
+    const directory = folder();
+    await writeEarlier(directory, version);
+    const store = await open({ directory });
+    expect((await readFrom(store, digestOf(small)))?.equals(small)).toBe(true);
+    expect((await readFrom(store, digestOf(large)))?.equals(large)).toBe(true);
+    expect(await store.results.get(addressOf('old'))).toBeDefined();
+    expect(await store.blobs.missing([digestOf(small), digestOf(large)])).toEqual([]);
+    expect(readdirSync(directory)).toEqual(['v3']);
   });
-  await store.reconcile(async () => {});
-  expect(store.space.used()).toBeGreaterThan(STORE.chunkBytes);
-  time += 3_000_000;
-  await putOne(store, contentOf('new', 1000));
-  time += 3_000_000;
-  await store.space.evict(0);
-  expect(await store.blobs.missing([digestOf(small), digestOf(large)])).toHaveLength(2);
-  expect(await store.results.get(addressOf('old'))).toBeUndefined();
+
+  test('is counted and evicted like everything else', async () => {
+    const directory = folder();
+    await writeEarlier(directory, version);
+    let time = 2000;
+    const clock = { name: 'boot', now: () => time };
+    const store = await open({
+      directory,
+      clock,
+      maxSize: { bytes: 2 * STORE.chunkBytes },
+      leaseMs: 1_000_000,
+    });
+    await store.reconcile(async () => {});
+    expect(store.space.used()).toBeGreaterThan(STORE.chunkBytes);
+    time += 3_000_000;
+    await putOne(store, contentOf('new', 1000));
+    time += 3_000_000;
+    await store.space.evict(0);
+    expect(await store.blobs.missing([digestOf(small), digestOf(large)])).toHaveLength(2);
+    expect(await store.results.get(addressOf('old'))).toBeUndefined();
+    expect(store.space.used()).toBeLessThan(STORE.chunkBytes);
+  });
+
+  test('has its damaged blobs put away and healed like everything else', async () => {
+    const directory = folder();
+    await writeEarlier(directory, version);
+    const index = Index.open(join(directory, version, 'index'));
+    await index.tables.table('content').put(Buffer.from(digestOf(small).hash, 'hex'), Buffer.from('other'));
+    await index.close();
+    const store = await open({ directory });
+    expect(await readFrom(store, digestOf(small))).toBeUndefined();
+    await putOne(store, small);
+    expect((await readFrom(store, digestOf(small)))?.equals(small)).toBe(true);
+  });
 });
 
 test('a store of a later version is refused in words', async () => {
   const directory = folder();
   await (await openDiskStore({ directory })).close();
-  renameSync(join(directory, 'v2'), join(directory, 'v3'));
+  renameSync(join(directory, 'v3'), join(directory, 'v4'));
   await expect(openDiskStore({ directory })).rejects.toMatchObject({ code: 'ASSAY_STORE_VERSION' });
 });

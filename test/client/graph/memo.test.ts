@@ -66,7 +66,7 @@ async function waitUntilSettled(made = 'p/b/dist/out'): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
 }
 
-const hideStore = () => renameSync(join(shop.store, 'v2'), join(shop.folder, 'hidden'));
+const hideStore = () => renameSync(join(shop.store, 'v3'), join(shop.folder, 'hidden'));
 
 test('it needs nothing of the store, and says what the commands said', async () => {
   await remembered();

@@ -18,7 +18,7 @@ import type { KeyedAction } from './key.ts';
 import type { RunRequest } from './request.ts';
 import { stampOf, type ToolLook, toolLooks } from './tool-look.ts';
 
-const MAGIC = 'assay-action-1';
+const MAGIC = 'assay-action-2';
 
 export interface RecalledHit extends RememberedHit {
   readonly key: Hash;

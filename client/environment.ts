@@ -48,7 +48,7 @@ export interface PrivateFolders {
   /** Holds the others. */
   readonly root: string;
   /** By the clock of the file system, in nanoseconds: what changes while the action runs is not older. */
-  readonly madeAtNs: bigint;
+  readonly madeAtMs: number;
   readonly home: string;
   readonly tmp: string;
   /** Holds the declared tools that BASE_PATH does not reach; absent if there are none. */

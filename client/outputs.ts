@@ -1,6 +1,6 @@
 // Outputs as values: what a result says should be there, and what is there. Two equal values mean equal bytes, modes,
 // links and empty folders, and nothing else beside them.
-import { type BigIntStats, lstatSync, readlinkSync } from 'node:fs';
+import { lstatSync, readlinkSync, type Stats } from 'node:fs';
 import { type Digest, digestOf, parseDigest } from '../core/digest.ts';
 import { AssayError, messageOf } from '../core/errors.ts';
 import {
@@ -113,7 +113,7 @@ function observeLeaf(
   workspace: string,
   at: RelPath,
   path: RelPath,
-  stats: BigIntStats,
+  stats: Stats,
   digests: FileDigests,
 ): Entry & { kind: 'file' | 'symlink' } {
   const locate = () => toSystemPath(workspace, at);
@@ -122,7 +122,7 @@ function observeLeaf(
   }
   if (!stats.isFile()) throw new AssayError('ASSAY_OUTPUT_UNFIT', `${at} is a device, a socket or a pipe`);
   const digest = digests.digest(at, stats, locate);
-  return { kind: 'file', path, digest, executable: (stats.mode & 0o100n) !== 0n };
+  return { kind: 'file', path, digest, executable: (stats.mode & 0o100) !== 0 };
 }
 
 /** Refuses an output whose folder is reached through a symbolic link: it could lie anywhere. */
@@ -133,9 +133,9 @@ export function refuseLinkedParents(workspace: string, path: RelPath): void {
   }
 }
 
-function lstat(workspace: string, path: RelPath): BigIntStats | undefined {
+function lstat(workspace: string, path: RelPath): Stats | undefined {
   try {
-    return lstatSync(toSystemPath(workspace, path), { bigint: true, throwIfNoEntry: false });
+    return lstatSync(toSystemPath(workspace, path), { throwIfNoEntry: false });
   } catch (cause) {
     throw new AssayError('ASSAY_OUTPUT_UNFIT', messageOf(cause), { cause });
   }

@@ -17,8 +17,8 @@ export async function withPrivateFolders<T>(
   const root = temporaryFolder();
   try {
     const path = environment.find(({ name }) => name === 'PATH')?.value ?? '';
-    const { ctimeNs: madeAtNs } = lstatSync(root, { bigint: true });
-    return await work({ root, madeAtNs, ...makeFolders(root, tools, path, placeOf) });
+    const { ctimeMs: madeAtMs } = lstatSync(root);
+    return await work({ root, madeAtMs, ...makeFolders(root, tools, path, placeOf) });
   } finally {
     removeQuietly(root);
   }

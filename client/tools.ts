@@ -104,9 +104,9 @@ function isExecutable(file: string): boolean {
 }
 
 function examine(file: string, { digests }: ToolSearch): Pick<Tool, 'identity' | 'stamp' | 'looks'> {
-  const stats = statSync(file, { bigint: true });
+  const stats = statSync(file);
   const identity = digests.digest(file, stats, () => file).hash;
-  const stamp = [file, stats.ino, stats.mtimeNs, stats.ctimeNs].join(':');
+  const stamp = [file, stats.ino, stats.mtimeMs, stats.ctimeMs].join(':');
   return { identity, stamp, looks: [rowOf(stats)] };
 }
 

@@ -1,6 +1,6 @@
 // The inputs of a request: paths, and the digests that Bazel sent with them. The key is made of those; when a result is
 // about to be kept, the files must still have them, and must not have been touched since the request came.
-import { type BigIntStats, realpathSync, statSync } from 'node:fs';
+import { realpathSync, type Stats, statSync } from 'node:fs';
 import { isHash } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
 import { parseRelPath, type RelPath, toSystemPath } from '../../core/path.ts';
@@ -48,7 +48,7 @@ function knownFile(text: string, sent: string | null, workspace: string): KnownF
   if (!isHash(hash)) throw new AssayError('ASSAY_BAD_DIGEST', `Bazel sent no SHA-256 of ${text}`);
   const path = parseRelPath(text);
   const stats = look(workspace, path);
-  const executable = (stats.mode & 0o100n) !== 0n;
+  const executable = (stats.mode & 0o100) !== 0;
   return {
     entry: { kind: 'file', path, digest: { hash, size: Number(stats.size) }, executable },
     row: rowOf(stats),
@@ -63,8 +63,8 @@ function isStill({ entry, row }: KnownFile, workspace: string, digests: FileDige
 }
 
 /** Bazel's own folders are full of links to the files that are meant. */
-function look(workspace: string, path: RelPath): BigIntStats {
-  const stats = statSync(toSystemPath(workspace, path), { bigint: true });
+function look(workspace: string, path: RelPath): Stats {
+  const stats = statSync(toSystemPath(workspace, path));
   if (!stats.isFile()) throw new AssayError('ASSAY_INPUT_UNREADABLE', `${path} is not a file`);
   return stats;
 }

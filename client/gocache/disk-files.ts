@@ -9,13 +9,13 @@
 import { randomUUID } from 'node:crypto';
 import {
   accessSync,
-  type BigIntStats,
   constants,
   lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   rmSync,
+  type Stats,
   statSync,
   utimesSync,
   writeFileSync,
@@ -119,16 +119,16 @@ export class DiskFiles {
     return join(this.#folder, hash.slice(0, 2), hash);
   }
 
-  #observe(path: string, stats: BigIntStats): Digest {
+  #observe(path: string, stats: Stats): Digest {
     return this.#digests.digest(path, stats, () => path);
   }
 
   /** The time of a file says when it was last asked for; setting it costs one reading, so it is set now and then only. */
-  #noteUse(path: string): BigIntStats {
-    const stats = lstatSync(path, { bigint: true });
-    if (this.#now() - Number(stats.mtimeMs) < GOCACHE.noteUseMs) return stats;
+  #noteUse(path: string): Stats {
+    const stats = lstatSync(path);
+    if (this.#now() - stats.mtimeMs < GOCACHE.noteUseMs) return stats;
     utimesSync(path, this.#now() / 1000, this.#now() / 1000);
-    return lstatSync(path, { bigint: true });
+    return lstatSync(path);
   }
 
   /** Whatever goes wrong here can wait for another time. */

@@ -12,7 +12,7 @@ import type { StepTable } from './graph.ts';
 import { ImpliedLooks, type Looks } from './looks.ts';
 import { packRows, type RowRanges } from './row-ranges.ts';
 
-const MAGIC = 'assay-graph-3';
+const MAGIC = 'assay-graph-4';
 
 /** What a step that was found in place needs for being found so again. */
 export interface StepMemo {

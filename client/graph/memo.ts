@@ -6,7 +6,7 @@
 // It holds no condition less than the memories it is made of: what the scan of the inputs looked at (inputs/scan-memo.ts),
 // what the outputs looked like (hit-memo.ts), the declared variables, the tools by what their files look like, PATH, the
 // platform, and the versions of Assay and its key. Nothing is taken in that had not settled (inputs/settled.ts).
-import type { BigIntStats } from 'node:fs';
+import type { Stats } from 'node:fs';
 import type { Step } from '../config/step.ts';
 import type { Variables } from '../environment.ts';
 import { lookAgain } from '../inputs/observations.ts';
@@ -162,7 +162,7 @@ export class GraphMemo {
   }
 
   /** Whether it is a folder of which only the names counted that were not in it, and they still are not. */
-  #isLoose(row: number, stats: BigIntStats): boolean {
+  #isLoose(row: number, stats: Stats): boolean {
     const folder = this.#nameOf(row);
     const names = stats.isDirectory() ? this.#looseFolders().get(folder) : undefined;
     if (!names?.every((name) => !lookAgain(this.#root, `${folder}/${name}`))) return false;

@@ -154,7 +154,7 @@ const IN_PLACE = {
 /** Where it is not there, the folders above that are not there either are named too, so that one look stands for all. */
 function lookAtFolder(folder: string, root: string, rows: Map<string, Row>): void {
   for (let at = folder; at !== '.' && !rows.has(at); at = dirname(at)) {
-    const stats = lstatSync(join(root, at), { bigint: true, throwIfNoEntry: false });
+    const stats = lstatSync(join(root, at), { throwIfNoEntry: false });
     if (stats && at !== folder) return;
     rows.set(at, rowOf(stats));
     if (stats) return;

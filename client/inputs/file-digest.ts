@@ -1,6 +1,6 @@
 // The digest of a file on disk: from the stat index where that may be trusted, else by reading the file.
 import { createHash } from 'node:crypto';
-import { type BigIntStats, closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 import { type Digest, digestOf, parseHash } from '../../core/digest.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { STORE } from '../../core/limits.ts';
@@ -8,7 +8,7 @@ import type { StatIndex } from './stat-index.ts';
 
 export interface FileDigests {
   /** `name`: what the index knows the file by. `stats`: of the file itself. `locate` is asked only if it must be read. */
-  digest(name: string, stats: BigIntStats, locate: () => string | Buffer): Digest;
+  digest(name: string, stats: Stats, locate: () => string | Buffer): Digest;
 }
 
 export function fileDigests(index: StatIndex, now: () => number): FileDigests {
@@ -27,7 +27,7 @@ export function fileDigests(index: StatIndex, now: () => number): FileDigests {
 const buffer = { value: Buffer.alloc(0) };
 
 /** Reads the whole file, synchronously: for many small files twice as fast as promises (docs/decisions/0002). */
-export function digestFile(systemPath: string | Buffer): { digest: Digest; stats: BigIntStats } {
+export function digestFile(systemPath: string | Buffer): { digest: Digest; stats: Stats } {
   let descriptor: number;
   try {
     descriptor = openSync(systemPath, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
@@ -37,7 +37,7 @@ export function digestFile(systemPath: string | Buffer): { digest: Digest; stats
     });
   }
   try {
-    const stats = fstatSync(descriptor, { bigint: true });
+    const stats = fstatSync(descriptor);
     return { digest: digestOpenFile(descriptor), stats };
   } finally {
     closeSync(descriptor);

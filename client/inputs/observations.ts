@@ -1,6 +1,6 @@
 // Everything that a scan asks the file system about, through one window, so that it can be written down: a later scan of
 // the same declaration would see the same if each of these looked the same (see scan-memo.ts).
-import { type BigIntStats, lstatSync } from 'node:fs';
+import { lstatSync, type Stats } from 'node:fs';
 import { AssayError, isSystemError, messageOf } from '../../core/errors.ts';
 import { type RelPath, toSystemPath } from '../../core/path.ts';
 import { type Listed, listFolder } from './list-folder.ts';
@@ -8,14 +8,14 @@ import { type Listed, listFolder } from './list-folder.ts';
 export class Observations {
   readonly workspace: string;
   /** By RelPath for what lies in the workspace, by absolute path for the rest. Undefined: nothing was there. */
-  readonly seen = new Map<string, BigIntStats | undefined>();
+  readonly seen = new Map<string, Stats | undefined>();
   readonly #listed = new Set<RelPath>();
 
   constructor(workspace: string) {
     this.workspace = workspace;
   }
 
-  lstat(path: RelPath): BigIntStats | undefined {
+  lstat(path: RelPath): Stats | undefined {
     const stats = look(toSystemPath(this.workspace, path));
     this.seen.set(path, stats);
     return stats;
@@ -37,17 +37,17 @@ export class Observations {
   }
 
   /** For what lies above the workspace. */
-  lstatAbove(absolute: string): BigIntStats | undefined {
+  lstatAbove(absolute: string): Stats | undefined {
     const stats = look(absolute);
     this.seen.set(absolute, stats);
     return stats;
   }
 }
 
-const QUIETLY = { bigint: true, throwIfNoEntry: false } as const;
+const QUIETLY = { throwIfNoEntry: false } as const;
 
 /** Below a file there is nothing, either. */
-function look(systemPath: string | Buffer): BigIntStats | undefined {
+function look(systemPath: string | Buffer): Stats | undefined {
   try {
     return lstatSync(systemPath, QUIETLY);
   } catch (cause) {
@@ -57,6 +57,6 @@ function look(systemPath: string | Buffer): BigIntStats | undefined {
 }
 
 /** What is at a name that `seen` holds now. */
-export function lookAgain(workspace: string, name: string): BigIntStats | undefined {
+export function lookAgain(workspace: string, name: string): Stats | undefined {
   return look(name.startsWith('/') ? name : toSystemPath(workspace, name as RelPath));
 }

@@ -10,7 +10,7 @@ import { lookAgain, type Observations } from './observations.ts';
 import { isSettled } from './settled.ts';
 import { type Row, readTable, rowAt, rowMatches, rowOf, tableOf, writeTable } from './stat-table.ts';
 
-const MAGIC = 'assay-scan-1';
+const MAGIC = 'assay-scan-2';
 
 export interface Recalled {
   readonly root: Digest;

@@ -3,7 +3,7 @@
 //
 // Links are entries, never doors: what lies behind one is declared by its own path, and a pattern that would have to
 // walk through one is refused.
-import { type BigIntStats, readlinkSync } from 'node:fs';
+import { readlinkSync, type Stats } from 'node:fs';
 import { AssayError } from '../../core/errors.ts';
 import {
   isWithin,
@@ -164,12 +164,12 @@ class Scan {
     return taken && !this.#patterns.excludes(path);
   }
 
-  #add(path: RelPath, stats: BigIntStats | undefined): void {
+  #add(path: RelPath, stats: Stats | undefined): void {
     if (!stats || this.#found.has(path)) return;
     const locate = () => toSystemPath(this.#request.workspace, path);
     if (stats.isFile()) {
       const digest = this.#digests.digest(path, stats, locate);
-      this.#found.set(path, { kind: 'file', path, digest, executable: (stats.mode & 0o100n) !== 0n });
+      this.#found.set(path, { kind: 'file', path, digest, executable: (stats.mode & 0o100) !== 0 });
     } else if (stats.isSymbolicLink()) {
       const target = nameFromBytes(readlinkSync(locate(), 'buffer'));
       this.#found.set(path, { kind: 'symlink', path, target });

@@ -1,6 +1,6 @@
 // The stat index: which digest a file had when its size, times and inode were these. It spares rehashing, and it may be
 // lost or ignored at any time. Names are paths relative to the workspace, or absolute for tools.
-import type { BigIntStats } from 'node:fs';
+import type { Stats } from 'node:fs';
 import { type Digest, type Hash, parseHash } from '../../core/digest.ts';
 import { INDEX } from '../../core/limits.ts';
 import { isSettled } from './settled.ts';
@@ -16,7 +16,7 @@ import {
   writeTable,
 } from './stat-table.ts';
 
-const MAGIC = 'assay-stat-1';
+const MAGIC = 'assay-stat-2';
 const HASH_BYTES = 32;
 
 interface Remembered {
@@ -36,7 +36,7 @@ export class StatIndex {
   }
 
   /** The digest that the file had, if everything about it is as it was. */
-  lookup(name: string, stats: BigIntStats): Digest | undefined {
+  lookup(name: string, stats: Stats): Digest | undefined {
     const fresh = this.#fresh.get(name);
     if (fresh) return sameRow(rowOf(stats), fresh.row) ? digest(fresh.hash, stats) : undefined;
     const position = this.#positionOf(name);
@@ -45,7 +45,7 @@ export class StatIndex {
   }
 
   /** `lookedAt`: the clock just before the file was opened. */
-  remember(name: string, stats: BigIntStats, { hash }: Digest, lookedAt: number): void {
+  remember(name: string, stats: Stats, { hash }: Digest, lookedAt: number): void {
     if (isSettled(stats, lookedAt)) this.#fresh.set(name, { row: rowOf(stats), hash });
   }
 
@@ -86,6 +86,6 @@ export class StatIndex {
   }
 }
 
-function digest(hash: Hash, stats: BigIntStats): Digest {
-  return { hash, size: Number(stats.size) };
+function digest(hash: Hash, stats: Stats): Digest {
+  return { hash, size: stats.size };
 }

@@ -1,16 +1,19 @@
 // A file that holds what paths looked like: a row of four numbers for each name, and some bytes more that are the
 // owner's. It only ever spares work, so a file that is torn, foreign or flipped is simply not there.
 //
-//   file = magic:16  count:u32  names-length:u32  (size mtime ctime inode):4×i64 × count
+// Times are milliseconds, exact to a quarter of a microsecond: numbers take half the time of BigInts. What is remembered has
+// settled (settled.ts), so any later change shows in them by more than that.
+//
+//   file = magic:16  count:u32  names-length:u32  (size mtime ctime inode):4×f64 × count
 //          names: utf-8, joined by NUL  extra: the rest  checksum:u32 of all before
-import { type BigIntStats, mkdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, type Stats, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { checksum } from './checksum.ts';
 
 export interface StatTable {
   readonly names: readonly string[];
   /** Four for each name. */
-  readonly numbers: BigInt64Array;
+  readonly numbers: Float64Array;
   readonly extra: Buffer;
 }
 
@@ -20,44 +23,41 @@ const CHECKSUM_BYTES = 4;
 const COLUMNS = 4;
 
 /** The row of a name at which nothing lay. */
-export const ABSENT: Row = [-1n, -1n, -1n, -1n];
+export const ABSENT: Row = [-1, -1, -1, -1];
 
 export function isAbsent([size]: Row): boolean {
   return size === ABSENT[0];
 }
 
-export type Row = readonly [bigint, bigint, bigint, bigint];
+export type Row = readonly [number, number, number, number];
 
 export function sameRow(a: Row | undefined, b: Row | undefined): boolean {
   return a !== undefined && b !== undefined && a.every((value, column) => value === b[column]);
 }
 
-export function rowOf(stats: BigIntStats | undefined): Row {
-  return stats ? [stats.size, stats.mtimeNs, stats.ctimeNs, stats.ino] : ABSENT;
+export function rowOf(stats: Stats | undefined): Row {
+  return stats ? [stats.size, stats.mtimeMs, stats.ctimeMs, stats.ino] : ABSENT;
 }
 
-export function rowMatches(table: StatTable, row: number, stats: BigIntStats | undefined): boolean {
+export function rowMatches(table: StatTable, row: number, stats: Stats | undefined): boolean {
   const { numbers } = table;
   const at = row * COLUMNS;
-  if (!stats) return numbers[at] === -1n;
+  if (!stats) return numbers[at] === -1;
   return (
     numbers[at] === stats.size &&
-    numbers[at + 1] === stats.mtimeNs &&
-    numbers[at + 2] === stats.ctimeNs &&
+    numbers[at + 1] === stats.mtimeMs &&
+    numbers[at + 2] === stats.ctimeMs &&
     numbers[at + 3] === stats.ino
   );
 }
 
 export function rowAt({ numbers }: StatTable, row: number): Row {
-  const [size = 0n, mtime = 0n, ctime = 0n, inode = 0n] = numbers.subarray(
-    row * COLUMNS,
-    (row + 1) * COLUMNS,
-  );
+  const [size = 0, mtime = 0, ctime = 0, inode = 0] = numbers.subarray(row * COLUMNS, (row + 1) * COLUMNS);
   return [size, mtime, ctime, inode];
 }
 
 export function tableOf(rows: ReadonlyMap<string, Row>, extra: Buffer): StatTable {
-  const numbers = new BigInt64Array(rows.size * COLUMNS);
+  const numbers = new Float64Array(rows.size * COLUMNS);
   let at = 0;
   for (const row of rows.values()) {
     numbers.set(row, at);
@@ -81,7 +81,7 @@ export function readTable(file: string, magic: string): StatTable | undefined {
   const namesAt = HEADER_BYTES + count * COLUMNS * 8;
   const extraAt = namesAt + body.readUInt32LE(MAGIC_BYTES + 4);
   return {
-    numbers: new BigInt64Array(new Uint8Array(body.subarray(HEADER_BYTES, namesAt)).buffer),
+    numbers: new Float64Array(new Uint8Array(body.subarray(HEADER_BYTES, namesAt)).buffer),
     names: count === 0 ? [] : body.toString('utf8', namesAt, extraAt).split('\0'),
     extra: body.subarray(extraAt),
   };

@@ -3,7 +3,7 @@
 //
 // Kept short, because each hit looks at all of it again: what is missing below a missing folder is told by that folder,
 // and a folder in which something is there needs no mention.
-import { type BigIntStats, lstatSync } from 'node:fs';
+import { lstatSync, type Stats } from 'node:fs';
 import { AssayError, isSystemError } from '../../core/errors.ts';
 import { childOf, ROOT } from '../../core/path.ts';
 import { bySeenPath, type PathSet, type SeenPath } from '../../core/path-set.ts';
@@ -79,7 +79,7 @@ class Gathering {
     }
   }
 
-  #addAbsent({ path, changed: isOwn }: Look, stats: BigIntStats | undefined): void {
+  #addAbsent({ path, changed: isOwn }: Look, stats: Stats | undefined): void {
     if (!stats) this.#found.set(topmostAbsent(path), { names: false, state: ABSENT, left: '', without: [] });
     else if (isOwn)
       this.#found.set(path, { names: false, state: ABSENT, left: this.#states.at(path), without: [] });
@@ -92,13 +92,13 @@ class Gathering {
     this.#found.set(path, { names, state, left: '', without });
   }
 
-  #checkUntouched(path: AbsPath, stats: BigIntStats): void {
-    if (!wasUntouched(stats, this.#folders.madeAtNs)) throw changed(path, 'changed');
+  #checkUntouched(path: AbsPath, stats: Stats): void {
+    if (!wasUntouched(stats, this.#folders.madeAtMs)) throw changed(path, 'changed');
   }
 
   /** A folder's own time changes also by what the action makes in it: then each name is looked at. */
-  #checkNames(folder: AbsPath, stats: BigIntStats): void {
-    if (wasUntouched(stats, this.#folders.madeAtNs)) return;
+  #checkNames(folder: AbsPath, stats: Stats): void {
+    if (wasUntouched(stats, this.#folders.madeAtMs)) return;
     for (const name of this.#states.names(folder, this.#ownNamesIn(folder))) {
       const path = inside(folder, childOf(ROOT, name));
       const entry = statsAt(path);
@@ -144,9 +144,9 @@ function topmostAbsent(path: AbsPath): AbsPath {
 }
 
 /** Where it can't be looked, nothing can be seen. */
-function statsAt(path: AbsPath): BigIntStats | undefined {
+function statsAt(path: AbsPath): Stats | undefined {
   try {
-    return lstatSync(toBytes(path), { bigint: true, throwIfNoEntry: false });
+    return lstatSync(toBytes(path), { throwIfNoEntry: false });
   } catch (error) {
     if (isSystemError(error, 'ENOTDIR', 'EACCES', 'ENAMETOOLONG', 'ELOOP')) return undefined;
     throw error;

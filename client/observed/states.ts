@@ -1,7 +1,7 @@
 // What lies at a path now, in the words of a path set.
 //
 //   file HASH | program HASH | link TARGET | folder | names HASH | absent | other
-import { type BigIntStats, lstatSync, readdirSync, readlinkSync } from 'node:fs';
+import { lstatSync, readdirSync, readlinkSync, type Stats } from 'node:fs';
 import { digestOf } from '../../core/digest.ts';
 import { isSystemError } from '../../core/errors.ts';
 import { childOf, nameFromBytes, parentOf, type RelPath, ROOT } from '../../core/path.ts';
@@ -59,7 +59,7 @@ export class States {
   at(path: AbsPath, without?: readonly string[]): string {
     const bytes = toBytes(path);
     try {
-      const stats = lstatSync(bytes, { bigint: true, throwIfNoEntry: false });
+      const stats = lstatSync(bytes, { throwIfNoEntry: false });
       if (stats?.isDirectory() && without) return `names ${this.#namesHash(path, without)}`;
       return stats ? this.#stateOf(path, bytes, stats) : ABSENT;
     } catch (error) {
@@ -80,11 +80,11 @@ export class States {
     return digestOf(Buffer.from(this.names(folder, without).join('\0'))).hash;
   }
 
-  #stateOf(path: AbsPath, bytes: Buffer, stats: BigIntStats): string {
+  #stateOf(path: AbsPath, bytes: Buffer, stats: Stats): string {
     if (stats.isDirectory()) return 'folder';
     if (stats.isSymbolicLink()) return `link ${nameFromBytes(readlinkSync(bytes, 'buffer'))}`;
     if (!stats.isFile()) return 'other';
-    const kind = (stats.mode & 0o100n) !== 0n ? 'program' : 'file';
+    const kind = (stats.mode & 0o100) !== 0 ? 'program' : 'file';
     return `${kind} ${this.#digests.digest(path, stats, () => bytes).hash}`;
   }
 }

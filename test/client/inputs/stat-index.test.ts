@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { fileDigests } from '../../../client/inputs/file-digest.ts';
 import { InputReader } from '../../../client/inputs/inputs.ts';
 import { ScanMemos } from '../../../client/inputs/scan-memo.ts';
+import { isSettled } from '../../../client/inputs/settled.ts';
 import { StatIndex } from '../../../client/inputs/stat-index.ts';
 import { ORDINARY, type RunRequest } from '../../../client/request.ts';
 import { digestOf } from '../../../core/digest.ts';
@@ -22,7 +23,7 @@ beforeEach(() => {
 
 afterEach(() => shop.remove());
 
-const stats = (file: string) => lstatSync(file, { bigint: true });
+const stats = (file: string) => lstatSync(file);
 const later = (milliseconds: number) => () => Date.now() + milliseconds;
 const LONG_AFTER = later(INDEX.granularityMs * 10);
 const OTHER = digestOf(Buffer.from('something else'));
@@ -40,8 +41,14 @@ test('a settled file is remembered across processes', async () => {
 test('a file that changed within the clock’s granularity of the look is not remembered', async () => {
   const file = shop.write('a', 'content');
   const index = new StatIndex(indexFile);
-  index.remember('a', stats(file), OTHER, Number(stats(file).mtimeMs) + 1);
+  index.remember('a', stats(file), OTHER, stats(file).mtimeMs + 1);
   expect(index.lookup('a', stats(file))).toBeUndefined();
+});
+
+test('a file whose inode has a number that is rounded is not remembered', () => {
+  const settled = { mtimeMs: 1.5, ctimeMs: 1.5 };
+  expect(isSettled({ ...settled, ino: Number.MAX_SAFE_INTEGER }, Date.now())).toBe(true);
+  expect(isSettled({ ...settled, ino: Number.MAX_SAFE_INTEGER + 1 }, Date.now())).toBe(false);
 });
 
 test('a change of size, time or inode forgets, even with the old time put back', async () => {

@@ -152,16 +152,23 @@ export class DiskBlobs implements RawBlobs {
     content: Buffer,
   ): Promise<boolean> {
     for (;;) {
-      this.#index.refresh();
-      const entry = this.#index.find(hash);
+      const entry = this.#findSurely(hash);
       if (!entry) {
         const stamp = this.#leases.ticks.stamp();
         if (await this.#index.add(hash, { ...place, size }, content, stamp)) return true;
+        this.#index.refresh();
       } else if (entry.size !== size) {
         // The content that has this hash has this size: such an entry is damaged, and gives way.
         await this.quarantine(hash, entry.generation, 'its record is damaged');
       } else if (this.#leases.holds(entry) || (await this.#isThere({ hash, size }))) return false;
     }
+  }
+
+  /** What is found is there now. What is not may have come a moment ago, which an `add` finds out: most have not. */
+  #findSurely(hash: Hash): Entry | undefined {
+    if (!this.#index.find(hash)) return undefined;
+    this.#index.refresh();
+    return this.#index.find(hash);
   }
 
   /** And leased, if it is. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { digestOf } from '../../core/digest.ts';
 import { ServerProcess } from '../rig/server.ts';
-import { reapiClient } from './wire/reapi/rig.ts';
+import { type ReapiClient, reapiClient } from './wire/reapi/rig.ts';
 
 const MIB = 1024 * 1024;
 const UPLOADS = 6;
@@ -14,7 +14,7 @@ const UPLOADS = 6;
 const TELLING_COLLECTIONS = ['sh', '-c', 'node=$1; shift; exec "$node" --trace-gc "$@"', 'sh'];
 
 test('uploads over gRPC do not make V8 mark its whole heap again and again', {
-  timeout: 60_000,
+  timeout: 90_000,
 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'assay-external-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -26,13 +26,22 @@ test('uploads over gRPC do not make V8 mark its whole heap again and again', {
   });
   const client = await reapiClient(server.url);
   const content = randomBytes(64 * MIB);
-  for (let upload = 0; upload < UPLOADS; upload++) {
-    content[0] = upload;
-    const { hash, size } = digestOf(content);
-    const { status } = await client.write(`uploads/${upload}/blobs/${hash}/${size}`, content);
-    expect(status).toBe('OK');
-  }
+  // A server that has just started grows its heap for a while, and marks it for that.
+  for (let upload = 0; upload < 2; upload++) await send(client, content);
+  expect(said).toContain('Mark-Compact');
+  said = '';
+  for (let upload = 0; upload < UPLOADS; upload++) await send(client, content);
   await server.stop();
-  expect(said).toContain('Scavenge');
-  expect(said.match(/Mark-Compact/g)?.length ?? 0).toBeLessThan(UPLOADS);
+  // Four or more for each upload if memory outside the heap is counted by itself.
+  expect(said.match(/Mark-Compact/g)?.length ?? 0).toBeLessThan(2 * UPLOADS);
 });
+
+/** As a blob that it has not been before. */
+async function send(client: ReapiClient, content: Buffer): Promise<void> {
+  randomBytes(16).copy(content);
+  const { hash, size } = digestOf(content);
+  const { status } = await client.write(`uploads/${hash}/blobs/${hash}/${size}`, content, {
+    pieceBytes: MIB / 4,
+  });
+  expect(status).toBe('OK');
+}

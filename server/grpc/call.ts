@@ -9,13 +9,15 @@ import type { Transfer } from '../pace.ts';
 import { Inlet } from './inlet.ts';
 import type { Method } from './method.ts';
 
-const CONTENT_TYPE = 'application/grpc';
+const HEAD = { ':status': 200, 'content-type': 'application/grpc' };
 const OK_TRAILERS = { 'grpc-status': String(GRPC_STATUS.OK) };
 const WITH_TRAILERS = { waitForTrailers: true, sendDate: false };
 const WITHOUT_BODY = { endStream: true, sendDate: false };
 
 /** Headers have a bound of their own, and a refusal may quote what it refuses. */
 const MAX_MESSAGE_LENGTH = 1024;
+
+type Headers = Readonly<Record<string, string>>;
 
 export class Call {
   readonly server: ServerContext;
@@ -40,10 +42,13 @@ export class Call {
     this.#method = method;
     this.#transfer = server.pace.begin(() => this.#giveUp());
     this.#inlet = new Inlet(stream, server, this.#transfer);
-    stream.once('close', () => {
-      server.pace.end(this.#transfer);
-      this.#settleWrite(false);
-    });
+    stream.on('close', () => this.#close());
+  }
+
+  #close(): void {
+    this.server.pace.end(this.#transfer);
+    this.#inlet.close();
+    this.#settleWrite(false);
   }
 
   conduct(): void {
@@ -69,7 +74,7 @@ export class Call {
   }
 
   /** The whole answer of a call that gives one message. */
-  answer(message: Uint8Array, headers: Readonly<Record<string, string>> = {}): void {
+  answer(message: Uint8Array, headers?: Headers): void {
     if (this.#stream.destroyed) return;
     this.#isFinished = true;
     this.#begin(headers);
@@ -84,7 +89,7 @@ export class Call {
   async send(before: Uint8Array, content: Uint8Array): Promise<boolean> {
     const stream = this.#stream;
     if (stream.destroyed) return false;
-    if (!stream.headersSent) this.#begin({});
+    if (!stream.headersSent) this.#begin();
     this.#transfer.moved(content.byteLength);
     this.#transfer.waits();
     stream.setTimeout(this.server.limits.unreadMs, this.#cutOff);
@@ -111,16 +116,16 @@ export class Call {
     if (this.#method.writes && readOnly) throw new AssayError('ASSAY_READ_ONLY', 'this server is read-only');
   }
 
-  #begin(headers: Readonly<Record<string, string>>): void {
-    this.#stream.respond({ ':status': 200, 'content-type': CONTENT_TYPE, ...headers }, WITH_TRAILERS);
-    this.#stream.once('wantTrailers', () => this.#stream.sendTrailers(this.#trailers));
+  #begin(headers?: Headers): void {
+    this.#stream.respond(headers ? { ...HEAD, ...headers } : HEAD, WITH_TRAILERS);
+    this.#stream.on('wantTrailers', () => this.#stream.sendTrailers(this.#trailers));
   }
 
   /** The end of a call whose messages are sent. */
   #finish(): void {
     if (this.#isFinished || this.#stream.destroyed) return;
     this.#isFinished = true;
-    if (!this.#stream.headersSent) this.#begin({});
+    if (!this.#stream.headersSent) this.#begin();
     this.#end('OK');
   }
 
@@ -132,7 +137,7 @@ export class Call {
     const status = grpcStatusOf(error.entry);
     this.#trailers = { 'grpc-status': String(GRPC_STATUS[status]), 'grpc-message': statusMessage(error) };
     if (!this.#stream.headersSent) {
-      this.#stream.respond({ ':status': 200, 'content-type': CONTENT_TYPE, ...this.#trailers }, WITHOUT_BODY);
+      this.#stream.respond({ ...HEAD, ...this.#trailers }, WITHOUT_BODY);
     }
     this.#end(status);
   }

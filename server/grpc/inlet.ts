@@ -39,6 +39,11 @@ export class Inlet {
     this.#fail(() => error);
   }
 
+  /** The call is over, which ends a reading that is still under way. */
+  close(): void {
+    this.#fail(cutShort);
+  }
+
   one(): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       const deframer = new Deframer(this.#limits.maxGrpcMessageBytes);
@@ -157,12 +162,11 @@ export class Inlet {
         this.#fail(() => error);
       }
     });
-    stream.once('end', () => {
+    stream.on('end', () => {
       if (!isOpen) return;
       close();
       sink.end();
     });
-    stream.once('close', () => this.#fail(cutShort));
     if (stream.destroyed) this.#fail(cutShort);
     else this.#transfer.waits();
     return close;

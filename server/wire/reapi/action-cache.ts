@@ -2,33 +2,33 @@
 // looked at by the store, which neither takes nor serves a result with something missing.
 import { AssayError } from '../../../core/errors.ts';
 import { rawMessages } from '../../../core/message.ts';
-import {
-  GetActionResultRequest,
-  UpdateActionResultRequest,
-} from '../../../core/proto/generated/reapi-services.ts';
-import { ABOUT_ONE_DIGEST, UPDATE_ACTION_RESULT } from '../../../core/request-shapes.ts';
+import { UpdateActionResultRequest } from '../../../core/proto/generated/reapi-services.ts';
+import { UPDATE_ACTION_RESULT } from '../../../core/request-shapes.ts';
+import type { Call } from '../../grpc/call.ts';
 import { taking } from '../../grpc/method.ts';
 import { asksForContent, withContent } from './inline.ts';
 import { digestIn, instanceOf } from './instance.ts';
 import { withOrigin } from './origin.ts';
+import { readResultQuery } from './result-query.ts';
 
 const MISS = new AssayError('ASSAY_NOT_FOUND', 'there is no result for that action');
 
 /** The number of UpdateActionResultRequest.action_result. */
 const RESULT_FIELD = 3;
 
-export const getActionResult = taking(GetActionResultRequest, ABOUT_ONE_DIGEST, async (request, call) => {
+export async function getActionResult(call: Call): Promise<void> {
   const { store, metrics, limits } = call.server;
-  const address = { namespace: instanceOf(request), key: digestIn(request.actionDigest).hash };
+  const query = readResultQuery(await call.message());
+  const address = { namespace: instanceOf(query), key: query.action.hash };
   const result = await store.results.get(address);
   metrics.lookedUp('ac', result !== undefined);
   if (!result) throw MISS;
-  const bytes = asksForContent(request)
-    ? await withContent(result.bytes, request, store.blobs, limits.maxInlineBytes)
+  const bytes = asksForContent(query)
+    ? await withContent(result.bytes, query, store.blobs, limits.maxInlineBytes)
     : result.bytes;
   metrics.sent(bytes.length);
   call.answer(bytes);
-});
+}
 
 /** A result that differs from the one already kept is no failure of the build that sends it: it is told in a header. */
 export const updateActionResult = taking(

@@ -3,10 +3,10 @@
 import { amendEach, delimited } from '../../../core/amend.ts';
 import { parseDigest } from '../../../core/digest.ts';
 import type { Digest as WireDigest } from '../../../core/proto/generated/reapi.ts';
-import type { GetActionResultRequest } from '../../../core/proto/generated/reapi-services.ts';
 import { decodeResult } from '../../../core/result.ts';
 import type { Blobs } from '../../../store/store.ts';
 import { bytesOf } from '../../blob-bytes.ts';
+import type { ResultQuery } from './result-query.ts';
 
 /** The numbers of ActionResult's output_files, stdout_raw and stderr_raw, and of OutputFile.contents. */
 const FILES_FIELD = 2;
@@ -14,13 +14,13 @@ const STDOUT_FIELD = 5;
 const STDERR_FIELD = 7;
 const CONTENTS_FIELD = 5;
 
-export function asksForContent(request: GetActionResultRequest): boolean {
-  return request.inlineStdout || request.inlineStderr || request.inlineOutputFiles.length > 0;
+export function asksForContent(query: ResultQuery): boolean {
+  return query.inlineStdout || query.inlineStderr || query.inlineOutputFiles.length > 0;
 }
 
 export async function withContent(
   bytes: Buffer,
-  request: GetActionResultRequest,
+  query: ResultQuery,
   blobs: Blobs,
   maxBytes: number,
 ): Promise<Buffer> {
@@ -31,9 +31,9 @@ export async function withContent(
     const content = raw.length === 0 ? await allowance.take(digest) : undefined;
     if (content) logs.push(delimited(field, content));
   };
-  if (request.inlineStdout) await addLog(STDOUT_FIELD, result.stdoutRaw, result.stdoutDigest);
-  if (request.inlineStderr) await addLog(STDERR_FIELD, result.stderrRaw, result.stderrDigest);
-  const wanted = new Set(request.inlineOutputFiles);
+  if (query.inlineStdout) await addLog(STDOUT_FIELD, result.stdoutRaw, result.stdoutDigest);
+  if (query.inlineStderr) await addLog(STDERR_FIELD, result.stderrRaw, result.stderrDigest);
+  const wanted = new Set(query.inlineOutputFiles);
   const contents = new Map<number, Uint8Array>();
   for (const [index, { path, contents: present, digest }] of result.outputFiles.entries()) {
     const isWanted = wanted.has(path) && present.length === 0;

@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest';
+import { digestOf, toWire } from '../../../../core/digest.ts';
+import { GetActionResultRequest } from '../../../../core/proto/generated/reapi-services.ts';
+import { readResultQuery } from '../../../../server/wire/reapi/result-query.ts';
+
+const ACTION = digestOf(Buffer.from('an action'));
+
+function encoded(request: Partial<GetActionResultRequest> = {}): Buffer {
+  const message = { ...GetActionResultRequest.decode(Buffer.alloc(0)), ...request };
+  return Buffer.from(GetActionResultRequest.encode(message).finish());
+}
+
+test('reads what the library writes', () => {
+  const request = {
+    instanceName: 'a/b',
+    actionDigest: toWire(ACTION),
+    inlineStdout: true,
+    inlineStderr: true,
+    inlineOutputFiles: ['out/a', 'out/ö'],
+    digestFunction: 1 as const,
+  };
+  const { action, ...rest } = readResultQuery(encoded(request));
+  const { actionDigest, ...asked } = request;
+  expect({ hash: action.hash, size: action.size }).toEqual(ACTION);
+  expect(rest).toEqual(asked);
+});
+
+test('takes nothing for granted that is left out', () => {
+  expect(readResultQuery(encoded({ actionDigest: toWire(ACTION) }))).toMatchObject({
+    instanceName: '',
+    digestFunction: 0,
+    inlineStdout: false,
+    inlineStderr: false,
+    inlineOutputFiles: [],
+  });
+});
+
+test('passes over fields that it does not know', () => {
+  const unknown = Buffer.from([0x7a, 2, 1, 2, 0x80, 1, 9]);
+  const message = Buffer.concat([unknown, encoded({ actionDigest: toWire(ACTION) }), unknown]);
+  expect(readResultQuery(message).action.hash).toBe(ACTION.hash);
+});
+
+test.each([
+  ['no digest', encoded({ instanceName: 'a' }), 'ASSAY_BAD_DIGEST'],
+  [
+    'a hash that is none',
+    encoded({ actionDigest: { hash: 'x'.repeat(64), sizeBytes: 1 } }),
+    'ASSAY_BAD_DIGEST',
+  ],
+  ['a size below zero', encoded({ actionDigest: { hash: ACTION.hash, sizeBytes: -1 } }), 'ASSAY_BAD_DIGEST'],
+  [
+    'two digests',
+    Buffer.concat([encoded({ actionDigest: toWire(ACTION) }), encoded({ actionDigest: toWire(ACTION) })]),
+    'ASSAY_MESSAGE_MALFORMED',
+  ],
+  [
+    'an end in the middle',
+    encoded({ actionDigest: toWire(ACTION) }).subarray(0, 40),
+    'ASSAY_MESSAGE_MALFORMED',
+  ],
+  ['a name beyond the end', Buffer.from([0x0a, 9, 0x61]), 'ASSAY_MESSAGE_MALFORMED'],
+  ['a field without a number', Buffer.from([0, 0]), 'ASSAY_MESSAGE_MALFORMED'],
+])('refuses %s', (_what, message, code) => {
+  expect(() => readResultQuery(message)).toThrow(expect.objectContaining({ code }));
+});

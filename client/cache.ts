@@ -76,7 +76,9 @@ export function openCache(options: CacheOptions): Cache {
     inputs,
     history,
     remember({ action: { request, key }, ...ran }) {
-      history.append(request, { ...ran, at: options.now(), step: stepOf(request), key: key.hash });
+      const noted = { ...ran, at: options.now(), step: stepOf(request), key: key.hash };
+      if (ran.outcome === 'miss') history.append(request, noted);
+      else history.note(request, noted);
     },
     openRemote() {
       remote ??= openRemoteIfNamed(options);
@@ -91,6 +93,7 @@ export function openCache(options: CacheOptions): Cache {
       return shelf;
     },
     async close() {
+      history.flush();
       index.save();
       for (const shelf of shelves) await shelf.close();
       await (await remote)?.close();

@@ -36,6 +36,8 @@ export class History {
   #known: HistoryEntry[] | undefined;
   /** As far as this process knows it; asked at the first entry. */
   #size: number | undefined;
+  /** Lines that are not written yet. */
+  #waiting = '';
 
   constructor(file: string) {
     this.#file = file;
@@ -60,15 +62,27 @@ export class History {
       .reverse();
   }
 
-  append({ workspace, command, name }: RunRequest, { at, step, key, ...ran }: Ran): void {
+  append(request: RunRequest, ran: Ran): void {
+    this.note(request, ran);
+    this.flush();
+  }
+
+  /** Written with the next entry that is appended, or by `flush`: a graph has a thousand hits to tell of. */
+  note({ workspace, command, name }: RunRequest, { at, step, key, ...ran }: Ran): void {
     const entry = { at: new Date(at).toISOString(), workspace, step, key, name, command, ...ran };
     this.#known?.unshift(entry);
+    this.#waiting += `${JSON.stringify(entry)}\n`;
+  }
+
+  flush(): void {
+    const lines = this.#waiting;
+    this.#waiting = '';
+    if (lines === '') return;
     try {
       if (this.#size === undefined) mkdirSync(dirname(this.#file), { recursive: true });
       this.#size ??= statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
-      const line = `${JSON.stringify(entry)}\n`;
-      appendFileSync(this.#file, line);
-      this.#size += line.length;
+      appendFileSync(this.#file, lines);
+      this.#size += lines.length;
       if (this.#size > RUN.historyBytes) this.#shorten();
     } catch {
       // The run itself matters more than the memory of it.

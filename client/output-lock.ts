@@ -2,7 +2,11 @@
 //
 // A lock is a symbolic link `.assay/lock-<output>` whose target names its owner: it is made and filled in one step. The
 // lock of a process that has ended is taken over. Where no lock can be made (a read-only workspace) the run goes on.
+//
+// While a process stages there, its locks are further names of one link: a thousand links that are made and removed take a
+// thousand inodes, which some file systems pass over for minutes before they use them again (docs/decisions/0162).
 import {
+  linkSync,
   lstatSync,
   lutimesSync,
   mkdirSync,
@@ -19,7 +23,7 @@ import { RUN } from '../core/limits.ts';
 import type { Report } from './events.ts';
 import { identityText, livenessOf, ownIdentity, parseIdentity } from './process-identity.ts';
 import { keptBy, type RunRequest } from './request.ts';
-import { removeIfEmpty, stagingHome } from './staging.ts';
+import { ownFolder, removeIfEmpty, stagingHome } from './staging.ts';
 
 /** Runs `work` while nobody else works on the outputs; it learns whether somebody did, just before. */
 export async function whileOwningOutputs<T>(
@@ -68,7 +72,7 @@ function wait(milliseconds: number): Promise<void> {
 
 function tryToTake(home: string, lock: string): 'taken' | 'held' | 'impossible' {
   try {
-    symlinkSync(identityText(ownIdentity()), lock);
+    if (!linkToOwn(home, lock)) symlinkSync(identityText(ownIdentity()), lock);
     return 'taken';
   } catch (error) {
     // Nobody has made the home yet, or another run has just removed it, because it was empty.
@@ -77,6 +81,21 @@ function tryToTake(home: string, lock: string): 'taken' | 'held' | 'impossible' 
   }
   if (ownerHasEnded(lock)) takeAway(lock);
   return 'held';
+}
+
+/** Touched before it is a lock: who can't see this process goes by that. */
+function linkToOwn(home: string, lock: string): boolean {
+  const folder = ownFolder(home);
+  if (folder === undefined) return false;
+  const own = join(folder, 'lock');
+  try {
+    if (!touch(own)) symlinkSync(identityText(ownIdentity()), own);
+    linkSync(own, lock);
+    return true;
+  } catch (error) {
+    if (isSystemError(error, 'EEXIST')) throw error;
+    return false;
+  }
 }
 
 function canMake(home: string): boolean {
@@ -104,13 +123,17 @@ function beats(lock: string): boolean {
 }
 
 function beat(locks: readonly string[]): void {
-  for (const lock of locks) {
-    try {
-      const now = new Date();
-      lutimesSync(lock, now, now);
-    } catch {
-      // The command removed it, with all of .assay.
-    }
+  for (const lock of locks) touch(lock);
+}
+
+/** False if it is gone: the command may have removed it, with all of .assay. */
+function touch(link: string): boolean {
+  try {
+    const now = Date.now() / 1000;
+    lutimesSync(link, now, now);
+    return true;
+  } catch {
+    return false;
   }
 }
 

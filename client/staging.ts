@@ -80,6 +80,11 @@ export class Staging {
   }
 }
 
+/** The folder that this process stages in, if it does: it stays as long as somebody here uses it. */
+export function ownFolder(home: string): string | undefined {
+  return shared.get(home)?.folder;
+}
+
 function freshShared(home: string): SharedFolder {
   const made = { folder: freshFolder(home, identityText(ownIdentity())), count: 0, users: 0 };
   shared.set(home, made);

@@ -11,16 +11,16 @@ import { whileOwningOutputs } from '../output-lock.ts';
 import type { RunRequest } from '../request.ts';
 import { isInPlace, restore } from '../restore.ts';
 import { finishHit, type RunSummary } from '../run.ts';
+import type { KnownResult } from './memory.ts';
 import type { OrdinaryContext } from './ordinary-step.ts';
 
 export async function restoreKnown(
   step: Step,
   request: RunRequest,
+  known: KnownResult,
   context: OrdinaryContext,
   own: RunContext,
 ): Promise<RunSummary | undefined> {
-  const known = context.force || !step.cache ? undefined : context.memory.knownResult(step);
-  if (!known) return undefined;
   const began = own.now();
   const hit = await resultAt(known.address, request, own);
   if (!hit) return undefined;

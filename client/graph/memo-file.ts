@@ -1,5 +1,6 @@
 // The file that holds the memory of a whole graph (memo.ts): one for each workspace.
 import { join } from 'node:path';
+import type { Hash } from '../../core/digest.ts';
 import type { Standing } from '../../core/evidence.ts';
 import { circumstancesOf } from '../circumstances.ts';
 import type { Step } from '../config/step.ts';
@@ -16,9 +17,9 @@ const MAGIC = 'assay-graph-4';
 
 /** What a step that was found in place needs for being found so again. */
 export interface StepMemo {
-  readonly key: string;
+  readonly key: Hash;
   /** The key that its result lies under. */
-  readonly address: string;
+  readonly address: Hash;
   readonly commandMs: number;
   readonly standing: Standing;
   readonly log: Log;

@@ -1,7 +1,7 @@
 // What a run of a graph recalls at its beginning and remembers at its end (memo.ts holds it).
 import { lstatSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { digestOf, type Hash, parseHash } from '../../core/digest.ts';
+import { digestOf, type Hash } from '../../core/digest.ts';
 import type { Cache } from '../cache.ts';
 import { outputsBefore, programFolders, type StepRequest } from '../config/request.ts';
 import type { Step } from '../config/step.ts';
@@ -30,15 +30,13 @@ export interface MemoryOptions {
   readonly config?: ReadConfig | undefined;
 }
 
+/** A result that everything leads to that decides upon it. */
 export interface KnownResult {
   readonly key: Hash;
   /** The key that it lies under. */
   readonly address: Hash;
-}
-
-export interface Recalled {
-  readonly end: StepEnd;
-  readonly log: Log;
+  /** Its outputs are in place. */
+  readonly inPlace?: { readonly end: StepEnd; readonly log: Log };
 }
 
 export class GraphMemory {
@@ -52,29 +50,12 @@ export class GraphMemory {
     this.#options = options;
   }
 
-  /** A step that is in place. */
-  recall(step: Step): Recalled | undefined {
-    const hit = this.#memoOf(step);
-    if (!hit || !this.#options.memo?.isInPlace(hit)) return undefined;
-    const end: StepEnd = {
-      ...IN_PLACE,
-      step: step.id,
-      key: hit.key,
-      commandMs: hit.commandMs,
-      standing: hit.standing,
-    };
-    return { end, log: logOf(hit) };
-  }
-
-  /** Where the result of a step lies, whether or not it is in place. */
-  knownResult(step: Step): KnownResult | undefined {
-    const known = this.#memoOf(step);
-    return known && { key: parseHash(known.key), address: parseHash(known.address) };
-  }
-
-  #memoOf(step: Step): WrittenMemo | undefined {
+  recall(step: Step): KnownResult | undefined {
     const { memo, config, steps } = this.#options;
-    return memo?.recall(step, config && (() => definitionOf(step, steps)));
+    const hit = memo?.recall(step, config && (() => definitionOf(step, steps)));
+    if (!hit) return undefined;
+    const known = { key: hit.key, address: hit.address };
+    return memo?.isInPlace(hit) ? { ...known, inPlace: { end: endOf(step, hit), log: logOf(hit) } } : known;
   }
 
   /** Something was written: what other steps look at may look otherwise now. */
@@ -139,6 +120,10 @@ export class GraphMemory {
     }
     writeGraphFile(folder, root, caller, { steps, config: looks, memos });
   }
+}
+
+function endOf({ id: step }: Step, { key, commandMs, standing }: WrittenMemo): StepEnd {
+  return { ...IN_PLACE, step, key, commandMs, standing };
 }
 
 const IN_PLACE = {

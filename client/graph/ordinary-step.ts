@@ -13,6 +13,7 @@ import { type RunSummary, run } from '../run.ts';
 import { forced, unused } from './cache-modes.ts';
 import type { Hear, StepEnd } from './events.ts';
 import { restoreKnown } from './known-step.ts';
+import type { KnownResult } from './memory.ts';
 import { earsOf, NOTHING_DONE, type StepContext } from './run-step.ts';
 
 export interface OrdinaryContext extends StepContext {
@@ -22,7 +23,11 @@ export interface OrdinaryContext extends StepContext {
 }
 
 /** Never rejects: what goes wrong with a step is the step's outcome. */
-export async function runOrdinarily(step: Step, context: OrdinaryContext): Promise<StepEnd> {
+export async function runOrdinarily(
+  step: Step,
+  context: OrdinaryContext,
+  known: KnownResult | undefined,
+): Promise<StepEnd> {
   const { hear, now } = context;
   const began = now();
   const notes = new Notes(step.id, hear);
@@ -30,7 +35,7 @@ export async function runOrdinarily(step: Step, context: OrdinaryContext): Promi
     const asked = requestOf(step, context.workspace, context.caller, context.cache.tools);
     const own = runContext(step, context, asked.caller, notes);
     const summary =
-      (await restoreKnown(step, asked.request, context, own)) ??
+      (known && (await restoreKnown(step, asked.request, known, context, own))) ??
       (await runAndLearn(step, asked, context, own));
     return {
       ...summary,

@@ -5,12 +5,14 @@ import type { Step } from '../config/step.ts';
 import { Elsewhere } from '../observed/elsewhere.ts';
 import { Staging } from '../staging.ts';
 import type { StepEnd } from './events.ts';
+import type { KnownResult } from './memory.ts';
 import { runOrdinarily } from './ordinary-step.ts';
 import type { StepContext } from './run-step.ts';
 
 export interface OrdinaryWay {
   readonly cache: Cache;
-  run(step: Step, context: StepContext): Promise<StepEnd>;
+  /** `known`: its result, though it is not in place. */
+  run(step: Step, context: StepContext, known?: KnownResult): Promise<StepEnd>;
   close(): Promise<void>;
 }
 
@@ -19,7 +21,8 @@ export function openOrdinaryWay(options: Omit<CacheOptions, 'forgetsScans' | 'el
   const staging = new HeldStaging(options.workspace);
   return {
     cache,
-    run: (step, context) => runOrdinarily(step, { ...context, cache, wrote: () => staging.hold() }),
+    run: (step, context, known) =>
+      runOrdinarily(step, { ...context, cache, wrote: () => staging.hold() }, known),
     close() {
       staging.release();
       return cache.close();

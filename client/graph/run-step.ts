@@ -25,13 +25,13 @@ export interface StepContext {
 export async function runStep(step: Step, context: StepContext): Promise<StepEnd> {
   const { hear, force, memory } = context;
   hear({ type: 'step-started', step: step.id, command: step.command });
-  const recalled = force || !step.cache ? undefined : memory.recall(step);
-  if (recalled) {
-    replay(recalled.log, earsOf(step, hear));
-    return recalled.end;
+  const known = force || !step.cache ? undefined : memory.recall(step);
+  if (known?.inPlace) {
+    replay(known.inPlace.log, earsOf(step, hear));
+    return known.inPlace.end;
   }
   const ordinary = await context.ordinaryWay();
-  return ordinary.run(step, context);
+  return ordinary.run(step, context, known);
 }
 
 export const NOTHING_DONE = {

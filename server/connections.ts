@@ -16,6 +16,8 @@ export function createHttpServer(limits: ServerLimits, onRequest: RequestListene
       requestTimeout: 0,
       keepAliveTimeout: limits.keepAliveMs,
       connectionsCheckingInterval: limits.sweepMs,
+      /** A request without a body has ended before it is looked at, and is no stream that has to be run dry. */
+      optimizeEmptyRequests: true,
     },
     onTurn,
   );

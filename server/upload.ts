@@ -165,7 +165,8 @@ class Flow {
     request.on('data', (piece: Buffer) => this.#data(piece));
     request.on('end', () => this.#end());
     request.on('close', () => this.#fail(cutShort));
-    if (request.destroyed) this.#fail(cutShort);
+    if (request.readableEnded) this.#end();
+    else if (request.destroyed) this.#fail(cutShort);
   }
 
   pause(): void {

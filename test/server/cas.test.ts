@@ -7,7 +7,16 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { digestOf, EMPTY } from '../../core/digest.ts';
 import { openDiskStore, openMemoryStore } from '../../store/stack.ts';
 import { contentOf, streamOf } from '../store/content.ts';
-import { ask, codeIn, pathOf, storeWith, type TestServer, testServer } from './rig.ts';
+import {
+  ask,
+  codeIn,
+  pathOf,
+  putHead,
+  RawConnection,
+  storeWith,
+  type TestServer,
+  testServer,
+} from './rig.ts';
 
 const MIB = 1024 * 1024;
 
@@ -153,6 +162,17 @@ test('the empty blob is always there, and can be put without a body', async () =
   const url = server.url + pathOf(EMPTY);
   expect(await ask(url)).toMatchObject({ status: 200, headers: { 'content-length': '0' } });
   expect(await ask(url, 'PUT')).toMatchObject({ status: 200 });
+});
+
+test('a request that says nothing of a body has none, and the connection goes on', async () => {
+  const server = await testServer();
+  const raw = await RawConnection.to(server);
+  raw.send(putHead(pathOf(EMPTY)));
+  await raw.until('HTTP/1.1 200');
+  raw.send(putHead(pathOf(digestOf(contentOf('not empty', 10)))));
+  await raw.until('ASSAY_DIGEST_MISMATCH');
+  raw.send(putHead(pathOf(EMPTY), 'expect: 100-continue', 'connection: close'));
+  expect(await raw.untilClosed()).toMatch(/HTTP\/1.1 200 .*HTTP\/1.1 400 .*HTTP\/1.1 200 /s);
 });
 
 test('blobs are one for all namespaces', async () => {

@@ -1,5 +1,4 @@
 // What a run of a graph works with, opened from the flags: the caches, the view, the memory; and closed again.
-import { availableParallelism } from 'node:os';
 import { type ParsedFlags, parseNumber } from '../../core/command.ts';
 import { GRAPH } from '../../core/limits.ts';
 import type { CacheOptions } from '../cache.ts';
@@ -76,7 +75,9 @@ async function openWay(options: CacheOptions): Promise<OrdinaryWay> {
 }
 
 function jobsFrom(text: string | undefined): number {
-  const jobs = text === undefined ? availableParallelism() : parseNumber('--jobs', text, 1, GRAPH.maxJobs);
+  // What node:os calls availableParallelism, without loading it.
+  const cores = () => navigator.hardwareConcurrency;
+  const jobs = text === undefined ? cores() : parseNumber('--jobs', text, 1, GRAPH.maxJobs);
   // Each command that runs listens for the signals that end Assay.
   process.setMaxListeners(Math.max(process.getMaxListeners(), jobs + 10));
   return jobs;

@@ -1,11 +1,18 @@
-// Which blobs were read and found whole, not long ago. Bounded: the oldest verdict goes first.
+// Which blobs were read and found right, not long ago: small ones whole, large ones chunk by chunk, so that who reads no
+// further than a part of one does not make the server check that part each time. Bounded: the oldest verdict goes first.
 import type { Hash } from '../core/digest.ts';
 import { STORE } from '../core/limits.ts';
 
 interface Verdict {
   readonly generation: number;
+  /** Counts from the first chunk. */
   readonly until: number;
+  /** Those that were found right are 1. */
+  readonly chunks: Uint8Array;
 }
+
+/** Most blobs have one chunk, and nothing is remembered of it before it was found right. */
+const ONLY_CHUNK = Uint8Array.of(1);
 
 export class Trust {
   readonly #now: () => number;
@@ -15,15 +22,31 @@ export class Trust {
     this.#now = now;
   }
 
-  has(hash: Hash, generation: number): boolean {
-    const verdict = this.#verdicts.get(hash);
-    return verdict !== undefined && verdict.generation === generation && this.#now() < verdict.until;
+  has(hash: Hash, generation: number, chunk = 0): boolean {
+    return this.#current(hash, generation)?.chunks[chunk] === 1;
   }
 
-  add(hash: Hash, generation: number): void {
+  /** That chunk, of so many that the blob has. */
+  add(hash: Hash, generation: number, chunk = 0, of = 1): void {
+    const verdict = this.#current(hash, generation) ?? this.#begin(hash, generation, of);
+    verdict.chunks[chunk] = 1;
+  }
+
+  #current(hash: Hash, generation: number): Verdict | undefined {
+    const verdict = this.#verdicts.get(hash);
+    return verdict?.generation === generation && this.#now() < verdict.until ? verdict : undefined;
+  }
+
+  #begin(hash: Hash, generation: number, chunks: number): Verdict {
+    const marks = chunks === 1 ? ONLY_CHUNK : new Uint8Array(chunks);
+    const verdict = { generation, until: this.#now() + STORE.trustMs, chunks: marks };
     this.#verdicts.delete(hash);
-    this.#verdicts.set(hash, { generation, until: this.#now() + STORE.trustMs });
-    if (this.#verdicts.size <= STORE.trustEntries) return;
+    this.#verdicts.set(hash, verdict);
+    if (this.#verdicts.size > STORE.trustEntries) this.#forgetOldest();
+    return verdict;
+  }
+
+  #forgetOldest(): void {
     for (const oldest of this.#verdicts.keys()) {
       this.#verdicts.delete(oldest);
       return;

@@ -57,18 +57,16 @@ class VerifiedLargeBlob implements LargeBlob {
   /** Holds its file open from the first chunk to the last: what happens to the blob meanwhile can't mix two files. */
   async *chunks(offset = 0, length = this.size): AsyncGenerator<Buffer> {
     const end = Math.min(offset + length, this.size);
-    const isTrusted = this.#trust.has(this.#hash, this.#blob.generation);
     const file = await this.#open();
     const buffer = takeBuffer();
     try {
       for (let start = offset - (offset % STORE.chunkBytes); start < end; start += STORE.chunkBytes) {
         const from = Math.max(start, offset);
         const to = Math.min(start + STORE.chunkBytes, end);
-        yield isTrusted
+        yield this.#trust.has(this.#hash, this.#blob.generation, start / STORE.chunkBytes)
           ? await this.#read(file, buffer.subarray(0, to - from), from)
           : (await this.#readVerified(file, buffer, start)).subarray(from - start, to - start);
       }
-      if (!isTrusted && offset === 0 && end === this.size) this.#trust.add(this.#hash, this.#blob.generation);
     } finally {
       giveBack(buffer);
       await file.close();
@@ -84,8 +82,9 @@ class VerifiedLargeBlob implements LargeBlob {
     const length = Math.min(STORE.chunkBytes, this.size - start);
     const chunk = await this.#read(file, buffer.subarray(0, length), start);
     const index = start / STORE.chunkBytes;
-    if (checksum(chunk) !== this.#blob.checksums[index])
-      await this.#refuse(`chunk ${index} fails its checksum`);
+    const { checksums, generation } = this.#blob;
+    if (checksum(chunk) !== checksums[index]) await this.#refuse(`chunk ${index} fails its checksum`);
+    this.#trust.add(this.#hash, generation, index, checksums.length);
     return chunk;
   }
 

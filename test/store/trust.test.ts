@@ -16,6 +16,19 @@ test('trust is for one generation, and for a time', () => {
   expect(trust.has(hashOf(1), 10)).toBe(false);
 });
 
+test('trust in one chunk says nothing of another, and ends with that in the first', () => {
+  let time = 5;
+  const trust = new Trust(() => time);
+  trust.add(hashOf(1), 10, 2, 4);
+  time += STORE.trustMs - 1;
+  trust.add(hashOf(1), 10, 3, 4);
+  expect([0, 1, 2, 3].map((chunk) => trust.has(hashOf(1), 10, chunk))).toEqual([false, false, true, true]);
+  time += 1;
+  expect(trust.has(hashOf(1), 10, 3)).toBe(false);
+  trust.add(hashOf(1), 10, 0, 4);
+  expect([0, 1, 2, 3].map((chunk) => trust.has(hashOf(1), 10, chunk))).toEqual([true, false, false, false]);
+});
+
 test('trust is bounded: the oldest verdict goes first', () => {
   const trust = new Trust(() => 0);
   for (let number = 0; number <= STORE.trustEntries; number++) trust.add(hashOf(number), 1);

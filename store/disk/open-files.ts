@@ -14,13 +14,17 @@ let places: Places | undefined;
 
 /** Asked for when the first file is opened: a run that meets no large blob does not pay for it. */
 function thePlaces(): Places {
+  places ??= newPlaces();
+  return places;
+}
+
+function newPlaces(): Places {
   const left = Math.floor((descriptorLimit() - STORE.ownDescriptors) / SHARE);
-  places ??= new Places({
+  return new Places({
     places: Math.max(LEAST, Math.min(STORE.openFiles, left)),
     waiting: STORE.openFilesWaiting,
     waitMs: STORE.openFilesWaitMs,
   });
-  return places;
 }
 
 export async function openContent(path: string, flags: string | number, mode?: number): Promise<number> {

@@ -78,7 +78,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   await listen(door.server, host, port);
   /** A connection that could not be accepted, for want of file descriptors: the others are none the worse. */
   door.server.on('error', (error) => log.error({ err: error }, 'could not accept a connection'));
-  const sweeper = setInterval(() => pace.checkAll(), limits.sweepMs);
+  const sweeper = setInterval(() => {
+    pace.checkAll();
+    door.closeSlow();
+  }, limits.sweepMs);
   return {
     url: urlOf(door.server, host, tls ? 'https' : 'http'),
     async stop() {

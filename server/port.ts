@@ -1,18 +1,14 @@
-// The one port: every connection says by its first bytes whether it speaks HTTP/1 or gRPC, in the clear or inside TLS.
-//
-// Two bytes can be shared by both ("PR" begins PRI and PROPFIND), and they may come one at a time, so nothing is decided
-// before it is certain; and who says nothing is not waited for.
+// The one port: every connection says by its first bytes whether it speaks HTTP/1 or gRPC, in the clear or inside TLS, and
+// goes to the one or the other.
 import type { Server as HttpServer } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import type { ServerLimits } from '../core/limits.ts';
 import type { ServerContext } from './context.ts';
+import { FirstBytes } from './first-bytes.ts';
 import type { Sessions } from './grpc/sessions.ts';
 import type { Load } from './load.ts';
 import type { TlsIdentity } from './tls.ts';
-
-/** How every HTTP/2 connection begins, as far as no request of HTTP/1 does. */
-const HTTP2_PREFACE = Buffer.from('PRI');
 
 /**
  * HTTP/1 first: clients that offer both, such as browsers and curl, want pages and files; gRPC clients offer h2 alone.
@@ -26,7 +22,7 @@ export class Port {
   readonly #limits: ServerLimits;
   readonly #load: Load;
   readonly #sockets = new Set<Socket>();
-  readonly #undecided = new Set<Socket>();
+  readonly #firstBytes: FirstBytes;
 
   constructor(
     http: HttpServer,
@@ -38,6 +34,7 @@ export class Port {
     this.#grpc = grpc;
     this.#limits = limits;
     this.#load = load;
+    this.#firstBytes = new FirstBytes(limits);
     this.server = tls ? this.#secure(tls) : createServer({ allowHalfOpen: true, noDelay: true });
     this.server.maxConnections = load.maxConnections + limits.surplusConnections;
     this.server.on('connection', (socket: Socket) => this.#remember(socket));
@@ -58,9 +55,14 @@ export class Port {
     return server;
   }
 
+  /** Called again and again while the server runs. */
+  closeSlow(): void {
+    this.#firstBytes.checkAll();
+  }
+
   /** Called again and again during a stop: connections become idle one after the other. */
   closeIdle(): void {
-    for (const socket of this.#undecided) socket.destroy();
+    this.#firstBytes.closeAll();
     this.#http.closeIdleConnections();
     this.#grpc.drain();
   }
@@ -82,27 +84,11 @@ export class Port {
 
   #listen(socket: Socket): void {
     this.#load.connected(socket);
-    let arrived: Buffer = Buffer.alloc(0);
-    const giveUp = () => socket.destroy();
-    const decide = (taker: (socket: Socket) => void) => {
-      this.#undecided.delete(socket);
-      socket.setTimeout(0);
-      socket.off('timeout', giveUp).off('end', giveUp).off('readable', onReadable);
-      socket.unshift(arrived);
-      taker(socket);
-    };
-    const onReadable = () => {
-      const piece: Buffer | null = socket.read();
-      if (!piece) return;
-      arrived = arrived.length === 0 ? piece : Buffer.concat([arrived, piece]);
-      const isPreface = matchesPreface(arrived);
-      if (isPreface === true) decide((taken) => this.#takeGrpc(taken));
-      else if (isPreface === false) decide((taken) => this.#http.emit('connection', taken));
-    };
-    this.#undecided.add(socket);
-    socket.once('close', () => this.#undecided.delete(socket));
-    socket.setTimeout(this.#limits.headerTimeoutMs);
-    socket.on('timeout', giveUp).on('end', giveUp).on('readable', onReadable).on('error', ignore);
+    socket.on('error', ignore);
+    this.#firstBytes.await(socket, (spoken) => {
+      if (spoken === 'HTTP/2') this.#takeGrpc(socket);
+      else this.#http.emit('connection', socket);
+    });
   }
 
   /** A connection that ends before its first answer is UNAVAILABLE to a gRPC client, which is what there is to say. */
@@ -110,13 +96,6 @@ export class Port {
     if (this.#load.isSurplus(socket)) socket.destroy();
     else this.#grpc.take(socket);
   }
-}
-
-/** Undefined while it could still be either. */
-function matchesPreface(bytes: Buffer): boolean | undefined {
-  const length = Math.min(bytes.length, HTTP2_PREFACE.length);
-  if (bytes.compare(HTTP2_PREFACE, 0, length, 0, length) !== 0) return false;
-  return length === HTTP2_PREFACE.length ? true : undefined;
 }
 
 function ignore(): void {}

@@ -182,7 +182,7 @@ describe('a header', () => {
   });
 
   test('that stops arriving is refused with 408', async () => {
-    const server = await testServer({ limits: { headerTimeoutMs: 50, sweepMs: 10 } });
+    const server = await testServer({ limits: { headerTimeoutMs: 1000, sweepMs: 10 } });
     const connection = await RawConnection.to(server);
     connection.send('GET /status HTTP/1.1\r\nhost');
     const received = await connection.untilClosed();
@@ -284,8 +284,10 @@ async function* oneMebibyteTwice(): AsyncGenerator<Buffer> {
 }
 
 test('a store that takes long over a large upload is waited for', async () => {
+  /** Longer than the grace, which is long enough for a busy machine to send the body in. */
+  const limits = { stallMs: 50, ...IMPATIENT, bodyGraceMs: 1000 };
   const put = async () => {
-    await delay(300);
+    await delay(1500);
     return digestOf(BYTES);
   };
   const patient = storeWith({
@@ -294,6 +296,6 @@ test('a store that takes long over a large upload is waited for', async () => {
       return put();
     },
   });
-  const server = await testServer({ limits: { stallMs: 50, ...IMPATIENT }, store: patient });
+  const server = await testServer({ limits, store: patient });
   expect(await ask(server.url + PATH, 'PUT', { body: Buffer.alloc(MIB) })).toMatchObject({ status: 200 });
 });

@@ -156,7 +156,7 @@ export const SERVER = {
   signatureSkewMs: 15 * MINUTE,
   /** Between two comparisons of the store's index with its folder. */
   reconcilePauseMs: 24 * 60 * MINUTE,
-  /** From so many connections on, memory for short-lived objects grows no more. */
+  /** From so many connections on, V8's heap is kept small. */
   crowd: 256,
   /** Fewer where the process may open fewer files. */
   maxConnections: 4096,

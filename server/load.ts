@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { AssayError } from '../core/errors.ts';
 import { type ServerLimits, STORE } from '../core/limits.ts';
 import { Places } from '../store/places.ts';
-import { holdYoungGeneration } from './young-generation.ts';
+import { holdHeap } from './heap.ts';
 
 /** From here on connections are not kept alive for a next request that may never come. */
 const PRESSED_SHARE = 3 / 4;
@@ -55,10 +55,10 @@ export class Load {
 
   connected(socket: Socket): void {
     this.#connections++;
-    if (this.#connections === this.#limits.crowd) holdYoungGeneration(true);
+    if (this.#connections === this.#limits.crowd) holdHeap(true);
     if (this.#connections > this.maxConnections) this.#surplus.add(socket);
     socket.once('close', () => {
-      if (this.#connections === this.#limits.crowd) holdYoungGeneration(false);
+      if (this.#connections === this.#limits.crowd) holdHeap(false);
       this.#connections--;
       this.#surplus.delete(socket);
     });

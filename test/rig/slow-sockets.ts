@@ -1,6 +1,10 @@
 // Clients that take their time, for whoever wants to see what a server does about them.
 import { connect, type Socket } from 'node:net';
 
+/** How an HTTP/2 client greets. */
+const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
+const EMPTY_SETTINGS = '\0\0\0\x04\0\0\0\0\0';
+
 /** What it sends at once, and what it sends byte by byte after that. */
 export interface Manner {
   readonly name: string;
@@ -29,8 +33,8 @@ export function manners(largePath: string): Manner[] {
       next: '1\r\nx\r\n'.repeat(100),
       reads: true,
     },
-    { name: 'preface', first: 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', reads: true },
-    { name: 'half a preface', first: 'PR', reads: true },
+    { name: 'greeting', first: `${PREFACE}${EMPTY_SETTINGS}`, reads: true },
+    { name: 'preface', first: PREFACE.slice(0, 2), next: PREFACE.slice(2), reads: true },
   ];
 }
 

@@ -25,6 +25,9 @@ const EDITS = 80;
 /** Above what the client takes for the granularity of a clock, so that some of what it sees has settled. */
 const LONG_ENOUGH_MS = 130;
 
+/** A pattern that matches nothing is refused, so one file always stays. */
+const KEPT = 'src/kept';
+
 /** Every name, kind, permission and content below the folders that are there. */
 const LIST = [
   'for top in "$@"; do test -e "$top" || continue; find "$top" | LC_ALL=C sort; done | while read -r name; do',
@@ -54,7 +57,7 @@ beforeEach(() => {
     },
   };
   shop.write('assay.json', JSON.stringify({ steps }));
-  for (const name of ['src/a', 'src/b/c', 'src/b/d/e']) shop.write(name, name);
+  for (const name of [KEPT, 'src/a', 'src/b/c', 'src/b/d/e']) shop.write(name, name);
 });
 afterEach(() => shop.remove());
 
@@ -144,7 +147,8 @@ class Edits {
   /** Those below src of one kind. */
   #names(isMeant: (stats: ReturnType<typeof lstatSync> & object) => boolean): string[] {
     const all = readdirSync(this.#path('src'), { recursive: true, encoding: 'utf8' });
-    return all.map((name) => `src/${name}`).filter((name) => isMeant(lstatSync(this.#path(name))));
+    const names = all.map((name) => `src/${name}`).filter((name) => name !== KEPT);
+    return names.filter((name) => isMeant(lstatSync(this.#path(name))));
   }
 
   #file(): string | undefined {

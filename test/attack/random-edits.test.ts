@@ -21,7 +21,7 @@ import { type Form, Workshop } from '../rig/assay.ts';
 import { runSteps } from '../rig/graph.ts';
 import { Random } from '../rig/random.ts';
 
-const EDITS = 80;
+const EDITS = 50;
 /** Above what the client takes for the granularity of a clock, so that some of what it sees has settled. */
 const LONG_ENOUGH_MS = 130;
 

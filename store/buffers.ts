@@ -24,6 +24,11 @@ export function giveBack(chunk: Buffer): void {
   if (chunk.buffer === pool) idle.push(Buffer.from(pool, chunk.byteOffset, STORE.chunkBytes));
 }
 
+/** It lies in a buffer that was taken, and not in a fresh one. */
+export function isPooled(bytes: Uint8Array): boolean {
+  return bytes.buffer === pool;
+}
+
 /** The kernel gives no page of it before it is written to. */
 function fillPool(): void {
   const pages = (STORE.pooledBuffers * STORE.chunkBytes) / WASM_PAGE;

@@ -3,7 +3,7 @@
 import { type Digest, type Hash, parseHash } from '../../core/digest.ts';
 import { STORE } from '../../core/limits.ts';
 import { nodeCrypto } from '../../core/sha256.ts';
-import { giveBack, takeBuffer } from '../buffers.ts';
+import { giveBack, isPooled, takeBuffer } from '../buffers.ts';
 import { type Checksum, loadChecksum } from '../checksum.ts';
 import { closeFile, openFile, orIfGone, readFully, removeFile } from './calls.ts';
 import { attempt } from './faults.ts';
@@ -56,23 +56,32 @@ export class UploadFile implements Staged {
   }
 
   async take(piece: Uint8Array): Promise<void> {
-    this.#wake();
     for (let taken = 0; taken < piece.byteLength; ) {
       const part = piece.subarray(taken, taken + STORE.chunkBytes - this.#filled);
-      this.#chunk.set(part, this.#filled);
-      this.#filled += part.byteLength;
+      const isWholeChunk = part.byteLength === STORE.chunkBytes;
+      await (isWholeChunk && isPooled(part) ? this.#add(viewOf(part)) : this.#gather(part));
       taken += part.byteLength;
-      if (this.#filled === STORE.chunkBytes) await this.#endChunk();
     }
   }
 
+  async #gather(part: Uint8Array): Promise<void> {
+    this.#wake();
+    this.#chunk.set(part, this.#filled);
+    this.#filled += part.byteLength;
+    if (this.#filled === STORE.chunkBytes) await this.#endChunk();
+  }
+
   async #endChunk(): Promise<void> {
-    await this.#write();
-    const whole = this.#chunk.subarray(0, this.#filled);
-    this.#hasher.update(whole);
-    this.#checksums.push(this.#checksum(whole));
-    this.#before += this.#filled;
+    await this.#add(this.#unfinished());
     this.#filled = 0;
+  }
+
+  /** Writes and hashes a chunk where it lies. */
+  async #add(chunk: Buffer): Promise<void> {
+    await this.#write(chunk);
+    this.#hasher.update(chunk);
+    this.#checksums.push(this.#checksum(chunk));
+    this.#before += chunk.length;
   }
 
   /** Gives its buffer back to the pool until the upload goes on. */
@@ -89,15 +98,18 @@ export class UploadFile implements Staged {
     this.#chunk = chunk;
   }
 
-  async #write(): Promise<void> {
+  async #write(chunk: Buffer): Promise<void> {
+    await attempt('writing a staging file', () => this.#file.write(chunk, this.#before));
+  }
+
+  #unfinished(): Buffer {
     this.#wake();
-    const bytes = this.#chunk.subarray(0, this.#filled);
-    await attempt('writing a staging file', () => this.#file.write(bytes, this.#before));
+    return this.#chunk.subarray(0, this.#filled);
   }
 
   /** All that was taken is durable when this resolves. */
   async sync(): Promise<void> {
-    if (this.#filled > 0) await this.#write();
+    if (this.#filled > 0) await this.#write(this.#unfinished());
     await attempt('syncing a staging file', () => this.#file.sync());
   }
 
@@ -134,6 +146,10 @@ export class UploadFile implements Staged {
     await this.close();
     await removeFile(this.#path);
   }
+}
+
+function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }
 
 /** The bytes of an upload that another process has left, up to what it had made durable; none where they are gone. */

@@ -62,19 +62,41 @@ export class WriteStream implements AsyncIterable<Buffer> {
     return this.#isBeingRead;
   }
 
-  /** Pieces that come together are joined: whoever takes them pays for each, and a copy costs less. */
+  /** In full chunks, the last one shorter: whoever takes them pays for each, and a copy costs less. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Buffer, void, void> {
     this.#isBeingRead = true;
-    const scratch = takeBuffer();
+    const chunk = takeBuffer();
     try {
-      do {
-        const pieces = this.#arrived;
-        this.#arrived = [];
-        yield* joined(pieces, scratch);
-      } while (await this.#more());
+      yield* this.#gathered(chunk);
     } finally {
-      giveBack(scratch);
+      giveBack(chunk);
     }
+  }
+
+  /** What came before a failure is handed on before the failure is. */
+  async *#gathered(chunk: Buffer): AsyncGenerator<Buffer, void, void> {
+    let filled = 0;
+    let failure: { readonly reason: unknown } | undefined;
+    for (let isMore = true; isMore; ) {
+      const pieces = this.#arrived;
+      this.#arrived = [];
+      for (const piece of pieces) {
+        for (let taken = 0; taken < piece.length; ) {
+          const count = piece.copy(chunk, filled, taken);
+          taken += count;
+          filled += count;
+          if (filled < chunk.length) continue;
+          yield chunk;
+          filled = 0;
+        }
+      }
+      isMore = await this.#more().catch((reason: unknown) => {
+        failure = { reason };
+        return false;
+      });
+    }
+    if (filled > 0) yield chunk.subarray(0, filled);
+    if (failure) throw failure.reason;
   }
 
   /** Nothing more is read. */
@@ -102,21 +124,6 @@ export class WriteStream implements AsyncIterable<Buffer> {
     if (offset !== expected) throw refusal(`a message begins at ${offset} instead of ${expected}`);
     this.#isFinished = isLast;
   }
-}
-
-function* joined(pieces: readonly Buffer[], scratch: Buffer): Generator<Buffer, void, void> {
-  const [only] = pieces;
-  if (only && pieces.length === 1) return yield only;
-  let filled = 0;
-  for (const piece of pieces) {
-    if (filled + piece.length > scratch.length) {
-      yield scratch.subarray(0, filled);
-      filled = 0;
-    }
-    if (piece.length > scratch.length) yield piece;
-    else filled += piece.copy(scratch, filled);
-  }
-  if (filled > 0) yield scratch.subarray(0, filled);
 }
 
 function refusal(detail: string): AssayError {

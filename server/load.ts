@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { AssayError } from '../core/errors.ts';
 import { type ServerLimits, STORE } from '../core/limits.ts';
 import { Places } from '../store/places.ts';
-import { holdHeap } from './heap.ts';
+import { keepHeapSmall } from './heap.ts';
 
 /** From here on connections are not kept alive for a next request that may never come. */
 const PRESSED_SHARE = 3 / 4;
@@ -30,6 +30,7 @@ export class Load {
   constructor(limits: ServerLimits, descriptors: number) {
     const free = descriptors - STORE.ownDescriptors - limits.surplusConnections;
     this.#limits = limits;
+    keepHeapSmall(false);
     this.bodies = new Places({
       places: limits.maxBodies,
       waiting: limits.maxConnections,
@@ -55,10 +56,10 @@ export class Load {
 
   connected(socket: Socket): void {
     this.#connections++;
-    if (this.#connections === this.#limits.crowd) holdHeap(true);
+    if (this.#connections === this.#limits.crowd) keepHeapSmall(true);
     if (this.#connections > this.maxConnections) this.#surplus.add(socket);
     socket.once('close', () => {
-      if (this.#connections === this.#limits.crowd) holdHeap(false);
+      if (this.#connections === this.#limits.crowd) keepHeapSmall(false);
       this.#connections--;
       this.#surplus.delete(socket);
     });

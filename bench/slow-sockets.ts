@@ -1,6 +1,6 @@
-// `npm run bench -- slow-sockets [--seconds N] [--manner NAME]`: how long healthy clients wait while 2,000 others take their
+// `npm run bench -- slow-sockets [--seconds N] [--manner NAME] [--once]`: how long healthy clients wait while 2,000 others take their
 // time, against how long they wait when nobody else is there: idle, attacked, idle again, in one run. A slow socket that the
-// server cuts is replaced at once. Server, healthy clients and crowd are processes of their own, and the crowd comes after
+// server cuts is replaced at once; with --once it is not. Server, healthy clients and crowd are processes of their own, and the crowd comes after
 // the others wherever they want the same processor: what it costs to play it is not the server's.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -32,6 +32,7 @@ const large = newBlob(random, 8 * MIB);
 for (const item of [...items, large]) await send(server.url, item, agent);
 await agent.close();
 const wanted = process.argv.includes('--manner') && process.argv[process.argv.indexOf('--manner') + 1];
+const comesBack = !process.argv.includes('--once');
 const kinds = manners(large.path).filter(({ name }) => !wanted || name === wanted);
 const healthy = fork(join(import.meta.dirname, 'slow-sockets/healthy.ts'));
 
@@ -58,7 +59,12 @@ async function workOff(): Promise<void> {
 /** Resolves when they are all there, to what sends them away. */
 async function gatherCrowd(): Promise<() => Promise<Dispersed>> {
   const child = fork(join(import.meta.dirname, 'slow-sockets/crowd.ts'));
-  const job: CrowdJob = { port: Number(new URL(server.url).port), manners: kinds, sockets: SOCKETS };
+  const job: CrowdJob = {
+    port: Number(new URL(server.url).port),
+    manners: kinds,
+    sockets: SOCKETS,
+    comesBack,
+  };
   child.send(job);
   await once(child, 'message');
   return async () => {
@@ -88,13 +94,13 @@ const attacked = await waits(seconds);
 const cpu = cpuSecondsOf([pid]) - cpuBefore;
 const memory = peakMemoryBytes(pid) - atRest;
 tell(`${SOCKETS} slow sockets for ${seconds} s`, attacked);
-const { replaced, longestLifeMs } = await disperse();
+const { cut, longestLifeMs } = await disperse();
 await wait(1000);
 const after = await waits(IDLE_SECONDS);
 tell('idle again', after);
 const idle = Math.max(before.p99, after.p99);
 console.log(
-  `p99 ${(attacked.p99 / idle).toFixed(2)} times idle, ${replaced} slow sockets replaced, after ${(longestLifeMs / 1000).toFixed(1)} s at most`,
+  `p99 ${(attacked.p99 / idle).toFixed(2)} times idle, ${cut} slow sockets cut, after ${(longestLifeMs / 1000).toFixed(1)} s at most`,
 );
 console.log(
   `server ${((100 * cpu) / seconds).toFixed(0)} % of a core, memory +${(memory / MIB).toFixed(0)} MiB`,

@@ -1,5 +1,5 @@
 // Clients that take their time, in a process of their own and behind everybody else's: what it costs to play them must not
-// count as the server's delay. Each that is cut is replaced at once. Gathers for the first message, disperses at the second.
+// count as the server's delay. Each that is cut is replaced at once, if they are to come back. Gathers for the first message, disperses at the second.
 import { once } from 'node:events';
 import { constants, getPriority, setPriority } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -9,10 +9,11 @@ export interface CrowdJob {
   readonly port: number;
   readonly manners: readonly Manner[];
   readonly sockets: number;
+  readonly comesBack: boolean;
 }
 
 export interface Dispersed {
-  readonly replaced: number;
+  readonly cut: number;
   /** Of those who could see that they were cut. */
   readonly longestLifeMs: number;
 }
@@ -27,7 +28,7 @@ class Crowd {
   readonly #job: CrowdJob;
   readonly #dribblers: Dribbler[] = [];
   #isOver = false;
-  #replaced = 0;
+  #cut = 0;
   #longestLifeMs = 0;
 
   constructor(job: CrowdJob) {
@@ -50,9 +51,9 @@ class Crowd {
     if (!manner.reads) setTimeout(() => dribbler.end(), UNREAD_MS).unref();
     dribbler.lifeMs().then((lifeMs) => {
       if (this.#isOver) return;
-      this.#replaced++;
+      this.#cut++;
       if (manner.reads) this.#longestLifeMs = Math.max(this.#longestLifeMs, lifeMs);
-      this.#open(number);
+      if (this.#job.comesBack) this.#open(number);
     });
   }
 
@@ -70,7 +71,7 @@ class Crowd {
   disperse(): Dispersed {
     this.#isOver = true;
     for (const dribbler of this.#dribblers) dribbler.end();
-    return { replaced: this.#replaced, longestLifeMs: this.#longestLifeMs };
+    return { cut: this.#cut, longestLifeMs: this.#longestLifeMs };
   }
 }
 

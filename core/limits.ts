@@ -64,6 +64,8 @@ export const STORE = {
   roomBytes: 4 * MIB,
   /** How long a server's commit waits for more writes: half as many syncs under load, for a little more waiting. */
   serverGatherMs: 4,
+  /** So many blobs are asked about twice rather than that the index takes a fresh view first, which costs as much. */
+  fewBlobs: 32,
   /** Blobs from this size on are written past the page cache. */
   directBytes: 32 * MIB,
   /** Content files that one process has open at once; each comes with a buffer or two of chunkBytes … */

@@ -44,14 +44,24 @@ export class DiskBlobs implements RawBlobs {
   }
 
   async get(hash: Hash): Promise<RawBlob | undefined> {
-    this.#index.refresh();
-    const entry = this.#index.find(hash);
+    const entry = this.#findToRead(hash);
     if (!entry) return undefined;
     if (!this.#leases.holds(entry)) {
       await this.#leases.take([hash]);
       return this.#read(hash);
     }
     return this.#read(hash, entry);
+  }
+
+  /**
+   * A small blob that was there a moment ago, in the view that the index had anyway, is as right as one that is there now:
+   * its bytes are in that view. A file may be gone, and what was not there may have come.
+   */
+  #findToRead(hash: Hash): Entry | undefined {
+    const entry = this.#index.find(hash);
+    if (entry && !entry.isFile) return entry;
+    this.#index.refresh();
+    return this.#index.find(hash);
   }
 
   /** The same blobs for who only looks at them: being looked at is no use. */
@@ -184,6 +194,7 @@ export class DiskBlobs implements RawBlobs {
   }
 
   async missing(digests: readonly Digest[]): Promise<Digest[]> {
+    if (digests.length <= STORE.fewBlobs && this.#areLeased(digests)) return [];
     this.#index.refresh();
     const fresh = this.#leases.ticks.freshBlob();
     const unleased: Hash[] = [];
@@ -196,6 +207,15 @@ export class DiskBlobs implements RawBlobs {
     if (unleased.length === 0) return missing;
     await this.#leases.take(unleased);
     return digests.filter((digest) => this.#index.tickOf(digest) === undefined);
+  }
+
+  /** In the view that the index had anyway: what is leased there is still there. */
+  #areLeased(digests: readonly Digest[]): boolean {
+    const fresh = this.#leases.ticks.freshBlob();
+    return digests.every((digest) => {
+      const tick = this.#index.tickOf(digest);
+      return tick !== undefined && isFresh(tick, fresh);
+    });
   }
 
   async touch(hashes: readonly Hash[]): Promise<void> {

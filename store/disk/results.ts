@@ -2,7 +2,7 @@
 // and nothing else would notice. One that fails is dropped, which makes it a miss.
 import type { OnStoreEvent } from '../events.ts';
 import type { ResultAddress, ResultRecords, StoredResult } from '../store.ts';
-import type { Index } from './index.ts';
+import type { Index, ResultEntry } from './index.ts';
 import type { Leases } from './leases.ts';
 import { decodeResult, encodeResult, resultKeyOf } from './record.ts';
 
@@ -18,14 +18,21 @@ export class DiskResults implements ResultRecords {
   }
 
   async get(address: ResultAddress): Promise<StoredResult | undefined> {
-    this.#index.refresh();
-    const entry = this.#index.result(address);
+    const entry = this.#find(address);
     if (!entry) return undefined;
     const result = decodeResult(entry.record);
     if (!result && (await this.#index.removeResult(address, entry.generation))) {
       this.#onEvent({ type: 'result-dropped', address, detail: 'its record fails its checksum' });
     }
     return result;
+  }
+
+  /** One that was there when this turn began will do; what was not there may have come. */
+  #find(address: ResultAddress): ResultEntry | undefined {
+    const entry = this.#index.result(address);
+    if (entry) return entry;
+    this.#index.refresh();
+    return this.#index.result(address);
   }
 
   async put(

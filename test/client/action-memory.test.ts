@@ -1,8 +1,9 @@
 // An action with its outputs in place is remembered, and asks the store nothing while all that decided so stays as it is.
-import { chmodSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Workshop } from '../rig/assay.ts';
+import { settled } from '../rig/settled.ts';
 import { describeTree } from '../rig/tree.ts';
 
 let shop: Workshop;
@@ -28,14 +29,8 @@ const build = () =>
 /** A run, and a hit that finds everything in place long after it was made. */
 async function buildTwice() {
   await build();
-  await waitUntilSettled('out');
+  await settled(path('out'));
   return build();
-}
-
-/** What has just been made is too fresh to be remembered until the clock has moved on. */
-async function waitUntilSettled(name: string): Promise<void> {
-  while (Date.now() - lstatSync(path(name)).ctimeMs < 100)
-    await new Promise((resolve) => setImmediate(resolve));
 }
 
 /** The store itself, apart from what the client keeps beside it. */
@@ -85,7 +80,7 @@ describe('the store is asked again', () => {
         },
       );
     await made('one');
-    await waitUntilSettled('out');
+    await settled(path('out'));
     await made('one');
     hideStore();
     expect((await made('one')).summary.outcome).toBe('hit-local');
@@ -103,7 +98,7 @@ describe('the store is asked again', () => {
         },
       );
     await made();
-    await waitUntilSettled('out');
+    await settled(path('out'));
     await made();
     hideStore();
     expect((await made()).summary.outcome).toBe('hit-local');

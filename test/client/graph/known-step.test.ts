@@ -1,7 +1,6 @@
 // A step whose outputs are gone is restored from the memory of its graph, if everything that decided upon its result is as it
 // was. Whatever is not, is seen.
 import {
-  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -14,6 +13,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Workshop } from '../../rig/assay.ts';
 import { runSteps } from '../../rig/graph.ts';
+import { settled } from '../../rig/settled.ts';
 import { describeTree } from '../../rig/tree.ts';
 
 const REMEMBERED = 'remembered, and found in the local store';
@@ -45,14 +45,8 @@ const build = () =>
 /** Built, and found in place. */
 async function remembered(): Promise<void> {
   await build();
-  await waitUntilSettled();
+  await settled(path('p/b/dist/out'));
   await build();
-}
-
-/** What has just been made is too fresh to be remembered until the clock has moved on. */
-async function waitUntilSettled(): Promise<void> {
-  while (Date.now() - lstatSync(path('p/b/dist/out')).ctimeMs < 100)
-    await new Promise((resolve) => setImmediate(resolve));
 }
 
 const deleteOutputs = () => {
@@ -71,7 +65,7 @@ test('it gets them back by its memory, time and again, and is in place when it w
     expect(await reasons()).toEqual([REMEMBERED, REMEMBERED]);
     expect(describeTree(shop.workspace)).toEqual(made);
   }
-  await waitUntilSettled();
+  await settled(path('p/b/dist/out'));
   expect(await reasons()).toEqual([REMEMBERED, REMEMBERED]);
   expect(await reasons()).toEqual(['found in place', 'found in place']);
 });

@@ -1,18 +1,10 @@
 // A graph that was found in place is remembered as a whole; whatever could matter is looked at before that is believed.
-import {
-  chmodSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Workshop } from '../../rig/assay.ts';
 import { runSteps } from '../../rig/graph.ts';
+import { settled } from '../../rig/settled.ts';
 import { describeTree } from '../../rig/tree.ts';
 
 let shop: Workshop;
@@ -53,17 +45,11 @@ const build = (more: Record<string, string> = {}) =>
 /** Built, found in place, and remembered as a whole. */
 async function remembered() {
   await build();
-  await waitUntilSettled();
+  await settled(path('p/b/dist/out'));
   await build();
   const third = await build();
   expect(Object.values(third.ends).map(({ reason }) => reason)).toEqual(['found in place', 'found in place']);
   return third;
-}
-
-/** What has just been made is too fresh to be remembered until the clock has moved on. */
-async function waitUntilSettled(made = 'p/b/dist/out'): Promise<void> {
-  while (Date.now() - lstatSync(path(made)).ctimeMs < 100)
-    await new Promise((resolve) => setImmediate(resolve));
 }
 
 const hideStore = () => renameSync(join(shop.store, 'v3'), join(shop.folder, 'hidden'));
@@ -150,7 +136,7 @@ test('a step that takes the whole workspace as its input is remembered too', asy
   shop.write('assay.json', '{ "steps": { "build": { "command": "cat in > out", "outputs": ["out"] } } }');
   shop.write('in', 'whole');
   await build();
-  await waitUntilSettled('out');
+  await settled(path('out'));
   await build();
   expect((await build()).ends.build?.reason).toBe('found in place');
 });

@@ -47,7 +47,7 @@ export function keyedEnvironment(declared: readonly DeclaredVariable[], caller: 
 export interface PrivateFolders {
   /** Holds the others. */
   readonly root: string;
-  /** By the clock of the file system, in nanoseconds: what changes while the action runs is not older. */
+  /** By the clock of the file system: what changes while the action runs is not older. */
   readonly madeAtMs: number;
   readonly home: string;
   readonly tmp: string;

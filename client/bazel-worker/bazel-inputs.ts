@@ -50,7 +50,7 @@ function knownFile(text: string, sent: string | null, workspace: string): KnownF
   const stats = look(workspace, path);
   const executable = (stats.mode & 0o100) !== 0;
   return {
-    entry: { kind: 'file', path, digest: { hash, size: Number(stats.size) }, executable },
+    entry: { kind: 'file', path, digest: { hash, size: stats.size }, executable },
     row: rowOf(stats),
   };
 }

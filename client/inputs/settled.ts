@@ -23,7 +23,7 @@ export function allSettled(rows: Iterable<Row>, lookedAt: number): boolean {
   return true;
 }
 
-/** A file system that keeps whole seconds only shows it: both times of a file end in nine zeros. */
+/** A file system that keeps whole seconds only shows it: neither time of a file has a fraction. */
 function granularityMs(mtimeMs: number, ctimeMs: number): number {
   return areWholeSeconds(mtimeMs, ctimeMs) ? INDEX.coarseGranularityMs : INDEX.granularityMs;
 }

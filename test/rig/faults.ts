@@ -68,7 +68,8 @@ export const FAULTS = {
   'slow-sockets': {
     fault:
       '2,000 connections that say nothing, dribble headers and bodies, never read their answer, or begin HTTP/2 and stop, as many of each',
-    promise: 'each is cut within 15 s; others are served meanwhile; memory grows by less than 64 MiB',
+    promise:
+      'who sends too slowly is cut within 15 s, who does not read soon after the kernel’s buffers are full; others are served meanwhile; memory grows by less than 64 MiB',
     test: 'test/attack/slow-sockets.test.ts',
   },
   churn: {

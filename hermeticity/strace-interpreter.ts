@@ -53,11 +53,11 @@ export class StraceInterpreter {
     this.#happen(line.pid, line);
   }
 
-  /** The last line was read. Children whose parent never announced them are taken as they are. */
-  finish(): void {
+  /** Children whose parent will not announce them, because it ended in the middle of making them, are taken as they are. */
+  adoptOrphans(): void {
     for (const [pid, happenings] of [...this.#unannounced]) {
       this.#begin(pid, this.#cwd, this.#command, this.#msOf(happenings[0]));
-      for (const happening of happenings) this.#happen(pid, happening);
+      this.#catchUp(pid);
     }
   }
 
@@ -90,7 +90,7 @@ export class StraceInterpreter {
         this.#resumed(task, process, event.text, atMs);
         break;
       case 'superseded':
-        this.#supersede(task, event.by);
+        this.#supersede(task, process, event.by);
         break;
       case 'gone':
         this.#processes.delete(task);
@@ -107,8 +107,12 @@ export class StraceInterpreter {
     if (call) this.#call(process, call, atMs);
   }
 
-  /** exec by another thread: it goes on under the number of the first. */
-  #supersede(first: number, by: number): void {
+  /** exec by another thread: it goes on under the number of the first, which may never have come to announce it. */
+  #supersede(first: number, process: StraceProcess, by: number): void {
+    if (!this.#processes.has(by)) {
+      this.#processes.set(by, process);
+      this.#catchUp(by);
+    }
     const half = this.#halves.get(by);
     if (half !== undefined) this.#halves.set(first, half);
     this.#halves.delete(by);
@@ -129,6 +133,11 @@ export class StraceInterpreter {
     if (/CLONE_NEWNS|CLONE_UNTRACED/.test(flags)) this.#accesses.otherView();
     if (/CLONE_THREAD/.test(flags)) this.#processes.set(task, parent);
     else this.#begin(task, parent.cwd, parent.pid, atMs);
+    this.#catchUp(task);
+  }
+
+  /** What a task did before it was known. */
+  #catchUp(task: number): void {
     const waiting = this.#unannounced.get(task) ?? [];
     this.#unannounced.delete(task);
     for (const happening of waiting) this.#happen(task, happening);

@@ -60,7 +60,7 @@ export class StraceTracer implements Tracer {
     try {
       const exit = await ended(child, this.name);
       reader.readOn();
-      interpreter.finish();
+      interpreter.adoptOrphans();
       if (interpreter.alive.length > 0) builder.gap('strace ended before the command did');
       return builder.finish(this, exit);
     } finally {
@@ -94,12 +94,14 @@ class Overseer {
     if (this.#interpreter.commandIsAlive) return;
     this.#commandEndedAt ??= Date.now();
     if (Date.now() - this.#commandEndedAt < this.#lingerMs) return;
-    for (const pid of this.#interpreter.alive) this.#builder.survivor(pid);
-    this.#endAll();
+    for (const pid of this.#endAll()) this.#builder.survivor(pid);
   }
 
-  #endAll(): void {
-    for (const pid of this.#interpreter.alive) endProcess(pid);
+  #endAll(): readonly number[] {
+    this.#interpreter.adoptOrphans();
+    const { alive } = this.#interpreter;
+    for (const pid of alive) endProcess(pid);
+    return alive;
   }
 }
 

@@ -138,6 +138,8 @@ export const SERVER = {
   downloadWaitMs: 10 * SECOND,
   /** So many of them read theirs at once: what has been read is checked in one go, while others wait. */
   maxReads: 2,
+  /** Who keeps up, while nobody waits for a turn, has so many chunks read in one go. */
+  chunksAtOnce: 2,
   /** So many of them send straight from their chunk, which stays until the client has it; others send copies … */
   lentChunks: 16,
   /** … of this size … */

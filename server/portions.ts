@@ -14,7 +14,7 @@ export type Send = (portion: Buffer) => Promise<boolean>;
 
 export interface Road {
   readonly load: Pick<Load, 'downloads' | 'reads' | 'lent'>;
-  readonly limits: Pick<ServerLimits, 'copiedBytes' | 'promptMs'>;
+  readonly limits: Pick<ServerLimits, 'chunksAtOnce' | 'copiedBytes' | 'promptMs'>;
 }
 
 export interface Sent {
@@ -35,9 +35,11 @@ export async function sendPortions(
   while (goesOn) {
     await load.downloads.enter();
     const turn = new Turn(load, limits, send, copy);
+    const atOnce = () => (turn.keepsUp && !load.downloads.isWaitedFor ? limits.chunksAtOnce : 1);
+    const chunks = blob.chunks(span.offset + sent, span.length - sent, atOnce);
     goesOn = false;
     try {
-      for await (const chunk of inTurn(blob.chunks(span.offset + sent, span.length - sent), load.reads)) {
+      for await (const chunk of inTurn(chunks, load.reads)) {
         sent += await turn.take(chunk);
         goesOn = sent < span.length && (turn.isOver || load.downloads.isWaitedFor);
         if (goesOn) break;
@@ -75,6 +77,8 @@ class Turn {
   /** Of the last copy, which may be under way longer than the chunk that it was made of is there. */
   lastIsTaken: Promise<boolean> = Promise.resolve(true);
   isOver = false;
+  /** It has taken a whole chunk that was lent to it. */
+  keepsUp = false;
 
   constructor(load: Road['load'], limits: Road['limits'], send: Send, copy: Copy) {
     this.#copy = copy;
@@ -91,8 +95,9 @@ class Turn {
   async #lend(chunk: Buffer): Promise<number> {
     try {
       this.lastIsTaken = this.#send(chunk);
-      this.isOver = !(await this.lastIsTaken);
-      return this.isOver ? 0 : chunk.length;
+      this.keepsUp = await this.lastIsTaken;
+      this.isOver = !this.keepsUp;
+      return this.keepsUp ? chunk.length : 0;
     } finally {
       this.#load.lent.leave();
     }
@@ -100,6 +105,7 @@ class Turn {
 
   async #sendCopies(chunk: Buffer): Promise<number> {
     let copied = 0;
+    this.keepsUp = false;
     while (copied < chunk.length && !this.isOver) {
       const portion = this.#copy.of(chunk.subarray(copied, copied + this.#limits.copiedBytes));
       this.lastIsTaken = this.#send(portion);

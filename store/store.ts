@@ -29,8 +29,9 @@ export interface LargeBlob {
   /**
    * The bytes from `offset` on, `length` of them at most, in order. A chunk's memory belongs to the consumer only until
    * it asks for the next one. Throws ASSAY_BLOB_CORRUPT before it would yield bytes that are not the right ones.
+   * `atOnce` is asked before each read: so many chunks may come in one piece.
    */
-  chunks(offset?: number, length?: number): AsyncIterable<Buffer>;
+  chunks(offset?: number, length?: number, atOnce?: () => number): AsyncIterable<Buffer>;
 }
 
 export interface Blobs {

@@ -55,17 +55,16 @@ class VerifiedLargeBlob implements LargeBlob {
   }
 
   /** Holds its file open from the first chunk to the last: what happens to the blob meanwhile can't mix two files. */
-  async *chunks(offset = 0, length = this.size): AsyncGenerator<Buffer> {
+  async *chunks(offset = 0, length = this.size, atOnce = () => 1): AsyncGenerator<Buffer> {
     const end = Math.min(offset + length, this.size);
     const file = await this.#open();
-    const buffer = takeBuffer();
+    let buffer = takeBuffer(atOnce());
     try {
-      for (let start = offset - (offset % STORE.chunkBytes); start < end; start += STORE.chunkBytes) {
-        const from = Math.max(start, offset);
-        const to = Math.min(start + STORE.chunkBytes, end);
-        yield this.#trust.has(this.#hash, this.#blob.generation, start / STORE.chunkBytes)
-          ? await this.#read(file, buffer.subarray(0, to - from), from)
-          : (await this.#readVerified(file, buffer, start)).subarray(from - start, to - start);
+      for (let position = offset; position < end; ) {
+        const bytes = await this.#readOn(file, buffer, position, end);
+        yield bytes;
+        position += bytes.length;
+        buffer = exchanged(buffer, atOnce());
       }
     } finally {
       giveBack(buffer);
@@ -73,11 +72,34 @@ class VerifiedLargeBlob implements LargeBlob {
     }
   }
 
+  /** To the end of the chunk, or of those that are trusted and fit into the buffer. */
+  #readOn(file: RawFile, buffer: Buffer, position: number, end: number): Promise<Buffer> {
+    const start = position - (position % STORE.chunkBytes);
+    const trusted = this.#trustedFrom(start, buffer.length) * STORE.chunkBytes;
+    if (trusted === 0) return this.#readVerified(file, buffer, start, position, end);
+    return this.#read(file, buffer.subarray(0, Math.min(start + trusted, end) - position), position);
+  }
+
+  /** How many chunks, one after the other. */
+  #trustedFrom(start: number, most: number): number {
+    const first = start / STORE.chunkBytes;
+    const last = first + most / STORE.chunkBytes;
+    let chunk = first;
+    while (chunk < last && this.#trust.has(this.#hash, this.#blob.generation, chunk)) chunk++;
+    return chunk - first;
+  }
+
   async #open(): Promise<RawFile> {
     return (await this.#blob.open()) ?? this.#refuse('its file is missing');
   }
 
-  async #readVerified(file: RawFile, buffer: Buffer, start: number): Promise<Buffer> {
+  async #readVerified(
+    file: RawFile,
+    buffer: Buffer,
+    start: number,
+    position: number,
+    end: number,
+  ): Promise<Buffer> {
     const checksum = await loadChecksum();
     const length = Math.min(STORE.chunkBytes, this.size - start);
     const chunk = await this.#read(file, buffer.subarray(0, length), start);
@@ -85,7 +107,7 @@ class VerifiedLargeBlob implements LargeBlob {
     const { checksums, generation } = this.#blob;
     if (checksum(chunk) !== checksums[index]) await this.#refuse(`chunk ${index} fails its checksum`);
     this.#trust.add(this.#hash, generation, index, checksums.length);
-    return chunk;
+    return chunk.subarray(position - start, end - start);
   }
 
   async #read(file: RawFile, target: Buffer, position: number): Promise<Buffer> {
@@ -98,4 +120,11 @@ class VerifiedLargeBlob implements LargeBlob {
     await this.#raw.quarantine(this.#hash, this.#blob.generation, detail);
     throw new AssayError('ASSAY_BLOB_CORRUPT', `${this.#hash}: ${detail}`);
   }
+}
+
+/** The same buffer, if it has the size that is wanted now. */
+function exchanged(buffer: Buffer, chunks: number): Buffer {
+  if (buffer.length === chunks * STORE.chunkBytes) return buffer;
+  giveBack(buffer);
+  return takeBuffer(chunks);
 }

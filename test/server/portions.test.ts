@@ -25,3 +25,28 @@ test('downloads that come at once have their chunks read a few at a time, and al
   for (const sent of await Promise.all(downloads)) expect(sent).toEqual({ bytes: blob.size, isTaken: true });
   expect(most).toBe(SERVER.maxReads);
 });
+
+test('who keeps up gets more at a time, unless others wait or it is sent copies', async () => {
+  const askedFor = async (load: Load) => {
+    const asked: number[] = [];
+    const blob: LargeBlob = {
+      size: 4,
+      async *chunks(offset = 0, _length, atOnce = () => 1) {
+        for (let at = offset; at < 4; at++) {
+          asked.push(atOnce());
+          yield Buffer.alloc(1);
+        }
+      },
+    };
+    await sendPortions({ load, limits: SERVER }, blob, { offset: 0, length: 4 }, async () => true);
+    return asked;
+  };
+  const { chunksAtOnce: more } = SERVER;
+  expect(await askedFor(new Load(SERVER, 1024))).toEqual([1, more, more, more]);
+  expect(await askedFor(new Load({ ...SERVER, lentChunks: 0 }, 1024))).toEqual([1, 1, 1, 1]);
+  const crowded = new Load({ ...SERVER, maxDownloads: 1 }, 1024);
+  expect(await Promise.all([askedFor(crowded), askedFor(crowded)])).toEqual([
+    [1, 1, 1, 1],
+    [1, 1, 1, 1],
+  ]);
+});

@@ -73,6 +73,18 @@ async function withHarm(
   return { store, directory, events };
 }
 
+async function twoAtOnce(
+  store: Store,
+  { hash }: Digest,
+  offset: number,
+  pieces: Buffer[] = [],
+): Promise<Buffer[]> {
+  const blob = await store.blobs.get(hash);
+  if (!blob || blob.bytes) throw new Error('a large blob was asked for');
+  for await (const piece of blob.chunks(offset, undefined, () => 2)) pieces.push(Buffer.from(piece));
+  return pieces;
+}
+
 /** All bytes that a client gets to see before the answer ends or breaks off. */
 async function seenOf(store: Store, { hash }: Digest): Promise<{ bytes: Buffer; isWhole: boolean }> {
   const blob = await store.blobs.get(hash);
@@ -221,6 +233,33 @@ describe('a blob that was found whole', () => {
     expect(await readBlob(blob, 0, STORE.chunkBytes)).toHaveLength(STORE.chunkBytes);
     flipInFile(directory, bytes, 2 * STORE.chunkBytes);
     await expect(readBlob(blob, 2 * STORE.chunkBytes)).rejects.toMatchObject({ code: 'ASSAY_BLOB_CORRUPT' });
+  });
+
+  test('comes several chunks at once where it is trusted, and chunk by chunk where it is not', async () => {
+    const bytes = contentOf('at once', LARGE);
+    const { store } = await withHarm([bytes], () => {});
+    const piecesFrom = async (offset: number) => {
+      const pieces = await twoAtOnce(store, digestOf(bytes), offset);
+      expect(Buffer.concat(pieces).equals(bytes.subarray(offset))).toBe(true);
+      return pieces.map(({ length }) => length);
+    };
+    const chunk = STORE.chunkBytes;
+    expect(await piecesFrom(2 * chunk + 1)).toEqual([chunk - 1, 17]);
+    expect(await piecesFrom(chunk + 5)).toEqual([chunk - 5, chunk + 17]);
+    expect(await piecesFrom(0)).toEqual([chunk, 2 * chunk, 17]);
+    expect(await piecesFrom(1)).toEqual([2 * chunk - 1, chunk + 17]);
+  });
+
+  test('is not trusted in a chunk that would come together with a trusted one', async () => {
+    const bytes = contentOf('together', LARGE);
+    const { store, directory } = await withHarm([bytes], () => {});
+    await readBlob(await store.blobs.get(digestOf(bytes).hash), 0, STORE.chunkBytes);
+    flipInFile(directory, bytes, STORE.chunkBytes);
+    const pieces: Buffer[] = [];
+    await expect(twoAtOnce(store, digestOf(bytes), 0, pieces)).rejects.toMatchObject({
+      code: 'ASSAY_BLOB_CORRUPT',
+    });
+    expect(Buffer.concat(pieces).equals(bytes.subarray(0, STORE.chunkBytes))).toBe(true);
   });
 });
 

@@ -60,20 +60,6 @@ test('a file system that has nothing but its cache', async () => {
   }
 });
 
-test('buffers given back are taken again, and every one only once', () => {
-  const taken = Array.from({ length: STORE.pooledBuffers + 2 }, takeBuffer);
-  const places = new Set(
-    taken.map(({ buffer, byteOffset }) => (buffer.byteLength === STORE.chunkBytes ? buffer : byteOffset)),
-  );
-  expect(places.size).toBe(taken.length);
-  for (const buffer of taken) giveBack(buffer.subarray(0, 10));
-  const again = Array.from({ length: STORE.pooledBuffers }, takeBuffer);
-  expect(
-    again.every(({ length, buffer }) => length === STORE.chunkBytes && buffer === again[0]?.buffer),
-  ).toBe(true);
-  for (const buffer of again) giveBack(buffer);
-});
-
 function offByOne(content: Buffer): Buffer {
   const shifted = Buffer.alloc(content.length + 8192).subarray(1, content.length + 1);
   content.copy(shifted);

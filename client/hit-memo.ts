@@ -25,8 +25,9 @@ export interface RememberedHit {
 
 export interface InPlace {
   readonly hit: RememberedHit;
-  /** The key that the result lies under. */
+  /** The key that the result lies under, and the digest of the result itself. */
   readonly address: Hash;
+  readonly result: Hash;
   readonly outputs: ReadonlyMap<string, Row>;
   /** What the result depends on besides the key. */
   readonly rows: ReadonlyMap<string, Row>;
@@ -43,7 +44,7 @@ export class HitMemos {
   /** `lookedAt`: the clock before the outputs were compared. */
   remember(
     { key, request }: IdentifiedAction,
-    { log, exitCode, commandMs, standing, address, outputs, looks }: Hit,
+    { log, exitCode, commandMs, standing, address, result, outputs, looks }: Hit,
     lookedAt: number,
   ): void {
     if (log.stdout.length + log.stderr.length > RUN.inlineLogBytes) return;
@@ -64,6 +65,7 @@ export class HitMemos {
     this.#known.set(key.hash, {
       hit: { log, exitCode, commandMs, standing },
       address,
+      result,
       outputs: made,
       rows,
     });

@@ -1,7 +1,7 @@
 // Finds a result for a key: in the local store, else at the remote, whose blobs are brought into the local store first.
 // What comes out is a hit that can be restored: complete, from an action that ended well, with exactly the declared
 // outputs. Everything else, from whatever cause, is a miss.
-import { type Digest, type Hash, parseDigest } from '../core/digest.ts';
+import { type Digest, digestOf, type Hash, parseDigest } from '../core/digest.ts';
 import { AssayError, messageOf } from '../core/errors.ts';
 import { decodeEvidence, type Standing, standingOf } from '../core/evidence.ts';
 import { RUN } from '../core/limits.ts';
@@ -29,8 +29,9 @@ import type { RunRequest } from './request.ts';
 export interface Hit {
   readonly outcome: 'hit-local' | 'hit-remote';
   readonly reason: string;
-  /** The key that the result lies under. */
+  /** The key that the result lies under, and the digest of the result itself: a key may get another one, once it has lost it. */
   readonly address: Hash;
+  readonly result: Hash;
   readonly outputs: readonly Output[];
   readonly log: Log;
   readonly exitCode: number;
@@ -106,7 +107,8 @@ async function storedHit(
 ): Promise<StoredHit | undefined> {
   try {
     const stored = await store.results.get({ namespace: DEFAULT_NAMESPACE, key });
-    return stored && (await hitFrom(decodeResult(stored.bytes), request, store.blobs));
+    const hit = stored && (await hitFrom(decodeResult(stored.bytes), request, store.blobs));
+    return hit && { ...hit, result: digestOf(stored.bytes).hash };
   } catch (error) {
     report({ type: 'hit-unusable', why: messageOf(error) });
     return undefined;
@@ -117,7 +119,7 @@ async function hitFrom(
   result: ActionResult,
   request: RunRequest,
   blobs: Blobs,
-): Promise<StoredHit | undefined> {
+): Promise<Omit<StoredHit, 'result'> | undefined> {
   if (result.exitCode !== 0 && !request.cacheFailures) return undefined;
   const metadata = result.executionMetadata?.auxiliaryMetadata ?? [];
   const standing = standingOf(decodeEvidence(metadata));

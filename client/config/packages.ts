@@ -1,5 +1,5 @@
 // The packages of a workspace: folders that the root's assay.json names, or the workspaces of npm, pnpm and yarn.
-import { readFileSync, realpathSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import picomatch from 'picomatch';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { join, parseRelPath, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
@@ -191,7 +191,7 @@ function readText(observations: Observations, path: RelPath): string | undefined
   if (!stats) return undefined;
   try {
     const place = toSystemPath(observations.workspace, path).toString();
-    if (stats.isSymbolicLink()) observations.lstatAbove(realpathSync(place));
+    if (stats.isSymbolicLink()) observations.follow(place);
     return readFileSync(place, 'utf8').replace(/^\ufeff/, '');
   } catch (error) {
     throw new AssayError('ASSAY_CONFIG', `${path}: ${messageOf(error)}`);

@@ -23,7 +23,7 @@ export async function restoreKnown(
 ): Promise<RunSummary | undefined> {
   const began = own.now();
   const hit = await resultAt(known.address, request, own);
-  if (!hit) return undefined;
+  if (hit?.result !== known.result) return undefined;
   const action = { request, key: { hash: known.key } };
   const written = isInPlace(hit, action, own)
     ? confirm(step, hit, action, context)

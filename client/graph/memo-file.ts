@@ -13,13 +13,17 @@ import type { StepTable } from './graph.ts';
 import { ImpliedLooks, type Looks } from './looks.ts';
 import { packRows, type RowRanges } from './row-ranges.ts';
 
-const MAGIC = 'assay-graph-4';
+const MAGIC = 'assay-graph-5';
+
+/** An output is known by its whole list: something that came into it is not its own. */
+const NONE: ReadonlySet<string> = new Set();
 
 /** What a step that was found in place needs for being found so again. */
 export interface StepMemo {
   readonly key: Hash;
-  /** The key that its result lies under. */
+  /** The key that its result lies under, and the digest of that result: another run may have made another one. */
   readonly address: Hash;
+  readonly result: Hash;
   readonly commandMs: number;
   readonly standing: Standing;
   readonly log: Log;
@@ -83,7 +87,7 @@ export function writeGraphFile(folder: string, root: string, caller: Variables, 
   const memos: Record<string, WrittenMemo> = {};
   for (const [id, { log, looks, outputs, ...memo }] of known.memos) {
     const needed = packRows(implied.needed(looks), rows);
-    const made = packRows(outputs, rows);
+    const made = packRows(implied.needed({ rows: outputs, passed: NONE }), rows);
     if (!needed || !made) continue;
     memos[id] = {
       ...memo,

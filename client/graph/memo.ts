@@ -104,6 +104,7 @@ export class GraphMemo {
   lookAnew(): void {
     this.#looks.fill(0);
     this.#renewed.clear();
+    this.#tools.clear();
   }
 
   #memoOf(id: string): WrittenMemo | undefined {

@@ -33,8 +33,9 @@ export interface MemoryOptions {
 /** A result that everything leads to that decides upon it. */
 export interface KnownResult {
   readonly key: Hash;
-  /** The key that it lies under. */
+  /** The key that it lies under, and the digest that it had. */
   readonly address: Hash;
+  readonly result: Hash;
   /** Its outputs are in place. */
   readonly inPlace?: { readonly end: StepEnd; readonly log: Log };
 }
@@ -54,7 +55,7 @@ export class GraphMemory {
     const { memo, config, steps } = this.#options;
     const hit = memo?.recall(step, config && (() => definitionOf(step, steps)));
     if (!hit) return undefined;
-    const known = { key: hit.key, address: hit.address };
+    const known = { key: hit.key, address: hit.address, result: hit.result };
     return memo?.isInPlace(hit) ? { ...known, inPlace: { end: endOf(step, hit), log: logOf(hit) } } : known;
   }
 
@@ -85,7 +86,7 @@ export class GraphMemory {
     if (action.inputs.strayLinks.length > 0 || names.includes('PATH') || names.some(looksSecret)) return;
     const found = cache.hits.looks(action);
     if (!found) return;
-    const { outputs, address, hit } = found;
+    const { outputs, address, result, hit } = found;
     const rows = new Map([...action.inputs.looks(), ...found.rows]);
     const passed = new Set([...action.inputs.passed()].filter((name) => !found.rows.has(name)));
     for (const folder of programFolders(step)) lookAtFolder(folder, root, rows);
@@ -94,6 +95,7 @@ export class GraphMemory {
     this.#learnt.set(step.id, {
       key: action.key.hash,
       address,
+      result,
       commandMs: hit.commandMs,
       standing: hit.standing,
       log: hit.log,

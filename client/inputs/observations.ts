@@ -1,6 +1,7 @@
 // Everything that a scan asks the file system about, through one window, so that it can be written down: a later scan of
 // the same declaration would see the same if each of these looked the same (see scan-memo.ts).
-import { lstatSync, type Stats } from 'node:fs';
+import { lstatSync, readlinkSync, realpathSync, type Stats } from 'node:fs';
+import { resolve } from 'node:path';
 import { AssayError, isSystemError, messageOf } from '../../core/errors.ts';
 import { type RelPath, toSystemPath } from '../../core/path.ts';
 import { type Listed, listFolder } from './list-folder.ts';
@@ -36,11 +37,33 @@ export class Observations {
     return passed;
   }
 
+  /** For a file that is read through a link: every link on the way to it may be made to lead elsewhere. */
+  follow(link: string): void {
+    this.lstatAbove(realpathSync(link));
+    for (const step of linksOnTheWay(link)) this.lstatAbove(step);
+  }
+
   /** For what lies above the workspace. */
   lstatAbove(absolute: string): Stats | undefined {
     const stats = look(absolute);
     this.seen.set(absolute, stats);
     return stats;
+  }
+}
+
+/** By their own places, with no link above them. The way must have an end. */
+function* linksOnTheWay(path: string): Generator<string> {
+  const parts = path.split('/');
+  let folder = '/';
+  for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
+    const at = resolve(folder, part);
+    if (!lstatSync(at).isSymbolicLink()) {
+      folder = at;
+      continue;
+    }
+    yield at;
+    const target = readlinkSync(at);
+    parts.unshift(target.startsWith('/') ? '/' : '.', ...target.split('/'));
   }
 }
 

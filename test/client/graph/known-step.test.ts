@@ -1,6 +1,7 @@
 // A step whose outputs are gone is restored from the memory of its graph, if everything that decided upon its result is as it
 // was. Whatever is not, is seen.
 import {
+  cpSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -52,6 +53,10 @@ async function remembered(): Promise<void> {
 const deleteOutputs = () => {
   for (const name of ['p/a/dist', 'p/b/dist']) rmSync(path(name), { recursive: true });
 };
+const loseResults = () => {
+  for (const name of readdirSync(shop.store))
+    if (name !== 'client') rmSync(join(shop.store, name), { recursive: true });
+};
 const reasons = async () => {
   const { ends } = await build();
   return [ends['p/a#build']?.reason, ends['p/b#build']?.reason];
@@ -91,11 +96,28 @@ test('it is not believed to be as it was restored: that was too fresh to be reme
 test('it runs where the store has lost its result', async () => {
   await remembered();
   deleteOutputs();
-  for (const name of readdirSync(shop.store))
-    if (name !== 'client') rmSync(join(shop.store, name), { recursive: true });
+  loseResults();
   const { summary } = await build();
   expect(summary).toMatchObject({ misses: 2, exitCode: 0 });
   expect(readFileSync(path('p/b/dist/out'), 'utf8')).toBe('b');
+});
+
+test('a result that another run made in its place is not the one that is remembered', async () => {
+  const build = { command: 'date +%N > made', inputs: ['p/a/src/in'], outputs: ['made'] };
+  const copy = { command: 'cp made copied', inputs: [], outputs: ['copied'], dependsOn: ['build'] };
+  shop.write('assay.json', JSON.stringify({ steps: { build, copy } }));
+  const other = shop.another('other');
+  cpSync(shop.workspace, other, { recursive: true });
+  const copyIn = (cwd: string) => runSteps(shop, ['copy'], { cwd, form: 'bundle' });
+  await copyIn(shop.workspace);
+  await settled(path('copied'));
+  await copyIn(shop.workspace);
+  expect((await copyIn(shop.workspace)).ends.copy?.reason).toBe('found in place');
+  loseResults();
+  await copyIn(other);
+  rmSync(path('made'));
+  await copyIn(shop.workspace);
+  expect(readFileSync(path('copied'), 'utf8')).toBe(readFileSync(path('made'), 'utf8'));
 });
 
 test.each<[string, () => void, string | undefined]>([

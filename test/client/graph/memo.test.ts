@@ -168,3 +168,62 @@ test('a command that ran makes everything be looked at anew', async () => {
   const { outcomes } = await build();
   expect(outcomes).toEqual({ 'p/a#build': 'hit-local', 'p/b#build': 'hit-local' });
 });
+
+test('a stray file is seen in an output that is a package too', async () => {
+  const command = 'mkdir -p gen && cat in > gen/out && echo {} > gen/package.json';
+  const steps = { build: { command, inputs: ['in'], outputs: ['gen'] } };
+  shop.write('assay.json', JSON.stringify({ packages: ['gen'], steps }));
+  shop.write('in', 'in');
+  shop.write('gen/package.json', '{}');
+  await build();
+  await settled(path('gen/out'));
+  await build();
+  expect((await build()).ends.build?.reason).toBe('found in place');
+  writeFileSync(path('gen/stray'), '');
+  await build();
+  expect(readdirSync(path('gen'))).toEqual(['out', 'package.json']);
+});
+
+test('a configuration behind several links is read again when one of them leads elsewhere', async () => {
+  const saying = (word: string) => ({
+    steps: { build: { command: `echo ${word} > out`, inputs: [], outputs: ['out'] } },
+  });
+  shop.write('one/config.json', JSON.stringify(saying('one')));
+  shop.write('two/config.json', JSON.stringify(saying('two')));
+  rmSync(path('assay.json'));
+  shop.link('assay.json', 'now/config.json');
+  shop.link('now', 'one');
+  await build();
+  await settled(path('out'));
+  await build();
+  expect((await build()).ends.build?.reason).toBe('found in place');
+  rmSync(path('now'));
+  shop.link('now', 'two');
+  await build();
+  expect(readFileSync(path('out'), 'utf8')).toBe('two\n');
+});
+
+test('a tool that a command changed is seen by the steps after it', async () => {
+  const uses = (name: string) => ({
+    command: `mytool in > ${name}`,
+    inputs: ['in/**'],
+    outputs: [name],
+    tools: ['mytool'],
+  });
+  const install = { command: 'cat new > bin/mytool', inputs: ['new'], hermetic: 'off' };
+  const steps = {
+    before: uses('a'),
+    install: { ...install, dependsOn: ['before'] },
+    build: { ...uses('b'), dependsOn: ['install'] },
+  };
+  shop.write('assay.json', JSON.stringify({ steps }));
+  shop.write('in/one', 'one');
+  shop.write('new', '#!/bin/sh\ncat "$1"/*\n');
+  await build();
+  await settled(path('b'));
+  await build();
+  expect((await build()).ends.build?.reason).toBe('found in place');
+  shop.write('new', '#!/bin/sh\necho new\n');
+  await build();
+  expect(readFileSync(path('b'), 'utf8')).toBe('new\n');
+});

@@ -1,7 +1,7 @@
 // How a tool was searched for and what was found, so that it can be asked later whether the same search finds the same.
 import { EMPTY } from '../core/digest.ts';
 import type { KeyedAction } from './key.ts';
-import { resolveTool } from './tools.ts';
+import { resolveTool, type Tool } from './tools.ts';
 
 export interface ToolLook {
   readonly name: string;
@@ -34,11 +34,16 @@ export function toolLooks(
   });
 }
 
-/** A stamp says what files look like, not what is in them: nothing is read but first lines. */
-export function stampOf({ name, path, folder }: Omit<ToolLook, 'stamp'>): string {
+/** Without its identity: nothing is read but first lines. */
+export function findTool({ name, path, folder }: Omit<ToolLook, 'stamp'>): Tool | undefined {
   try {
-    return resolveTool(name, { path, folder, digests: { digest: () => EMPTY } }).stamp;
+    return resolveTool(name, { path, folder, digests: { digest: () => EMPTY } });
   } catch {
-    return '';
+    return undefined;
   }
+}
+
+/** A stamp says what files look like, not what is in them. */
+export function stampOf({ name, path, folder }: Omit<ToolLook, 'stamp'>): string {
+  return findTool({ name, path, folder })?.stamp ?? '';
 }

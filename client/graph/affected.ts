@@ -1,14 +1,17 @@
-// The steps that a change reaches, as git tells it: what differs between here and where the branch left REF, committed or
-// not. A step is reached if a changed path would be among its inputs, if its own declaration may have changed, or if a
-// step that it depends on is reached.
-import { execFileSync } from 'node:child_process';
-import { AssayError } from '../../core/errors.ts';
-import { isWithin, nameFromBytes, parseRelPath, type RelPath } from '../../core/path.ts';
-import { requestOf } from '../config/request.ts';
+// The steps that a change reaches (changed-paths.ts). A step is reached if a changed path would be among its inputs or is one
+// of its programs, if its own declaration or what counts as ignored may have changed, or if a step that it depends on is
+// reached. Rather one too many: that is a hit.
+import { realpathSync } from 'node:fs';
+import { basename, join, relative, resolve } from 'node:path';
+import { isWithin, parentOf, type RelPath } from '../../core/path.ts';
+import { requestOf, type StepRequest } from '../config/request.ts';
 import type { Step } from '../config/step.ts';
 import type { Variables } from '../environment.ts';
 import { Coverage } from '../inputs/coverage.ts';
 import { keptBy } from '../request.ts';
+import { findTool } from '../tool-look.ts';
+import type { Tool } from '../tools.ts';
+import { type ChangedPath, changedPaths } from './changed-paths.ts';
 import type { StepTable } from './graph.ts';
 
 export interface Change {
@@ -19,8 +22,8 @@ export interface Change {
 
 /** `ref`: "" for where the branch left the main one. */
 export function affectedBy(ref: string, change: Change): Set<string> {
-  const { root, steps } = change;
-  const changed = changedPaths(root, ref === '' ? mainBranch(change) : ref);
+  const { root, steps, caller } = change;
+  const changed = changedPaths(root, ref, caller);
   const reached = new Set<string>();
   for (const step of steps.values()) if (isReached(step, changed, change)) reached.add(step.id);
   for (let grown = -1; grown !== reached.size; ) {
@@ -31,87 +34,60 @@ export function affectedBy(ref: string, change: Change): Set<string> {
   return reached;
 }
 
-const DECLARATIONS: readonly string[] = ['assay.json', 'package.json', 'pnpm-workspace.yaml'];
+/** Of a step, of the packages, and of what a package manager installs for both. */
+const DECLARATIONS: readonly string[] = [
+  'assay.json',
+  'package.json',
+  'pnpm-workspace.yaml',
+  'package-lock.json',
+  'npm-shrinkwrap.json',
+  'pnpm-lock.yaml',
+  'yarn.lock',
+  'bun.lock',
+  'bun.lockb',
+];
 
-function isReached(step: Step, changed: readonly RelPath[], { root, steps, caller }: Change): boolean {
-  const coverage = new Coverage(requestOf(step, { root, steps }, caller).request);
-  const declarations = [step.folder, ''].flatMap((folder) =>
-    DECLARATIONS.map((name) => (folder === '' ? name : `${folder}/${name}`)),
-  );
-  const tools = [...step.tools, ...step.programs].map((tool) => tool.replace(/^\.\//, ''));
-  return changed.some((path) => declarations.includes(path) || tools.includes(path) || coverage.covers(path));
+function isReached(step: Step, changed: readonly ChangedPath[], { root, steps, caller }: Change): boolean {
+  const asked = requestOf(step, { root, steps }, caller);
+  const { request } = asked;
+  const coverage = new Coverage(request);
+  const own = new Set<string>([
+    ...[step.folder, ''].flatMap((folder) => DECLARATIONS.map((name) => join(folder, name))),
+    ...programsOf(step, asked),
+  ]);
+  const decidesOnInputs = (path: RelPath) =>
+    !request.includeIgnored && basename(path) === '.gitignore' && coverage.reachesInto(parentOf(path));
+  return changed.some(({ path, isRepository }) => {
+    if (request.observed && !isMadeBy(step, path)) return true;
+    if (own.has(path) || decidesOnInputs(path)) return true;
+    return isRepository ? coverage.reachesInto(path) : coverage.covers(path);
+  });
 }
 
-/** Also those that are not committed, and those that git does not know yet. */
-function changedPaths(root: string, ref: string): RelPath[] {
-  const top = git(root, 'rev-parse', '--show-toplevel').toString().trimEnd();
-  const base = git(root, 'merge-base', ref, 'HEAD').toString().trimEnd();
-  const committed = git(root, 'diff', '--name-only', '--no-renames', '--no-relative', '-z', base);
-  const unknown = git(top, 'ls-files', '--others', '--exclude-standard', '-z');
-  const folder = git(root, 'rev-parse', '--show-prefix').toString().trimEnd();
-  return [committed, unknown].flatMap(namesIn).flatMap((path) => below(folder, path));
-}
-
-function namesIn(listed: Buffer): string[] {
-  const names: string[] = [];
-  for (let start = 0; start < listed.length; ) {
-    const end = listed.indexOf(0, start);
-    names.push(listed.subarray(start, end).toString('latin1'));
-    start = end + 1;
-  }
-  return names;
-}
-
-/** Paths of git are bytes, from the repository's top; those outside the workspace reach nothing. */
-function below(folder: string, latin1: string): RelPath[] {
-  const bytes = Buffer.from(latin1, 'latin1');
-  const prefix = Buffer.from(folder);
-  if (!bytes.subarray(0, prefix.length).equals(prefix)) return [];
-  const parts = bytes.subarray(prefix.length).toString('latin1').split('/');
-  return [parseRelPath(parts.map((part) => nameFromBytes(Buffer.from(part, 'latin1'))).join('/'))];
-}
-
-/** What CI says the change goes into, else the usual names. */
-function mainBranch({ root, caller }: Change): string {
-  const target = caller.GITHUB_BASE_REF || caller.CI_MERGE_REQUEST_TARGET_BRANCH_NAME;
-  const candidates = [
-    ...(target ? [`origin/${target}`] : []),
-    'origin/HEAD',
-    'origin/main',
-    'origin/master',
-    'main',
-    'master',
+/** Where its programs lie in the workspace: as they are named, and as they are found. */
+function programsOf({ tools, programs }: Step, { request, caller }: StepRequest): string[] {
+  const { workspace, workingDirectory, command } = request;
+  const path = caller.PATH ?? '';
+  const searches = [
+    { name: command[0], folder: join(workspace, workingDirectory) },
+    ...[...tools, ...programs].map((name) => ({ name, folder: workspace })),
   ];
-  const found = candidates.find((name) => isCommit(root, name));
-  if (found !== undefined) return found;
-  throw new AssayError('ASSAY_USAGE', 'git knows no main branch here: say --affected=REF');
+  return searches.flatMap(({ name, folder }) => {
+    const named = name.includes('/') ? [resolve(folder, name)] : [];
+    const found = findTool({ name, folder, path });
+    return [...named, ...(found ? filesOf(found) : [])].map((file) => relative(workspace, file));
+  });
 }
 
-function isCommit(root: string, name: string): boolean {
-  try {
-    git(root, 'rev-parse', '--verify', '--quiet', `${name}^{commit}`);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function git(folder: string, ...args: readonly string[]): Buffer {
-  try {
-    return execFileSync('git', [...args], {
-      cwd: folder,
-      maxBuffer: 2 ** 30,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-  } catch (error) {
-    const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : String(error);
-    throw new AssayError('ASSAY_USAGE', `git can’t tell what changed: ${said}`, { cause: error });
-  }
+function filesOf({ file, interpreters }: Tool): string[] {
+  return [file, realpathSync(file), ...interpreters.flatMap(filesOf)];
 }
 
 /** True for what a step makes or keeps for itself: not a change of anything. */
 export function isOutput(path: RelPath, steps: StepTable): boolean {
-  return steps
-    .values()
-    .some((step) => [...step.outputs, ...keptBy(step)].some((output) => isWithin(path, output)));
+  return steps.values().some((step) => isMadeBy(step, path));
+}
+
+function isMadeBy(step: Step, path: RelPath): boolean {
+  return [...step.outputs, ...keptBy(step)].some((output) => isWithin(path, output));
 }

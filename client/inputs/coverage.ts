@@ -32,6 +32,11 @@ export class Coverage {
     return this.#patterns.takes.some((pattern) => pattern.matches(path) && !this.#hides(pattern, path));
   }
 
+  /** Whether something in this folder, or the folder itself, may be an input. */
+  reachesInto(folder: RelPath): boolean {
+    return this.#patterns.takes.some(({ base }) => isWithin(base, folder) || isWithin(folder, base));
+  }
+
   /** Whether a new file in this folder would be an input, because a pattern ends there in a wildcard. */
   growsIn(folder: RelPath): boolean {
     return this.#newNames.some((name) => this.covers(join(folder, parseRelPath(name))));

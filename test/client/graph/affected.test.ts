@@ -1,0 +1,117 @@
+// What `--affected` must not miss: a step that it leaves out is not built, and nobody notices. And what it says where git
+// can't tell.
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Workshop } from '../../rig/assay.ts';
+
+const reading = (inputs: readonly string[]) => ({ command: 'true', inputs });
+
+let shop: Workshop;
+beforeEach(() => {
+  shop = new Workshop();
+  const steps = {
+    program: { command: ['../tools/build'], cwd: 'folder', inputs: [] },
+    tool: { command: 'found on path', inputs: [], tools: ['found'] },
+    source: reading(['src/**']),
+    module: reading(['module/file']),
+    observed: { ...reading([]), observed: true },
+  };
+  shop.write('assay.json', JSON.stringify({ steps }));
+  shop.script('tools/build', 'true');
+  shop.script('bin/found', 'true');
+  for (const name of ['src/a', 'src/b', 'folder/.keep', 'package-lock.json']) shop.write(name, name);
+  const module = shop.another('module');
+  writeFileSync(join(module, 'file'), 'one');
+  commitAll(module);
+  git(shop.workspace, 'init', '-q', '-b', 'main');
+  git(shop.workspace, 'submodule', '--quiet', 'add', module, 'module');
+  commitAll(shop.workspace);
+});
+afterEach(() => shop.remove());
+
+function git(folder: string, ...args: readonly string[]): void {
+  const settings = { 'user.name': 't', 'user.email': 't@t', 'protocol.file.allow': 'always' };
+  const given = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  execFileSync('git', [...given, ...args], { cwd: folder });
+}
+
+function commitAll(folder: string): void {
+  git(folder, 'init', '-q', '-b', 'main');
+  git(folder, 'add', '-A');
+  git(folder, 'commit', '-qm', 'all');
+}
+
+const path = (name: string) => join(shop.workspace, name);
+const affected = (ref = 'main') =>
+  shop.assay(['run', '--dry-run', '--json', `--affected=${ref}`], {
+    form: 'bundle',
+    env: { PATH: `${path('bin')}:${process.env.PATH}` },
+  });
+
+async function reached(): Promise<string[]> {
+  const { stdout } = await affected();
+  const lines = stdout.split('\n').filter((line) => line !== '');
+  return lines.map((line): string => JSON.parse(line).step);
+}
+
+test.each<[string, () => void, string[]]>([
+  ['nothing', () => {}, []],
+  ['the program of a command', () => shop.script('tools/build', 'false'), ['program', 'observed']],
+  ['a program that is gone', () => rmSync(path('tools/build')), ['program', 'observed']],
+  ['a tool that PATH leads to', () => shop.script('bin/found', 'false'), ['tool', 'observed']],
+  ['a submodule’s file', () => writeFileSync(path('module/file'), 'two'), ['module', 'observed']],
+  [
+    'a submodule’s commit',
+    () => {
+      writeFileSync(path('module/file'), 'two');
+      commitAll(path('module'));
+    },
+    ['module', 'observed'],
+  ],
+  [
+    'a repository of its own that is no submodule',
+    () => cpSync(join(shop.folder, 'module'), path('src/inner'), { recursive: true }),
+    ['source', 'observed'],
+  ],
+  [
+    'a file that only this clone ignores, which makes it no less an input',
+    () => {
+      mkdirSync(path('.git/info'), { recursive: true });
+      writeFileSync(path('.git/info/exclude'), 'local\n');
+      shop.write('src/local', '');
+    },
+    ['source', 'observed'],
+  ],
+  ['what is ignored', () => shop.write('src/.gitignore', 'b\n'), ['source', 'observed']],
+  [
+    'what is installed',
+    () => shop.write('package-lock.json', '{}'),
+    ['program', 'tool', 'source', 'module', 'observed'],
+  ],
+])('it reaches what depends on it: %s', async (_, change, steps) => {
+  change();
+  expect(await reached()).toEqual(steps);
+});
+
+test.each<[string, string, () => void, string]>([
+  ['an unknown commit', 'nosuch', () => {}, 'there is no commit "nosuch" here'],
+  ['an option', '--output=x', () => {}, 'there is no commit "--output=x" here'],
+  [
+    'no commit in common',
+    'main',
+    () => {
+      git(shop.workspace, 'checkout', '-q', '--orphan', 'other');
+      git(shop.workspace, 'commit', '-qm', 'other');
+    },
+    'main and HEAD have no commit in common here; a shallow clone may need more history',
+  ],
+  ['no repository', 'main', () => rmSync(path('.git'), { recursive: true }), 'not a git repository'],
+])('it says what is wrong: %s', async (_, ref, spoil, words) => {
+  spoil();
+  const { code, stderr } = await affected(ref);
+  expect(stderr).toContain(`ASSAY_USAGE: git can’t tell what changed: `);
+  expect(stderr).toContain(words);
+  expect(code).toBe(125);
+});

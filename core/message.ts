@@ -26,7 +26,7 @@ export function decodeWhole<T>(
   code: ErrorCode = 'ASSAY_RESULT_MALFORMED',
 ): T {
   try {
-    walk(bytes, shape, { fieldsLeft: MESSAGE.maxFields });
+    walk(new BinaryReader(bytes), bytes.length, shape, { fieldsLeft: MESSAGE.maxFields });
     return type.decode(bytes);
   } catch (cause) {
     throw new AssayError(code, refusal, { cause });
@@ -45,19 +45,31 @@ export function rawMessages(bytes: Uint8Array, field: number): Uint8Array[] {
   return found;
 }
 
-function walk(bytes: Uint8Array, { once = {}, many = {} }: Shape, budget: { fieldsLeft: number }): void {
-  const reader = new BinaryReader(bytes);
-  const seen = new Set<number>();
-  while (reader.pos < reader.len) {
+/**
+ * With one reader for all that is nested, which knows only the end of the whole: who reads beyond the end of the message that
+ * is walked has read bytes that are not its own, and is refused.
+ */
+function walk(
+  reader: BinaryReader,
+  end: number,
+  { once = {}, many = {} }: Shape,
+  budget: { fieldsLeft: number },
+): void {
+  let seen: Set<number> | undefined;
+  while (reader.pos < end) {
     if (--budget.fieldsLeft < 0) throw new Error('more fields than a message may have');
     const [number, wireType] = reader.tag();
     const inner = once[number] ?? many[number];
-    if (!inner || wireType !== WireType.LengthDelimited) {
-      reader.skip(wireType, number);
-      continue;
-    }
-    if (once[number] && seen.has(number)) throw new Error(`field ${number} is there twice`);
-    seen.add(number);
-    walk(reader.bytes(), inner, budget);
+    if (inner && wireType === WireType.LengthDelimited) {
+      if (once[number]) {
+        if (seen?.has(number)) throw new Error(`field ${number} is there twice`);
+        seen = (seen ?? new Set()).add(number);
+      }
+      const length = reader.uint32();
+      const innerEnd = reader.pos + length;
+      if (innerEnd > end) throw new Error('a message is cut short');
+      walk(reader, innerEnd, inner, budget);
+    } else reader.skip(wireType, number);
+    if (reader.pos > end) throw new Error('a field is cut short');
   }
 }

@@ -15,6 +15,10 @@ describe('bytes that are no message do not pass for an empty one', () => {
     ['a field that is cut short', [0x12, 0x05, 0x0a]],
     ['a tag that is cut short', [0x80]],
     ['a nested message that is cut short', [0x12, 0x02, 0x0a, 0x7f]],
+    ['a nested field that ends in what comes after its message', [0x12, 0x02, 0x0a, 0x02, 0x20, 0x01]],
+    ['a nested tag that ends in what comes after its message', [0x12, 0x01, 0x92, 0x01, 0x00]],
+    ['a message in a message that is longer than its own', [0x12, 0x02, 0x12, 0x02, 0x20, 0x01]],
+    ['a message that may be there once and is there twice', [0x32, 0x00, 0x32, 0x00]],
   ])('%s', (_, bytes) => {
     expect(() => decode(Buffer.from(bytes))).toThrow(/ASSAY_RESULT_MALFORMED: not a result/);
   });

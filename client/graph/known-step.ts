@@ -25,9 +25,10 @@ export async function restoreKnown(
   const hit = await resultAt(known.address, request, own);
   if (hit?.result !== known.result) return undefined;
   const action = { request, key: { hash: known.key } };
-  const written = isInPlace(hit, action, own)
-    ? confirm(step, hit, action, context)
-    : await write(step, hit, action, context, own);
+  const written =
+    !known.lacksOutputs && isInPlace(hit, action, own)
+      ? confirm(step, hit, action, context)
+      : await write(step, hit, action, context, own);
   if (written === undefined) return undefined;
   const ran = finishHit(hit, written, action, own);
   return { ...ran, key: known.key, elapsedMs: own.now() - began };
@@ -42,7 +43,7 @@ function confirm(
 ): number {
   const settled = cache.hits.looks(action);
   if (settled) memory.confirmed(step, settled);
-  else memory.restored(step, looksOf(outputs, action.request.workspace));
+  else memory.restored(step, () => looksOf(outputs, action.request.workspace));
   return 0;
 }
 
@@ -58,7 +59,7 @@ function write(
   return whileOwningOutputs(request, own.report, async (waited) => {
     const restored = waited ? undefined : await restore(hit, action, own);
     if (!restored) return undefined;
-    memory.restored(step, looksOf(hit.outputs, request.workspace));
+    memory.restored(step, () => looksOf(hit.outputs, request.workspace));
     wrote();
     return restored.written;
   });

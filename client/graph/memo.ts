@@ -20,13 +20,15 @@ import { readGraphFile, type StepMemo, type WrittenGraph, type WrittenMemo } fro
 import { type RowRanges, rowsIn } from './row-ranges.ts';
 import { variablesDigest } from './variables-digest.ts';
 
+const LOOK = { unknown: 0, same: 1, other: 2, gone: 3 } as const;
+
 export class GraphMemo {
   readonly #root: string;
   readonly #caller: Variables;
   readonly #table: StatTable;
   readonly #written: WrittenGraph;
-  /** Whether a row looks as it did; asked once, until something ran that may have changed it. */
-  readonly #looks: Int8Array;
+  /** How a row looks (LOOK); asked once, until something ran that may have changed it. */
+  readonly #looks: Uint8Array;
   /** What the rows of outputs look like that are known to be what they were, and look otherwise. */
   readonly #renewed = new Map<number, Row>();
   /** What folders look like, settled, that have other times than they had and still not the names that they had not. */
@@ -42,7 +44,7 @@ export class GraphMemo {
     this.#caller = caller;
     this.#table = table;
     this.#written = written;
-    this.#looks = new Int8Array(table.names.length);
+    this.#looks = new Uint8Array(table.names.length);
   }
 
   static open(folder: string, root: string, caller: Variables): GraphMemo | undefined {
@@ -78,12 +80,17 @@ export class GraphMemo {
     return this.#allTheSame(outputs);
   }
 
+  /** Whether nothing lies where one of the outputs was, as far as they have been looked at. */
+  lacksOutputs({ outputs }: WrittenMemo): boolean {
+    return rowsIn(outputs).some((row) => this.#looks[row] === LOOK.gone);
+  }
+
   /** A step's outputs are what they were, and look like this now. */
   outputsLook(id: string, looks: ReadonlyMap<string, Row>): void {
     for (const row of rowsIn(this.#memoOf(id)?.outputs ?? [])) {
       const look = looks.get(this.#nameOf(row));
       if (look) this.#renewed.set(row, look);
-      this.#looks[row] = 0;
+      this.#looks[row] = LOOK.unknown;
     }
   }
 
@@ -102,7 +109,7 @@ export class GraphMemo {
 
   /** A command ran, or something was restored that was not known: everything is looked at anew. */
   lookAnew(): void {
-    this.#looks.fill(0);
+    this.#looks.fill(LOOK.unknown);
     this.#renewed.clear();
     this.#tools.clear();
   }
@@ -151,12 +158,17 @@ export class GraphMemo {
   }
 
   #isSame(row: number): boolean {
-    if (this.#looks[row] === 0) this.#looks[row] = this.#looksTheSame(row) ? 1 : -1;
-    return this.#looks[row] === 1;
+    if (this.#looks[row] === LOOK.unknown) this.#looks[row] = this.#lookAt(row);
+    return this.#looks[row] === LOOK.same;
   }
 
-  #looksTheSame(row: number): boolean {
+  #lookAt(row: number): number {
     const stats = lookAgain(this.#root, this.#nameOf(row));
+    if (this.#looksTheSame(row, stats)) return LOOK.same;
+    return stats ? LOOK.other : LOOK.gone;
+  }
+
+  #looksTheSame(row: number, stats: Stats | undefined): boolean {
     const renewed = this.#renewed.get(row);
     if (renewed) return sameRow(renewed, rowOf(stats));
     return rowMatches(this.#table, row, stats) || (stats !== undefined && this.#isLoose(row, stats));

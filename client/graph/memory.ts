@@ -36,6 +36,8 @@ export interface KnownResult {
   /** The key that it lies under, and the digest that it had. */
   readonly address: Hash;
   readonly result: Hash;
+  /** One of its outputs is not there. */
+  readonly lacksOutputs?: boolean;
   /** Its outputs are in place. */
   readonly inPlace?: { readonly end: StepEnd; readonly log: Log };
 }
@@ -46,6 +48,8 @@ export class GraphMemory {
   readonly #ran = new Set<string>();
   /** Outputs that are what they were, look otherwise than they did, and have settled. */
   readonly #renewed = new Map<string, Row>();
+  /** The steps that others depend on. */
+  #depended: ReadonlySet<string> | undefined;
 
   constructor(options: MemoryOptions) {
     this.#options = options;
@@ -55,8 +59,10 @@ export class GraphMemory {
     const { memo, config, steps } = this.#options;
     const hit = memo?.recall(step, config && (() => definitionOf(step, steps)));
     if (!hit) return undefined;
-    const known = { key: hit.key, address: hit.address, result: hit.result };
-    return memo?.isInPlace(hit) ? { ...known, inPlace: { end: endOf(step, hit), log: logOf(hit) } } : known;
+    const { key, address, result } = hit;
+    if (memo?.isInPlace(hit))
+      return { key, address, result, inPlace: { end: endOf(step, hit), log: logOf(hit) } };
+    return { key, address, result, lacksOutputs: memo?.lacksOutputs(hit) ?? false };
   }
 
   /** Something was written: what other steps look at may look otherwise now. */
@@ -66,11 +72,12 @@ export class GraphMemory {
   }
 
   /**
-   * The outputs of a step whose result was known were written just now, and look like this. That holds for this run: they
-   * are too fresh to be remembered.
+   * The outputs of a step whose result was known were written just now, and look like this, which is asked only where other
+   * steps depend on it. That holds for this run: they are too fresh to be remembered.
    */
-  restored({ id }: Step, looks: ReadonlyMap<string, Row>): void {
-    this.#options.memo?.outputsLook(id, looks);
+  restored({ id }: Step, looks: () => ReadonlyMap<string, Row>): void {
+    this.#depended ??= new Set([...this.#options.steps.values()].flatMap(({ dependsOn }) => dependsOn));
+    if (this.#depended.has(id)) this.#options.memo?.outputsLook(id, looks());
   }
 
   /** The outputs of a step whose result was known are right, though they look otherwise. */

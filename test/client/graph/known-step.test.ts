@@ -75,6 +75,15 @@ test('it gets them back by its memory, time and again, and is in place when it w
   expect(await reasons()).toEqual(['found in place', 'found in place']);
 });
 
+test('it is looked at again where only a part of its outputs is gone', async () => {
+  await remembered();
+  const made = describeTree(shop.workspace);
+  rmSync(path('p/a/dist/out'));
+  rmSync(path('p/b/dist'), { recursive: true });
+  expect(await reasons()).toEqual([REMEMBERED, REMEMBERED]);
+  expect(describeTree(shop.workspace)).toEqual(made);
+});
+
 test('it is remembered where another step ran', async () => {
   await remembered();
   deleteOutputs();

@@ -59,3 +59,8 @@ export class Outlet implements Ear {
 function waitForReader(): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RUN.fullPipeMs);
 }
+
+/** What a remote says, or somebody calls a file, must not be read as a line of its own, or move the cursor. */
+export function inOneLine(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');
+}

@@ -4,7 +4,7 @@ import { styleText } from 'node:util';
 import { type Finding, fixText } from '../hermeticity/finding.ts';
 import type { Report, RunEvent } from './events.ts';
 import { findingJson } from './finding-report.ts';
-import type { Ear } from './outlet.ts';
+import { type Ear, inOneLine } from './outlet.ts';
 import type { RunSummary } from './run.ts';
 
 /** A stream that may be a terminal. */
@@ -129,7 +129,13 @@ function findingText({ kind, path, detail, fix }: Finding): string {
   return `${kind} ${what}${fix ? ` (${fixText(fix)})` : ''}`;
 }
 
-export function warningText(event: Exclude<RunEvent, { type: 'transfer' | 'not-published' }>): string {
+type Warning = Exclude<RunEvent, { type: 'transfer' | 'not-published' }>;
+
+export function warningText(event: Warning): string {
+  return inOneLine(wordsFor(event));
+}
+
+function wordsFor(event: Warning): string {
   switch (event.type) {
     case 'findings':
       return findingsText(event);

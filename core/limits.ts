@@ -214,10 +214,14 @@ export const REMOTE = {
   resumeMs: 50,
   /** How often a server is asked that still takes the broken connection for a whole one. */
   resumeAsks: 10,
+  /** An upload that breaks this often in a row without getting further by so much is given up. */
+  fruitlessAttempts: 3,
+  progressBytes: 64 * KIB,
   /** Below this a blob is sent without asking whether it is there. */
   askBytes: 16 * KIB,
   concurrency: 16,
   maxResultBytes: 16 * MIB,
+  maxLabelBytes: 64 * KIB,
 } as const;
 
 export const GRPC_REMOTE = {
@@ -235,8 +239,8 @@ export const GRPC_REMOTE = {
   pieceBytes: 1 * MIB,
   /** After a break, between the questions how far a server got. */
   statusPausesMs: [25, 75, 150],
-  /** An upload that breaks this often without getting further is given up. */
-  fruitlessAttempts: 3,
+  /** A stream of a blob may hold so many messages with nothing in them. */
+  emptyMessages: 16,
 } as const;
 
 export const GOCACHE = {

@@ -1,7 +1,7 @@
 // `assay restore`: puts back what `assay save` has kept, from its key or from the newest one that begins as asked.
 import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/command.ts';
 import { messageOf } from '../../core/errors.ts';
-import { Outlet } from '../outlet.ts';
+import { inOneLine, Outlet } from '../outlet.ts';
 import type { Restored, Shelf } from '../snapshot/shelf.ts';
 import { labelIn, SAVED_ENVIRONMENT, SAVED_FLAGS, withSaved } from './saved.ts';
 
@@ -54,7 +54,7 @@ export const restoreCommand: CommandModule = {
         ...(found && { found: found.label, from: found.from, written: found.written }),
       };
       new Outlet(1).write(
-        parsed.given('json') ? `${JSON.stringify(told)}\n` : `assay: ${sentence(label, found)}\n`,
+        parsed.given('json') ? `${JSON.stringify(told)}\n` : `assay: ${inOneLine(sentence(label, found))}\n`,
       );
       return parsed.given('exit-code') ? EXIT_CODES[outcome] : 0;
     });

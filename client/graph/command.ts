@@ -4,7 +4,7 @@ import { relative } from 'node:path';
 import { type FlagTable, type ParsedFlags, parseFlags, usage } from '../../core/command.ts';
 import { relPathFromUser } from '../../core/path.ts';
 import { exitCodeOf, onSignal } from '../launch.ts';
-import { Outlet } from '../outlet.ts';
+import { inOneLine, Outlet } from '../outlet.ts';
 import { type Graph, graphOf } from './graph.ts';
 import { memoFolder, type OpenedWorkspace, openWorkspace } from './opened-workspace.ts';
 import { select } from './selection.ts';
@@ -73,7 +73,7 @@ async function watch(flags: ParsedFlags): Promise<number> {
       await session.run(chosen.graph, () => interruption.exitCode).finally(() => session.close());
       const changed = await changes.next(interruption.came);
       if (changed === undefined) return interruption.exitCode ?? 0;
-      new Outlet(2).write(`assay: ${changed} changed\n`);
+      new Outlet(2).write(`assay: ${inOneLine(changed)} changed\n`);
       chosen = await chooseAgain(flags, chosen);
     }
   } finally {

@@ -42,7 +42,10 @@ export class RemoteLabels {
     try {
       return await this.#patience.during(async () => {
         const { request, Agent } = await import('undici');
-        const dispatcher: Dispatcher = new Agent({ connectTimeout: REMOTE.patienceMs });
+        const dispatcher: Dispatcher = new Agent({
+          connectTimeout: REMOTE.patienceMs,
+          maxResponseSize: REMOTE.maxLabelBytes,
+        });
         const { signal } = this.#patience;
         try {
           const response = await request(`${this.#url}?${query}`, {

@@ -24,13 +24,17 @@ type Stand = number | 'stored' | 'busy';
 
 export async function uploadResumably(digest: Digest, wire: Wire): Promise<void> {
   let stand: Stand = (await standOf(digest, wire)) ?? 0;
-  while (stand !== 'stored') {
+  for (let fruitless = 1; stand !== 'stored'; fruitless++) {
     if (stand === 'busy') return sendWhole(digest, wire);
     const outcome = await sendFrom(stand, digest, wire);
     if (outcome === 'stored') return;
     if (outcome === 'refused') return sendWhole(digest, wire);
     const after = await standAfterBreak(digest, wire);
     if (after === undefined) throw outcome.broken;
+    if (typeof after === 'number') {
+      if (after - stand >= REMOTE.progressBytes) fruitless = 0;
+      else if (fruitless > REMOTE.fruitlessAttempts) throw outcome.broken;
+    }
     stand = after;
   }
 }

@@ -196,9 +196,11 @@ function decodeText(text: string): string {
 }
 
 async function only(messages: AsyncIterable<Buffer>): Promise<Buffer> {
-  const all: Buffer[] = [];
-  for await (const message of messages) all.push(Buffer.from(message));
-  const [first] = all;
-  if (!first || all.length > 1) throw new BrokenCall(`it sent ${all.length} messages where one was due`);
-  return first;
+  let only: Buffer | undefined;
+  for await (const message of messages) {
+    if (only) throw new BrokenCall('it sent more than one message where one was due');
+    only = Buffer.from(message);
+  }
+  if (!only) throw new BrokenCall('it sent no message where one was due');
+  return only;
 }

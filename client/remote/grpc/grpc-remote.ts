@@ -133,27 +133,37 @@ class GrpcRemote implements Remote {
     return this.#capabilities;
   }
 
-  /** A stream is read after its call has been opened: its faults are the remote's too. */
+  /**
+   * A stream is read after its call has been opened: its faults are the remote's too. Its messages pay off by their bytes
+   * alone: else one could come now and then, with next to nothing in it, and the stream would never end.
+   */
   async *#guarded(body: AsyncGenerator<Buffer>, digest: Digest): AsyncGenerator<Uint8Array> {
     let size = 0;
+    let empty = 0;
     try {
       while (true) {
-        const next = await this.#attempt(() => body.next(), digest);
+        const next = await this.#during(() => body.next(), digest);
         if (next.done) return;
         size += next.value.length;
         if (size > digest.size) throw this.#fault(new RemoteFault('it sent more than it announced'));
-        yield next.value;
+        if (next.value.length > 0) yield next.value;
+        else if (++empty > GRPC_REMOTE.emptyMessages)
+          throw this.#fault(new RemoteFault('it sends messages with nothing in them'));
       }
     } finally {
       await body.return(undefined);
     }
   }
 
-  async #attempt<T>(work: () => Promise<T>, about?: Digest): Promise<T> {
+  async #attempt<T>(work: () => Promise<T>): Promise<T> {
+    const answer = await this.#during(work);
+    this.#patience.answered();
+    return answer;
+  }
+
+  async #during<T>(work: () => Promise<T>, about?: Digest): Promise<T> {
     try {
-      const answer = await this.#patience.during(work);
-      this.#patience.answered();
-      return answer;
+      return await this.#patience.during(work);
     } catch (cause) {
       const isGone = about && cause instanceof GrpcFault && cause.code === GRPC_STATUS.NOT_FOUND;
       throw this.#fault(isGone ? lacks(about) : cause);

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Digest } from '../../../core/digest.ts';
 import { GRPC_STATUS } from '../../../core/grpc-status.ts';
-import { GRPC_REMOTE } from '../../../core/limits.ts';
+import { GRPC_REMOTE, REMOTE } from '../../../core/limits.ts';
 import type { QueryWriteStatusResponse, WriteRequest } from '../../../core/proto/generated/bytestream.ts';
 import type { Content } from '../../../store/store.ts';
 import { type ReadBlob, RemoteFault } from '../remote.ts';
@@ -21,12 +21,12 @@ export async function uploadBlob(digest: Digest, read: ReadBlob, services: Servi
       throw new RemoteFault(`it kept ${committed} of ${digest.size} bytes`);
     } catch (error) {
       if (isThereAlready(error)) return;
-      if (!isBroken(error) || fruitless >= GRPC_REMOTE.fruitlessAttempts) throw error;
+      if (!isBroken(error) || fruitless >= REMOTE.fruitlessAttempts) throw error;
     }
     const { committedSize, complete } = await statusBeyond(offset, name, services);
     if (complete) return;
     if (committedSize > digest.size) throw new RemoteFault('it says that it has more than there is');
-    if (committedSize > offset) fruitless = 0;
+    if (committedSize - offset >= REMOTE.progressBytes) fruitless = 0;
     offset = Math.max(0, committedSize);
   }
 }

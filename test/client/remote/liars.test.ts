@@ -1,0 +1,172 @@
+// Remotes that would keep a run waiting for ever, each in a way that looks like an answer. What they send is never enough to
+// be a hit, and never enough to wait on for long.
+import { rmSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
+import { constants, type ServerHttp2Stream } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import type { Readable } from 'node:stream';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { frame } from '../../../core/grpc-frame.ts';
+import { GRPC_STATUS } from '../../../core/grpc-status.ts';
+import { QueryWriteStatusResponse, ReadResponse } from '../../../core/proto/generated/bytestream.ts';
+import { type RanWithSummary, Workshop } from '../../rig/assay.ts';
+import { begin, type Lies, refuse, startLyingServer } from '../../rig/lying-server.ts';
+import { makeQuickFolder } from '../../rig/quick-folder.ts';
+import { ServerProcess } from '../../rig/server.ts';
+
+let shop: Workshop;
+const closers: (() => Promise<void> | void)[] = [];
+
+beforeEach(() => {
+  shop = new Workshop();
+  shop.script('make.sh', 'head -c 1000000 /dev/urandom > out');
+});
+
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+  shop.remove();
+});
+
+function build(url: string, store: string): Promise<RanWithSummary> {
+  const flags = ['--remote', url, '--store', `${shop.folder}/${store}`, '--input', 'make.sh'];
+  return shop.run([...flags, '--output', 'out', '--', './make.sh'], { form: 'bundle' });
+}
+
+function expectOrdinaryMiss(ran: RanWithSummary, words: string): void {
+  expect(ran.code, ran.stderr).toBe(0);
+  expect(ran.summary).toMatchObject({ outcome: 'miss', published: true, shared: false });
+  expect(ran.summary.warnings.join()).toContain(`the remote is not usable, going on without it: ${words}`);
+}
+
+/** As long as somebody listens. */
+function endlessly(call: ServerHttp2Stream, message: Uint8Array): void {
+  begin(call);
+  const piece = Buffer.concat(Array.from({ length: 10_000 }, () => frame(message)));
+  const more = () => {
+    while (!call.destroyed && call.write(piece));
+  };
+  call.on('drain', more);
+  more();
+}
+
+function everyMoment(call: ServerHttp2Stream, message: Uint8Array): void {
+  begin(call);
+  const timer = setInterval(() => call.write(frame(message)), 5);
+  call.once('close', () => clearInterval(timer));
+}
+
+/** Reads so much, and has enough. */
+function breakAfter(stream: Readable, bytes: number, enough: () => void): void {
+  let got = 0;
+  stream.on('error', () => {});
+  stream.on('data', (piece: Buffer) => {
+    got += piece.length;
+    if (got >= bytes) enough();
+  });
+}
+
+const reading = (text: string) => ReadResponse.encode({ data: Buffer.from(text) }).finish();
+
+describe('over gRPC', { timeout: 60_000 }, () => {
+  async function liar(lies: Lies): Promise<string> {
+    // One that takes 1.5 s over a sync is rightly given up.
+    const store = makeQuickFolder();
+    closers.push(() => rmSync(store, { recursive: true }));
+    const honest = await ServerProcess.start(store, { form: 'bundle' });
+    closers.push(() => honest.stop());
+    expect((await build(honest.url, 'one')).summary.shared).toBe(true);
+    rmSync(`${shop.workspace}/out`);
+    const server = await startLyingServer(honest.url, lies);
+    closers.push(() => server.close());
+    return server.url;
+  }
+
+  test('an honest one in between gives a hit, so these can fail', async () => {
+    const ran = await build(await liar({}), 'two');
+    expect(ran.summary).toMatchObject({ outcome: 'hit-remote', warnings: [] });
+  });
+
+  test.each<[string, Lies, string]>([
+    [
+      'many answers to one question',
+      { GetActionResult: (call) => endlessly(call, Buffer.alloc(0)) },
+      'it sent more than one message where one was due',
+    ],
+    [
+      'a blob in pieces with nothing in them',
+      { Read: (call) => endlessly(call, Buffer.alloc(0)) },
+      'it sends messages with nothing in them',
+    ],
+    ['a blob byte by byte', { Read: (call) => everyMoment(call, reading('x')) }, 'it is too slow'],
+  ])('%s', async (_, lies, words) => {
+    expectOrdinaryMiss(await build(await liar(lies), 'two'), words);
+  });
+
+  test('an upload that breaks again and again, one byte further each time', async () => {
+    let committed = 0;
+    const url = await liar({
+      Write: (call) => breakAfter(call, 4_000_000, () => call.close(constants.NGHTTP2_INTERNAL_ERROR)),
+      QueryWriteStatus(call) {
+        begin(call);
+        call.once('wantTrailers', () => call.sendTrailers({ 'grpc-status': '0' }));
+        const status = { committedSize: ++committed, complete: false };
+        call.end(frame(QueryWriteStatusResponse.encode(status).finish()));
+      },
+    });
+    shop.script('make.sh', 'head -c 9000000 /dev/urandom > out');
+    expectOrdinaryMiss(await build(url, 'two'), '');
+    expect(committed).toBeLessThan(10);
+  });
+
+  test('a refusal in words that would be read as something else on a terminal or in a log', async () => {
+    const url = await liar({
+      GetActionResult: (call) => refuse(call, GRPC_STATUS.INTERNAL, 'one\r\n::warning::two\x1b[2Jthree'),
+    });
+    expectOrdinaryMiss(await build(url, 'two'), 'it answered INTERNAL: one ::warning::two [2Jthree');
+  });
+});
+
+describe('over HTTP', { timeout: 60_000 }, () => {
+  async function liar(answer: RequestListener): Promise<string> {
+    const server = createServer(answer);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    closers.push(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  test('an upload that breaks again and again, and stands where it stood', async () => {
+    let sent = 0;
+    const url = await liar((request, response) => {
+      if (request.method === 'HEAD')
+        response.writeHead(204, { 'upload-offset': '5', 'upload-complete': '?0' });
+      else if (request.method === 'GET') response.writeHead(404);
+      else {
+        sent++;
+        breakAfter(request, 4_000_000, () => request.socket.destroy());
+        return;
+      }
+      response.end();
+    });
+    shop.script('make.sh', 'head -c 9000000 /dev/urandom > out');
+    expectOrdinaryMiss(await build(url, 'one'), '');
+    expect(sent).toBeLessThan(10);
+  });
+
+  test('a label without an end', async () => {
+    const url = await liar((_, response) => {
+      response.writeHead(200);
+      const more = () => {
+        while (!response.destroyed && response.write(Buffer.alloc(1_000_000, 0x20)));
+      };
+      response.on('drain', more);
+      more();
+    });
+    const limited = ['prlimit', `--data=${2 ** 29}`];
+    const args = ['restore', '--remote', url, 'key', '--fallback', 'k'];
+    const ran = await shop.assayIn(limited, args, { form: 'bundle' });
+    expect(ran).toMatchObject({ code: 0, stdout: 'assay: nothing is kept under key\n' });
+  });
+});

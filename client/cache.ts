@@ -71,7 +71,7 @@ export function openCache(options: CacheOptions): Cache {
     openStore,
     hits: new HitMemos(),
     digests,
-    tools: new ToolMemo(),
+    tools: new ToolMemo(options.workspace),
     elsewhere: options.elsewhere,
     inputs,
     history,

@@ -21,7 +21,7 @@ export function requestOf(
   step: Step,
   workspace: Steps,
   caller: Variables,
-  known: Pick<ToolMemo, 'isFindable'> = new ToolMemo(),
+  known: Pick<ToolMemo, 'isFindable'> = new ToolMemo(workspace.root),
 ): StepRequest {
   const path = searchPath(step, workspace.root, caller.PATH ?? '');
   const folder = workspace.root;

@@ -18,7 +18,7 @@ import { earsOf, NOTHING_DONE, type StepContext } from './run-step.ts';
 
 export interface OrdinaryContext extends StepContext {
   readonly cache: Cache;
-  /** Called when a step wrote something. */
+  /** Called when a step wrote something, which may be what another one runs. */
   wrote(): void;
 }
 

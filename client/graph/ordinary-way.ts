@@ -19,10 +19,13 @@ export interface OrdinaryWay {
 export function openOrdinaryWay(options: Omit<CacheOptions, 'forgetsScans' | 'elsewhere'>): OrdinaryWay {
   const cache = openCache({ ...options, forgetsScans: true, elsewhere: new Elsewhere() });
   const staging = new HeldStaging(options.workspace);
+  const wrote = () => {
+    staging.hold();
+    cache.tools.forgetInside();
+  };
   return {
     cache,
-    run: (step, context, known) =>
-      runOrdinarily(step, { ...context, cache, wrote: () => staging.hold() }, known),
+    run: (step, context, known) => runOrdinarily(step, { ...context, cache, wrote }, known),
     close() {
       staging.release();
       return cache.close();

@@ -227,3 +227,19 @@ test('a tool that a command changed is seen by the steps after it', async () => 
   await build();
   expect(readFileSync(path('b'), 'utf8')).toBe('new\n');
 });
+
+test('a tool that was restored is seen by the steps after it', async () => {
+  const uses = (output: string, command: string) => ({ command, outputs: [output], tools: ['./bin/mytool'] });
+  const making = 'cat in > bin/mytool; chmod +x bin/mytool';
+  const steps = {
+    before: { ...uses('a', 'echo a > a'), inputs: [] },
+    made: { command: making, inputs: ['in'], outputs: ['bin/mytool'], dependsOn: ['before'] },
+    build: { ...uses('b', './bin/mytool > b'), inputs: ['!bin/**'], dependsOn: ['made'] },
+  };
+  shop.write('assay.json', JSON.stringify({ steps }));
+  for (const word of ['one', 'two', 'two', 'one']) {
+    shop.write('in', `#!/bin/sh\necho ${word}\n`);
+    await build();
+    expect(readFileSync(path('b'), 'utf8')).toBe(`${word}\n`);
+  }
+});

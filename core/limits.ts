@@ -119,6 +119,8 @@ export const SERVER = {
   idleSessionMs: 5 * MINUTE,
   /** A connection must send its whole header within this. */
   headerTimeoutMs: 10 * SECOND,
+  /** Requests that a client may have sent on one HTTP connection before it has the answers to those before. */
+  maxPipelined: 128,
   /** Idle between two requests on one connection. */
   keepAliveMs: 75 * SECOND,
   /** A client may keep a body waiting, in either direction, this long before its bytes count … */

@@ -7,7 +7,7 @@ import type { ServerLimits } from '../core/limits.ts';
 import { bodyOf, PAGE_FORM } from './refusal.ts';
 
 export function createHttpServer(limits: ServerLimits, onRequest: RequestListener): Server {
-  const onTurn = oneAtATime(onRequest);
+  const onTurn = oneAtATime(notUpgraded(onRequest), limits.maxPipelined);
   const server = createServer(
     {
       maxHeaderSize: limits.maxHeaderBytes,
@@ -31,11 +31,38 @@ export function createHttpServer(limits: ServerLimits, onRequest: RequestListene
  * A client may send the next request before it has the answer to the last; node then parses them all and holds their
  * answers back. Each would have a chunk of its blob in memory, for hundreds of requests in one packet: so a request is
  * looked at when the answers before it have gone, which is when its response gets the socket.
+ *
+ * Nothing else bounds how many wait for that: who sends requests and reads no answers would fill the memory.
  */
-function oneAtATime(onRequest: RequestListener): RequestListener {
+function oneAtATime(onRequest: RequestListener, maxWaiting: number): RequestListener {
+  const waiting = new WeakMap<Socket, number>();
+  const waitingOn = (socket: Socket) => waiting.get(socket) ?? 0;
   return (request, response) => {
-    if (response.socket) onRequest(request, response);
-    else response.once('socket', () => onRequest(request, response));
+    if (response.socket) {
+      onRequest(request, response);
+      return;
+    }
+    const { socket } = request;
+    if (waitingOn(socket) === maxWaiting) {
+      socket.destroy();
+      return;
+    }
+    waiting.set(socket, waitingOn(socket) + 1);
+    response.once('socket', () => {
+      waiting.set(socket, waitingOn(socket) - 1);
+      onRequest(request, response);
+    });
+  };
+}
+
+/**
+ * A client may offer another protocol with a request (Java's does, h2c), and is answered in this one. But node reads no
+ * further request on that connection: so it is the last, and the client is told.
+ */
+function notUpgraded(onRequest: RequestListener): RequestListener {
+  return (request, response) => {
+    if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
+    onRequest(request, response);
   };
 }
 

@@ -1,5 +1,5 @@
 // What is not HTTP, or not quite: it is refused, it never crashes the server, and it never lands in somebody's blob.
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../core/digest.ts';
 import { contentOf } from '../store/content.ts';
 import { ask, pathOf, putHead, RawConnection, storeWith, testServer } from './rig.ts';
@@ -79,4 +79,50 @@ test('garbage after a request does not end up inside its answer', async () => {
   release();
   expect(received.slice(received.indexOf('\r\n\r\n') + 4)).toMatch(/^x*$/);
   expect(received.match(/HTTP\/1\.1/g)).toHaveLength(1);
+});
+
+describe('requests that are sent before the answers to those before', () => {
+  const GET = `GET ${PATH} HTTP/1.1\r\nhost: x\r\n\r\n`;
+
+  async function slowServer() {
+    const first = Promise.withResolvers<void>();
+    const get = async () => {
+      await first.promise;
+      return { size: BYTES.length, bytes: BYTES };
+    };
+    return {
+      server: await testServer({ store: storeWith({ get }), limits: { maxPipelined: 3 } }),
+      release: first.resolve,
+    };
+  }
+
+  test('wait for their turn', async () => {
+    const { server, release } = await slowServer();
+    const connection = await RawConnection.to(server);
+    connection.send(`${GET.repeat(3)}GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n`);
+    release();
+    await connection.until('"status":"ok"');
+    connection.send(`${GET.repeat(3)}GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
+    expect((await connection.untilClosed()).match(/HTTP\/1\.1 200/g)).toHaveLength(8);
+  });
+
+  test('are cut off with their connection when they are too many', async () => {
+    const { server, release } = await slowServer();
+    const connection = await RawConnection.to(server);
+    connection.send(GET.repeat(5));
+    expect(await connection.untilClosed()).toBe('');
+    release();
+    expect(await ask(`${server.url}/healthz`)).toMatchObject({ status: 200 });
+  });
+});
+
+test('an offer to speak another protocol is not taken, and the connection ends with the answer', async () => {
+  const server = await testServer();
+  const connection = await RawConnection.to(server);
+  const offer = ['connection: upgrade, http2-settings', 'upgrade: h2c', 'http2-settings: AAMAAABkAAQAAP__'];
+  connection.send(putHead(PATH, ...offer, `content-length: ${BYTES.length}`));
+  connection.send(BYTES);
+  const received = await connection.untilClosed();
+  expect(received).toMatch(/^HTTP\/1\.1 200 .*\r\nconnection: close\r\n/is);
+  expect((await ask(server.url + PATH)).body.equals(BYTES)).toBe(true);
 });

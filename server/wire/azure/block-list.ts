@@ -2,11 +2,12 @@
 // nesting and nothing that is escaped, since the ids are base64; anything else is refused.
 import { AssayError } from '../../../core/errors.ts';
 
-const LIST = /^\s*(?:<\?xml[^>]*\?>)?\s*<BlockList>(?<blocks>.*)<\/BlockList>\s*$/s;
+/** Nothing here may match the same text in two ways: a body of blanks would then be tried in a million million. */
+const LIST = /^(?:<\?xml[^>]*\?>\s*)?<BlockList>(?<blocks>.*)<\/BlockList>$/s;
 const BLOCK = /\s*<(Latest|Uncommitted|Committed)>\s*([0-9A-Za-z+/=_-]{1,256})\s*<\/\1>\s*/y;
 
 export function blocksIn(xml: string): string[] {
-  const blocks = LIST.exec(xml)?.groups?.blocks;
+  const blocks = LIST.exec(xml.trim())?.groups?.blocks;
   if (blocks === undefined) throw malformed();
   const ids: string[] = [];
   BLOCK.lastIndex = 0;

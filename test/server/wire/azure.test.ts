@@ -36,6 +36,31 @@ describe('Azure’s protocol', () => {
     expect((await ask(url)).body.equals(Buffer.concat(blocks))).toBe(true);
   });
 
+  /** A pattern that can match blanks in two ways takes minutes for this, and hours for what a list may hold. */
+  test.each([
+    ['blanks', ' '.repeat(200_000)],
+    ['blanks after a declaration', `<?xml version="1.0"?>${' '.repeat(200_000)}`],
+    ['blanks in a list', `<BlockList><Latest>AAAA${' '.repeat(200_000)}`],
+    ['lists in lists', '<BlockList>'.repeat(20_000)],
+    ['ends of lists', `<BlockList>${'</BlockList> '.repeat(20_000)}x`],
+  ])('refuses %s in place of a list at once', async (_name, list) => {
+    const server = await testServer();
+    const answer = await ask(`${server.url}${BLOB}?comp=blocklist`, 'PUT', { body: Buffer.from(`${list}x`) });
+    expect(answer).toMatchObject({ status: 400 });
+  });
+
+  test('takes a list with a declaration and blanks between', async () => {
+    const server = await testServer();
+    const url = server.url + BLOB;
+    await ask(`${url}?comp=block&blockid=YQ`, 'PUT', { body: Buffer.from('x') });
+    const list =
+      '\n<?xml version="1.0" encoding="utf-8"?>\n <BlockList>\n <Latest> YQ </Latest>\n</BlockList>\n';
+    expect(await ask(`${url}?comp=blocklist`, 'PUT', { body: Buffer.from(list) })).toMatchObject({
+      status: 201,
+    });
+    expect((await ask(url)).body.toString()).toBe('x');
+  });
+
   test('takes the token as a shared access signature', async () => {
     const server = await testServer({ token: 'a-long-token-0123456789' });
     const url = server.url + BLOB;

@@ -1,5 +1,5 @@
 // What a result names. A result may be stored, and served, only while every one of these is in the store.
-import { type Digest, DigestSet, parseDigest } from './digest.ts';
+import { type Digest, DigestSet, digestOf, parseDigest } from './digest.ts';
 import { AssayError } from './errors.ts';
 import { decodeWhole } from './message.ts';
 import { ActionResult, type Digest as WireDigest } from './proto/generated/reapi.ts';
@@ -36,6 +36,19 @@ export function contentNamedBy(result: ActionResult): NamedContent {
   if (result.stdoutDigest) add(result.stdoutDigest);
   if (result.stderrDigest) add(result.stderrDigest);
   return { blobs: blobs.values(), trees: trees.values(), directories: directories.values() };
+}
+
+/** A file whose content the result carries must be the one that its digest names: clients take it without a further look. */
+export function refuseOtherContent({ outputFiles }: ActionResult): void {
+  for (const { path, digest, contents } of outputFiles) {
+    if (!digest || contents.length === 0) continue;
+    const { hash, size } = digestOf(contents);
+    if (hash !== digest.hash || size !== digest.sizeBytes)
+      throw new AssayError(
+        'ASSAY_DIGEST_MISMATCH',
+        `the content of ${JSON.stringify(path)} inside the result`,
+      );
+  }
 }
 
 /** A result that names nothing yet. */

@@ -7,7 +7,7 @@ import { AssayError } from '../core/errors.ts';
 import { STORE } from '../core/limits.ts';
 import { decodeWhole } from '../core/message.ts';
 import { Directory } from '../core/proto/generated/reapi.ts';
-import { contentNamedBy, decodeResult } from '../core/result.ts';
+import { contentNamedBy, decodeResult, refuseOtherContent } from '../core/result.ts';
 import { DIRECTORY } from '../core/shapes.ts';
 import { leavesOf } from '../core/tree.ts';
 import type { DivergingResults } from './divergence.ts';
@@ -37,7 +37,9 @@ export function onlyComplete(results: DivergingResults, blobs: Blobs, onEvent: O
 }
 
 async function gatherReferences(bytes: Uint8Array, blobs: Blobs): Promise<Digest[]> {
-  const named = contentNamedBy(decodeResult(bytes));
+  const result = decodeResult(bytes);
+  refuseOtherContent(result);
+  const named = contentNamedBy(result);
   const references = new DigestSet();
   for (const digest of named.blobs) references.add(digest);
   for (const tree of named.trees) {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { digestOf, toWire } from '../../core/digest.ts';
 import { ActionResult } from '../../core/proto/generated/reapi.ts';
-import { contentNamedBy, decodeResult, outcomeOf } from '../../core/result.ts';
+import { contentNamedBy, decodeResult, outcomeOf, refuseOtherContent } from '../../core/result.ts';
 
 const wire = (content: string) => toWire(digestOf(Buffer.from(content)));
 const names = (...contents: string[]) => contents.map((content) => digestOf(Buffer.from(content)));
@@ -139,5 +139,21 @@ describe('the outcome of a result', () => {
   test('is itself a result', () => {
     expect(decodeResult(outcomeOf(base)).outputFiles).toHaveLength(2);
     expect(ActionResult.encode(decodeResult(outcomeOf(base))).finish()).toEqual(outcomeOf(base));
+  });
+});
+
+describe('content inside a result', () => {
+  const carrying = (contents: string) =>
+    result({ outputFiles: [{ ...file('a', 'A'), contents: Buffer.from(contents) }] });
+
+  test('is fine when its digest names it, or when there is none', () => {
+    refuseOtherContent(carrying('A'));
+    refuseOtherContent(carrying(''));
+  });
+
+  test.each(['B', 'AA'])('is refused when it is %j in place of "A"', (contents) => {
+    expect(() => refuseOtherContent(carrying(contents))).toThrow(
+      expect.objectContaining({ code: 'ASSAY_DIGEST_MISMATCH' }),
+    );
   });
 });

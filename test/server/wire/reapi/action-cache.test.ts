@@ -56,6 +56,16 @@ test('a result that names something missing is not taken', async () => {
   expect(await client.getResult(KEY)).toMatchObject({ status: 'NOT_FOUND' });
 });
 
+test('a result that carries another content than its digest names is not taken', async () => {
+  const { client } = await reapiServer();
+  const [output = EMPTY] = await client.put(OUTPUT);
+  const carrying = (contents: Buffer) =>
+    resultWith({ outputFiles: [{ ...outputFile('out', output), contents }] });
+  expect(await client.updateResult(KEY, carrying(LOG))).toMatchObject({ status: 'INVALID_ARGUMENT' });
+  expect(await client.getResult(KEY)).toMatchObject({ status: 'NOT_FOUND' });
+  expect(await client.updateResult(KEY, carrying(OUTPUT))).toMatchObject({ status: 'OK' });
+});
+
 test('another result for a key is told and does not replace the first', async () => {
   const { client } = await reapiServer();
   const [first = EMPTY, second = EMPTY] = await client.put(OUTPUT, LOG);

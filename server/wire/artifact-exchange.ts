@@ -8,6 +8,7 @@ import type { Headers } from '../refusal.ts';
 import { type Attributes, encodeArtifact, findArtifact } from './artifact.ts';
 import { answerBlob } from './blob-answer.ts';
 import { receiveBlob } from './receive-blob.ts';
+import { refuseAllButWhole } from './whole-object.ts';
 
 export interface Giving {
   readonly protocol: Protocol;
@@ -50,6 +51,7 @@ export async function takeArtifact(
   { attributes = {}, hash, replace = false }: Taking = {},
 ): Promise<ResultOutcome> {
   const { store, lifecycle } = exchange.server;
+  refuseAllButWhole(exchange);
   const digest = await receiveBlob(exchange, hash);
   const result = encodeArtifact({ digest, attributes });
   return lifecycle.whileWriting(() => store.results.put(address, result, { replace }));

@@ -3,6 +3,7 @@ import type { Digest, Hash } from '../../core/digest.ts';
 import { STORE } from '../../core/limits.ts';
 import type { Exchange } from '../exchange.ts';
 import { announcedSize, receiveStream, receiveWhole } from '../upload.ts';
+import { havingMd5 } from './content-md5.ts';
 
 export async function receiveBlob(exchange: Exchange, hash?: Hash): Promise<Digest> {
   const { store, limits, lifecycle } = exchange.server;
@@ -11,5 +12,7 @@ export async function receiveBlob(exchange: Exchange, hash?: Hash): Promise<Dige
   const content = isSmall
     ? await receiveWhole(exchange, limits.maxBlobBytes)
     : receiveStream(exchange, limits.maxBlobBytes);
-  return lifecycle.whileWriting(() => store.blobs.put({ hash, size }, content));
+  const md5 = exchange.request.headers['content-md5'];
+  const checked = typeof md5 === 'string' ? havingMd5(content, md5) : content;
+  return lifecycle.whileWriting(() => store.blobs.put({ hash, size }, checked));
 }

@@ -10,7 +10,6 @@ import { type Adapter, badKey, notTaken } from '../adapter.ts';
 import { artifactAddress } from '../artifact.ts';
 import { giveArtifact } from '../artifact-exchange.ts';
 import { S3_FORM } from '../s3/refusal.ts';
-import { refuseAllButWhole } from '../whole-object.ts';
 import { receiveUpload } from './upload.ts';
 
 const ADDRESS = /^(?<container>[0-9A-Za-z_.-]+)\/(?<blob>[\x21-\x7e]{1,1024})$/;
@@ -31,7 +30,6 @@ export const azure: Adapter = {
         refuseOtherOperations(query);
         return giveArtifact(exchange, target, { protocol: 'azure' });
       case 'PUT':
-        refuseAllButWhole(exchange);
         return receiveUpload(exchange, { target, uploadId: `${target.namespace}/${blob}`, query });
       default:
         throw notTaken(exchange);
@@ -40,7 +38,8 @@ export const azure: Adapter = {
 };
 
 function admit(exchange: Exchange, query: URLSearchParams): void {
-  if (!exchange.server.gate.admits(`Bearer ${query.get('sig')}`)) exchange.admit();
+  const signature = query.get('sig');
+  if (signature === null || !exchange.server.gate.admits(`Bearer ${signature}`)) exchange.admit();
 }
 
 /** Lists of blocks, properties of containers and the like would otherwise be answered with a blob. */

@@ -10,6 +10,7 @@ import type { Exchange } from '../../exchange.ts';
 import { receiveWhole } from '../../upload.ts';
 import { encodeArtifact, findArtifact } from '../artifact.ts';
 import { takeArtifact } from '../artifact-exchange.ts';
+import { refuseAllButWhole } from '../whole-object.ts';
 import { blocksIn } from './block-list.ts';
 import { concatenated } from './concatenated.ts';
 
@@ -64,6 +65,7 @@ function blockIdIn(query: URLSearchParams): string {
 
 async function commitBlocks(exchange: Exchange, { target, uploadId }: BlobUpload): Promise<void> {
   const { store, limits, lifecycle } = exchange.server;
+  refuseAllButWhole(exchange);
   const list = (await receiveWhole(exchange, limits.maxMessageBytes)).toString('utf8');
   const parts: Digest[] = [];
   for (const id of blocksIn(list)) {

@@ -15,6 +15,7 @@ export const rush = plainAdapter({
 });
 
 function admit(exchange: Exchange): void {
-  const { request, server } = exchange;
-  if (!server.gate.admits(`Bearer ${request.headers.authorization}`)) exchange.admit();
+  const { authorization } = exchange.request.headers;
+  if (authorization === undefined || !exchange.server.gate.admits(`Bearer ${authorization}`))
+    exchange.admit();
 }

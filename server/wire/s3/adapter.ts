@@ -1,6 +1,6 @@
 // S3 as sccache speaks it: objects by path style, /s3/BUCKET/KEY; GET, HEAD and PUT. A bucket is a namespace and need not
 // be made. An object may be written again, as in S3.
-import { isHash } from '../../../core/digest.ts';
+import { type Hash, parseHash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { parseNamespace } from '../../../core/namespace.ts';
 import type { ResultAddress } from '../../../store/store.ts';
@@ -8,7 +8,6 @@ import type { Exchange } from '../../exchange.ts';
 import { type Adapter, badKey, notTaken, type Place } from '../adapter.ts';
 import { artifactAddress } from '../artifact.ts';
 import { giveArtifact, takeArtifact } from '../artifact-exchange.ts';
-import { refuseAllButWhole } from '../whole-object.ts';
 import { S3_FORM } from './refusal.ts';
 
 export const s3: Adapter = {
@@ -41,16 +40,17 @@ function admit(exchange: Exchange): void {
     throw new AssayError('ASSAY_BAD_SIGNATURE', 'the request is not signed with the server’s S3 keys');
 }
 
+const UNSIGNED = 'UNSIGNED-PAYLOAD';
+
 async function putObject(exchange: Exchange, address: ResultAddress): Promise<void> {
-  refuseAllButWhole(exchange);
   const outcome = await takeArtifact(exchange, address, { replace: true, hash: signedHash(exchange) });
   exchange.answerStored(['assay-outcome', outcome]);
 }
 
 /** What the client signed to be the hash of the body; undefined where it signed that it does not say. */
-function signedHash({ request }: Exchange) {
-  const sent = request.headers['x-amz-content-sha256'];
-  return typeof sent === 'string' && isHash(sent) ? sent : undefined;
+function signedHash({ request }: Exchange): Hash | undefined {
+  const sent = String(request.headers['x-amz-content-sha256'] ?? UNSIGNED);
+  return sent === UNSIGNED ? undefined : parseHash(sent);
 }
 
 const ADDRESS = /^(?<bucket>[0-9A-Za-z_.-]+)\/(?<key>[\x21-\x7e]{1,1024})$/;

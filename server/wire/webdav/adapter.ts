@@ -7,7 +7,6 @@ import { jsonForm } from '../../refusal.ts';
 import { type Adapter, badKey, notTaken } from '../adapter.ts';
 import { artifactAddress } from '../artifact.ts';
 import { giveArtifact, takeArtifact } from '../artifact-exchange.ts';
-import { refuseAllButWhole } from '../whole-object.ts';
 import { propertiesOfFile, propertiesOfFolder } from './properties.ts';
 
 const METHODS = 'GET, HEAD, MKCOL, OPTIONS, PROPFIND, PUT';
@@ -56,7 +55,6 @@ async function fileAt(exchange: Exchange, address: ResultAddress): Promise<void>
       return giveArtifact(exchange, address, { protocol: 'webdav' });
     case 'PUT':
       exchange.admitWrite();
-      refuseAllButWhole(exchange);
       await takeArtifact(exchange, address, { replace: true });
       return exchange.answer(201, [], Buffer.alloc(0));
     case 'PROPFIND':

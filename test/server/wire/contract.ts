@@ -1,5 +1,6 @@
 // What every protocol with opaque keys promises, as one suite that each of them passes: what was sent comes back whole or
 // not at all, in a space of its own, for those who may have it, within the bounds.
+import { hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
@@ -95,6 +96,42 @@ export function describeOpaque({
         await connection.untilClosed();
       }
       expect(await ask(server.url + path)).toMatchObject({ status: 404 });
+    });
+
+    test.each([
+      ['gzipped', 'content-encoding: gzip'],
+      ['gzipped on its way', 'transfer-encoding: gzip, chunked'],
+      ['a part', 'content-range: bytes 0-4/10'],
+      ['only for a key that is free', 'if-none-match: *'],
+      ['known to have another MD5', 'content-md5: 1B2M2Y8AsgTpgAmY7PhCfg=='],
+    ])('is not taken as if it were not %s', async (_kind, header) => {
+      const server = await testServer();
+      const connection = await RawConnection.to(server);
+      const isChunked = header.includes('chunked');
+      connection.send(
+        putHead(path, 'connection: close', header, ...(isChunked ? [] : ['content-length: 5'])),
+      );
+      connection.send(isChunked ? '5\r\nbytes\r\n0\r\n\r\n' : 'bytes');
+      expect(await connection.untilClosed()).toMatch(/^HTTP\/1\.1 400 /);
+      expect(await ask(server.url + path)).toMatchObject({ status: 404 });
+    });
+
+    test.each([SIZES.small, SIZES.large])(
+      'of %i bytes is checked by the MD5 that comes with it',
+      async (size) => {
+        const server = await testServer();
+        const [body, other] = [contentOf('right', size), contentOf('other', size)];
+        const headers = { 'content-md5': hash('md5', body, 'base64') };
+        expect(await ask(server.url + path, 'PUT', { headers, body: other })).toMatchObject({ status: 400 });
+        expect(await ask(server.url + path)).toMatchObject({ status: 404 });
+        expect(await ask(server.url + path, 'PUT', { headers, body })).toMatchObject({ status: stored });
+        expect((await ask(server.url + path)).body.equals(body)).toBe(true);
+      },
+    );
+
+    test.each(['null', 'undefined'])('is not open to nobody where the token is %j', async (token) => {
+      const server = await testServer({ token });
+      expect(await ask(server.url + path)).toMatchObject({ status: 401 });
     });
 
     test('is a miss when its content is gone', async () => {

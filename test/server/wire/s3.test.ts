@@ -122,6 +122,18 @@ describe('a signature', () => {
     expect(await ask(url, 'GET', { headers: signed('GET', url) })).toMatchObject({ status: 404 });
   });
 
+  test.each([
+    ['in capitals', createHash('sha256').update('meant').digest('hex').toUpperCase()],
+    ['of two bodies', `${'0'.repeat(64)}, ${'1'.repeat(64)}`],
+    ['of a body that came in another way', 'SOMETHING-NEW'],
+  ])('%s is not taken for one of any body', async (_kind, payload) => {
+    const server = await testServer({ s3Keys: KEYS });
+    const url = server.url + PATH;
+    const headers = signed('PUT', url, { payload });
+    expect(await ask(url, 'PUT', { headers, body: Buffer.from('other') })).toMatchObject({ status: 400 });
+    expect(await ask(url, 'GET', { headers: signed('GET', url) })).toMatchObject({ status: 404 });
+  });
+
   test.each<[string, Signing]>([
     ['by another secret', { keys: { ...KEYS, secretKey: 'another' } }],
     ['by another key', { keys: { ...KEYS, accessKey: 'ANOTHER' } }],

@@ -86,7 +86,8 @@ const catalogue = {
     grpc: 'UNIMPLEMENTED',
   },
   ASSAY_BAD_ASSET: {
-    summary: 'The name of an asset is none: it has no URI, too many, or two values for one qualifier.',
+    summary:
+      'The name of an asset is none: it has no URI, too many, two values for one qualifier, or is no UTF-8.',
     wayOut: 'Name an asset by 1 to 64 URIs, with each qualifier once.',
     status: 400,
   },

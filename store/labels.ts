@@ -4,6 +4,7 @@
 import { AssayError } from '../core/errors.ts';
 import { STORE } from '../core/limits.ts';
 import type { Namespace } from '../core/namespace.ts';
+import { isDistinct } from '../core/text.ts';
 import type { LabelAddress, Labelled, LabelRecords, Labels, Results } from './store.ts';
 
 export function liveLabels(records: LabelRecords, results: Results): Labels {
@@ -50,8 +51,7 @@ export function refuseUnfit(label: string): void {
 
 const SHOWN = 100;
 
-/** Half a character has no bytes of its own: two such labels would be one. */
 function isFit(label: string): boolean {
   const length = Buffer.byteLength(label);
-  return length > 0 && length <= STORE.maxLabelBytes && !label.includes('\0') && label.isWellFormed();
+  return length > 0 && length <= STORE.maxLabelBytes && !label.includes('\0') && isDistinct(label);
 }

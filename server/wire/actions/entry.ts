@@ -3,6 +3,7 @@
 import { digestOf, type Hash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { DEFAULT_NAMESPACE, type Namespace, protocolNamespace } from '../../../core/namespace.ts';
+import { isDistinct } from '../../../core/text.ts';
 import type { ResultAddress } from '../../../store/store.ts';
 
 const MAX_VERSION_LENGTH = 512;
@@ -10,8 +11,8 @@ const PENDING = protocolNamespace('actions-pending', DEFAULT_NAMESPACE);
 
 /** Any text is a version; what it is called by here is its hash. */
 export function versionNamespace(within: Namespace, version: string): Namespace {
-  if (version === '' || version.length > MAX_VERSION_LENGTH)
-    throw new AssayError('ASSAY_BAD_MESSAGE', `a version has 1 to ${MAX_VERSION_LENGTH} characters`);
+  if (version === '' || version.length > MAX_VERSION_LENGTH || !isDistinct(version))
+    throw new AssayError('ASSAY_BAD_MESSAGE', `a version has 1 to ${MAX_VERSION_LENGTH} characters of UTF-8`);
   return protocolNamespace(`actions/${hashOf(version)}`, within);
 }
 

@@ -8,6 +8,7 @@ import type { Qualifier } from '../../../core/proto/generated/asset.ts';
 import type { Timestamp } from '../../../core/proto/generated/google/protobuf/timestamp.ts';
 import { ActionResult, type Digest, ExecutedActionMetadata } from '../../../core/proto/generated/reapi.ts';
 import { decodeResult } from '../../../core/result.ts';
+import { isDistinct } from '../../../core/text.ts';
 import type { ResultAddress } from '../../../store/store.ts';
 
 export type AssetKind = 'blob' | 'directory';
@@ -31,8 +32,13 @@ const NOTHING = Buffer.alloc(0);
 /** Refuses names that are none: BuildStream probes a server by asking for no URI at all, and expects that. */
 export function refuseBadName(uris: readonly string[], qualifiers: readonly Qualifier[]): void {
   const names = new Set(qualifiers.map(({ name }) => name));
+  const texts = [...uris, ...qualifiers.flatMap(({ name, value }) => [name, value])];
   const isFine =
-    uris.length > 0 && uris.length <= MAX_URIS && !uris.includes('') && names.size === qualifiers.length;
+    uris.length > 0 &&
+    uris.length <= MAX_URIS &&
+    !uris.includes('') &&
+    names.size === qualifiers.length &&
+    texts.every(isDistinct);
   if (!isFine)
     throw new AssayError('ASSAY_BAD_ASSET', `${uris.length} URIs, ${qualifiers.length} qualifiers`);
 }

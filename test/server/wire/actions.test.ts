@@ -315,6 +315,8 @@ describe('a call', () => {
     ['CreateCacheEntry', 'application/json', '{}'],
     ['CreateCacheEntry', 'application/json', '{"key":1,"version":"v"}'],
     ['CreateCacheEntry', 'application/json', '{"key":"k","version":""}'],
+    ['CreateCacheEntry', 'application/json', '{"key":"k","version":"\\ud800"}'],
+    ['CreateCacheEntry', 'application/protobuf', '\x12\x01k\x1a\x01\xff'],
     ['CreateCacheEntry', 'application/json', 'null'],
     ['CreateCacheEntry', 'text/plain', '{"key":"k","version":"v"}'],
     ['CreateCacheEntry', 'application/protobuf', '\x12\xff'],
@@ -332,7 +334,7 @@ describe('a call', () => {
 
   test('with a key that no label can be is refused', async () => {
     const server = await testServer();
-    for (const key of ['', 'x'.repeat(513)]) {
+    for (const key of ['', 'x'.repeat(513), 'half a \ud800', 'no text \ufffd']) {
       expect(await call(server, 'CreateCacheEntry', { key, version: 'v' })).toMatchObject({ status: 400 });
       expect(await restore(server, key)).toBeUndefined();
     }

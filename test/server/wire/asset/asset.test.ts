@@ -126,3 +126,13 @@ test('a name expires, and can be too old for who asks', async () => {
   await pushBlob(client, blob, { expireAt: at(-1) });
   expect(await fetchBlob(client, {})).toMatchObject({ status: 'NOT_FOUND' });
 });
+
+test('bytes that are no text are no name: decoded, they would all be the same', async () => {
+  const { client } = await reapiServer();
+  const [blob = EMPTY] = await client.put(contentOf('an artifact', 100));
+  const qualifier = (value: string) => ({ uris: [URI], qualifiers: [{ name: 'x', value }] });
+  for (const named of [{ uris: ['urn:\ufffd'] }, qualifier('\ufffd')]) {
+    expect(await pushBlob(client, blob, named)).toMatchObject({ status: 'INVALID_ARGUMENT' });
+    expect(await fetchBlob(client, named)).toMatchObject({ status: 'INVALID_ARGUMENT' });
+  }
+});

@@ -88,6 +88,8 @@ export const STORE = {
   damageShown: 100,
   /** A Tree or Directory that a result names is read into memory to see what it names in turn. */
   maxTreeBytes: 64 * MIB,
+  /** So many large ones at once, since each takes several times its size; others wait, as they do for files. */
+  treesAtOnce: 2,
 } as const;
 
 export const MESSAGE = {

@@ -89,6 +89,27 @@ export class Load {
   }
 }
 
+/** What one call holds of that: it takes more, or is refused, and lets go of all of it. */
+export class Holding {
+  readonly #load: Load;
+  #bytes = 0;
+
+  constructor(load: Load) {
+    this.#load = load;
+  }
+
+  take(bytes: number): void {
+    this.#bytes += bytes;
+    this.#load.hold(bytes);
+    if (this.#load.isFull) throw memoryIsFull();
+  }
+
+  letGo(): void {
+    this.#load.letGo(this.#bytes);
+    this.#bytes = 0;
+  }
+}
+
 export function memoryIsFull(): AssayError {
   return new AssayError(
     'ASSAY_OVERLOADED',

@@ -12,6 +12,7 @@ import { DIRECTORY } from '../core/shapes.ts';
 import { leavesOf } from '../core/tree.ts';
 import type { DivergingResults } from './divergence.ts';
 import type { OnStoreEvent } from './events.ts';
+import { Places } from './places.ts';
 import type { Blobs, LargeBlob, Results } from './store.ts';
 
 export function onlyComplete(results: DivergingResults, blobs: Blobs, onEvent: OnStoreEvent): Results {
@@ -43,7 +44,7 @@ async function gatherReferences(bytes: Uint8Array, blobs: Blobs): Promise<Digest
   const references = new DigestSet();
   for (const digest of named.blobs) references.add(digest);
   for (const tree of named.trees) {
-    for (const leaf of leavesOf(await readWhole(tree, blobs))) references.add(leaf);
+    for (const leaf of await decoded(tree, blobs, leavesOf)) references.add(leaf);
   }
   await addDescendants(named.directories, blobs, references);
   return references.values();
@@ -57,10 +58,22 @@ async function addDescendants(roots: readonly Digest[], blobs: Blobs, references
     references.add(folder);
     if (seen.has(folder.hash)) continue;
     seen.add(folder.hash);
-    const { files, directories } = decodeDirectory(await readWhole(folder, blobs));
+    const { files, directories } = await decoded(folder, blobs, decodeDirectory);
     for (const { digest, name } of files) references.add(parseDigest(digest ?? withoutDigest(name)));
     for (const { digest, name } of directories) waiting.push(parseDigest(digest ?? withoutDigest(name)));
   }
+}
+
+const largeTrees = new Places({
+  places: STORE.treesAtOnce,
+  waiting: STORE.openFilesWaiting,
+  waitMs: STORE.openFilesWaitMs,
+});
+
+/** Clients put many results at the same time, and all of them may name a tree of the largest size. */
+function decoded<T>(digest: Digest, blobs: Blobs, decode: (bytes: Buffer) => T): Promise<T> {
+  const read = async () => decode(await readWhole(digest, blobs));
+  return digest.size > STORE.inlineBytes ? largeTrees.during(read) : read();
 }
 
 async function readWhole(digest: Digest, blobs: Blobs): Promise<Buffer> {

@@ -216,3 +216,18 @@ test('a stop cuts an upload that does not end', async () => {
   await expect(call.answer()).rejects.toThrow('no status');
   expect(await server.store.blobs.get(DIGEST.hash)).toBeUndefined();
 });
+
+test('a tree takes a share of the memory for messages, for as long as it is being sent', async () => {
+  const { client, server } = await reapiServer({ limits: { heldBytes: 30_000 } });
+  const folders = Array.from({ length: 20 }, (_, number) =>
+    directoryOf(Array.from({ length: 20 + number }, () => DIGEST)),
+  );
+  const root = directoryOf([], folders.map(digestOf));
+  const wide = directoryOf(Array.from({ length: 200 }, () => DIGEST));
+  for (const folder of [root, wide, ...folders]) await server.store.blobs.put(digestOf(folder), folder);
+  for (const _time of [1, 2, 3]) {
+    expect(await client.treeAnswer(digestOf(wide))).toMatchObject({ status: 'UNAVAILABLE' });
+    expect(await client.tree(digestOf(root), 1)).toHaveLength(21);
+    expect(await client.tree(digestOf(root), 1, '19')).toHaveLength(2);
+  }
+});

@@ -34,16 +34,16 @@ export class Room {
   }
 
   #take(needed: number): void {
-    if (needed > this.#leftBytes || this.#now() > this.#until) this.#look();
+    if (needed > this.#leftBytes || this.#now() > this.#until) this.#look(needed);
     if (needed > this.#leftBytes) {
       throw new AssayError('ASSAY_STORE_FULL', 'too little is left on the disk to write the index');
     }
     this.#leftBytes -= needed;
   }
 
-  #look(): void {
+  #look(needed: number): void {
     const free = this.#free() - STORE.spareBytes - this.#underWay;
-    this.#leftBytes = Math.min(free, STORE.roomBytes);
+    this.#leftBytes = Math.min(free, Math.max(STORE.roomBytes, needed));
     this.#until = this.#now() + STORE.roomMs;
   }
 }

@@ -1,7 +1,7 @@
 // The contract of a store, as one suite that every backend passes.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Digest, digestOf, EMPTY, type Hash, toWire } from '../../core/digest.ts';
-import { STORE } from '../../core/limits.ts';
+import { SERVER, STORE } from '../../core/limits.ts';
 import { parseNamespace } from '../../core/namespace.ts';
 import { rivalAddress } from '../../store/divergence.ts';
 import type { StoreEvent } from '../../store/events.ts';
@@ -288,6 +288,12 @@ export function describeStore(backend: Backend): void {
         ]);
         await store.results.put(addressOf('key'), bytes);
         expect((await store.results.get(addressOf('key')))?.bytes.equals(bytes)).toBe(true);
+      });
+
+      test('may be as large as a server takes it', async () => {
+        const sent = resultWith({ stdoutRaw: contentOf('a long log', SERVER.maxResultBytes - 100) });
+        expect(await store.results.put(addressOf('large'), sent)).toBe('stored');
+        expect((await store.results.get(addressOf('large')))?.bytes.equals(sent)).toBe(true);
       });
 
       test('with folders stored as Directory messages names all their descendants', async () => {

@@ -43,3 +43,10 @@ test('a look at the disk holds for a while', async () => {
   now += STORE.roomMs + 1;
   await expect(room.during(1, written)).rejects.toMatchObject(FULL);
 });
+
+test('what is larger than one look allows for is asked about as a whole', async () => {
+  const bytes = 3 * STORE.roomBytes;
+  const least = STORE.spareBytes + STORE.commitBytes + bytes;
+  expect(await new Room(() => least).during(bytes, written)).toBe('written');
+  await expect(new Room(() => least - 1).during(bytes, written)).rejects.toMatchObject(FULL);
+});

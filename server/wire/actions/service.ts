@@ -1,5 +1,5 @@
 // The three calls of the cache service. An entry is found from the moment when it is finalized, and never before: until
-// then what was uploaded for it has no label.
+// then what was uploaded for it lies elsewhere.
 import { randomBytes } from 'node:crypto';
 import { AssayError } from '../../../core/errors.ts';
 import { SERVER } from '../../../core/limits.ts';
@@ -62,10 +62,11 @@ export async function finalizeEntry(
   const uploaded = await findArtifact(store, pendingAddress(address));
   if (!uploaded) throw new AssayError('ASSAY_NOT_FOUND', 'nothing was uploaded for this entry');
   if (uploaded.digest.size !== sizeBytes) throw otherSize(sizeBytes, uploaded.digest.size);
+  /** The label first: it leads nowhere without the entry, but an entry without it could be neither found nor written again. */
   await lifecycle.whileWriting(async () => {
+    await store.labels.put({ namespace: address.namespace, label: key }, address.key);
     const outcome = await store.results.put(address, encodeArtifact(uploaded));
     if (outcome === 'diverged') throw alreadyThere(key);
-    await store.labels.put({ namespace: address.namespace, label: key }, address.key);
   });
   return { ok: true, entryId: Number.parseInt(address.key.slice(0, 12), 16) };
 }

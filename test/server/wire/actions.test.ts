@@ -10,6 +10,7 @@ import {
   GetCacheEntryDownloadURLRequest,
   GetCacheEntryDownloadURLResponse,
 } from '../../../core/proto/generated/actions_cache.ts';
+import { openMemoryStore } from '../../../store/stack.ts';
 import { contentOf } from '../../store/content.ts';
 import { type Answer, ask, putHead, RawConnection, type TestServer, testServer } from '../rig.ts';
 
@@ -123,6 +124,25 @@ describe('an entry', () => {
     expect((await restore(server, 'key'))?.bytes.toString()).toBe('first');
     expect(server.logged()).toContain('store: diverged');
   });
+
+  test.each(['labels', 'results'] as const)(
+    'can be saved anew when the server failed at its %s',
+    async (part) => {
+      const store = openMemoryStore();
+      const failing = new Set(['once']);
+      const put = (...args: never[]) => {
+        const isEntry = JSON.stringify(args[0]).includes('~actions/');
+        if (isEntry && failing.delete('once')) throw new Error('the machine was switched off');
+        return Reflect.apply(store[part].put, store[part], args);
+      };
+      const server = await testServer({ store: { ...store, [part]: { ...store[part], put } } });
+      await ask(await uploadUrl(server, 'key'), 'PUT', { headers: BLOB, body: Buffer.from('first') });
+      expect(await finalize(server, 'key', 5)).toMatchObject({ status: 500 });
+      expect(await restore(server, 'key', ['k'])).toBeUndefined();
+      await save(server, 'key', Buffer.from('second'));
+      expect((await restore(server, 'key', ['k']))?.bytes.toString()).toBe('second');
+    },
+  );
 
   test('whose upload broke off is not there', async () => {
     const server = await testServer();

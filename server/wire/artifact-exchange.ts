@@ -25,7 +25,7 @@ export async function giveArtifact(exchange: Exchange, address: ResultAddress, h
   const blob = artifact && (await store.blobs.get(artifact.digest.hash));
   metrics.lookedUp(how.protocol, blob !== undefined);
   if (!blob) return exchange.answerMiss();
-  if (how.isReadFirst) await readThrough(exchange, blob);
+  if (how.isReadFirst && exchange.method === 'GET') await readThrough(exchange, blob);
   const described = how.describe?.(artifact.attributes) ?? [];
   return answerBlob(exchange, artifact.digest.hash, blob, [...REVALIDATE, ...described]);
 }
@@ -34,7 +34,7 @@ export async function giveArtifact(exchange: Exchange, address: ResultAddress, h
 async function readThrough(exchange: Exchange, blob: Blob): Promise<void> {
   if (blob.bytes || blob.size > SERVER.readFirstBytes) return;
   exchange.liftStallLimit();
-  for await (const _chunk of blob.chunks());
+  for await (const _chunk of blob.chunks()) if (exchange.request.socket.destroyed) return;
 }
 
 export interface Taking {

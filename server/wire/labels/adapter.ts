@@ -41,10 +41,9 @@ async function find(exchange: Exchange, namespace: Namespace, asked: URLSearchPa
 
 async function put(exchange: Exchange, namespace: Namespace, asked: URLSearchParams): Promise<void> {
   const label = asked.get('label') ?? '';
-  const outcome = await exchange.server.store.labels.put(
-    { namespace, label },
-    parseHash(asked.get('key') ?? ''),
-  );
+  const { store, lifecycle } = exchange.server;
+  const key = parseHash(asked.get('key') ?? '');
+  const outcome = await lifecycle.whileWriting(() => store.labels.put({ namespace, label }, key));
   if (outcome === 'taken') {
     throw new AssayError('ASSAY_LABEL_TAKEN', `${JSON.stringify(label.slice(0, 100))} names something else`);
   }

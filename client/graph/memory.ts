@@ -122,12 +122,18 @@ export class GraphMemory {
     const looks = config?.looks ?? memo?.configLooks();
     if (!looks) return;
     const memos = new Map(this.#learnt);
-    for (const id of steps.keys()) {
+    for (const [id, step] of steps) {
       const isOutdated = memos.has(id) || this.#ran.has(id);
       const known = isOutdated ? undefined : memo?.carried(id, this.#renewed);
-      if (known) memos.set(id, known);
+      if (known && this.#isStillDeclared(step, known)) memos.set(id, known);
     }
     writeGraphFile(folder, root, caller, { steps, config: looks, memos });
+  }
+
+  /** What is written beside a configuration is believed as long as that looks the same: it must be about its steps. */
+  #isStillDeclared(step: Step, { definition }: StepMemo): boolean {
+    const { config, steps } = this.#options;
+    return !config || definition === definitionOf(step, steps);
   }
 }
 

@@ -203,6 +203,23 @@ test('a configuration behind several links is read again when one of them leads 
   expect(readFileSync(path('out'), 'utf8')).toBe('two\n');
 });
 
+test('a step that was declared anew while another one ran is not the one that is remembered', async () => {
+  const saying = (word: string) => ({
+    build: { command: `echo ${word} > out`, inputs: [], outputs: ['out'] },
+    other: { command: 'true', inputs: [] },
+  });
+  const declare = (word: string) => shop.write('assay.json', JSON.stringify({ steps: saying(word) }));
+  declare('one');
+  await build();
+  await settled(path('out'));
+  await build();
+  expect((await build()).ends.build?.reason).toBe('found in place');
+  await settled(declare('two'));
+  await runSteps(shop, ['other'], { env: env(), form: 'bundle' });
+  await build();
+  expect(readFileSync(path('out'), 'utf8')).toBe('two\n');
+});
+
 test('a tool that a command changed is seen by the steps after it', async () => {
   const uses = (name: string) => ({
     command: `mytool in > ${name}`,

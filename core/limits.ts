@@ -175,6 +175,8 @@ export const SERVER = {
   bodyWaitMs: 10 * SECOND,
   /** Bodies that are held in memory as a whole, of all connections together. */
   heldBytes: 512 * MIB,
+  /** The same for answers that are larger than a small blob, until their clients have taken them. */
+  lentBytes: 512 * MIB,
   /** When a client that was turned away may come back. */
   retryAfterSeconds: 1,
   /** Between two looks through the whole store, and after one that failed. */

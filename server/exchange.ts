@@ -83,10 +83,24 @@ export class Exchange {
 
   /** A whole answer. HEAD gets its head, with the length that the body would have. */
   answer(status: number, headers: Headers, body: Buffer): void {
+    if (body.length > STORE.inlineBytes && this.method !== 'HEAD') this.#lend(body.length);
     this.begin(status, ['content-length', String(body.length), ...headers]);
     if (this.method === 'HEAD') this.response.end();
     else if (body.length <= SENT_AS_STRING_BYTES) this.response.end(body.toString('latin1'), 'latin1');
     else this.response.end(body);
+  }
+
+  /** Until it has been taken, which must not be waited for too long. */
+  #lend(bytes: number): void {
+    const { request, response, server } = this;
+    server.load.lend(bytes);
+    let isLent = true;
+    const giveBack = () => {
+      if (isLent) server.load.giveBack(bytes);
+      isLent = false;
+    };
+    response.once('finish', giveBack).once('close', giveBack);
+    request.socket.setTimeout(server.limits.unreadMs);
   }
 
   /** The same for what the cache holds, which is counted. */

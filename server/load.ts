@@ -25,6 +25,7 @@ export class Load {
   readonly #surplus = new Set<Socket>();
   #connections = 0;
   #heldBytes = 0;
+  #lentBytes = 0;
 
   /** `descriptors`: how many files the process may have open. */
   constructor(limits: ServerLimits, descriptors: number) {
@@ -82,6 +83,16 @@ export class Load {
 
   letGo(bytes: number): void {
     this.#heldBytes -= bytes;
+  }
+
+  /** An answer that is in memory as a whole is sent: who does not take it keeps it there. Refused when there are too many. */
+  lend(bytes: number): void {
+    if (this.#lentBytes + bytes > this.#limits.lentBytes) throw memoryIsFull();
+    this.#lentBytes += bytes;
+  }
+
+  giveBack(bytes: number): void {
+    this.#lentBytes -= bytes;
   }
 
   get isFull(): boolean {

@@ -4,6 +4,7 @@ import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'nod
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { frame, frameHead } from '../../core/grpc-frame.ts';
 import { GRPC_STATUS, type GrpcStatus, grpcStatusOf } from '../../core/grpc-status.ts';
+import { STORE } from '../../core/limits.ts';
 import type { ServerContext } from '../context.ts';
 import type { Transfer } from '../pace.ts';
 import { Inlet } from './inlet.ts';
@@ -76,10 +77,19 @@ export class Call {
   /** The whole answer of a call that gives one message. */
   answer(message: Uint8Array, headers?: Headers): void {
     if (this.#stream.destroyed) return;
+    if (message.byteLength > STORE.inlineBytes) this.#lend(message.byteLength);
     this.#isFinished = true;
     this.#begin(headers);
     this.#stream.end(frame(message));
     this.#end('OK');
+  }
+
+  /** Until it has been taken, for which the client has as long as for anything else of that size. */
+  #lend(bytes: number): void {
+    const { load } = this.server;
+    load.lend(bytes);
+    this.#stream.once('close', () => load.giveBack(bytes));
+    this.#transfer.moved(bytes);
   }
 
   /**

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { digestOf, EMPTY } from '../../core/digest.ts';
-import { contentOf, streamOf } from '../store/content.ts';
+import { addressOf, contentOf, resultWith, streamOf } from '../store/content.ts';
 import { ask, codeIn, pathOf, putHead, RawConnection, storeWith, testServer } from './rig.ts';
 
 const MIB = 1024 * 1024;
@@ -298,4 +298,21 @@ test('a store that takes long over a large upload is waited for', async () => {
   });
   const server = await testServer({ limits, store: patient });
   expect(await ask(server.url + PATH, 'PUT', { body: Buffer.alloc(MIB) })).toMatchObject({ status: 200 });
+});
+
+test('answers that are in memory until they are taken have a bound together', async () => {
+  const result = resultWith({ stdoutRaw: contentOf('a long log', MIB) });
+  const address = addressOf('an action');
+  for (const [lentBytes, status] of [
+    [2 * result.length, 200],
+    [result.length - 1, 503],
+  ] as const) {
+    const server = await testServer({ limits: { lentBytes } });
+    await server.store.results.put(address, result);
+    const url = `${server.url}/ac/${address.key}`;
+    for (let time = 0; time < 5; time++) {
+      expect(await ask(url)).toMatchObject({ status });
+      expect(await ask(url, 'HEAD')).toMatchObject({ status: 200 });
+    }
+  }
 });

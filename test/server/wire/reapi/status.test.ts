@@ -1,10 +1,14 @@
 // Who may call what, and what a client hears about its mistakes: a status that names the mistake, never UNKNOWN.
-import { describe, expect, test } from 'vitest';
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { digestOf } from '../../../../core/digest.ts';
-import { contentOf, directoryOf } from '../../../store/content.ts';
+import { DEFAULT_NAMESPACE } from '../../../../core/namespace.ts';
+import { GrpcClient } from '../../../rig/grpc.ts';
+import { addressOf, contentOf, directoryOf, resultWith } from '../../../store/content.ts';
 import { storeWith } from '../../rig.ts';
-import { PATHS, readName, reapiClient, reapiServer, uploadName, writeRequest } from './rig.ts';
+import { PATHS, ReapiClient, readName, reapiClient, reapiServer, uploadName, writeRequest } from './rig.ts';
 
+const MIB = 1024 * 1024;
 const BYTES = contentOf('some bytes', 100);
 const DIGEST = digestOf(BYTES);
 
@@ -230,4 +234,32 @@ test('a tree takes a share of the memory for messages, for as long as it is bein
     expect(await client.tree(digestOf(root), 1)).toHaveLength(21);
     expect(await client.tree(digestOf(root), 1, '19')).toHaveLength(2);
   }
+});
+
+describe('an answer that is in memory until it is taken', () => {
+  const result = resultWith({ stdoutRaw: contentOf('a long log', MIB) });
+
+  test.each([
+    [2 * result.length, 'OK'],
+    [result.length - 1, 'UNAVAILABLE'],
+  ])('with room for %i bytes is %s', async (lentBytes, status) => {
+    const { client, server } = await reapiServer({ limits: { lentBytes } });
+    await server.store.results.put({ namespace: DEFAULT_NAMESPACE, key: DIGEST.hash }, result);
+    for (let time = 0; time < 5; time++) {
+      expect(await client.getResult(DIGEST)).toMatchObject({ status });
+    }
+  });
+
+  test('may be taken as slowly as anything of its size', async () => {
+    const { server } = await reapiServer({
+      limits: { bodyGraceMs: 50, bodyBytesPerSecond: 1000, sweepMs: 10 },
+    });
+    await server.store.results.put(addressOf('an action'), result);
+    const grpc = await GrpcClient.to(server.url, {}, { settings: { initialWindowSize: 0 } });
+    onTestFinished(() => grpc.close());
+    const answer = new ReapiClient(grpc).getResult({ hash: addressOf('an action').key, size: 1 });
+    await delay(500);
+    grpc.session.settings({ initialWindowSize: 2 * MIB });
+    expect(await answer).toMatchObject({ status: 'OK', messages: [result] });
+  });
 });

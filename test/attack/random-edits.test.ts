@@ -21,7 +21,7 @@ import { type Form, Workshop } from '../rig/assay.ts';
 import { runSteps } from '../rig/graph.ts';
 import { Random } from '../rig/random.ts';
 
-const EDITS = 50;
+const EDITS = 60;
 /** Above what the client takes for the granularity of a clock, so that some of what it sees has settled. */
 const LONG_ENOUGH_MS = 130;
 
@@ -41,6 +41,13 @@ let shop: Workshop;
 beforeEach(() => {
   shop = new Workshop();
   shop.script('list', ...LIST);
+  declare('');
+  for (const name of [KEPT, 'src/a', 'src/b/c', 'src/b/d/e']) shop.write(name, name);
+});
+afterEach(() => shop.remove());
+
+/** `word`: what the second step says at the end. */
+function declare(word: string): void {
   const steps = {
     first: {
       command: 'mkdir -p out/first && ./list src > out/first/list && echo "$MODE" > out/first/mode',
@@ -49,7 +56,7 @@ beforeEach(() => {
       env: ['MODE'],
     },
     second: {
-      command: './list out/first maybe/*.txt > out-second',
+      command: `./list out/first maybe/*.txt > out-second; echo "${word}" >> out-second`,
       inputs: ['list'],
       optionalInputs: ['maybe/*.txt'],
       outputs: ['out-second'],
@@ -57,9 +64,7 @@ beforeEach(() => {
     },
   };
   shop.write('assay.json', JSON.stringify({ steps }));
-  for (const name of [KEPT, 'src/a', 'src/b/c', 'src/b/d/e']) shop.write(name, name);
-});
-afterEach(() => shop.remove());
+}
 
 test.each<[Form, number]>([
   ['bundle', 1],
@@ -74,15 +79,22 @@ test.each<[Form, number]>([
     const outcomes = new Set<string>();
     const done: string[] = [];
     let mode = 'one';
+    let word = '';
     for (let edit = 0; edit < EDITS; edit++) {
       if (random.below(12) === 0) mode = random.pick(['one', 'two']);
       for (let count = random.below(3); count > 0; count--) done.push(edits.one());
+      if (random.below(8) === 0) {
+        word = String(random.below(3));
+        declare(word);
+        done.push(`declare ${word}`);
+      }
       if (random.below(2) === 0) await sleep(LONG_ENOUGH_MS);
-      const ran = await runSteps(shop, ['second'], { form, env: { MODE: mode } });
+      const step = random.below(4) === 0 ? 'first' : 'second';
+      const ran = await runSteps(shop, [step], { form, env: { MODE: mode } });
       expect(ran.code, `${done.slice(-8).join('; ')}\n${ran.stderr}`).toBe(0);
       for (const { outcome, reason } of Object.values(ran.ends)) outcomes.add(`${outcome}: ${reason ?? ''}`);
-      expect(outputs(), done.slice(-8).join('; ')).toEqual(expected(mode));
-      done.push(`run (${Object.values(ran.outcomes).join(', ')})`);
+      if (step === 'second') expect(outputs(), done.slice(-8).join('; ')).toEqual(expected(mode, word));
+      done.push(`run ${step} (${Object.values(ran.outcomes).join(', ')})`);
     }
     const kinds = new Set([...outcomes].map((text) => text.split(':')[0]));
     expect([...kinds].sort()).toEqual(['hit-local', 'miss']);
@@ -96,10 +108,10 @@ function outputs(): Readonly<Record<string, string>> {
 }
 
 /** By the script itself, run on what is there. */
-function expected(mode: string): Readonly<Record<string, string>> {
+function expected(mode: string, word: string): Readonly<Record<string, string>> {
   const list = (tops: string) =>
     execFileSync('sh', ['-c', `./list ${tops}`], { cwd: shop.workspace, encoding: 'utf8' });
-  return { list: list('src'), mode: `${mode}\n`, second: list('out/first maybe/*.txt') };
+  return { list: list('src'), mode: `${mode}\n`, second: `${list('out/first maybe/*.txt')}${word}\n` };
 }
 
 /** What is done to a workspace; each tells what it did. */

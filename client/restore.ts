@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import type { Digest } from '../core/digest.ts';
 import { AssayError, isSystemError, messageOf } from '../core/errors.ts';
-import { join, nameToBytes, type RelPath, toSystemPath } from '../core/path.ts';
+import { join, nameToBytes, type RelPath, ROOT, toSystemPath } from '../core/path.ts';
 import type { Entry } from '../core/tree.ts';
 import type { Blobs } from '../store/store.ts';
 import { withAnchor } from './anchor.ts';
@@ -28,6 +28,14 @@ import { Staging } from './staging.ts';
 
 export interface Restored {
   readonly written: number;
+}
+
+export interface Manner {
+  /**
+   * Unless everything is in place, all of it gets this time, also what was right already. Where it is left out, what is
+   * written is new, and what was right keeps its time.
+   */
+  readonly time?: Date | undefined;
 }
 
 /**
@@ -67,6 +75,7 @@ export async function restoreOutputs(
   workspace: string,
   blobs: Blobs,
   digests: FileDigests,
+  { time }: Manner = {},
 ): Promise<Restored> {
   const wrong = wrongOutputs(outputs, workspace, digests);
   if (wrong.length === 0) return { written: 0 };
@@ -75,6 +84,13 @@ export async function restoreOutputs(
     const staged: { output: Output; at: string }[] = [];
     for (const { output, present } of wrong) {
       staged.push({ output, at: await stage(output, present, staging.next(), workspace, blobs) });
+    }
+    if (time) {
+      const { setTimes } = await import('./times.ts');
+      const right = outputs.filter((output) => !wrong.some((one) => one.output === output));
+      // Before anything is moved: whoever is killed in between leaves something wrong, and all of this is done again.
+      for (const output of right) setTimes(output, workspace, output.path, time);
+      for (const { output, at } of staged) setTimes(output, at, ROOT, time);
     }
     for (const { output, at } of staged) moveIntoPlace(at, output.path, workspace, staging);
   } finally {

@@ -8,6 +8,7 @@ import { parseRemoteUrl } from '../remote/url.ts';
 import { Reporter } from '../reporter.ts';
 import type { Shelf } from '../snapshot/shelf.ts';
 import { storeFolder } from '../store-folder.ts';
+import { OLD_TIME } from '../times.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 
 const NAMESPACE = parseNamespace('saved');
@@ -46,7 +47,11 @@ export async function withSaved<T>(parsed: ParsedFlags, work: (saved: Saved) => 
     report,
   });
   try {
-    return await work({ root, cache, shelf: await cache.openShelf({ namespace: NAMESPACE }) });
+    return await work({
+      root,
+      cache,
+      shelf: await cache.openShelf({ namespace: NAMESPACE, time: OLD_TIME }),
+    });
   } finally {
     await cache.close();
   }

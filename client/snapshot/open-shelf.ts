@@ -12,10 +12,12 @@ export interface ShelfNeeds {
   readonly namespace: Namespace;
   /** Only snapshots that hold what this approves of are restored; all, where it is left out. */
   readonly fits?: Fits;
+  /** Of what is restored, unless all of it is in place; that of its writing, where it is left out. */
+  readonly time?: Date;
 }
 
 export async function openShelf(
-  { namespace, fits }: ShelfNeeds,
+  { namespace, fits, time }: ShelfNeeds,
   { remoteUrl, token, now, report }: CacheOptions,
   store: Store,
   digests: FileDigests,
@@ -25,5 +27,5 @@ export async function openShelf(
     const options = { url: remoteBelow(remoteUrl, namespace), token, now };
     elsewhere = { remote: await openRemote(options), labels: new RemoteLabels(options) };
   }
-  return new Shelf({ namespace, fits, store, elsewhere, digests, report });
+  return new Shelf({ namespace, fits, time, store, elsewhere, digests, report });
 }

@@ -28,6 +28,8 @@ export interface ShelfOptions {
   readonly namespace: Namespace;
   /** Only snapshots that hold what this approves of are restored; all, where it is left out. */
   readonly fits?: Fits | undefined;
+  /** Of what is restored, unless all of it is in place; that of its writing, where it is left out. */
+  readonly time?: Date | undefined;
   readonly store: Store;
   readonly elsewhere?: Elsewhere | undefined;
   readonly digests: FileDigests;
@@ -50,14 +52,16 @@ type Candidate = Pick<Restored, 'label' | 'from'>;
 export class Shelf {
   readonly #namespace: Namespace;
   readonly #fits: Fits;
+  readonly #time: Date | undefined;
   readonly #store: Store;
   readonly #elsewhere: Elsewhere | undefined;
   readonly #digests: FileDigests;
   readonly #report: Report;
 
-  constructor({ namespace, fits = () => true, store, elsewhere, digests, report }: ShelfOptions) {
+  constructor({ namespace, fits = () => true, time, store, elsewhere, digests, report }: ShelfOptions) {
     this.#namespace = namespace;
     this.#fits = fits;
+    this.#time = time;
     this.#store = store;
     this.#elsewhere = elsewhere;
     this.#digests = digests;
@@ -170,7 +174,9 @@ export class Shelf {
       if (!bytes) return undefined;
       const outputs = await this.#outputsIn(bytes);
       if (outputs.length === 0) return undefined;
-      const { written } = await restoreOutputs(outputs, root, this.#store.blobs, this.#digests);
+      const { written } = await restoreOutputs(outputs, root, this.#store.blobs, this.#digests, {
+        time: this.#time,
+      });
       return { paths: outputs.map(({ path }) => path), written };
     } catch (error) {
       const away = this.#elsewhere;

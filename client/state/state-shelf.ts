@@ -6,12 +6,14 @@ import { messageOf } from '../../core/errors.ts';
 import { parseNamespace } from '../../core/namespace.ts';
 import { type RelPath, toSystemPath } from '../../core/path.ts';
 import type { RunContext } from '../context.ts';
+import { fitOutput } from '../encoded-outputs.ts';
 import { stepOf } from '../history.ts';
 import type { KeyedAction } from '../key.ts';
 import { platformProperties } from '../platform.ts';
 import type { RunRequest } from '../request.ts';
 import type { Restored, Shelf } from '../snapshot/shelf.ts';
 import { takeSnapshot } from '../snapshot/snapshot.ts';
+import { OLD_TIME, renewTimes } from '../times.ts';
 import { type Ancestry, ancestryOf } from './ancestry.ts';
 
 const NAMESPACE = parseNamespace('state');
@@ -54,13 +56,15 @@ export class StateShelf {
     const shelf = await context.cache.openShelf({
       namespace: NAMESPACE,
       fits: (paths) => paths.every((path) => known.includes(path)),
+      time: OLD_TIME,
     });
     return shelf && new StateShelf(action, context, shelf, await ancestryOf(workspace));
   }
 
   /** Puts the nearest one that can be had below `root`. */
   async restoreNearest(root: string): Promise<EarlierState | undefined> {
-    const prefixes = [...this.#commits.map((commit) => `${this.#step}/${commit}/`), `${this.#step}/`];
+    const commits = this.#commits.map((commit) => `${this.#step}/${commit}/`);
+    const prefixes = [this.#label, ...commits, `${this.#step}/`];
     try {
       const found = await this.#shelf.restore(root, undefined, prefixes);
       return found && { ...found, commit: commitIn(found.label) };
@@ -74,14 +78,29 @@ export class StateShelf {
   async keep(): Promise<void> {
     const { workspace, state } = this.#request;
     const isThere = (path: RelPath) => lstatSync(toSystemPath(workspace, path), QUIET) !== undefined;
-    const label = `${this.#step}/${this.#commits[0] ?? NO_COMMIT}/${this.#key}`;
+    const label = this.#label;
     try {
+      this.#renewOutputs();
       if (!state.some(isThere)) return;
       const present = pathsOf(this.#request).filter(isThere);
       const snapshot = takeSnapshot(workspace, present, this.#context.cache.digests, this.#context.now());
       if ((await this.#shelf.keep(label, snapshot)) === 'saved') await this.#shelf.share(label, snapshot);
     } catch (error) {
       this.#context.report({ type: 'state-not-kept', why: messageOf(error) });
+    }
+  }
+
+  get #label(): string {
+    return `${this.#step}/${this.#commits[0] ?? NO_COMMIT}/${this.#key}`;
+  }
+
+  /** What the command left as it found it is this run's, too: who goes by times and reads it sees that it may have changed. */
+  #renewOutputs(): void {
+    const { workspace, outputs } = this.#request;
+    const { cache, now } = this.#context;
+    for (const path of outputs) {
+      const output = fitOutput(workspace, path, cache.digests);
+      if (output) renewTimes(output, workspace, path, OLD_TIME, new Date(now()));
     }
   }
 }

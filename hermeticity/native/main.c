@@ -136,9 +136,10 @@ static pid_t number_in_status(pid_t tid, const char *key) {
 static struct task *adopt(pid_t tid) {
   pid_t leader = number_in_status(tid, "Tgid:");
   struct task *sibling = leader && leader != tid ? task_of(leader) : NULL;
-  if (sibling) return add_thread(tid, sibling->process);
-  struct task *parent = task_of(number_in_status(tid, "PPid:"));
-  return add_process(tid, parent ? parent->process : NULL);
+  struct task *parent = sibling ? NULL : task_of(number_in_status(tid, "PPid:"));
+  struct task *task = sibling ? add_thread(tid, sibling->process) : add_process(tid, parent ? parent->process : NULL);
+  task->unannounced = true;
+  return task;
 }
 
 static void on_new_task(struct task *parent, int event) {
@@ -147,9 +148,14 @@ static void on_new_task(struct task *parent, int event) {
   struct process *process = parent->process;
   bool thread = syscall(SYS_tgkill, process->pid, (pid_t)tid, 0) == 0;
   struct task *child = task_of((pid_t)tid);
-  if (!child) child = thread ? add_thread((pid_t)tid, process) : add_process((pid_t)tid, process);
+  if (!child && !came_and_went((pid_t)tid)) {
+    child = thread ? add_thread((pid_t)tid, process) : add_process((pid_t)tid, process);
+  }
+  if (child) child->unannounced = false;
   /* clone() with a signal other than SIGCHLD may share the working folder; fork() and vfork() never do. */
-  if (!thread && event == PTRACE_EVENT_CLONE) process->cwd_unsure = child->process->cwd_unsure = true;
+  if (thread || event != PTRACE_EVENT_CLONE) return;
+  process->cwd_unsure = true;
+  if (child) child->process->cwd_unsure = true;
 }
 
 static void on_exec(struct task *task) {

@@ -58,7 +58,29 @@ void clear_pending(struct task *task) {
   memset(&task->pending, 0, sizeof task->pending);
 }
 
+/*
+ * The kernel may show a child's whole life, its end too, before the event of its parent. One whose parent was killed before
+ * that event stays on this list; if its number is used again, that task is added when it first stops.
+ */
+static pid_t *ended_early;
+static size_t ended_count;
+
+static void remember_end(pid_t tid) {
+  ended_early = or_die(realloc(ended_early, (ended_count + 1) * sizeof *ended_early));
+  ended_early[ended_count++] = tid;
+}
+
+bool came_and_went(pid_t tid) {
+  for (size_t i = 0; i < ended_count; i++) {
+    if (ended_early[i] != tid) continue;
+    ended_early[i] = ended_early[--ended_count];
+    return true;
+  }
+  return false;
+}
+
 void remove_task(struct task *task) {
+  if (task->unannounced) remember_end(task->tid);
   *slot_of(task->tid) = task->next;
   alive--;
   clear_pending(task);

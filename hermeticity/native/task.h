@@ -39,6 +39,8 @@ struct task {
   struct task *next;
   pid_t tid;
   struct process *process;
+  /* It was seen before the event of whoever made it. */
+  bool unannounced;
   struct pending pending;
 };
 
@@ -50,6 +52,9 @@ struct task *add_process(pid_t pid, const struct process *parent);
 struct task *add_thread(pid_t tid, struct process *process);
 
 void remove_task(struct task *task);
+
+/* True, once, for a task that had ended before it was announced: there is nothing left to add. */
+bool came_and_went(pid_t tid);
 
 /* exec by a thread: it takes the number of the first thread, and the others are gone. */
 struct task *take_over(struct task *first, pid_t former);

@@ -40,6 +40,17 @@ describe('the helper', () => {
     expect(handles.trim().split('\n')).toEqual(['0', '1', '2', '3']);
   });
 
+  it('counts a child once, also one that has ended before its parent was seen to make it', async () => {
+    const late = `exec strace -qq -o /dev/null -e trace=wait4 -e inject=wait4:delay_enter=20000 '${helperPath()}' "$@"`;
+    const helper = folder.write('assay-trace', `#!/bin/sh\n${late}\n`);
+    chmodSync(helper, 0o755);
+    // Not by the command itself: what a direct child has done is seen first.
+    const script = "sh -c '(exit 0); (exit 0); true'; true";
+    const { report } = await trace(new NativeTracer(helper), folder.path, ['sh', '-c', script]);
+    expect(report.processes.map(({ parent }) => parent)).toEqual([undefined, 0, 1, 1]);
+    expect(report).toMatchObject({ complete: true, exit: { code: 0 } });
+  });
+
   it('hands on the signals that it gets', async () => {
     const child = spawn(
       'sh',

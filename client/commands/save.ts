@@ -1,7 +1,7 @@
 // `assay save`: keeps what lies at some paths under a key that never changes its meaning.
 import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/command.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
-import { relPathFromUser } from '../../core/path.ts';
+import { isWithin, type RelPath, relPathFromUser } from '../../core/path.ts';
 import { Outlet } from '../outlet.ts';
 import type { Shelf } from '../snapshot/shelf.ts';
 import { type Snapshot, takeSnapshot } from '../snapshot/snapshot.ts';
@@ -40,10 +40,10 @@ export const saveCommand: CommandModule = {
   async main(args) {
     const parsed = parseFlags(args, flags);
     const label = labelIn(parsed, USAGE);
-    const paths = parsed.positionals.slice(1).map(relPathFromUser);
+    const paths = outermost(parsed.positionals.slice(1).map(relPathFromUser));
     if (paths.length === 0) throw usage(`nothing to save: ${USAGE}`);
     return withSaved(parsed, async ({ root, cache, shelf }) => {
-      const snapshot = takeSnapshot(root, [...new Set(paths)], cache.digests, Date.now());
+      const snapshot = takeSnapshot(root, paths, cache.digests, Date.now());
       const kept = await keep(label, snapshot, shelf);
       const bytes = snapshot.contents.reduce((sum, { digest }) => sum + digest.size, 0);
       const told = { key: label, ...kept, blobs: snapshot.contents.length, bytes };
@@ -52,6 +52,12 @@ export const saveCommand: CommandModule = {
     });
   },
 };
+
+/** Each once, and without those that another one holds. */
+function outermost(paths: readonly RelPath[]): RelPath[] {
+  const once = [...new Set(paths)];
+  return once.filter((path) => !once.some((other) => other !== path && isWithin(path, other)));
+}
 
 async function keep(label: string, snapshot: Snapshot, shelf: Shelf | undefined): Promise<Kept> {
   if (!shelf) return { outcome: 'failed', shared: false, why: 'there is no usable store' };

@@ -71,6 +71,14 @@ describe.each(Object.keys(FORMS) as Form[])('%s', (form) => {
   });
 });
 
+test('a path inside another one is kept with it, and both come back', async () => {
+  const before = there();
+  expect(await save('nested', ['modules/a'])).toMatchObject({ outcome: 'saved' });
+  forget();
+  expect(await restore('nested')).toMatchObject({ outcome: 'exact', code: 0 });
+  expect(there()).toEqual(before);
+});
+
 test('a key never changes what it means', async () => {
   await save('npm-1');
   fill('second');

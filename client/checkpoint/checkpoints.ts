@@ -10,6 +10,8 @@ import { AssayError, messageOf } from '../../core/errors.ts';
 import { CHECKPOINT } from '../../core/limits.ts';
 import { parseNamespace } from '../../core/namespace.ts';
 import { type RelPath, toSystemPath } from '../../core/path.ts';
+import { ActionResult } from '../../core/proto/generated/reapi.ts';
+import { decodeResult } from '../../core/result.ts';
 import type { RunContext } from '../context.ts';
 import type { KeyedAction } from '../key.ts';
 import { refuseLinkedParents } from '../outputs.ts';
@@ -33,6 +35,7 @@ export class Checkpoints {
   /** One at a time, in order. */
   #sealing: Promise<unknown> = Promise.resolve();
   #sharing: Promise<unknown> = Promise.resolve();
+  #isTurn = false;
 
   private constructor(
     action: KeyedAction,
@@ -55,7 +58,13 @@ export class Checkpoints {
   }
 
   /** Puts the newest whole one into place, or leaves the folders empty. Its number; 0 if there is none. */
-  async place(): Promise<number> {
+  place(): Promise<number> {
+    const placed = this.#sealing.then(() => this.#place());
+    this.#sealing = placed.catch(() => undefined);
+    return placed;
+  }
+
+  async #place(): Promise<number> {
     endEarlierCommands(this.#workspace);
     const found = await this.#restoreNewest();
     for (const folder of this.#plan.folders) {
@@ -74,6 +83,14 @@ export class Checkpoints {
     const sealed = this.#sealing.then(() => this.#sealOrReport());
     this.#sealing = sealed;
     return sealed;
+  }
+
+  /** The same from time to time: where one is being sealed already, the next turn will do. */
+  async sealInTurn(): Promise<void> {
+    if (this.#isTurn) return;
+    this.#isTurn = true;
+    await this.seal();
+    this.#isTurn = false;
   }
 
   /** The step is over. A result that is published makes its checkpoints useless. */
@@ -116,11 +133,12 @@ export class Checkpoints {
     const content = fingerprint(snapshot);
     if (content === this.#sealed) return;
     if (fingerprint(this.#look()) !== content) throw changed();
-    const label = this.#label(this.#number + 1);
-    await shelf.keep(label, snapshot);
-    this.#number++;
+    let number = this.#number + 1;
+    // Another run of the same action may have taken the number, or the last ones were evicted.
+    while ((await shelf.keep(this.#label(number), snapshot)) === 'taken') number++;
+    this.#number = number;
     this.#sealed = content;
-    this.#sharing = this.#sharing.then(() => shelf.share(label, snapshot));
+    this.#sharing = this.#sharing.then(() => shelf.share(this.#label(number), snapshot));
     await this.#drop(this.#number - this.#plan.keep);
   }
 
@@ -160,8 +178,9 @@ function numberIn(label: string | undefined): number {
 }
 
 /** Of what it holds; the time is left out. */
-function fingerprint({ contents }: Snapshot): string {
-  return digestOf(Buffer.from(contents.map(({ digest }) => digest.hash).join())).hash;
+function fingerprint({ bytes }: Snapshot): string {
+  const timeless = { ...decodeResult(bytes), executionMetadata: undefined };
+  return digestOf(ActionResult.encode(timeless).finish()).hash;
 }
 
 function changed(): AssayError {

@@ -26,14 +26,19 @@ export async function executeWithCheckpoints(
   if (action.request.sandbox)
     throw usage('a sandbox shows a command its declaration only, and no checkpoints');
   const checkpoints = await Checkpoints.open(action, plan, context);
-  const number = await checkpoints.place();
-  const timer = setInterval(() => void checkpoints.seal(), plan.everyMs);
+  let number = 0;
   let desk: Desk | undefined;
+  const timer = setInterval(() => void checkpoints.sealInTurn(), plan.everyMs);
   try {
     const execution = await execute(action, context, {
-      ...preparation,
+      // A second attempt must not find what the first one left there and did not seal.
+      async placeState() {
+        number = await checkpoints.place();
+        return preparation.placeState?.();
+      },
       unkeyed({ tmp }) {
         const folder = join(tmp, 'assay-checkpoint');
+        desk?.close();
         desk = new Desk(folder, () => checkpoints.seal());
         return { ASSAY_CHECKPOINT: String(number), ASSAY_CHECKPOINT_DESK: folder };
       },

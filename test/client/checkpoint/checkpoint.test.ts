@@ -1,6 +1,6 @@
 // Checkpoints of long steps: what a run that was killed leaves, the next one starts from.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { closeSync, cpSync, existsSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, cpSync, existsSync, openSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -269,6 +269,61 @@ test('assay checkpoint says the number, and outside of a step nothing', async ()
   const outside = await shop.assay(['checkpoint']);
   expect(outside).toMatchObject({ code: 0, stdout: '' });
   expect(outside.stderr).toContain('no checkpoint');
+});
+
+const ASK =
+  ': > "$ASSAY_CHECKPOINT_DESK/r.request"; while [ -e "$ASSAY_CHECKPOINT_DESK/r.request" ]; do sleep 0.02; done';
+
+test('a second attempt finds nothing that the first one left unsealed, and the run ends', async () => {
+  const source = shop.write('leak.c', 'int main(void) { return 0; }\n');
+  execFileSync('gcc', ['-fsanitize=address', '-o', join(shop.workspace, 'leak'), source]);
+  const script = 'echo "from $ASSAY_CHECKPOINT" >> state/log; ./leak && cp state/log made';
+  const args = ['--input', 'leak', '--output', 'made', '--checkpoint', 'state'];
+  const { code, stderr } = await start({ command: ['sh', '-c', script], args }).ended;
+  expect(code, stderr).toBe(0);
+  expect(stderr).toContain('it runs once more');
+  expect(readFileSync(join(shop.workspace, 'made'), 'utf8')).toBe('from 0\n');
+});
+
+test('folders that change places with each other are something new to seal', async () => {
+  const answer = 'cat "$ASSAY_CHECKPOINT_DESK/r.answer"; echo';
+  const script = [
+    'if [ "$ASSAY_CHECKPOINT" != 0 ]; then cat a/x b/x c/x; exit 0; fi',
+    `echo 1 > a/x; echo 2 > b/x; echo 1 > c/x; ${ASK}; ${answer}`,
+    `echo 2 > c/x; ${ASK}; ${answer}; exit 1`,
+  ];
+  const folders = ['a', 'b', 'c'].flatMap((name) => ['--checkpoint', name]);
+  const options = { command: ['sh', '-c', script.join('\n')], args: [...folders, '--hermetic=off'] };
+  const first = start(options);
+  await first.ended;
+  expect(first.lines).toEqual(['1', '2']);
+  const again = start(options);
+  expect((await again.ended).code).toBe(0);
+  expect(again.lines).toEqual(['1', '2', '2']);
+});
+
+test('of two runs of one action at once, each keeps what it was told is kept', async () => {
+  const script = [
+    'if [ "$ASSAY_CHECKPOINT" != 0 ]; then cat state/n; exit 0; fi',
+    'echo ready; while [ ! -e word ]; do sleep 0.02; done',
+    `cp word state/n; ${ASK}; cat "$ASSAY_CHECKPOINT_DESK/r.answer"; echo; exit 1`,
+  ];
+  const command = ['sh', '-c', script.join('\n')];
+  const args = ['--checkpoint', 'state', '--hermetic=off'];
+  const folders = [shop.workspace, shop.another('other')];
+  const runs = folders.map((cwd) => ({ cwd, ...start({ command, args, cwd }) }));
+  await Promise.all(runs.map(({ heard }) => new Promise<void>((resolve) => heard(() => resolve()))));
+  const numbers: (string | undefined)[] = [];
+  for (const [at, { cwd, ended, lines }] of runs.entries()) {
+    shop.write('new', `${at}\n`, 0o644, cwd);
+    renameSync(join(cwd, 'new'), join(cwd, 'word'));
+    await ended;
+    numbers.push(lines.at(-1));
+  }
+  expect(numbers).toEqual(['1', '2']);
+  const again = start({ command, args });
+  expect((await again.ended).code).toBe(0);
+  expect(again.lines).toEqual(['1']);
 });
 
 test('a step that only keeps its progress is hermetic', async () => {

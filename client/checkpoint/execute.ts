@@ -25,6 +25,10 @@ export async function executeWithCheckpoints(
 ): Promise<Checkpointed> {
   if (action.request.sandbox)
     throw usage('a sandbox shows a command its declaration only, and no checkpoints');
+  if (action.request.observed)
+    throw usage(
+      'checkpoints are found by what is declared: with --inputs=observed they may be of other inputs',
+    );
   const checkpoints = await Checkpoints.open(action, plan, context);
   let number = 0;
   let desk: Desk | undefined;

@@ -144,6 +144,8 @@ export const SERVER = {
   maxReads: 2,
   /** Who keeps up, while nobody waits for a turn, has so many chunks read in one go. */
   chunksAtOnce: 2,
+  /** What kernels may hold of an answer that nobody reads. */
+  unreadBytes: 8 * MIB,
   /** So many of them send straight from their chunk, which stays until the client has it; others send copies … */
   lentChunks: 16,
   /** … of this size … */

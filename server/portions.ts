@@ -14,7 +14,7 @@ export type Send = (portion: Buffer) => Promise<boolean>;
 
 export interface Road {
   readonly load: Pick<Load, 'downloads' | 'reads' | 'lent'>;
-  readonly limits: Pick<ServerLimits, 'chunksAtOnce' | 'copiedBytes' | 'promptMs'>;
+  readonly limits: Pick<ServerLimits, 'chunksAtOnce' | 'copiedBytes' | 'promptMs' | 'unreadBytes'>;
 }
 
 export interface Sent {
@@ -77,14 +77,19 @@ class Turn {
   /** Of the last copy, which may be under way longer than the chunk that it was made of is there. */
   lastIsTaken: Promise<boolean> = Promise.resolve(true);
   isOver = false;
-  /** It has taken a whole chunk that was lent to it. */
-  keepsUp = false;
+  /** In chunks that were lent to it, one after the other. */
+  #taken = 0;
 
   constructor(load: Road['load'], limits: Road['limits'], send: Send, copy: Copy) {
     this.#copy = copy;
     this.#load = load;
     this.#limits = limits;
     this.#send = send;
+  }
+
+  /** The kernels can't have it all: its client reads. */
+  get keepsUp(): boolean {
+    return this.#taken >= this.#limits.unreadBytes;
   }
 
   /** How much of the chunk is sent, or is on its way as a copy. */
@@ -95,9 +100,10 @@ class Turn {
   async #lend(chunk: Buffer): Promise<number> {
     try {
       this.lastIsTaken = this.#send(chunk);
-      this.keepsUp = await this.lastIsTaken;
-      this.isOver = !this.keepsUp;
-      return this.keepsUp ? chunk.length : 0;
+      this.isOver = !(await this.lastIsTaken);
+      if (this.isOver) return 0;
+      this.#taken += chunk.length;
+      return chunk.length;
     } finally {
       this.#load.lent.leave();
     }
@@ -105,7 +111,7 @@ class Turn {
 
   async #sendCopies(chunk: Buffer): Promise<number> {
     let copied = 0;
-    this.keepsUp = false;
+    this.#taken = 0;
     while (copied < chunk.length && !this.isOver) {
       const portion = this.#copy.of(chunk.subarray(copied, copied + this.#limits.copiedBytes));
       this.lastIsTaken = this.#send(portion);

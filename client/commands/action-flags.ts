@@ -43,7 +43,7 @@ export const ACTION_FLAGS = {
     type: 'string',
     multiple: true,
     value: 'PATH',
-    text: 'a file or folder that makes the command faster the next time (.tsbuildinfo, target): carried over\nfrom the nearest earlier commit; never in the key. What is made with it is not kept in a\ncache; with --hermetic=strict it is not used. It belongs to the command: what else lies there goes',
+    text: 'a file or folder that makes the command faster the next time (.tsbuildinfo, .eslintcache): carried over\nfrom the nearest earlier commit; never in the key. What is made with it is not kept in a\ncache; with --hermetic=strict it is not used. It belongs to the command: what else lies there goes',
   },
   cwd: { type: 'string', value: 'DIR', text: 'the folder to run in, below this one (default: this one)' },
 } satisfies FlagTable;

@@ -70,7 +70,7 @@ export const STEP_FIELDS = {
   cache: { kind: 'flag', text: 'false: the command runs each time, and nothing of it is kept.' },
   state: {
     kind: 'texts',
-    text: 'Files or folders that make the command faster the next time (.tsbuildinfo, target): carried over from the nearest earlier commit, never in the key. What is made with them is not kept in a cache; with "hermetic": "strict" they are not used. They belong to the step: what else lies there goes.',
+    text: 'Files or folders that make the command faster the next time (.tsbuildinfo, .eslintcache): carried over from the nearest earlier commit, never in the key. What is made with them is not kept in a cache; with "hermetic": "strict" they are not used. They belong to the step: what else lies there goes.',
   },
   checkpoint: {
     kind: 'checkpoint',

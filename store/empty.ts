@@ -13,9 +13,14 @@ export function withEmptyBlob(blobs: Blobs): Blobs {
     put: (expected, content) =>
       expected.hash === EMPTY.hash ? takeNothing(expected, content) : blobs.put(expected, content),
     missing: (digests) =>
-      blobs.missing(digests.filter((digest) => digest.size !== 0 || digest.hash !== EMPTY.hash)),
+      blobs.missing(digests.some(isEmpty) ? digests.filter((digest) => !isEmpty(digest)) : digests),
     touch: (hashes) => blobs.touch(hashes.filter((hash) => hash !== EMPTY.hash)),
   };
+}
+
+/** The size first: many are asked about at a time, and the text of a hash may still have to be made. */
+function isEmpty(digest: Digest): boolean {
+  return digest.size === 0 && digest.hash === EMPTY.hash;
 }
 
 async function takeNothing(expected: Expected, content: Content): Promise<Digest> {

@@ -197,25 +197,20 @@ export class DiskBlobs implements RawBlobs {
     if (digests.length <= STORE.fewBlobs && this.#areLeased(digests)) return [];
     this.#index.refresh();
     const fresh = this.#leases.ticks.freshBlob();
-    const unleased: Hash[] = [];
-    const missing = digests.filter((digest) => {
-      const tick = this.#index.tickOf(digest);
-      if (tick === undefined) return true;
-      if (!isFresh(tick, fresh)) unleased.push(digest.hash);
-      return false;
+    const ticks = this.#index.ticksOf(digests);
+    const unleased = digests.filter((_, index) => {
+      const tick = ticks[index];
+      return tick !== undefined && !isFresh(tick, fresh);
     });
-    if (unleased.length === 0) return missing;
-    await this.#leases.take(unleased);
-    return digests.filter((digest) => this.#index.tickOf(digest) === undefined);
+    if (unleased.length === 0) return withoutTick(digests, ticks);
+    await this.#leases.take(unleased.map(({ hash }) => hash));
+    return withoutTick(digests, this.#index.ticksOf(digests));
   }
 
   /** In the view that the index had anyway: what is leased there is still there. */
   #areLeased(digests: readonly Digest[]): boolean {
     const fresh = this.#leases.ticks.freshBlob();
-    return digests.every((digest) => {
-      const tick = this.#index.tickOf(digest);
-      return tick !== undefined && isFresh(tick, fresh);
-    });
+    return this.#index.ticksOf(digests).every((tick) => tick !== undefined && isFresh(tick, fresh));
   }
 
   async touch(hashes: readonly Hash[]): Promise<void> {
@@ -232,6 +227,10 @@ export class DiskBlobs implements RawBlobs {
       : await this.#quarantine.keepFile(name, filePath(this.#layout, hash, generation));
     this.#onEvent({ type: 'quarantined', hash, detail: `${detail}; ${fate}` });
   }
+}
+
+function withoutTick(digests: readonly Digest[], ticks: readonly (number | undefined)[]): Digest[] {
+  return digests.filter((_, index) => ticks[index] === undefined);
 }
 
 function small({ generation, size }: Entry, bytes: Buffer): RawBlob {

@@ -97,10 +97,13 @@ export class Index {
     return { size, isFile, tick, generation, position, version };
   }
 
-  /** Undefined unless it is there with that size. Makes nothing on its way: builds ask about thousands at a time. */
-  tickOf(digest: Digest): number | undefined {
-    const record = peek(this.#presence, keyOfDigest(digest));
-    return record && tickIn(record, digest.size);
+  /** Of each in its turn; undefined unless it is there with that size. Builds ask about thousands at a time. */
+  ticksOf(digests: readonly Digest[]): (number | undefined)[] {
+    const presence = this.#presence;
+    return digests.map((digest) => {
+      const record = peek(presence, keyOfDigest(digest));
+      return record && tickIn(record, digest.size);
+    });
   }
 
   contentOf(hash: Hash, { position }: Presence): Buffer | undefined {

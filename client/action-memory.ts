@@ -16,7 +16,7 @@ import { allSettled } from './inputs/settled.ts';
 import { readTable, rowMatches, type StatTable, tableOf, writeTable } from './inputs/stat-table.ts';
 import type { KeyedAction } from './key.ts';
 import type { RunRequest } from './request.ts';
-import { stampOf, type ToolLook, toolLooks } from './tool-look.ts';
+import { isUnchanged, type ToolLook, toolLooks } from './tool-look.ts';
 
 const MAGIC = 'assay-action-2';
 
@@ -53,7 +53,7 @@ export class ActionMemory {
     const { identity, tools, stdout, stderr, order, ...hit } = written;
     const same =
       identity === this.#identityOf(request) &&
-      tools.every((tool) => stampOf(tool) === tool.stamp) &&
+      tools.every(isUnchanged) &&
       looksTheSame(table, request.workspace);
     if (!same) return undefined;
     return {

@@ -1,7 +1,7 @@
 // How a tool was searched for and what was found, so that it can be asked later whether the same search finds the same.
 import { EMPTY } from '../core/digest.ts';
 import type { KeyedAction } from './key.ts';
-import { resolveTool, type Tool } from './tools.ts';
+import { isOfOneFile, ownStamp, resolveTool, type Tool } from './tools.ts';
 
 export interface ToolLook {
   readonly name: string;
@@ -43,7 +43,17 @@ export function findTool({ name, path, folder }: Omit<ToolLook, 'stamp'>): Tool 
   }
 }
 
+/** Whether the same search finds the same. What it was read for cannot have changed in a file that looks the same. */
+export function isUnchanged(look: ToolLook): boolean {
+  if (!isOfOneFile(look.stamp)) return stampOf(look) === look.stamp;
+  try {
+    return ownStamp(look.name, look) === look.stamp;
+  } catch {
+    return false;
+  }
+}
+
 /** A stamp says what files look like, not what is in them. */
-export function stampOf({ name, path, folder }: Omit<ToolLook, 'stamp'>): string {
+function stampOf({ name, path, folder }: Omit<ToolLook, 'stamp'>): string {
   return findTool({ name, path, folder })?.stamp ?? '';
 }

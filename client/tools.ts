@@ -3,7 +3,16 @@
 // A tool's identity is the digest of its executable and of all that starts with it: a script's interpreter (and that
 // one's, if it is a script too), and for a program from an npm package the package.json beside it, because the file in
 // `bin` is often only a stub whose version stands there. Where a tool lies is not in the key.
-import { accessSync, closeSync, constants, openSync, readSync, realpathSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  openSync,
+  readSync,
+  realpathSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
 import { basename, delimiter, dirname, isAbsolute, join } from 'node:path';
 import type { Property } from '../core/action.ts';
 import { AssayError, type ErrorCode } from '../core/errors.ts';
@@ -33,6 +42,8 @@ export interface ToolSearch {
 }
 
 const MAX_INTERPRETER_DEPTH = 4;
+const STAMP_JOINT = '+';
+const PACKAGES = '/node_modules/';
 const SHEBANG_BYTES = 256;
 
 export function resolveTool(
@@ -62,9 +73,17 @@ function resolveAtDepth(name: string, search: ToolSearch, missing: ErrorCode, de
   const manifest = folder === undefined ? [] : [examine(join(folder, 'package.json'), search)];
   const parts = [own, ...interpreters, ...manifest];
   const identity = parts.map((part) => part.identity).join('+');
-  const stamp = parts.map((part) => part.stamp).join('+');
+  const stamp = parts.map((part) => part.stamp).join(STAMP_JOINT);
   const looks = parts.flatMap((part) => part.looks);
   return { name, file, identity, stamp, looks, interpreters };
+}
+
+/** The stamp of the file that is found, without those of what starts with it; undefined if nothing is found. */
+export function ownStamp(name: string, search: Pick<ToolSearch, 'path' | 'folder'>): string | undefined {
+  const file = locate(name, search);
+  if (file === undefined) return undefined;
+  const real = realpathSync(file);
+  return stampOf(real, statSync(real));
 }
 
 /** Whether there is such a program at all. */
@@ -106,8 +125,16 @@ function isExecutable(file: string): boolean {
 function examine(file: string, { digests }: ToolSearch): Pick<Tool, 'identity' | 'stamp' | 'looks'> {
   const stats = statSync(file);
   const identity = digests.digest(file, stats, () => file).hash;
-  const stamp = [file, stats.ino, stats.mtimeMs, stats.ctimeMs].join(':');
-  return { identity, stamp, looks: [rowOf(stats)] };
+  return { identity, stamp: stampOf(file, stats), looks: [rowOf(stats)] };
+}
+
+function stampOf(file: string, { ino, mtimeMs, ctimeMs }: Stats): string {
+  return [file, ino, mtimeMs, ctimeMs].join(':');
+}
+
+/** What is not of one file alone, or may come to be of a package, is searched for anew with all that starts with it. */
+export function isOfOneFile(stamp: string): boolean {
+  return stamp !== '' && !stamp.includes(STAMP_JOINT) && !stamp.includes(PACKAGES);
 }
 
 /** `#!/bin/sh -e` names a file; `#!/usr/bin/env node` names a file and asks it to search PATH for another. */
@@ -150,7 +177,7 @@ function shebangOf(file: string): string[] {
 
 /** The folder of the npm package that a file belongs to, if it lies in one. */
 function packageFolder(file: string): string | undefined {
-  const at = file.lastIndexOf('/node_modules/');
+  const at = file.lastIndexOf(PACKAGES);
   if (at === -1) return undefined;
   const packages = `${file.slice(0, at)}/node_modules`;
   for (let folder = dirname(file); folder.length > packages.length; folder = dirname(folder)) {

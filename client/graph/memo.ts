@@ -13,7 +13,7 @@ import { lookAgain } from '../inputs/observations.ts';
 import { isSettled } from '../inputs/settled.ts';
 import { type Row, rowAt, rowMatches, rowOf, type StatTable, sameRow } from '../inputs/stat-table.ts';
 import type { Log } from '../log.ts';
-import { stampOf } from '../tool-look.ts';
+import { isUnchanged } from '../tool-look.ts';
 import type { StepTable } from './graph.ts';
 import { type Looks, withImplied } from './looks.ts';
 import { readGraphFile, type StepMemo, type WrittenGraph, type WrittenMemo } from './memo-file.ts';
@@ -144,7 +144,7 @@ export class GraphMemo {
 
   #isSameTool(at: number): boolean {
     const tool = this.#written.tools[at];
-    const known = this.#tools.get(at) ?? (tool !== undefined && stampOf(tool) === tool.stamp);
+    const known = this.#tools.get(at) ?? (tool !== undefined && isUnchanged(tool));
     this.#tools.set(at, known);
     return known;
   }

@@ -145,7 +145,6 @@ function overview(): string {
   ].join('\n');
 }
 
-// No top-level await: the bundle for Node is CommonJS, which has none.
-main(process.argv.slice(2)).then((code) => {
-  process.exitCode = code;
-});
+// No top-level await: the bundle for Node is CommonJS, which has none. What was said has been written (Outlet), so there is
+// nothing to wait for, and a connection that somebody left open does not keep the process.
+main(process.argv.slice(2)).then((code) => process.exit(code));

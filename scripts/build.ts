@@ -115,19 +115,30 @@ function writeEntry(): void {
 /** What is quick is to find its code compiled: a hit of an action and one of a step, in one process. */
 const HITS = `
   require('node:module').enableCompileCache({ directory: process.env.COMPILED, portable: true });
+  process.exit = () => {};
   const { main } = require(process.env.MAIN);
   main(JSON.parse(process.env.ACTION)).then(() => main(JSON.parse(process.env.STEP)));`;
 
-/** Node keeps what a run has compiled: so hits, which are what is to be quick, are the first runs that may. */
-async function keepCompiledCode(): Promise<void> {
+/** A place where an action and a step have been run so often that they hit as quickly as they can. */
+interface Scene {
+  readonly scratch: string;
+  readonly action: readonly string[];
+  readonly step: readonly string[];
+  run(command: readonly [string, ...string[]], variables: NodeJS.ProcessEnv): void;
+}
+
+async function inSceneOfHits(use: (scene: Scene) => void): Promise<void> {
   const scratch = mkdtempSync(join(tmpdir(), 'assay-build-'));
   const workspace = join(scratch, 'workspace');
   const flags = ['run', '--store', join(scratch, 'store')];
-  const action = [...flags, '--output', 'made', '--', 'touch', 'made'];
-  const step = [...flags, 'build'];
-  const run = (args: readonly string[], variables: NodeJS.ProcessEnv) => {
-    const env = { PATH: process.env.PATH, ...variables };
-    execFileSync(process.execPath, args, { cwd: workspace, env, stdio: 'ignore' });
+  const scene: Scene = {
+    scratch,
+    action: [...flags, '--output', 'made', '--', 'touch', 'made'],
+    step: [...flags, 'build'],
+    run: ([file, ...args], variables) => {
+      const env = { PATH: process.env.PATH, ...variables };
+      execFileSync(file, args, { cwd: workspace, env, stdio: 'ignore' });
+    },
   };
   try {
     mkdirSync(workspace);
@@ -135,19 +146,24 @@ async function keepCompiledCode(): Promise<void> {
       join(workspace, 'assay.json'),
       '{ "steps": { "build": { "command": "touch built", "outputs": ["built"] } } }',
     );
-    for (const args of [action, step, action, step]) {
-      run([ENTRY, ...args], { NODE_DISABLE_COMPILE_CACHE: '1' });
+    for (const args of [scene.action, scene.step, scene.action, scene.step]) {
+      scene.run([process.execPath, ENTRY, ...args], { NODE_DISABLE_COMPILE_CACHE: '1' });
       await sleep(2 * INDEX.granularityMs); // a step is remembered when what it looked at has settled
     }
-    const asked = { ACTION: JSON.stringify(action), STEP: JSON.stringify(step) };
-    run(['-e', HITS], {
-      ...asked,
-      COMPILED: join(BUNDLE, 'compiled'),
-      MAIN: join(BUNDLE, 'main.cjs'),
-    });
+    use(scene);
   } finally {
     rmSync(scratch, { recursive: true });
   }
+}
+
+/** Node keeps what a run has compiled: so hits, which are what is to be quick, are the first runs that may. */
+function keepCompiledCode({ action, step, run }: Scene): void {
+  run([process.execPath, '-e', HITS], {
+    ACTION: JSON.stringify(action),
+    STEP: JSON.stringify(step),
+    COMPILED: join(BUNDLE, 'compiled'),
+    MAIN: join(BUNDLE, 'main.cjs'),
+  });
   letEveryoneRead(join(BUNDLE, 'compiled'));
 }
 
@@ -158,8 +174,25 @@ function letEveryoneRead(folder: string): void {
   }
 }
 
+/**
+ * So many times later than usual a function is compiled to machine code: a hit is over before that pays, and what runs for
+ * longer than a tenth of a second is compiled all the same (docs/decisions/0197).
+ */
+const JIT_RELUCTANCE = 3;
+
+/** Bun lays out the code of what a hit calls first, and side by side, once it has seen hits. */
+function compileForHits({ scratch, action, step, run }: Scene): void {
+  compile([]);
+  const orders = [step, action].map((args, index) => {
+    const order = join(scratch, `order-${index}`);
+    run([EXECUTABLE, ...args], { BUN_BYTECODE_ORDER_OUT: order });
+    return `--bytecode-order=${order}`;
+  });
+  compile(orders);
+}
+
 /** A compiled executable would read .env and bunfig.toml of whatever folder it is started in; a build cache must not. */
-function compile(): void {
+function compile(orders: readonly string[]): void {
   const options = [
     '--compile',
     '--bytecode',
@@ -167,6 +200,8 @@ function compile(): void {
     '--target=bun',
     '--no-compile-autoload-dotenv',
     '--no-compile-autoload-bunfig',
+    `--compile-jit-policy=${JIT_RELUCTANCE}`,
+    ...orders,
   ];
   execFileSync(BUN, ['build', 'main.cjs', ...options, `--outfile=${EXECUTABLE}`], {
     cwd: BUNDLE,
@@ -180,5 +215,7 @@ for (const needed of [ADDON, BUN]) {
 }
 await Promise.all([bundle(), buildLibrary()]);
 writeEntry();
-await keepCompiledCode();
-compile();
+await inSceneOfHits((scene) => {
+  keepCompiledCode(scene);
+  compileForHits(scene);
+});

@@ -1,0 +1,175 @@
+// Good requests of every protocol, with credentials that are almost right, at a server that has a token; and without any at
+// one that takes no writes. Who may not come in does not, whichever way it is tried, and leaves nothing in the store.
+import { expect, onTestFinished, test } from 'vitest';
+import { frame } from '../../core/grpc-frame.ts';
+import { assetMethods } from '../../server/wire/asset/adapter.ts';
+import { reapiMethods } from '../../server/wire/reapi/adapter.ts';
+import { Workshop } from '../rig/assay.ts';
+import { type CallHeaders, GrpcClient } from '../rig/grpc.ts';
+import { Random } from '../rig/random.ts';
+import { ServerProcess } from '../rig/server.ts';
+import { FuzzConnection } from './fuzz/connection.ts';
+import { grpcTargets } from './fuzz/grpc-targets.ts';
+import { httpTargets } from './fuzz/http-targets.ts';
+import type { FuzzRequest } from './fuzz/request.ts';
+
+const SEED = 20_261_115;
+const REQUESTS = 800;
+const TOKEN = 'a-long-token-0123456789';
+const RIGHT = { authorization: `Bearer ${TOKEN}` };
+const METHODS = new Map([...reapiMethods, ...assetMethods]);
+
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+const ALMOST: readonly CallHeaders[] = [
+  {},
+  { authorization: '' },
+  { authorization: 'Bearer' },
+  { authorization: `Bearer ${TOKEN}x` },
+  { authorization: `Bearer ${TOKEN.toUpperCase()}` },
+  { authorization: `Bearer ${TOKEN}, Bearer ${TOKEN}` },
+  { authorization: `Bearer "${TOKEN}"` },
+  { authorization: `Bearer=${TOKEN}` },
+  { authorization: `Digest ${TOKEN}` },
+  { authorization: `Basic ${TOKEN}` },
+  { authorization: `Basic ${base64(`${TOKEN}:`)}` },
+  { authorization: `Basic ${base64(TOKEN)}` },
+  { authorization: `Bearer ${base64(TOKEN)}` },
+  { authorization: `AWS4-HMAC-SHA256 Credential=${TOKEN}/20261115/auto/s3/aws4_request` },
+  { 'authorization-bin': base64(`Bearer ${TOKEN}`) },
+  { 'proxy-authorization': `Bearer ${TOKEN}` },
+  { 'x-authorization': `Bearer ${TOKEN}`, token: TOKEN, cookie: `authorization=Bearer ${TOKEN}` },
+];
+/** As no client library would send it: twice, and on two lines. */
+const ALMOST_BY_HAND: readonly CallHeaders[] = [
+  { authorization: `Bearer x\r\nAuthorization: Bearer ${TOKEN}` },
+  { authorization: `Bearer\r\n ${TOKEN}x` },
+  { 'authorization ': `Bearer ${TOKEN}` },
+];
+
+/** What was answered to requests that read, and to those that write, by what they were sent to. */
+type Heard = Record<'reads' | 'writes', Map<string, Set<string>>>;
+
+class Trial {
+  readonly heard: Heard = { reads: new Map(), writes: new Map() };
+  readonly #url: string;
+  readonly #random = new Random(SEED);
+  readonly #credentials: readonly CallHeaders[];
+
+  constructor({ url }: ServerProcess, credentials: readonly CallHeaders[]) {
+    this.#url = url;
+    this.#credentials = credentials;
+  }
+
+  async overHttp(): Promise<this> {
+    const connection = new FuzzConnection(Number(new URL(this.#url).port));
+    onTestFinished(() => connection.close());
+    const targets = httpTargets(this.#random);
+    for (let sent = 0; sent < REQUESTS; sent++) {
+      const target = this.#random.pick(targets);
+      const request = target.next();
+      if (isForEverybody(request)) continue;
+      const headers = { ...request.headers, ...this.#random.pick(this.#credentials) };
+      const { status, body } = await connection.send({ ...request, headers });
+      target.heard?.(body);
+      this.#hear(isWriting(request), target.name, String(status));
+    }
+    return this;
+  }
+
+  async overGrpc(): Promise<this> {
+    const client = await GrpcClient.to(this.#url);
+    onTestFinished(() => client.close());
+    const targets = grpcTargets(this.#random);
+    const calls = [
+      ...[...METHODS.keys()].flatMap(spellings).map((path) => ({ path, messages: [Buffer.alloc(0)] })),
+      ...Array.from({ length: REQUESTS }, () => this.#random.pick(targets).next()),
+    ];
+    for (const { path, messages } of calls) {
+      const call = client.open(path, this.#random.pick(this.#credentials));
+      call.stream.end(Buffer.concat(messages.map((message) => frame(message))));
+      this.#hear(METHODS.get(path)?.writes === true, path, (await call.answer()).status);
+    }
+    return this;
+  }
+
+  /** Every answer that anybody got. */
+  get all(): string[] {
+    return [
+      ...new Set([...this.heard.reads.values(), ...this.heard.writes.values()].flatMap((set) => [...set])),
+    ];
+  }
+
+  #hear(isWriting: boolean, name: string, status: string): void {
+    const about = this.heard[isWriting ? 'writes' : 'reads'];
+    about.set(name, (about.get(name) ?? new Set()).add(status));
+  }
+}
+
+/** Only the first is the method: a server must not understand the others, and then forget to ask what they do. */
+function spellings(path: string): string[] {
+  const [, service, method] = path.split('/');
+  const odd = [
+    `/${path}`,
+    `${path}/`,
+    `${path}?`,
+    `${path}%20`,
+    `/${service}//${method}`,
+    `/${service}/./${method}`,
+  ];
+  return [path, path.toLowerCase(), path.replace('.', '%2e'), ...odd];
+}
+
+/** Turborepo asks OPTIONS before it sends its token; these pages tell no secret. */
+function isForEverybody({ method, path }: FuzzRequest): boolean {
+  return method === 'OPTIONS' || ['/', '/healthz', '/status', '/nowhere'].includes(path);
+}
+
+/** Also what asks for leave to write. Turborepo's POST asks which artifacts there are. */
+function isWriting({ method, path }: FuzzRequest): boolean {
+  if (method === 'POST') return /CreateCacheEntry|Finalize/.test(path);
+  return method === 'PUT' || method === 'MKCOL';
+}
+
+async function serverWith(...args: readonly string[]): Promise<ServerProcess> {
+  const shop = new Workshop();
+  const env = args.length === 0 ? { ASSAY_TOKEN: TOKEN } : {};
+  const server = await ServerProcess.start(shop.store, { args, env });
+  onTestFinished(async () => {
+    await server.stop();
+    shop.remove();
+  });
+  return server;
+}
+
+async function storedBytes({ url }: ServerProcess): Promise<string | undefined> {
+  const metrics = await (await fetch(`${url}/metrics`, { headers: RIGHT })).text();
+  return /^assay_store_bytes .*$/m.exec(metrics)?.[0];
+}
+
+test('a token that is almost right opens nothing, and the right one everything', async () => {
+  const server = await serverWith();
+  const before = await storedBytes(server);
+  const overHttp = await new Trial(server, [...ALMOST, ...ALMOST_BY_HAND]).overHttp();
+  /** 403 is an address that nobody signed; what is no HTTP gets 400, or no answer after others. */
+  expect(['400', '401', '403', 'undefined']).toEqual(expect.arrayContaining(overHttp.all));
+  expect((await new Trial(server, ALMOST).overGrpc()).all).toEqual(['UNAUTHENTICATED']);
+  expect(await storedBytes(server)).toBe(before);
+  const right = await new Trial(server, [RIGHT]).overHttp();
+  expect(right.all).not.toContain('401');
+  for (const answers of right.heard.writes.values()) expect([...answers].join(' ')).toMatch(/20[012]/);
+  expect((await new Trial(server, [RIGHT]).overGrpc()).all).not.toContain('UNAUTHENTICATED');
+  expect(await storedBytes(server)).not.toBe(before);
+});
+
+test('a server that takes no writes takes none by any protocol', async () => {
+  const server = await serverWith('--read-only');
+  const before = await storedBytes(server);
+  const overHttp = await new Trial(server, [{}, RIGHT]).overHttp();
+  const overGrpc = await new Trial(server, [{}, RIGHT]).overGrpc();
+  for (const answers of overHttp.heard.writes.values()) expect([...answers]).toEqual(['403']);
+  for (const answers of overGrpc.heard.writes.values()) expect([...answers]).toEqual(['PERMISSION_DENIED']);
+  for (const [path, answers] of overGrpc.heard.reads)
+    if (!METHODS.has(path)) expect([...answers]).toEqual(['UNIMPLEMENTED']);
+  expect(await storedBytes(server)).toBe(before);
+});

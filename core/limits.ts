@@ -62,6 +62,8 @@ export const STORE = {
   /** A look at the free space holds for this long, and for this much. */
   roomMs: 100,
   roomBytes: 4 * MIB,
+  /** And so does a look at whether the index is still in its place. */
+  anchorMs: 100,
   /** How long a server's commit waits for more writes: half as many syncs under load, for a little more waiting. */
   serverGatherMs: 4,
   /** So many blobs are asked about twice rather than that the index takes a fresh view first, which costs as much. */

@@ -45,7 +45,7 @@ function restOf({ expected: { size }, offset, isLast }: UploadPart): number | un
   return size === undefined || !isLast ? undefined : Math.max(0, size - offset);
 }
 
-function within<T>(
+async function within<T>(
   room: Room,
   size: number | undefined,
   content: Content,

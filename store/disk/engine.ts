@@ -6,6 +6,7 @@ import type { RawBlobs } from '../raw.ts';
 import type { Inspection, LabelRecords, ResultRecords, Uploads } from '../store.ts';
 import { DiskBlobs } from './blobs.ts';
 import { Eviction } from './eviction.ts';
+import { faultOf } from './faults.ts';
 import { found } from './founding.ts';
 import { Index } from './index.ts';
 import { DiskLabels } from './labels.ts';
@@ -60,7 +61,14 @@ export async function openDiskEngine(
     bytes: () => index.bytes() + uploadRecords.stagedBytes(),
     fold: () => index.tally.fold(),
   };
-  const space = new Space(holdings, eviction, () => limit(layout.index), onEvent);
+  const limitNow = () => {
+    try {
+      return limit(layout.index);
+    } catch (cause) {
+      throw faultOf('looking at the size of the disk', cause);
+    }
+  };
+  const space = new Space(holdings, eviction, limitNow, onEvent);
   const blobs = new DiskBlobs(layout, index, leases, quarantine, sweeper, onEvent);
   const uploads = new DiskUploads(layout, uploadRecords, blobs);
   return {

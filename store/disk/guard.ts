@@ -17,9 +17,11 @@ const LAST_PAGE_AT = MAGIC_AT + 120;
 const TRANSACTION_AT = LAST_PAGE_AT + 8;
 const HEADER_BYTES = TRANSACTION_AT + 8;
 
+export const DATA_FILE = 'data.mdb';
+
 export function refuseUnopenable(folder: string): void {
   refuseUnusableLock(join(folder, 'lock.mdb'));
-  const isThere = checkData(join(folder, 'data.mdb'));
+  const isThere = checkData(join(folder, DATA_FILE));
   if (isThere) return;
   accessSync(folder, constants.W_OK | constants.X_OK);
   if (isNearlyFull(folder)) throw new AssayError('ASSAY_STORE_FULL', `no room for an index in ${folder}`);

@@ -3,12 +3,14 @@
 // A promise of a change resolves after the commit is on the disk: LMDB runs in its plain, synchronous mode
 // (docs/decisions/0010), in which visible and durable are one moment. Conditions are checked inside the commit, by LMDB,
 // against the version that each value carries; no change needs a transaction of ours to be open meanwhile.
+import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { AssayError } from '../../core/errors.ts';
 import { STORE } from '../../core/limits.ts';
+import { Anchor } from './anchor.ts';
 import { type Change, Commits } from './commits.ts';
 import { faultOf, indexFaultOf } from './faults.ts';
-import { refuseUnopenable } from './guard.ts';
+import { DATA_FILE, refuseUnopenable } from './guard.ts';
 import { freeBytes, Room } from './room.ts';
 
 export type Table = Database<Buffer, Buffer>;
@@ -49,6 +51,7 @@ export class Tables {
   readonly #folder: string;
   readonly #room: Room;
   readonly #commits: Commits;
+  readonly #anchor: Anchor;
   /** Undefined after LMDB has given up on what it had open: the next who asks opens it anew. */
   #opened: Opened | undefined;
   #isLettingGo = false;
@@ -59,6 +62,7 @@ export class Tables {
     this.#room = new Room(() => freeBytes(folder));
     this.#commits = new Commits(gatherMs, () => this.#letGoIfGivenUp());
     this.#opened = openRoot(folder);
+    this.#anchor = new Anchor(join(folder, DATA_FILE));
   }
 
   get #current(): Opened {
@@ -90,12 +94,17 @@ export class Tables {
 
   /** For what needs that much room. False when the condition of the change did not hold. */
   commitIfRoom(bytes: number, change: Change): Promise<boolean> {
-    return this.#room.during(bytes, () => this.commit(change));
+    return this.#attempt(() => this.#room.during(bytes, () => this.#commits.add(change)));
   }
 
-  async commit(change: Change): Promise<boolean> {
+  commit(change: Change): Promise<boolean> {
+    return this.#attempt(() => this.#commits.add(change));
+  }
+
+  async #attempt(write: () => Promise<boolean>): Promise<boolean> {
     try {
-      return await this.#commits.add(change);
+      this.#anchor.check();
+      return await write();
     } catch (error) {
       throw indexFaultOf('writing the index', this.#folder, error);
     }

@@ -329,6 +329,8 @@ export const RUN = {
 } as const;
 
 export const GRAPH = {
+  /** Up to here a run whose steps are all in place is over before compiling any of it has paid. */
+  fewSteps: 20,
   /** How often the live view is drawn. */
   drawMs: 100,
   /** How much that is said at once is gathered before it is written. */

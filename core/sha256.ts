@@ -1,4 +1,4 @@
-// SHA-256, and the one door to node:crypto. What differs between Node and Bun is here and nowhere else.
+// SHA-256, and the one door to node:crypto.
 //
 // Loading node:crypto takes Node 9 ms, as much as all the rest of a hit, and a hit hashes about two kilobytes. So the
 // first few kilobytes of a process are hashed in JavaScript, and OpenSSL is loaded when more comes or when something
@@ -7,14 +7,6 @@ import { SMALL_HASH } from './limits.ts';
 import { smallSha256 } from './small-sha256.ts';
 
 type NodeCrypto = typeof import('node:crypto');
-
-interface BunHashes {
-  readonly SHA256: { hash(bytes: Uint8Array, encoding: 'hex'): string };
-}
-
-declare global {
-  var Bun: BunHashes | undefined;
-}
 
 let loaded: NodeCrypto | undefined;
 let smallBytesLeft: number = SMALL_HASH.totalBytes;

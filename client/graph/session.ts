@@ -1,4 +1,5 @@
 // What a run of a graph works with, opened from the flags: the caches, the view, the memory; and closed again.
+import { expectLongRun } from '../../core/bun.ts';
 import { type ParsedFlags, parseNumber } from '../../core/command.ts';
 import { GRAPH } from '../../core/limits.ts';
 import type { CacheOptions } from '../cache.ts';
@@ -52,6 +53,7 @@ export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace): Ses
   return {
     context,
     async run(graph, interrupted) {
+      if (graph.order.length > GRAPH.fewSteps) expectLongRun();
       const summary = await runGraph(graph, {
         ...context,
         jobs,

@@ -1,0 +1,16 @@
+// Bun, which runs the executable: all that Assay uses of it that Node does not have.
+
+interface BunRuntime {
+  readonly SHA256: { hash(bytes: Uint8Array, encoding: 'hex'): string };
+  readonly unsafe: { setJITPolicy(reluctance: number): void };
+}
+
+declare global {
+  /** Undefined on Node. */
+  var Bun: BunRuntime | undefined;
+}
+
+/** The executable compiles to machine code late, for runs that are over before it pays (docs/decisions/0197). */
+export function expectLongRun(): void {
+  globalThis.Bun?.unsafe.setJITPolicy(1);
+}

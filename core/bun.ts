@@ -6,11 +6,13 @@ interface BunRuntime {
 }
 
 declare global {
-  /** Undefined on Node. */
   var Bun: BunRuntime | undefined;
 }
 
+/** Undefined on Node. */
+export const bun = globalThis.Bun;
+
 /** The executable compiles to machine code late, for runs that are over before it pays (docs/decisions/0197). */
 export function expectLongRun(): void {
-  globalThis.Bun?.unsafe.setJITPolicy(1);
+  bun?.unsafe.setJITPolicy(1);
 }

@@ -3,7 +3,7 @@ import type { Digest, Hash } from '../../core/digest.ts';
 import { STORE } from '../../core/limits.ts';
 import type { Exchange } from '../exchange.ts';
 import { announcedSize, receiveStream, receiveWhole } from '../upload.ts';
-import { havingMd5 } from './content-md5.ts';
+import { asAnnounced } from './announced-checksum.ts';
 
 export async function receiveBlob(exchange: Exchange, hash?: Hash): Promise<Digest> {
   const { store, limits, lifecycle } = exchange.server;
@@ -12,7 +12,6 @@ export async function receiveBlob(exchange: Exchange, hash?: Hash): Promise<Dige
   const content = isSmall
     ? await receiveWhole(exchange, limits.maxBlobBytes)
     : receiveStream(exchange, limits.maxBlobBytes);
-  const md5 = exchange.request.headers['content-md5'];
-  const checked = typeof md5 === 'string' ? havingMd5(content, md5) : content;
+  const checked = asAnnounced(content, exchange.request.headers);
   return lifecycle.whileWriting(() => store.blobs.put({ hash, size }, checked));
 }

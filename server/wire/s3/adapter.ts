@@ -6,6 +6,7 @@ import { parseNamespace } from '../../../core/namespace.ts';
 import type { ResultAddress } from '../../../store/store.ts';
 import type { Exchange } from '../../exchange.ts';
 import { type Adapter, badKey, notTaken, type Place } from '../adapter.ts';
+import { isChecked } from '../announced-checksum.ts';
 import { artifactAddress } from '../artifact.ts';
 import { giveArtifact, takeArtifact } from '../artifact-exchange.ts';
 import { S3_FORM } from './refusal.ts';
@@ -43,9 +44,18 @@ function admit(exchange: Exchange): void {
 const UNSIGNED = 'UNSIGNED-PAYLOAD';
 
 async function putObject(exchange: Exchange, address: ResultAddress): Promise<void> {
+  refuseUncheckable(exchange);
   const outcome = await takeArtifact(exchange, address, { replace: true, hash: signedHash(exchange) });
   exchange.answerStored(['assay-outcome', outcome]);
 }
+
+/** A checksum that can not be looked at here, or comes after the body, would be a promise that nobody keeps. */
+function refuseUncheckable({ request: { headers } }: Exchange): void {
+  const odd = Object.keys(headers).find((name) => UNCHECKABLE.test(name) && !isChecked(name));
+  if (odd !== undefined) throw new AssayError('ASSAY_BAD_MESSAGE', `a PUT with ${odd} is not taken here`);
+}
+
+const UNCHECKABLE = /^x-amz-(checksum-|trailer$)/;
 
 /** What the client signed to be the hash of the body; undefined where it signed that it does not say. */
 function signedHash({ request }: Exchange): Hash | undefined {

@@ -24,5 +24,6 @@ export const S3_FORM: RefusalForm = {
 
 function codeOf({ code, entry: { status } }: AssayError): string {
   if (code === 'ASSAY_BAD_SIGNATURE') return 'SignatureDoesNotMatch';
+  if (code === 'ASSAY_DIGEST_MISMATCH') return 'BadDigest';
   return CODES[status] ?? 'InternalError';
 }

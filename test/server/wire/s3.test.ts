@@ -164,6 +164,8 @@ describe('S3', () => {
   test.each<Record<string, string>>([
     { 'x-amz-content-sha256': 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD' },
     { 'content-encoding': 'aws-chunked' },
+    { 'x-amz-checksum-crc64nvme': 'AAAAAAAAAAA=' },
+    { 'x-amz-trailer': 'x-amz-checksum-crc32' },
     { 'x-amz-copy-source': '/bucket/other' },
     { 'if-none-match': '*' },
   ])('does not take %o for a plain object', async (headers) => {
@@ -172,5 +174,33 @@ describe('S3', () => {
       status: 400,
     });
     expect(await ask(server.url + PATH)).toMatchObject({ status: 404 });
+  });
+});
+
+/** Of "123456789", by which catalogues of checksums tell them apart, and of 100,000 times that, which is a stream. */
+const KNOWN = {
+  crc32: ['y/Q5Jg==', 'QIWqDg=='],
+  crc32c: ['4waSgw==', 'HIpP+A=='],
+  sha1: ['98O8HYCOBHMq32eZZczDTKeuNEE=', '+46Z41nNB/EvDxU5HS3gi2jTBBU='],
+  sha256: ['FeKw08M4keuw8e9gnsQZQgwg4yDOlMZfvIwzEkSOsiU=', 'wcppYjF6UJ0qquhcRvXsJ4GE2Aq15efc0ZPt5/iF+qo='],
+} as const;
+
+describe.each(Object.entries(KNOWN))('x-amz-checksum-%s', (algorithm, known) => {
+  test.each([
+    ['whole', 1, known[0]],
+    ['stream', 100_000, known[1]],
+  ])('is checked where the body is a %s', async (_kind, times, right) => {
+    const server = await testServer();
+    const body = Buffer.from('123456789'.repeat(times));
+    const put = (checksum: string) =>
+      ask(server.url + PATH, 'PUT', { headers: { [`x-amz-checksum-${algorithm}`]: checksum }, body });
+    const changed = Buffer.from(right, 'base64').fill(0).toString('base64');
+    for (const wrong of [changed, right.toLowerCase(), '']) {
+      const answer = await put(wrong);
+      expect([answer.status, s3CodeIn(answer)]).toEqual([400, 'BadDigest']);
+      expect(await ask(server.url + PATH)).toMatchObject({ status: 404 });
+    }
+    expect(await put(right)).toMatchObject({ status: 200 });
+    expect((await ask(server.url + PATH)).body.equals(body)).toBe(true);
   });
 });

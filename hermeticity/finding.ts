@@ -50,12 +50,13 @@ export interface Finding {
 
 /** The flag as it would stand on a command line. */
 export function fixText(fix: Fix): string {
-  return `${fix.flag} ${shellQuote(fix.value)}`;
+  /* What begins with a dash would be taken for a flag. */
+  return `${fix.flag}${fix.value.startsWith('-') ? '=' : ' '}${shellQuote(fix.value)}`;
 }
 
 /** A pattern that matches this path and nothing else. */
 export function patternOf(path: RelPath): string {
-  return path.replace(/[\\*?[\]{}()!+@|]/g, '\\$&');
+  return path.replace(/[\\*?[\]{}()]|^!/g, '\\$&');
 }
 
 /** Argv as one line that a shell would read the same way. */

@@ -39,8 +39,8 @@ function compile(observations: Observations, source: string, optional: boolean):
   const exact = existingPath(observations, source);
   if (exact !== undefined) return literal(source, exact, optional);
   const { base, isGlob } = picomatch.scan(source);
-  if (!isGlob) return literal(source, relPathFromUser(source), optional);
-  const folder = relPathFromUser(base);
+  if (!isGlob) return literal(source, relPathFromUser(unescaped(source)), optional);
+  const folder = relPathFromUser(unescaped(base));
   return { source, optional, base: folder, literal: false, matches: globMatcher(tidy(source), folder) };
 }
 
@@ -53,6 +53,11 @@ function existingPath(observations: Observations, source: string): RelPath | und
 
 function literal(source: string, path: RelPath, optional: boolean): CompiledPattern {
   return { source, optional, base: path, literal: true, matches: (candidate) => isWithin(candidate, path) };
+}
+
+/** A backslash takes from the character after it what it means in a pattern: without wildcards that is all it does. */
+function unescaped(pattern: string): string {
+  return pattern.replaceAll(/\\(.)/gs, '$1');
 }
 
 /** "folder/**" is by far the most common and needs no regular expression. */

@@ -104,6 +104,8 @@ describe('patterns', () => {
   test('a name that exists is meant as it is typed, brackets and all', () => {
     write('pages/[id].ts', 'pages/i.ts');
     expect(scan(['pages/[id].ts'])).toEqual(['pages/[id].ts']);
+    expect(scan(['pages/\\[id\\].ts'])).toEqual(['pages/[id].ts']);
+    expect(scan(['\\pages/\\[*'])).toEqual(['pages/[id].ts']);
   });
 
   test('own outputs, .git and .assay are never inputs', () => {

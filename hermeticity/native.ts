@@ -15,13 +15,16 @@ import type { Availability, TracedCommand, Tracer } from './tracer.ts';
 const HELPER = 'assay-trace';
 const RECORDS_DESCRIPTOR = 3;
 
-/** Beside the executable; or where the build puts it, seen from the sources and from the bundle for Node. */
+/**
+ * Beside the executable; or where the build puts it, seen from the sources and from the bundle for Node. In this order: the
+ * executable still names the folder that it was built in, which is nobody's in particular on another machine.
+ */
 export function helperPath(): string {
   const beside = join(dirname(process.execPath), HELPER);
   const built = [`../dist/${HELPER}`, `../${HELPER}`].map((path) =>
     fileURLToPath(new URL(path, import.meta.url)),
   );
-  return built.find((path) => existsSync(path)) ?? beside;
+  return [beside, ...built].find((path) => existsSync(path)) ?? beside;
 }
 
 export type Wrap = (argv: readonly [string, ...string[]]) => readonly [string, ...string[]];

@@ -11,12 +11,13 @@ import { HERMETICITY, REPRODUCE } from '../../core/limits.ts';
 const HELPER = 'assay-vary';
 const CANNOT_START = 125;
 
-/** Beside the executable; or where the build puts it, seen from the sources and from the bundle for Node. */
+/** Beside the executable; or where the build puts it, as the tracer's helper. */
 export function helperPath(): string {
+  const beside = join(dirname(process.execPath), HELPER);
   const built = [`../../dist/${HELPER}`, `../${HELPER}`].map((path) =>
     fileURLToPath(new URL(path, import.meta.url)),
   );
-  return built.find((path) => existsSync(path)) ?? join(dirname(process.execPath), HELPER);
+  return [beside, ...built].find((path) => existsSync(path)) ?? beside;
 }
 
 export interface Powers {

@@ -128,9 +128,8 @@ function refuseTooMuch(workspace: string, paths: readonly RelPath[]): void {
   );
 }
 
-/** The shell's own, and those that say where one is or which language one speaks: the fixed ones take their place. */
-const NOT_FOREIGN =
-  /^(?:_|PWD|OLDPWD|SHLVL|PATH|HOME|TMPDIR|TZ|LANG|LANGUAGE|LC_.*|ASSAY_.*|NODE_COMPILE_CACHE)$/;
+/** The shell’s own, and those whose place the fixed ones take. */
+const NOT_FOREIGN = /^(?:_|PWD|OLDPWD|SHLVL|PATH|HOME|TMPDIR|TZ|LC_ALL|ASSAY_.*|NODE_COMPILE_CACHE)$/;
 
 /** Never a secret: an action gets none that it did not declare, not even for a trial. */
 function undeclaredVariables(

@@ -15,7 +15,7 @@ import { removeTree } from './leftovers.ts';
 
 /** How the same files may look in two checkouts. */
 export interface Looks {
-  /** Every file has another time, in another order. */
+  /** Every file has another time, in the opposite order. */
   readonly otherTimes: boolean;
   /** As a stricter umask would have left them. */
   readonly otherModes: boolean;
@@ -23,7 +23,8 @@ export interface Looks {
 
 /** 2000-01-01: old enough for every tool, and not zero, which some take for "unknown". */
 const ONE_TIME = Date.UTC(2000, 0, 1);
-const HOUR = 60 * 60 * 1000;
+const MINUTE = 60 * 1000;
+const HOUR = 60 * MINUTE;
 
 /** `paths`: files, links and folders as they lie in `from`. Made in the order of their names. */
 export function layCopy(from: string, to: string, paths: readonly RelPath[], looks: Looks): void {
@@ -63,6 +64,6 @@ function modeOf(executable: boolean, otherModes: boolean): number {
 }
 
 function setTime(path: string | Buffer, index: number, { otherTimes }: Looks): void {
-  const time = new Date(otherTimes ? ONE_TIME + (5000 * 24 + index) * HOUR : ONE_TIME);
+  const time = new Date(otherTimes ? ONE_TIME + (5000 * 24 + index) * HOUR : ONE_TIME - index * MINUTE);
   if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) lutimesSync(path, time, time);
 }

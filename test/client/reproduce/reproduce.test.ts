@@ -97,6 +97,13 @@ test('a variable of the caller that matters is named, and its value is not shown
   expect(ran.stdout + ran.stderr).not.toMatch(/plum|hush/);
 });
 
+test('the caller’s language is a variable like any other', async () => {
+  const ran = await shop.assay(['reproduce', '--json', ...FLAGS, '--', 'sh', '-c', 'echo "$LANG" > out'], {
+    env: { LANG: 'de_DE.UTF-8' },
+  });
+  expect(parsed(ran).findings).toMatchObject([{ kind: 'env', path: 'out', fix: '--env LANG' }]);
+});
+
 test('the fixed time zone and locale are tried, and are no finding', async () => {
   const ran = await shop.assay(['reproduce', '--json', ...FLAGS, '--', 'sh', '-c', 'date -d @0 > out']);
   expect(ran.code).toBe(0);

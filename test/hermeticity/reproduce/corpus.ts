@@ -178,6 +178,12 @@ export const DEPENDENT: readonly ReproduceCase[] = [
     kinds: ['mtime', 'umask'],
   },
   { name: 'which of two inputs is newer', files: FOLDER, command: sh('ls -t d > out'), kinds: ['mtime'] },
+  {
+    name: 'whether an input is newer than one that comes after it by name',
+    files: { a: '', b: '' },
+    command: sh('if [ a -nt b ]; then echo newer; fi > out'),
+    kinds: ['mtime'],
+  },
 
   { name: 'ls -U', files: FOLDER, command: sh('ls -U d > out'), kinds: ['readdir-order'] },
   { name: 'find', files: FOLDER, command: sh('find d -type f > out'), kinds: ['readdir-order'] },

@@ -143,6 +143,7 @@ function declarationIn({ request, environment, inputs }: KeyedAction, mounts: re
     covers: () => true,
     growsIn: () => true,
     namesIn: () => [],
+    textOf: () => '',
     outputs: request.outputs,
     scratch: [SANDBOX.home, SANDBOX.tmp].map(absPath),
     tools: mounts.map(({ at }) => at),

@@ -1,5 +1,5 @@
 // Runs an action under a tracer and judges what it did: the declaration in the terms that hermeticity/ asks for.
-import { realpathSync } from 'node:fs';
+import { readFileSync, realpathSync } from 'node:fs';
 import { delimiter } from 'node:path';
 import { AssayError } from '../core/errors.ts';
 import { type RelPath, toSystemPath } from '../core/path.ts';
@@ -16,6 +16,7 @@ import { listFolder } from './inputs/list-folder.ts';
 import type { KeyedAction } from './key.ts';
 import { type Ended, exitCodeOf, type Launcher, onSignal } from './launch.ts';
 import { keptBy, type RunRequest } from './request.ts';
+import { stagingHome } from './staging.ts';
 import { homeOrNowhere } from './store-folder.ts';
 import type { Watched } from './testimony.ts';
 import type { Tool } from './tools.ts';
@@ -75,14 +76,23 @@ export function declarationOf(action: KeyedAction, { home, tmp, bin }: PrivateFo
     covers: (candidate) => coverage.covers(candidate),
     growsIn: (folder) => coverage.growsIn(folder),
     namesIn: (folder: RelPath) => listFolder(request.workspace, folder).map(({ name }) => name),
+    textOf: (path) => textOf(toSystemPath(request.workspace, path)),
     outputs: request.outputs,
-    scratch: [home, tmp, ...placesKept(request)].map(absPath),
+    scratch: [home, tmp, stagingHome(request.workspace), ...placesKept(request)].map(absPath),
     tools: [
       ...tools.flatMap((tool) => placesOf(tool, keepOut)),
       ...(bin === undefined ? [] : [absPath(bin)]),
     ],
     searchPath: path.split(delimiter).filter(Boolean).map(absPath),
   };
+}
+
+function textOf(file: Buffer | string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
 }
 
 /** Places that are never a tool's, whatever lies in them. */

@@ -35,6 +35,8 @@ export interface PathAccess extends Occurrence {
   readonly folder?: true;
   /** A write of mode, owner, times or extended attributes only. */
   readonly attributes?: true;
+  /** Not there, and opened for what would have been in it: to be read, or to be written on to. */
+  readonly wanted?: true;
 }
 
 export interface RenameAccess extends Occurrence {

@@ -13,10 +13,12 @@ export interface Declaration {
   growsIn(folder: RelPath): boolean;
   /** The names that are in this folder now. */
   namesIn(folder: RelPath): readonly string[];
+  /** What is written in this file now; nothing if it can't be read. */
+  textOf(path: RelPath): string;
   readonly outputs: readonly RelPath[];
   /** Those of them that an earlier run had left, and that were put aside for this one. */
   readonly earlier?: readonly RelPath[];
-  /** Folders that are the action's alone and were empty when it started: its TMPDIR, its HOME. */
+  /** Folders that are the action's alone and were empty when it started (TMPDIR, HOME), or that are the caller's own. */
   readonly scratch: readonly AbsPath[];
   /** Declared tools, and the folders that came with them. */
   readonly tools: readonly AbsPath[];
@@ -91,6 +93,10 @@ export class Declared {
 
   namesIn(folder: RelPath): readonly string[] {
     return this.#declaration.namesIn(folder);
+  }
+
+  textOf(path: RelPath): string {
+    return this.#declaration.textOf(path);
   }
 
   #imply(paths: readonly RelPath[]): void {

@@ -1,18 +1,45 @@
 // What programs look for wherever they run, whatever the action: no finding, because it would stand on every action of its
 // kind and teach people to read past findings. It is a look all the same: whoever keeps the result keeps these paths with it.
-import { type AbsPath, FILESYSTEM_ROOT, isBelow, parentFolder } from './abspath.ts';
+import { type AbsPath, FILESYSTEM_ROOT, isBelow, linkedFrom, parentFolder, relativeIn } from './abspath.ts';
 import type { PathAccess } from './access.ts';
 import type { Scene } from './scene.ts';
 
 const COMPILERS = /^(?:cc1|cc1plus|cpp|clang(?:\+\+)?(?:-\d+)?)$/;
 
-/** Below a folder for headers, without the machine's or the library's own part: "include/aarch64-linux-gnu/", "include/c++/12/". */
-const HEADER =
-  /^.*\/include(?:-fixed)?\/(?:[^/]+-linux-[^/]+\/)?(?:c\+\+\/\d+\/)?(?:[^/]+-linux-[^/]+\/)?(.+)$/;
+const TYPESCRIPT = /\.[cm]?tsx?$/;
+const MAKE = /^g?make$/;
+const WILDCARD = /\$[({]wildcard\s+([^)}]*)/g;
+/** Up to the part of a pattern that has a wildcard in it; none if a variable is on the way. */
+const FOLDER_OF_PATTERN = /^((?:[^/*?[$]+\/)*)[^/$]*[*?[]/;
+
+/** What is sought in the action's folders first, and then found among the system's own. */
+interface Search {
+  readonly program: RegExp;
+  /** Takes the name that was sought from the path where it was found. */
+  readonly found: RegExp;
+  /** Takes it from a path where it was not. Without it any end of that path may be the name. */
+  readonly missed?: RegExp;
+}
+
+const LIBRARY_TO_LINK = /\/(lib[^/]+)\.(?:so|a)$/;
+const LIBRARY_TO_LOAD = /\/(lib[^/]+\.so[.\d]*)$/;
+
+const SEARCHES: readonly Search[] = [
+  {
+    program: COMPILERS,
+    /* Without the machine's or the library's own part: "include/aarch64-linux-gnu/", "include/c++/12/". */
+    found: /^.*\/include(?:-fixed)?\/(?:[^/]+-linux-[^/]+\/)?(?:c\+\+\/\d+\/)?(?:[^/]+-linux-[^/]+\/)?(.+)$/,
+  },
+  { program: /^(?:collect2|ld(?:\.\w+)?)$/, found: LIBRARY_TO_LINK, missed: LIBRARY_TO_LINK },
+  /* Any program whose libraries are sought beside its own first (rpath). */
+  { program: /./, found: LIBRARY_TO_LOAD, missed: LIBRARY_TO_LOAD },
+  { program: /^perl[\d.]*$/, found: /\/perl(?:5|-base)?\/(?:[\d.]+\/)?(.+\.pm)$/ },
+];
 
 export class Habits {
   readonly #scene: Scene;
-  #systemHeaders: ReadonlySet<string> | undefined;
+  readonly #found = new Map<Search, ReadonlySet<string>>();
+  #listedByMake: ReadonlySet<AbsPath> | undefined;
   #programs: ReadonlySet<string> | undefined;
 
   constructor(scene: Scene) {
@@ -27,7 +54,10 @@ export class Habits {
     const isSought = policy.seekers.some(
       (seeker) => seeker.program.test(program) && seeker.names.test(access.path),
     );
-    return isSought || (COMPILERS.test(program) && this.#isSystemHeader(access.path));
+    return (
+      isSought ||
+      SEARCHES.some((search) => search.program.test(program) && this.#foundLater(search, access.path))
+    );
   }
 
   /** The same for what is looked for in every folder up to the root. */
@@ -43,21 +73,67 @@ export class Habits {
     return next !== undefined && 'path' in next && this.#scene.placeOf(next.path) === 'toolchain';
   }
 
-  /** A header of the system is sought in the action's own folders first. */
-  #isSystemHeader(path: AbsPath): boolean {
-    this.#systemHeaders ??= this.#readHeaders();
-    const names = path.split('/');
-    return names.some((_, at) => this.#systemHeaders?.has(names.slice(at).join('/')));
+  /** It lists a folder not only to look for names, but to work on whatever lies there. */
+  collects(listing: PathAccess): boolean {
+    const program = this.#scene.programOf(listing);
+    if (program === 'tsc') return this.#hasSources(listing.path);
+    return MAKE.test(program) && this.#wildcards().has(listing.path);
   }
 
-  #readHeaders(): Set<string> {
+  /** Before its script can list a folder that it loads modules from, Python has done so itself. */
+  isFirstListing(listing: PathAccess): boolean {
+    const first = this.#scene.report.accesses.find(
+      (access) =>
+        access.kind === 'list' && access.path === listing.path && access.process === listing.process,
+    );
+    return first === listing;
+  }
+
+  #foundLater(search: Search, path: AbsPath): boolean {
+    const found = this.#foundBy(search);
+    if (search.missed) return found.has(search.missed.exec(path)?.[1] ?? '');
+    const names = path.split('/');
+    return names.some((_, at) => found.has(names.slice(at).join('/')));
+  }
+
+  #foundBy(search: Search): ReadonlySet<string> {
+    const known = this.#found.get(search);
+    if (known) return known;
     const found = new Set<string>();
     for (const access of this.#scene.report.accesses) {
       if (access.kind !== 'read' || this.#scene.placeOf(access.path) !== 'toolchain') continue;
-      const name = HEADER.exec(access.path)?.[1];
+      const name = search.found.exec(access.path)?.[1];
       if (name !== undefined) found.add(name);
     }
+    this.#found.set(search, found);
     return found;
+  }
+
+  /** tsc lists what the "include" of its settings names, and the folders above that; only the former hold what it reads. */
+  #hasSources(folder: AbsPath): boolean {
+    return this.#scene.report.accesses.some(
+      (access) =>
+        access.kind === 'read' && TYPESCRIPT.test(access.path) && parentFolder(access.path) === folder,
+    );
+  }
+
+  /** The folders of `$(wildcard …)`, as far as they are written out. */
+  #wildcards(): ReadonlySet<AbsPath> {
+    this.#listedByMake ??= new Set(
+      this.#scene.report.accesses.flatMap((access) => {
+        const isMakefile = access.kind === 'read' && MAKE.test(this.#scene.programOf(access));
+        return isMakefile ? this.#wildcardsIn(access.path) : [];
+      }),
+    );
+    return this.#listedByMake;
+  }
+
+  #wildcardsIn(makefile: AbsPath): AbsPath[] {
+    const path = relativeIn(this.#scene.declared.workspace, makefile);
+    const text = path === undefined ? '' : this.#scene.declared.textOf(path);
+    const patterns = [...text.matchAll(WILDCARD)].flatMap(([, words = '']) => words.split(/\s+/));
+    const folders = patterns.flatMap((pattern) => FOLDER_OF_PATTERN.exec(pattern)?.[1] ?? []);
+    return folders.map((folder) => linkedFrom(makefile, folder === '' ? '.' : folder));
   }
 
   #isUpwardSearch(path: AbsPath): boolean {

@@ -4,9 +4,13 @@ import type { Access, PathAccess, RenameAccess, SymlinkAccess } from './access.t
 import type { LookJudge } from './judge-looks.ts';
 import { isSharedMemory, type Scene } from './scene.ts';
 
+/** How many files of a new folder that no output names are told one by one: enough to see what it is. */
+const TOLD_IN_A_NEW_FOLDER = 10;
+
 export class ChangeJudge {
   readonly #scene: Scene;
   readonly #looks: LookJudge;
+  readonly #toldIn = new Map<AbsPath, number>();
 
   constructor(scene: Scene, looks: LookJudge) {
     this.#scene = scene;
@@ -14,9 +18,13 @@ export class ChangeJudge {
   }
 
   written(access: PathAccess): void {
-    const known = this.#isKnown(access.path);
-    if (!access.attributes) this.#scene.own.wrote(access.path);
-    if (!known) this.#suspectWrite(access, access.path, access.asked, access.folder === true);
+    const { own } = this.#scene;
+    const { path } = access;
+    if (access.wanted) this.#suspectStale(access);
+    this.#judgeWrite(access, path, access);
+    if (!access.attributes) own.wrote(path);
+    const first = own.firstNameOf(path);
+    if (first !== undefined && !own.isOwn(first)) this.#suspectWrite(access, first);
   }
 
   deleted(access: Access, path: AbsPath): void {
@@ -33,21 +41,19 @@ export class ChangeJudge {
   paired(access: RenameAccess): void {
     const { own } = this.#scene;
     const { path, to, process, atMs } = access;
-    const known = this.#isKnown(to);
     this.#looks.hear({ kind: 'read', path, process, atMs });
+    this.#judgeWrite(access, to);
     if (access.exchange) this.#exchanged(access);
-    else if (access.kind === 'hardlink') own.wrote(to);
+    else if (access.kind === 'hardlink') own.named(to, path);
     else {
       if (!own.isOwn(path)) this.deleted(access, path);
       own.renamed(path, to);
     }
-    if (!known) this.#suspectWrite(access, to, undefined, false);
   }
 
   linked(access: SymlinkAccess): void {
-    const known = this.#isKnown(access.path);
+    this.#judgeWrite(access, access.path);
     this.#scene.own.linked(access.path, access.target);
-    if (!known) this.#suspectWrite(access, access.path, undefined, false);
   }
 
   /** Links in an output that are left at the end and lead to what another machine does not have. */
@@ -65,18 +71,35 @@ export class ChangeJudge {
   #exchanged(access: RenameAccess): void {
     const { own } = this.#scene;
     const { path, to, process, atMs } = access;
-    const known = this.#isKnown(path);
     this.#looks.hear({ kind: 'read', path: to, process, atMs });
+    this.#judgeWrite(access, path);
     own.wrote(path);
     own.wrote(to);
-    if (!known) this.#suspectWrite(access, path, undefined, false);
   }
 
-  /** A new folder is judged once, with all that comes into it; but a folder that only holds outputs excuses nothing. */
-  #isKnown(path: AbsPath): boolean {
+  /** An earlier output was put aside; had it been there, its content would have stayed in this one. */
+  #suspectStale(access: PathAccess): void {
     const { own, declared } = this.#scene;
-    for (const above of own.ownAbove(path)) if (above === path || !declared.isImplied(above)) return true;
-    return false;
+    if (!declared.wasThereEarlier(access.path) || own.wasDeleted(access.path)) return;
+    const detail = 'adds to what an earlier run left';
+    this.#scene.suspect({ kind: 'stale-output', access, path: access.path, detail });
+  }
+
+  /** What is its own already was judged when it was made. A new folder is told, and some of the files that come into it. */
+  #judgeWrite(access: Access, path: AbsPath, what: Pick<PathAccess, 'asked' | 'folder'> = {}): void {
+    const [nearest, ...further] = this.#scene.own.ownAbove(path);
+    if (nearest === path) return;
+    const folders = [nearest, ...further].filter((folder) => folder !== undefined);
+    /* A folder that only holds outputs stands for nothing that comes into it. */
+    const holder = folders.findLast((folder) => !this.#scene.declared.isImplied(folder));
+    if (holder === undefined) this.#suspectWrite(access, path, what);
+    else if (!what.folder && this.#isOneOfTheFirstIn(holder)) this.#suspectWrite(access, path, what, holder);
+  }
+
+  #isOneOfTheFirstIn(holder: AbsPath): boolean {
+    const count = (this.#toldIn.get(holder) ?? 0) + 1;
+    this.#toldIn.set(holder, count);
+    return count <= TOLD_IN_A_NEW_FOLDER;
   }
 
   #isFree(path: AbsPath): boolean {
@@ -84,7 +107,13 @@ export class ChangeJudge {
     return place === 'scratch' || place === 'kernel';
   }
 
-  #suspectWrite(access: Access, path: AbsPath, asked: AbsPath | undefined, folder: boolean): void {
+  /** `holder`: the new folder that it lies in, which would be the output to declare. */
+  #suspectWrite(
+    access: Access,
+    path: AbsPath,
+    { asked, folder }: Pick<PathAccess, 'asked' | 'folder'> = {},
+    holder: AbsPath = path,
+  ): void {
     const { declared, own } = this.#scene;
     if (this.#isFree(path)) return;
     const relative = relativeIn(declared.workspace, path);
@@ -102,7 +131,7 @@ export class ChangeJudge {
         kind: 'write',
         access,
         path,
-        fix: { flag: '--output', value: relative },
+        fix: { flag: '--output', value: relativeIn(declared.workspace, holder) ?? relative },
         unless: gone,
       });
     }

@@ -15,6 +15,7 @@ export class LookJudge {
   readonly #ownPids: ReadonlySet<string>;
   readonly looks: Looks;
   readonly #habits: Habits;
+  #made: ReadonlySet<AbsPath> | undefined;
 
   constructor(scene: Scene) {
     this.#scene = scene;
@@ -24,9 +25,8 @@ export class LookJudge {
   }
 
   hear(access: PathAccess): void {
-    const { own, declared } = this.#scene;
-    const explained = own.isOwn(access.path) || (access.kind === 'absent' && own.isRemoved(access.path));
-    if (explained) return;
+    if (this.#isExplained(access)) return;
+    const { declared } = this.#scene;
     switch (this.#scene.placeOf(access.path)) {
       case 'workspace':
         this.#inWorkspace(access, relativeIn(declared.workspace, access.path));
@@ -45,6 +45,13 @@ export class LookJudge {
     }
   }
 
+  /** It is the action's own, or was removed by it; but that it made a folder again does not say what lay in the earlier one. */
+  #isExplained({ kind, path, wanted }: PathAccess): boolean {
+    const { own, declared } = this.#scene;
+    const isStale = kind === 'absent' && wanted && declared.wasThereEarlier(path) && !own.wasDeleted(path);
+    return !isStale && (own.isOwn(path) || (kind === 'absent' && own.isRemoved(path)));
+  }
+
   // ---- in the workspace ----
 
   #inWorkspace(access: PathAccess, path: RelPath | undefined): void {
@@ -55,15 +62,15 @@ export class LookJudge {
     else if (access.kind === 'absent') {
       if (declared.isImplied(access.path) || declared.covers(path)) return;
       this.looks.note(access);
-      this.#suspectLook('absent', access, { flag: '--optional-input', value: patternOf(path) });
+      this.#suspectLook('absent', access, declaring('--optional-input', path));
     } else if (declared.isInput(path)) {
       return;
     } else if (isContent(access)) {
       this.looks.note(access);
-      this.#suspectRead(access, { flag: '--input', value: patternOf(path) });
+      this.#suspectRead(access, declaring('--input', path));
     } else if (!declared.isImplied(access.path)) {
       this.looks.note(access);
-      this.#suspectLook('probe', access, { flag: '--input', value: patternOf(path) });
+      this.#suspectLook('probe', access, declaring('--input', path));
     }
   }
 
@@ -91,13 +98,16 @@ export class LookJudge {
 
   /**
    * An earlier output was put aside, and somebody who did not come to write it looked for it: make does so to see what is
-   * to be done, cp to write it, others to use it.
+   * to be done, cp to write it, others to use it. Who opened it to read wanted to use it, whatever came after.
    */
   #suspectStale(access: PathAccess): void {
-    const { declared, policy, report } = this.#scene;
+    const { declared, own, policy, report } = this.#scene;
     const program = this.#scene.programOf(access);
-    if (!declared.wasThereEarlier(access.path) || policy.caretakers.has(program)) return;
+    if (!declared.wasThereEarlier(access.path)) return;
+    if (policy.removers.has(program)) own.deleted(access.path);
+    if (policy.caretakers.has(program)) return;
     const wroteIt = () =>
+      !access.wanted &&
       report.accesses.some((one) => {
         if (one.kind !== 'write' || !isAtOrBelow(one.path, access.path)) return false;
         return one.folder === true || (one.process === access.process && !policy.shells.has(program));
@@ -111,22 +121,35 @@ export class LookJudge {
     const { declared, policy } = this.#scene;
     const program = this.#scene.programOf(access);
     const unexplained = declared.namesIn(folder).filter((name) => !this.#explains(folder, name));
-    const looksUp =
-      policy.moduleLoaders.test(program) &&
-      (this.#isModuleFolder(access.path) || this.#habits.isImport(access));
+    const isLoader = policy.moduleLoaders.test(program);
+    const isFirst = isLoader && this.#habits.isFirstListing(access);
+    const isImport = isLoader && this.#habits.isImport(access);
+    const looksUp = isImport || (isFirst && this.#isModuleFolder(access.path));
     const excused =
-      policy.nameCachers.has(program) || (unexplained.length === 0 && (looksUp || declared.growsIn(folder)));
+      (policy.nameCachers.has(program) && (declared.growsIn(folder) || !this.#habits.collects(access))) ||
+      (isFirst && isImport) ||
+      (unexplained.length === 0 && (looksUp || declared.growsIn(folder)));
     this.looks.note(access, excused);
     if (excused) return;
     const detail =
       unexplained.length > 0 ? `shows ${someOf(unexplained)}` : 'no pattern takes in what may appear there';
     const value = folder === '' ? '*' : `${patternOf(folder)}/*`;
-    this.#scene.suspect({ kind: 'list', access, path: access.path, detail, fix: { flag: '--input', value } });
+    const fix = { flag: this.#flagFor(folder, unexplained), value };
+    this.#scene.suspect({ kind: 'list', access, path: access.path, detail, fix });
+  }
+
+  /** A pattern for files is refused where there are only folders, unless it may match nothing. */
+  #flagFor(folder: RelPath, unexplained: readonly string[]): '--input' | '--optional-input' {
+    const { declared } = this.#scene;
+    const hasFiles =
+      unexplained.length > 0 ||
+      declared.namesIn(folder).some((name) => declared.isPresentInput(childOf(folder, name)));
+    return hasFiles ? '--input' : '--optional-input';
   }
 
   #explains(folder: RelPath, name: string): boolean {
-    const { declared, own } = this.#scene;
-    const path = (folder === '' ? name : `${folder}/${name}`) as RelPath;
+    const { declared } = this.#scene;
+    const path = childOf(folder, name);
     const real = inside(declared.workspace, path);
     return (
       UNSEEN_NAMES.has(name) ||
@@ -134,8 +157,19 @@ export class LookJudge {
       declared.isImplied(real) ||
       declared.isInOutput(real) ||
       declared.isInScratch(real) ||
-      own.wasWritten(real)
+      this.#isMade(real)
     );
+  }
+
+  /** Made by the action at some time: the names in a folder are those that are there when it has ended. */
+  #isMade(path: AbsPath): boolean {
+    this.#made ??= new Set(
+      this.#scene.report.accesses.flatMap((access) => {
+        if (access.kind === 'write' || access.kind === 'symlink') return [access.path];
+        return access.kind === 'rename' || access.kind === 'hardlink' ? [access.to] : [];
+      }),
+    );
+    return this.#made.has(path);
   }
 
   /** Some source was read there: then its folder is searched for modules. */
@@ -218,6 +252,16 @@ export class LookJudge {
       unless: () => own.wasWritten(access.path) || own.wasDeleted(access.path),
     });
   }
+}
+
+function childOf(folder: RelPath, name: string): RelPath {
+  return (folder === '' ? name : `${folder}/${name}`) as RelPath;
+}
+
+/** What is never an input can't be declared to be one. */
+function declaring(flag: Fix['flag'], path: RelPath): Fix | undefined {
+  const isNeverInput = path.split('/').some((name) => UNSEEN_NAMES.has(name));
+  return isNeverInput ? undefined : { flag, value: patternOf(path) };
 }
 
 /** Its content was used, not only that it is there. */

@@ -9,6 +9,8 @@ export class Ownership {
   readonly #holders = new Set<AbsPath>();
   readonly #removed = new Set<AbsPath>();
   readonly #links = new Map<AbsPath, string>();
+  /** Second names of a file, each with the first one. */
+  readonly #names = new Map<AbsPath, AbsPath>();
   /** Everything that was ever its own, for questions that are asked at the end. */
   readonly #everWritten = new Set<AbsPath>();
   readonly #everDeleted = new Set<AbsPath>();
@@ -29,8 +31,15 @@ export class Ownership {
     this.#links.set(path, target);
   }
 
+  /** It is now the same file as `first`. */
+  named(path: AbsPath, first: AbsPath): void {
+    this.wrote(path);
+    this.#names.set(path, this.#names.get(first) ?? first);
+  }
+
   deleted(path: AbsPath): void {
     this.#own.delete(path);
+    this.#names.delete(path);
     this.#links.delete(path);
     this.#removed.add(path);
     this.#everDeleted.add(path);
@@ -43,10 +52,18 @@ export class Ownership {
       const target = this.#links.get(path);
       return target === undefined ? [] : [[moveBelow(path, from, to), target] as const];
     });
+    const first = this.#names.get(from);
     for (const path of [...moves, from]) this.deleted(path);
     for (const path of moves) this.wrote(moveBelow(path, from, to));
     this.wrote(to);
     for (const [path, target] of links) this.#links.set(path, target);
+    this.#names.delete(to);
+    if (first !== undefined) this.#names.set(to, first);
+  }
+
+  /** The first name of a file that has several, if it is known that this is not the first. */
+  firstNameOf(path: AbsPath): AbsPath | undefined {
+    return this.#names.get(path);
   }
 
   isOwn(path: AbsPath): boolean {

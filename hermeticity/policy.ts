@@ -32,6 +32,8 @@ export interface Policy {
   readonly nameCachers: ReadonlySet<string>;
   /** Programs that look at outputs to clear them away, or to see whether they are to be made. */
   readonly caretakers: ReadonlySet<string>;
+  /** Among those, the ones that only clear away: what they do not find is cleared, too. */
+  readonly removers: ReadonlySet<string>;
   /** Programs that look at a file only where their script says so: to write one they just open it. */
   readonly shells: ReadonlySet<string>;
   /** The same for programs that also list folders for their own sake: excused only where a listing shows nothing new. */
@@ -43,7 +45,7 @@ export interface Policy {
 const IORING_SETUP_NO_SQARRAY = 0x10000;
 
 export const DEFAULT_POLICY: Policy = {
-  version: 'assay-policy-2',
+  version: 'assay-policy-3',
   toolchain: paths(...INSTALLED_SOFTWARE, '/etc', '/snap'),
   machine: new Set(
     paths(
@@ -74,7 +76,10 @@ export const DEFAULT_POLICY: Policy = {
   background: new Set(paths('/run/nscd/socket', '/selinux', '/var/run', '/var/lock')),
   habitual: [
     /\.gch$/,
-    /\/-l[^/]+$/,
+    /* Options that gcc's drivers hand on in a file, and take for files first. */
+    /\/-(?:l[^/]+|f[\w-]+=.*)$/,
+    /* Folders for certain processors, which the dynamic loader tries in every folder of libraries (rpath). */
+    /\/(?:tls|atomics|glibc-hwcaps|aarch64|haswell|x86_64|xeon_phi)(?:\/lib[^/]+\.so[.\d]*)?$/,
     /\/libgcc_s\.so\.1$/,
     /\/(?:-|<stdin>)$/,
     /* Version managers such as pyenv choose by these which installation of a tool to run; that one is then seen. */
@@ -92,11 +97,22 @@ export const DEFAULT_POLICY: Policy = {
       names:
         /\/(?:RCS|SCCS)(?:\/|$)|,v$|\/s\.[^/]+$|\/(?:all|bench|build|check|clean|debug|default|dist|docs?|fmt|format|help|install|lint|release|run|start|tests?|FORCE)$/,
     },
-    { program: /^python[\d.]*$/, names: /\/__pycache__(?:\/|$)|\/python\d+\.zip$|\/pyvenv\.cfg$/ },
+    {
+      program: /^python[\d.]*$/,
+      names: /\/__pycache__(?:\/|$)|\/python\d+\.zip$|\/pyvenv\.cfg$|\/__init__\.(?:[^/]+\.)?so$/,
+    },
+    /* Compiled forms of modules, and folders for its own version in every folder of modules. */
+    {
+      program: /^perl[\d.]*$/,
+      names: /\.pmc$|\/\d+\.\d+\.\d+(?:\/[^/]+-linux-[^/]+)?$|\/[^/]+-linux-[^/]+$/,
+    },
+    /* What it includes for each platform, and two names of its own. */
+    { program: /^cmake$/, names: /\/(?:cmake|PreLoad\.cmake|Platform\/[^/]+)$/ },
   ],
   upwardNames: new Set(['package.json', 'tsconfig.json', 'jsconfig.json', 'node_modules', '.git']),
   nameCachers: new Set(['make', 'gmake', 'ninja', 'tsc', 'esbuild']),
   caretakers: new Set(['rm', 'rmdir', 'mkdir', 'make', 'gmake', 'ninja']),
+  removers: new Set(['rm', 'rmdir']),
   shells: new Set(['sh', 'bash', 'dash', 'zsh']),
   moduleLoaders: /^python[\d.]*$/,
   /* libuv hands changes to epoll in batches through a ring of this size, in every Node process. */

@@ -7,7 +7,7 @@ import { exitOfStatus, type ReportBuilder, type Told } from './report-builder.ts
 import { addressFromBytes } from './socket-address.ts';
 
 /** The helper must have been built from the same grammar. */
-export const RECORD_VERSION = 1;
+export const RECORD_VERSION = 2;
 
 const HEADER_BYTES = 16;
 const MAX_PAYLOAD_BYTES = 1 << 20;
@@ -39,7 +39,7 @@ const PATH_VERBS: ReadonlyMap<number, PathVerb> = new Map([
   [18, 'entered'],
 ]);
 
-const FLAG = { created: 1, folder: 2, attributes: 4, exchange: 8, bound: 16, cut: 32 } as const;
+const FLAG = { created: 1, folder: 2, attributes: 4, exchange: 8, bound: 16, cut: 32, wanted: 64 } as const;
 
 export interface StartFailure {
   readonly text: string;
@@ -178,6 +178,7 @@ function pathAccess(kind: PathVerb, flags: number, payload: Buffer): Told {
     ...(flags & FLAG.created && { created: true }),
     ...(flags & FLAG.folder && { folder: true }),
     ...(flags & FLAG.attributes && { attributes: true }),
+    ...(flags & FLAG.wanted && { wanted: true }),
   };
 }
 

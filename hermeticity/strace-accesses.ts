@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs';
 import { nameFromBytes } from '../core/path.ts';
 import { type AbsPath, absPathFromBytes, linkTargetFromBytes } from './abspath.ts';
-import type { SocketAccess, Without } from './access.ts';
+import type { PathAccess, SocketAccess, Without } from './access.ts';
 import { interpreterOf } from './interpreter.ts';
 import type { ReportBuilder, Told } from './report-builder.ts';
 import { addressText } from './socket-address.ts';
@@ -79,11 +79,12 @@ export class StraceAccesses {
     const error = errorOf(call.result);
     if (!place) return;
     if (traced.meaning === 'readlink' && error === 'EINVAL') this.#exists(process, place);
-    else if (error !== undefined) this.#failed(process, place, error);
+    else if (error !== undefined)
+      this.#failed(process, place, error, traced.meaning === 'open' && wantsContent(flags));
     else this.#succeeded(process, traced, call, place, flags);
   }
 
-  /** Undefined where the call works on a handle alone, or where the path was cut off. */
+  /** By its handle where a call gives no path (futimens). Undefined where there is neither, or the path was cut off. */
   #locate(
     process: StraceProcess,
     call: Call,
@@ -92,8 +93,9 @@ export class StraceAccesses {
     follow: boolean,
   ): Place | undefined {
     const raw = bytesOf(call.arguments[position]);
-    if (!raw || raw.length === 0) return undefined;
     const named = folder === undefined ? undefined : pathBehind(call.arguments[folder]);
+    if (call.arguments[position] === 'NULL' && named) return { path: named.toString('latin1') };
+    if (!raw || raw.length === 0) return undefined;
     return this.#resolve(process, named?.toString('latin1') ?? process.cwd, raw.toString('latin1'), follow);
   }
 
@@ -121,7 +123,7 @@ export class StraceAccesses {
         break;
       case 'create':
       case 'create-folder':
-        this.#created(process, place, traced.meaning === 'create-folder');
+        this.#created(process, place, traced.meaning === 'create-folder' ? { folder: true } : {});
         break;
       case 'symlink':
         this.#symlinked(process, call, place);
@@ -146,12 +148,12 @@ export class StraceAccesses {
   }
 
   /** A call that failed has still looked. */
-  #failed(process: StraceProcess, place: Place, error: string): void {
+  #failed(process: StraceProcess, place: Place, error: string, wanted: boolean): void {
     if (ABOUT_THE_CALL.has(error)) return;
     const missing = error === 'ENOENT' || error === 'ENOTDIR' || this.#walker.kindOf(place.path) === 'absent';
     if (!missing) this.#exists(process, place);
     else if (this.#told.isNewsThatItIsAbsent(place.path))
-      this.#tell(process, { kind: 'absent', ...paths(place) });
+      this.#tell(process, { kind: 'absent', ...paths(place), ...(wanted && { wanted }) });
   }
 
   #opened(process: StraceProcess, call: Call, flags: string, asked: Place): void {
@@ -161,13 +163,19 @@ export class StraceAccesses {
     const writes = /O_WRONLY|O_RDWR/.test(flags);
     const empties = flags.includes('O_TRUNC');
     const creates = flags.includes('O_CREAT') && !this.#existedBefore(place.path);
-    if (looksOnly) this.#exists(process, place);
-    else if (creates) this.#created(process, place, false);
+    if (looksOnly) this.#lookedAt(process, place);
+    else if (creates) this.#created(process, place, wantsContent(flags) ? { wanted: true } : {});
     else {
       // Without O_TRUNC what was in the file stays in it, so the result depends on it even where nobody reads it.
       if (!empties) this.#happened(process, 'read', place);
       if (writes || empties) this.#happened(process, 'write', place);
     }
+  }
+
+  /** Why a folder is listed may be another reason each time that it is opened. */
+  #lookedAt(process: StraceProcess, place: Place): void {
+    this.#told.forgetListing(place.path);
+    this.#exists(process, place);
   }
 
   /** strace does not say whether O_CREAT made the file: its time of birth does, if it is still there. */
@@ -177,9 +185,9 @@ export class StraceAccesses {
     return status !== undefined && status.birthtimeNs <= this.#bornBefore;
   }
 
-  #created(process: StraceProcess, place: Place, folder: boolean): void {
+  #created(process: StraceProcess, place: Place, what: Pick<PathAccess, 'folder' | 'wanted'> = {}): void {
     this.#told.created(place.path);
-    this.#tell(process, { kind: 'write', ...paths(place), created: true, ...(folder && { folder: true }) });
+    this.#tell(process, { kind: 'write', ...paths(place), created: true, ...what });
   }
 
   #deleted(process: StraceProcess, place: Place): void {
@@ -213,9 +221,9 @@ export class StraceAccesses {
       this.#told.created(to.path);
       this.#tell(process, { kind: 'rename', ...both, ...(exchange && { exchange: true }) });
     } else if (from.path.startsWith('/proc/')) {
-      this.#created(process, to, false);
+      this.#created(process, to);
     } else {
-      this.#told.created(to.path);
+      this.#told.linked(to.path);
       this.#tell(process, { kind: 'hardlink', ...both });
     }
   }
@@ -328,6 +336,12 @@ export class StraceAccesses {
   #tell(process: StraceProcess, told: Told): void {
     this.#builder.access(process.pid, told, this.#atMs);
   }
+}
+
+/** What would have been in the file would have counted: it was to be read, or to be written on to. */
+function wantsContent(flags: string): boolean {
+  if (/O_TRUNC|O_EXCL|O_PATH|O_DIRECTORY/.test(flags)) return false;
+  return flags.includes('O_APPEND') || !flags.includes('O_WRONLY');
 }
 
 function paths(place: Place): { path: AbsPath; asked?: AbsPath } {

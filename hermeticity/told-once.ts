@@ -26,6 +26,11 @@ export class ToldOnce {
     return first || !known;
   }
 
+  /** The next listing is news, whoever does it. */
+  forgetListing(path: BytePath): void {
+    this.#listers.delete(path);
+  }
+
   /** Anything that was told about a path says that it is there. */
   isNewsThatItExists(path: BytePath): boolean {
     const told = this.#of(path);
@@ -51,6 +56,11 @@ export class ToldOnce {
 
   created(path: BytePath): void {
     this.#told.set(path, new Set(['write']));
+  }
+
+  /** A second name: who writes to it writes to the first one too, so that is news. */
+  linked(path: BytePath): void {
+    this.#told.set(path, new Set(['probe']));
   }
 
   removed(path: BytePath): void {

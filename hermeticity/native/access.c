@@ -45,11 +45,11 @@ static void tell_probe(struct task *task, const struct place *place) {
   if (!(place->node->told & TOLD_THERE)) tell_there(task, KIND_PROBE, TOLD_PROBE, place);
 }
 
-static void tell_absent(struct task *task, const struct place *place) {
+static void tell_absent(struct task *task, uint8_t flags, const struct place *place) {
   struct node *node = place->node;
   if (node->told & TOLD_ABSENT) return;
   node->told = TOLD_ABSENT;
-  tell_path(task, KIND_ABSENT, 0, place);
+  tell_path(task, KIND_ABSENT, flags, place);
 }
 
 /* The path is now the action's own: that it is there needs no telling any more, what is read from it does. */
@@ -93,11 +93,23 @@ static bool is_about_the_call(int error) {
   }
 }
 
+static bool opens(const struct call *call) {
+  return call->meaning == OPEN || call->meaning == OPEN_HOW || call->meaning == CREATE_FILE;
+}
+
+/* What would have been in the file would have counted: it was to be read, or to be written on to. */
+static bool wants_content(uint64_t flags) {
+  if (flags & (O_TRUNC | O_EXCL | O_PATH | O_DIRECTORY)) return false;
+  return flags & O_APPEND || (flags & O_ACCMODE) != O_WRONLY;
+}
+
 /* A call on a path that failed has still looked at it. */
-static void tell_failure(struct task *task, const struct place *place, int error) {
-  if (error == ENOENT || error == ENOTDIR) return tell_absent(task, place);
+static void tell_failure(struct task *task, const struct pending *pending, int error) {
+  const struct place *place = &pending->place;
+  uint8_t flags = opens(pending->call) && wants_content(pending->flags) ? FLAG_WANTED : 0;
+  if (error == ENOENT || error == ENOTDIR) return tell_absent(task, flags, place);
   if (is_about_the_call(error)) return;
-  if (place->type == TYPE_ABSENT) return tell_absent(task, place);
+  if (place->type == TYPE_ABSENT) return tell_absent(task, 0, place);
   tell_probe(task, place);
 }
 
@@ -149,11 +161,12 @@ static uint64_t flags_of(const struct call *call, const uint64_t *arguments) {
   return call->flags == NONE ? 0 : (uint32_t)arguments[call->flags];
 }
 
-/* For calls that take a path, or with AT_EMPTY_PATH the handle itself. */
+/* For calls that take a path, or with AT_EMPTY_PATH or no path at all (futimens) the handle itself. */
 static bool locate_or_handle(struct task *task, const struct call *call, const uint64_t *arguments, enum look look,
                              struct place *place) {
   if (locate(task, call, arguments, look, place)) return true;
-  if (!(flags_of(call, arguments) & AT_EMPTY_PATH) || call->folder == CWD) return false;
+  bool by_handle = flags_of(call, arguments) & AT_EMPTY_PATH || arguments[call->path] == 0;
+  if (!by_handle || call->folder == CWD) return false;
   return place_of_handle(task, (int)arguments[call->folder], place);
 }
 
@@ -211,7 +224,9 @@ static bool writes(uint64_t flags) {
   return !(flags & O_PATH) && ((flags & O_ACCMODE) != O_RDONLY || flags & (O_CREAT | O_TRUNC));
 }
 
+/* Why a folder is listed may be another reason each time that it is opened. */
 static void tell_opened(struct task *task, const struct place *place, uint64_t flags) {
+  if (place->type == TYPE_FOLDER) place->node->told &= (uint16_t)~TOLD_LIST;
   if (place->type == TYPE_FOLDER || flags & O_PATH) tell_probe(task, place);
   else tell_there(task, KIND_READ, TOLD_READ, place);
 }
@@ -286,7 +301,8 @@ static enum next deny_ring(struct task *task, const uint64_t *arguments) {
 
 static enum next before_new_view(struct task *task, const struct call *call, const uint64_t *arguments,
                                  uint64_t flags) {
-  if (call->number == __NR_unshare && flags & CLONE_FS) task->process->cwd_unsure = true;
+  /* A process may share its working folder with another one, which then may leave it for both. */
+  if (flags & CLONE_FS && !(flags & CLONE_THREAD)) task->process->cwd_unsure = true;
   bool other_view = call->meaning == NEW_VIEW || flags & (CLONE_NEWNS | CLONE_UNTRACED);
   return other_view ? wait_for(task, call, arguments, &(struct place){0}) : RUN_ON;
 }
@@ -369,7 +385,7 @@ static void after_open(struct task *task, const struct pending *pending) {
   bool nameless = (flags & O_TMPFILE) == O_TMPFILE;
   if (place->type == TYPE_FOLDER || nameless) return tell_probe(task, place);
   if (!writes(flags)) return tell_opened(task, place, flags);
-  if (place->type == TYPE_ABSENT) return tell_created(task, 0, place);
+  if (place->type == TYPE_ABSENT) return tell_created(task, wants_content(flags) ? FLAG_WANTED : 0, place);
   /* Without O_TRUNC what was in the file stays in it, so the result depends on it even where nobody reads it. */
   if (!(flags & O_TRUNC)) tell_there(task, KIND_READ, TOLD_READ, place);
   if ((flags & O_ACCMODE) != O_RDONLY || flags & O_TRUNC) tell_written(task, place);
@@ -392,7 +408,8 @@ static void after_hard_link(struct task *task, const struct pending *pending) {
   if (from_nameless) return tell_created(task, 0, &pending->second);
   struct origin origin = {.kind = KIND_HARDLINK, .process = task->process->serial};
   tell_text(origin, pending->place.node->path, pending->second.node->path);
-  pending->second.node->told = TOLD_WRITE | TOLD_PROBE;
+  /* Who writes to the new name writes to the old one, so that is news. */
+  pending->second.node->told = TOLD_PROBE;
   forget_type(pending->second.node);
   if (pending->place.type == TYPE_LINK) forget_everything();
 }
@@ -487,7 +504,7 @@ void after_call(struct task *task, int64_t result) {
   if (is_socket_call(pending)) after_socket_call(task, result);
   else if (result >= 0) after_success(task, pending, result);
   else if (pending->call->meaning == READ_LINK && result == -EINVAL) tell_probe(task, &pending->place);
-  else if (pending->place.node) tell_failure(task, &pending->place, (int)-result);
+  else if (pending->place.node) tell_failure(task, pending, (int)-result);
   clear_pending(task);
 }
 

@@ -90,10 +90,8 @@ static void verdict_on(const struct call *call) {
       return stop_unless_fstat(call->flags);
     case __NR_sendto:
       return stop_on_pointer(4);
-    case __NR_utimensat:
-      return stop_on_pointer(1);
     case __NR_clone:
-      return stop_on_bits(0, CLONE_NEWNS | CLONE_UNTRACED);
+      return stop_on_bits(0, CLONE_NEWNS | CLONE_UNTRACED | CLONE_FS);
     case __NR_unshare:
       return stop_on_bits(0, CLONE_NEWNS | CLONE_FS);
     case __NR_seccomp:

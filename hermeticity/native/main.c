@@ -142,7 +142,7 @@ static struct task *adopt(pid_t tid) {
   return task;
 }
 
-static void on_new_task(struct task *parent, int event) {
+static void on_new_task(struct task *parent) {
   unsigned long tid = 0;
   ptrace(PTRACE_GETEVENTMSG, parent->tid, 0, &tid);
   struct process *process = parent->process;
@@ -152,10 +152,7 @@ static void on_new_task(struct task *parent, int event) {
     child = thread ? add_thread((pid_t)tid, process) : add_process((pid_t)tid, process);
   }
   if (child) child->unannounced = false;
-  /* clone() with a signal other than SIGCHLD may share the working folder; fork() and vfork() never do. */
-  if (thread || event != PTRACE_EVENT_CLONE) return;
-  process->cwd_unsure = true;
-  if (child) child->process->cwd_unsure = true;
+  if (child && process->cwd_unsure) child->process->cwd_unsure = true;
 }
 
 static void on_exec(struct task *task) {
@@ -205,7 +202,7 @@ static void on_stop(struct task *task, int status) {
     case PTRACE_EVENT_FORK:
     case PTRACE_EVENT_VFORK:
     case PTRACE_EVENT_CLONE:
-      on_new_task(task, status >> 16);
+      on_new_task(task);
       break;
     case PTRACE_EVENT_EXEC:
       on_exec(task);

@@ -9,7 +9,8 @@
  *   IMAGE       argument NUL argument NUL …      CUT: there were more
  *   EXIT        wait status:u32
  *   paths       path [NUL path as asked for]     READ PROBE ABSENT LIST WRITE DELETE EXEC FOLLOWED ENTERED
- *               the second only where a symbolic link was on the way; WRITE: CREATED, FOLDER, ATTRIBUTE
+ *               the second only where a symbolic link was on the way; WRITE: CREATED, FOLDER, ATTRIBUTE;
+ *               ABSENT, WRITE: WANTED, opened for what would have been in it
  *   RENAME      from NUL to                      EXCHANGE
  *   HARDLINK    from NUL to
  *   SYMLINK     path NUL target
@@ -29,7 +30,7 @@
 #include <stdint.h>
 
 /* Changes with the meaning of any record: the decoder refuses a helper of another version. */
-#define RECORD_VERSION 1
+#define RECORD_VERSION 2
 
 enum kind {
   KIND_PROCESS = 1,
@@ -55,7 +56,15 @@ enum kind {
   KIND_END = 255,
 };
 
-enum flag { FLAG_CREATED = 1, FLAG_FOLDER = 2, FLAG_ATTRIBUTE = 4, FLAG_EXCHANGE = 8, FLAG_BOUND = 16, FLAG_CUT = 32 };
+enum flag {
+  FLAG_CREATED = 1,
+  FLAG_FOLDER = 2,
+  FLAG_ATTRIBUTE = 4,
+  FLAG_EXCHANGE = 8,
+  FLAG_BOUND = 16,
+  FLAG_CUT = 32,
+  FLAG_WANTED = 64,
+};
 
 struct origin {
   enum kind kind;

@@ -43,6 +43,7 @@ function declared(options: Partial<Declaration> = {}): Declaration {
     covers: (path) => inputs.has(path),
     growsIn: () => false,
     namesIn: () => [],
+    textOf: () => '',
     outputs: ['dist' as RelPath],
     scratch: [absPath('/scratch/tmp'), absPath('/scratch/home')],
     tools: [absPath('/opt2/tool')],
@@ -91,6 +92,16 @@ describe('a finding', () => {
       },
     ]);
     expect(findings[0]?.fix && fixText(findings[0].fix)).toBe("--input 'conf\\[1\\].txt'");
+  });
+
+  it.each([
+    ['node_modules/@types/a+b.d.ts', '--input node_modules/@types/a+b.d.ts'],
+    ['-n', '--input=-n'],
+    ['!x', "--input '\\!x'"],
+    ['.git/HEAD', undefined],
+  ])('names what declares %s', (path, text) => {
+    const fix = judge(reportOf([read(path)]), declared()).findings[0]?.fix;
+    expect(fix && fixText(fix)).toBe(text);
   });
 
   it('shows paths relative in the workspace, with ../ beside it, absolute elsewhere', () => {
@@ -285,14 +296,14 @@ describe('writing', () => {
     expect(findings([above, create('a/b/other')], { outputs })).toEqual(['write a/b/other']);
   });
 
-  it('into a folder that was found already is not told again', () => {
+  it('into a folder that was found already is told for the first files, with the folder to declare', () => {
     expect(
       findings([
         { kind: 'write', path: at('obj'), created: true, folder: true },
-        create('obj/1'),
-        create('obj/2'),
+        { kind: 'write', path: at('obj/deep'), created: true, folder: true },
+        ...Array.from({ length: 30 }, (_, index) => create(`obj/deep/${index}`)),
       ]),
-    ).toEqual(['write obj']);
+    ).toEqual(['write obj', ...Array.from({ length: 10 }, (_, index) => `write obj/deep/${index}`)]);
   });
 
   it('into the workspace is free if it is removed again, outside it is not', () => {

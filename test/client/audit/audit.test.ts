@@ -70,6 +70,50 @@ test('following the flags makes it hermetic', async () => {
   expect(second.code).toBe(0);
 });
 
+describe('an output that an earlier run left', () => {
+  beforeEach(() => shop.write('out', 'old\n'));
+  const foundBy = async (script: string) =>
+    brief(await audit(['--input', 'src/**', '--output', 'out', '--output', 'dist'], script));
+
+  test.each([
+    ['is added to', 'cat src/a.txt >> out'],
+    ['is read before it is written again', 'exec 3<> out; cat src/a.txt > out'],
+  ])('is told if it %s', async (_, script) => {
+    expect(await foundBy(script)).toEqual(['stale-output out']);
+  });
+
+  test('is told if something in it is read, though the folder is new', async () => {
+    shop.write('dist/cache', 'old');
+    expect(await foundBy('mkdir -p dist; cat dist/cache 2>/dev/null; echo x > dist/new')).toEqual([
+      'stale-output dist/cache',
+    ]);
+  });
+
+  test.each([
+    ['written over', 'cp src/a.txt out; touch out'],
+    ['removed before it is added to', 'rm -f out; cat src/a.txt >> out; cat src/b.txt >> out'],
+    ['removed with its folder', 'rm -rf dist; mkdir dist; echo a >> dist/log; cat dist/log > out'],
+  ])('is not told if it is %s', async (_, script) => {
+    shop.write('dist/log', 'old');
+    expect(await foundBy(script)).toEqual([]);
+  });
+});
+
+test('what Assay itself keeps in the workspace while a command runs is no finding', async () => {
+  shop.write('out', 'old\n');
+  expect(brief(await audit(['--input', '**/*.txt', '--output', 'out'], 'find . -name "*.c" > out'))).toEqual(
+    [],
+  );
+});
+
+test('a new folder that no output names is told with what came into it, and one flag declares it all', async () => {
+  const found = await audit([], 'mkdir -p obj/deep; echo x > obj/deep/a');
+  expect(found.findings.map(({ kind, path, fix }) => `${kind} ${path} ${fix}`)).toEqual([
+    'write obj --output obj',
+    'write obj/deep/a --output obj',
+  ]);
+});
+
 describe('what a pattern covers', () => {
   test('a file that .gitignore hides from the key is a finding when it is read', async () => {
     shop.write('.gitignore', '*.log\n');

@@ -54,6 +54,7 @@ export const C: readonly Case[] = [
   readsBy('openat2', 'secret'),
   readsBy('mmap', 'secret'),
   readsBy('folder-handle', 'sub', 'secret'),
+  readsBy('shared-folder', 'sub', 'secret'),
   {
     ...readsBy('path-handle', 'secret'),
     name: 'reads a file that it opened only to look at it',
@@ -80,7 +81,36 @@ export const C: readonly Case[] = [
     finds: ['survivor process * went on after the command and was ended'],
   },
 
+  {
+    name: 'changes the times of its input by a handle',
+    files: { in: 'x' },
+    inputs: ['in'],
+    command: ['calls', 'set-times', 'in'],
+    finds: ['mutate in'],
+  },
+
   // ---- hermetic ----
+  {
+    name: 'links with a library of its own, and runs with it',
+    files: {
+      'own.c': 'int own(void) { return 0; }\n',
+      'main.c': 'int own(void);\nint main(void) { return own(); }\n',
+    },
+    inputs: ['own.c', 'main.c'],
+    outputs: ['lib/libown.so', 'app'],
+    command: sh(
+      'mkdir lib; gcc -shared -fPIC own.c -o lib/libown.so && gcc main.c -o app -Llib -lown -Wl,-rpath,"$PWD/lib" && ./app',
+    ),
+    finds: [],
+  },
+  {
+    name: 'optimises when it links',
+    files: { 'hello.c': HELLO },
+    inputs: ['hello.c'],
+    outputs: ['hello'],
+    command: sh('gcc -flto -O1 hello.c -o hello'),
+    finds: [],
+  },
   {
     name: 'compiles with its declared headers',
     files: { 'src/main.c': MAIN, 'src/lib.h': '#define LIB 0\n' },

@@ -1,5 +1,5 @@
 // One small action of the corpus: what lies around it, what it declares, what it does, and what must be found.
-import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { matchesGlob } from 'node:path';
 import { nameFromBytes, type RelPath, relPathFromUser } from '../../../core/path.ts';
@@ -114,6 +114,7 @@ export class Stage {
           (pattern) => /[*?]/.test(pattern) && matchesGlob(childOf(folder, sampleOf(pattern)), pattern),
         ),
       namesIn: (folder) => readNames(inside(this.workspace, folder)),
+      textOf: (path) => readFileSync(inside(this.workspace, path), 'utf8'),
       outputs: (this.#case.outputs ?? []).map(relPathFromUser),
       scratch: [this.#around.at('home'), this.#around.at('tmp')],
       tools: this.#tools,

@@ -22,8 +22,33 @@ export const MAKE: readonly Case[] = [
     command: ['make', '-s', '-r'],
     finds: ['stale-output dist/app'],
   },
+  {
+    name: 'works on whatever lies in a folder',
+    files: {
+      Makefile: 'SOURCES := $(sort $(wildcard src/*.c))\nout: $(SOURCES)\n\tcat $^ >$@\n',
+      'src/a.c': '',
+    },
+    inputs: ['Makefile', 'src/a.c'],
+    optional: ['GNUmakefile', 'makefile'],
+    outputs: ['out'],
+    command: ['make', '-s'],
+    finds: ['list src'],
+  },
 
   // ---- hermetic ----
+  {
+    name: 'works on whatever lies in a folder and is declared by a pattern, beside other files',
+    files: {
+      Makefile: 'out: $(sort $(wildcard *.c))\n\tcat $^ >$@\n',
+      'a.c': '',
+      README: '',
+    },
+    inputs: ['Makefile', '*.c'],
+    optional: ['GNUmakefile', 'makefile'],
+    outputs: ['out'],
+    command: ['make', '-s'],
+    finds: [],
+  },
   {
     name: 'builds by the rules that make knows itself',
     files: { Makefile: '.PHONY: all\nall: app\napp: app.o\n', 'app.c': MAIN },

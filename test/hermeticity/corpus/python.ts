@@ -54,7 +54,7 @@ export const PYTHON: readonly Case[] = [
     files: { 'main.py': 'import helper\n', 'helper.py': 'x = 1\n' },
     inputs: ['main.py'],
     command: ['/usr/bin/python3', 'main.py'],
-    finds: ['list .', 'read helper.py', 'write __pycache__'],
+    finds: ['list .', 'read helper.py', 'write __pycache__', 'write __pycache__/helper.*.pyc'],
   },
   {
     name: 'keeps a file open for reading and writing',
@@ -129,6 +129,34 @@ export const PYTHON: readonly Case[] = [
     outputs: ['out'],
     command: ['/usr/bin/python3', '-c', 'import json\nopen("out", "w").write(str(json.load(open("in"))))'],
     finds: [],
+  },
+  {
+    name: 'imports from its own library beside files that it has nothing to do with',
+    files: {
+      'tools/gen.py': 'import json, re\nopen("out", "w").write("x")\n',
+      'tools/README': '',
+      LICENSE: '',
+    },
+    inputs: ['tools/gen.py'],
+    outputs: ['out'],
+    command: ['/usr/bin/python3', 'tools/gen.py'],
+    finds: [],
+  },
+  {
+    name: 'runs a module of a package whose files are declared one by one',
+    files: { 'pkg/__init__.py': '', 'pkg/main.py': 'from . import other\n', 'pkg/other.py': 'x = 1\n' },
+    inputs: ['pkg/__init__.py', 'pkg/main.py', 'pkg/other.py'],
+    env: { PYTHONDONTWRITEBYTECODE: '1' },
+    command: ['/usr/bin/python3', '-m', 'pkg.main'],
+    finds: [],
+  },
+  {
+    name: 'lists the working folder for its own sake after a module was sought there',
+    files: { in: '{}' },
+    inputs: ['in'],
+    outputs: ['out'],
+    command: ['/usr/bin/python3', '-c', 'import glob\nopen("out", "w").write(str(glob.glob("*")))'],
+    finds: ['list .'],
   },
   {
     name: 'lists the working folder for its own sake',

@@ -143,7 +143,7 @@ export const SH: readonly Case[] = [
     ...INPUT,
     name: 'makes a folder that is not declared, with things in it',
     command: sh('cat in.txt >out; mkdir obj; echo 1 >obj/1; echo 2 >obj/2'),
-    finds: ['write obj'],
+    finds: ['write obj', 'write obj/1', 'write obj/2'],
   },
   {
     ...INPUT,
@@ -219,6 +219,12 @@ export const SH: readonly Case[] = [
     inputs: [],
     command: sh('ln draft out'),
     finds: ['read draft'],
+  },
+  {
+    ...INPUT,
+    name: 'writes to its input under a second name',
+    command: sh('ln in.txt out; echo more >>out'),
+    finds: ['mutate in.txt'],
   },
   // ---- earlier outputs ----
   {
@@ -395,6 +401,24 @@ export const SH: readonly Case[] = [
     name: 'leaves a link within its output',
     outputs: ['dist'],
     command: sh('mkdir dist; cp in.txt dist/lib.so.1; ln -s lib.so.1 dist/lib.so'),
+    finds: [],
+  },
+  {
+    ...INPUT,
+    name: 'gives a file of its own a second name, and writes to that',
+    outputs: ['dist'],
+    command: sh('mkdir dist; cp in.txt dist/a; ln dist/a dist/b; echo more >>dist/b'),
+    finds: [],
+  },
+  {
+    name: 'runs perl, which looks for its own modules beside the declared one first',
+    files: {
+      'main.pl': 'use strict; use Mine; print Mine::x();',
+      'lib/Mine.pm': 'package Mine; sub x { 1 } 1;',
+    },
+    inputs: ['main.pl', 'lib/Mine.pm'],
+    outputs: ['out'],
+    command: sh('perl -Ilib main.pl >out'),
     finds: [],
   },
   {

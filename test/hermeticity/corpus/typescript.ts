@@ -25,7 +25,7 @@ export const TYPESCRIPT: readonly Case[] = [
     inputs: ['package.json', 'tsconfig.json', 'src/a.ts'],
     outputs: ['dist'],
     command: [TSC, '-p', '.'],
-    finds: ['read src/b.ts'],
+    finds: ['list src', 'read src/b.ts'],
   },
   {
     name: 'extends a configuration that is not declared',
@@ -39,6 +39,15 @@ export const TYPESCRIPT: readonly Case[] = [
     outputs: ['dist'],
     command: [TSC, '-p', '.'],
     finds: ['read base.json'],
+  },
+
+  {
+    name: 'compiles whatever lies in a folder',
+    files: { 'package.json': '{}', 'tsconfig.json': CONFIG, 'src/a.ts': 'export const a = 1;' },
+    inputs: ['package.json', 'tsconfig.json', 'src/a.ts'],
+    outputs: ['dist'],
+    command: [TSC, '-p', '.'],
+    finds: ['list src'],
   },
 
   // ---- hermetic ----

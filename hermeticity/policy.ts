@@ -30,7 +30,7 @@ export interface Policy {
   readonly upwardNames: ReadonlySet<string>;
   /** Programs that list a folder to look for names in it: what they then use, they open. */
   readonly nameCachers: ReadonlySet<string>;
-  /** Programs that look at outputs to clear them away, or to see whether they are to be made. */
+  /** Programs that look at outputs to clear them away, or to see whether they are to be made, by themselves or by another. */
   readonly caretakers: ReadonlySet<string>;
   /** Among those, the ones that only clear away: what they do not find is cleared, too. */
   readonly removers: ReadonlySet<string>;
@@ -111,7 +111,7 @@ export const DEFAULT_POLICY: Policy = {
   ],
   upwardNames: new Set(['package.json', 'tsconfig.json', 'jsconfig.json', 'node_modules', '.git']),
   nameCachers: new Set(['make', 'gmake', 'ninja', 'tsc', 'esbuild']),
-  caretakers: new Set(['rm', 'rmdir', 'mkdir', 'make', 'gmake', 'ninja']),
+  caretakers: new Set(['rm', 'rmdir', 'mkdir', 'make', 'gmake', 'ninja', 'cc', 'gcc', 'c++', 'g++']),
   removers: new Set(['rm', 'rmdir']),
   shells: new Set(['sh', 'bash', 'dash', 'zsh']),
   moduleLoaders: /^python[\d.]*$/,

@@ -91,6 +91,7 @@ describe('an output that an earlier run left', () => {
 
   test.each([
     ['written over', 'cp src/a.txt out; touch out'],
+    ['linked again', 'echo "int main(void) { return 0; }" | gcc -x c - -o out'],
     ['removed before it is added to', 'rm -f out; cat src/a.txt >> out; cat src/b.txt >> out'],
     ['removed with its folder', 'rm -rf dist; mkdir dist; echo a >> dist/log; cat dist/log > out'],
   ])('is not told if it is %s', async (_, script) => {

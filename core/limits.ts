@@ -271,6 +271,8 @@ export const GOCACHE = {
 export const BAZEL = {
   /** A request names every input of an action: some hundred bytes for each. */
   maxRequestBytes: 256 * MIB,
+  /** What a tool says comes back in one message, which Bazel shows to a person. */
+  maxSaidBytes: 16 * MIB,
 } as const;
 
 export const CHECKPOINT = {

@@ -12,6 +12,7 @@ import { type DeclaredVariable, ORDINARY, type RunRequest } from '../request.ts'
 import { type RunSummary, run } from '../run.ts';
 import { bazelInputs, NO_INPUTS, type SentInputs } from './bazel-inputs.ts';
 import { absentPaths, isThere, namedOutputs } from './outputs.ts';
+import { Said } from './said.ts';
 
 export interface WorkerOptions {
   readonly workspace: string;
@@ -41,20 +42,19 @@ export async function work(
   worker: WorkerOptions,
 ): Promise<Worked> {
   worker.cache.tools.forget(); // a worker lives for hours, and a tool may be another one by now
-  const said: Buffer[] = [];
-  const ear = { write: (bytes: string | Uint8Array) => said.push(Buffer.from(bytes)) };
-  const context = { ...worker, stdout: ear, stderr: ear };
+  const said = new Said();
+  const context = { ...worker, stdout: said, stderr: said };
   const request = requestOf(sent, worker);
   const source = sourceOf(inputs, request, worker);
   if (typeof source !== 'string') {
     const cache = { ...worker.cache, inputs: guardingOutputs(source, request) };
     const summary = await run(request, { ...context, cache });
-    return { exitCode: summary.exitCode, said: Buffer.concat(said), summary };
+    return { exitCode: summary.exitCode, said: said.whole(), summary };
   }
   const nothing = bazelInputs(NO_INPUTS, worker.workspace, worker.cache.digests);
   const action = keyOf(request, { ...context, cache: { ...worker.cache, inputs: nothing } });
   const { exitCode } = await execute(action, context);
-  return { exitCode, said: Buffer.concat(said), uncached: source };
+  return { exitCode, said: said.whole(), uncached: source };
 }
 
 function requestOf(sent: readonly string[], worker: WorkerOptions): RunRequest {

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { BAZEL } from '../../../core/limits.ts';
 import { FORMS, type Form, runProcess, Workshop } from '../../rig/assay.ts';
 import { BazelDriver, encodeRequest, inputOf, type SentInput } from '../../rig/bazel.ts';
 import { ServerProcess } from '../../rig/server.ts';
@@ -205,12 +206,23 @@ test.each([
   ['garbage', Buffer.alloc(20, 0xff)],
   ['a request larger than any', Buffer.from([0xff, 0xff, 0xff, 0x7f, 1, 2, 3])],
   ['half a request', encodeRequest(['a'.repeat(100)], []).subarray(0, 50)],
+  ['a message that is none', Buffer.from([3, 0xff, 0xff, 0xff])],
+  ['a message with an argument longer than itself', Buffer.from([4, 0x0a, 0x7f, 0x61, 0x61])],
 ])('%s ends the conversation in words', async (_name, bytes) => {
   const bazel = start();
   bazel.write(bytes);
   const { code, stderr } = await bazel.close();
   expect(stderr).toContain('ASSAY_BAD_WIRE');
   expect(code).toBe(125);
+});
+
+test('of a tool that says more than anybody reads, the beginning is passed on, and it is not heard any further', async () => {
+  const [tenth, times] = [BAZEL.maxSaidBytes / 8, 10];
+  shop.script('tools/shout.sh', `for i in $(seq ${times}); do head -c ${tenth} /dev/zero | tr '\\0' a; done`);
+  const { exitCode, output } = await build(start());
+  expect(exitCode).toBe(0);
+  expect(output.length).toBeLessThan(BAZEL.maxSaidBytes + 200);
+  expect(output.slice(-100)).toContain(`said more than ${BAZEL.maxSaidBytes} bytes`);
 });
 
 test('a store that can not be opened changes nothing but the hits', async () => {

@@ -8,6 +8,7 @@ import { serveBazel } from '../bazel-worker/loop.ts';
 import { type Worked, type WorkerOptions, work } from '../bazel-worker/work.ts';
 import { type Cache, openCache } from '../cache.ts';
 import type { Report } from '../events.ts';
+import { onSignal } from '../launch.ts';
 import { Outlet } from '../outlet.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
 import { Reporter } from '../reporter.ts';
@@ -110,11 +111,25 @@ function optionsOf(
 async function serve(worker: WorkerOptions): Promise<number> {
   const log = new Outlet(2);
   await serveBazel(async (args, inputs) => {
-    const worked = await work(args, inputs, worker);
+    const worked = await obeyingSignals(() => work(args, inputs, worker));
     log.write(`assay: ${sentence(worked)}\n`);
     return { succeeded: worked.exitCode === 0, output: worked.said };
   });
   return 0;
+}
+
+/** A signal is handed on to the tool, which ends; the worker is meant too, and would wait for its next request. */
+async function obeyingSignals<T>(act: () => Promise<T>): Promise<T> {
+  let received: NodeJS.Signals | undefined;
+  const release = onSignal((signal) => {
+    received = signal;
+  });
+  try {
+    return await act();
+  } finally {
+    release();
+    if (received) process.kill(process.pid, received);
+  }
 }
 
 function sentence({ summary, uncached }: Worked): string {

@@ -1,7 +1,7 @@
 // `assay bazel-worker` at the wire. The same with a real Bazel: examples/bazel-worker.
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { BAZEL } from '../../../core/limits.ts';
 import { FORMS, type Form, runProcess, Workshop } from '../../rig/assay.ts';
 import { BazelDriver, encodeRequest, inputOf, type SentInput } from '../../rig/bazel.ts';
@@ -65,6 +65,21 @@ describe.each(Object.keys(FORMS) as Form[])('%s', (form) => {
     expect(made()).toBe('SOME WORDS');
     await bazel.close();
     expect(outcomes(bazel)).toEqual(['miss', 'hit-local']);
+  });
+
+  test('a signal ends the tool and the worker', async () => {
+    shop.script(
+      'tools/shout.sh',
+      'trap "echo ended > ended; exit 1" TERM',
+      'echo > began',
+      'sleep 60 & wait',
+    );
+    const bazel = start(form);
+    bazel.write(encodeRequest(ARGS, inputs()));
+    await vi.waitUntil(() => shop.has('began'), { timeout: 30_000 });
+    bazel.child.kill('SIGTERM');
+    await bazel.ended;
+    expect([bazel.child.signalCode, shop.has('ended')]).toEqual(['SIGTERM', true]);
   });
 });
 

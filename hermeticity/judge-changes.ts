@@ -79,8 +79,9 @@ export class ChangeJudge {
 
   /** An earlier output was put aside; had it been there, its content would have stayed in this one. */
   #suspectStale(access: PathAccess): void {
-    const { own, declared } = this.#scene;
-    if (!declared.wasThereEarlier(access.path) || own.wasDeleted(access.path)) return;
+    const { own, declared, policy } = this.#scene;
+    const isExpected = policy.caretakers.has(this.#scene.programOf(access));
+    if (isExpected || !declared.wasThereEarlier(access.path) || own.wasDeleted(access.path)) return;
     const detail = 'adds to what an earlier run left';
     this.#scene.suspect({ kind: 'stale-output', access, path: access.path, detail });
   }

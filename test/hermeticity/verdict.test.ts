@@ -506,4 +506,13 @@ describe('an output that an earlier run left and that was put aside', () => {
     expect(findings([absent('dist/a'), create('dist/a')], earlier)).toEqual([]);
     expect(findings([absent('dist/a')])).toEqual([]);
   });
+
+  it('is a finding where it is opened for what was in it, but not by who keeps a log there', () => {
+    const opened: Told = { kind: 'absent', path: at('dist/a'), wanted: true };
+    const added: Told = { kind: 'write', path: at('dist/a'), created: true, wanted: true };
+    const ninja = { processes: [{ pid: 1, parent: undefined, argv: ['ninja'], atMs: 0, survived: false }] };
+    expect(findings([opened, create('dist/a')], earlier)).toEqual(['stale-output dist/a']);
+    expect(findings([added], earlier)).toEqual(['stale-output dist/a']);
+    expect(findings([added], earlier, ninja)).toEqual([]);
+  });
 });

@@ -239,6 +239,8 @@ export const REMOTE = {
 export const GRPC_REMOTE = {
   /** What arrives before it is asked for: enough for a fast line over some distance. */
   windowBytes: 8 * MIB,
+  /** All that waits to be sent on one connection: as many batches as travel at once, and as much again. */
+  sessionMegabytes: 128,
   /** The largest message that is taken: a batch, or a piece of a stream. */
   maxMessageBytes: 32 * MIB,
   /** What most gRPC servers take in one message, less some room for the names in it; a server may say less. */

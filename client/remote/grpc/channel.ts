@@ -130,6 +130,8 @@ export class Channel {
     if (open && !open.closed && !open.destroyed) return open;
     const session = connect(this.#authority, {
       settings: { initialWindowSize: GRPC_REMOTE.windowBytes, enablePush: false },
+      // Beyond this node takes no answers, and ends their calls: by default from 10 MB on, which three batches are.
+      maxSessionMemory: GRPC_REMOTE.sessionMegabytes,
     });
     // What a broken connection means is for the calls on it to say.
     session.on('error', () => {});

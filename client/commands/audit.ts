@@ -64,6 +64,7 @@ export const auditCommand: CommandModule = {
       '3': 'findings, or a trace that is not complete',
       'of COMMAND': 'if it failed and nothing was found',
       '125': 'Assay refused the request; nothing ran',
+      '127': 'COMMAND was not found',
     },
     examples: [
       'assay audit build',

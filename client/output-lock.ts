@@ -23,7 +23,7 @@ import { RUN } from '../core/limits.ts';
 import type { Report } from './events.ts';
 import { identityText, livenessOf, ownIdentity, parseIdentity } from './process-identity.ts';
 import { keptBy, type RunRequest } from './request.ts';
-import { ownFolder, removeIfEmpty, stagingHome } from './staging.ts';
+import { homeIn, ownFolder, removeIfEmpty } from './staging.ts';
 
 /** Runs `work` while nobody else works on the outputs; it learns whether somebody did, just before. */
 export async function whileOwningOutputs<T>(
@@ -31,7 +31,7 @@ export async function whileOwningOutputs<T>(
   report: Report,
   work: (waited: boolean) => Promise<T>,
 ): Promise<T> {
-  const home = stagingHome(request.workspace);
+  const home = homeIn(request.workspace);
   const taken: string[] = [];
   const heart = setInterval(() => beat(taken), RUN.lockBeatMs);
   let waited = false;

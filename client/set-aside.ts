@@ -1,6 +1,6 @@
-// A command starts without its own earlier outputs: what lies in a declared output afterwards is what this run made, and
-// nothing stale is sealed with it. They are moved, not deleted: where the command does not get as far as writing an
-// output, the earlier one comes back.
+// A command starts without its own earlier outputs, which it finds nowhere in its workspace: what lies in a declared output
+// afterwards is what this run made, and nothing stale is sealed with it. They are moved, not deleted: where the command does
+// not get as far as writing an output, the earlier one comes back.
 //
 // Where that can't be done (a mount point, another file system, no rights) the command runs all the same, with the
 // earlier output in place, and what it makes is not published.
@@ -10,6 +10,7 @@ import { type RelPath, toSystemPath } from '../core/path.ts';
 import { withAnchor } from './anchor.ts';
 import { keptBy, type RunRequest } from './request.ts';
 import { moveAside } from './restore.ts';
+import { copy, Shelter } from './shelter.ts';
 import { Staging } from './staging.ts';
 
 export interface SetAside {
@@ -31,15 +32,17 @@ export function setOutputsAside(
   if (outputs.length === 0 && keptBy(request).length === 0) return NOTHING_TO_DO;
   const moved = new Map<RelPath, string>();
   try {
-    const staging = Staging.create(workspace);
-    const faults = outputs.flatMap((path) => moveOutput(workspace, path, staging, moved) ?? []);
+    const places = { workspace, staging: Staging.create(workspace), shelter: new Shelter() };
+    const { staging, shelter } = places;
+    const faults = outputs.flatMap((path) => moveOutput(path, places, moved) ?? []);
     quietly(() => mkdirSync(toSystemPath(workspace, workingDirectory), { recursive: true }));
     return {
       earlier: [...moved.keys()],
       ...(faults[0] !== undefined && { fault: faults[0] }),
       writtenBy: (pid) => quietly(() => staging.recordCommand(pid)),
       settle(putBack) {
-        if (putBack) for (const [path, aside] of moved) quietly(() => restoreAside(workspace, path, aside));
+        if (putBack) for (const [path, aside] of moved) quietly(() => bringBack(path, aside, places));
+        quietly(() => shelter.remove());
         staging.remove();
       },
     };
@@ -51,18 +54,29 @@ export function setOutputsAside(
 
 const NOTHING_TO_DO: SetAside = { earlier: [], writtenBy() {}, settle() {} };
 
-function moveOutput(
-  workspace: string,
-  path: RelPath,
-  staging: Staging,
-  moved: Map<RelPath, string>,
-): string | undefined {
+interface Places {
+  readonly workspace: string;
+  readonly staging: Staging;
+  readonly shelter: Shelter;
+}
+
+function moveOutput(path: RelPath, places: Places, moved: Map<RelPath, string>): string | undefined {
+  const { workspace, staging } = places;
   try {
     const aside = moveAside(workspace, path, staging);
-    if (aside !== undefined) moved.set(path, aside);
+    if (aside !== undefined) moved.set(path, staging.isInSight ? hide(path, aside, places) : aside);
     return undefined;
   } catch (error) {
     return isThere(workspace, path) ? notSetAside(path, error) : undefined;
+  }
+}
+
+function hide(path: RelPath, aside: string, { workspace, shelter }: Places): string {
+  try {
+    return shelter.takeIn(aside);
+  } catch (error) {
+    withAnchor(workspace, path, (place) => renameSync(aside, place));
+    throw error;
   }
 }
 
@@ -70,8 +84,11 @@ function notSetAside(path: RelPath, error: unknown): string {
   return `its earlier output ${path} could not be set aside: ${messageOf(error)}`;
 }
 
-function restoreAside(workspace: string, path: RelPath, aside: string): void {
-  if (!isThere(workspace, path)) withAnchor(workspace, path, (place) => renameSync(aside, place));
+function bringBack(path: RelPath, aside: string, { workspace, staging }: Places): void {
+  if (isThere(workspace, path)) return;
+  const near = staging.isInSight ? staging.next() : aside;
+  if (near !== aside) copy(aside, near);
+  withAnchor(workspace, path, (place) => renameSync(near, place));
 }
 
 function isThere(workspace: string, path: RelPath): boolean {

@@ -1,26 +1,44 @@
-// A folder of one process's own, inside the workspace so that a rename can move things into place: `.assay/<owner>-<count>`.
-// Runs of one process that stage at the same time share it; the last one removes it.
+// A folder of one process's own, from which a rename can move things into place: `.assay/<owner>-<count>`. Runs of one
+// process that stage at the same time share it; the last one removes it.
+//
+// It lies beside the workspace, because a command that looks through the workspace must not find there what an earlier run
+// made (docs/decisions/0198). Where the folder around the workspace is on another file system or others may write in it, it
+// lies in the workspace, in sight.
 //
 // It holds what is being restored and what was moved aside, and names the commands that are running. A process that is
 // killed leaves it behind, and may leave its commands running; the next one that stages anything ends those commands, which
 // would write into outputs that are no longer their own, and removes the folder.
-import { mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { isSystemError } from '../core/errors.ts';
 import { RUN } from '../core/limits.ts';
 import { identify, identityText, livenessOf, ownIdentity, parseIdentity } from './process-identity.ts';
 
 const COMMAND_FILE = /^command-/;
 const ATTEMPTS = 1000;
+const GROUP_MAY_WRITE = 0o020;
+const OTHERS_MAY_WRITE = 0o002;
 
-export function stagingHome(workspace: string): string {
+/** Inside the workspace: where locks are, and where all is that can't be beside it. */
+export function homeIn(workspace: string): string {
   return join(workspace, '.assay');
 }
 
-/** Of this process, by their homes. */
+/** Of this process, by the homes in the workspaces that they are for. */
 const shared = new Map<string, SharedFolder>();
 
 interface SharedFolder {
+  readonly home: string;
   readonly folder: string;
   count: number;
   users: number;
@@ -37,13 +55,18 @@ export class Staging {
   }
 
   static create(workspace: string): Staging {
-    const home = stagingHome(workspace);
+    const home = homeIn(workspace);
     const known = shared.get(home);
     // A command may have removed all of it.
     const isUsable = known && statSync(known.folder, { throwIfNoEntry: false })?.isDirectory();
-    const used = isUsable ? known : freshShared(home);
+    const used = isUsable ? known : freshShared(workspace);
     used.users++;
     return new Staging(home, used);
+  }
+
+  /** What lies here is seen by who looks through the workspace. */
+  get isInSight(): boolean {
+    return this.#shared.home === this.#home;
   }
 
   /** A path in the staging folder at which nothing lies yet. */
@@ -76,7 +99,7 @@ export class Staging {
     }
     if (shared.get(this.#home) === this.#shared) shared.delete(this.#home);
     removeQuietly(this.#shared.folder);
-    removeIfEmpty(this.#home);
+    for (const home of [this.#shared.home, this.#home]) removeIfEmpty(home);
   }
 }
 
@@ -85,11 +108,45 @@ export function ownFolder(home: string): string | undefined {
   return shared.get(home)?.folder;
 }
 
-function freshShared(home: string): SharedFolder {
-  const made = { folder: freshFolder(home, identityText(ownIdentity())), count: 0, users: 0 };
-  shared.set(home, made);
-  removeAbandoned(home);
-  return made;
+function freshShared(workspace: string): SharedFolder {
+  const inside = homeIn(workspace);
+  const made = freshFolder(inside);
+  const folder = movedBeside(workspace, made) ?? made;
+  const home = dirname(folder);
+  const fresh = { home, folder, count: 0, users: 0 };
+  shared.set(inside, fresh);
+  for (const one of new Set([inside, home])) removeAbandoned(one);
+  return fresh;
+}
+
+/** That it can be moved there shows that what is made there can be moved back: a bind mount looks like the same file system. */
+function movedBeside(workspace: string, folder: string): string | undefined {
+  const home = homeIn(dirname(workspace));
+  if (!isAsGuarded(dirname(workspace), workspace)) return undefined;
+  try {
+    const beside = freshFolder(home);
+    try {
+      if (!isAsGuarded(home, workspace)) throw new Error('others may write there');
+      renameSync(folder, beside);
+      return beside;
+    } catch {
+      removeQuietly(beside);
+      removeIfEmpty(home);
+    }
+  } catch {
+    // Nobody may write there.
+  }
+  return undefined;
+}
+
+/** Whoever may write there may write in the workspace too. */
+function isAsGuarded(folder: string, workspace: string): boolean {
+  const around = lstatSync(folder);
+  const own = lstatSync(workspace);
+  const isTrusted = around.uid === own.uid || around.uid === process.getuid?.();
+  const isSameGroup = around.gid === own.gid || (around.mode & GROUP_MAY_WRITE) === 0;
+  const more = around.mode & ~own.mode & (GROUP_MAY_WRITE | OTHERS_MAY_WRITE);
+  return around.isDirectory() && around.dev === own.dev && isTrusted && isSameGroup && more === 0;
 }
 
 /** A run that was killed may have left its command behind, which would go on writing where it is told to. */
@@ -108,9 +165,9 @@ export function removeIfEmpty(home: string): void {
 }
 
 /** Another run may remove the home just now, because it was empty; and one process may stage several times at once. */
-function freshFolder(home: string, owner: string): string {
+function freshFolder(home: string): string {
   for (let attempt = 0; ; attempt++) {
-    const folder = join(home, `${owner}-${attempt}`);
+    const folder = join(home, `${identityText(ownIdentity())}-${attempt}`);
     try {
       mkdirSync(home, { recursive: true });
       mkdirSync(folder);

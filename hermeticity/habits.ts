@@ -1,7 +1,7 @@
 // What programs look for wherever they run, whatever the action: no finding, because it would stand on every action of its
 // kind and teach people to read past findings. It is a look all the same: whoever keeps the result keeps these paths with it.
 import { type AbsPath, FILESYSTEM_ROOT, isBelow, linkedFrom, parentFolder, relativeIn } from './abspath.ts';
-import type { PathAccess } from './access.ts';
+import type { Access, PathAccess } from './access.ts';
 import type { Scene } from './scene.ts';
 
 const COMPILERS = /^(?:cc1|cc1plus|cpp|clang(?:\+\+)?(?:-\d+)?)$/;
@@ -40,6 +40,7 @@ export class Habits {
   readonly #scene: Scene;
   readonly #found = new Map<Search, ReadonlySet<string>>();
   #listedByMake: ReadonlySet<AbsPath> | undefined;
+  #firstListings: ReadonlySet<Access> | undefined;
   #programs: ReadonlySet<string> | undefined;
 
   constructor(scene: Scene) {
@@ -82,11 +83,8 @@ export class Habits {
 
   /** Before its script can list a folder that it loads modules from, Python has done so itself. */
   isFirstListing(listing: PathAccess): boolean {
-    const first = this.#scene.report.accesses.find(
-      (access) =>
-        access.kind === 'list' && access.path === listing.path && access.process === listing.process,
-    );
-    return first === listing;
+    this.#firstListings ??= firstListings(this.#scene.report.accesses);
+    return this.#firstListings.has(listing);
   }
 
   #foundLater(search: Search, path: AbsPath): boolean {
@@ -153,4 +151,15 @@ export class Habits {
     const small = path.toLowerCase();
     return [...this.#programs].some((program) => program !== path && program.toLowerCase() === small);
   }
+}
+
+/** Of each folder by each process. */
+function firstListings(accesses: readonly Access[]): ReadonlySet<Access> {
+  const first = new Map<string, Access>();
+  for (const access of accesses) {
+    if (access.kind !== 'list') continue;
+    const name = `${access.process} ${access.path}`;
+    if (!first.has(name)) first.set(name, access);
+  }
+  return new Set(first.values());
 }

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { whileOwningOutputs } from '../../client/output-lock.ts';
 import { identityText, ownIdentity } from '../../client/process-identity.ts';
 import { ORDINARY, type RunRequest } from '../../client/request.ts';
-import { ownFolder, Staging, stagingHome } from '../../client/staging.ts';
+import { homeIn, ownFolder, Staging } from '../../client/staging.ts';
 import { parseRelPath, ROOT } from '../../core/path.ts';
 import { Workshop } from '../rig/assay.ts';
 
@@ -29,7 +29,7 @@ const request = (...outputs: string[]): RunRequest => ({
 });
 
 const locks = () => {
-  const home = stagingHome(shop.workspace);
+  const home = homeIn(shop.workspace);
   const names = readdirSync(home).filter((name) => name.startsWith('lock-'));
   return names.map((name) => join(home, name));
 };
@@ -65,7 +65,7 @@ test('while something is staged, locks are names of one link, which is touched f
 
 test('a lock is made also where what is staged was removed', async () => {
   const staging = Staging.create(shop.workspace);
-  rmSync(ownFolder(stagingHome(shop.workspace)) ?? '', { recursive: true });
+  rmSync(ownFolder(homeIn(shop.workspace)) ?? '', { recursive: true });
   const held = await owning(() => locks().map((lock) => readlinkSync(lock)), 'a');
   expect(held).toEqual([identityText(ownIdentity())]);
   staging.remove();

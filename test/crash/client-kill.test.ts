@@ -2,10 +2,11 @@
 // the killed one left behind.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { homeIn } from '../../client/staging.ts';
 import { baseEnvironment, FORMS, Workshop } from '../rig/assay.ts';
 import { keepFigures } from '../rig/figures.ts';
 import { Random } from '../rig/random.ts';
@@ -99,7 +100,8 @@ test(`the next run is right after ${KILLS} kills in run and restore (seed ${SEED
     clear();
     expect((await run()).summary.outcome, `kill ${kill}: the run after that`).toBe('hit-local');
     expect(outputs(), `kill ${kill}: restored outputs`).toEqual(expected);
-    expect(shop.has('.assay'), `kill ${kill}: staging left behind`).toBe(false);
+    const left = [shop.workspace, shop.folder].filter((folder) => existsSync(homeIn(folder)));
+    expect(left, `kill ${kill}: staging left behind`).toEqual([]);
   }
   keepFigures('client-kill', {
     kills: KILLS,

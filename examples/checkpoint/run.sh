@@ -4,25 +4,23 @@ set -eu
 cd "$(dirname "$0")"
 assay=${ASSAY:-npx assay}
 
-train() {
-  $assay run --input train.py --input points.txt --output model.json \
-    --checkpoint progress --checkpoint-interval 60 -- python3 train.py points.txt model.json
-}
+set -- run --input train.py --input points.txt --output model.json \
+  --checkpoint progress --checkpoint-interval 60 -- python3 train.py points.txt model.json
 
 echo '== killed after a few epochs'
-train > log.txt &
+setsid $assay "$@" > log.txt & # a process group of its own, so that all of it can be killed
 while ! grep -q 'epoch 5' log.txt; do sleep 0.1; done
-kill -9 $!
+kill -9 "-$!"
 wait $! || true
 
 echo '== run again'
-train
+$assay "$@"
 mv model.json resumed.json
 
 echo '== left alone, with a store of its own'
 ASSAY_STORE=$(mktemp -d)
 export ASSAY_STORE
-train > whole.txt
+$assay "$@" > whole.txt
 rm -rf "$ASSAY_STORE"
 
 cmp resumed.json model.json

@@ -1,5 +1,6 @@
 // Which blobs were read and found right, not long ago: small ones whole, large ones chunk by chunk, so that who reads no
-// further than a part of one does not make the server check that part each time. Bounded: the oldest verdict goes first.
+// further than a part of one does not make the server check that part each time. Bounded: the oldest verdicts go first, and
+// those that hold no longer go with the next that comes.
 import type { Hash } from '../core/digest.ts';
 import { STORE } from '../core/limits.ts';
 
@@ -22,6 +23,10 @@ export class Trust {
     this.#now = now;
   }
 
+  get size(): number {
+    return this.#verdicts.size;
+  }
+
   has(hash: Hash, generation: number, chunk = 0): boolean {
     return this.#current(hash, generation)?.chunks[chunk] === 1;
   }
@@ -42,14 +47,16 @@ export class Trust {
     const verdict = { generation, until: this.#now() + STORE.trustMs, chunks: marks };
     this.#verdicts.delete(hash);
     this.#verdicts.set(hash, verdict);
-    if (this.#verdicts.size > STORE.trustEntries) this.#forgetOldest();
+    this.#forgetOldest();
     return verdict;
   }
 
+  /** They lie in the order in which they end. */
   #forgetOldest(): void {
-    for (const oldest of this.#verdicts.keys()) {
-      this.#verdicts.delete(oldest);
-      return;
+    const now = this.#now();
+    for (const [hash, { until }] of this.#verdicts) {
+      if (now < until && this.#verdicts.size <= STORE.trustEntries) return;
+      this.#verdicts.delete(hash);
     }
   }
 }

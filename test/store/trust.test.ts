@@ -36,3 +36,15 @@ test('trust is bounded: the oldest verdict goes first', () => {
   expect(trust.has(hashOf(1), 1)).toBe(true);
   expect(trust.has(hashOf(STORE.trustEntries), 1)).toBe(true);
 });
+
+test('what is trusted no longer takes no memory', () => {
+  let time = 5;
+  const trust = new Trust(() => time);
+  for (let number = 0; number < 100; number++) trust.add(hashOf(number), 1);
+  time += STORE.trustMs - 1;
+  trust.add(hashOf(100), 1);
+  expect(trust.size).toBe(101);
+  time += 1;
+  trust.add(hashOf(101), 1);
+  expect(trust.size).toBe(2);
+});

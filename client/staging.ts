@@ -122,21 +122,18 @@ function freshShared(workspace: string): SharedFolder {
 /** That it can be moved there shows that what is made there can be moved back: a bind mount looks like the same file system. */
 function movedBeside(workspace: string, folder: string): string | undefined {
   const home = homeIn(dirname(workspace));
-  if (!isAsGuarded(dirname(workspace), workspace)) return undefined;
+  let beside: string | undefined;
   try {
-    const beside = freshFolder(home);
-    try {
-      if (!isAsGuarded(home, workspace)) throw new Error('others may write there');
-      renameSync(folder, beside);
-      return beside;
-    } catch {
-      removeQuietly(beside);
-      removeIfEmpty(home);
-    }
+    if (!isAsGuarded(dirname(workspace), workspace)) return undefined;
+    beside = freshFolder(home);
+    if (!isAsGuarded(home, workspace)) throw new Error('others may write there');
+    renameSync(folder, beside);
+    return beside;
   } catch {
-    // Nobody may write there.
+    if (beside !== undefined) removeQuietly(beside);
+    removeIfEmpty(home);
+    return undefined;
   }
-  return undefined;
 }
 
 /** Whoever may write there may write in the workspace too. */

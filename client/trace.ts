@@ -16,7 +16,6 @@ import { listFolder } from './inputs/list-folder.ts';
 import type { KeyedAction } from './key.ts';
 import { type Ended, exitCodeOf, type Launcher, onSignal } from './launch.ts';
 import { keptBy, type RunRequest } from './request.ts';
-import { homeIn } from './staging.ts';
 import { homeOrNowhere } from './store-folder.ts';
 import type { Watched } from './testimony.ts';
 import type { Tool } from './tools.ts';
@@ -78,7 +77,7 @@ export function declarationOf(action: KeyedAction, { home, tmp, bin }: PrivateFo
     namesIn: (folder: RelPath) => listFolder(request.workspace, folder).map(({ name }) => name),
     textOf: (path) => textOf(toSystemPath(request.workspace, path)),
     outputs: request.outputs,
-    scratch: [home, tmp, homeIn(request.workspace), ...placesKept(request)].map(absPath),
+    scratch: [home, tmp, ...placesKept(request)].map(absPath),
     tools: [
       ...tools.flatMap((tool) => placesOf(tool, keepOut)),
       ...(bin === undefined ? [] : [absPath(bin)]),

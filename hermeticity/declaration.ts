@@ -18,7 +18,7 @@ export interface Declaration {
   readonly outputs: readonly RelPath[];
   /** Those of them that an earlier run had left, and that were put aside for this one. */
   readonly earlier?: readonly RelPath[];
-  /** Folders that are the action's alone and were empty when it started (TMPDIR, HOME), or that are the caller's own. */
+  /** Folders that are the action's alone and were empty when it started: its TMPDIR, its HOME. */
   readonly scratch: readonly AbsPath[];
   /** Declared tools, and the folders that came with them. */
   readonly tools: readonly AbsPath[];

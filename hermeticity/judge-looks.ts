@@ -8,7 +8,9 @@ import { Looks } from './looks.ts';
 import type { Scene } from './scene.ts';
 
 /** Names in a listed folder that are there for people, not for builds. */
-const UNSEEN_NAMES = new Set(['.git', '.assay']);
+/** The caller's own folder in the workspace: whoever looks through that sees it, and nothing follows; from what is in it, much may. */
+const CALLERS_OWN = '.assay';
+const UNSEEN_NAMES = new Set(['.git', CALLERS_OWN]);
 
 export class LookJudge {
   readonly #scene: Scene;
@@ -55,7 +57,7 @@ export class LookJudge {
   // ---- in the workspace ----
 
   #inWorkspace(access: PathAccess, path: RelPath | undefined): void {
-    if (path === undefined) return;
+    if (path === undefined || (isCallersOwn(path) && !isContent(access))) return;
     const { declared } = this.#scene;
     if (declared.isInOutput(access.path)) this.#inOutput(access, path);
     else if (access.kind === 'list') this.#listed(access, path);
@@ -256,6 +258,10 @@ export class LookJudge {
 
 function childOf(folder: RelPath, name: string): RelPath {
   return (folder === '' ? name : `${folder}/${name}`) as RelPath;
+}
+
+function isCallersOwn(path: RelPath): boolean {
+  return path === CALLERS_OWN || path.startsWith(`${CALLERS_OWN}/`);
 }
 
 /** What is never an input can't be declared to be one. */

@@ -34,6 +34,13 @@ async function audit(
 
 const brief = ({ findings }: Found) => findings.map(({ kind, path }) => `${kind} ${path}`);
 
+test('Assay’s own folder may be seen by who looks through the workspace, but not read', async () => {
+  shop.write('.assay/of-another-run/f', 'x');
+  const flags = ['--input', '**', '--output', 'out'];
+  expect(brief(await audit(flags, 'find . > out; ls .assay/of-another-run'))).toEqual([]);
+  expect(brief(await audit(flags, 'cat .assay/*/f > out'))).toEqual(['read .assay/of-another-run/f']);
+});
+
 test('an action that declares everything is hermetic, and the exit code says so', async () => {
   const found = await audit(
     ['--input', 'src/**', '--output', 'out'],

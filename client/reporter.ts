@@ -1,10 +1,10 @@
 // Turns the events and the summary of a run into words on standard error, or into one JSON object as its last line.
 // What the command itself says goes through untouched.
-import { styleText } from 'node:util';
 import { type Finding, fixText } from '../hermeticity/finding.ts';
 import type { Report, RunEvent } from './events.ts';
 import { findingJson } from './finding-report.ts';
 import { type Ear, inOneLine } from './outlet.ts';
+import { paintFor } from './paint.ts';
 import type { RunSummary } from './run.ts';
 
 /** A stream that may be a terminal. */
@@ -89,7 +89,7 @@ export class Reporter {
   }
 
   #paint(colour: 'green' | 'yellow', text: string): string {
-    return this.#screen.isTTY ? styleText(colour, text, { stream: process.stderr }) : text;
+    return paintFor(this.#screen.isTTY ?? false, process.env)(colour, text);
   }
 
   #warn(text: string): void {

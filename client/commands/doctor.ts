@@ -1,11 +1,11 @@
 // `assay doctor`: one page about what is wrong with a set-up, and how to mend it.
-import { styleText } from 'node:util';
 import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/command.ts';
 import type { Finding } from '../doctor/finding.ts';
 import { lookAtMachine } from '../doctor/machine.ts';
 import { lookAtRemote } from '../doctor/remote.ts';
 import { lookAtStore } from '../doctor/store.ts';
 import { Outlet } from '../outlet.ts';
+import { type Paint, paintFor } from '../paint.ts';
 import { storeFolder } from '../store-folder.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 
@@ -49,7 +49,7 @@ export const doctorCommand: CommandModule = {
     stdout.write(
       parsed.given('json')
         ? `${JSON.stringify({ healthy: !isIll, findings })}\n`
-        : page(findings, stdout.isTTY),
+        : page(findings, paintFor(stdout.isTTY, process.env)),
     );
     return isIll ? ILL : 0;
   },
@@ -57,11 +57,11 @@ export const doctorCommand: CommandModule = {
 
 const SIGNS = { well: ['green', 'ok  '], notice: ['yellow', 'note'], ill: ['red', 'ILL '] } as const;
 
-function page(findings: readonly Finding[], isTTY: boolean): string {
+function page(findings: readonly Finding[], paint: Paint): string {
   const width = Math.max(...findings.map(({ subject }) => subject.length));
   const lines = findings.flatMap(({ subject, state, detail, mend }) => {
     const [colour, sign] = SIGNS[state];
-    const line = `${isTTY ? styleText(colour, sign) : sign}  ${subject.padEnd(width)}  ${detail}`;
+    const line = `${paint(colour, sign)}  ${subject.padEnd(width)}  ${detail}`;
     return mend === undefined ? [line] : [line, `${' '.repeat(width + 8)}-> ${mend}`];
   });
   return `${lines.join('\n')}\n`;

@@ -5,6 +5,7 @@ import { messageOf } from '../../../core/errors.ts';
 import type { Variables } from '../../environment.ts';
 import type { RunEvent } from '../../events.ts';
 import { type Ear, Outlet } from '../../outlet.ts';
+import { paintFor } from '../../paint.ts';
 import { warningText } from '../../reporter.ts';
 import { EVENTS_VERSION, type GraphEvent, type GraphSummary, type StepEnd } from '../events.ts';
 import { Tally } from '../tally.ts';
@@ -14,7 +15,6 @@ import { JsonView } from './json-view.ts';
 import { LiveView } from './live-view.ts';
 import { type Ears, LOG_MODES, type LogMode } from './log-printer.ts';
 import { markdownOf } from './markdown.ts';
-import { paintFor } from './paint.ts';
 import { PlainView } from './plain-view.ts';
 
 export interface View {

@@ -1,5 +1,5 @@
 // Colour, where it is wanted: on a terminal, unless NO_COLOR says no.
-import type { Variables } from '../../environment.ts';
+import type { Variables } from './environment.ts';
 
 const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const;
 

@@ -168,6 +168,8 @@ export const SERVER = {
   signatureSkewMs: 15 * MINUTE,
   /** Between two comparisons of the store's index with its folder. */
   reconcilePauseMs: 24 * 60 * MINUTE,
+  /** Between two looks at the files that hold the certificate. */
+  renewalMs: 1 * MINUTE,
   /** From so many connections on, V8's heap is kept small. */
   crowd: 256,
   /** Fewer where the process may open fewer files. */

@@ -40,6 +40,8 @@ export interface ServerOptions {
 export interface RunningServer {
   /** Without a slash at its end. */
   readonly url: string;
+  /** Shows another certificate from here on. */
+  renew(tls: TlsIdentity): void;
   /** Finishes what is under way, or cuts it. The store is the caller's to close. */
   stop(): Promise<void>;
 }
@@ -84,6 +86,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }, limits.sweepMs);
   return {
     url: urlOf(door.server, host, tls ? 'https' : 'http'),
+    renew: (identity) => door.renew(identity),
     async stop() {
       await lifecycle.stop(door, limits);
       clearInterval(sweeper);

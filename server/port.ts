@@ -2,7 +2,7 @@
 // goes to the one or the other.
 import type { Server as HttpServer } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
-import { createServer as createTlsServer } from 'node:tls';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
 import type { ServerLimits } from '../core/limits.ts';
 import type { ServerContext } from './context.ts';
 import { FirstBytes } from './first-bytes.ts';
@@ -17,6 +17,7 @@ const ALPN = ['http/1.1', 'h2'];
 
 export class Port {
   readonly server: Server;
+  readonly #secured: TlsServer | undefined;
   readonly #http: HttpServer;
   readonly #grpc: Sessions;
   readonly #limits: ServerLimits;
@@ -35,7 +36,8 @@ export class Port {
     this.#limits = limits;
     this.#load = load;
     this.#firstBytes = new FirstBytes(limits);
-    this.server = tls ? this.#secure(tls) : createServer({ allowHalfOpen: true, noDelay: true });
+    this.#secured = tls && this.#secure(tls);
+    this.server = this.#secured ?? createServer({ allowHalfOpen: true, noDelay: true });
     this.server.maxConnections = load.maxConnections + limits.surplusConnections;
     this.server.on('connection', (socket: Socket) => this.#remember(socket));
     this.server.on(tls ? 'secureConnection' : 'connection', (socket: Socket) => this.#listen(socket));
@@ -43,7 +45,7 @@ export class Port {
     http.emit('listening');
   }
 
-  #secure(tls: TlsIdentity): Server {
+  #secure(tls: TlsIdentity): TlsServer {
     const server = createTlsServer({
       ...tls,
       ALPNProtocols: ALPN,
@@ -53,6 +55,11 @@ export class Port {
     /** What is no TLS, or no client that the server trusts. */
     server.on('tlsClientError', (_error, socket) => socket.destroy());
     return server;
+  }
+
+  /** For handshakes from here on; who is connected stays so. */
+  renew(tls: TlsIdentity): void {
+    this.#secured?.setSecureContext(tls);
   }
 
   /** Called again and again while the server runs. */

@@ -20,9 +20,10 @@ import { type RunningServer, startServer } from '../listen.ts';
 import { LOG_LEVELS, type LogLevel, openLog, reportStoreEvents } from '../log.ts';
 import { Metrics } from '../metrics.ts';
 import { keepReconciling } from '../reconciling.ts';
+import { keepRenewing, type Renewal } from '../renewal.ts';
 import { keepScrubbing } from '../scrubbing.ts';
 import { firstStopSignal } from '../signals.ts';
-import { loadTlsIdentity, type TlsIdentity } from '../tls.ts';
+import { loadTlsIdentity } from '../tls.ts';
 import type { S3Keys } from '../wire/s3/signature.ts';
 
 const MIB = 1024 * 1024;
@@ -36,7 +37,11 @@ const flags = {
     text: 'the folder that holds the store (default $XDG_CACHE_HOME/assay/server)',
   },
   'read-only': { type: 'boolean', text: 'take no writes' },
-  'tls-cert': { type: 'string', value: 'FILE', text: 'speak TLS, with this certificate (PEM)' },
+  'tls-cert': {
+    type: 'string',
+    value: 'FILE',
+    text: 'speak TLS, with this certificate (PEM); looked at\nonce a minute, so that a renewed one is shown without a restart',
+  },
   'tls-key': { type: 'string', value: 'FILE', text: 'the key of --tls-cert (PEM)' },
   'tls-client-ca': {
     type: 'string',
@@ -77,7 +82,7 @@ export const serveCommand: CommandModule = {
       'Shares a store on one port: over HTTP and gRPC, as `assay run --remote` and Bazel’s --remote_cache speak them, and under',
       'base paths of their own as ccache, sccache, Gradle, Turborepo, Nx, Rush and GitHub Actions do',
       '(GET / lists them; docs/PROTOCOLS.md has a snippet for each).',
-      'Stops on SIGTERM or SIGINT, after the uploads in flight.',
+      'Stops on SIGTERM, SIGINT or SIGHUP, after the uploads in flight.',
     ].join('\n'),
     flags,
     environment: {
@@ -110,12 +115,13 @@ export const serveCommand: CommandModule = {
     const chores: (Promise<void> | undefined)[] = [];
     try {
       metrics.watch(store.space);
-      const server = await startServer({ ...settings, store, log, metrics });
+      const server = await startServer({ ...settings, tls: settings.tls?.shown, store, log, metrics });
       const signal = firstStopSignal();
       process.stdout.write(welcome(server, settings));
       log.info({ url: server.url, store: settings.storeFolder }, 'listening');
       chores.push(startScrubbing(settings, store, log, stopChores.signal));
       chores.push(keepReconciling(store, log, stopChores.signal));
+      chores.push(startRenewing(settings, server, log, stopChores.signal));
       log.info({ signal: await signal }, 'stopping');
       await server.stop();
     } finally {
@@ -135,7 +141,7 @@ interface Settings {
   readonly token: string | undefined;
   readonly s3Keys: S3Keys | undefined;
   readonly readOnly: boolean;
-  readonly tls: TlsIdentity | undefined;
+  readonly tls: Pick<Renewal, 'files' | 'shown'> | undefined;
   readonly limits: { readonly maxBlobBytes: number };
   readonly logLevel: LogLevel;
   readonly scrubBytesPerSecond: number | undefined;
@@ -187,6 +193,15 @@ function startScrubbing(
   return keepScrubbing({ store, storeFolder, bytesPerSecond, log }, signal);
 }
 
+function startRenewing(
+  { tls }: Settings,
+  { renew }: RunningServer,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<void> | undefined {
+  return tls && keepRenewing({ ...tls, renew, log, pauseMs: SERVER.renewalMs }, signal);
+}
+
 function s3KeysOf(accessKey = '', secretKey = ''): S3Keys | undefined {
   if (accessKey === '' && secretKey === '') return undefined;
   if (accessKey === '' || secretKey === '')
@@ -194,9 +209,12 @@ function s3KeysOf(accessKey = '', secretKey = ''): S3Keys | undefined {
   return { accessKey, secretKey };
 }
 
-function tlsOf(given: ParsedFlags): TlsIdentity | undefined {
+function tlsOf(given: ParsedFlags): Settings['tls'] {
   const [cert, key, clientCa] = [given.text('tls-cert'), given.text('tls-key'), given.text('tls-client-ca')];
-  if (cert !== undefined && key !== undefined) return loadTlsIdentity({ cert, key, clientCa });
+  if (cert !== undefined && key !== undefined) {
+    const files = { cert, key, clientCa };
+    return { files, shown: loadTlsIdentity(files) };
+  }
   if (cert === undefined && key === undefined && clientCa === undefined) return undefined;
   throw usage('TLS needs both --tls-cert and --tls-key');
 }

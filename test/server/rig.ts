@@ -61,6 +61,7 @@ export async function testServer(options: TestServerOptions = {}): Promise<TestS
     url: running.url,
     port: Number(new URL(running.url).port),
     store,
+    renew: running.renew,
     stop,
     logged: () => lines.join(''),
   };

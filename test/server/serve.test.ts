@@ -90,7 +90,7 @@ test('keeps what it was given from one start to the next', async () => {
   expect((await ask((await second.url()) + pathOf(digestOf(bytes)))).body.equals(bytes)).toBe(true);
 });
 
-test.each(['SIGTERM', 'SIGINT'] as const)(
+test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
   '%s: finishes the upload in flight, then ends with 0',
   async (signal) => {
     const store = folder();

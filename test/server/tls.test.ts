@@ -4,8 +4,10 @@ import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ConnectionOptions, connect } from 'node:tls';
+import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { digestOf } from '../../core/digest.ts';
+import { keepRenewing } from '../../server/renewal.ts';
 import { loadTlsIdentity } from '../../server/tls.ts';
 import { type Certificates, makeCertificates } from '../rig/certificates.ts';
 import { GrpcClient } from '../rig/grpc.ts';
@@ -167,4 +169,56 @@ test.each(['source', 'executable'] as const)('assay serve --tls-cert …: %s', a
   } finally {
     await server.stop();
   }
+});
+
+describe('a certificate that is replaced while the server runs', () => {
+  /** The server's own files, to be replaced, and the subject of what it shows. */
+  async function renewing() {
+    const own = mkdtempSync(join(folder, 'renewing-'));
+    const at = { cert: join(own, 'cert'), key: join(own, 'key') };
+    const place = (name: 'cert' | 'key', file: string) => writeFileSync(at[name], readFileSync(file));
+    place('cert', files.server.cert);
+    place('key', files.server.key);
+    const shown = loadTlsIdentity(at);
+    const server = await testServer({ tls: shown });
+    const said: string[] = [];
+    const log = pino({ level: 'info' }, { write: (line) => said.push(JSON.parse(line).msg) });
+    const stop = new AbortController();
+    const renewal = { files: at, shown, log, pauseMs: 5, renew: server.renew };
+    const ended = keepRenewing(renewal, stop.signal);
+    onTestFinished(() => {
+      stop.abort();
+      return ended;
+    });
+    return { server, place, said };
+  }
+
+  function subject(server: TestServer): Promise<string | undefined> {
+    return new Promise((resolve, reject) => {
+      const socket = connect({ port: server.port, host: '127.0.0.1', rejectUnauthorized: false }, () => {
+        resolve(socket.getPeerCertificate().subject.CN?.toString());
+        socket.destroy();
+      }).on('error', reject);
+    });
+  }
+
+  test('is shown to whom connects from then on, and nobody is cut', async () => {
+    const { server, place, said } = await renewing();
+    const before = await grpcTo(server);
+    expect(await subject(server)).toBe('server');
+    place('cert', files.client.cert);
+    place('key', files.client.key);
+    await expect.poll(() => subject(server)).toBe('client');
+    expect(said).toContain('the certificate was renewed');
+    expect(await before.capabilities()).toBeDefined();
+  });
+
+  test('is not shown before its key is there, too', async () => {
+    const { server, place, said } = await renewing();
+    place('cert', files.client.cert);
+    await expect.poll(() => said).toContain('the renewed certificate can’t be used, the old one is kept');
+    expect(await subject(server)).toBe('server');
+    place('key', files.client.key);
+    await expect.poll(() => subject(server)).toBe('client');
+  });
 });

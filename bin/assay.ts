@@ -2,7 +2,7 @@
 // Commands are imported when asked for, so that a hit does not pay for the server.
 import { Outlet } from '../client/outlet.ts';
 import { type CommandModule, renderHelp, suggestion } from '../core/command.ts';
-import { AssayError, messageOf } from '../core/errors.ts';
+import { AssayError, isSystemError, messageOf } from '../core/errors.ts';
 import { VERSION } from '../core/version.ts';
 
 interface Entry {
@@ -85,18 +85,22 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   },
 };
 
+/** For a command that could not even be loaded. */
+const NOTHING_RAN = 125;
+
 export async function main(args: readonly string[]): Promise<number> {
   const [name, ...rest] = args;
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') return answer(overview());
   if (name === '--version' || name === '-V') return answer(`assay ${VERSION}\n`);
   const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (!entry) return refuse(unknownCommand(name), 2, false);
-  const command = await entry.load();
-  if (asksForHelp(rest)) return answer(renderHelp(command.help));
+  let failureCode = NOTHING_RAN;
   try {
-    return await command.main(rest);
+    const command = await entry.load();
+    failureCode = command.failureCode;
+    return asksForHelp(rest) ? answer(renderHelp(command.help)) : await command.main(rest);
   } catch (error) {
-    return refuse(error, command.failureCode, ownFlags(rest).includes('--json'));
+    return refuse(error, failureCode, ownFlags(rest).includes('--json'));
   }
 }
 
@@ -117,12 +121,18 @@ function answer(text: string): number {
 }
 
 function refuse(error: unknown, failureCode: number, json: boolean): number {
-  const { code, detail, entry } =
-    error instanceof AssayError ? error : new AssayError('ASSAY_INTERNAL', messageOf(error));
+  const { code, detail, entry } = named(error);
   const { wayOut, exitCode = failureCode } = entry;
   new Outlet(2).write(`assay: ${code}: ${detail}\n       ${wayOut}\n`);
   if (json) new Outlet(2).write(`${JSON.stringify({ error: { code, detail, wayOut }, exitCode })}\n`);
   return exitCode;
+}
+
+function named(error: unknown): AssayError {
+  if (error instanceof AssayError) return error;
+  const [firstLine = ''] = messageOf(error).split('\n');
+  if (isSystemError(error, 'MODULE_NOT_FOUND')) return new AssayError('ASSAY_INCOMPLETE', firstLine);
+  return new AssayError('ASSAY_INTERNAL', messageOf(error));
 }
 
 function unknownCommand(name: string): AssayError {

@@ -372,6 +372,12 @@ const catalogue = {
       'Build the helper (hermeticity/reproduce/native/build.sh, needs a C compiler); in a container allow ptrace.',
     status: 500,
   },
+  ASSAY_INCOMPLETE: {
+    summary:
+      'A file of Assay itself is not there: it was replaced or removed while it ran, or was never installed whole.',
+    wayOut: 'Run it again; if it says the same, install Assay anew.',
+    status: 500,
+  },
   ASSAY_INTERNAL: {
     summary: 'Assay met something that its authors did not foresee.',
     wayOut: 'Please report it with the text after the code.',

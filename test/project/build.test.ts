@@ -89,6 +89,16 @@ test('the bundle needs nothing beside its own folder', async () => {
   expect(summary(await run([...entry, ...step])).outcome).toBe('hit-local');
 });
 
+test('a bundle of which a file is gone says so, without a stack trace', async () => {
+  cpSync(join(DIST, 'node'), join(folder, 'node'), { recursive: true });
+  for (const name of readdirSync(join(folder, 'node')))
+    if (name.startsWith('stats-')) rmSync(join(folder, 'node', name));
+  const ran = await run([process.execPath, join(folder, 'node', 'assay.cjs'), 'stats']);
+  expect(ran).toMatchObject({ code: 125, stdout: '' });
+  expect(ran.stderr.split('\n')).toHaveLength(3);
+  expect(ran.stderr).toContain('assay: ASSAY_INCOMPLETE: Cannot find module');
+});
+
 test('the bundle finds its code compiled already', () => {
   const [version = ''] = readdirSync(join(DIST, 'node', 'compiled'));
   expect(version).toContain(process.version);

@@ -172,6 +172,8 @@ export const SERVER = {
   renewalMs: 1 * MINUTE,
   /** From so many connections on, V8's heap is kept small. */
   crowd: 256,
+  /** A crowd that comes and goes has the heap tidied up no more often than this. */
+  tidyMs: 60 * SECOND,
   /** Fewer where the process may open fewer files. */
   maxConnections: 4096,
   /** Beyond those, so many are let in to be told that there is no place; further ones are closed without a word. */

@@ -235,6 +235,32 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
         expect(below((await call('fchdir', 'deep', 'er/file')).report)).toContain('read deep/er/file');
       });
 
+      it('when names are given without a folder handle, by calls that only x86-64 has', async () => {
+        for (const name of ['listed/entry', 'read', 'seen', 'old', 'read-by-child']) folder.write(name, 'x');
+        symlinkSync('nowhere', folder.at('link'));
+        mkdirSync(folder.at('empty'));
+        const { report } = await call('oldest-calls');
+        expect(report).toMatchObject({ exit: { code: 0 }, complete: true });
+        expect(below(report)).toEqual([
+          'probe listed',
+          'list listed',
+          'read read',
+          'probe seen',
+          'absent nothing',
+          'probe link',
+          'followed link',
+          'write made',
+          'write made/new',
+          'rename made/new -> made/moved',
+          'hardlink made/moved -> hard',
+          'symlink soft -> made/moved',
+          'delete old',
+          'write hard (attributes)',
+          'delete empty',
+          'read read-by-child',
+        ]);
+      });
+
       it('when a path is looked at by statx', async () => {
         folder.write('file');
         expect(below((await call('statx', 'file')).report)).toContain('probe file');

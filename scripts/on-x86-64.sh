@@ -22,9 +22,10 @@ make_root() {
   suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
   packages=linux-image-amd64,busybox-static,bash,dash,coreutils,util-linux,mount,libc-bin,hostname,iproute2,procps,passwd,tar,gzip
   packages=$packages,findutils,grep,sed,mawk,diffutils,python3,make,gcc,libc6-dev,libstdc++6,strace,bubblewrap,git,openssl
-  mmdebstrap --variant=extract --architectures=amd64 --include=$packages "$suite" "$place/root.tar"
+  mmdebstrap --variant=extract --hook-directory=/usr/share/mmdebstrap/hooks/merged-usr \
+    --architectures=amd64 --include=$packages "$suite" "$place/root.tar"
   mkdir -p "$root" && tar xf "$place/root.tar" -C "$root" && rm "$place/root.tar"
-  ln -sf gcc "$root/usr/bin/cc" && ln -sf mawk "$root/usr/bin/awk"
+  ln -sf gcc "$root/usr/bin/cc" && ln -sf mawk "$root/usr/bin/awk" && ln -sf /assay/node_modules/.bin/node "$root/usr/bin/node"
   printf 'root:x:0:0::/root:/bin/bash\nnobody:x:65534:65534::/nonexistent:/usr/sbin/nologin\n' >"$root/etc/passwd"
   printf 'root:x:0:\nnogroup:x:65534:\n' >"$root/etc/group"
   echo '127.0.0.1 localhost' >"$root/etc/hosts"

@@ -71,7 +71,7 @@ mount -t devpts pts /dev/pts && mount -t tmpfs shm /dev/shm
 ip link set lo up && hostname guest && ln -sfn /proc/self/fd /dev/fd && ldconfig
 cd /assay && tar xf /dev/vdb && node scripts/lmdb-addon.ts
 bash -c "$(tr -d '\000' </dev/vdc)"
-echo "the command ended with $?"
+printf '\nthe command ended with %s\n' $?
 sync && echo o >/proc/sysrq-trigger && sleep 60
 END
   truncate -s 12G "$place/disk" && mke2fs -q -t ext4 -d "$root" "$place/disk"

@@ -130,9 +130,9 @@ function refuse(error: unknown, failureCode: number, json: boolean): number {
 
 function named(error: unknown): AssayError {
   if (error instanceof AssayError) return error;
-  const [firstLine = ''] = messageOf(error).split('\n');
-  if (isSystemError(error, 'MODULE_NOT_FOUND')) return new AssayError('ASSAY_INCOMPLETE', firstLine);
-  return new AssayError('ASSAY_INTERNAL', messageOf(error));
+  if (!isSystemError(error, 'MODULE_NOT_FOUND')) return new AssayError('ASSAY_INTERNAL', messageOf(error));
+  const [what = ''] = messageOf(error).split('\n'); // who asked for it follows
+  return new AssayError('ASSAY_INCOMPLETE', what);
 }
 
 function unknownCommand(name: string): AssayError {

@@ -16,11 +16,11 @@ export interface Renewal {
 
 /** What can't be read, or does not fit together yet, is tried again; until then the old one is shown. */
 export async function keepRenewing(
-  { files, renew, log, ...options }: Renewal,
+  { files, shown: first, renew, log, pauseMs }: Renewal,
   signal: AbortSignal,
 ): Promise<void> {
-  let { shown } = options;
-  while (await isStillWanted(options.pauseMs, signal)) {
+  let shown = first;
+  while (await isStillWanted(pauseMs, signal)) {
     try {
       const found = loadTlsIdentity(files);
       if (isSame(found, shown)) continue;

@@ -1,4 +1,5 @@
-// SIGTERM, SIGINT, and SIGHUP of a terminal that goes away: the first asks for an orderly stop, the second ends the process at once.
+// SIGTERM, SIGINT, and SIGHUP of a terminal that goes away: the first asks for an orderly stop, the second ends the process at
+// once.
 import { constants } from 'node:os';
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;

@@ -1,5 +1,4 @@
 // A run of a graph as Markdown: for a job's summary in CI.
-
 import { plain } from '../../paint.ts';
 import { duration } from '../../reporter.ts';
 import type { GraphSummary, StepEnd } from '../events.ts';

@@ -1,6 +1,5 @@
 // For logs and pipes: a line when a step ends, its log beside it as asked for, the summary at the end. In a CI system that
 // knows groups, what a step said folds away under its line, and all of it goes to one stream so that it stays together.
-
 import { plain } from '../../paint.ts';
 import type { GraphEvent, GraphSummary, StepEnd } from '../events.ts';
 import type { Tally } from '../tally.ts';

@@ -1,5 +1,4 @@
 // A run of a graph in words: one line for each step, a few for the whole. The same on a terminal and in a log file.
-
 import type { Paint } from '../../paint.ts';
 import { duration } from '../../reporter.ts';
 import type { GraphSummary, StepEnd } from '../events.ts';

@@ -21,6 +21,8 @@ const SOCKETS = 2_000;
 const BUSY_CLIENTS = 32;
 const IDLE_SECONDS = 15;
 const MIB = 1024 * 1024;
+/** With helpers, their collectors would take both processors away from the server for milliseconds at a time. */
+const BY_ITSELF = { execArgv: ['--single-threaded-gc'] };
 
 const seconds = Number(process.argv[process.argv.indexOf('--seconds') + 1] ?? Number.NaN) || 60;
 const folder = mkdtempSync(join(tmpdir(), 'assay-slow-'));
@@ -34,7 +36,7 @@ await agent.close();
 const wanted = process.argv.includes('--manner') && process.argv[process.argv.indexOf('--manner') + 1];
 const comesBack = !process.argv.includes('--once');
 const kinds = manners(large.path).filter(({ name }) => !wanted || name === wanted);
-const healthy = fork(join(import.meta.dirname, 'slow-sockets/healthy.ts'));
+const healthy = fork(join(import.meta.dirname, 'slow-sockets/healthy.ts'), BY_ITSELF);
 
 async function waits(forSeconds: number): Promise<Waits> {
   const sent = items.map(({ path, bytes }) => ({ path, base64: bytes.toString('base64') }));
@@ -58,7 +60,7 @@ async function workOff(): Promise<void> {
 
 /** Resolves when they are all there, to what sends them away. */
 async function gatherCrowd(): Promise<() => Promise<Dispersed>> {
-  const child = fork(join(import.meta.dirname, 'slow-sockets/crowd.ts'));
+  const child = fork(join(import.meta.dirname, 'slow-sockets/crowd.ts'), BY_ITSELF);
   const job: CrowdJob = {
     port: Number(new URL(server.url).port),
     manners: kinds,

@@ -132,7 +132,7 @@ export const SERVER = {
   /** … and must then keep this average. */
   bodyBytesPerSecond: 16 * KIB,
   /** How often connections and bodies are looked at for the limits above: often, so that few are cut in one moment. */
-  sweepMs: 200,
+  sweepMs: 50,
   /** How much of an upload is taken from the network before the store has asked for it. */
   uploadBufferBytes: 1 * MIB,
   /** A connection on which nothing moves during a request is cut … */
@@ -148,6 +148,8 @@ export const SERVER = {
   chunksAtOnce: 2,
   /** What kernels may hold of an answer that nobody reads. */
   unreadBytes: 8 * MIB,
+  /** While there are others, what kernels take of a chunk in one turn: they copy it, and everybody waits. */
+  slicedBytes: 256 * KIB,
   /** So many of them send straight from their chunk, which stays until the client has it; others send copies … */
   lentChunks: 16,
   /** … of this size … */

@@ -6,6 +6,7 @@ import { AssayError } from '../core/errors.ts';
 import { type ServerLimits, STORE } from '../core/limits.ts';
 import { Places } from '../store/places.ts';
 import { keepHeapSmall } from './heap.ts';
+import { Turns } from './turns.ts';
 
 /** From here on connections are not kept alive for a next request that may never come. */
 const PRESSED_SHARE = 3 / 4;
@@ -21,6 +22,8 @@ export class Load {
   readonly downloads: Places;
   readonly reads: Places;
   readonly lent: Places;
+  /** For each piece of a chunk that is sent while others wait. */
+  readonly sends = new Turns();
   readonly #limits: ServerLimits;
   readonly #surplus = new Set<Socket>();
   #connections = 0;

@@ -7,7 +7,11 @@ import type { ServerLimits } from '../core/limits.ts';
 
 export type PaceLimits = Pick<ServerLimits, 'bodyGraceMs' | 'bodyBytesPerSecond'>;
 
+const NOWHERE = -1;
+
 export class Transfer {
+  /** Among those that Pace looks at. */
+  place = NOWHERE;
   readonly #now: () => number;
   readonly #giveUp: () => void;
   #bytes = 0;
@@ -45,7 +49,11 @@ export class Transfer {
 export class Pace {
   readonly #limits: PaceLimits;
   readonly #now: () => number;
-  readonly #transfers = new Set<Transfer>();
+  /**
+   * No Set, whose tables, given up as it is filled and emptied, lead one to the next: once the first has become old, V8 keeps
+   * all that ever were in one until it tidies up the whole heap.
+   */
+  readonly #transfers: Transfer[] = [];
 
   constructor(limits: PaceLimits, now: () => number = performance.now.bind(performance)) {
     this.#limits = limits;
@@ -55,15 +63,25 @@ export class Pace {
   /** `giveUp` is called at every check while the client is too slow. */
   begin(giveUp: () => void): Transfer {
     const transfer = new Transfer(this.#now, giveUp);
-    this.#transfers.add(transfer);
+    transfer.place = this.#transfers.push(transfer) - 1;
     return transfer;
   }
 
+  /** The last one gets its place. */
   end(transfer: Transfer): void {
-    this.#transfers.delete(transfer);
+    const { place } = transfer;
+    const last = this.#transfers.at(-1);
+    if (!last || place === NOWHERE) return;
+    this.#transfers[place] = last;
+    last.place = place;
+    this.#transfers.pop();
+    transfer.place = NOWHERE;
   }
 
+  /** From the last to the first: who ends meanwhile leaves its place to one that was looked at. */
   checkAll(): void {
-    for (const transfer of this.#transfers) transfer.check(this.#limits);
+    for (let place = this.#transfers.length - 1; place >= 0; place--) {
+      this.#transfers[place]?.check(this.#limits);
+    }
   }
 }

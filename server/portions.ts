@@ -13,8 +13,11 @@ import type { Span } from './range.ts';
 export type Send = (portion: Buffer) => Promise<boolean>;
 
 export interface Road {
-  readonly load: Pick<Load, 'downloads' | 'reads' | 'lent'>;
-  readonly limits: Pick<ServerLimits, 'chunksAtOnce' | 'copiedBytes' | 'promptMs' | 'unreadBytes'>;
+  readonly load: Pick<Load, 'downloads' | 'reads' | 'lent' | 'sends'>;
+  readonly limits: Pick<
+    ServerLimits,
+    'chunksAtOnce' | 'copiedBytes' | 'promptMs' | 'slicedBytes' | 'unreadBytes'
+  >;
 }
 
 export interface Sent {
@@ -99,20 +102,32 @@ class Turn {
 
   async #lend(chunk: Buffer): Promise<number> {
     try {
-      this.lastIsTaken = this.#send(chunk);
-      this.isOver = !(await this.lastIsTaken);
-      if (this.isOver) return 0;
-      this.#taken += chunk.length;
-      return chunk.length;
+      let sent = 0;
+      while (sent < chunk.length && !this.isOver) {
+        const slice = await this.#sliceOf(chunk.subarray(sent));
+        this.lastIsTaken = this.#send(slice);
+        this.isOver = !(await this.lastIsTaken);
+        if (!this.isOver) sent += slice.length;
+      }
+      this.#taken += sent;
+      return sent;
     } finally {
       this.#load.lent.leave();
     }
+  }
+
+  /** The kernel copies what it takes, during which everybody waits: little at a time while many are sent to. */
+  async #sliceOf(rest: Buffer): Promise<Buffer> {
+    if (!this.#load.downloads.isWaitedFor) return rest;
+    await this.#load.sends.next();
+    return rest.subarray(0, this.#limits.slicedBytes);
   }
 
   async #sendCopies(chunk: Buffer): Promise<number> {
     let copied = 0;
     this.#taken = 0;
     while (copied < chunk.length && !this.isOver) {
+      if (copied % this.#limits.slicedBytes === 0) await this.#load.sends.next();
       const portion = this.#copy.of(chunk.subarray(copied, copied + this.#limits.copiedBytes));
       this.lastIsTaken = this.#send(portion);
       copied += portion.length;

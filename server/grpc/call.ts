@@ -10,7 +10,8 @@ import type { Transfer } from '../pace.ts';
 import { Inlet } from './inlet.ts';
 import type { Method } from './method.ts';
 
-const HEAD = { ':status': 200, 'content-type': 'application/grpc' };
+/** Names and values in turn, which node takes as they are; an object it would copy for each call. */
+const HEAD = [':status', '200', 'content-type', 'application/grpc'];
 const OK_TRAILERS = { 'grpc-status': String(GRPC_STATUS.OK) };
 const WITH_TRAILERS = { waitForTrailers: true, sendDate: false };
 const WITHOUT_BODY = { endStream: true, sendDate: false };
@@ -18,7 +19,8 @@ const WITHOUT_BODY = { endStream: true, sendDate: false };
 /** Headers have a bound of their own, and a refusal may quote what it refuses. */
 const MAX_MESSAGE_LENGTH = 1024;
 
-type Headers = Readonly<Record<string, string>>;
+/** Names and values in turn. */
+type Headers = readonly string[];
 
 export class Call {
   readonly server: ServerContext;
@@ -127,7 +129,7 @@ export class Call {
   }
 
   #begin(headers?: Headers): void {
-    this.#stream.respond(headers ? { ...HEAD, ...headers } : HEAD, WITH_TRAILERS);
+    this.#stream.respond(headers ? [...HEAD, ...headers] : HEAD, WITH_TRAILERS);
     this.#stream.on('wantTrailers', () => this.#stream.sendTrailers(this.#trailers));
   }
 
@@ -147,7 +149,7 @@ export class Call {
     const status = grpcStatusOf(error.entry);
     this.#trailers = { 'grpc-status': String(GRPC_STATUS[status]), 'grpc-message': statusMessage(error) };
     if (!this.#stream.headersSent) {
-      this.#stream.respond({ ...HEAD, ...this.#trailers }, WITHOUT_BODY);
+      this.#stream.respond([...HEAD, ...Object.entries(this.#trailers).flat()], WITHOUT_BODY);
     }
     this.#end(status);
   }

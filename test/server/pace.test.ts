@@ -48,3 +48,26 @@ test('what is over is not looked at', () => {
   pace.end(transfer);
   expect(after(1_000_000)).toBe(0);
 });
+
+test('all who are left are looked at, in whatever order others end, twice or during the look', () => {
+  let time = 0;
+  const pace = new Pace({ bodyGraceMs: 1000, bodyBytesPerSecond: 100 }, () => time);
+  const cut: number[] = [];
+  const transfers = Array.from({ length: 6 }, (_, number) => {
+    const transfer = pace.begin(() => {
+      cut.push(number);
+      pace.end(transfer);
+    });
+    transfer.waits();
+    return transfer;
+  });
+  for (const number of [0, 0, 5, 3]) {
+    const transfer = transfers[number];
+    if (transfer) pace.end(transfer);
+  }
+  time = 1001;
+  pace.checkAll();
+  expect(cut.toSorted()).toEqual([1, 2, 4]);
+  pace.checkAll();
+  expect(cut).toHaveLength(3);
+});

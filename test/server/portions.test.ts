@@ -51,3 +51,42 @@ test('who keeps up gets more at a time, unless others wait or it is sent copies'
     [1, 1, 1, 1],
   ]);
 });
+
+test('while others wait for a turn, a chunk goes out in small pieces, one in each turn of the event loop', async () => {
+  const limits = { ...SERVER, slicedBytes: 2, copiedBytes: 1, maxDownloads: 1 };
+  const sizesAndTurns = async (load: Load, downloads: number) => {
+    const sizes: number[] = [];
+    let [turn, isOver] = [0, false];
+    const turns: number[] = [];
+    const count = () => {
+      turn++;
+      if (!isOver) setImmediate(count);
+    };
+    setImmediate(count);
+    const blob: LargeBlob = {
+      size: 6,
+      async *chunks(offset = 0) {
+        yield Buffer.alloc(6 - offset);
+      },
+    };
+    const send = async (portion: Buffer) => {
+      sizes.push(portion.length);
+      turns.push(turn);
+      return true;
+    };
+    await Promise.all(
+      Array.from({ length: downloads }, () =>
+        sendPortions({ load, limits }, blob, { offset: 0, length: 6 }, send),
+      ),
+    );
+    isOver = true;
+    return { sizes, turns: new Set(turns).size };
+  };
+  expect((await sizesAndTurns(new Load(limits, 1024), 1)).sizes).toEqual([6]);
+  const lent = await sizesAndTurns(new Load(limits, 1024), 2);
+  expect(lent.sizes).toEqual([2, 2, 2, 6]);
+  expect(lent.turns).toBeGreaterThanOrEqual(3);
+  const copied = await sizesAndTurns(new Load({ ...limits, lentChunks: 0 }, 1024), 2);
+  expect(copied.sizes).toEqual(Array.from({ length: 12 }, () => 1));
+  expect(copied.turns).toBe(6);
+});

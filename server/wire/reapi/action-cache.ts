@@ -41,6 +41,6 @@ export const updateActionResult = taking(
     if (!sent || !request.actionResult) throw new AssayError('ASSAY_MESSAGE_MALFORMED', 'there is no result');
     const result = withOrigin(call, sent, request.actionResult);
     const outcome = await lifecycle.whileWriting(() => store.results.put(address, result));
-    call.answer(sent, { 'assay-outcome': outcome });
+    call.answer(sent, ['assay-outcome', outcome]);
   },
 );

@@ -68,6 +68,9 @@ export const STORE = {
   serverGatherMs: 4,
   /** So many blobs are asked about twice rather than that the index takes a fresh view first, which costs as much. */
   fewBlobs: 32,
+  /** Results that were found right, and are kept in memory to compare with: how many, and up to which size. */
+  seenResults: 1024,
+  seenResultBytes: 4 * KIB,
   /** Blobs from this size on are written past the page cache. */
   directBytes: 32 * MIB,
   /** Content files that one process has open at once; each comes with a buffer or two of chunkBytes … */

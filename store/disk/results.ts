@@ -1,15 +1,17 @@
-// The result records of the disk engine: each checked against its own checksum whenever it is read, because it is small
-// and nothing else would notice. One that fails is dropped, which makes it a miss.
+// The result records of the disk engine: each checked whenever it is read, because it is small and nothing else would
+// notice. One that fails is dropped, which makes it a miss.
 import type { OnStoreEvent } from '../events.ts';
 import type { ResultAddress, ResultRecords, StoredResult } from '../store.ts';
 import type { Index, ResultEntry } from './index.ts';
 import type { Leases } from './leases.ts';
 import { decodeResult, encodeResult, resultKeyOf } from './record.ts';
+import { SeenResults } from './seen-results.ts';
 
 export class DiskResults implements ResultRecords {
   readonly #index: Index;
   readonly #leases: Leases;
   readonly #onEvent: OnStoreEvent;
+  readonly #seen = new SeenResults();
 
   constructor(index: Index, leases: Leases, onEvent: OnStoreEvent) {
     this.#index = index;
@@ -20,7 +22,7 @@ export class DiskResults implements ResultRecords {
   async get(address: ResultAddress): Promise<StoredResult | undefined> {
     const entry = this.#find(address);
     if (!entry) return undefined;
-    const result = decodeResult(entry.record);
+    const result = this.#seen.decode(address.key, entry.record);
     if (!result && (await this.#index.removeResult(address, entry.generation))) {
       this.#onEvent({ type: 'result-dropped', address, detail: 'its record fails its checksum' });
     }

@@ -334,6 +334,20 @@ describe('a result whose record is damaged', () => {
     expect((await store.results.get(addressOf('key')))?.bytes.equals(result)).toBe(true);
   });
 
+  test('is a miss for a store that has read it before, and read it again', async () => {
+    const bytes = contentOf('output', SMALL);
+    const result = resultNaming(digestOf(bytes));
+    const directory = folder();
+    const store = await open({ directory });
+    await putAll(store, bytes);
+    await store.results.put(addressOf('key'), result);
+    for (let time = 0; time < 2; time++) {
+      expect((await store.results.get(addressOf('key')))?.bytes.equals(result)).toBe(true);
+    }
+    flipInIndex(directory, result, 20);
+    expect(await store.results.get(addressOf('key'))).toBeUndefined();
+  });
+
   test('is replaced by a put that comes before anybody has read it', async () => {
     const bytes = contentOf('output', SMALL);
     const result = resultNaming(digestOf(bytes));

@@ -5,6 +5,7 @@
 // before it is certain.
 import type { Socket } from 'node:net';
 import type { ServerLimits } from '../core/limits.ts';
+import { Placed, Roster } from './roster.ts';
 
 /** How every HTTP/2 connection begins. No request of HTTP/1 shares more than its first two bytes. */
 const HTTP2_PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
@@ -14,9 +15,19 @@ const FRAME_HEAD_BYTES = 9;
 
 export type Spoken = 'HTTP/1' | 'HTTP/2';
 
+class Unspoken extends Placed {
+  readonly socket: Socket;
+  readonly since = performance.now();
+
+  constructor(socket: Socket) {
+    super();
+    this.socket = socket;
+  }
+}
+
 export class FirstBytes {
   readonly #limits: Pick<ServerLimits, 'headerTimeoutMs'>;
-  readonly #since = new Map<Socket, number>();
+  readonly #unspoken = new Roster<Unspoken>();
 
   constructor(limits: Pick<ServerLimits, 'headerTimeoutMs'>) {
     this.#limits = limits;
@@ -24,6 +35,7 @@ export class FirstBytes {
 
   /** `decide` gets the socket as if nothing had been read of it, or never if it is closed before. */
   await(socket: Socket, decide: (spoken: Spoken) => void): void {
+    const unspoken = new Unspoken(socket);
     let arrived: Buffer = Buffer.alloc(0);
     const giveUp = () => socket.destroy();
     const onReadable = () => {
@@ -32,27 +44,24 @@ export class FirstBytes {
       arrived = arrived.length === 0 ? piece : Buffer.concat([arrived, piece]);
       const spoken = spokenBy(arrived);
       if (!spoken) return;
-      this.#since.delete(socket);
+      this.#unspoken.delete(unspoken);
       socket.off('end', giveUp).off('readable', onReadable);
       socket.unshift(arrived);
       decide(spoken);
     };
-    this.#since.set(socket, performance.now());
-    socket.once('close', () => this.#since.delete(socket));
+    this.#unspoken.add(unspoken);
+    socket.once('close', () => this.#unspoken.delete(unspoken));
     socket.on('end', giveUp).on('readable', onReadable);
   }
 
-  /** Closes those who have been waited for long enough; who came first is looked at first. */
+  /** Closes those who have been waited for long enough. */
   checkAll(): void {
     const latest = performance.now() - this.#limits.headerTimeoutMs;
-    for (const [socket, since] of this.#since) {
-      if (since > latest) return;
-      socket.destroy();
-    }
+    for (const { socket, since } of this.#unspoken) if (since <= latest) socket.destroy();
   }
 
   closeAll(): void {
-    for (const socket of this.#since.keys()) socket.destroy();
+    for (const { socket } of this.#unspoken) socket.destroy();
   }
 }
 

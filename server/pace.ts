@@ -4,14 +4,11 @@
 // connection and a buffer for ever. Only waiting for the client counts: a store that is slow costs it nothing. One timer
 // looks at all transfers, because a timer for each would cost small requests more than the rule is worth.
 import type { ServerLimits } from '../core/limits.ts';
+import { Placed, Roster } from './roster.ts';
 
 export type PaceLimits = Pick<ServerLimits, 'bodyGraceMs' | 'bodyBytesPerSecond'>;
 
-const NOWHERE = -1;
-
-export class Transfer {
-  /** Among those that Pace looks at. */
-  place = NOWHERE;
+export class Transfer extends Placed {
   readonly #now: () => number;
   readonly #giveUp: () => void;
   #bytes = 0;
@@ -19,6 +16,7 @@ export class Transfer {
   #waitingSince: number | undefined;
 
   constructor(now: () => number, giveUp: () => void) {
+    super();
     this.#now = now;
     this.#giveUp = giveUp;
   }
@@ -49,11 +47,7 @@ export class Transfer {
 export class Pace {
   readonly #limits: PaceLimits;
   readonly #now: () => number;
-  /**
-   * No Set, whose tables, given up as it is filled and emptied, lead one to the next: once the first has become old, V8 keeps
-   * all that ever were in one until it tidies up the whole heap.
-   */
-  readonly #transfers: Transfer[] = [];
+  readonly #transfers = new Roster<Transfer>();
 
   constructor(limits: PaceLimits, now: () => number = performance.now.bind(performance)) {
     this.#limits = limits;
@@ -63,25 +57,15 @@ export class Pace {
   /** `giveUp` is called at every check while the client is too slow. */
   begin(giveUp: () => void): Transfer {
     const transfer = new Transfer(this.#now, giveUp);
-    transfer.place = this.#transfers.push(transfer) - 1;
+    this.#transfers.add(transfer);
     return transfer;
   }
 
-  /** The last one gets its place. */
   end(transfer: Transfer): void {
-    const { place } = transfer;
-    const last = this.#transfers.at(-1);
-    if (!last || place === NOWHERE) return;
-    this.#transfers[place] = last;
-    last.place = place;
-    this.#transfers.pop();
-    transfer.place = NOWHERE;
+    this.#transfers.delete(transfer);
   }
 
-  /** From the last to the first: who ends meanwhile leaves its place to one that was looked at. */
   checkAll(): void {
-    for (let place = this.#transfers.length - 1; place >= 0; place--) {
-      this.#transfers[place]?.check(this.#limits);
-    }
+    for (const transfer of this.#transfers) transfer.check(this.#limits);
   }
 }

@@ -8,12 +8,22 @@ import type { ServerContext } from './context.ts';
 import { FirstBytes } from './first-bytes.ts';
 import type { Sessions } from './grpc/sessions.ts';
 import type { Load } from './load.ts';
+import { Placed, Roster } from './roster.ts';
 import type { TlsIdentity } from './tls.ts';
 
 /**
  * HTTP/1 first: clients that offer both, such as browsers and curl, want pages and files; gRPC clients offer h2 alone.
  */
 const ALPN = ['http/1.1', 'h2'];
+
+class Connection extends Placed {
+  readonly socket: Socket;
+
+  constructor(socket: Socket) {
+    super();
+    this.socket = socket;
+  }
+}
 
 export class Port {
   readonly server: Server;
@@ -22,7 +32,7 @@ export class Port {
   readonly #grpc: Sessions;
   readonly #limits: ServerLimits;
   readonly #load: Load;
-  readonly #sockets = new Set<Socket>();
+  readonly #connections = new Roster<Connection>();
   readonly #firstBytes: FirstBytes;
 
   constructor(
@@ -75,7 +85,7 @@ export class Port {
   }
 
   closeAll(): void {
-    for (const socket of this.#sockets) socket.destroy();
+    for (const { socket } of this.#connections) socket.destroy();
   }
 
   /** Takes no more connections; resolves when the last one is gone. */
@@ -85,8 +95,9 @@ export class Port {
   }
 
   #remember(socket: Socket): void {
-    this.#sockets.add(socket);
-    socket.on('error', ignore).once('close', () => this.#sockets.delete(socket));
+    const connection = new Connection(socket);
+    this.#connections.add(connection);
+    socket.on('error', ignore).once('close', () => this.#connections.delete(connection));
   }
 
   #listen(socket: Socket): void {

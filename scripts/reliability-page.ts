@@ -35,7 +35,7 @@ A time says little on a machine that does other things too, so these are benchma
 |---|---|---|
 | \`npm run bench -- start\`: opening a store of one million results and one million blobs, ten processes | 200 ms | 6.6 ms median, 17.6 most; the first hit 7.6 and 23.9 |
 | \`npm run bench -- bombs\`: until a bomb is refused, by the clock of who sent it, 20 times each of five | 100 ms, +32 MiB | 61.4 ms most, +8 MiB most for one; +40 MiB when twenty of the largest have come one behind the other |
-| \`npm run bench -- slow-sockets\`: what healthy clients in a process of their own wait while there are 2,000 slow sockets, 60 s, 99th percentile, and memory | 2 times idle, +64 MiB | 1.7 times (2.9 ms against 1.7; 1.3 afterwards), +54 MiB with \`--once\`; 2.9 times (6.8 against 2.4), +62 MiB when each is replaced as soon as it is cut ([decision 0170](decisions/0170-a-crowd-that-comes-back.md)) |
+| \`npm run bench -- slow-sockets\`: what healthy clients in a process of their own wait while there are 2,000 slow sockets, 60 s, 99th percentile, and memory | 2 times idle, +64 MiB | \`--once --seconds 11\`, three runs: 1.3 to 1.7 times the worse idle time (3.3 to 3.5 ms), +45 to +60 MiB; when each is replaced as soon as it is cut, four runs: 1.4 to 1.9 times (3.6 to 4.2 ms), +59 to +71 MiB, which is too much in two of them ([decision 0170](decisions/0170-a-crowd-that-comes-back.md)) |
 | \`npm run bench -- soak\`: 30 minutes of mixed load on a store that is always full | memory flat, handles flat, 0 errors | 1,021,230 requests, 0 errors; 42 to 45 handles; 209 to 268 MiB, 5.7 % more in the second half than in the first (beside an emulated machine): flat |
 `;
 

@@ -151,7 +151,7 @@ export const SERVER = {
   chunksAtOnce: 2,
   /** What kernels may hold of an answer that nobody reads. */
   unreadBytes: 8 * MIB,
-  /** While there are others, what kernels take of a chunk in one turn: they copy it, and everybody waits. */
+  /** While there are others, what kernels take of a chunk in one turn: they copy it, and everybody waits. Whole copies. */
   slicedBytes: 256 * KIB,
   /** So many of them send straight from their chunk, which stays until the client has it; others send copies … */
   lentChunks: 16,

@@ -16,7 +16,7 @@ const HEX_DIGITS = 8;
 
 export class SeenResults {
   /** Each key has one place, which it shares with others: the last one that was read is there. */
-  readonly #places: (Seen | undefined)[] = Array.from({ length: STORE.seenResults });
+  readonly #places: Seen[] = [];
 
   /** Undefined when a bit of it has changed. */
   decode(key: Hash, record: Buffer): StoredResult | undefined {

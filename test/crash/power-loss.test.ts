@@ -3,7 +3,7 @@
 //
 // What a sync promises is believed; a disk that lies about it is not what this is about.
 import { execFile } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -71,6 +71,8 @@ async function check(root: string): Promise<Verdict> {
     const { stdout } = await run(process.execPath, args);
     return JSON.parse(stdout);
   } catch (cause) {
-    throw new Error(`the checker ended at: ${readFileSync(join(folder, 'current'), 'utf8')}`, { cause });
+    const current = join(folder, 'current');
+    const at = existsSync(current) ? readFileSync(current, 'utf8') : 'the recording, before the first store';
+    throw new Error(`the checker ended at: ${at}`, { cause });
   }
 }

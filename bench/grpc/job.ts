@@ -12,8 +12,10 @@ export type GrpcJob =
       readonly count: number;
       readonly digests: number;
     }
-  /** Results that name `outputs` blobs each. */
-  | { readonly verb: 'getResult'; readonly origin: string; readonly count: number; readonly outputs: number }
+  /** Puts different results that name `outputs` blobs each. */
+  | { readonly verb: 'putResult'; readonly origin: string; readonly count: number; readonly outputs: number }
+  /** Asks for the first `results` of those in turn. */
+  | { readonly verb: 'getResult'; readonly origin: string; readonly count: number; readonly results: number }
   | { readonly verb: 'read'; readonly origin: string; readonly count: number; readonly bytes: number }
   /** Different blobs, in messages of `messageBytes`. */
   | {

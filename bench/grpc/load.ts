@@ -29,6 +29,9 @@ const SHA256 = 0;
 /** What earlier jobs have put, by their size. */
 const stored = new Map<number, string[]>();
 
+/** What they have put under keys. */
+const results: { readonly actionDigest: { hash: string; sizeBytes: number }; readonly bytes: number }[] = [];
+
 process.on('message', (job: GrpcJob) => {
   run(job).then(
     () => process.send?.({}),
@@ -54,8 +57,10 @@ function callOf(job: GrpcJob, client: Client): () => Promise<void> {
   switch (job.verb) {
     case 'findMissing':
       return findMissing(client, job.digests);
+    case 'putResult':
+      return putResult(client, job.outputs);
     case 'getResult':
-      return getResult(client, job.outputs);
+      return getResult(client, job.results);
     case 'read':
       return read(client, job.bytes);
     case 'write':
@@ -79,34 +84,42 @@ function findMissing(client: Client, count: number): () => Promise<void> {
   };
 }
 
-/** Puts its result at its first call. */
-function getResult(client: Client, outputs: number): () => Promise<void> {
-  const hashes = storedOf(SMALL).slice(0, outputs);
-  const actionDigest = { hash: hashes[0] ?? '', sizeBytes: SMALL };
-  const result = ActionResult.encode({
-    ...ActionResult.decode(new Uint8Array(0)),
-    outputFiles: hashes.map((hash, index) => ({
+function putResult(client: Client, outputs: number): () => Promise<void> {
+  const hashes = storedOf(SMALL);
+  return async () => {
+    const first = results.length;
+    const actionDigest = { hash: hashes[first] ?? '', sizeBytes: SMALL };
+    const outputFiles = Array.from({ length: outputs }, (_, index) => ({
       path: `bazel-out/some/folder/output-${index}`,
-      digest: { hash, sizeBytes: SMALL },
+      digest: { hash: hashes[(first + index) % hashes.length] ?? '', sizeBytes: SMALL },
       isExecutable: false,
       contents: Buffer.alloc(0),
-    })),
-  }).finish();
-  const update = UpdateActionResultRequest.encode({
-    instanceName: '',
-    actionDigest,
-    actionResult: ActionResult.decode(result),
-    digestFunction: SHA256,
-  }).finish();
-  const request = GetActionResultRequest.encode({
-    ...GetActionResultRequest.decode(new Uint8Array(0)),
-    actionDigest,
-  }).finish();
-  const put = client.unary(UPDATE_RESULT, update);
+    }));
+    const actionResult = { ...ActionResult.decode(new Uint8Array(0)), outputFiles };
+    results.push({ actionDigest, bytes: ActionResult.encode(actionResult).finish().length });
+    const update = UpdateActionResultRequest.encode({
+      instanceName: '',
+      actionDigest,
+      actionResult,
+      digestFunction: SHA256,
+    }).finish();
+    await client.unary(UPDATE_RESULT, update);
+  };
+}
+
+function getResult(client: Client, count: number): () => Promise<void> {
+  const asked = results.slice(0, count).map(({ actionDigest, bytes }) => ({
+    request: GetActionResultRequest.encode({
+      ...GetActionResultRequest.decode(new Uint8Array(0)),
+      actionDigest,
+    }).finish(),
+    bytes,
+  }));
+  let next = 0;
   return async () => {
-    await put;
-    const [answer] = await client.unary(GET_RESULT, request);
-    if (answer?.length !== result.length) throw new Error('another result');
+    const one = asked[next++ % count];
+    const [answer] = await client.unary(GET_RESULT, one?.request ?? new Uint8Array(0));
+    if (answer?.length !== one?.bytes) throw new Error('another result');
   };
 }
 

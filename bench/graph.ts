@@ -47,7 +47,7 @@ const STEPS = { files: 3, fileBytes: 200 };
 const ONE = { packages: 1, files: 1, fileBytes: 64 };
 
 const SCENES: readonly Scene[] = [
-  { name: '1 step', shape: ONE, slowShape: ONE, rounds: 10, states: ['in place'] },
+  { name: '1 step', shape: ONE, slowShape: ONE, rounds: 30, states: ['in place'] },
   {
     name: '1,000 steps',
     shape: { ...STEPS, packages: 1000 },

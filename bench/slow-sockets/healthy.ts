@@ -4,6 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Agent } from 'undici';
 import { Random } from '../../test/rig/random.ts';
 import { type Item, read } from '../../test/rig/uploads.ts';
+import { Windows } from './windows.ts';
 
 export interface HealthyJob {
   readonly url: string;
@@ -16,6 +17,8 @@ export interface Waits {
   readonly p99: number;
   readonly answers: number;
   readonly wrong: number;
+  /** Not counted. */
+  readonly stolenSeconds: number;
 }
 
 const CLIENTS = 4;
@@ -31,19 +34,19 @@ async function run({ url, items, seconds }: HealthyJob): Promise<Waits> {
   const agent = new Agent({ connections: CLIENTS });
   const known = items.map(({ path, base64 }): Item => ({ path, bytes: Buffer.from(base64, 'base64') }));
   const ends = performance.now() + seconds * 1000;
-  const times: number[] = [];
+  const windows = new Windows();
   let wrong = 0;
   const client = async () => {
     while (performance.now() < ends) {
       const began = performance.now();
       if ((await read(url, random.pick(known), agent)) !== 'right') wrong++;
-      times.push(performance.now() - began);
+      windows.add(performance.now() - began);
       await wait(PAUSE_MS);
     }
   };
   await Promise.all(Array.from({ length: CLIENTS }, client));
   await agent.close();
-  times.sort((a, b) => a - b);
+  const { times, stolenSeconds } = windows.end();
   const percentile = (share: number) => times[Math.floor(times.length * share)] ?? 0;
-  return { p50: percentile(0.5), p99: percentile(0.99), answers: times.length, wrong };
+  return { p50: percentile(0.5), p99: percentile(0.99), answers: times.length, wrong, stolenSeconds };
 }

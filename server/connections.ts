@@ -71,11 +71,13 @@ function notUpgraded(onRequest: RequestListener): RequestListener {
  * the middle of a blob and be taken for part of it.
  */
 export function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (!socket.writable || socket.bytesWritten > 0) {
-    socket.destroy();
-    return;
-  }
-  const refusal = new AssayError(codeFor(error.code), 'the connection is closed');
+  if (!socket.writable || socket.bytesWritten > 0) socket.destroy();
+  else refuseBeforeRequest(codeFor(error.code), socket);
+}
+
+/** To a connection that has not been sent anything. */
+export function refuseBeforeRequest(code: AssayError['code'], socket: Socket): void {
+  const refusal = new AssayError(code, 'the connection is closed');
   const body = bodyOf(refusal, PAGE_FORM);
   const head = [
     `HTTP/1.1 ${refusal.entry.status} Refused`,

@@ -9,6 +9,9 @@ import type { Exchange } from './exchange.ts';
 import { memoryIsFull } from './load.ts';
 import type { Transfer } from './pace.ts';
 
+/** So much is copied again for each piece that comes. */
+const JOINED_BYTES = 1024;
+
 /** Undefined where the body comes in chunks. A request without either header has no body. */
 export function announcedSize({ headers }: IncomingMessage): number | undefined {
   if (headers['transfer-encoding'] !== undefined) return undefined;
@@ -21,7 +24,7 @@ export function receiveWhole(exchange: Exchange, limit: number): Promise<Buffer>
     const pieces: Buffer[] = [];
     new Flow(exchange, limit, {
       isHeld: true,
-      data: (piece) => pieces.push(piece),
+      data: (piece) => gather(pieces, piece),
       end: () => resolve(pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces)),
       fail: reject,
     });
@@ -32,6 +35,14 @@ export function receiveWhole(exchange: Exchange, limit: number): Promise<Buffer>
 export function receiveStream(exchange: Exchange, limit: number): AsyncIterable<Buffer> {
   refuseAnnounced(exchange.request, limit);
   return new UploadStream(exchange, limit);
+}
+
+/** Small ones are joined: what holds a piece is some hundred bytes, and a slow client sends its body byte by byte. */
+function gather(pieces: Buffer[], piece: Buffer): void {
+  const last = pieces.at(-1);
+  if (last && last.length + piece.length <= JOINED_BYTES)
+    pieces[pieces.length - 1] = Buffer.concat([last, piece]);
+  else pieces.push(piece);
 }
 
 /** Before the first byte: a client that waits for our word has then sent nothing in vain. */
@@ -86,7 +97,7 @@ class UploadStream implements AsyncIterable<Buffer> {
     const flow = new Flow(this.#exchange, this.#limit, {
       isHeld: false,
       data: (piece) => {
-        this.#arrived.push(piece);
+        gather(this.#arrived, piece);
         this.#arrivedBytes += piece.length;
         if (this.#arrivedBytes >= uploadBufferBytes) flow.pause();
         this.#wake();

@@ -46,6 +46,24 @@ test('a request that comes byte by byte is answered', async () => {
   expect((await ask(server.url + PATH)).body.equals(BYTES)).toBe(true);
 });
 
+test.each([
+  ['a small body', 5_000],
+  ['a large body', 200_000],
+])('%s that comes in pieces of all sizes is kept as it was sent', async (_name, size) => {
+  const server = await testServer();
+  const connection = await RawConnection.to(server);
+  connection.socket.setNoDelay(true);
+  const bytes = contentOf('in pieces', size);
+  const path = pathOf(digestOf(bytes));
+  connection.send(putHead(path, `content-length: ${size}`));
+  for (let at = 0, length = 1; at < size; at += length, length = (length * 7) % 1009) {
+    const piece = bytes.subarray(at, at + length);
+    await new Promise((resolve) => connection.socket.write(piece, resolve));
+  }
+  await connection.until('HTTP/1.1 200 OK');
+  expect((await ask(server.url + path)).body.equals(bytes)).toBe(true);
+});
+
 test('several requests in one packet are answered in their order', async () => {
   const server = await testServer();
   await server.store.blobs.put(digestOf(BYTES), BYTES);

@@ -65,6 +65,51 @@ describe('a beginning that comes in pieces', () => {
   );
 });
 
+describe('the header of a first request', () => {
+  const request = Buffer.from('GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
+  const cuts = Array.from({ length: request.length - 1 }, (_, at) => [at + 1] as const);
+
+  test.each(cuts)('cut at byte %i', async (at) => {
+    const server = await testServer();
+    const connection = await RawConnection.to(server);
+    connection.send(request.subarray(0, at));
+    await nextTurn();
+    await nextTurn();
+    connection.send(request.subarray(at));
+    expect(await connection.untilClosed()).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  test.each([
+    ['one that ends in its middle', 'GET /healthz HTT'],
+    ['one with a line that ends otherwise', 'GET /healthz HTTP/1.1\nhost: x\n'],
+    ['one that begins with a small letter', 'get /hea'],
+    ['a word of thirteen letters', 'AAAAAAAAAAAAA'],
+  ])('%s is refused with 400', async (name, bytes) => {
+    const server = await testServer();
+    const connection = await RawConnection.to(server);
+    connection.send(bytes);
+    if (name.includes('ends in')) connection.socket.end();
+    expect(await connection.untilClosed()).toMatch(/^HTTP\/1\.1 400 /);
+  });
+
+  test('that grows without an end is refused with 431', async () => {
+    const server = await testServer();
+    const connection = await RawConnection.to(server);
+    connection.send(`GET /healthz HTTP/1.1\r\nlong: ${'x'.repeat(20_000)}`);
+    expect(await connection.untilClosed()).toMatch(/^HTTP\/1\.1 431 /);
+  });
+
+  test('of one who is told that it is late, and goes on, is not waited for', async () => {
+    const server = await testServer({ limits: { headerTimeoutMs: 300, lingerMs: 300, sweepMs: 10 } });
+    const connection = await RawConnection.to(server, { allowHalfOpen: true });
+    connection.send('GET /healthz HTTP/1.1\r\nx: ');
+    const more = setInterval(() => connection.send('x'), 20);
+    const received = await connection.untilClosed();
+    clearInterval(more);
+    expect(received).toMatch(/^HTTP\/1\.1 408 /);
+  });
+});
+
 describe('a connection that holds nothing up', () => {
   /** Those who do speak have said something by then, however busy the machine is. */
   const limits = { headerTimeoutMs: 500, sweepMs: 10 };

@@ -109,8 +109,11 @@ export class RawConnection {
     socket.on('error', () => {});
   }
 
-  static async to({ port }: { readonly port: number }): Promise<RawConnection> {
-    const socket = connect(port, '127.0.0.1');
+  static async to(
+    { port }: { readonly port: number },
+    { allowHalfOpen = false } = {},
+  ): Promise<RawConnection> {
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen });
     onTestFinished(() => {
       socket.destroy();
     });

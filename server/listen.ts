@@ -80,18 +80,27 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   await listen(door.server, host, port);
   /** A connection that could not be accepted, for want of file descriptors: the others are none the worse. */
   door.server.on('error', (error) => log.error({ err: error }, 'could not accept a connection'));
-  const sweeper = setInterval(() => {
+  const stopSweeping = sweepAgainAndAgain(load, limits, () => {
     pace.checkAll();
     door.closeSlow();
-  }, limits.sweepMs);
+  });
   return {
     url: urlOf(door.server, host, tls ? 'https' : 'http'),
     renew: (identity) => door.renew(identity),
     async stop() {
       await lifecycle.stop(door, limits);
-      clearInterval(sweeper);
+      stopSweeping();
     },
   };
+}
+
+function sweepAgainAndAgain(load: Load, limits: ServerLimits, sweep: () => void): () => void {
+  let timer = setTimeout(sweepOn, limits.sweepMs);
+  function sweepOn(): void {
+    sweep();
+    timer = setTimeout(sweepOn, load.isCrowded ? limits.crowdSweepMs : limits.sweepMs);
+  }
+  return () => clearTimeout(timer);
 }
 
 function listen(server: Server, host: string, port: number): Promise<void> {

@@ -54,6 +54,10 @@ export class Load {
     this.maxConnections = Math.max(1, Math.min(limits.maxConnections, Math.floor((free * 2) / 3)));
   }
 
+  get isCrowded(): boolean {
+    return this.#connections >= this.#limits.crowd;
+  }
+
   get isPressed(): boolean {
     return this.#connections > this.maxConnections * PRESSED_SHARE;
   }

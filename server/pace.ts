@@ -37,8 +37,8 @@ export class Transfer extends Placed {
     this.#bytes += bytes;
   }
 
-  check({ bodyGraceMs, bodyBytesPerSecond }: PaceLimits): void {
-    const current = this.#waitingSince === undefined ? 0 : this.#now() - this.#waitingSince;
+  check(now: number, { bodyGraceMs, bodyBytesPerSecond }: PaceLimits): void {
+    const current = this.#waitingSince === undefined ? 0 : now - this.#waitingSince;
     const allowed = bodyGraceMs + (this.#bytes / bodyBytesPerSecond) * 1000;
     if (this.#waitedMs + current > allowed) this.#giveUp();
   }
@@ -66,6 +66,7 @@ export class Pace {
   }
 
   checkAll(): void {
-    for (const transfer of this.#transfers) transfer.check(this.#limits);
+    const now = this.#now();
+    for (const transfer of this.#transfers) transfer.check(now, this.#limits);
   }
 }

@@ -1,5 +1,6 @@
 // What it costs to be watched: CPU time of a command with all that it starts, untraced, under Assay's helper (the reading
-// of its records included) and under strace (its lines thrown away), in one run on one machine. Prints a table; asserts
+// of its records included) and under strace (its lines thrown away), in one run on one machine: the median of the ratios of
+// rounds in which one follows the other, because a shared machine is faster in one minute than in the next. Prints a table; asserts
 // nothing.
 //
 //   node bench/hermeticity.ts
@@ -13,10 +14,10 @@ const PROJECT = join(import.meta.dirname, '..');
 /** The binary itself: what is in .bin may be a script of Node that starts it. */
 const ESBUILD = join(PROJECT, `node_modules/@esbuild/linux-${process.arch}/bin/esbuild`);
 const TSC = join(PROJECT, 'node_modules/.bin/tsc');
-/** The least of so many counts … */
-const ROUNDS = 4;
-/** … and of so many where a garbage collector on threads of its own takes up to half as much again from time to time. */
-const COLLECTED_ROUNDS = 12;
+/** Of something that takes many seconds … */
+const FEW_ROUNDS = 5;
+/** … and of something that takes few, or has a garbage collector that takes half as much again from time to time. */
+const MANY_ROUNDS = 13;
 const TICKS_PER_SECOND = 100;
 
 interface Workload {
@@ -34,7 +35,7 @@ const WORKLOADS: readonly Workload[] = [
   {
     name: 'gcc -c of 200 files by make',
     limit: 1.7,
-    rounds: ROUNDS,
+    rounds: FEW_ROUNDS,
     lay: layC,
     clean: 'rm -f *.o',
     command: 'make -s',
@@ -42,7 +43,7 @@ const WORKLOADS: readonly Workload[] = [
   {
     name: 'esbuild bundle of 1,000 modules, 5 times',
     limit: 1.25,
-    rounds: ROUNDS,
+    rounds: FEW_ROUNDS,
     lay: layModules,
     clean: 'rm -rf out',
     command: `for i in 1 2 3 4 5; do '${ESBUILD}' --bundle --minify --log-level=error main.ts --outfile=out/$i.js; done`,
@@ -50,7 +51,7 @@ const WORKLOADS: readonly Workload[] = [
   {
     name: 'tsc of 1,000 modules',
     limit: 1.05,
-    rounds: COLLECTED_ROUNDS,
+    rounds: MANY_ROUNDS,
     lay: layModules,
     clean: 'true',
     command: `'${TSC}' --noEmit --strict --types '' --module esnext --moduleResolution bundler main.ts`,
@@ -58,7 +59,7 @@ const WORKLOADS: readonly Workload[] = [
   {
     name: 'a walk through 20,000 files (find, cat), 3 times',
     limit: 3.5,
-    rounds: ROUNDS,
+    rounds: MANY_ROUNDS,
     lay: layTree,
     clean: 'true',
     command: 'for i in 1 2 3; do find tree -type f -exec cat {} +; done >/dev/null',
@@ -66,7 +67,7 @@ const WORKLOADS: readonly Workload[] = [
   {
     name: 'the same by grep -r, which does less with each',
     limit: 3.5,
-    rounds: ROUNDS,
+    rounds: MANY_ROUNDS,
     lay: layTree,
     clean: 'true',
     command: 'for i in 1 2 3; do grep -r not-in-there tree; done; true',
@@ -94,14 +95,18 @@ async function row(workload: Workload, folder: string): Promise<string> {
   const native: number[] = [];
   const strace: number[] = [];
   for (let round = 0; round < workload.rounds; round++) {
-    plain.push(await measure(workload, folder, runPlain));
-    native.push(await measure(workload, folder, runTraced));
-    strace.push(await measure(workload, folder, runUnderStrace));
+    const base = await measure(workload, folder, runPlain);
+    plain.push(base);
+    native.push((await measure(workload, folder, runTraced)) / base);
+    strace.push((await measure(workload, folder, runUnderStrace)) / base);
   }
-  const base = Math.min(...plain);
-  const ratio = (times: readonly number[]) => (Math.min(...times) / base).toFixed(2).padStart(6);
+  const ratio = (ratios: readonly number[]) => median(ratios).toFixed(2).padStart(6);
   const limit = `(${workload.limit.toFixed(2)})`.padEnd(9);
-  return `${workload.name.padEnd(48)} ${base.toFixed(2).padStart(5)} s        ${ratio(native)} ${limit}     ${ratio(strace)}`;
+  return `${workload.name.padEnd(48)} ${median(plain).toFixed(2).padStart(5)} s        ${ratio(native)} ${limit}     ${ratio(strace)}`;
+}
+
+function median(numbers: readonly number[]): number {
+  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
 }
 
 /** Seconds of CPU of what was started and has ended, and of this process meanwhile. */

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 
+#include "core.h"
 #include "image.h"
 #include "memory.h"
 #include "numbers.h"
@@ -231,10 +232,14 @@ static void tell_opened(struct task *task, const struct place *place, uint64_t f
   else tell_there(task, KIND_READ, TOLD_READ, place);
 }
 
+/* /proc/PID/status names the cores that a process may use. */
+static bool shows_cores(const struct place *place) { return strncmp(place->node->path, "/proc/", 6) == 0; }
+
 static enum next before_open(struct task *task, const struct call *call, const uint64_t *arguments, uint64_t flags) {
   struct place place;
   bool stays = flags & O_NOFOLLOW || (flags & O_CREAT && flags & O_EXCL);
   if (!locate(task, call, arguments, stays ? STAY : FOLLOW, &place)) return RUN_ON;
+  if (shows_cores(&place)) part();
   if (!writes(flags) && place.type != TYPE_ABSENT) {
     tell_opened(task, &place, flags);
     return no_news(&place);
@@ -371,6 +376,12 @@ enum next before_call(struct task *task, const struct call *call, const uint64_t
       return before_new_view(task, call, arguments, arguments[0]);
     case NEW_VIEW_STRUCT:
       return before_new_view(task, call, arguments, clone3_flags(task, arguments[0]));
+    case ASK_CORES:
+      part();
+      return RUN_ON;
+    case CHOOSE_CORES:
+      leave_cores_to(task, (pid_t)arguments[0]);
+      return RUN_ON;
     case BLINDING:
       return before_blinding(task, call, arguments);
   }

@@ -33,6 +33,8 @@ enum meaning {
   NEW_VIEW,
   NEW_VIEW_FLAGS,
   NEW_VIEW_STRUCT,
+  ASK_CORES,
+  CHOOSE_CORES,
   BLINDING,
 };
 

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "access.h"
+#include "core.h"
 #include "deny.h"
 #include "filter.h"
 #include "numbers.h"
@@ -139,6 +140,7 @@ static struct task *adopt(pid_t tid) {
   struct task *parent = sibling ? NULL : task_of(number_in_status(tid, "PPid:"));
   struct task *task = sibling ? add_thread(tid, sibling->process) : add_process(tid, parent ? parent->process : NULL);
   task->unannounced = true;
+  unbind(task);
   return task;
 }
 
@@ -152,6 +154,7 @@ static void on_new_task(struct task *parent) {
     child = thread ? add_thread((pid_t)tid, process) : add_process((pid_t)tid, process);
   }
   if (child) child->unannounced = false;
+  if (child) unbind(child);
   if (child && process->cwd_unsure) child->process->cwd_unsure = true;
 }
 
@@ -223,12 +226,14 @@ static void on_stop(struct task *task, int status) {
 /* ---- the end ---- */
 
 static void tick_from_now(void) {
+  ticks = 0;
   struct itimerval every = {{0, TICK_MS * 1000}, {0, TICK_MS * 1000}};
   setitimer(ITIMER_REAL, &every, NULL);
 }
 
 static void on_exit_of(pid_t tid, int status) {
   struct task *task = task_of(tid);
+  part();
   if (!task) return;
   if (tid == task->process->pid) {
     uint32_t number = (uint32_t)status;
@@ -255,13 +260,16 @@ static void watch(void) {
     pid_t tid = waitpid(-1, &status, __WALL);
     if (tid < 0 && errno == ECHILD) return;
     if (command == 0 && ticks * TICK_MS >= linger_ms) for_each_task(end_survivor);
+    if (tid < 0 && command != 0) part_if_quiet();
     if (tid < 0) continue;
     if (!WIFSTOPPED(status)) {
       on_exit_of(tid, status);
       continue;
     }
-    struct task *task = task_of(tid);
-    on_stop(task ? task : adopt(tid), status);
+    struct task *known = task_of(tid);
+    struct task *task = known ? known : adopt(tid);
+    if (command != 0) share_core(task);
+    on_stop(task, status);
   }
 }
 

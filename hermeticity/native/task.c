@@ -46,6 +46,7 @@ struct task *add_process(pid_t pid, const struct process *parent) {
   struct process *process = or_die(calloc(1, sizeof *process));
   process->serial = ++serials;
   process->pid = pid;
+  process->own_cores = parent && parent->own_cores;
   uint32_t numbers[] = {(uint32_t)pid, parent ? parent->serial : 0};
   tell_numbers((struct origin){.kind = KIND_PROCESS, .process = process->serial}, numbers, 2);
   return add_thread(pid, process);

@@ -21,6 +21,8 @@ struct process {
   char *cwd;
   /* Some task of it may have a working folder of its own, or share it with another process: always ask. */
   bool cwd_unsure;
+  /* It was bound to cores by itself, or by whoever made it. */
+  bool own_cores;
   bool foreign_told, survivor_told;
 };
 

@@ -3,11 +3,14 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { toBytes } from '../../hermeticity/abspath.ts';
 import type { TraceReport } from '../../hermeticity/access.ts';
 import type { TracedCommand, Tracer } from '../../hermeticity/tracer.ts';
-import { compileFixture, Folder, linesBelow, type TracedRun, trace } from './rig.ts';
+import { compileFixture, Folder, linesBelow, PROJECT, type TracedRun, trace } from './rig.ts';
+
+const CORES = join(PROJECT, 'test/hermeticity/fixtures/cores.py');
 
 export function describeTracer(name: string, makeTracer: () => Tracer): void {
   describe(`${name} keeps the contract of a tracer`, () => {
@@ -82,6 +85,12 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
       it('has no call that fails for a signal because it is watched', async () => {
         folder.write('sub/file', 'x');
         expect((await call('under-signals', 'sub', 'file')).report.exit).toEqual({ code: 0 });
+      });
+
+      it('sees the cores that it would see unwatched, and keeps those that it chose', async () => {
+        const { stdout, stderr } = await trace(tracer, folder.path, ['python3', CORES]);
+        const ways = ['asked', 'read', 'thread', 'fork', 'program'].map((way) => `${way} right\n`).join('');
+        expect({ stdout, stderr }).toEqual({ stdout: ways + ways, stderr: '' });
       });
     });
 

@@ -51,6 +51,37 @@ describe('the helper', () => {
     expect(report).toMatchObject({ complete: true, exit: { code: 0 } });
   });
 
+  it('shares a core with a process that stops again and again, and lets it go when it does not', async () => {
+    const script = `import os, time
+def until(seconds, work):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end: work()
+print(os.getpid(), flush=True)
+until(1, lambda: os.stat('/usr'))
+print('calm', flush=True)
+until(1, lambda: None)`;
+    let said = '';
+    const seen = { busy: new Set<string>(), calm: new Set<string>() };
+    const looking = setInterval(() => {
+      const [pid, calm] = said.split('\n');
+      if (pid) seen[calm ? 'calm' : 'busy'].add(coresOf(pid));
+    }, 5);
+    await nativeTracer().run({
+      argv: ['python3', '-c', script],
+      cwd: '/',
+      env: { PATH: '/usr/bin:/bin' },
+      output: (_, chunk) => {
+        // What is let go is let go within milliseconds, which are waited for here.
+        setTimeout(() => {
+          said += chunk.toString();
+        }, 100);
+      },
+    });
+    clearInterval(looking);
+    expect([...seen.busy]).toContainEqual(expect.stringMatching(/^\d+$/));
+    expect([...seen.calm]).toEqual([coresOf('self')]);
+  });
+
   it('hands on the signals that it gets', async () => {
     const child = spawn(
       'sh',
@@ -93,6 +124,11 @@ describe('an ordinary user', () => {
     expect(linesBelow(report, folder.path)).toContain('read file');
   });
 });
+
+/** Those that a process may use, as the kernel writes them: "0-3,7". */
+function coresOf(pid: string): string {
+  return /^Cpus_allowed_list:\t(.*)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '';
+}
 
 function asNobody(helper: string): string {
   const user = '--reuid 65534 --regid 65534 --clear-groups';

@@ -1,0 +1,102 @@
+#define _GNU_SOURCE
+#include "core.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+enum { PART_MS = 4 };
+
+/*
+ * A bit for each of the last 64 stops, set if it was not by the task that had stopped before it. A process that starts
+ * another one makes a few of them, two that work at the same time many; then the helper goes where it is free.
+ */
+static uint64_t changes = ~0ull;
+enum { MOST_CHANGES = 6 };
+
+static pid_t last;
+static pid_t bound;
+static bool seen_since_tick;
+/* Those that the helper was started with, and the command with it. */
+static cpu_set_t all;
+static enum { UNKNOWN, ONE, SEVERAL } cores;
+
+static void tick_every(int milliseconds) {
+  struct itimerval every = {{0, milliseconds * 1000}, {0, milliseconds * 1000}};
+  setitimer(ITIMER_REAL, &every, NULL);
+}
+
+static bool may_share(void) {
+  if (cores != UNKNOWN) return cores == SEVERAL;
+  bool several = sched_getaffinity(0, sizeof all, &all) == 0 && CPU_COUNT(&all) > 1;
+  cores = several ? SEVERAL : ONE;
+  return several;
+}
+
+static bool bind_to(pid_t tid, const cpu_set_t *set) { return sched_setaffinity(tid, sizeof *set, set) == 0; }
+
+/*
+ * Where a task ran last: the 37th field after its name, which may hold anything but ends with the last bracket. Moving the
+ * helper there instead of the task to the helper leaves whoever works on the helper's core alone.
+ */
+static int core_of(pid_t tid) {
+  char path[32], text[1024];
+  snprintf(path, sizeof path, "/proc/%d/stat", tid);
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  ssize_t length = file < 0 ? 0 : read(file, text, sizeof text - 1);
+  if (file >= 0) close(file);
+  text[length > 0 ? length : 0] = 0;
+  const char *field = strrchr(text, ')');
+  for (int i = 0; field && i < 37; i++) field = strchr(field + 1, ' ');
+  return field ? atoi(field + 1) : sched_getcpu();
+}
+
+static void share_with(pid_t tid) {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(core_of(tid), &one);
+  bound = tid;
+  if (bind_to(tid, &one) && bind_to(0, &one)) return tick_every(PART_MS);
+  part();
+  changes = ~0ull;
+}
+
+void share_core(const struct task *task) {
+  seen_since_tick = true;
+  changes = changes << 1 | (task->tid != last);
+  if (bound && task->tid == last) return;
+  part();
+  last = task->tid;
+  if (__builtin_popcountll(changes) > MOST_CHANGES || task->process->own_cores || !may_share()) return;
+  share_with(task->tid);
+}
+
+void part(void) {
+  if (!bound) return;
+  tick_every(0);
+  bind_to(bound, &all);
+  bind_to(0, &all);
+  bound = 0;
+}
+
+void unbind(const struct task *created) {
+  if (cores == SEVERAL && !created->process->own_cores) bind_to(created->tid, &all);
+}
+
+void part_if_quiet(void) {
+  if (!seen_since_tick) part();
+  seen_since_tick = false;
+}
+
+static void mark(struct task *task) { task->process->own_cores = true; }
+
+/* A number other than 0 may be one of another pid namespace: it may be anybody. */
+void leave_cores_to(struct task *task, pid_t named) {
+  part();
+  if (named == 0) mark(task);
+  else for_each_task(mark);
+}

@@ -16,8 +16,10 @@ const ESBUILD = join(PROJECT, `node_modules/@esbuild/linux-${process.arch}/bin/e
 const TSC = join(PROJECT, 'node_modules/.bin/tsc');
 /** Of something that takes many seconds … */
 const FEW_ROUNDS = 5;
-/** … and of something that takes few, or has a garbage collector that takes half as much again from time to time. */
+/** … of something that takes few … */
 const MANY_ROUNDS = 13;
+/** … and of something whose garbage collector, on threads of its own, takes half as much again from time to time. */
+const COLLECTED_ROUNDS = 25;
 const TICKS_PER_SECOND = 100;
 
 interface Workload {
@@ -51,7 +53,7 @@ const WORKLOADS: readonly Workload[] = [
   {
     name: 'tsc of 1,000 modules',
     limit: 1.05,
-    rounds: MANY_ROUNDS,
+    rounds: COLLECTED_ROUNDS,
     lay: layModules,
     clean: 'true',
     command: `'${TSC}' --noEmit --strict --types '' --module esnext --moduleResolution bundler main.ts`,
@@ -98,7 +100,7 @@ async function row(workload: Workload, folder: string): Promise<string> {
     const base = await measure(workload, folder, runPlain);
     plain.push(base);
     native.push((await measure(workload, folder, runTraced)) / base);
-    strace.push((await measure(workload, folder, runUnderStrace)) / base);
+    if (round < FEW_ROUNDS) strace.push((await measure(workload, folder, runUnderStrace)) / base);
   }
   const ratio = (ratios: readonly number[]) => median(ratios).toFixed(2).padStart(6);
   const limit = `(${workload.limit.toFixed(2)})`.padEnd(9);

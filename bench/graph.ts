@@ -1,6 +1,7 @@
 // A thousand steps that all hit, with outputs in place and deleted; one step; 20,000 small files; 1 GiB in 8 files: Assay
 // beside its peers, in one run on one machine. Wall time, CPU of the process tree and peak memory, least of several rounds;
-// a daemon's share is not counted. Those that are slow by themselves get one round, and a hundred steps instead of a thousand,
+// a daemon's share is not counted. They take turns, round by round, because a shared machine is faster in one minute than in
+// the next; those that are slow by themselves come after them, and get one round, and a hundred steps instead of a thousand,
 // which their rows say. At the end stands what was reached; it fails only if Assay itself could not be measured.
 // CPU is told in steps of 10 ms. Large files repeat one line, which favours a peer that compresses what it stores.
 //
@@ -33,6 +34,8 @@ const SLOW_ROUNDS = 1;
 const PEERS_MS = 11 * 60_000;
 const GIB = 2 ** 30;
 
+type State = 'in place' | 'deleted';
+
 interface Scene {
   readonly name: string;
   readonly shape: Shape;
@@ -40,7 +43,7 @@ interface Scene {
   readonly slowShape?: Shape;
   readonly rounds: number;
   /** What is measured in the built repository: with its outputs in place, or deleted before each round. */
-  readonly states: readonly ('in place' | 'deleted')[];
+  readonly states: readonly State[];
 }
 
 const STEPS = { files: 3, fileBytes: 200 };
@@ -84,7 +87,9 @@ async function main(): Promise<void> {
   const costs: Costs = new Map();
   const endsAt = Date.now() + PEERS_MS;
   for (const scene of SCENES.filter(({ name }) => !asked.length || asked.some((one) => name.includes(one)))) {
-    for (const contestant of contestants()) await measure(contestant, scene, costs, endsAt);
+    const [slow, quick] = [contestants().filter(isSlow), contestants().filter((one) => !isSlow(one))];
+    await measure(quick, scene, costs);
+    for (const one of slow) await measureIfThereIsTime(one, scene, costs, endsAt);
     for (const state of scene.states) print(`${scene.name}, ${state}`, costs);
   }
   const node = Math.min(...Array.from({ length: 20 }, () => wallOf([process.execPath, '-e', '0'])));
@@ -101,32 +106,86 @@ function print(title: string, costs: Costs): void {
   console.log(table([[title, 'wall ms', 'cpu ms', 'MiB'], ...rows]));
 }
 
-async function measure(contestant: Contestant, scene: Scene, costs: Costs, endsAt: number): Promise<void> {
-  const shape = contestant.isSlow ? scene.slowShape : scene.shape;
-  if (!shape) return;
-  const fewer = shape.packages < scene.shape.packages ? ` (${shape.packages} steps)` : '';
-  const noteAll = (text: string) => {
-    for (const state of scene.states) note(costs, `${scene.name}, ${state}`, contestant.name + fewer, text);
-  };
-  if (!isAssay(contestant) && Date.now() > endsAt) return noteAll('left out: the time was up');
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'assay-bench-graph-')));
-  const root = join(folder, 'repository');
+function isSlow(contestant: Contestant): boolean {
+  return contestant.isSlow === true;
+}
+
+async function measureIfThereIsTime(
+  contestant: Contestant,
+  scene: Scene,
+  costs: Costs,
+  endsAt: number,
+): Promise<void> {
+  if (Date.now() <= endsAt) await measure([contestant], scene, costs);
+  else if (scene.slowShape) noteAll(contestant, scene, costs, 'left out: the time was up');
+}
+
+/** Each in a repository of its own; one that fails is told and left out, unless it is Assay. */
+async function measure(rivals: readonly Contestant[], scene: Scene, costs: Costs): Promise<void> {
+  const parent = realpathSync(mkdtempSync(join(tmpdir(), 'assay-bench-graph-')));
+  const folderOf = ({ name }: Contestant) => join(parent, name.replaceAll(/\W+/g, '-'));
+  try {
+    const ready: Contestant[] = [];
+    for (const one of rivals) {
+      const shape = shapeFor(one, scene);
+      if (shape && (await tryBuild(one, shape, scene, folderOf(one), costs))) ready.push(one);
+    }
+    for (const state of scene.states) takeTurns(ready, scene, state, folderOf, costs);
+  } finally {
+    for (const one of rivals) one.stop?.(join(folderOf(one), 'repository'));
+    rmSync(parent, { recursive: true, force: true });
+  }
+}
+
+function shapeFor(contestant: Contestant, scene: Scene): Shape | undefined {
+  return contestant.isSlow ? scene.slowShape : scene.shape;
+}
+
+async function tryBuild(
+  contestant: Contestant,
+  shape: Shape,
+  scene: Scene,
+  folder: string,
+  costs: Costs,
+): Promise<boolean> {
   try {
     await build(contestant, shape, folder);
-    for (const state of scene.states)
-      note(
-        costs,
-        `${scene.name}, ${state}`,
-        contestant.name + fewer,
-        least(contestant, folder, scene, state),
-      );
+    return true;
   } catch (error) {
     if (isAssay(contestant)) throw error;
-    noteAll(`could not be measured: ${shortly(error)}`);
-  } finally {
-    contestant.stop?.(root);
-    rmSync(folder, { recursive: true, force: true });
+    noteAll(contestant, scene, costs, `could not be measured: ${shortly(error)}`);
+    return false;
   }
+}
+
+function takeTurns(
+  ready: readonly Contestant[],
+  scene: Scene,
+  state: State,
+  folderOf: (contestant: Contestant) => string,
+  costs: Costs,
+): void {
+  const failed = new Set<Contestant>();
+  for (let round = 0; round < scene.rounds; round++) {
+    for (const one of ready.filter((one) => !failed.has(one) && (round < SLOW_ROUNDS || !one.isSlow))) {
+      try {
+        noteLeast(costs, `${scene.name}, ${state}`, rowOf(one, scene), once(one, folderOf(one), state));
+      } catch (error) {
+        if (isAssay(one)) throw error;
+        failed.add(one);
+        note(costs, `${scene.name}, ${state}`, rowOf(one, scene), `could not be measured: ${shortly(error)}`);
+      }
+    }
+  }
+}
+
+function rowOf(contestant: Contestant, scene: Scene): string {
+  const shape = shapeFor(contestant, scene) ?? scene.shape;
+  return contestant.name + (shape.packages < scene.shape.packages ? ` (${shape.packages} steps)` : '');
+}
+
+function noteAll(contestant: Contestant, scene: Scene, costs: Costs, text: string): void {
+  for (const state of scene.states) note(costs, `${scene.name}, ${state}`, rowOf(contestant, scene), text);
 }
 
 function isAssay({ name }: Contestant): boolean {
@@ -162,29 +221,30 @@ function note(costs: Costs, title: string, name: string, cost: Cost | string): v
   costs.set(title, known.set(name, cost));
 }
 
+function noteLeast(costs: Costs, title: string, name: string, cost: Cost): void {
+  const known = costs.get(title)?.get(name);
+  const before = known === undefined || typeof known === 'string' ? cost : known;
+  const least = (part: keyof Cost) => Math.min(cost[part], before[part]);
+  note(costs, title, name, {
+    wallMs: least('wallMs'),
+    cpuMs: least('cpuMs'),
+    memoryMiB: least('memoryMiB'),
+  });
+}
+
 /**
  * Wall time without, CPU and memory with the program that tells them, which takes its own time. To the slow ones that time is
  * nothing: they run once for both.
  */
-function least(
-  contestant: Contestant,
-  folder: string,
-  { rounds }: Scene,
-  state: 'in place' | 'deleted',
-): Cost {
-  const length = contestant.isSlow ? SLOW_ROUNDS : rounds;
-  const costs = Array.from({ length }, () => {
-    const told = join(folder, 'told');
-    const timed = ['/usr/bin/time', '-o', told, '-f', '%U %S %M'];
-    const [wallMs = 0] = (contestant.isSlow ? [timed] : [[], timed]).map((before) => {
-      if (state === 'deleted') deleteOutputs(join(folder, 'repository'));
-      return run(contestant, folder, before);
-    });
-    const [user = 0, system = 0, kib = 0] = readFileSync(told, 'utf8').split(' ').map(Number);
-    return { wallMs, cpuMs: (user + system) * 1000, memoryMiB: kib / 1024 };
+function once(contestant: Contestant, folder: string, state: State): Cost {
+  const told = join(folder, 'told');
+  const timed = ['/usr/bin/time', '-o', told, '-f', '%U %S %M'];
+  const [wallMs = 0] = (contestant.isSlow ? [timed] : [[], timed]).map((before) => {
+    if (state === 'deleted') deleteOutputs(join(folder, 'repository'));
+    return run(contestant, folder, before);
   });
-  const of = (part: keyof Cost) => Math.min(...costs.map((cost) => cost[part]));
-  return { wallMs: of('wallMs'), cpuMs: of('cpuMs'), memoryMiB: of('memoryMiB') };
+  const [user = 0, system = 0, kib = 0] = readFileSync(told, 'utf8').split(' ').map(Number);
+  return { wallMs, cpuMs: (user + system) * 1000, memoryMiB: kib / 1024 };
 }
 
 function deleteOutputs(root: string): void {

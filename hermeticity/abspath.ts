@@ -13,9 +13,14 @@ const SUSPICIOUS = /\ufffd|%bytes:/;
 
 /** `bytes` is a canonical absolute path from a tracer or from realpath. */
 export function absPathFromBytes(bytes: Buffer): AbsPath {
-  const text = bytes.toString('utf8');
+  return absPathFromSlice(bytes, 0, bytes.length);
+}
+
+/** The same for a part of many bytes. */
+export function absPathFromSlice(bytes: Buffer, start: number, end: number): AbsPath {
+  const text = bytes.toString('utf8', start, end);
   if (!SUSPICIOUS.test(text)) return text as AbsPath;
-  return `/${partsOf(bytes).map(nameFromBytes).join('/')}` as AbsPath;
+  return `/${partsOf(bytes.subarray(start, end)).map(nameFromBytes).join('/')}` as AbsPath;
 }
 
 /** For paths that this process made itself: a temporary folder, process.cwd(), realpath of a string. */

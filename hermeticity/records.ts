@@ -1,7 +1,7 @@
 // Decodes the records of the helper; hermeticity/native/record.h is their grammar.
 import { AssayError } from '../core/errors.ts';
 import { nameFromBytes } from '../core/path.ts';
-import { absPathFromBytes, linkTargetFromBytes } from './abspath.ts';
+import { absPathFromBytes, absPathFromSlice, linkTargetFromBytes } from './abspath.ts';
 import type { Exit, PathVerb } from './access.ts';
 import { exitOfStatus, type ReportBuilder, type Told } from './report-builder.ts';
 import { addressFromBytes } from './socket-address.ts';
@@ -27,17 +27,19 @@ const KIND = {
   end: 255,
 } as const;
 
-const PATH_VERBS: ReadonlyMap<number, PathVerb> = new Map([
-  [10, 'read'],
-  [11, 'probe'],
-  [12, 'absent'],
-  [13, 'list'],
-  [14, 'write'],
-  [15, 'delete'],
-  [16, 'exec'],
-  [17, 'followed'],
-  [18, 'entered'],
-]);
+/** Those of the records 10, 11 … */
+const PATH_VERBS: readonly PathVerb[] = [
+  'read',
+  'probe',
+  'absent',
+  'list',
+  'write',
+  'delete',
+  'exec',
+  'followed',
+  'entered',
+];
+const FIRST_PATH_VERB = 10;
 
 const FLAG = { created: 1, folder: 2, attributes: 4, exchange: 8, bound: 16, cut: 32, wanted: 64 } as const;
 
@@ -84,17 +86,19 @@ export class RecordDecoder {
         throw new AssayError('ASSAY_TRACE_BROKEN', `a record of ${length} bytes`);
       const end = at + HEADER_BYTES + length;
       if (end > bytes.length) break;
-      this.#take({
-        kind: bytes.readUInt8(at),
-        flags: bytes.readUInt8(at + 1),
-        code: bytes.readUInt16LE(at + 2),
-        process: bytes.readUInt32LE(at + 4),
-        atMs: bytes.readUInt32LE(at + 8),
-        payload: bytes.subarray(at + HEADER_BYTES, end),
-      });
+      const kind = bytes.readUInt8(at);
+      const verb = PATH_VERBS[kind - FIRST_PATH_VERB];
+      if (verb) this.#takePath(verb, bytes, at, end);
+      else this.#take(recordAt(bytes, at, end));
       at = end;
     }
     this.#rest = bytes.subarray(at);
+  }
+
+  /** Nearly all records are these, tens of thousands of a large command: they are taken without a copy of their bytes. */
+  #takePath(verb: PathVerb, bytes: Buffer, at: number, end: number): void {
+    const told = pathAccess(verb, bytes.readUInt8(at + 1), bytes, at + HEADER_BYTES, end);
+    this.#builder.access(bytes.readUInt32LE(at + 4), told, bytes.readUInt32LE(at + 8));
   }
 
   #take(record: Record): void {
@@ -131,10 +135,19 @@ export class RecordDecoder {
   }
 }
 
+function recordAt(bytes: Buffer, at: number, end: number): Record {
+  return {
+    kind: bytes.readUInt8(at),
+    flags: bytes.readUInt8(at + 1),
+    code: bytes.readUInt16LE(at + 2),
+    process: bytes.readUInt32LE(at + 4),
+    atMs: bytes.readUInt32LE(at + 8),
+    payload: bytes.subarray(at + HEADER_BYTES, end),
+  };
+}
+
 function accessOf(record: Record): Told {
   const { kind, flags, payload } = record;
-  const verb = PATH_VERBS.get(kind);
-  if (verb) return pathAccess(verb, flags, payload);
   switch (kind) {
     case KIND.rename:
     case KIND.hardlink: {
@@ -167,14 +180,18 @@ function accessOf(record: Record): Told {
   }
 }
 
-function pathAccess(kind: PathVerb, flags: number, payload: Buffer): Told {
-  const [path, second] = pair(payload);
+/** A path from `start` to `end`, or to a NUL after which there is another one. */
+function pathAccess(kind: PathVerb, flags: number, bytes: Buffer, start: number, end: number): Told {
+  const nul = bytes.indexOf(0, start);
+  const pathEnd = nul === -1 || nul > end ? end : nul;
+  const path = absPathFromSlice(bytes, start, pathEnd);
   /* The target of a link that was followed is told for people who read raw records; the walk goes on by itself. */
-  const asked = kind === 'followed' ? undefined : second;
+  const hasAsked = pathEnd < end && kind !== 'followed';
+  if (!hasAsked && flags === 0) return { kind, path };
   return {
     kind,
-    path: absPathFromBytes(path),
-    ...(asked && { asked: absPathFromBytes(asked) }),
+    path,
+    ...(hasAsked && { asked: absPathFromSlice(bytes, pathEnd + 1, end) }),
     ...(flags & FLAG.created && { created: true }),
     ...(flags & FLAG.folder && { folder: true }),
     ...(flags & FLAG.attributes && { attributes: true }),

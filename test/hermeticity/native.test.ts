@@ -64,7 +64,8 @@ until(1, lambda: None)`;
     const seen = { busy: new Set<string>(), calm: new Set<string>() };
     const looking = setInterval(() => {
       const [pid, calm] = said.split('\n');
-      if (pid) seen[calm ? 'calm' : 'busy'].add(coresOf(pid));
+      const cores = pid && coresOf(pid);
+      if (cores) seen[calm ? 'calm' : 'busy'].add(cores);
     }, 5);
     await nativeTracer().run({
       argv: ['python3', '-c', script],
@@ -125,9 +126,13 @@ describe('an ordinary user', () => {
   });
 });
 
-/** Those that a process may use, as the kernel writes them: "0-3,7". */
-function coresOf(pid: string): string {
-  return /^Cpus_allowed_list:\t(.*)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '';
+/** Those that a process may use, as the kernel writes them, "0-3,7"; undefined if it has ended. */
+function coresOf(pid: string): string | undefined {
+  try {
+    return /^Cpus_allowed_list:\t(.*)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  } catch {
+    return undefined;
+  }
 }
 
 function asNobody(helper: string): string {

@@ -9,6 +9,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NativeTracer } from '../hermeticity/native.ts';
+import { median } from './server/table.ts';
 
 const PROJECT = join(import.meta.dirname, '..');
 /** The binary itself: what is in .bin may be a script of Node that starts it. */
@@ -18,8 +19,8 @@ const TSC = join(PROJECT, 'node_modules/.bin/tsc');
 const FEW_ROUNDS = 5;
 /** … of something that takes few … */
 const MANY_ROUNDS = 13;
-/** … and of something whose garbage collector, on threads of its own, takes half as much again from time to time. */
-const COLLECTED_ROUNDS = 25;
+/** … and of something that varies by more than it is to be judged by: with 25, the same program was 1.02 and 1.06 times plain. */
+const VARYING_ROUNDS = 50;
 const TICKS_PER_SECOND = 100;
 
 interface Workload {
@@ -53,7 +54,7 @@ const WORKLOADS: readonly Workload[] = [
   {
     name: 'tsc of 1,000 modules',
     limit: 1.05,
-    rounds: COLLECTED_ROUNDS,
+    rounds: VARYING_ROUNDS,
     lay: layModules,
     clean: 'true',
     command: `'${TSC}' --noEmit --strict --types '' --module esnext --moduleResolution bundler main.ts`,
@@ -105,10 +106,6 @@ async function row(workload: Workload, folder: string): Promise<string> {
   const ratio = (ratios: readonly number[]) => median(ratios).toFixed(2).padStart(6);
   const limit = `(${workload.limit.toFixed(2)})`.padEnd(9);
   return `${workload.name.padEnd(48)} ${median(plain).toFixed(2).padStart(5)} s        ${ratio(native)} ${limit}     ${ratio(strace)}`;
-}
-
-function median(numbers: readonly number[]): number {
-  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
 }
 
 /** Seconds of CPU of what was started and has ended, and of this process meanwhile. */

@@ -6,8 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/time.h>
 #include <unistd.h>
+
+#include "tick.h"
 
 enum { PART_MS = 4 };
 
@@ -24,11 +25,6 @@ static bool seen_since_tick;
 /* Those that the helper was started with, and the command with it. */
 static cpu_set_t all;
 static enum { UNKNOWN, ONE, SEVERAL } cores;
-
-static void tick_every(int milliseconds) {
-  struct itimerval every = {{0, milliseconds * 1000}, {0, milliseconds * 1000}};
-  setitimer(ITIMER_REAL, &every, NULL);
-}
 
 static bool may_share(void) {
   if (cores != UNKNOWN) return cores == SEVERAL;

@@ -19,7 +19,6 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,6 +29,7 @@
 #include "numbers.h"
 #include "record.h"
 #include "task.h"
+#include "tick.h"
 
 enum { CANNOT_START = 125, TICK_MS = 100 };
 
@@ -153,9 +153,10 @@ static void on_new_task(struct task *parent) {
   if (!child && !came_and_went((pid_t)tid)) {
     child = thread ? add_thread((pid_t)tid, process) : add_process((pid_t)tid, process);
   }
-  if (child) child->unannounced = false;
-  if (child) unbind(child);
-  if (child && process->cwd_unsure) child->process->cwd_unsure = true;
+  if (!child) return;
+  child->unannounced = false;
+  if (process->cwd_unsure) child->process->cwd_unsure = true;
+  unbind(child);
 }
 
 static void on_exec(struct task *task) {
@@ -227,8 +228,7 @@ static void on_stop(struct task *task, int status) {
 
 static void tick_from_now(void) {
   ticks = 0;
-  struct itimerval every = {{0, TICK_MS * 1000}, {0, TICK_MS * 1000}};
-  setitimer(ITIMER_REAL, &every, NULL);
+  tick_every(TICK_MS);
 }
 
 static void on_exit_of(pid_t tid, int status) {

@@ -20,8 +20,8 @@ import { join } from 'node:path';
 import { digestOf } from '../core/digest.ts';
 import { isSystemError } from '../core/errors.ts';
 import { RUN } from '../core/limits.ts';
+import { identityText, livenessOf, ownIdentity, parseIdentity } from '../hermeticity/process-identity.ts';
 import type { Report } from './events.ts';
-import { identityText, livenessOf, ownIdentity, parseIdentity } from './process-identity.ts';
 import { keptBy, type RunRequest } from './request.ts';
 import { homeIn, ownFolder, removeIfEmpty } from './staging.ts';
 

@@ -1,9 +1,8 @@
 // The folders that are one action's alone: an empty home, an empty place for temporary files, and a folder with those
 // declared tools that the fixed PATH does not find. Gone when the action ends.
-import { chmodSync, lstatSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, lstatSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { AssayError, messageOf } from '../core/errors.ts';
+import { removeTemporaryFolder, temporaryFolder } from '../hermeticity/temporary-folder.ts';
 import type { PrivateFolders } from './environment.ts';
 import type { KeyedAction } from './key.ts';
 import { locateOnPath, type Tool } from './tools.ts';
@@ -14,35 +13,13 @@ export async function withPrivateFolders<T>(
   work: (folders: PrivateFolders) => Promise<T>,
   placeOf: (file: string) => string = (file) => file,
 ): Promise<T> {
-  const root = temporaryFolder();
+  const root = temporaryFolder('run');
   try {
     const path = environment.find(({ name }) => name === 'PATH')?.value ?? '';
     const { ctimeMs: madeAtMs } = lstatSync(root);
     return await work({ root, madeAtMs, ...makeFolders(root, tools, path, placeOf) });
   } finally {
-    removeQuietly(root);
-  }
-}
-
-/** TMPDIR may name a folder that is not there, or not ours to write in. */
-function temporaryFolder(): string {
-  const reasons: string[] = [];
-  for (const folder of new Set([tmpdir(), '/tmp', '/var/tmp'])) {
-    try {
-      return realpathSync(mkdtempSync(join(folder, 'assay-')));
-    } catch (error) {
-      reasons.push(messageOf(error));
-    }
-  }
-  throw new AssayError('ASSAY_NO_TEMPORARY_FOLDER', reasons.join('; '));
-}
-
-/** A command may leave something there that even its owner can't remove. */
-function removeQuietly(folder: string): void {
-  try {
-    rmSync(folder, { recursive: true, force: true });
-  } catch {
-    // It lies in a folder for temporary files, where somebody else sweeps.
+    removeTemporaryFolder(root);
   }
 }
 

@@ -16,13 +16,13 @@ import type { Digest } from '../core/digest.ts';
 import { AssayError, isSystemError, messageOf } from '../core/errors.ts';
 import { join, nameToBytes, type RelPath, ROOT, toSystemPath } from '../core/path.ts';
 import type { Entry } from '../core/tree.ts';
+import { holdsMount } from '../hermeticity/mounts.ts';
 import type { Blobs } from '../store/store.ts';
 import { withAnchor } from './anchor.ts';
 import type { RunContext } from './context.ts';
 import type { FileDigests } from './inputs/file-digest.ts';
 import type { IdentifiedAction } from './key.ts';
 import type { Hit } from './lookup.ts';
-import { holdsMount } from './mounts.ts';
 import { identityOf, type Output, observeOutput, refuseLinkedParents, sameOutput } from './outputs.ts';
 import { Staging } from './staging.ts';
 

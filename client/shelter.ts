@@ -1,8 +1,8 @@
 // Earlier outputs of a workspace beside which nothing can be kept (staging.ts): copies among the temporary files, where a
 // command that looks through the workspace does not find them. No rename leads there.
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { removeTemporaryFolder, temporaryFolder } from '../hermeticity/temporary-folder.ts';
 
 export class Shelter {
   #root: string | undefined;
@@ -10,7 +10,7 @@ export class Shelter {
 
   /** Takes it away from where it lies; answers where it lies now. */
   takeIn(path: string): string {
-    this.#root ??= mkdtempSync(join(tmpdir(), 'assay-earlier-'));
+    this.#root ??= temporaryFolder('earlier');
     const place = join(this.#root, String(this.#count++));
     copy(path, place);
     rmSync(path, { recursive: true });
@@ -18,7 +18,7 @@ export class Shelter {
   }
 
   remove(): void {
-    if (this.#root !== undefined) rmSync(this.#root, { recursive: true, force: true });
+    if (this.#root !== undefined) removeTemporaryFolder(this.#root);
   }
 }
 

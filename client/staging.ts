@@ -22,7 +22,13 @@ import {
 import { dirname, join } from 'node:path';
 import { isSystemError } from '../core/errors.ts';
 import { RUN } from '../core/limits.ts';
-import { identify, identityText, livenessOf, ownIdentity, parseIdentity } from './process-identity.ts';
+import {
+  identify,
+  identityText,
+  livenessOf,
+  ownIdentity,
+  parseIdentity,
+} from '../hermeticity/process-identity.ts';
 
 const COMMAND_FILE = /^command-/;
 const ATTEMPTS = 1000;

@@ -10,16 +10,15 @@ import {
   lstatSync,
   lutimesSync,
   mkdirSync,
-  mkdtempSync,
   readlinkSync,
   renameSync,
   rmSync,
   symlinkSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isSystemError } from '../core/errors.ts';
 import { parentOf, type RelPath, ROOT, toSystemPath } from '../core/path.ts';
+import { removeTemporaryFolder, temporaryFolder } from './temporary-folder.ts';
 
 /** 2000-01-01: old enough for every tool, and not zero, which some take for "unknown". */
 const INPUT_TIME = new Date(Date.UTC(2000, 0, 1));
@@ -35,7 +34,7 @@ export class Stage {
   constructor(workspace: string, inputs: Iterable<RelPath>, outputs: readonly RelPath[]) {
     this.#workspace = workspace;
     this.#outputs = outputs;
-    this.#folder = mkdtempSync(join(tmpdir(), 'assay-stage-'));
+    this.#folder = temporaryFolder('stage');
     this.root = join(this.#folder, 'workspace');
     mkdirSync(this.root);
     for (const input of inputs) this.#bringIn(input);
@@ -55,7 +54,7 @@ export class Stage {
   }
 
   remove(): void {
-    rmSync(this.#folder, { recursive: true, force: true });
+    removeTemporaryFolder(this.#folder);
   }
 
   #bringIn(path: RelPath): void {

@@ -1,8 +1,8 @@
 // The fallback tracer: strace, where the helper in C could not be built. Slower, and its account is read a moment after the
 // fact; docs/HERMETICITY.md says what that costs.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { closeSync, mkdtempSync, openSync, readSync, realpathSync, rmSync, statSync } from 'node:fs';
-import { constants, tmpdir } from 'node:os';
+import { closeSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
+import { constants } from 'node:os';
 import { join, resolve } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import { promisify } from 'node:util';
@@ -13,6 +13,7 @@ import { ended, forwardOutput, startFailure } from './child.ts';
 import { ReportBuilder } from './report-builder.ts';
 import { straceExpression } from './strace-calls.ts';
 import { StraceInterpreter } from './strace-interpreter.ts';
+import { removeTemporaryFolder, temporaryFolder } from './temporary-folder.ts';
 import type { Availability, TracedCommand, Tracer } from './tracer.ts';
 
 const POLL_MS = 50;
@@ -31,11 +32,11 @@ export class StraceTracer implements Tracer {
 
   async run(command: TracedCommand, onAccess?: (access: Access) => void): Promise<TraceReport> {
     requireCommand(command);
-    const folder = mkdtempSync(join(tmpdir(), 'assay-strace-'));
+    const folder = temporaryFolder('strace');
     try {
       return await this.#trace(command, join(folder, 'lines'), onAccess);
     } finally {
-      rmSync(folder, { recursive: true, force: true });
+      removeTemporaryFolder(folder);
     }
   }
 

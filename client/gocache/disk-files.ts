@@ -12,7 +12,6 @@ import {
   constants,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   rmSync,
   type Stats,
@@ -21,11 +20,11 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { open, rename } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Digest, parseHash } from '../../core/digest.ts';
 import { GOCACHE, STORE } from '../../core/limits.ts';
 import { nodeCrypto } from '../../core/sha256.ts';
+import { removeTemporaryFolder, temporaryFolder } from '../../hermeticity/temporary-folder.ts';
 import type { Content } from '../../store/store.ts';
 import { type FileDigests, fileDigests } from '../inputs/file-digest.ts';
 import { StatIndex } from '../inputs/stat-index.ts';
@@ -59,7 +58,7 @@ export class DiskFiles {
       accessSync(folder, constants.W_OK);
       return new DiskFiles(folder, false, now);
     } catch {
-      return new DiskFiles(mkdtempSync(join(tmpdir(), 'assay-go-')), true, now);
+      return new DiskFiles(temporaryFolder('go'), true, now);
     }
   }
 
@@ -108,7 +107,7 @@ export class DiskFiles {
 
   close(): void {
     if (this.#temporary) {
-      rmSync(this.#folder, { recursive: true, force: true });
+      removeTemporaryFolder(this.#folder);
     } else {
       this.#index.save();
       this.#sweepSometimes();

@@ -1,12 +1,9 @@
 // Runs an action again and again from clean copies under varied conditions, and tells what its result depends on. Nothing
 // is looked up but the state of earlier runs, nothing is published, and the workspace stays as it is.
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { AssayError } from '../../core/errors.ts';
 import type { TraceReport } from '../../hermeticity/access.ts';
-import { removeTree } from '../../hermeticity/reproduce/leftovers.ts';
 import { type Reproduction, reproduce } from '../../hermeticity/reproduce/reproduce.ts';
+import { removeTemporaryFolder, temporaryFolder } from '../../hermeticity/temporary-folder.ts';
 import type { RunContext } from '../context.ts';
 import { type KeyedAction, keyOf } from '../key.ts';
 import { onSignal } from '../launch.ts';
@@ -65,12 +62,12 @@ async function withEarlierState<T>(
 ): Promise<T> {
   if (action.request.state.length === 0) return work(undefined);
   const { StateShelf } = await import('../state/state-shelf.ts');
-  const folder = mkdtempSync(join(tmpdir(), 'assay-state-'));
+  const folder = temporaryFolder('state');
   try {
     const shelf = await StateShelf.open(action, context);
     return await work((await shelf?.restoreNearest(folder)) && folder);
   } finally {
-    removeTree(folder);
+    removeTemporaryFolder(folder);
   }
 }
 

@@ -1,11 +1,11 @@
 // Restores sampled results into empty folders, as a hit would, and compares what then lies there with what the results
 // say: the proof that a store gives back what was put into it, and not only that its bytes are right.
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../../core/errors.ts';
 import { ROOT } from '../../core/path.ts';
 import { decodeResult } from '../../core/result.ts';
+import { removeTemporaryFolder, temporaryFolder } from '../../hermeticity/temporary-folder.ts';
 import type { ResultAddress, Store } from '../../store/store.ts';
 import { digestFile, type FileDigests } from '../inputs/file-digest.ts';
 import { type Output, observeOutput, outputsNamedBy, sameOutput } from '../outputs.ts';
@@ -20,7 +20,7 @@ export interface TestRestore {
 }
 
 export async function testRestore(addresses: readonly ResultAddress[], store: Store): Promise<TestRestore> {
-  const folder = mkdtempSync(join(tmpdir(), 'assay-verify-'));
+  const folder = temporaryFolder('verify');
   const failures: string[] = [];
   let files = 0;
   try {
@@ -32,7 +32,7 @@ export async function testRestore(addresses: readonly ResultAddress[], store: St
       }
     }
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    removeTemporaryFolder(folder);
   }
   return { restored: addresses.length - failures.length, files, failures };
 }

@@ -1,15 +1,12 @@
 // Does the same action give the same result elsewhere and at another time? Runs it again from clean copies, with all that it
 // is told about the world held still or varied, and tells what its result depends on.
-import { mkdtempSync, realpathSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { REPRODUCE } from '../../core/limits.ts';
 import { absPath, isAtOrBelow, readable } from '../abspath.ts';
 import type { Finding } from '../finding.ts';
+import { removeTemporaryFolder, temporaryFolder } from '../temporary-folder.ts';
 import { type Cause, causeFindings, stateFinding } from './causes.ts';
 import { describeDifference, keyOf, subjectsThatDiffer } from './comparison.ts';
 import { helperPath, powersHere } from './helper.ts';
-import { removeTree } from './leftovers.ts';
 import { CauseSearch } from './search.ts';
 import { type Laboratory, type Outcome, type Repeatable, Trials } from './trial.ts';
 import { ALL_VARIATIONS, VARIATIONS, type Variation } from './variation.ts';
@@ -45,7 +42,7 @@ export interface ReproduceRequest {
 export async function reproduce(request: ReproduceRequest): Promise<Reproduction> {
   const helper = request.helper ?? helperPath();
   const { noSpaces } = await powersHere(helper);
-  const root = realpathSync(mkdtempSync(join(tmpdir(), 'assay-reproduce-')));
+  const root = temporaryFolder('reproduce');
   const took = (request.natural?.tookMs ?? 0) * REPRODUCE.slowness;
   const { begins } = request;
   const lab: Laboratory = {
@@ -63,7 +60,7 @@ export async function reproduce(request: ReproduceRequest): Promise<Reproduction
   try {
     return await compare(new Trials(request.action, lab, request.now), request, noSpaces);
   } finally {
-    removeTree(root);
+    removeTemporaryFolder(root);
   }
 }
 

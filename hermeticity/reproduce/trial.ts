@@ -2,10 +2,10 @@
 import { mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { isWithin, type RelPath, toSystemPath } from '../../core/path.ts';
+import { removeTree } from '../leftovers.ts';
 import { type Moment, type Mount, mountOption, optionsFor } from './conditions.ts';
 import { layCopy, layInto } from './copy.ts';
 import { runVaried } from './helper.ts';
-import { removeTree } from './leftovers.ts';
 import { everythingIn, type Made, madeBetween } from './made.ts';
 import type { Variation } from './variation.ts';
 

@@ -3,10 +3,10 @@ import { lstatSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { whileOwningOutputs } from '../../client/output-lock.ts';
-import { identityText, ownIdentity } from '../../client/process-identity.ts';
 import { ORDINARY, type RunRequest } from '../../client/request.ts';
 import { homeIn, ownFolder, Staging } from '../../client/staging.ts';
 import { parseRelPath, ROOT } from '../../core/path.ts';
+import { identityText, ownIdentity } from '../../hermeticity/process-identity.ts';
 import { Workshop } from '../rig/assay.ts';
 
 let shop: Workshop;

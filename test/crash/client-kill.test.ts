@@ -2,7 +2,7 @@
 // the killed one left behind.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -16,9 +16,13 @@ const KILLS = 100;
 const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20261115);
 
 let shop: Workshop;
+/** Where the commands' own folders are. */
+let temporary: string;
 
 beforeEach(() => {
   shop = new Workshop();
+  temporary = join(shop.folder, 'temporary');
+  mkdirSync(temporary);
   shop.script(
     'make.sh',
     'mkdir -p out/deep/empty',
@@ -57,7 +61,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 async function runKilled(afterMs: number): Promise<boolean> {
   const child = spawn(PROGRAM, [...BEFORE, ...ARGS], {
     cwd: shop.workspace,
-    env: { ...baseEnvironment(), ASSAY_STORE: shop.store },
+    env: { ...baseEnvironment(), ASSAY_STORE: shop.store, TMPDIR: temporary },
     stdio: 'ignore',
   });
   const ended = once(child, 'exit');
@@ -67,7 +71,7 @@ async function runKilled(afterMs: number): Promise<boolean> {
   return stillRunning && child.signalCode === 'SIGKILL';
 }
 
-const run = () => shop.run(ARGS.slice(2), { form: 'bundle' });
+const run = () => shop.run(ARGS.slice(2), { form: 'bundle', env: { TMPDIR: temporary } });
 const clear = () => {
   for (const name of ['out', 'copy']) rmSync(join(shop.workspace, name), { recursive: true, force: true });
 };
@@ -95,8 +99,10 @@ test(`the next run is right after ${KILLS} kills in run and restore (seed ${SEED
     const next = await run();
     expect(next, `kill ${kill}`).toMatchObject({ code: 0, summary: { exitCode: 0 } });
     expect(outputs(), `kill ${kill}: outputs of the run after it`).toEqual(expected);
-    if (next.summary.outcome === 'miss') seen.misses++;
-    else seen.hits++;
+    if (next.summary.outcome === 'miss') {
+      seen.misses++;
+      expect(readdirSync(temporary), `kill ${kill}: temporary files left behind`).toEqual([]);
+    } else seen.hits++;
     clear();
     expect((await run()).summary.outcome, `kill ${kill}: the run after that`).toBe('hit-local');
     expect(outputs(), `kill ${kill}: restored outputs`).toEqual(expected);

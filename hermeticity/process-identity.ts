@@ -26,9 +26,9 @@ const STARTED_FIELD = 18;
 
 export type Liveness = 'running' | 'ended' | 'unknown';
 
-/** A process of another namespace can't be seen from here. */
+/** A process of another namespace can't be seen from here, and none at all where there is no /proc. */
 export function livenessOf(process: ProcessIdentity): Liveness {
-  if (process.namespace !== ownNamespace()) return 'unknown';
+  if (process.namespace !== ownNamespace() || process.namespace === NO_NAMESPACE) return 'unknown';
   return identify(process.pid)?.started === process.started ? 'running' : 'ended';
 }
 
@@ -57,10 +57,13 @@ function ownNamespace(): string {
   return namespace;
 }
 
+/** Where the kernel does not say. */
+const NO_NAMESPACE = '0';
+
 function readNamespace(): string {
   try {
-    return /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? '0';
+    return /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? NO_NAMESPACE;
   } catch {
-    return '0';
+    return NO_NAMESPACE;
   }
 }

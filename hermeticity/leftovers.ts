@@ -2,7 +2,7 @@
 // the right to read them. Where it is in the way it is opened again.
 import { chmodSync, lstatSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { isSystemError } from '../../core/errors.ts';
+import { isSystemError } from '../core/errors.ts';
 
 export function removeTree(folder: string): void {
   try {

@@ -134,9 +134,9 @@ export const SERVER = {
   bodyGraceMs: 8 * SECOND,
   /** … and must then keep this average. */
   bodyBytesPerSecond: 16 * KIB,
-  /** How often connections and bodies are looked at for the limits above … */
+  /** How often each connection and body is looked at for the limits above … */
   sweepMs: 200,
-  /** … and in a crowd: often, so that few are cut in one moment. */
+  /** … and in a crowd, how often the next few are. */
   crowdSweepMs: 10,
   /** How much of an upload is taken from the network before the store has asked for it. */
   uploadBufferBytes: 1 * MIB,

@@ -49,32 +49,45 @@ class Outlet {
   readonly #exchange: Exchange;
   readonly #transfer: Transfer;
   #settle: (isWritten: boolean) => void = () => {};
+  #isTimed = false;
 
   constructor(exchange: Exchange) {
     const { response, server } = exchange;
     this.#exchange = exchange;
-    this.#transfer = server.pace.begin(() => {
-      response.destroy();
-      this.#settle(false);
-    });
+    this.#transfer = server.pace.begin(
+      () => {
+        response.destroy();
+        this.#settle(false);
+      },
+      () => this.#time(true),
+    );
     response.on('close', this.#onClose);
   }
 
   readonly #onClose = (): void => this.#settle(false);
 
   /** False when the client is gone, or was too slow and is now cut off. */
-  async write(portion: Buffer): Promise<boolean> {
-    const { request, response, server } = this.#exchange;
+  write(portion: Buffer): Promise<boolean> {
     this.#transfer.moved(portion.length);
     this.#transfer.waits();
-    request.socket.setTimeout(server.limits.unreadMs);
-    const isWritten = await new Promise<boolean>((resolve) => {
+    return new Promise((resolve) => {
       this.#settle = resolve;
-      response.write(portion, (error) => resolve(!error));
+      this.#exchange.response.write(portion, this.#onWritten);
     });
-    request.socket.setTimeout(server.limits.stallMs);
+  }
+
+  readonly #onWritten = (error: Error | null | undefined): void => {
+    this.#time(false);
     this.#transfer.rests();
-    return isWritten;
+    this.#settle(!error);
+  };
+
+  /** Most portions are taken at once: a timer, which costs as much as sending one, is for those that are seen to wait. */
+  #time(isWaitedFor: boolean): void {
+    if (this.#isTimed === isWaitedFor) return;
+    this.#isTimed = isWaitedFor;
+    const { request, server } = this.#exchange;
+    request.socket.setTimeout(isWaitedFor ? server.limits.unreadMs : server.limits.stallMs);
   }
 
   close(): void {

@@ -85,18 +85,18 @@ export class FirstBytes {
     refuseBeforeRequest(why, socket);
   }
 
-  /** Closes those who have been waited for long enough. */
-  checkAll(): void {
+  /** Closes those who have been waited for long enough, of a share of all and the next time of the next. */
+  check(share: number): void {
     const { headerTimeoutMs, lingerMs } = this.#limits;
     const latest = performance.now() - headerTimeoutMs;
-    for (const unspoken of this.#unspoken) {
+    this.#unspoken.show(share, (unspoken) => {
       const dueAt = unspoken.since + (unspoken.isRefused ? lingerMs : 0);
       if (dueAt <= latest) this.#giveUp(unspoken, 'ASSAY_HEADER_TIMEOUT');
-    }
+    });
   }
 
   closeAll(): void {
-    for (const { socket } of this.#unspoken) socket.destroy();
+    this.#unspoken.showAll(({ socket }) => socket.destroy());
   }
 }
 

@@ -80,9 +80,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   await listen(door.server, host, port);
   /** A connection that could not be accepted, for want of file descriptors: the others are none the worse. */
   door.server.on('error', (error) => log.error({ err: error }, 'could not accept a connection'));
-  const stopSweeping = sweepAgainAndAgain(load, limits, () => {
-    pace.checkAll();
-    door.closeSlow();
+  const stopSweeping = sweepAgainAndAgain(load, limits, (share) => {
+    pace.check(share);
+    door.closeSlow(share);
   });
   return {
     url: urlOf(door.server, host, tls ? 'https' : 'http'),
@@ -94,11 +94,17 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
 }
 
-function sweepAgainAndAgain(load: Load, limits: ServerLimits, sweep: () => void): () => void {
-  let timer = setTimeout(sweepOn, limits.sweepMs);
+/** In a crowd a little at a time: to look at everybody takes time, and to cut many at once takes more. */
+function sweepAgainAndAgain(
+  load: Load,
+  { sweepMs, crowdSweepMs }: ServerLimits,
+  sweep: (share: number) => void,
+): () => void {
+  let timer = setTimeout(sweepOn, sweepMs);
   function sweepOn(): void {
-    sweep();
-    timer = setTimeout(sweepOn, load.isCrowded ? limits.crowdSweepMs : limits.sweepMs);
+    const pauseMs = load.isCrowded ? crowdSweepMs : sweepMs;
+    sweep(pauseMs / sweepMs);
+    timer = setTimeout(sweepOn, pauseMs);
   }
   return () => clearTimeout(timer);
 }

@@ -11,14 +11,16 @@ export type PaceLimits = Pick<ServerLimits, 'bodyGraceMs' | 'bodyBytesPerSecond'
 export class Transfer extends Placed {
   readonly #now: () => number;
   readonly #giveUp: () => void;
+  readonly #stillWaits: () => void;
   #bytes = 0;
   #waitedMs = 0;
   #waitingSince: number | undefined;
 
-  constructor(now: () => number, giveUp: () => void) {
+  constructor(now: () => number, giveUp: () => void, stillWaits: () => void) {
     super();
     this.#now = now;
     this.#giveUp = giveUp;
+    this.#stillWaits = stillWaits;
   }
 
   /** From now on it is the client that everybody waits for. */
@@ -41,6 +43,7 @@ export class Transfer extends Placed {
     const current = this.#waitingSince === undefined ? 0 : now - this.#waitingSince;
     const allowed = bodyGraceMs + (this.#bytes / bodyBytesPerSecond) * 1000;
     if (this.#waitedMs + current > allowed) this.#giveUp();
+    else if (this.#waitingSince !== undefined) this.#stillWaits();
   }
 }
 
@@ -54,9 +57,9 @@ export class Pace {
     this.#now = now;
   }
 
-  /** `giveUp` is called at every check while the client is too slow. */
-  begin(giveUp: () => void): Transfer {
-    const transfer = new Transfer(this.#now, giveUp);
+  /** At every check `giveUp` is called while the client is too slow, `stillWaits` while it is only waited for. */
+  begin(giveUp: () => void, stillWaits: () => void = () => {}): Transfer {
+    const transfer = new Transfer(this.#now, giveUp, stillWaits);
     this.#transfers.add(transfer);
     return transfer;
   }
@@ -65,8 +68,9 @@ export class Pace {
     this.#transfers.delete(transfer);
   }
 
-  checkAll(): void {
+  /** Of all, or of a share and the next time of the next. */
+  check(share = 1): void {
     const now = this.#now();
-    for (const transfer of this.#transfers) transfer.check(now, this.#limits);
+    this.#transfers.show(share, (transfer) => transfer.check(now, this.#limits));
   }
 }

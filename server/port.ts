@@ -72,9 +72,9 @@ export class Port {
     this.#secured?.setSecureContext(tls);
   }
 
-  /** Called again and again while the server runs. */
-  closeSlow(): void {
-    this.#firstBytes.checkAll();
+  /** Called again and again while the server runs, each time for the next share of all. */
+  closeSlow(share: number): void {
+    this.#firstBytes.check(share);
   }
 
   /** Called again and again during a stop: connections become idle one after the other. */
@@ -85,7 +85,7 @@ export class Port {
   }
 
   closeAll(): void {
-    for (const { socket } of this.#connections) socket.destroy();
+    this.#connections.showAll(({ socket }) => socket.destroy());
   }
 
   /** Takes no more connections; resolves when the last one is gone. */

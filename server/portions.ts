@@ -126,13 +126,15 @@ class Turn {
   async #sendCopies(chunk: Buffer): Promise<number> {
     let copied = 0;
     this.#taken = 0;
+    const deadline = new Deadline(this.#limits.promptMs);
     while (copied < chunk.length && !this.isOver) {
       if (copied % this.#limits.slicedBytes === 0) await this.#load.sends.next();
       const portion = this.#copy.of(chunk.subarray(copied, copied + this.#limits.copiedBytes));
       this.lastIsTaken = this.#send(portion);
       copied += portion.length;
-      this.isOver = !(await isTrueWithin(this.lastIsTaken, this.#limits.promptMs));
+      this.isOver = !(await deadline.isMetBy(this.lastIsTaken));
     }
+    deadline.end();
     return copied;
   }
 }
@@ -152,13 +154,31 @@ class Copy {
   }
 }
 
-/** A busy process comes to its timers late, and before it looks at what the kernel has taken meanwhile: hence the turn more. */
-function isTrueWithin(promise: Promise<boolean>, ms: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => setImmediate(() => resolve(false)), ms);
-    promise.then((value) => {
-      clearTimeout(timer);
-      resolve(value);
+/** For one promise after the other: a timer for each would cost as much as sending what it is about. */
+class Deadline {
+  readonly #timer: NodeJS.Timeout;
+  #settle: (isMet: boolean) => void = () => {};
+
+  constructor(ms: number) {
+    this.#timer = setTimeout(() => this.#pass(), ms);
+  }
+
+  /** True if it comes true in time. */
+  isMetBy(promise: Promise<boolean>): Promise<boolean> {
+    this.#timer.refresh();
+    return new Promise((resolve, reject) => {
+      this.#settle = resolve;
+      promise.then(resolve, reject);
     });
-  });
+  }
+
+  /** A busy process comes to its timers late, and before it looks at what the kernel has taken meanwhile: hence the turn more. */
+  #pass(): void {
+    const settle = this.#settle;
+    setImmediate(() => settle(false));
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+  }
 }

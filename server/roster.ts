@@ -13,6 +13,9 @@ export class Placed {
 
 export class Roster<T extends Placed> {
   readonly #members: T[] = [];
+  #roundSize = 0;
+  /** From this place on all have been shown in this round. */
+  #unseen = 0;
 
   add(member: T): void {
     member.place = this.#members.push(member) - 1;
@@ -29,11 +32,26 @@ export class Roster<T extends Placed> {
     member.place = NOWHERE;
   }
 
-  /** From the last to the first: who goes meanwhile leaves its place to one that was looked at. */
-  *[Symbol.iterator](): Generator<T, void, void> {
-    for (let place = this.#members.length - 1; place >= 0; place--) {
-      const member = this.#members[place];
-      if (member) yield member;
+  showAll(look: (member: T) => void): void {
+    this.#beginRound();
+    this.show(1, look);
+  }
+
+  /**
+   * Shows a share of them, and the next share the next time: who is here for a round of 1/share calls is shown in it.
+   * From the last to the first: who goes meanwhile leaves its place to one that has been shown, or is new.
+   */
+  show(share: number, look: (member: T) => void): void {
+    if (this.#unseen === 0) this.#beginRound();
+    for (let left = Math.ceil(this.#roundSize * share); left > 0 && this.#unseen > 0; left--) {
+      this.#unseen--;
+      const member = this.#members[this.#unseen];
+      if (member) look(member);
     }
+  }
+
+  #beginRound(): void {
+    this.#roundSize = this.#members.length;
+    this.#unseen = this.#roundSize;
   }
 }

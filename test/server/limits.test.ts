@@ -90,7 +90,14 @@ test.each([
   },
 );
 
-test('a client that does not read holds one chunk of memory and is cut off', async () => {
+/** Whatever else could end a connection comes too late. */
+const UNREAD = { unreadMs: 100, sweepMs: 10, stallMs: 10 * 60_000 };
+
+test.each([
+  ['because it is too slow', IMPATIENT],
+  ['because it takes nothing of a chunk', UNREAD],
+  ['because it takes nothing of a copy', { ...UNREAD, lentChunks: 0 }],
+])('a client that does not read holds one chunk of memory and is cut off, %s', async (_why, limits) => {
   const size = 1024 * MIB;
   let given = 0;
   let whenLeft = () => {};
@@ -107,17 +114,18 @@ test('a client that does not read holds one chunk of memory and is cut off', asy
       whenLeft();
     }
   };
-  const server = await testServer({
-    limits: IMPATIENT,
-    store: storeWith({ get: async () => ({ size, chunks }) }),
-  });
+  const server = await testServer({ limits, store: storeWith({ get: async () => ({ size, chunks }) }) });
   const socket = connect(server.port, '127.0.0.1');
   await once(socket, 'connect');
   socket.write(`GET ${PATH} HTTP/1.1\r\nhost: x\r\n\r\n`);
   await left;
   expect(given).toBeLessThan(size / 4);
+  /** Who is sent a copy has let go of its chunk before it is cut off. */
+  await delay(1000);
+  const givenUntilThen = given;
   socket.on('error', () => {}).resume();
   await once(socket, 'close');
+  expect(given).toBe(givenUntilThen);
 });
 
 test('requests that come all at once are worked on one after the other', async () => {

@@ -10,7 +10,7 @@ function paceWithClock() {
   });
   const after = (ms: number): number => {
     time += ms;
-    pace.checkAll();
+    pace.check();
     return givenUp;
   };
   return { pace, transfer, after };
@@ -42,6 +42,22 @@ test('waiting for the store is not held against it', () => {
   expect(after(1)).toBe(1);
 });
 
+test('is told at every look that it still waits, until it is given up', () => {
+  let time = 0;
+  const told: number[] = [];
+  const pace = new Pace({ bodyGraceMs: 1000, bodyBytesPerSecond: 100 }, () => time);
+  const transfer = pace.begin(
+    () => told.push(-1),
+    () => told.push(time),
+  );
+  pace.check();
+  transfer.waits();
+  for (time of [1, 900, 1001]) pace.check();
+  transfer.rests();
+  pace.check();
+  expect(told).toEqual([1, 900, -1, -1]);
+});
+
 test('what is over is not looked at', () => {
   const { pace, transfer, after } = paceWithClock();
   transfer.waits();
@@ -66,8 +82,8 @@ test('all who are left are looked at, in whatever order others end, twice or dur
     if (transfer) pace.end(transfer);
   }
   time = 1001;
-  pace.checkAll();
+  pace.check();
   expect(cut.toSorted()).toEqual([1, 2, 4]);
-  pace.checkAll();
+  pace.check();
   expect(cut).toHaveLength(3);
 });

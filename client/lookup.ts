@@ -122,8 +122,8 @@ async function hitFrom(
 ): Promise<Omit<StoredHit, 'result'> | undefined> {
   if (result.exitCode !== 0 && !request.cacheFailures) return undefined;
   const metadata = result.executionMetadata?.auxiliaryMetadata ?? [];
-  const standing = standingOf(decodeEvidence(metadata));
-  if (!takesLocally(standing, request)) return undefined;
+  const evidence = decodeEvidence(metadata);
+  if (!takesLocally(evidence, request)) return undefined;
   const outputs = await outputsOf(result, request, blobs);
   checkOutputs(outputs, request);
   const log = {
@@ -132,7 +132,7 @@ async function hitFrom(
     order: decodeOrder(metadata),
   };
   const { exitCode } = result;
-  return { outputs, log, exitCode, commandMs: durationOf(result), standing };
+  return { outputs, log, exitCode, commandMs: durationOf(result), standing: standingOf(evidence) };
 }
 
 function outputsOf(result: ActionResult, request: RunRequest, blobs: Blobs): Promise<Output[]> {

@@ -7,7 +7,7 @@ import { OBSERVED } from '../core/limits.ts';
 import type { PathSet } from '../core/path-set.ts';
 import type { Access, TraceReport } from '../hermeticity/access.ts';
 import type { Finding, FindingKind } from '../hermeticity/finding.ts';
-import { DEFAULT_POLICY } from '../hermeticity/policy.ts';
+import { POLICY_VERSION } from '../hermeticity/policy-version.ts';
 import { judge } from '../hermeticity/verdict.ts';
 import type { PrivateFolders } from './environment.ts';
 import type { FileDigests } from './inputs/file-digest.ts';
@@ -55,7 +55,7 @@ function evidenceOf(
   return {
     tracer: tracer.name,
     tracerVersion: tracer.version,
-    policy: DEFAULT_POLICY.version,
+    policy: POLICY_VERSION,
     accesses: digestOf(Buffer.from(accessList(accesses))).hash,
     findings: told.map(({ kind, path = '', detail = '' }) => ({ kind, path, detail })),
     untoldFindings: findings.length - told.length,

@@ -1,11 +1,10 @@
 // What belongs to the machine rather than to the action. A policy is data: it says which places every action may look at,
 // because they go into the key as the toolchain, and which of them are about this machine or this person all the same.
+// Whoever changes it changes its version (policy-version.ts).
 import { type AbsPath, absPath } from './abspath.ts';
 import { INSTALLED_SOFTWARE } from './software.ts';
 
 export interface Policy {
-  /** Changes whenever the same trace could get another verdict. */
-  readonly version: string;
   /** Installed software and its settings. What an action reads there is its toolchain, not an undeclared input. */
   readonly toolchain: readonly AbsPath[];
   /** Below a toolchain folder, but about this machine or its users. */
@@ -45,7 +44,6 @@ export interface Policy {
 const IORING_SETUP_NO_SQARRAY = 0x10000;
 
 export const DEFAULT_POLICY: Policy = {
-  version: 'assay-policy-3',
   toolchain: paths(...INSTALLED_SOFTWARE, '/etc', '/snap'),
   machine: new Set(
     paths(

@@ -33,6 +33,8 @@ export class Port {
   readonly #limits: ServerLimits;
   readonly #load: Load;
   readonly #connections = new Roster<Connection>();
+  /** The same connections again, once their handshake is done. */
+  readonly #secureConnections = new Roster<Connection>();
   readonly #firstBytes: FirstBytes;
 
   constructor(
@@ -49,7 +51,8 @@ export class Port {
     this.#secured = tls && this.#secure(tls);
     this.server = this.#secured ?? createServer({ allowHalfOpen: true, noDelay: true });
     this.server.maxConnections = load.maxConnections + limits.surplusConnections;
-    this.server.on('connection', (socket: Socket) => this.#remember(socket));
+    this.server.on('connection', (socket: Socket) => remember(socket, this.#connections));
+    this.#secured?.on('secureConnection', (socket) => remember(socket, this.#secureConnections));
     this.server.on(tls ? 'secureConnection' : 'connection', (socket: Socket) => this.#listen(socket));
     /** It does not listen itself, and looks after slow headers only when it thinks that it does. */
     http.emit('listening');
@@ -79,6 +82,7 @@ export class Port {
 
   /** Called again and again during a stop: connections become idle one after the other. */
   closeIdle(): void {
+    if (this.#secured) this.#closeUnsecured();
     this.#firstBytes.closeAll();
     this.#http.closeIdleConnections();
     this.#grpc.drain();
@@ -94,10 +98,13 @@ export class Port {
     return new Promise((resolve) => this.server.close(() => resolve()));
   }
 
-  #remember(socket: Socket): void {
-    const connection = new Connection(socket);
-    this.#connections.add(connection);
-    socket.on('error', ignore).once('close', () => this.#connections.delete(connection));
+  /** Whose handshake is not done: nothing tells which secure socket goes with which plain one but where they come from. */
+  #closeUnsecured(): void {
+    const secure = new Set<string>();
+    this.#secureConnections.showAll(({ socket }) => secure.add(originOf(socket)));
+    this.#connections.showAll(({ socket }) => {
+      if (!secure.has(originOf(socket))) socket.destroy();
+    });
   }
 
   #listen(socket: Socket): void {
@@ -114,6 +121,16 @@ export class Port {
     if (this.#load.isSurplus(socket)) socket.destroy();
     else this.#grpc.take(socket);
   }
+}
+
+function remember(socket: Socket, roster: Roster<Connection>): void {
+  const connection = new Connection(socket);
+  roster.add(connection);
+  socket.on('error', ignore).once('close', () => roster.delete(connection));
+}
+
+function originOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
 }
 
 function ignore(): void {}

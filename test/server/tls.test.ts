@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type ConnectionOptions, connect } from 'node:tls';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -12,7 +13,7 @@ import { loadTlsIdentity } from '../../server/tls.ts';
 import { type Certificates, makeCertificates } from '../rig/certificates.ts';
 import { GrpcClient } from '../rig/grpc.ts';
 import { ServerProcess } from '../rig/server.ts';
-import { RawConnection, type TestServer, testServer } from './rig.ts';
+import { RawConnection, storeWith, type TestServer, testServer } from './rig.ts';
 import { ReapiClient } from './wire/reapi/rig.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'assay-tls-'));
@@ -131,6 +132,30 @@ test('a handshake that never comes ends the connection', async () => {
   const tls = loadTlsIdentity(files.server);
   const server = await testServer({ tls, limits: { headerTimeoutMs: 100, sweepMs: 10 } });
   await (await RawConnection.to(server)).untilClosed();
+});
+
+test('a server that stops does not wait for a handshake that never comes, and finishes what is under way', async () => {
+  const tls = loadTlsIdentity(files.server);
+  const isHeld = Promise.withResolvers<void>();
+  const store = storeWith({
+    async get() {
+      await isHeld.promise;
+      return { size: 1, bytes: Buffer.alloc(1) };
+    },
+  });
+  const server = await testServer({
+    tls,
+    store,
+    limits: { drainMs: 10 * 60_000, headerTimeoutMs: 10 * 60_000 },
+  });
+  const silent = await RawConnection.to(server);
+  const asked = get(server, `/cas/${'a'.repeat(64)}`);
+  await delay(200);
+  const stopped = server.stop();
+  await silent.untilClosed();
+  isHeld.resolve();
+  expect(await asked).toBe(200);
+  await stopped;
 });
 
 test('a server stops while TLS connections are open', async () => {

@@ -14,10 +14,11 @@ import {
 } from 'node:fs';
 import type { Digest } from '../core/digest.ts';
 import { AssayError, isSystemError, messageOf } from '../core/errors.ts';
+import { STORE } from '../core/limits.ts';
 import { join, nameToBytes, type RelPath, ROOT, toSystemPath } from '../core/path.ts';
 import type { Entry } from '../core/tree.ts';
 import { holdsMount } from '../hermeticity/mounts.ts';
-import type { Blobs } from '../store/store.ts';
+import type { Blobs, LargeBlob } from '../store/store.ts';
 import { withAnchor } from './anchor.ts';
 import type { RunContext } from './context.ts';
 import type { FileDigests } from './inputs/file-digest.ts';
@@ -178,8 +179,8 @@ async function writeFile(
   }
   const descriptor = openSync(at, 'wx', executable ? 0o777 : 0o666);
   try {
-    if (blob.bytes) writeWhole(descriptor, blob.bytes);
-    else for await (const chunk of blob.chunks()) writeWhole(descriptor, chunk);
+    if (blob.bytes) writeWhole(descriptor, blob.bytes, 0);
+    else await writeChunks(descriptor, blob);
     // A umask may take the bit away that says what kind of file this is.
     if (executable) fchmodSync(descriptor, (0o777 & ~process.umask()) | 0o100);
   } finally {
@@ -187,8 +188,27 @@ async function writeFile(
   }
 }
 
-function writeWhole(descriptor: number, bytes: Uint8Array): void {
-  for (let done = 0; done < bytes.length; ) done += writeSync(descriptor, bytes, done);
+/** Both halves at once: while a chunk of one is read by another thread, one of the other is checked and written here. */
+async function writeChunks(descriptor: number, blob: LargeBlob): Promise<void> {
+  const half = Math.ceil(blob.size / 2 / STORE.chunkBytes) * STORE.chunkBytes;
+  const halves = [0, half].filter((offset) => offset < blob.size);
+  const written = halves.map((offset) => writePart(descriptor, blob, offset, half));
+  // Until both have ended the file is theirs.
+  for (const end of await Promise.allSettled(written)) if (end.status === 'rejected') throw end.reason;
+}
+
+async function writePart(descriptor: number, blob: LargeBlob, offset: number, length: number): Promise<void> {
+  let position = offset;
+  for await (const chunk of blob.chunks(offset, length)) {
+    writeWhole(descriptor, chunk, position);
+    position += chunk.length;
+  }
+}
+
+function writeWhole(descriptor: number, bytes: Uint8Array, position: number): void {
+  for (let done = 0; done < bytes.length; ) {
+    done += writeSync(descriptor, bytes, done, bytes.length - done, position + done);
+  }
 }
 
 function moveIntoPlace(staged: string, path: RelPath, workspace: string, staging: Staging): void {

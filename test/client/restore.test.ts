@@ -11,8 +11,20 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { fileDigests } from '../../client/inputs/file-digest.ts';
+import { StatIndex } from '../../client/inputs/stat-index.ts';
+import type { Output } from '../../client/outputs.ts';
+import { restoreOutputs } from '../../client/restore.ts';
+import { type Digest, digestOf } from '../../core/digest.ts';
+import { AssayError } from '../../core/errors.ts';
+import { STORE } from '../../core/limits.ts';
+import { parseRelPath } from '../../core/path.ts';
+import { openDiskStore, openMemoryStore } from '../../store/stack.ts';
+import type { Blobs, LargeBlob } from '../../store/store.ts';
 import { Workshop } from '../rig/assay.ts';
+import { Random } from '../rig/random.ts';
 import { describeTree } from '../rig/tree.ts';
 
 let shop: Workshop;
@@ -139,3 +151,50 @@ function replaceByFile(name: string): void {
   rmSync(path(name), { recursive: true });
   writeFileSync(path(name), 'x');
 }
+
+describe('a file of several chunks', () => {
+  const CHUNK = STORE.chunkBytes;
+  const restoreFile = (digest: Digest, blobs: Blobs) => {
+    const output: Output = { kind: 'file', path: parseRelPath('large'), digest, executable: false };
+    return restoreOutputs(
+      [output],
+      shop.workspace,
+      blobs,
+      fileDigests(new StatIndex(path('index')), Date.now),
+    );
+  };
+
+  test.each([CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 3 * CHUNK + 5])(
+    'comes back whole: %i bytes',
+    async (size) => {
+      const bytes = new Random(size).bytes(size);
+      const store = await openDiskStore({ directory: shop.store });
+      try {
+        const digest = await store.blobs.put(digestOf(bytes), bytes);
+        await restoreFile(digest, store.blobs);
+        expect(readFileSync(path('large')).equals(bytes)).toBe(true);
+      } finally {
+        await store.close();
+      }
+    },
+  );
+
+  test('is not there if one half is wrong, and nothing is written when that is said', async () => {
+    const whole = Buffer.alloc(2 * CHUNK, 'x');
+    const ended: string[] = [];
+    const blob: LargeBlob = {
+      size: whole.length,
+      async *chunks(offset = 0) {
+        if (offset === 0) throw new AssayError('ASSAY_BLOB_CORRUPT', 'the first half');
+        await delay(50);
+        yield whole.subarray(offset);
+        ended.push('the second half');
+      },
+    };
+    const store = openMemoryStore();
+    const restored = restoreFile(digestOf(whole), { ...store.blobs, get: async () => blob });
+    await expect(restored).rejects.toThrow('the first half');
+    expect(ended).toEqual(['the second half']);
+    expect(shop.has('large')).toBe(false);
+  });
+});

@@ -10,7 +10,7 @@
 // A marked result in the own store is taken because all that its run was seen to read beyond its declaration is in its
 // path set, so it is found only where that is unchanged; what can't be looked at again (network, time) is said each time.
 // Unwatched are those of other clients, and of machines without a tracer.
-import { type Evidence, standingOf } from '../core/evidence.ts';
+import { type Evidence, type Standing, standingOf } from '../core/evidence.ts';
 import { POLICY_VERSION } from '../hermeticity/policy-version.ts';
 import type { RunRequest } from './request.ts';
 
@@ -25,16 +25,14 @@ export function takesLocally(evidence: Evidence | undefined, { hermetic }: Asked
 /** Undefined if it is taken. */
 export function whyNotFromRemote(evidence: Evidence | undefined, request: Asked): string | undefined {
   const standing = standingOf(evidence);
-  if (!takesLocally(evidence, request)) return `the remote has a result that is ${shortcomingOf(evidence)}`;
+  if (!takesLocally(evidence, request))
+    return `the remote has a result that is ${shortcomingOf(standing, evidence?.policy)}`;
   if (standing !== 'marked' || request.acceptMarked) return undefined;
   return `the remote has a result that is marked: ${reasonOf(evidence)}`;
 }
 
-function shortcomingOf(evidence: Evidence | undefined): string {
-  const standing = standingOf(evidence);
-  return standing === 'clean'
-    ? `clean by ${evidence?.policy}, not ${POLICY_VERSION}`
-    : `${standing}, not clean`;
+function shortcomingOf(standing: Standing, policy: string | undefined): string {
+  return standing === 'clean' ? `clean by ${policy}, not ${POLICY_VERSION}` : `${standing}, not clean`;
 }
 
 function reasonOf(evidence: Evidence | undefined): string {

@@ -30,6 +30,16 @@ test('shows everybody once in a round, a share at a time', () => {
   expect(all.map(({ shown }) => shown)).toEqual(all.map(() => 1));
 });
 
+test('does not show those together who came together', () => {
+  const all = guests(1000);
+  const roster = rosterOf(all);
+  const cameTogether = all.slice(400, 500);
+  for (let call = 1; call <= 20; call++) {
+    roster.show(1 / 20, note);
+    expect(cameTogether.filter(({ shown }) => shown > 0).length).toBe(5 * call);
+  }
+});
+
 test('is through in the same number of calls when whoever is shown goes', () => {
   const all = guests(1000);
   const roster = rosterOf(all);

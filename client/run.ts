@@ -53,18 +53,28 @@ export async function run(request: RunRequest, context: RunContext): Promise<Run
     hit && isInPlace(hit, action, context)
       ? finishHit(hit, 0, action, context)
       : await makeOutputs(hit, action, context);
+  if (!ran) return run(request, context);
   return { ...ran, key: action.key.hash, elapsedMs: context.now() - began };
 }
 
 /** All but what the caller knows. */
 export type Ran = Omit<RunSummary, 'key' | 'elapsedMs'>;
 
-/** Who had to wait for another run of the same step looks again: that one may have made what is wanted. */
-function makeOutputs(found: Hit | undefined, action: KeyedAction, context: RunContext): Promise<Ran> {
+/**
+ * Who had to wait for another run of the same step looks again: that one may have made what is wanted. Undefined for who waited
+ * long for its turn: its inputs may be other ones by now.
+ */
+function makeOutputs(
+  found: Hit | undefined,
+  action: KeyedAction,
+  context: RunContext,
+): Promise<Ran | undefined> {
   return whileOwningOutputs(action.request, context.report, async (waited) => {
     const hit = waited ? await lookup(action, context) : found;
     const restored = hit && (await restore(hit, action, context));
-    return restored ? finishHit(hit, restored.written, action, context) : runCommand(action, context);
+    if (restored) return finishHit(hit, restored.written, action, context);
+    const isLate = await context.turn?.();
+    return isLate ? undefined : runCommand(action, context);
   });
 }
 

@@ -352,6 +352,10 @@ export const GRAPH = {
   gatherBytes: 64 * KIB,
   /** Most commands that run side by side, whatever the machine. */
   maxJobs: 1024,
+  /** Steps beyond those that look for results meanwhile, fetch them and put outputs in place. */
+  ahead: 32,
+  /** A step that has waited this long for its turn to run looks at its inputs again. */
+  lateMs: 1 * SECOND,
   /** How long changes may keep coming before a watched graph runs again. */
   watchSettleMs: 100,
   /** The file that remembers runs for `assay stats` is shortened beyond this. */

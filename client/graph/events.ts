@@ -54,6 +54,9 @@ export type GraphEvent =
       readonly jobs: number;
     }
   | { readonly type: 'step-started'; readonly step: string; readonly command: readonly string[] }
+  /** It has to run its command, and others come first. */
+  | { readonly type: 'step-waiting'; readonly step: string }
+  | { readonly type: 'step-resumed'; readonly step: string }
   | {
       readonly type: 'step-log';
       readonly step: string;

@@ -14,9 +14,15 @@ import { forced, unused } from './cache-modes.ts';
 import type { Hear, StepEnd } from './events.ts';
 import { restoreKnown } from './known-step.ts';
 import type { KnownResult } from './memory.ts';
-import { earsOf, NOTHING_DONE, type StepContext } from './run-step.ts';
+import { earsOf, NOTHING_DONE, type StepContext, skipped } from './run-step.ts';
+import type { Turn } from './schedule.ts';
+import { StepTurn, TurnRefused } from './step-turn.ts';
 
-export interface OrdinaryContext extends StepContext {
+export interface TurnContext extends StepContext {
+  readonly turn: Turn;
+}
+
+export interface OrdinaryContext extends TurnContext {
   readonly cache: Cache;
   /** Called when a step wrote something, which may be what another one runs. */
   wrote(): void;
@@ -31,9 +37,10 @@ export async function runOrdinarily(
   const { hear, now } = context;
   const began = now();
   const notes = new Notes(step.id, hear);
+  const turn = new StepTurn(context.turn, now);
   try {
     const asked = requestOf(step, context.workspace, context.caller, context.cache.tools);
-    const own = runContext(step, context, asked.caller, notes);
+    const own = runContext(step, context, asked.caller, notes, turn);
     const summary =
       (known && (await restoreKnown(step, asked.request, known, context, own))) ??
       (await runAndLearn(step, asked, context, own));
@@ -42,9 +49,11 @@ export async function runOrdinarily(
       step: step.id,
       outcome: summary.exitCode !== 0 ? 'failed' : summary.outcome,
       reason: reasonOf(summary.reason, step, context.force),
+      elapsedMs: summary.elapsedMs - turn.waitedMs,
       ...(notes.notPublished !== undefined && { notPublished: notes.notPublished }),
     };
   } catch (error) {
+    if (error instanceof TurnRefused) return skipped(step, error.message);
     const { detail, code } = error instanceof AssayError ? error : { detail: messageOf(error), code: '' };
     const exitCode = code === 'ASSAY_COMMAND_NOT_FOUND' ? 127 : 125;
     const reason = code === '' ? detail : `${code}: ${detail}`;
@@ -81,7 +90,13 @@ function reasonOf(reason: string, { cache }: Step, force: boolean): string {
   return force ? 'forced' : reason;
 }
 
-function runContext(step: Step, context: OrdinaryContext, caller: Variables, notes: Notes): RunContext {
+function runContext(
+  step: Step,
+  context: OrdinaryContext,
+  caller: Variables,
+  notes: Notes,
+  turn: StepTurn,
+): RunContext {
   const { hear, cache, force } = context;
   return {
     ...earsOf(step, hear),
@@ -89,6 +104,7 @@ function runContext(step: Step, context: OrdinaryContext, caller: Variables, not
     caller,
     withoutState: force,
     report: (event) => notes.take(event),
+    turn: () => turn.take(),
     now: () => context.now(),
   };
 }

@@ -6,13 +6,12 @@ import { Elsewhere } from '../observed/elsewhere.ts';
 import { Staging } from '../staging.ts';
 import type { StepEnd } from './events.ts';
 import type { KnownResult } from './memory.ts';
-import { runOrdinarily } from './ordinary-step.ts';
-import type { StepContext } from './run-step.ts';
+import { runOrdinarily, type TurnContext } from './ordinary-step.ts';
 
 export interface OrdinaryWay {
   readonly cache: Cache;
   /** `known`: its result, though it is not in place. */
-  run(step: Step, context: StepContext, known?: KnownResult): Promise<StepEnd>;
+  run(step: Step, context: TurnContext, known?: KnownResult): Promise<StepEnd>;
   close(): Promise<void>;
 }
 

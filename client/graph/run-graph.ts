@@ -1,9 +1,9 @@
 // Runs a graph: what is remembered to be in place first, all at once; the rest side by side, each step as any action.
-import type { Step } from '../config/step.ts';
+import { GRAPH } from '../../core/limits.ts';
 import type { GraphEvent, GraphSummary, StepEnd } from './events.ts';
 import { EVENTS_VERSION } from './events.ts';
 import type { Graph } from './graph.ts';
-import { NOTHING_DONE, runStep, type StepContext } from './run-step.ts';
+import { runStep, type StepContext, skipped } from './run-step.ts';
 import { schedule } from './schedule.ts';
 import { Tally } from './tally.ts';
 
@@ -35,19 +35,19 @@ export async function runGraph({ order }: Graph, options: GraphOptions): Promise
     jobs,
   });
   const context = { ...options, hear };
+  // Who asks for one job wants one thing after the other.
+  const ahead = jobs === 1 ? 0 : GRAPH.ahead;
   await schedule(
     order,
-    { jobs, keepGoing, isCancelled: () => options.interrupted() !== undefined },
+    { jobs, ahead, keepGoing, isCancelled: () => options.interrupted() !== undefined },
     {
-      run: async (step) => finish(await runStep(step, context)),
+      run: async (step, turn) => finish(await runStep(step, context, turn)),
       skip: (step, reason) => finish(skipped(step, reason)),
+      waits: ({ id }) => hear({ type: 'step-waiting', step: id }),
+      resumes: ({ id }) => hear({ type: 'step-resumed', step: id }),
     },
   );
   const summary = tally.summary(now() - began, options.interrupted());
   hear({ type: 'run-finished', ...summary });
   return summary;
-}
-
-function skipped({ id }: Step, reason: string): StepEnd {
-  return { ...NOTHING_DONE, step: id, outcome: 'skipped', exitCode: 0, reason };
 }

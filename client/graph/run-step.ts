@@ -8,6 +8,7 @@ import type { Ear } from '../outlet.ts';
 import type { Hear, StepEnd } from './events.ts';
 import type { GraphMemory } from './memory.ts';
 import type { OrdinaryWay } from './ordinary-way.ts';
+import type { Turn } from './schedule.ts';
 
 export interface StepContext {
   readonly workspace: Pick<Workspace, 'root' | 'steps'>;
@@ -22,7 +23,7 @@ export interface StepContext {
 }
 
 /** Never rejects: what goes wrong with a step is the step's outcome. */
-export async function runStep(step: Step, context: StepContext): Promise<StepEnd> {
+export async function runStep(step: Step, context: StepContext, turn: Turn): Promise<StepEnd> {
   const { hear, force, memory } = context;
   hear({ type: 'step-started', step: step.id, command: step.command });
   const known = force || !step.cache ? undefined : memory.recall(step);
@@ -31,7 +32,7 @@ export async function runStep(step: Step, context: StepContext): Promise<StepEnd
     return known.inPlace.end;
   }
   const ordinary = await context.ordinaryWay();
-  return ordinary.run(step, context, known);
+  return ordinary.run(step, { ...context, turn }, known);
 }
 
 export const NOTHING_DONE = {
@@ -41,6 +42,10 @@ export const NOTHING_DONE = {
   commandMs: 0,
   elapsedMs: 0,
 } as const;
+
+export function skipped({ id }: Step, reason: string): StepEnd {
+  return { ...NOTHING_DONE, step: id, outcome: 'skipped', exitCode: 0, reason };
+}
 
 export function earsOf({ id }: Step, hear: Hear): Readonly<Record<StreamName, Ear>> {
   const ear = (stream: StreamName) => ({

@@ -1,71 +1,171 @@
-// Runs steps side by side, each after those that it depends on. A step whose dependency did not come through is skipped;
-// after a failure nothing new begins, unless it is to keep going with what does not depend on the failed one.
+// Runs steps side by side, each after those that it depends on. A few may run their commands; more may be under way that look
+// for their results, fetch them and put outputs in place, or wait for a turn to run their own: a network is waited for, not
+// worked on. A step whose dependency did not come through is skipped; after a failure nothing new begins, unless it is to
+// keep going with what does not depend on the failed one.
 import type { Step } from '../config/step.ts';
 
 export interface ScheduleOptions {
+  /** Commands at once. */
   readonly jobs: number;
+  /** Steps that are under way besides. */
+  readonly ahead: number;
   readonly keepGoing: boolean;
   /** Becomes true when somebody wants it to end: what runs is waited for, nothing new begins. */
   isCancelled(): boolean;
 }
 
-export interface Steward {
+/** All that is asked of a step here. */
+type Ordered = Pick<Step, 'id' | 'dependsOn'>;
+
+export interface Steward<S extends Ordered> {
   /** True if those that depend on it may go on. Never rejects. */
-  run(step: Step): Promise<boolean>;
-  skip(step: Step, why: string): void;
+  run(step: S, turn: Turn): Promise<boolean>;
+  skip(step: S, why: string): void;
+  /** It asked for its turn, and others come first. */
+  waits(step: S): void;
+  /** It has waited, and may run its command. */
+  resumes(step: S): void;
 }
+
+/** Resolves when the step may run its command, which it may until it ends; or to why it no longer may. */
+export type Turn = () => Promise<string | undefined>;
 
 /** `order`: dependencies first. */
-export async function schedule(
-  order: readonly Step[],
-  { jobs, keepGoing, isCancelled }: ScheduleOptions,
-  steward: Steward,
+export function schedule<S extends Ordered>(
+  order: readonly S[],
+  options: ScheduleOptions,
+  steward: Steward<S>,
 ): Promise<void> {
-  const inOrder = new Set(order.map(({ id }) => id));
-  const waitsFor = new Map(
-    order.map(({ id, dependsOn }) => [id, dependsOn.filter((one) => inOrder.has(one)).length]),
-  );
-  const followers = followersOf(order);
-  const ready = order.filter(({ id }) => waitsFor.get(id) === 0);
-  const broken = new Map<string, string>();
-  let running = 0;
-  let stopped: string | undefined;
-  await new Promise<void>((resolve) => {
-    const settle = (step: Step, cameThrough: boolean): void => {
-      for (const follower of followers.get(step.id) ?? []) {
-        if (!cameThrough) broken.set(follower.id, broken.get(step.id) ?? step.id);
-        const left = (waitsFor.get(follower.id) ?? 1) - 1;
-        waitsFor.set(follower.id, left);
-        if (left === 0) ready.push(follower);
-      }
-      if (!cameThrough && !keepGoing) stopped ??= `${broken.get(step.id) ?? step.id} failed`;
-    };
-    const next = (): void => {
-      while (running < jobs) {
-        const step = ready.shift();
-        if (!step) break;
-        const cause = broken.get(step.id);
-        if (isCancelled()) stopped ??= 'it was interrupted';
-        if (cause !== undefined || stopped !== undefined) {
-          steward.skip(step, cause === undefined ? (stopped ?? '') : `${cause} did not come through`);
-          settle(step, false);
-          continue;
-        }
-        running++;
-        void steward.run(step).then((cameThrough) => {
-          running--;
-          settle(step, cameThrough);
-          next();
-        });
-      }
-      if (running === 0 && ready.length === 0) resolve();
-    };
-    next();
-  });
+  return new Promise((resolve) => new Schedule(order, options, steward, resolve).goOn());
 }
 
-function followersOf(order: readonly Step[]): Map<string, Step[]> {
-  const followers = new Map<string, Step[]>(order.map(({ id }) => [id, []]));
+interface Waiting<S> {
+  readonly step: S;
+  goOn(refusal: string | undefined): void;
+}
+
+class Schedule<S extends Ordered> {
+  readonly #options: ScheduleOptions;
+  readonly #steward: Steward<S>;
+  readonly #end: () => void;
+  readonly #followers: ReadonlyMap<string, readonly S[]>;
+  /** How many steps a step still waits for. */
+  readonly #before: Map<string, number>;
+  readonly #ready: S[];
+  readonly #waiting: Waiting<S>[] = [];
+  /** Those that must not run, and because of whom. */
+  readonly #broken = new Map<string, string>();
+  readonly #commands = new Set<string>();
+  #underWay = 0;
+  #isLookingAhead = false;
+  #stopped: string | undefined;
+
+  constructor(order: readonly S[], options: ScheduleOptions, steward: Steward<S>, end: () => void) {
+    this.#options = options;
+    this.#steward = steward;
+    this.#end = end;
+    const inOrder = new Set(order.map(({ id }) => id));
+    this.#before = new Map(
+      order.map(({ id, dependsOn }) => [id, dependsOn.filter((one) => inOrder.has(one)).length]),
+    );
+    this.#followers = followersOf(order);
+    this.#ready = order.filter(({ id }) => this.#before.get(id) === 0);
+  }
+
+  goOn(): void {
+    while (this.#underWay < this.#options.jobs && this.#beginNext());
+    this.#giveTurns();
+    if (this.#underWay === 0) this.#end();
+    else this.#lookAhead();
+  }
+
+  /**
+   * One more in each turn of the event loop: a step that has nothing to wait for is through before the next begins, and
+   * takes the time that it takes alone.
+   */
+  #lookAhead(): void {
+    const { jobs, ahead } = this.#options;
+    if (this.#isLookingAhead || this.#ready.length === 0 || this.#underWay >= jobs + ahead) return;
+    this.#isLookingAhead = true;
+    setImmediate(() => {
+      this.#isLookingAhead = false;
+      if (this.#ready.length === 0) return;
+      this.#beginNext();
+      this.goOn();
+    });
+  }
+
+  /** False if there is none. */
+  #beginNext(): boolean {
+    for (let step = this.#ready.shift(); step; step = this.#ready.shift()) {
+      const broken = this.#broken.get(step.id);
+      const refusal = broken === undefined ? this.#refusal() : `${broken} did not come through`;
+      if (refusal === undefined) {
+        this.#run(step);
+        return true;
+      }
+      this.#steward.skip(step, refusal);
+      this.#settle(step, false);
+    }
+    return false;
+  }
+
+  #run(step: S): void {
+    this.#underWay++;
+    void this.#steward
+      .run(step, () => this.#turnOf(step))
+      .then((cameThrough) => {
+        this.#underWay--;
+        this.#commands.delete(step.id);
+        this.#settle(step, cameThrough);
+        this.goOn();
+      });
+  }
+
+  #turnOf(step: S): Promise<string | undefined> {
+    if (this.#commands.has(step.id)) return Promise.resolve(undefined);
+    const refusal = this.#refusal();
+    if (refusal !== undefined) return Promise.resolve(refusal);
+    if (this.#commands.size < this.#options.jobs) {
+      this.#commands.add(step.id);
+      return Promise.resolve(undefined);
+    }
+    this.#steward.waits(step);
+    return new Promise((goOn) => this.#waiting.push({ step, goOn }));
+  }
+
+  #giveTurns(): void {
+    while (this.#waiting.length > 0) {
+      const refusal = this.#refusal();
+      if (refusal === undefined && this.#commands.size >= this.#options.jobs) return;
+      const next = this.#waiting.shift();
+      if (next && refusal === undefined) {
+        this.#commands.add(next.step.id);
+        this.#steward.resumes(next.step);
+      }
+      next?.goOn(refusal);
+    }
+  }
+
+  #settle({ id }: S, cameThrough: boolean): void {
+    for (const follower of this.#followers.get(id) ?? []) {
+      if (!cameThrough) this.#broken.set(follower.id, this.#broken.get(id) ?? id);
+      const left = (this.#before.get(follower.id) ?? 1) - 1;
+      this.#before.set(follower.id, left);
+      if (left === 0) this.#ready.push(follower);
+    }
+    if (!cameThrough && !this.#options.keepGoing) this.#stopped ??= `${this.#broken.get(id) ?? id} failed`;
+  }
+
+  /** Why no step may begin its command any more, if that is so. */
+  #refusal(): string | undefined {
+    if (this.#options.isCancelled()) this.#stopped ??= 'it was interrupted';
+    return this.#stopped;
+  }
+}
+
+function followersOf<S extends Ordered>(order: readonly S[]): Map<string, S[]> {
+  const followers = new Map<string, S[]>(order.map(({ id }) => [id, []]));
   for (const step of order) for (const id of step.dependsOn) followers.get(id)?.push(step);
   return followers;
 }

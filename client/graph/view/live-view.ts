@@ -40,7 +40,11 @@ export class LiveView {
       case 'run-started':
         this.#begin(event.steps, now());
         break;
+      case 'step-waiting':
+        this.#running.delete(event.step);
+        break;
       case 'step-started':
+      case 'step-resumed':
         this.#running.set(event.step, now());
         break;
       case 'step-log':

@@ -1,6 +1,7 @@
 // Steps that depend on each other: what runs, in which order, what stops and what goes on.
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Workshop } from '../../rig/assay.ts';
 import { runSteps } from '../../rig/graph.ts';
@@ -81,6 +82,44 @@ describe('a chain', () => {
     const { ends } = await run('--force', 'test');
     expect(ends.gen).toMatchObject({ outcome: 'miss', reason: 'forced', published: true });
     expect((await run('test')).outcomes).toEqual({ gen: 'hit-local', build: 'hit-local', test: 'hit-local' });
+  });
+});
+
+describe('more steps than jobs', () => {
+  const LONG = { command: 'sleep 1.6', inputs: [], outputs: [], cache: false };
+  const COPY = { command: 'cp in.txt out.txt', inputs: ['in.txt'], outputs: ['out.txt'] };
+
+  test('a step whose input changes while it waits for its turn is run with the new one, and kept', async () => {
+    config({ a: LONG, b: LONG, copy: COPY });
+    shop.write('in.txt', 'early');
+    const running = run('--jobs', '2', 'a', 'b', 'copy');
+    await wait(800);
+    shop.write('in.txt', 'late');
+    const { events, ends } = await running;
+    const about = events.filter(({ step }) => step === 'copy').map(({ type }) => type);
+    expect(about).toEqual(['step-started', 'step-waiting', 'step-resumed', 'step-finished']);
+    expect(ends.copy).toMatchObject({ outcome: 'miss', published: true });
+    expect(readFileSync(join(shop.workspace, 'out.txt'), 'utf8')).toBe('late');
+    rmSync(join(shop.workspace, 'out.txt'));
+    expect((await run('copy')).outcomes).toEqual({ copy: 'hit-local' });
+  });
+
+  test('who waits for its turn when another fails is skipped, and says why', async () => {
+    config({ a: { ...LONG, command: 'sleep 0.5; exit 3' }, b: LONG, copy: COPY });
+    shop.write('in.txt', 'x');
+    const { ends, outcomes } = await run('--jobs', '2', 'a', 'b', 'copy');
+    expect(outcomes).toEqual({ a: 'failed', b: 'miss', copy: 'skipped' });
+    expect(ends.copy?.reason).toBe('a failed');
+    expect(shop.has('out.txt')).toBe(false);
+  });
+
+  test('a hit does not wait for the commands that run', async () => {
+    config({ a: LONG, b: LONG, copy: COPY });
+    shop.write('in.txt', 'x');
+    await run('copy');
+    rmSync(join(shop.workspace, 'out.txt'));
+    const { ends } = await run('--jobs', '2', 'a', 'b', 'copy');
+    expect(Object.keys(ends)[0]).toBe('copy');
   });
 });
 

@@ -1,0 +1,157 @@
+// Which steps are under way, which run their commands, and what becomes of those that wait for that.
+import { setTimeout as wait } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { type ScheduleOptions, schedule, type Turn } from '../../../client/graph/schedule.ts';
+import { Random } from '../../rig/random.ts';
+
+const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20261116);
+
+interface Planned {
+  readonly id: string;
+  readonly dependsOn: readonly string[];
+  readonly work: (turn: Turn) => Promise<boolean>;
+}
+
+const planned = (id: string, work: Planned['work'], ...dependsOn: string[]): Planned => ({
+  id,
+  dependsOn,
+  work,
+});
+
+/** Looks for a moment, asks for its turn, and runs for some time. */
+function command(ms: number, cameThrough = true): Planned['work'] {
+  return async (turn) => {
+    const refusal = await turn();
+    if (refusal === undefined) await wait(ms);
+    return refusal === undefined && cameThrough;
+  };
+}
+
+const hit = (ms: number) => () => wait(ms, true);
+
+async function run(order: readonly Planned[], options: Partial<ScheduleOptions> = {}) {
+  const told: string[] = [];
+  const began: string[] = [];
+  const whole = { jobs: 2, ahead: 32, keepGoing: false, isCancelled: () => false, ...options };
+  await schedule(order, whole, {
+    async run(step, turn) {
+      began.push(step.id);
+      const cameThrough = await step.work(turn);
+      told.push(`${step.id} ${cameThrough ? 'done' : 'failed'}`);
+      return cameThrough;
+    },
+    skip: ({ id }, why) => told.push(`${id} skipped: ${why}`),
+    waits: ({ id }) => told.push(`${id} waits`),
+    resumes: ({ id }) => told.push(`${id} resumes`),
+  });
+  return { told, began };
+}
+
+test('hits do not wait for the commands that run', async () => {
+  const { told } = await run([
+    planned('a', command(200)),
+    planned('b', command(200)),
+    planned('c', hit(10)),
+    planned('d', hit(10)),
+    planned('e', hit(10), 'd'),
+  ]);
+  expect(told.slice(0, 3).sort()).toEqual(['c done', 'd done', 'e done']);
+});
+
+test(`no more commands run than there are jobs, and as many steps as that and a few more are under way (seed ${SEED})`, async () => {
+  const random = new Random(SEED);
+  const [jobs, ahead] = [3, 5];
+  let [commands, mostCommands, underWay, mostUnderWay] = [0, 0, 0, 0];
+  const work: Planned['work'] = async (turn) => {
+    mostUnderWay = Math.max(mostUnderWay, ++underWay);
+    await wait(random.below(5));
+    if (random.below(2) === 0) {
+      await turn();
+      mostCommands = Math.max(mostCommands, ++commands);
+      // A second time it costs nothing: it is the same turn.
+      expect(await turn()).toBeUndefined();
+      await wait(random.below(5));
+      commands--;
+    }
+    underWay--;
+    return true;
+  };
+  const order = Array.from({ length: 100 }, (_, at) => planned(`s${at}`, work));
+  const { began } = await run(order, { jobs, ahead });
+  expect(began).toEqual(order.map(({ id }) => id));
+  expect(mostCommands).toBe(jobs);
+  expect(mostUnderWay).toBe(jobs + ahead);
+});
+
+test('turns are given in the order in which they were asked for', async () => {
+  const { told } = await run(
+    ['a', 'b', 'c', 'd'].map((id) => planned(id, command(20))),
+    { jobs: 1 },
+  );
+  expect(told.filter((one) => one.endsWith('done'))).toEqual(['a done', 'b done', 'c done', 'd done']);
+  expect(told.filter((one) => one.startsWith('c'))).toEqual(['c waits', 'c resumes', 'c done']);
+});
+
+test('with nothing ahead a step begins when the one before has ended', async () => {
+  const { told, began } = await run(
+    ['a', 'b', 'c'].map((id) => planned(id, command(5))),
+    { jobs: 1, ahead: 0 },
+  );
+  expect(told).toEqual(['a done', 'b done', 'c done']);
+  expect(began).toEqual(['a', 'b', 'c']);
+});
+
+test('a step that has nothing to wait for is through before the next begins', async () => {
+  let [underWay, most] = [0, 0];
+  const work = async () => {
+    most = Math.max(most, ++underWay);
+    for (let time = 0; time < 10; time++) await Promise.resolve();
+    underWay--;
+    return true;
+  };
+  await run(
+    Array.from({ length: 50 }, (_, at) => planned(`s${at}`, work)),
+    { jobs: 1, ahead: 10 },
+  );
+  expect(most).toBe(1);
+});
+
+test('after a failure those that wait for their turn are refused, and nothing new begins', async () => {
+  const { told } = await run(
+    [
+      planned('a', command(50, false)),
+      planned('b', command(100)),
+      planned('c', command(5)),
+      planned('d', command(5), 'a'),
+    ],
+    { jobs: 2, ahead: 1 },
+  );
+  expect(told).toEqual(['c waits', 'a failed', 'c failed', 'd skipped: a did not come through', 'b done']);
+});
+
+test('to keep going, those that wait and do not depend on it get their turn', async () => {
+  const { told } = await run(
+    [planned('a', command(20, false)), planned('b', command(40)), planned('c', command(5))],
+    { keepGoing: true },
+  );
+  expect(told).toEqual(['c waits', 'a failed', 'c resumes', 'c done', 'b done']);
+});
+
+test('once it is cancelled nobody gets a turn, whether it waited or only asks now', async () => {
+  let isCancelled = false;
+  const refusals: (string | undefined)[] = [];
+  const late: Planned['work'] = async (turn) => {
+    await wait(100);
+    refusals.push(await turn());
+    return false;
+  };
+  setTimeout(() => {
+    isCancelled = true;
+  }, 30);
+  const { told } = await run(
+    [planned('a', command(60)), planned('c', command(5)), planned('d', late), planned('e', hit(1), 'a')],
+    { jobs: 1, isCancelled: () => isCancelled },
+  );
+  expect(told).toEqual(['c waits', 'a done', 'c failed', 'e skipped: it was interrupted', 'd failed']);
+  expect(refusals).toEqual(['it was interrupted']);
+});

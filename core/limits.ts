@@ -240,7 +240,10 @@ export const REMOTE = {
   progressBytes: 64 * KIB,
   /** Below this a blob is sent without asking whether it is there. */
   askBytes: 16 * KIB,
+  /** Blobs of one result at once. */
   concurrency: 16,
+  /** For all results together: a graph looks for as many at once. */
+  connections: 32,
   maxResultBytes: 16 * MIB,
   maxLabelBytes: 64 * KIB,
 } as const;

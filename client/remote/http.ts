@@ -22,7 +22,7 @@ import { type Body, expectSuccess, type Response } from './response.ts';
 export async function openHttpRemote(options: RemoteOptions): Promise<Remote> {
   const { Agent, request } = await import('undici');
   const agent = new Agent({
-    connections: REMOTE.concurrency,
+    connections: REMOTE.connections,
     pipelining: 1,
     connectTimeout: REMOTE.patienceMs,
   });

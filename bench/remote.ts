@@ -1,0 +1,113 @@
+// `npm run bench -- remote [--steps N]`: a CI machine that begins with nothing. All results of a graph are at `assay serve`, behind a line that
+// holds everything back for a moment in each direction; no local cache, no outputs. Assay beside Turborepo, each with its own protocol,
+// in turns.
+import { execFileSync, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ServerProcess } from '../test/rig/server.ts';
+import { contestants, EXECUTABLE, installPeers, TURBO } from './graph/contestants.ts';
+import { makeRepository } from './graph/repository.ts';
+import type { LineJob } from './remote/line.ts';
+
+const DELAYS_MS = [0, 10, 30];
+const ROUNDS = 2;
+const MOST_MS = 5 * 60_000;
+const steps = Number(process.argv[process.argv.indexOf('--steps') + 1]) || 300;
+
+interface Runner {
+  readonly name: string;
+  readonly command: readonly string[];
+  readonly root: string;
+  /** Removed before each run. */
+  readonly localCache: string;
+  environment(url: string): Record<string, string>;
+}
+
+installPeers();
+const folder = realpathSync(mkdtempSync(join(tmpdir(), 'assay-bench-remote-')));
+const server = await ServerProcess.start(join(folder, 'server'), { form: 'bundle' });
+try {
+  const runners = [runnerFor(EXECUTABLE), runnerFor(TURBO)];
+  for (const one of runners) {
+    await run(one, server.url);
+    if (countOutputs(one) !== steps) throw new Error(`${one.name} did not build everything`);
+  }
+  for (const delayMs of DELAYS_MS) {
+    const line = fork(join(import.meta.dirname, 'remote/line.ts'));
+    const job: LineJob = { port: Number(new URL(server.url).port), delayMs };
+    line.send(job);
+    const [port] = await once(line, 'message');
+    for (const one of runners) {
+      const times: number[] = [];
+      for (let round = 0; round < ROUNDS; round++)
+        times.push(await fromNothing(one, `http://127.0.0.1:${port}`));
+      const seconds = times.map((ms) => (ms / 1000).toFixed(2)).join(', ');
+      console.log(`${steps} hits at a remote ${2 * delayMs} ms away, ${one.name}: ${seconds} s`);
+    }
+    line.kill();
+  }
+} finally {
+  await server.stop();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+function runnerFor(name: string): Runner {
+  const contestant = contestants().find((one) => one.name === name);
+  if (!contestant) throw new Error(`there is no ${name}`);
+  const own = join(folder, name.replaceAll(/\W+/g, '-'));
+  const root = join(own, 'repository');
+  makeRepository(root, { packages: steps, files: 3, fileBytes: 200 });
+  const git = ['-c', 'user.name=b', '-c', 'user.email=b@b'];
+  for (const args of [
+    ['init', '-q'],
+    ['add', '-A'],
+    [...git, 'commit', '-qm', 'all'],
+  ])
+    execFileSync('git', args, { cwd: root });
+  const localCache = join(own, 'cache');
+  const environment = (url: string) => ({
+    ...process.env,
+    ...contestant.environment,
+    ASSAY_STORE: localCache,
+    ASSAY_REMOTE: url,
+    TURBO_CACHE_DIR: localCache,
+    TURBO_API: url,
+    TURBO_TEAM: 'team',
+    TURBO_TOKEN: 'any',
+  });
+  return { name, command: contestant.command, root, localCache, environment };
+}
+
+async function fromNothing(runner: Runner, url: string): Promise<number> {
+  rmSync(runner.localCache, { recursive: true, force: true });
+  for (const one of packagesOf(runner)) {
+    for (const made of ['dist', '.turbo', 'node_modules'])
+      rmSync(join(one, made), { recursive: true, force: true });
+  }
+  const began = performance.now();
+  const said = await run(runner, url);
+  const ms = performance.now() - began;
+  if (countOutputs(runner) !== steps) throw new Error(`${runner.name} brought back too little: ${said}`);
+  return ms;
+}
+
+function packagesOf({ root }: Runner): string[] {
+  return readdirSync(join(root, 'packages')).map((name) => join(root, 'packages', name));
+}
+
+function countOutputs(runner: Runner): number {
+  return packagesOf(runner).filter((one) => existsSync(join(one, 'dist', 'f2.js'))).length;
+}
+
+async function run({ command, root, environment }: Runner, url: string): Promise<string> {
+  const [program = '', ...args] = command;
+  const child = spawn(program, args, { cwd: root, env: environment(url), timeout: MOST_MS });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text) => (said += text));
+  const [code] = await once(child, 'close');
+  if (code !== 0) throw new Error(`${program} ended with ${code}: ${said.slice(-500)}`);
+  return said.slice(-500);
+}

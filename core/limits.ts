@@ -192,6 +192,8 @@ export const SERVER = {
   heldBytes: 512 * MIB,
   /** The same for answers that are larger than a small blob, until their clients have taken them. */
   lentBytes: 512 * MIB,
+  /** Small blobs that are sent along with one result. */
+  companyBytes: 256 * KIB,
   /** When a client that was turned away may come back. */
   retryAfterSeconds: 1,
   /** Between two looks through the whole store, and after one that failed. */
@@ -245,6 +247,9 @@ export const REMOTE = {
   /** For all results together: a graph looks for as many at once. */
   connections: 32,
   maxResultBytes: 16 * MIB,
+  /** Small blobs that come along with one result, and of all results those that have not been asked for yet. */
+  companyBytes: 256 * KIB,
+  heldCompanyBytes: 16 * MIB,
   maxLabelBytes: 64 * KIB,
 } as const;
 

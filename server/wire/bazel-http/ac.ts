@@ -1,10 +1,12 @@
 // /ac: the result of an action by the action's hash, within a namespace. It is bytes of an ActionResult both ways, or, as
 // moon asks for it, the same in JSON; what it names is looked at by the store, which neither takes nor serves a result
 // with something missing.
+import { accompanied } from '../../../core/company.ts';
 import type { ResultAddress } from '../../../store/store.ts';
 import type { Exchange } from '../../exchange.ts';
 import { receiveWhole } from '../../upload.ts';
 import { resultFromJson, resultToJson } from '../moon/result-json.ts';
+import { companyFor } from './company.ts';
 
 const DESCRIPTION = ['content-type', 'application/x-protobuf', 'cache-control', 'no-cache'];
 const JSON_DESCRIPTION = ['content-type', 'application/json', 'cache-control', 'no-cache'];
@@ -16,7 +18,8 @@ export async function getResult(exchange: Exchange, address: ResultAddress): Pro
   if (!result) return exchange.answerMiss();
   if (isJson(exchange.request.headers.accept))
     return exchange.answerContent(200, JSON_DESCRIPTION, resultToJson(result.bytes));
-  exchange.answerContent(200, DESCRIPTION, result.bytes);
+  const company = await companyFor(exchange, result.bytes);
+  exchange.answerContent(200, DESCRIPTION, accompanied({ result: result.bytes, company }));
 }
 
 /** A result that differs from the one already kept is no failure of the build that sends it: it is told in a header. */

@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { separated } from '../../../core/company.ts';
 import { baseEnvironment, FORMS, Workshop } from '../../rig/assay.ts';
 import { runSteps } from '../../rig/graph.ts';
 import { Random } from '../../rig/random.ts';
@@ -138,7 +139,7 @@ test(`killed anywhere (seed ${SEED}), the next run is right, and what had ended 
 });
 
 describe('between two machines', () => {
-  /** A server that has everything, and a way to it on which something happens to each blob. */
+  /** A server that has everything, and a way to it on which something happens to each blob, asked for or sent along. */
   async function remoteThrough(spoil: (body: Buffer) => { body: Buffer; cut: boolean }): Promise<string> {
     const server = await ServerProcess.start(join(shop.folder, 'server'), { form: 'executable' });
     closers.push(() => server.stop());
@@ -149,10 +150,13 @@ describe('between two machines', () => {
         const chunks: Buffer[] = [];
         got.on('data', (chunk: Buffer) => chunks.push(chunk));
         got.on('end', () => {
-          const isBlob = method === 'GET' && url.includes('/cas/') && got.statusCode === 200;
           const whole = Buffer.concat(chunks);
-          const { body, cut } = isBlob ? spoil(whole) : { body: whole, cut: false };
+          const isContent = method === 'GET' && got.statusCode === 200;
+          const resultBytes = url.includes('/ac/') ? separated(whole).result.length : 0;
+          const hasBlobs = isContent && whole.length > resultBytes;
+          const { body, cut } = hasBlobs ? spoil(whole.subarray(resultBytes)) : { body: whole, cut: false };
           answer.writeHead(got.statusCode ?? 500, { 'content-length': whole.length });
+          if (hasBlobs) answer.write(whole.subarray(0, resultBytes));
           if (cut) answer.write(body, () => answer.destroy());
           else answer.end(body);
         });

@@ -1,0 +1,37 @@
+// Blobs that came along with results (core/company.ts), until they are asked for. The oldest go when there is no more room.
+import { type Companion, separated } from '../../core/company.ts';
+import type { Hash } from '../../core/digest.ts';
+import { REMOTE } from '../../core/limits.ts';
+
+export class Company {
+  readonly #blobs = new Map<Hash, Buffer>();
+  #bytes = 0;
+
+  /** Of an answer to the question for a result: the result. The rest is kept. */
+  receive(answer: Buffer): Buffer {
+    const { result, company } = separated(answer);
+    for (const one of company) this.#keep(one);
+    return result;
+  }
+
+  take(hash: Hash): Buffer | undefined {
+    const bytes = this.#blobs.get(hash);
+    this.#forget(hash);
+    return bytes;
+  }
+
+  #keep({ hash, bytes }: Companion): void {
+    this.#forget(hash);
+    this.#blobs.set(hash, Buffer.from(bytes)); // else the whole answer stays with it
+    this.#bytes += bytes.length;
+    for (const oldest of this.#blobs.keys()) {
+      if (this.#bytes <= REMOTE.heldCompanyBytes) return;
+      this.#forget(oldest);
+    }
+  }
+
+  #forget(hash: Hash): void {
+    this.#bytes -= this.#blobs.get(hash)?.length ?? 0;
+    this.#blobs.delete(hash);
+  }
+}

@@ -1,0 +1,66 @@
+// What comes along with a result: small blobs that it names, so that a client does not have to ask for each of them, one round
+// trip after the other. A client says in a header how many bytes of them it will take. They follow the result as fields that no
+// ActionResult has, each a hash and the bytes: whoever does not know them passes over them, and nothing else in the answer has
+// to reach the client for it to know where the result ends.
+//
+// Nothing here is believed: a blob that came along is checked like one that was asked for.
+import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
+import { type Hash, parseHash } from './digest.ts';
+
+export const COMPANY_HEADER = 'assay-company';
+
+const FIELD = 15_001;
+const HASH_BYTES = 32;
+/** What one takes besides its own bytes, at most. */
+export const COMPANION_HEAD_BYTES = HASH_BYTES + 8;
+
+export interface Companion {
+  readonly hash: Hash;
+  readonly bytes: Buffer;
+}
+
+export interface Accompanied {
+  readonly result: Buffer;
+  readonly company: readonly Companion[];
+}
+
+export function accompanied({ result, company }: Accompanied): Buffer {
+  if (company.length === 0) return result;
+  const writer = new BinaryWriter();
+  for (const { hash, bytes } of company) {
+    writer.tag(FIELD, WireType.LengthDelimited).bytes(Buffer.concat([Buffer.from(hash, 'hex'), bytes]));
+  }
+  return Buffer.concat([result, writer.finish()]);
+}
+
+/** What is no message at all counts as a result, of which somebody else will say so. */
+export function separated(answer: Buffer): Accompanied {
+  try {
+    return separate(answer);
+  } catch {
+    return { result: answer, company: [] };
+  }
+}
+
+function separate(answer: Buffer): Accompanied {
+  const reader = new BinaryReader(answer);
+  const company: Companion[] = [];
+  let end = answer.length;
+  while (reader.pos < reader.len) {
+    const begin = reader.pos;
+    const [field, type] = reader.tag();
+    if (field !== FIELD || type !== WireType.LengthDelimited) {
+      reader.skip(type, field);
+      continue;
+    }
+    end = Math.min(end, begin);
+    company.push(companionIn(reader.bytes()));
+  }
+  return { result: answer.subarray(0, end), company };
+}
+
+function companionIn(field: Uint8Array): Companion {
+  const whole = Buffer.from(field.buffer, field.byteOffset, field.length);
+  const hash = parseHash(whole.toString('hex', 0, HASH_BYTES));
+  return { hash, bytes: whole.subarray(HASH_BYTES) };
+}

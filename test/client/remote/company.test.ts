@@ -1,0 +1,125 @@
+// What came along with results is held until it is asked for, within bounds; and a run asks for little else.
+
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { request as ask, createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { Company } from '../../../client/remote/company.ts';
+import { accompanied, separated } from '../../../core/company.ts';
+import { digestOf } from '../../../core/digest.ts';
+import { REMOTE } from '../../../core/limits.ts';
+import { ActionResult } from '../../../core/proto/generated/reapi.ts';
+import { emptyResult } from '../../../core/result.ts';
+import { Workshop } from '../../rig/assay.ts';
+import { Random } from '../../rig/random.ts';
+import { ServerProcess } from '../../rig/server.ts';
+
+const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20261116);
+const RESULT = Buffer.from(
+  ActionResult.encode({ ...emptyResult(7), stdoutRaw: Buffer.from('said') }).finish(),
+);
+const companion = (bytes: Buffer) => ({ hash: digestOf(bytes).hash, bytes });
+
+test('is given out once', () => {
+  const held = new Company();
+  const one = companion(Buffer.from('one'));
+  expect(held.receive(accompanied({ result: RESULT, company: [one] })).equals(RESULT)).toBe(true);
+  expect(held.take(one.hash)?.toString()).toBe('one');
+  expect(held.take(one.hash)).toBeUndefined();
+});
+
+test('the oldest go when there is no more room', () => {
+  const held = new Company();
+  const random = new Random(SEED);
+  const blobs = Array.from({ length: 5 }, () => companion(random.bytes(REMOTE.heldCompanyBytes / 4)));
+  for (const one of blobs) held.receive(accompanied({ result: RESULT, company: [one] }));
+  expect(blobs.map(({ hash }) => held.take(hash) !== undefined)).toEqual([false, true, true, true, true]);
+  const one = companion(Buffer.from('after'));
+  held.receive(accompanied({ result: RESULT, company: [one, one] }));
+  expect(held.take(one.hash)?.toString()).toBe('after');
+});
+
+test(`an answer that is cut or changed anywhere is a result and company, or all a result (seed ${SEED})`, () => {
+  const random = new Random(SEED);
+  const whole = accompanied({
+    result: RESULT,
+    company: Array.from({ length: 5 }, () => companion(random.bytes(random.below(100)))),
+  });
+  for (let trial = 0; trial < 20_000; trial++) {
+    const bent = Buffer.from(whole.subarray(0, random.below(whole.length + 1)));
+    for (let times = random.below(3); times > 0 && bent.length > 0; times--)
+      bent[random.below(bent.length)] = random.below(256);
+    const { result } = separated(bent);
+    expect(bent.subarray(0, result.length).equals(result)).toBe(true);
+  }
+});
+
+/** Passes everything on, and spoils the end of what is said about results. */
+async function proxyTo(url: string, spoil = (body: Buffer) => body) {
+  const asked: string[] = [];
+  const proxy = createServer((incoming, answer) => {
+    const { method = 'GET', url: path = '/', headers } = incoming;
+    asked.push(`${method} ${path.split('/')[1]}`);
+    const passedOn = ask(`${url}${path}`, { method, headers }, (got) => {
+      const chunks: Buffer[] = [];
+      got.on('data', (chunk: Buffer) => chunks.push(chunk));
+      got.on('end', () => {
+        const whole = Buffer.concat(chunks);
+        const isResult = method === 'GET' && path.startsWith('/ac/') && got.statusCode === 200;
+        answer.writeHead(got.statusCode ?? 500).end(isResult ? spoil(whole) : whole);
+      });
+    });
+    incoming.pipe(passedOn);
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  onTestFinished(() => {
+    proxy.close();
+  });
+  return { asked, url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` };
+}
+
+async function sharedResult() {
+  const shop = new Workshop();
+  onTestFinished(() => shop.remove());
+  shop.write('in.txt', 'input');
+  shop.script(
+    'make.sh',
+    'mkdir -p out/deep; cp in.txt out/a; cp in.txt out/deep/b; echo c > out/c; echo made it',
+  );
+  const server = await ServerProcess.start(join(shop.folder, 'server'));
+  onTestFinished(() => server.stop());
+  const flags = ['--input', 'in.txt', '--input', 'make.sh', '--output', 'out'];
+  const build = (remote: string) => shop.run(['--remote', remote, ...flags, '--', './make.sh']);
+  expect((await build(server.url)).summary).toMatchObject({ outcome: 'miss', shared: true });
+  const forget = () => {
+    for (const folder of [shop.store, join(shop.workspace, 'out')]) rmSync(folder, { recursive: true });
+  };
+  return { server, build, forget, shop };
+}
+
+test('a hit with small files asks for results, and for nothing else', async () => {
+  const { server, build, forget, shop } = await sharedResult();
+  const proxy = await proxyTo(server.url);
+  forget();
+  const { summary, stdout } = await build(proxy.url);
+  expect(summary).toMatchObject({ outcome: 'hit-remote', outputsWritten: 1 });
+  expect(stdout).toContain('made it');
+  expect(shop.has('out/deep/b')).toBe(true);
+  expect(new Set(proxy.asked)).toEqual(new Set(['GET ac']));
+});
+
+test('what came along and is not what it should be is no hit, and no failure', async () => {
+  const { server, build, forget, shop } = await sharedResult();
+  const proxy = await proxyTo(server.url, (body) => {
+    body[body.length - 1] = (body.at(-1) ?? 0) ^ 1;
+    return body;
+  });
+  forget();
+  const { summary, code } = await build(proxy.url);
+  expect(code).toBe(0);
+  expect(summary.outcome).toBe('miss');
+  expect(shop.has('out/deep/b')).toBe(true);
+});

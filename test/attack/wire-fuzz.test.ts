@@ -8,7 +8,7 @@ import { FuzzConnection } from './fuzz/connection.ts';
 import { httpTargets } from './fuzz/http-targets.ts';
 import { mutated } from './fuzz/mutate.ts';
 import { bytesOf, type FuzzTarget } from './fuzz/request.ts';
-import { anonymousBytes, openFiles, settled, startVictim } from './fuzz/victim.ts';
+import { anonymousBytes, keptBytes, openFiles, settled, startVictim } from './fuzz/victim.ts';
 
 const SEED = 20_261_115;
 const REQUESTS = 50_000;
@@ -20,16 +20,15 @@ test(`${REQUESTS} bent requests do the server no harm (seed ${SEED})`, { timeout
   const random = new Random(SEED);
   const fuzz = new Fuzz(server, random, httpTargets(random));
   await fuzz.run(REQUESTS / 2);
-  const before = await memoryOf(server);
+  const before = { kept: await keptBytes(server), anonymous: anonymousBytes(server) };
   const handles = openFiles(server);
   await fuzz.run(REQUESTS / 2);
   expect(fuzz.faults).toEqual([]);
   expect(server.child.exitCode).toBeNull();
   expect((await ask(`${server.url}/healthz`)).statusCode).toBe(200);
   expect(fuzz.untouched()).toEqual([]);
-  const after = await memoryOf(server);
-  expect(after.heap - before.heap).toBeLessThan(32 * MIB);
-  expect(after.anonymous - before.anonymous).toBeLessThan(96 * MIB);
+  expect((await keptBytes(server)) - before.kept).toBeLessThan(16 * MIB);
+  expect(anonymousBytes(server) - before.anonymous).toBeLessThan(96 * MIB);
   await settled(() => openFiles(server) <= handles + 2);
 });
 
@@ -75,19 +74,4 @@ class Fuzz {
     const names = this.#targets.map(({ name }) => name);
     return names.filter((name) => !this.#successes.has(name) || !this.#refusals.has(name));
   }
-}
-
-interface Memory {
-  /** Of JavaScript's objects and buffers. It varies with the last collection by about 15 MiB. */
-  readonly heap: number;
-  readonly anonymous: number;
-}
-
-async function memoryOf(server: ServerProcess): Promise<Memory> {
-  const metrics = await (await ask(`${server.url}/metrics`)).body.text();
-  const bytes = (name: string) => Number(new RegExp(`^nodejs_${name}_bytes (\\d+)`, 'm').exec(metrics)?.[1]);
-  return {
-    heap: bytes('heap_size_used') + bytes('external_memory'),
-    anonymous: anonymousBytes(server),
-  };
 }

@@ -1,6 +1,8 @@
 // The server that is bent at, and what it must not lose or keep by it.
 import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { request as ask } from 'undici';
 import { onTestFinished } from 'vitest';
 import { Workshop } from '../../rig/assay.ts';
 import { ServerProcess } from '../../rig/server.ts';
@@ -10,12 +12,26 @@ export async function startVictim(): Promise<ServerProcess> {
   const shop = new Workshop();
   const server = await ServerProcess.start(shop.store, {
     args: ['--max-blob', '65536', '--log-level', 'warn'],
+    env: { NODE_OPTIONS: `--require ${join(import.meta.dirname, 'tidy-on-signal.cjs')}` },
   });
   onTestFinished(async () => {
     await server.stop();
     shop.remove();
   });
   return server;
+}
+
+/** Of JavaScript's objects and buffers: what is left when all garbage has been collected. */
+export async function keptBytes({ child, url }: ServerProcess): Promise<number> {
+  // More than once: what a buffer holds is let go after the buffer itself.
+  for (let time = 0; time < 4; time++) {
+    child.kill('SIGUSR2');
+    await (await ask(`${url}/healthz`)).body.dump();
+    await delay(50);
+  }
+  const metrics = await (await ask(`${url}/metrics`)).body.text();
+  const bytes = (name: string) => Number(new RegExp(`^nodejs_${name}_bytes (\\d+)`, 'm').exec(metrics)?.[1]);
+  return bytes('heap_size_used') + bytes('external_memory');
 }
 
 /** Of the whole process, without files that are mapped, of which the index is one. The allocator takes its time. */

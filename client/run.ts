@@ -53,7 +53,7 @@ export async function run(request: RunRequest, context: RunContext): Promise<Run
     hit && isInPlace(hit, action, context)
       ? finishHit(hit, 0, action, context)
       : await makeOutputs(hit, action, context);
-  if (!ran) return run(request, context);
+  if (!ran) return run(request, context); // from the beginning: it waited long for its turn
   return { ...ran, key: action.key.hash, elapsedMs: context.now() - began };
 }
 

@@ -40,7 +40,7 @@ export class Roster<T extends Placed> {
   }
 
   showAll(look: (member: T) => void): void {
-    this.show(1, look);
+    for (const members of this.#lanes) this.#showLane(members, look);
   }
 
   /** Shows a share of them, and the next share the next time: who is here for a round of 1/share calls is shown in it. */

@@ -13,11 +13,10 @@ export interface RunContext {
   readonly report: Report;
   /** The command is to find nothing of earlier runs, whatever is kept. */
   readonly withoutState?: boolean;
-  /**
-   * Resolves when the command may run, where only so many may at once: to true if that took so long that everything is to be
-   * looked at again. Rejects if it no longer may.
-   */
-  turn?(): Promise<boolean>;
+  /** Resolves when the command may run, where only so many may at once. Rejects if it no longer may. */
+  turn?(): Promise<void>;
+  /** Throws if nothing is to begin any more: asked by whoever waits for somebody else. */
+  goOn?(): void;
   now(): number;
   /** Hears the action as soon as it has its key. */
   keyed?(action: KeyedAction): void;

@@ -21,14 +21,14 @@ import { digestOf } from '../core/digest.ts';
 import { isSystemError } from '../core/errors.ts';
 import { RUN } from '../core/limits.ts';
 import { identityText, livenessOf, ownIdentity, parseIdentity } from '../hermeticity/process-identity.ts';
-import type { Report } from './events.ts';
+import type { RunContext } from './context.ts';
 import { keptBy, type RunRequest } from './request.ts';
 import { homeIn, ownFolder, removeIfEmpty } from './staging.ts';
 
 /** Runs `work` while nobody else works on the outputs; it learns whether somebody did, just before. */
 export async function whileOwningOutputs<T>(
   request: RunRequest,
-  report: Report,
+  { report, goOn }: Pick<RunContext, 'report' | 'goOn'>,
   work: (waited: boolean) => Promise<T>,
 ): Promise<T> {
   const home = homeIn(request.workspace);
@@ -39,7 +39,10 @@ export async function whileOwningOutputs<T>(
     // In one order for all, so that two runs never wait for each other.
     for (const output of [...request.outputs, ...keptBy(request)].sort()) {
       const lock = join(home, `lock-${digestOf(Buffer.from(output)).hash.slice(0, 32)}`);
-      const outcome = await take(home, lock, () => report({ type: 'waiting', output }));
+      const outcome = await take(home, lock, {
+        begins: () => report({ type: 'waiting', output }),
+        goesOn: () => goOn?.(),
+      });
       if (outcome !== 'impossible') taken.push(lock);
       waited ||= outcome === 'waited';
     }
@@ -51,17 +54,20 @@ export async function whileOwningOutputs<T>(
   }
 }
 
-async function take(
-  home: string,
-  lock: string,
-  onWait: () => void,
-): Promise<'taken' | 'waited' | 'impossible'> {
+interface Wait {
+  begins(): void;
+  /** Throws if it is not to go on. */
+  goesOn(): void;
+}
+
+async function take(home: string, lock: string, waiting: Wait): Promise<'taken' | 'waited' | 'impossible'> {
   for (let waited = false; ; waited = true) {
     const outcome = tryToTake(home, lock);
     if (outcome === 'taken') return waited ? 'waited' : 'taken';
     if (outcome === 'impossible') return 'impossible';
-    if (!waited) onWait();
+    if (!waited) waiting.begins();
     await wait(RUN.lockPollMs);
+    waiting.goesOn();
   }
 }
 

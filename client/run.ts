@@ -49,33 +49,40 @@ export async function run(request: RunRequest, context: RunContext): Promise<Run
   const action = keyOf(request, context);
   context.keyed?.(action);
   const hit = await lookup(action, context);
-  const ran =
-    hit && isInPlace(hit, action, context)
-      ? finishHit(hit, 0, action, context)
-      : await makeOutputs(hit, action, context);
-  if (!ran) return run(request, context); // from the beginning: it waited long for its turn
+  const ran = (hit && (await useHit(hit, action, context))) ?? (await makeResult(action, context));
   return { ...ran, key: action.key.hash, elapsedMs: context.now() - began };
 }
 
 /** All but what the caller knows. */
 export type Ran = Omit<RunSummary, 'key' | 'elapsedMs'>;
 
+/** Undefined if its outputs could not be put in place. */
+async function useHit(hit: Hit, action: KeyedAction, context: RunContext): Promise<Ran | undefined> {
+  if (isInPlace(hit, action, context)) return finishHit(hit, 0, action, context);
+  return whileOwningOutputs(action.request, context, async (waited) => {
+    return restoreHit(waited ? await lookup(action, context) : hit, action, context);
+  });
+}
+
 /**
- * Who had to wait for another run of the same step looks again: that one may have made what is wanted. Undefined for who waited
- * long for its turn: its inputs may be other ones by now.
+ * First the turn, then the outputs: whoever owns outputs has all that it needs to finish, so nobody who waits for them waits for
+ * ever. Who had to wait for another run of the same step looks again: that one may have made what is wanted.
  */
-function makeOutputs(
-  found: Hit | undefined,
+async function makeResult(action: KeyedAction, context: RunContext): Promise<Ran> {
+  await context.turn?.();
+  return whileOwningOutputs(action.request, context, async (waited) => {
+    const restored = waited && (await restoreHit(await lookup(action, context), action, context));
+    return restored || runCommand(action, context);
+  });
+}
+
+async function restoreHit(
+  hit: Hit | undefined,
   action: KeyedAction,
   context: RunContext,
 ): Promise<Ran | undefined> {
-  return whileOwningOutputs(action.request, context.report, async (waited) => {
-    const hit = waited ? await lookup(action, context) : found;
-    const restored = hit && (await restore(hit, action, context));
-    if (restored) return finishHit(hit, restored.written, action, context);
-    const isLate = await context.turn?.();
-    return isLate ? undefined : runCommand(action, context);
-  });
+  const restored = hit && (await restore(hit, action, context));
+  return restored && finishHit(hit, restored.written, action, context);
 }
 
 export function finishHit(

@@ -56,7 +56,7 @@ function write(
   own: RunContext,
 ): Promise<number | undefined> {
   const { request } = action;
-  return whileOwningOutputs(request, own.report, async (waited) => {
+  return whileOwningOutputs(request, own, async (waited) => {
     const restored = waited ? undefined : await restore(hit, action, own);
     if (!restored) return undefined;
     memory.restored(step, () => looksOf(hit.outputs, request.workspace));

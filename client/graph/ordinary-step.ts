@@ -16,7 +16,7 @@ import { restoreKnown } from './known-step.ts';
 import type { KnownResult } from './memory.ts';
 import { earsOf, NOTHING_DONE, type StepContext, skipped } from './run-step.ts';
 import type { Turn } from './schedule.ts';
-import { StepTurn, TurnRefused } from './step-turn.ts';
+import { StepTurn, TurnCameLate, TurnRefused } from './step-turn.ts';
 
 export interface TurnContext extends StepContext {
   readonly turn: Turn;
@@ -39,11 +39,7 @@ export async function runOrdinarily(
   const notes = new Notes(step.id, hear);
   const turn = new StepTurn(context.turn, now);
   try {
-    const asked = requestOf(step, context.workspace, context.caller, context.cache.tools);
-    const own = runContext(step, context, asked.caller, notes, turn);
-    const summary =
-      (known && (await restoreKnown(step, asked.request, known, context, own))) ??
-      (await runAndLearn(step, asked, context, own));
+    const summary = await runUnlessLate(step, context, known, notes, turn);
     return {
       ...summary,
       step: step.id,
@@ -58,6 +54,27 @@ export async function runOrdinarily(
     const exitCode = code === 'ASSAY_COMMAND_NOT_FOUND' ? 127 : 125;
     const reason = code === '' ? detail : `${code}: ${detail}`;
     return { ...NOTHING_DONE, step: step.id, outcome: 'failed', exitCode, reason, elapsedMs: now() - began };
+  }
+}
+
+/** Who waited long for its turn begins again, from what it asks for: its inputs and tools may be other ones by now. */
+async function runUnlessLate(
+  step: Step,
+  context: OrdinaryContext,
+  known: KnownResult | undefined,
+  notes: Notes,
+  turn: StepTurn,
+): Promise<RunSummary> {
+  try {
+    const asked = requestOf(step, context.workspace, context.caller, context.cache.tools);
+    const own = runContext(step, context, asked.caller, notes, turn);
+    return (
+      (known && (await restoreKnown(step, asked.request, known, context, own))) ??
+      (await runAndLearn(step, asked, context, own))
+    );
+  } catch (error) {
+    if (!(error instanceof TurnCameLate)) throw error;
+    return runUnlessLate(step, context, undefined, notes, turn);
   }
 }
 
@@ -105,6 +122,7 @@ function runContext(
     withoutState: force,
     report: (event) => notes.take(event),
     turn: () => turn.take(),
+    goOn: () => turn.goOn(),
     now: () => context.now(),
   };
 }

@@ -27,8 +27,12 @@ export interface Steward<S extends Ordered> {
   resumes(step: S): void;
 }
 
-/** Resolves when the step may run its command, which it may until it ends; or to why it no longer may. */
-export type Turn = () => Promise<string | undefined>;
+export interface Turn {
+  /** Resolves when the step may run its command, which it may until it ends; or to why it no longer may. */
+  take(): Promise<string | undefined>;
+  /** Why it may not begin its command any more, if that is so. */
+  refusal(): string | undefined;
+}
 
 /** `order`: dependencies first. */
 export function schedule<S extends Ordered>(
@@ -113,7 +117,7 @@ class Schedule<S extends Ordered> {
   #run(step: S): void {
     this.#underWay++;
     void this.#steward
-      .run(step, () => this.#turnOf(step))
+      .run(step, { take: () => this.#turnOf(step), refusal: () => this.#refusal() })
       .then((cameThrough) => {
         this.#underWay--;
         this.#commands.delete(step.id);
@@ -123,10 +127,10 @@ class Schedule<S extends Ordered> {
   }
 
   #turnOf(step: S): Promise<string | undefined> {
-    if (this.#commands.has(step.id)) return Promise.resolve(undefined);
     const refusal = this.#refusal();
     if (refusal !== undefined) return Promise.resolve(refusal);
-    if (this.#commands.size < this.#options.jobs) {
+    const hasItsTurn = this.#commands.has(step.id);
+    if (hasItsTurn || this.#commands.size < this.#options.jobs) {
       this.#commands.add(step.id);
       return Promise.resolve(undefined);
     }

@@ -5,6 +5,9 @@ import type { Turn } from './schedule.ts';
 /** Thrown where a step may not run its command any more: another one failed, or somebody wants it all to end. */
 export class TurnRefused extends Error {}
 
+/** Thrown where a step has waited for so long that it has to begin again. It has its turn then, and keeps it. */
+export class TurnCameLate extends Error {}
+
 export class StepTurn {
   readonly #turn: Turn;
   readonly #now: () => number;
@@ -20,14 +23,20 @@ export class StepTurn {
     return this.#waitedMs;
   }
 
-  /** True if it took so long that the step has to begin again. */
-  async take(): Promise<boolean> {
+  async take(): Promise<void> {
     const asked = this.#now();
-    const refusal = await this.#turn();
-    if (refusal !== undefined) throw new TurnRefused(refusal);
+    refuseBecauseOf(await this.#turn.take());
     const waitedMs = this.#now() - asked;
-    const isLate = waitedMs > GRAPH.lateMs;
-    this.#waitedMs = isLate ? 0 : waitedMs;
-    return isLate;
+    if (waitedMs > GRAPH.lateMs) throw new TurnCameLate();
+    this.#waitedMs = waitedMs;
   }
+
+  /** Throws if it will not get one any more, or must not use the one that it has. */
+  goOn(): void {
+    refuseBecauseOf(this.#turn.refusal());
+  }
+}
+
+function refuseBecauseOf(refusal: string | undefined): void {
+  if (refusal !== undefined) throw new TurnRefused(refusal);
 }

@@ -35,11 +35,7 @@ const locks = () => {
 };
 
 const owning = <T>(work: (waited: boolean) => T, ...outputs: string[]) =>
-  whileOwningOutputs(
-    request(...outputs),
-    () => {},
-    async (waited) => work(waited),
-  );
+  whileOwningOutputs(request(...outputs), { report: () => {} }, async (waited) => work(waited));
 
 test('a lock names this process, and goes with all of its folder', async () => {
   const held = await owning(() => locks().map((lock) => readlinkSync(lock)), 'a', 'b');
@@ -75,20 +71,28 @@ test('who waits for an output learns that somebody was at it', async () => {
   const staging = Staging.create(shop.workspace);
   const order: string[] = [];
   const both = Promise.withResolvers<void>();
-  const first = whileOwningOutputs(
-    request('a'),
-    () => {},
-    async () => {
-      await both.promise;
-      order.push('first');
-    },
-  );
-  const second = whileOwningOutputs(
-    request('a'),
-    () => both.resolve(),
-    async (waited) => order.push(`second, waited: ${waited}`),
+  const first = whileOwningOutputs(request('a'), { report: () => {} }, async () => {
+    await both.promise;
+    order.push('first');
+  });
+  const second = whileOwningOutputs(request('a'), { report: () => both.resolve() }, async (waited) =>
+    order.push(`second, waited: ${waited}`),
   );
   await Promise.all([first, second]);
   expect(order).toEqual(['first', 'second, waited: true']);
   staging.remove();
+});
+
+test('who waits for an output is asked whether it still should, and owns nothing if not', async () => {
+  const told: string[] = [];
+  const goOn = () => {
+    if (told.push('asked') === 3) throw new Error('it is to end');
+  };
+  const inner = () =>
+    whileOwningOutputs(request('a', 'b'), { report: ({ type }) => told.push(type), goOn }, async () => {});
+  await owning(async () => {
+    await expect(inner()).rejects.toThrow('it is to end');
+    expect(locks()).toHaveLength(1);
+  }, 'b');
+  expect(told).toEqual(['waiting', 'asked', 'asked']);
 });

@@ -1,9 +1,11 @@
 // Steps that depend on each other: what runs, in which order, what stops and what goes on.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Workshop } from '../../rig/assay.ts';
+import { FORMS, Workshop } from '../../rig/assay.ts';
 import { runSteps } from '../../rig/graph.ts';
 
 let shop: Workshop;
@@ -111,6 +113,70 @@ describe('more steps than jobs', () => {
     expect(outcomes).toEqual({ a: 'failed', b: 'miss', copy: 'skipped' });
     expect(ends.copy?.reason).toBe('a failed');
     expect(shop.has('out.txt')).toBe(false);
+  });
+
+  test('who waits for its turn keeps nobody from making the same', async () => {
+    config({ a: LONG, b: LONG, copy: COPY });
+    shop.write('in.txt', 'x');
+    const running = run('--jobs', '2', 'a', 'b', 'copy');
+    await wait(800);
+    const [other, both] = [await run('copy'), await running];
+    expect(other.outcomes).toEqual({ copy: 'miss' });
+    expect(other.events.filter(({ type }) => type === 'step-warning')).toEqual([]);
+    expect(both.outcomes).toEqual({ a: 'miss', b: 'miss', copy: 'hit-local' });
+  });
+
+  test('a step may run another step of the same graph', async () => {
+    const nested = (name: string) => ({
+      command: `${FORMS.source.join(' ')} run --store ${shop.store} copy && cp out.txt ${name}.txt`,
+      inputs: ['in.txt'],
+      outputs: [`${name}.txt`],
+    });
+    config({ a: nested('a'), b: nested('b'), copy: COPY });
+    shop.write('in.txt', 'x');
+    const { code, outcomes } = await run('--jobs', '2', 'a', 'b', 'copy');
+    expect([code, Object.keys(outcomes).sort()]).toEqual([0, ['a', 'b', 'copy']]);
+    expect(readFileSync(join(shop.workspace, 'b.txt'), 'utf8')).toBe('x');
+  });
+
+  test('who waits for another run to make the same ends when it is told to', async () => {
+    config({ long: { command: 'sleep 4; echo made > out.txt', outputs: ['out.txt'] } });
+    const first = run('long');
+    await wait(1000);
+    const [program, ...before] = FORMS.source;
+    const child = spawn(program, [...before, 'run', '--json', 'long'], {
+      cwd: shop.workspace,
+      env: { ...process.env, ASSAY_STORE: shop.store },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let said = '';
+    const waits = new Promise<void>((resolve) => {
+      child.stdout.on('data', (text) => {
+        said += text;
+        if (said.includes('step-warning')) resolve();
+      });
+    });
+    await waits;
+    child.kill('SIGINT');
+    const [code] = await once(child, 'exit');
+    expect(code).toBe(130);
+    expect(said).toContain('"outcome":"skipped"');
+    expect(shop.has('out.txt')).toBe(false);
+    expect((await first).code).toBe(0);
+  });
+
+  test('a late step begins from what it asks for: a program that appeared meanwhile is found', async () => {
+    config({
+      make: {
+        command:
+          'sleep 1.3; mkdir -p node_modules/.bin; printf "#!/bin/sh\\necho made\\n" > node_modules/.bin/tool; chmod +x node_modules/.bin/tool',
+        cache: false,
+      },
+      b: LONG,
+      use: { command: 'tool > out.txt', outputs: ['out.txt'] },
+    });
+    expect((await run('--jobs', '2', 'make', 'b', 'use')).outcomes.use).toBe('miss');
+    expect(readFileSync(join(shop.workspace, 'out.txt'), 'utf8')).toBe('made\n');
   });
 
   test('a hit does not wait for the commands that run', async () => {

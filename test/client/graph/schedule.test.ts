@@ -21,7 +21,7 @@ const planned = (id: string, work: Planned['work'], ...dependsOn: string[]): Pla
 /** Looks for a moment, asks for its turn, and runs for some time. */
 function command(ms: number, cameThrough = true): Planned['work'] {
   return async (turn) => {
-    const refusal = await turn();
+    const refusal = await turn.take();
     if (refusal === undefined) await wait(ms);
     return refusal === undefined && cameThrough;
   };
@@ -66,10 +66,10 @@ test(`no more commands run than there are jobs, and as many steps as that and a 
     mostUnderWay = Math.max(mostUnderWay, ++underWay);
     await wait(random.below(5));
     if (random.below(2) === 0) {
-      await turn();
+      await turn.take();
       mostCommands = Math.max(mostCommands, ++commands);
       // A second time it costs nothing: it is the same turn.
-      expect(await turn()).toBeUndefined();
+      expect(await turn.take()).toBeUndefined();
       await wait(random.below(5));
       commands--;
     }
@@ -129,6 +129,18 @@ test('after a failure those that wait for their turn are refused, and nothing ne
   expect(told).toEqual(['c waits', 'a failed', 'c failed', 'd skipped: a did not come through', 'b done']);
 });
 
+test('who has its turn, and has not used it when another fails, may no longer', async () => {
+  const refusals: (string | undefined)[] = [];
+  const twice: Planned['work'] = async (turn) => {
+    refusals.push(await turn.take(), turn.refusal());
+    await wait(60);
+    refusals.push(await turn.take(), turn.refusal());
+    return false;
+  };
+  await run([planned('a', command(30, false)), planned('b', twice)]);
+  expect(refusals).toEqual([undefined, undefined, 'a failed', 'a failed']);
+});
+
 test('to keep going, those that wait and do not depend on it get their turn', async () => {
   const { told } = await run(
     [planned('a', command(20, false)), planned('b', command(40)), planned('c', command(5))],
@@ -142,7 +154,7 @@ test('once it is cancelled nobody gets a turn, whether it waited or only asks no
   const refusals: (string | undefined)[] = [];
   const late: Planned['work'] = async (turn) => {
     await wait(100);
-    refusals.push(await turn());
+    refusals.push(await turn.take());
     return false;
   };
   setTimeout(() => {

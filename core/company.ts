@@ -33,19 +33,23 @@ export function accompanied({ result, company }: Accompanied): Buffer {
   return Buffer.concat([result, writer.finish()]);
 }
 
-/** What is no message at all counts as a result, of which somebody else will say so. */
-export function separated(answer: Buffer): Accompanied {
+/**
+ * Company of more than `most` bytes was not asked for, and is left out. What is no message at all counts as a result, of which
+ * somebody else will say so.
+ */
+export function separated(answer: Buffer, most = Number.POSITIVE_INFINITY): Accompanied {
   try {
-    return separate(answer);
+    return separate(answer, most);
   } catch {
     return { result: answer, company: [] };
   }
 }
 
-function separate(answer: Buffer): Accompanied {
+function separate(answer: Buffer, most: number): Accompanied {
   const reader = new BinaryReader(answer);
   const company: Companion[] = [];
   let end = answer.length;
+  let room = most;
   while (reader.pos < reader.len) {
     const begin = reader.pos;
     const [field, type] = reader.tag();
@@ -54,7 +58,9 @@ function separate(answer: Buffer): Accompanied {
       continue;
     }
     end = Math.min(end, begin);
-    company.push(companionIn(reader.bytes()));
+    const companion = reader.bytes();
+    room -= COMPANION_HEAD_BYTES - HASH_BYTES + companion.length;
+    if (room >= 0) company.push(companionIn(companion));
   }
   return { result: answer.subarray(0, end), company };
 }

@@ -3,13 +3,16 @@ import { type Companion, separated } from '../../core/company.ts';
 import type { Hash } from '../../core/digest.ts';
 import { REMOTE } from '../../core/limits.ts';
 
+/** What one of them takes in memory besides its own bytes: else those of no bytes would be free, and without end. */
+const HELD_HEAD_BYTES = 512;
+
 export class Company {
   readonly #blobs = new Map<Hash, Buffer>();
   #bytes = 0;
 
   /** Of an answer to the question for a result: the result. The rest is kept. */
   receive(answer: Buffer): Buffer {
-    const { result, company } = separated(answer);
+    const { result, company } = separated(answer, REMOTE.companyBytes);
     for (const one of company) this.#keep(one);
     return result;
   }
@@ -23,7 +26,7 @@ export class Company {
   #keep({ hash, bytes }: Companion): void {
     this.#forget(hash);
     this.#blobs.set(hash, Buffer.from(bytes)); // else the whole answer stays with it
-    this.#bytes += bytes.length;
+    this.#bytes += HELD_HEAD_BYTES + bytes.length;
     for (const oldest of this.#blobs.keys()) {
       if (this.#bytes <= REMOTE.heldCompanyBytes) return;
       this.#forget(oldest);
@@ -31,7 +34,9 @@ export class Company {
   }
 
   #forget(hash: Hash): void {
-    this.#bytes -= this.#blobs.get(hash)?.length ?? 0;
+    const bytes = this.#blobs.get(hash);
+    if (!bytes) return;
+    this.#bytes -= HELD_HEAD_BYTES + bytes.length;
     this.#blobs.delete(hash);
   }
 }

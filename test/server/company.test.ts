@@ -97,3 +97,23 @@ test('a server sets its own bound, and in a crowd nothing comes along', async ()
   await putResult(crowded.store);
   expect((await companyOf(crowded.url, 1_000_000)).company).toEqual([]);
 });
+
+test('HEAD, a room for nothing and a large result get none, and so cost what they did', async () => {
+  const server = await testServer();
+  const { result, small } = await putResult(server.store);
+  const { headers } = await ask(`${server.url}/ac/${key}`, 'HEAD', asking(100_000));
+  expect(headers['content-length']).toBe(String(result.length));
+  expect((await companyOf(server.url, 40)).company).toEqual([]);
+  const outputFiles = Array.from({ length: 3000 }, (_, at) => ({
+    path: `out/${at}`.padEnd(50, 'x'),
+    digest: toWire(digestOf(small)),
+    isExecutable: false,
+    contents: Buffer.alloc(0),
+  }));
+  const many = Buffer.from(ActionResult.encode({ ...emptyResult(0), outputFiles }).finish());
+  expect(many.length).toBeGreaterThan(SERVER.companyBytes);
+  const other = addressOf('a large one');
+  await server.store.results.put(other, many);
+  const { body } = await ask(`${server.url}/ac/${other.key}`, 'GET', asking(100_000));
+  expect(body.equals(many)).toBe(true);
+});

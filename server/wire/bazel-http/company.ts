@@ -7,14 +7,18 @@ import { leavesOf } from '../../../core/tree.ts';
 import type { Blobs } from '../../../store/store.ts';
 import type { Exchange } from '../../exchange.ts';
 
-/** In a crowd nobody gets more than was asked for by name. */
+/**
+ * In a crowd nobody gets more than was asked for by name. A large result comes alone: to look through it takes time, in which
+ * everybody else waits, and a client that has to fetch so many outputs saves nothing by a few of them.
+ */
 export async function companyFor(
   { request, server }: Exchange,
   result: Uint8Array,
 ): Promise<readonly Companion[]> {
-  const asked = Number(request.headers[COMPANY_HEADER] ?? 0);
-  if (!(asked > 0) || server.load.isCrowded) return [];
-  const party = new Party(server.store.blobs, Math.min(asked, server.limits.companyBytes));
+  const room = Math.min(Number(request.headers[COMPANY_HEADER] ?? 0), server.limits.companyBytes);
+  if (!(room > COMPANION_HEAD_BYTES) || request.method === 'HEAD') return [];
+  if (server.load.isCrowded || result.length > server.limits.companyBytes) return [];
+  const party = new Party(server.store.blobs, room);
   const { blobs, trees } = contentNamedBy(decodeResult(result));
   for (const tree of trees) {
     const bytes = await party.invite(tree);

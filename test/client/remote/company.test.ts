@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { Company } from '../../../client/remote/company.ts';
 import { accompanied, separated } from '../../../core/company.ts';
-import { digestOf } from '../../../core/digest.ts';
+import { digestOf, parseHash } from '../../../core/digest.ts';
 import { REMOTE } from '../../../core/limits.ts';
 import { ActionResult } from '../../../core/proto/generated/reapi.ts';
 import { emptyResult } from '../../../core/result.ts';
@@ -33,12 +33,38 @@ test('is given out once', () => {
 test('the oldest go when there is no more room', () => {
   const held = new Company();
   const random = new Random(SEED);
-  const blobs = Array.from({ length: 5 }, () => companion(random.bytes(REMOTE.heldCompanyBytes / 4)));
+  const size = REMOTE.companyBytes / 2;
+  const fit = Math.floor(REMOTE.heldCompanyBytes / (size + 512));
+  const blobs = Array.from({ length: fit + 2 }, () => companion(random.bytes(size)));
   for (const one of blobs) held.receive(accompanied({ result: RESULT, company: [one] }));
-  expect(blobs.map(({ hash }) => held.take(hash) !== undefined)).toEqual([false, true, true, true, true]);
+  const there = blobs.map(({ hash }) => held.take(hash) !== undefined);
+  expect(there).toEqual([false, false, ...Array(fit).fill(true)]);
   const one = companion(Buffer.from('after'));
   held.receive(accompanied({ result: RESULT, company: [one, one] }));
   expect(held.take(one.hash)?.toString()).toBe('after');
+});
+
+test('of one answer no more is held than was asked for', () => {
+  const held = new Company();
+  const random = new Random(SEED);
+  const company = Array.from({ length: 3 }, () => companion(random.bytes(REMOTE.companyBytes / 2 - 40)));
+  expect(held.receive(accompanied({ result: RESULT, company })).equals(RESULT)).toBe(true);
+  expect(company.map(({ hash }) => held.take(hash) !== undefined)).toEqual([true, true, false]);
+});
+
+test('blobs of no bytes take room, too', () => {
+  const held = new Company();
+  const number = (at: number) => parseHash(at.toString(16).padStart(64, '0'));
+  const [each, answers] = [6_000, 10];
+  for (let answer = 0; answer < answers; answer++) {
+    const company = Array.from({ length: each }, (_, at) => {
+      return { hash: number(answer * each + at), bytes: Buffer.alloc(0) };
+    });
+    held.receive(accompanied({ result: RESULT, company }));
+  }
+  const all = Array.from({ length: each * answers }, (_, at) => held.take(number(at)));
+  const left = all.filter((one) => one !== undefined).length;
+  expect(left).toBe(REMOTE.heldCompanyBytes / 512);
 });
 
 test(`an answer that is cut or changed anywhere is a result and company, or all a result (seed ${SEED})`, () => {

@@ -6,6 +6,8 @@ export type RunEvent =
   /** The cache, or a part of it, is not to be had; the command runs all the same. */
   | { readonly type: 'store-unusable'; readonly why: string }
   | { readonly type: 'remote-given-up'; readonly why: string }
+  /** It is still asked for results. */
+  | { readonly type: 'remote-takes-nothing'; readonly why: string }
   | { readonly type: 'hit-unusable'; readonly why: string }
   | { readonly type: 'not-published'; readonly why: string }
   /** No tracer works here: nobody knows what the command did beyond its declaration. */

@@ -23,7 +23,7 @@ import { States } from './observed/states.ts';
 import { type Output, outputsNamedBy, strayLinkIn } from './outputs.ts';
 import { readBlob } from './read-blob.ts';
 import { fetchContent } from './remote/fetch-content.ts';
-import { type Remote, RemoteFault } from './remote/remote.ts';
+import { type Remote, RemoteFault, settleFault } from './remote/remote.ts';
 import type { RunRequest } from './request.ts';
 
 export interface Hit {
@@ -52,7 +52,7 @@ export async function lookup(action: KeyedAction, { cache, report }: RunContext)
   });
   if (local) return { ...local, ...LOCAL };
   const remote = await cache.openRemote();
-  if (!remote) return undefined;
+  if (!remote?.usable) return undefined;
   const sides = { store, remote, report };
   const fetched = await findHit(remoteShelf(remote, store, report), action, states, {
     hitAt: (candidate) => fetchHit(candidate, action, states, sides),
@@ -236,8 +236,7 @@ function reportFault(error: unknown, { remote, report }: Sides): void {
   } else if (!isRemotesFault(error)) {
     report({ type: 'hit-unusable', why: messageOf(error) });
   } else {
-    remote.giveUp(messageOf(error));
-    report({ type: 'remote-given-up', why: messageOf(error) });
+    report(settleFault(remote, error));
   }
 }
 

@@ -16,7 +16,7 @@ import type { KeyedAction } from './key.ts';
 import { type Candidate, candidates, keepSet } from './observed/sets.ts';
 import { localShelf, remoteShelf, type Shelf } from './observed/shelf.ts';
 import { States } from './observed/states.ts';
-import type { Remote } from './remote/remote.ts';
+import { type Remote, settleFault } from './remote/remote.ts';
 import { upload } from './remote/transfer.ts';
 import type { SealedResult, Unpublishable } from './seal.ts';
 
@@ -45,8 +45,8 @@ export async function publish(
   const place = { ...found, stateOf };
   const published = await publishLocally(action, sealed, place, store, report);
   const remote = published ? await cache.openRemote() : undefined;
-  const shared =
-    remote?.usable === true && (await publishRemotely(action, sealed, place, store, remote, report));
+  const isOpen = remote?.usable === true && remote.takesWrites;
+  const shared = isOpen && (await publishRemotely(action, sealed, place, store, remote, report));
   return { published, shared };
 }
 
@@ -137,7 +137,7 @@ async function publishRemotely(
     if (set) await keepSet(action.key.hash, set, remoteShelf(remote, store, report), stateOf);
     return true;
   } catch (error) {
-    report({ type: 'remote-given-up', why: messageOf(error) });
+    report(settleFault(remote, error));
     return false;
   }
 }

@@ -129,7 +129,7 @@ function findingText({ kind, path, detail, fix }: Finding): string {
   return `${kind} ${what}${fix ? ` (${fixText(fix)})` : ''}`;
 }
 
-type Warning = Exclude<RunEvent, { type: 'transfer' | 'not-published' }>;
+export type Warning = Exclude<RunEvent, { type: 'transfer' | 'not-published' }>;
 
 export function warningText(event: Warning): string {
   return inOneLine(wordsFor(event));
@@ -147,6 +147,8 @@ function wordsFor(event: Warning): string {
       return `the local store is not usable, running without it: ${event.why}`;
     case 'remote-given-up':
       return `the remote is not usable, going on without it: ${event.why}`;
+    case 'remote-takes-nothing':
+      return `the remote takes no results, they stay here: ${event.why}`;
     case 'hit-unusable':
       return `a stored result could not be used, counting it as a miss: ${event.why}`;
     case 'resumed':

@@ -29,6 +29,8 @@ export interface RunSummary {
   readonly key: string;
   /** The command's; or NOT_HERMETIC. */
   readonly exitCode: number;
+  /** The second of these: the command itself ended well. */
+  readonly notHermetic?: true;
   /** What is known of the run that made the result. */
   readonly standing: Standing;
   /** For a miss: what differs from the closest earlier action. */
@@ -109,8 +111,8 @@ async function runCommand(action: KeyedAction, context: RunContext): Promise<Ran
   const { commandMs } = execution;
   context.cache.remember({ action, outcome: 'miss', reason, against, commandMs });
   const { standing } = sealed;
-  const exitCode = exitCodeOf(execution, action.request, standing);
-  return { outcome: 'miss', exitCode, standing, reason, published, shared, outputsWritten: 0, commandMs };
+  const ended = endOf(execution, action.request, standing);
+  return { outcome: 'miss', ...ended, standing, reason, published, shared, outputsWritten: 0, commandMs };
 }
 
 async function openState(action: KeyedAction, context: RunContext): Promise<CarriedState | undefined> {
@@ -132,6 +134,11 @@ async function executeKeepingProgress(
 }
 
 /** A command that failed has the word; one that went well but saw more than it declared fails where that was asked for. */
-function exitCodeOf({ exitCode }: Execution, { hermetic }: RunRequest, standing: Standing): number {
-  return exitCode === 0 && hermetic === 'strict' && standing !== 'clean' ? NOT_HERMETIC : exitCode;
+function endOf(
+  { exitCode }: Execution,
+  { hermetic }: RunRequest,
+  standing: Standing,
+): Pick<Ran, 'exitCode' | 'notHermetic'> {
+  const isRefused = exitCode === 0 && hermetic === 'strict' && standing !== 'clean';
+  return isRefused ? { exitCode: NOT_HERMETIC, notHermetic: true } : { exitCode };
 }

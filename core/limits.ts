@@ -364,6 +364,8 @@ export const GRAPH = {
   ahead: 32,
   /** A step that has waited this long for its turn to run looks at its inputs again. */
   lateMs: 1 * SECOND,
+  /** Of what a step did beyond its declaration, where it may not do anything beyond it. */
+  findingsTold: 20,
   /** How long changes may keep coming before a watched graph runs again. */
   watchSettleMs: 100,
   /** The file that remembers runs for `assay stats` is shortened beyond this. */

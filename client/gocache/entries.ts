@@ -10,7 +10,7 @@ import { decodeResult, emptyResult } from '../../core/result.ts';
 import type { Store } from '../../store/store.ts';
 import type { Report, RunEvent } from '../events.ts';
 import { fileChunks } from '../file-chunks.ts';
-import type { Remote } from '../remote/remote.ts';
+import { type Remote, settleFault } from '../remote/remote.ts';
 import { download, upload } from '../remote/transfer.ts';
 import { UploadQueue } from './upload-queue.ts';
 
@@ -92,7 +92,7 @@ export class Entries {
   }
 
   async #share(key: Digest, digest: Digest, result: Uint8Array, remote: Remote): Promise<void> {
-    if (!remote.usable) return;
+    if (!remote.usable || !remote.takesWrites) return;
     try {
       await upload([digest], this.#store.blobs, remote, this.#report);
       await remote.putResult(key, result);
@@ -102,8 +102,7 @@ export class Entries {
   }
 
   #giveUp(remote: Remote, error: unknown): void {
-    remote.giveUp(messageOf(error));
-    this.#sayOnce({ type: 'remote-given-up', why: messageOf(error) });
+    this.#sayOnce(settleFault(remote, error));
   }
 
   /** A full disk or a dead remote fails every request in the same way. */

@@ -25,6 +25,9 @@ function answeringNothing(remote: Remote): Remote {
     get usable() {
       return remote.usable;
     },
+    get takesWrites() {
+      return remote.takesWrites;
+    },
     getResult: async () => undefined,
     giveUp: (why) => remote.giveUp(why),
     putResult: (key, result) => remote.putResult(key, result),

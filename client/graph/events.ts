@@ -27,6 +27,10 @@ export interface StepEnd {
   readonly standing?: Standing;
   /** Why a result was not kept, if it was not. */
   readonly notPublished?: string;
+  /** It failed though its command did not: that saw more than it declared, and was not to. */
+  readonly notHermetic?: true;
+  /** Its failure is one that was stored (`cacheFailures`). */
+  readonly replayed?: true;
 }
 
 export interface GraphSummary {
@@ -41,6 +45,8 @@ export interface GraphSummary {
   readonly elapsedMs: number;
   readonly bytesUp: number;
   readonly bytesDown: number;
+  /** What was not as it should be for all steps alike: the remote. */
+  readonly warnings: readonly string[];
   readonly exitCode: number;
 }
 
@@ -64,6 +70,8 @@ export type GraphEvent =
       readonly bytes: Uint8Array;
     }
   | { readonly type: 'step-warning'; readonly step: string; readonly text: string }
+  /** What concerns all steps alike, told once. */
+  | { readonly type: 'run-warning'; readonly text: string }
   | {
       readonly type: 'step-transfer';
       readonly step: string;

@@ -1,6 +1,7 @@
 // A step of a graph that is not remembered to be in place: run as any action is. What it says and reports becomes events under
 // its name.
 import { AssayError, messageOf } from '../../core/errors.ts';
+import { GRAPH } from '../../core/limits.ts';
 import type { Cache } from '../cache.ts';
 import { requestOf, type StepRequest } from '../config/request.ts';
 import type { Step } from '../config/step.ts';
@@ -8,7 +9,7 @@ import type { RunContext } from '../context.ts';
 import type { Variables } from '../environment.ts';
 import type { RunEvent } from '../events.ts';
 import type { KeyedAction } from '../key.ts';
-import { warningText } from '../reporter.ts';
+import { type Warning, warningText } from '../reporter.ts';
 import { type RunSummary, run } from '../run.ts';
 import { forced, unused } from './cache-modes.ts';
 import type { Hear, StepEnd } from './events.ts';
@@ -26,6 +27,8 @@ export interface OrdinaryContext extends TurnContext {
   readonly cache: Cache;
   /** Called when a step wrote something, which may be what another one runs. */
   wrote(): void;
+  /** False if another step has reported the like. */
+  isNews(event: RunEvent): boolean;
 }
 
 /** Never rejects: what goes wrong with a step is the step's outcome. */
@@ -36,14 +39,14 @@ export async function runOrdinarily(
 ): Promise<StepEnd> {
   const { hear, now } = context;
   const began = now();
-  const notes = new Notes(step.id, hear);
+  const notes = new Notes(step, hear, context.isNews);
   const turn = new StepTurn(context.turn, now);
   try {
     const summary = await runUnlessLate(step, context, known, notes, turn);
     return {
       ...summary,
       step: step.id,
-      outcome: summary.exitCode !== 0 ? 'failed' : summary.outcome,
+      ...outcomeOf(summary),
       reason: reasonOf(summary.reason, step, context.force),
       elapsedMs: summary.elapsedMs - turn.waitedMs,
       ...(notes.notPublished !== undefined && { notPublished: notes.notPublished }),
@@ -102,6 +105,11 @@ async function runAndLearn(
   return summary;
 }
 
+function outcomeOf({ exitCode, outcome }: RunSummary): Pick<StepEnd, 'outcome' | 'replayed'> {
+  if (exitCode === 0) return { outcome };
+  return { outcome: 'failed', ...(outcome !== 'miss' && { replayed: true }) };
+}
+
 function reasonOf(reason: string, { cache }: Step, force: boolean): string {
   if (!cache) return 'it is not cached';
   return force ? 'forced' : reason;
@@ -130,25 +138,46 @@ function runContext(
 /** What a run reports while it goes on, kept or passed on. */
 class Notes {
   notPublished: string | undefined;
-  readonly #step: string;
+  readonly #step: Step;
   readonly #hear: Hear;
+  readonly #isNews: OrdinaryContext['isNews'];
   #counted = { up: 0, down: 0 };
 
-  constructor(step: string, hear: Hear) {
+  constructor(step: Step, hear: Hear, isNews: OrdinaryContext['isNews']) {
     this.#step = step;
     this.#hear = hear;
+    this.#isNews = isNews;
   }
 
   take(event: RunEvent): void {
     if (event.type === 'not-published') this.notPublished = event.why;
     else if (event.type === 'transfer') this.#count(event.direction, event.bytes);
-    else this.#hear({ type: 'step-warning', step: this.#step, text: warningText(event) });
+    else if (event.type === 'remote-given-up' || event.type === 'remote-takes-nothing') this.#tellOnce(event);
+    else if (event.type === 'findings' && this.#step.hermetic === 'strict') this.#tellAll(event);
+    else this.#warn(event);
+  }
+
+  /** A remote fails all steps in the same way. */
+  #tellOnce(event: Warning): void {
+    if (this.#isNews(event)) this.#hear({ type: 'run-warning', text: warningText(event) });
+  }
+
+  /** Where they are why it failed, one and a count of the others is not enough. */
+  #tellAll({ type, findings, gaps }: Warning & { type: 'findings' }): void {
+    for (const finding of findings.slice(0, GRAPH.findingsTold))
+      this.#warn({ type, findings: [finding], gaps: [] });
+    const rest = findings.slice(GRAPH.findingsTold);
+    if (rest.length > 0 || gaps.length > 0) this.#warn({ type, findings: rest, gaps });
+  }
+
+  #warn(event: Warning): void {
+    this.#hear({ type: 'step-warning', step: this.#step.id, text: warningText(event) });
   }
 
   /** A run counts from the start for each batch of blobs that it moves. */
   #count(direction: 'up' | 'down', total: number): void {
     const before = total < this.#counted[direction] ? 0 : this.#counted[direction];
     this.#counted = { ...this.#counted, [direction]: total };
-    this.#hear({ type: 'step-transfer', step: this.#step, direction, bytes: total - before });
+    this.#hear({ type: 'step-transfer', step: this.#step.id, direction, bytes: total - before });
   }
 }

@@ -2,6 +2,7 @@
 // kept from one step to the next.
 import { type Cache, type CacheOptions, openCache } from '../cache.ts';
 import type { Step } from '../config/step.ts';
+import type { RunEvent } from '../events.ts';
 import { Elsewhere } from '../observed/elsewhere.ts';
 import { Staging } from '../staging.ts';
 import type { StepEnd } from './events.ts';
@@ -18,13 +19,15 @@ export interface OrdinaryWay {
 export function openOrdinaryWay(options: Omit<CacheOptions, 'forgetsScans' | 'elsewhere'>): OrdinaryWay {
   const cache = openCache({ ...options, forgetsScans: true, elsewhere: new Elsewhere() });
   const staging = new HeldStaging(options.workspace);
+  const told = new Set<RunEvent['type']>();
+  const isNews = ({ type }: RunEvent) => told.size < told.add(type).size;
   const wrote = () => {
     staging.hold();
     cache.tools.forgetInside();
   };
   return {
     cache,
-    run: (step, context, known) => runOrdinarily(step, { ...context, cache, wrote }, known),
+    run: (step, context, known) => runOrdinarily(step, { ...context, cache, wrote, isNews }, known),
     close() {
       staging.release();
       return cache.close();

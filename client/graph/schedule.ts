@@ -158,7 +158,8 @@ class Schedule<S extends Ordered> {
       this.#before.set(follower.id, left);
       if (left === 0) this.#ready.push(follower);
     }
-    if (!cameThrough && !this.#options.keepGoing) this.#stopped ??= `${this.#broken.get(id) ?? id} failed`;
+    if (!cameThrough && !this.#options.keepGoing)
+      this.#stopped ??= `nothing new began after ${this.#broken.get(id) ?? id} failed`;
   }
 
   /** Why no step may begin its command any more, if that is so. */

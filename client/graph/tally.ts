@@ -4,6 +4,7 @@ import type { GraphEvent, GraphSummary, StepEnd } from './events.ts';
 export class Tally {
   readonly ends: StepEnd[] = [];
   readonly #counts = new Map<StepEnd['outcome'], number>();
+  readonly #warnings: string[] = [];
   #bytes = { up: 0, down: 0 };
 
   hear(event: GraphEvent): void {
@@ -11,6 +12,7 @@ export class Tally {
       this.ends.push(event);
       this.#counts.set(event.outcome, this.count(event.outcome) + 1);
     } else if (event.type === 'step-transfer') this.#bytes[event.direction] += event.bytes;
+    else if (event.type === 'run-warning') this.#warnings.push(event.text);
   }
 
   get bytesUp(): number {
@@ -39,6 +41,7 @@ export class Tally {
       elapsedMs,
       bytesUp: this.bytesUp,
       bytesDown: this.bytesDown,
+      warnings: this.#warnings,
       exitCode: interrupted ?? failure?.exitCode ?? 0,
     };
   }

@@ -17,8 +17,9 @@ import {
   RemoteFault,
   type RemoteOptions,
   type SettledBlob,
+  WriteRefused,
 } from './remote.ts';
-import { type Body, expectSuccess, type Response } from './response.ts';
+import { type Body, expectSuccess, expectTaken, type Response } from './response.ts';
 
 /** undici is imported here, not above: loading it takes longer than a whole local hit. */
 export async function openHttpRemote(options: RemoteOptions): Promise<Remote> {
@@ -51,6 +52,7 @@ class HttpRemote implements Remote {
   readonly #destroy: () => Promise<void>;
   readonly #patience: Patience;
   readonly #company = new Company();
+  #takesWrites = true;
 
   constructor({ url, token, now }: RemoteOptions, send: Send, destroy: () => Promise<void>) {
     this.#base = `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
@@ -62,6 +64,10 @@ class HttpRemote implements Remote {
 
   get usable(): boolean {
     return !this.#patience.signal.aborted;
+  }
+
+  get takesWrites(): boolean {
+    return this.#takesWrites;
   }
 
   giveUp(why: string): void {
@@ -145,7 +151,7 @@ class HttpRemote implements Remote {
     await this.#attempt(async () => {
       const response = await this.#request('PUT', path, { size, body: this.#bodyOf(content) });
       if (content instanceof Uint8Array) this.#patience.received(size);
-      await expectSuccess(response);
+      await expectTaken(response);
       await this.#discard(response);
     });
   }
@@ -209,6 +215,10 @@ class HttpRemote implements Remote {
     try {
       return await this.#patience.during(work);
     } catch (cause) {
+      if (cause instanceof WriteRefused) {
+        this.#takesWrites = false;
+        throw cause;
+      }
       const reason: unknown = this.#patience.signal.aborted ? this.#patience.signal.reason : cause;
       this.#patience.giveUp(messageOf(reason));
       throw new RemoteFault(messageOf(reason), { cause });

@@ -1,13 +1,17 @@
 // A shared cache somewhere else, as the flow sees it. Every fault of it is one exception, RemoteFault; after the first
-// the remote answers nothing more in this run. Nothing that it says is believed: blobs are checked by the local store.
+// the remote answers nothing more in this run. Only that it takes nothing from here is no such fault: what it has can be read
+// all the same. Nothing that it says is believed: blobs are checked by the local store.
 //
 // Blobs travel by the list, because only the remote knows how it moves many at once: one request each, or batches.
 import type { Digest } from '../../core/digest.ts';
+import { messageOf } from '../../core/errors.ts';
 import type { Content } from '../../store/store.ts';
 
 export interface Remote {
   /** False after its first fault. */
   readonly usable: boolean;
+  /** False once it has refused a write. */
+  readonly takesWrites: boolean;
   /** Ends all that is under way; from now on it counts as faulty. */
   giveUp(why: string): void;
   /** The ActionResult under a key, or undefined for a miss. */
@@ -36,6 +40,22 @@ export class RemoteFault extends Error {
     super(why, options);
     this.name = 'RemoteFault';
   }
+}
+
+/** It answers, but takes nothing from here: it only gives, has no room, or wants another token for that. */
+export class WriteRefused extends RemoteFault {}
+
+export interface FaultNews {
+  readonly type: 'remote-given-up' | 'remote-takes-nothing';
+  readonly why: string;
+}
+
+/** What a fault means for the rest of the run; and what is to be told of it. */
+export function settleFault(remote: Remote, error: unknown): FaultNews {
+  const why = messageOf(error);
+  if (error instanceof WriteRefused) return { type: 'remote-takes-nothing', why };
+  remote.giveUp(why);
+  return { type: 'remote-given-up', why };
 }
 
 export function lacks({ hash }: Digest): RemoteFault {

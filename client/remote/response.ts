@@ -1,7 +1,7 @@
 // What an HTTP remote answers, and in which words a refusal is told.
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import { RemoteFault } from './remote.ts';
+import { RemoteFault, WriteRefused } from './remote.ts';
 
 export type Response = Dispatcher.ResponseData;
 export type Body = Uint8Array | Readable;
@@ -10,6 +10,22 @@ export async function expectSuccess(response: Response): Promise<Response> {
   if (response.statusCode >= 200 && response.statusCode < 300) return response;
   await response.body.dump();
   throw new RemoteFault(explainStatus(response.statusCode));
+}
+
+/** May not, must not, no such verb, no room: all of these are about writing alone. */
+const WRITE_REFUSALS: readonly number[] = [401, 403, 405, 507];
+
+export async function expectTaken(response: Response): Promise<Response> {
+  const { statusCode } = response;
+  if (!WRITE_REFUSALS.includes(statusCode)) return expectSuccess(response);
+  await response.body.dump();
+  throw new WriteRefused(explainRefusal(statusCode));
+}
+
+function explainRefusal(status: number): string {
+  if (status === 401 || status === 403)
+    return `it answered ${status}: it is read-only, or ASSAY_TOKEN is none that may write`;
+  return explainStatus(status);
 }
 
 function explainStatus(status: number): string {

@@ -4,7 +4,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Digest } from '../../core/digest.ts';
 import { REMOTE } from '../../core/limits.ts';
-import { type Body, expectSuccess, type Response } from './response.ts';
+import { type Body, expectTaken, type Response } from './response.ts';
 
 export interface Wire {
   /** The content from there on. */
@@ -58,13 +58,13 @@ async function sendFrom(
   }
   await response.body.dump();
   if (response.statusCode === 409 || response.statusCode === 404) return 'refused';
-  await expectSuccess(response);
+  await expectTaken(response);
   return 'stored';
 }
 
 async function sendWhole({ hash, size }: Digest, wire: Wire): Promise<void> {
   const response = await wire.request('PUT', `/cas/${hash}`, {}, { size, body: await wire.read(0) });
-  await (await expectSuccess(response)).body.dump();
+  await (await expectTaken(response)).body.dump();
 }
 
 /** Asked until the server is back and has noticed the break, or patience ends. */

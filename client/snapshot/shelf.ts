@@ -13,7 +13,7 @@ import type { Output } from '../outputs.ts';
 import { putLocally } from '../publish.ts';
 import { fetchContent } from '../remote/fetch-content.ts';
 import type { RemoteLabels } from '../remote/labels.ts';
-import { type Remote, RemoteFault } from '../remote/remote.ts';
+import { type Remote, RemoteFault, settleFault } from '../remote/remote.ts';
 import { upload } from '../remote/transfer.ts';
 import { restoreOutputs } from '../restore.ts';
 import { outputsIn, type Snapshot, takenAt } from './snapshot.ts';
@@ -81,7 +81,7 @@ export class Shelf {
   /** Sends a snapshot that is in the local store. False if the remote did not take it, or has another of that label. */
   async share(label: string, { bytes, contents }: Snapshot): Promise<boolean> {
     const away = this.#usable();
-    if (!away) return false;
+    if (!away?.remote.takesWrites) return false;
     try {
       const digests = contents.map(({ digest }) => digest);
       await upload(digests, this.#store.blobs, away.remote, this.#report);
@@ -216,8 +216,7 @@ export class Shelf {
   }
 
   #giveUp({ remote }: Elsewhere, error: unknown): void {
-    remote.giveUp(messageOf(error));
-    this.#report({ type: 'remote-given-up', why: messageOf(error) });
+    this.#report(settleFault(remote, error));
   }
 
   /** Of the label alone, so that a server without labels finds an exact one too. */

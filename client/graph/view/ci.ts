@@ -1,6 +1,7 @@
 // What a CI system understands in a log beyond text: groups that fold, and annotations of failures.
 import type { Variables } from '../../environment.ts';
 import type { StepEnd } from '../events.ts';
+import { failureReason } from './words.ts';
 
 export interface CiSyntax {
   groupStart(title: string, at: number): string;
@@ -20,8 +21,7 @@ export function ciSyntax(variables: Variables): CiSyntax | undefined {
 const GITHUB: CiSyntax = {
   groupStart: (title) => `::group::${data(title)}\n`,
   groupEnd: () => '::endgroup::\n',
-  annotate: ({ step, exitCode, reason, key }) =>
-    `::error title=${property(step)}::${data(key === undefined ? reason : `ended with ${exitCode}`)}\n`,
+  annotate: (end) => `::error title=${property(end.step)}::${data(failureReason(end))}\n`,
   warn: (step, text) => `::warning title=${property(step)}::${data(text)}\n`,
 };
 

@@ -53,6 +53,9 @@ export class LiveView {
       case 'step-warning':
         this.#say(`${this.#options.paint('yellow', '!')} ${event.step}: ${event.text}`);
         break;
+      case 'run-warning':
+        this.#say(`${this.#options.paint('yellow', '!')} ${event.text}`);
+        break;
       case 'step-finished':
         this.#finish(event);
         break;

@@ -2,7 +2,7 @@
 import { plain } from '../../paint.ts';
 import { duration } from '../../reporter.ts';
 import type { GraphSummary, StepEnd } from '../events.ts';
-import { summaryLines } from './words.ts';
+import { failureReason, summaryLines } from './words.ts';
 
 const MOST_ROWS = 200;
 
@@ -30,12 +30,15 @@ export function markdownOf(summary: GraphSummary, ends: readonly StepEnd[]): str
     ...rows,
     ...rest,
     '',
+    ...summary.warnings.map((warning) => `Warning: ${cell(warning)}\n`),
   ].join('\n');
 }
 
-function row({ step, outcome, commandMs, elapsedMs, reason }: StepEnd): string {
+function row(end: StepEnd): string {
+  const { step, outcome, commandMs, elapsedMs, reason } = end;
   const isHit = outcome === 'hit-local' || outcome === 'hit-remote';
-  const why = isHit ? `saved ${duration(Math.max(0, commandMs - elapsedMs))}` : reason;
+  const whyNot = outcome === 'failed' ? failureReason(end) : reason;
+  const why = isHit ? `saved ${duration(Math.max(0, commandMs - elapsedMs))}` : whyNot;
   return `| ${cell(step)} | ${MARKS[outcome]} | ${duration(isHit ? elapsedMs : commandMs)} | ${cell(why)} |`;
 }
 

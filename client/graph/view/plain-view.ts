@@ -30,6 +30,8 @@ export class PlainView {
   hear(event: GraphEvent): void {
     if (event.type === 'step-log') this.#logs.hear(event);
     else if (event.type === 'step-warning') this.#say(this.#warning(event.step, event.text));
+    else if (event.type === 'run-warning')
+      this.#say(this.#options.ci?.warn('Assay', event.text) ?? `assay: ${event.text}\n`);
     else if (event.type === 'step-finished') this.#finish(event);
     else if (event.type === 'run-finished') this.#summarize(event);
   }

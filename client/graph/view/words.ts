@@ -15,23 +15,38 @@ export function stepLine(end: StepEnd, paint: Paint, withKey: boolean): string {
 }
 
 function outcomeText(end: StepEnd, paint: Paint, key: string): string {
-  const { outcome, reason, commandMs, elapsedMs, exitCode } = end;
+  const { outcome, reason, commandMs, elapsedMs } = end;
   switch (outcome) {
     case 'hit-local':
     case 'hit-remote': {
-      const where = outcome === 'hit-local' ? 'local' : 'remote';
+      const kind = `${outcome === 'hit-local' ? 'local' : 'remote'}${end.standing === 'marked' ? ', marked' : ''}`;
       const restored = end.outputsWritten === 0 ? '' : `, ${counted(end.outputsWritten, 'output')} restored`;
-      return `${paint('green', `hit (${where})`)}${key}${restored}, saved ${duration(Math.max(0, commandMs - elapsedMs))}`;
+      return `${paint('green', `hit (${kind})`)}${key}${restored}, saved ${duration(Math.max(0, commandMs - elapsedMs))}`;
     }
     case 'miss':
       return `${paint('yellow', 'ran')}${key} ${duration(commandMs)}: ${reason}${notKept(end)}`;
     case 'failed':
-      return end.key === undefined
-        ? `${paint('red', 'failed')}: ${reason}`
-        : `${paint('red', `failed with ${exitCode}`)}${key} after ${duration(commandMs)}`;
+      return failureText(end, paint, key);
     case 'skipped':
       return `${paint('dim', 'skipped')}: ${reason}`;
   }
+}
+
+function failureText({ key, reason, commandMs, ...end }: StepEnd, paint: Paint, shownKey: string): string {
+  if (key === undefined) return `${paint('red', 'failed')}: ${reason}`;
+  if (end.notHermetic) return `${paint('red', 'failed')}${shownKey}: ${NOT_HERMETIC_TEXT}`;
+  const when = end.replayed ? ', as it did before (stored)' : ` after ${duration(commandMs)}`;
+  return `${paint('red', `failed with ${end.exitCode}`)}${shownKey}${when}`;
+}
+
+/** Its command ended well; what it saw beyond its declaration is told beside it. */
+const NOT_HERMETIC_TEXT = 'it is not hermetic, and "hermetic" is "strict" here';
+
+/** For whoever has only a line for it. */
+export function failureReason({ key, reason, exitCode, notHermetic, replayed }: StepEnd): string {
+  if (key === undefined) return reason;
+  if (notHermetic) return NOT_HERMETIC_TEXT;
+  return `ended with ${exitCode}${replayed ? ', as it did before (stored)' : ''}`;
 }
 
 function notKept({ published, notPublished }: StepEnd): string {
@@ -51,6 +66,7 @@ export function summaryLines(summary: GraphSummary, ends: readonly StepEnd[], pa
     lines.push(
       `  slowest: ${slow.map(({ step, commandMs }) => `${step} ${duration(commandMs)}`).join(', ')}`,
     );
+  for (const warning of summary.warnings) lines.push(`  ${paint('yellow', '!')} ${warning}`);
   const failed = ends.filter(({ outcome }) => outcome === 'failed');
   if (failed.length > 0)
     lines.push(`  ${paint('red', 'failed')}: ${failed.map(({ step }) => step).join(', ')}`);

@@ -18,6 +18,7 @@ import {
   RemoteFault,
   type RemoteOptions,
   type SettledBlob,
+  WriteRefused,
 } from '../remote.ts';
 import { type Shipment, shipments, slices } from './batches.ts';
 import { Channel, GrpcFault } from './channel.ts';
@@ -33,6 +34,7 @@ class GrpcRemote implements Remote {
   readonly #channel: Channel;
   readonly #services: Services;
   #capabilities: Promise<Capabilities> | undefined;
+  #takesWrites = true;
 
   constructor({ url, token, now }: RemoteOptions) {
     this.#patience = new Patience(now);
@@ -50,6 +52,10 @@ class GrpcRemote implements Remote {
     return !this.#patience.signal.aborted;
   }
 
+  get takesWrites(): boolean {
+    return this.#takesWrites;
+  }
+
   giveUp(why: string): void {
     this.#patience.giveUp(why);
   }
@@ -59,7 +65,7 @@ class GrpcRemote implements Remote {
   }
 
   putResult(key: Digest, result: Uint8Array): Promise<void> {
-    return this.#attempt(() => this.#services.putResult(key, result));
+    return this.#write(() => this.#services.putResult(key, result));
   }
 
   async getBlobs(digests: readonly Digest[], keep: KeepBlob): Promise<void> {
@@ -73,7 +79,9 @@ class GrpcRemote implements Remote {
   async putBlobs(digests: readonly Digest[], read: ReadBlob, settled: SettledBlob): Promise<void> {
     const { maxBatchBytes, takesUpdates } = await this.#knownCapabilities();
     if (!takesUpdates)
-      throw this.#fault(new RemoteFault('it takes no writes: set ASSAY_TOKEN to a token that may'));
+      throw this.#refused(
+        'it says that it takes none: it is read-only, or ASSAY_TOKEN is none that may write',
+      );
     const missing = await this.#missing(digests);
     for (const digest of digests) if (!missing.has(digest.hash)) settled(digest, false);
     const wanted = digests.filter(({ hash }) => missing.has(hash));
@@ -109,18 +117,21 @@ class GrpcRemote implements Remote {
 
   async #put(shipment: Shipment, read: ReadBlob, settled: SettledBlob): Promise<void> {
     if ('single' in shipment) {
-      await this.#attempt(() => uploadBlob(shipment.single, read, this.#services));
+      await this.#write(() => uploadBlob(shipment.single, read, this.#services));
       return settled(shipment.single, true);
     }
     const blobs: { digest: Digest; data: Buffer }[] = [];
     for (const digest of shipment.batch) blobs.push({ digest, data: await gather(await read(digest, 0)) });
-    const outcomes = await this.#attempt(() => this.#services.updateBatch(blobs));
+    const outcomes = await this.#write(() => this.#services.updateBatch(blobs));
     const fine: readonly number[] = [GRPC_STATUS.OK, GRPC_STATUS.ALREADY_EXISTS];
     const stored = new Set(
       outcomes.filter(({ code }) => fine.includes(code)).map(({ digest }) => digest.hash),
     );
     const refused = outcomes.find(({ code }) => !fine.includes(code));
-    if (refused) throw this.#fault(refusal(refused));
+    if (refused)
+      throw refusesWrites(refused.code)
+        ? this.#refused(explain(refused.code, refused.text))
+        : this.#fault(refusal(refused));
     for (const { digest } of blobs) {
       if (!stored.has(digest.hash))
         throw this.#fault(new RemoteFault('it did not say what became of a blob'));
@@ -161,10 +172,28 @@ class GrpcRemote implements Remote {
     return answer;
   }
 
+  /** That it is refused says nothing against reading. */
+  #write<T>(work: () => Promise<T>): Promise<T> {
+    return this.#attempt(async () => {
+      try {
+        return await work();
+      } catch (cause) {
+        if (!(cause instanceof GrpcFault) || !refusesWrites(cause.code)) throw cause;
+        throw this.#refused(explain(cause.code, cause.message));
+      }
+    });
+  }
+
+  #refused(why: string): WriteRefused {
+    this.#takesWrites = false;
+    return new WriteRefused(why);
+  }
+
   async #during<T>(work: () => Promise<T>, about?: Digest): Promise<T> {
     try {
       return await this.#patience.during(work);
     } catch (cause) {
+      if (cause instanceof WriteRefused) throw cause;
       const isGone = about && cause instanceof GrpcFault && cause.code === GRPC_STATUS.NOT_FOUND;
       throw this.#fault(isGone ? lacks(about) : cause);
     }
@@ -197,6 +226,15 @@ async function gather(content: Content): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of content) chunks.push(Buffer.from(chunk));
   return Buffer.concat(chunks);
+}
+
+function refusesWrites(code: number): boolean {
+  const refusals: readonly number[] = [
+    GRPC_STATUS.UNAUTHENTICATED,
+    GRPC_STATUS.PERMISSION_DENIED,
+    GRPC_STATUS.RESOURCE_EXHAUSTED,
+  ];
+  return refusals.includes(code);
 }
 
 function refusal({ code, text }: { code: number; text: string }): RemoteFault {

@@ -111,7 +111,7 @@ describe('more steps than jobs', () => {
     shop.write('in.txt', 'x');
     const { ends, outcomes } = await run('--jobs', '2', 'a', 'b', 'copy');
     expect(outcomes).toEqual({ a: 'failed', b: 'miss', copy: 'skipped' });
-    expect(ends.copy?.reason).toBe('a failed');
+    expect(ends.copy?.reason).toBe('nothing new began after a failed');
     expect(shop.has('out.txt')).toBe(false);
   });
 
@@ -227,7 +227,7 @@ describe('a failure', () => {
     expect(code).toBe(7);
     expect(outcomes).toEqual({ bad: 'failed', after: 'skipped', last: 'skipped', other: 'skipped' });
     expect(ends.last?.reason).toBe('bad did not come through');
-    expect(ends.other?.reason).toBe('bad failed');
+    expect(ends.other?.reason).toBe('nothing new began after bad failed');
   });
 
   test('with --keep-going the rest runs', async () => {

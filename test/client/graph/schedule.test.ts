@@ -138,7 +138,8 @@ test('who has its turn, and has not used it when another fails, may no longer', 
     return false;
   };
   await run([planned('a', command(30, false)), planned('b', twice)]);
-  expect(refusals).toEqual([undefined, undefined, 'a failed', 'a failed']);
+  const AFTER_A = 'nothing new began after a failed';
+  expect(refusals).toEqual([undefined, undefined, AFTER_A, AFTER_A]);
 });
 
 test('to keep going, those that wait and do not depend on it get their turn', async () => {

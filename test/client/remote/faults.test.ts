@@ -57,11 +57,11 @@ function listen(server: Server): Promise<string> {
 
 const http = (answer: RequestListener) => listen(createServer(answer));
 
-function expectOrdinaryMiss(ran: RanWithSummary): void {
+function expectOrdinaryMiss(ran: RanWithSummary, words = 'the remote is not usable'): void {
   expect(ran.code).toBe(0);
   expect(ran.stdout).toBe('said\n');
   expect(ran.summary).toMatchObject({ outcome: 'miss', exitCode: 0, published: true, shared: false });
-  expect(ran.summary.warnings.join()).toContain('the remote is not usable');
+  expect(ran.summary.warnings.join()).toContain(words);
   expect(describeTree(`${shop.workspace}/out`).map((line) => line.split(' ')[0])).toEqual(['a', 'large']);
 }
 
@@ -87,8 +87,6 @@ describe('a remote that', () => {
     ['answers 401', (_request, response) => response.writeHead(401).end()],
     ['sends nonsense for a result', (_request, response) => response.end('\xff\xff\xffnonsense')],
     ['sends a result without an end', (_request, response) => endless(response)],
-    ['is full when it comes to writing', readOnly(507)],
-    ['refuses writing', readOnly(403)],
     [
       'never answers a write',
       (request, response) => (request.method === 'PUT' ? never : miss)(request, response),
@@ -99,6 +97,16 @@ describe('a remote that', () => {
     ],
   ])('%s', async (_name, answer) => {
     expectOrdinaryMiss(await build(await http(answer)));
+  });
+
+  test.each([
+    ['is full', 507, 'its disk is full'],
+    ['is read-only', 403, 'it is read-only, or ASSAY_TOKEN is none that may write'],
+    ['wants a token for it', 401, 'it is read-only, or ASSAY_TOKEN is none that may write'],
+  ])('%s when it comes to writing', async (_name, status, words) => {
+    const ran = await build(await http(readOnly(status)));
+    expectOrdinaryMiss(ran, 'the remote takes no results, they stay here');
+    expect(ran.summary.warnings.join()).toContain(words);
   });
 
   test('is not there', async () => {

@@ -164,10 +164,10 @@ test('grpcs:// trusts who the system trusts, and nobody else', async () => {
   expect(wary.summary.warnings.join()).toContain('certificate');
 });
 
-function expectOrdinaryMiss(ran: RanWithSummary): void {
+function expectOrdinaryMiss(ran: RanWithSummary, words = 'the remote is not usable'): void {
   expect(ran).toMatchObject({ code: 0, stdout: 'said\n' });
   expect(ran.summary).toMatchObject({ outcome: 'miss', exitCode: 0, published: true, shared: false });
-  expect(ran.summary.warnings.join()).toContain('the remote is not usable');
+  expect(ran.summary.warnings.join()).toContain(words);
   expect(made()).toHaveLength(64);
 }
 
@@ -179,12 +179,20 @@ describe('a server that', () => {
     ['wants another token', 'unauthenticated', 'ASSAY_TOKEN'],
     ['is broken inside', 'internal', 'INTERNAL'],
     ['knows no SHA-256', 'no-sha256', 'SHA-256'],
-    ['takes no writes', 'read-only', 'takes no writes'],
-    ['is full', 'full', 'RESOURCE_EXHAUSTED'],
   ])('%s changes nothing but the hits', async (_name, fault, words) => {
     const server = await start(fault);
     const ran = await build(server.url, 'one');
     expectOrdinaryMiss(ran);
+    expect(ran.summary.warnings.join()).toContain(words);
+  });
+
+  test.each([
+    ['says so', 'read-only', 'it says that it takes none'],
+    ['is full', 'full', 'RESOURCE_EXHAUSTED'],
+  ])('takes no writes, because it %s, changes nothing but the hits', async (_name, fault, words) => {
+    const server = await start(fault);
+    const ran = await build(server.url, 'one');
+    expectOrdinaryMiss(ran, 'the remote takes no results');
     expect(ran.summary.warnings.join()).toContain(words);
   });
 

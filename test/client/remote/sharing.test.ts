@@ -2,6 +2,7 @@
 import { rmSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Workshop } from '../../rig/assay.ts';
+import { runSteps } from '../../rig/graph.ts';
 import { ServerProcess } from '../../rig/server.ts';
 import { describeTree } from '../../rig/tree.ts';
 
@@ -101,4 +102,52 @@ describe.each(['http', 'grpc'])('over %s', (protocol) => {
     rmSync(`${two}/out`, { recursive: true });
     expect((await build(url(), two, 's3')).summary.outcome).toBe('hit-remote');
   });
+});
+
+/** Three steps in a row; the first is not at the remote, and can't be brought there. */
+describe.each(['http', 'grpc'])('a server that is read-only, over %s', (protocol) => {
+  const step = (name: string) => ({
+    command: `cp ${name}.txt ${name}.out`,
+    inputs: [`${name}.txt`],
+    outputs: [`${name}.out`],
+  });
+  const config = JSON.stringify({ steps: { a: step('a'), b: step('b'), c: step('c') } });
+
+  function runIn(workspace: string, url: string, store: string) {
+    return runSteps(shop, ['--remote', url, '--store', `${shop.folder}/${store}`, '--jobs', '1', '*'], {
+      cwd: workspace,
+    });
+  }
+
+  test('gives what it has, after it has refused to take something', async () => {
+    const [one, two] = [shop.another('one'), shop.another('two')];
+    for (const workspace of [one, two]) {
+      shop.write('assay.json', config, 0o644, workspace);
+      for (const name of ['a', 'b', 'c']) shop.write(`${name}.txt`, name, 0o644, workspace);
+    }
+    expect((await runIn(one, server.url, 'store-1')).summary.misses).toBe(3);
+    await server.stop();
+    server = await ServerProcess.start(`${shop.folder}/server`, { args: ['--read-only'] });
+    shop.write('a.txt', 'changed', 0o644, two);
+    const ran = await runIn(two, server.url.replace(/^http/, protocol), 'store-2');
+    expect(ran.outcomes).toEqual({ a: 'miss', b: 'hit-remote', c: 'hit-remote' });
+    expect(ran.summary.warnings).toHaveLength(1);
+    expect(ran.summary.warnings[0]).toContain('the remote takes no results, they stay here');
+  });
+});
+
+test('a remote that is not there is told of once, whatever many steps need it, and again at the end', async () => {
+  const steps = Object.fromEntries(
+    Array.from({ length: 40 }, (_, at) => [
+      `s${at}`,
+      { command: `echo ${at} > ${at}.out`, outputs: [`${at}.out`] },
+    ]),
+  );
+  shop.write('assay.json', JSON.stringify({ steps }));
+  const ran = await shop.assay(['run', '--remote', 'http://127.0.0.1:9', '*']);
+  expect(ran.code).toBe(0);
+  const lines = ran.stderr.split('\n').filter((line) => line.includes('the remote is not usable'));
+  expect(lines).toHaveLength(2);
+  expect(lines[0]).toMatch(/^assay: the remote/);
+  expect(lines[1]).toMatch(/^ {2}! the remote/);
 });

@@ -1,0 +1,44 @@
+// What a person reads of a step: a hit that is marked, a failure that is not its command's, one that was stored.
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Workshop } from '../../rig/assay.ts';
+
+let shop: Workshop;
+beforeEach(() => {
+  shop = new Workshop();
+  for (const name of ['in.txt', 'more.txt', 'third.txt']) shop.write(name, name);
+});
+afterEach(() => shop.remove());
+
+const steps = (step: unknown) => shop.write('assay.json', JSON.stringify({ steps: { step } }));
+const run = (env: Record<string, string> = {}) => shop.assay(['run', 'step'], { env });
+const READS_TWO = { command: 'cat in.txt more.txt third.txt', inputs: ['in.txt'] };
+
+test('a marked hit says that it is, each time', async () => {
+  steps(READS_TWO);
+  expect((await run()).stderr).toContain('not declared: read more.txt');
+  for (let time = 0; time < 2; time++) expect((await run()).stderr).toMatch(/step {2}hit \(local, marked\)/);
+});
+
+test('a strict step that is not hermetic says so, with all that it saw, and not that its command failed', async () => {
+  steps({ ...READS_TWO, hermetic: 'strict' });
+  const { code, stderr } = await run();
+  expect(code).toBe(3);
+  for (const name of ['more.txt', 'third.txt']) expect(stderr).toContain(`not declared: read ${name}`);
+  expect(stderr).toMatch(/step {2}failed [0-9a-f]{12}: it is not hermetic/);
+  expect(stderr).not.toContain('failed with 3');
+  const inCi = await run({ GITHUB_ACTIONS: 'true' });
+  expect(inCi.stdout).toContain('::error title=step::it is not hermetic');
+});
+
+test('a command’s own code 3 is its own', async () => {
+  steps({ ...READS_TWO, hermetic: 'strict', command: 'exit 3' });
+  expect((await run()).stderr).toMatch(/step {2}failed with 3/);
+});
+
+test('a failure that was stored says so', async () => {
+  steps({ command: 'cat in.txt; exit 7', inputs: ['in.txt'], cacheFailures: true });
+  expect((await run()).stderr).toMatch(/step {2}failed with 7 \S+ after/);
+  const again = await run();
+  expect(again.stderr).toMatch(/step {2}failed with 7 \S+, as it did before \(stored\)/);
+  expect([again.code, again.stdout]).toEqual([7, 'in.txt']);
+});

@@ -40,5 +40,5 @@ test('a failure that was stored says so', async () => {
   expect((await run()).stderr).toMatch(/step {2}failed with 7 \S+ after/);
   const again = await run();
   expect(again.stderr).toMatch(/step {2}failed with 7 \S+, as it did before \(stored\)/);
-  expect([again.code, again.stdout]).toEqual([7, 'in.txt']);
+  expect([again.code, again.stdout]).toEqual([7, 'in.txt\n']);
 });

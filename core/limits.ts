@@ -381,6 +381,8 @@ export const OBSERVED = {
   maxSetBytes: 64 * MIB,
   /** Findings that are told in a result. */
   findings: 100,
+  /** What an action may leave that no output names, for its result to be kept: each hit looks at all of it. */
+  leftPaths: 1_000,
 } as const;
 
 export const HERMETICITY = {

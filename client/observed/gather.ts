@@ -1,11 +1,13 @@
 // From what a run looked at to a path set: each path with what lies there, provided that nobody but the action changed it
-// while it ran.
+// while it ran. What it left in the workspace that no output names is told too: a hit does not make it, so there is none where it
+// is not as it was left.
 //
 // Kept short, because each hit looks at all of it again: what is missing below a missing folder is told by that folder,
 // and a folder in which something is there needs no mention.
 import { lstatSync, type Stats } from 'node:fs';
 import { AssayError, isSystemError } from '../../core/errors.ts';
-import { childOf, ROOT } from '../../core/path.ts';
+import { OBSERVED } from '../../core/limits.ts';
+import { childOf, parseRelPath, ROOT } from '../../core/path.ts';
 import { bySeenPath, type PathSet, type SeenPath } from '../../core/path-set.ts';
 import {
   type AbsPath,
@@ -23,16 +25,20 @@ import type { Verdict } from '../../hermeticity/verdict.ts';
 import type { PrivateFolders } from '../environment.ts';
 import { wasUntouched } from '../inputs/settled.ts';
 import type { KeyedAction } from '../key.ts';
-import { ABSENT, type States } from './states.ts';
+import { keptBy } from '../request.ts';
+import { ABSENT, OWN_FOLDER, type States } from './states.ts';
 
 /** Throws ASSAY_INPUT_CHANGED where something changed while the action ran. */
 export function gatherPathSet(
   action: Pick<KeyedAction, 'request' | 'tools'>,
-  { looks, written }: Pick<Verdict, 'looks' | 'written'>,
+  { looks, written, findings }: Pick<Verdict, 'looks' | 'written' | 'findings'>,
   folders: PrivateFolders,
   states: States,
 ): PathSet {
-  return new Gathering(action, written, folders, states).run(looks);
+  const gathering = new Gathering(action, written, folders, states);
+  for (const look of looks) gathering.add(look);
+  if (findings.some(({ kind }) => kind === 'write')) gathering.addLeft();
+  return gathering.end();
 }
 
 class Gathering {
@@ -41,6 +47,8 @@ class Gathering {
   readonly #folders: PrivateFolders;
   readonly #states: States;
   readonly #ownFiles: ReadonlySet<string>;
+  readonly #workspace: AbsPath;
+  readonly #outputs: readonly AbsPath[];
   readonly #found = new Map<AbsPath, Omit<SeenPath, 'root' | 'path'>>();
 
   constructor(
@@ -53,15 +61,27 @@ class Gathering {
     this.#written = written;
     this.#folders = folders;
     this.#states = states;
+    this.#workspace = absPath(request.workspace);
+    this.#outputs = [...request.outputs, ...keptBy(request), parseRelPath(OWN_FOLDER)].map((path) =>
+      inside(this.#workspace, path),
+    );
     /* A tool's own file is in the key by its content, wherever it lies. */
     this.#ownFiles = new Set(tools.flatMap((tool) => [tool, ...tool.interpreters]).map(({ file }) => file));
   }
 
-  run(looks: readonly Look[]): PathSet {
-    for (const look of looks) {
-      const isPrivate = isAtOrBelow(look.path, absPath(this.#folders.root));
-      if (!isPrivate && !this.#ownFiles.has(look.path)) this.#add(look);
-    }
+  add(look: Look): void {
+    const isPrivate = isAtOrBelow(look.path, absPath(this.#folders.root));
+    if (!isPrivate && !this.#ownFiles.has(look.path)) this.#add(look);
+  }
+
+  addLeft(): void {
+    const left = [...this.#written].filter((path) => this.#isLeft(path));
+    if (left.length > OBSERVED.leftPaths)
+      throw new AssayError('ASSAY_OUTPUT_UNFIT', `it left ${left.length} files that no output names`);
+    for (const path of left) this.#keep(path, false);
+  }
+
+  end(): PathSet {
     this.#dropImpliedFolders();
     return [...this.#found].flatMap(([path, seen]) => this.#rooted(path, seen)).sort(bySeenPath);
   }
@@ -84,6 +104,13 @@ class Gathering {
     else if (isOwn)
       this.#found.set(path, { names: false, state: ABSENT, left: this.#states.at(path), without: [] });
     else throw changed(path, 'appeared');
+  }
+
+  #isLeft(path: AbsPath): boolean {
+    if (!isAtOrBelow(path, this.#workspace) || path === this.#workspace) return false;
+    if (this.#outputs.some((output) => isAtOrBelow(path, output))) return false;
+    const stats = statsAt(path);
+    return stats !== undefined && !stats.isDirectory();
   }
 
   #keep(path: AbsPath, names: boolean): void {

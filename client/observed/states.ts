@@ -15,7 +15,7 @@ import { Roots } from './roots.ts';
 export const ABSENT = 'absent';
 
 /** Assay's own folder in a workspace, there while something is restored or run. */
-const OWN_FOLDER = '.assay';
+export const OWN_FOLDER = '.assay';
 
 export class States {
   readonly roots: Roots;

@@ -1,7 +1,7 @@
 // `assay run --hermetic`: what a command sees beyond its declaration marks its result or fails it, and what its result
 // depends on besides the declaration, its toolchain above all, must be the same for a hit.
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FORMS, type RanWithSummary, runProcess, Workshop } from '../rig/assay.ts';
@@ -250,4 +250,51 @@ test('a word that is none of the three is refused', async () => {
   const ran = await shop.assay(['run', '--hermetic=very', '--', 'true']);
   expect(ran).toMatchObject({ code: 125 });
   expect(ran.stderr).toContain('--hermetic takes off, warn, strict');
+});
+
+describe('what a command leaves that no output names', () => {
+  const LEAVES = 'cat in.txt > out; mkdir -p more; cat in.txt > more/left';
+  const left = () => readFileSync(join(shop.workspace, 'more/left'), 'utf8');
+
+  test('must be as it left it, or it runs again', async () => {
+    expect(await outcome(run(LEAVES))).toBe('miss');
+    const again = await run(LEAVES);
+    expect(again.summary).toMatchObject({ outcome: 'hit-local', standing: 'marked' });
+    shop.write('more/left', 'edited');
+    expect(await outcome(run(LEAVES))).toBe('miss');
+    expect(left()).toBe('input\n');
+    rmSync(join(shop.workspace, 'more'), { recursive: true });
+    expect(await outcome(run(LEAVES))).toBe('miss');
+    expect(left()).toBe('input\n');
+    expect(await outcome(run(LEAVES))).toBe('hit-local');
+  });
+
+  test('is never an earlier input’s', async () => {
+    for (const [input, expected] of [
+      ['one', 'miss'],
+      ['two', 'miss'],
+      ['one', 'miss'],
+      ['one', 'hit-local'],
+    ] as const) {
+      shop.write('in.txt', input);
+      expect(await outcome(run(LEAVES))).toBe(expected);
+      expect(left()).toBe(input);
+    }
+  });
+
+  test('says so, if it is too much to look at each time, and is not kept', async () => {
+    const { summary } = await run(
+      'cat in.txt > out; mkdir many; cd many; for i in $(seq 1001); do : > $i; done',
+    );
+    expect(summary).toMatchObject({ outcome: 'miss', published: false });
+    expect(summary.notPublished).toBe('it left 1001 files that no output names');
+  });
+
+  test('a folder that it made for its output is none of it', async () => {
+    const flags = ['--input', 'in.txt', '--output', 'deep/out', '--', 'sh', '-c'];
+    const make = () => shop.run([...flags, 'mkdir -p deep; cat in.txt > deep/out; : > stray']);
+    expect(await outcome(make())).toBe('miss');
+    rmSync(join(shop.workspace, 'deep'), { recursive: true });
+    expect(await outcome(make())).toBe('hit-local');
+  });
 });

@@ -15,6 +15,7 @@ import {
   ORDINARY,
   type RunRequest,
 } from './request.ts';
+import { whyReserved } from './reserved.ts';
 
 export interface ActionDeclaration {
   /** The program and its arguments. */
@@ -126,11 +127,19 @@ function outputs(paths: readonly string[]): RelPath[] {
   const found = [...new Set(paths.map(relPathFromUser))];
   if (found.includes(ROOT))
     throw new AssayError('ASSAY_OUTPUT_OVERLAP', 'an output can’t be the whole workspace');
+  for (const path of found) refuseUnmakeable(path);
   for (const inner of found) {
     const outer = found.find((path) => path !== inner && isWithin(inner, path));
     if (outer !== undefined) throw new AssayError('ASSAY_OUTPUT_OVERLAP', `${inner} lies inside ${outer}`);
   }
   return found;
+}
+
+function refuseUnmakeable(path: RelPath): void {
+  if (/[*?]/.test(path))
+    throw usage(`${path} is a glob: an output is a file or a folder, so name the folder`);
+  const why = whyReserved(path);
+  if (why !== undefined) throw new AssayError('ASSAY_OUTPUT_RESERVED', why);
 }
 
 export function variable(text: string): DeclaredVariable {

@@ -1,11 +1,14 @@
 // A command starts without its own earlier outputs, which it finds nowhere in its workspace: what lies in a declared output
 // afterwards is what this run made, and nothing stale is sealed with it. They are moved, not deleted: where the command does
-// not get as far as writing an output, the earlier one comes back.
+// not get as far as writing an output, the earlier one comes back. One that ends well and did not make it leaves nothing there, as
+// it would in a fresh checkout; unless git tracks what was there: that is somebody's source, and was declared by mistake.
 //
 // Where that can't be done (a mount point, another file system, no rights) the command runs all the same, with the
 // earlier output in place, and what it makes is not published.
+import { spawnSync } from 'node:child_process';
 import { lstatSync, mkdirSync, renameSync } from 'node:fs';
 import { messageOf } from '../core/errors.ts';
+import { RUN } from '../core/limits.ts';
 import { type RelPath, toSystemPath } from '../core/path.ts';
 import { withAnchor } from './anchor.ts';
 import { keptBy, type RunRequest } from './request.ts';
@@ -41,7 +44,9 @@ export function setOutputsAside(
       ...(faults[0] !== undefined && { fault: faults[0] }),
       writtenBy: (pid) => quietly(() => staging.recordCommand(pid)),
       settle(putBack) {
-        if (putBack) for (const [path, aside] of moved) quietly(() => bringBack(path, aside, places));
+        for (const [path, aside] of moved) {
+          if (putBack || isSource(workspace, path)) quietly(() => bringBack(path, aside, places));
+        }
         quietly(() => shelter.remove());
         staging.remove();
       },
@@ -97,6 +102,17 @@ function isThere(workspace: string, path: RelPath): boolean {
   } catch {
     return false;
   }
+}
+
+/** Asked only where the command has not made it. */
+function isSource(workspace: string, path: RelPath): boolean {
+  if (isThere(workspace, path)) return false;
+  const asked = spawnSync('git', ['ls-files', '-z', '--', `:(literal)${path}`], {
+    cwd: workspace,
+    timeout: RUN.gitMs,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  return asked.status === 0 && asked.stdout.length > 0;
 }
 
 function quietly(work: () => void): void {

@@ -274,6 +274,12 @@ const catalogue = {
     wayOut: 'Declare only the outer one, or separate folders.',
     status: 400,
   },
+  ASSAY_OUTPUT_RESERVED: {
+    summary:
+      'A declared output is what no command makes: git’s folder, Assay’s, or the file that declares steps.',
+    wayOut: 'Declare what the command makes. Outputs are moved away before it runs.',
+    status: 400,
+  },
   ASSAY_OUTPUT_UNFIT: {
     summary:
       'What lies at a declared output cannot be stored or replaced: it leaves the workspace, or is no file.',

@@ -3,6 +3,7 @@ import type { AssayError } from '../../core/errors.ts';
 import { isWithin, join, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
 import { CHECKPOINT_DEFAULTS, type CheckpointPlan } from '../checkpoint/plan.ts';
 import { type Hermetic, type InputPattern, ORDINARY } from '../request.ts';
+import { whyReserved } from '../reserved.ts';
 import type { Located } from './document.ts';
 import type { CommandField, Defaults, StepFields } from './file.ts';
 import type { Package } from './packages.ts';
@@ -135,6 +136,8 @@ function pathsOf(
     const path = pathFrom(folder, one);
     if (/[*?]/.test(path)) throw one.refuse(`${what} is a file or a folder, not a glob: name the folder`);
     if (path === ROOT) throw one.refuse(`${what} can’t be the whole workspace`);
+    const reserved = whyReserved(path);
+    if (reserved !== undefined) throw one.refuse(reserved);
     const other = [...taken, ...paths].find((known) => isWithin(path, known) || isWithin(known, path));
     if (other !== undefined) throw one.refuse(`${path} and ${other} lie one inside the other`);
     paths.push(path);

@@ -1,6 +1,6 @@
 // `assay run`: reads the flags, runs one action, says how it went. Without a command of its own it is about the steps of
 // an assay.json (client/graph/command.ts).
-import type { CommandModule, FlagTable } from '../../core/command.ts';
+import { type CommandModule, type FlagTable, usage } from '../../core/command.ts';
 import { Outlet } from '../outlet.ts';
 import { Reporter } from '../reporter.ts';
 import { storeFolder } from '../store-folder.ts';
@@ -53,6 +53,8 @@ const flags = {
   },
 } satisfies FlagTable;
 
+const STEP_FLAGS = { ...GRAPH_FLAGS, store: flags.store, remote: flags.remote, json: flags.json };
+
 export const runCommand: CommandModule = {
   failureCode: 125,
   help: {
@@ -89,9 +91,11 @@ export const runCommand: CommandModule = {
   },
   async main(args) {
     if (!declaresAction(args)) {
+      refuseMisplaced(args, flags, STEP_FLAGS, 'goes with `-- COMMAND`; a step says it in assay.json');
       const { runSteps } = await import('../graph/command.ts');
-      return runSteps(args, { ...GRAPH_FLAGS, store: flags.store, remote: flags.remote, json: flags.json });
+      return runSteps(args, STEP_FLAGS);
     }
+    refuseMisplaced(args, GRAPH_FLAGS, flags, 'goes with the steps of an assay.json, not with `-- COMMAND`');
     const { runRequest } = await import('../attended-run.ts');
     const { flags: parsed, request } = parseAction('run', args, flags);
     const stderr = new Outlet(2);
@@ -109,6 +113,16 @@ export const runCommand: CommandModule = {
     return summary.exitCode;
   },
 };
+
+/** A flag of the other way to run is not unknown. */
+function refuseMisplaced(args: readonly string[], others: FlagTable, own: FlagTable, why: string): void {
+  const end = args.indexOf('--');
+  for (const arg of args.slice(0, end === -1 ? undefined : end)) {
+    const name = arg.replace(/^--|=.*$/gs, '');
+    const isMisplaced = arg.startsWith('--') && Object.hasOwn(others, name) && !Object.hasOwn(own, name);
+    if (isMisplaced) throw usage(`--${name} ${why}`);
+  }
+}
 
 /** A command of its own, or a flag that only such a command has. */
 function declaresAction(args: readonly string[]): boolean {

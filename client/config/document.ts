@@ -19,9 +19,26 @@ export function parseDocument(document: Document): ConfigValue {
   const errors: ParseError[] = [];
   const root = parseTree(document.text, errors, { allowTrailingComma: true });
   const [first] = errors;
-  if (first) throw refusal(document, first.offset, printParseErrorCode(first.error));
+  if (first) throw refusal(document, first.offset, mistakeIn(first));
   if (!root) throw refusal(document, 0, 'there is nothing in it; an empty configuration is {}');
   return new ConfigValue(document, root);
+}
+
+const MISTAKES: Readonly<Record<string, string>> = {
+  CloseBraceExpected: 'a "}" is missing here',
+  CloseBracketExpected: 'a "]" is missing here',
+  ColonExpected: 'a ":" is missing here',
+  CommaExpected: 'a "," is missing here',
+  EndOfFileExpected: 'the end is expected here: there is something after the last "}"',
+  PropertyNameExpected: 'a name in "quotes" is expected here',
+  UnexpectedEndOfComment: 'a comment is not closed',
+  UnexpectedEndOfString: 'a text is not closed: a quote is missing',
+  ValueExpected: 'a value is missing here',
+};
+
+function mistakeIn({ error }: ParseError): string {
+  const name = printParseErrorCode(error);
+  return MISTAKES[name] ?? `this is no JSON (${name})`;
 }
 
 export class ConfigValue {
@@ -64,9 +81,9 @@ export class ConfigValue {
     return found;
   }
 
-  text(): Located {
+  text(expected = 'a text in "quotes"'): Located {
     const { type, value } = this.#node;
-    if (type !== 'string') throw this.refuse('a text in "quotes" is expected here');
+    if (type !== 'string') throw this.refuse(`${expected} is expected here`);
     if (value.includes('\0')) throw this.refuse('a text can’t hold NUL');
     return { text: value, refuse: (why) => this.refuse(why) };
   }

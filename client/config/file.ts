@@ -112,7 +112,7 @@ function readStep(value: ConfigValue): StepFields {
 }
 
 function readCommand(value: ConfigValue): CommandField {
-  const command = value.isList ? value.texts() : value.text();
+  const command = value.isList ? value.texts() : value.text('a line in "quotes", or a list of words [ … ],');
   const isEmpty = 'text' in command ? command.text.trim() === '' : !command[0]?.text;
   if (isEmpty) throw value.refuse('the command is empty');
   return command;

@@ -12,7 +12,11 @@ import { openSession } from './session.ts';
 
 export async function runSteps(args: readonly string[], table: FlagTable): Promise<number> {
   const flags = parseFlags(args, table);
-  if (flags.given('watch')) return watch(flags);
+  if (flags.given('watch')) {
+    const other = ['dry-run', 'graph'].find((flag) => flags.given(flag));
+    if (other) throw usage(`--watch runs steps again and again, --${other} runs none: choose one`);
+    return watch(flags);
+  }
   const { workspace, graph } = await choose(flags);
   if (flags.given('graph')) return print(flags.text('graph') || 'mermaid', graph);
   return flags.given('dry-run') ? foretell(flags, workspace, graph) : run(flags, workspace, graph);

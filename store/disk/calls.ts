@@ -10,7 +10,7 @@ export const closeFile = promisify(fs.close);
 export const syncData = promisify(fs.fdatasync);
 export const truncate = promisify<number, number, void>(fs.ftruncate);
 export const rename = promisify(fs.rename);
-export const mkdir = promisify<string, void>(fs.mkdir);
+export const mkdir = promisify<string, number | undefined, void>(fs.mkdir);
 export const stat = promisify(fs.stat);
 export const listFolder = promisify<string, string[]>(fs.readdir);
 export const writeWhole = promisify<string, Uint8Array, void>(fs.writeFile);
@@ -56,13 +56,13 @@ export async function writeFully(file: number, bytes: Buffer, position: number):
  * With its parents. Durable when this resolves, whoever made it: another process may have and not synced it yet. Not by
  * mkdir's own recursion: where a folder takes no others (/proc), that one never ends.
  */
-export async function makeFolder(path: string): Promise<void> {
+export async function makeFolder(path: string, mode?: number): Promise<void> {
   try {
-    await mkdir(path);
+    await mkdir(path, mode);
   } catch (error) {
     if (isSystemError(error, 'ENOENT') && !fs.existsSync(dirname(path))) {
       await makeFolder(dirname(path));
-      return makeFolder(path);
+      return makeFolder(path, mode);
     }
     if (!isSystemError(error, 'EEXIST')) throw error;
   }

@@ -9,11 +9,14 @@ import { makeFolder, mkdir, removeFolder, rename, syncFolder } from './calls.ts'
 import { Index } from './index.ts';
 import { type Layout, layoutIn } from './layout.ts';
 
+/** What is declared to an action, its variables' values too, is stored with it, and is nobody else's on a shared machine. */
+const PRIVATE = 0o700;
+
 /** Any number of processes may do this at once. The quarantine comes last: where it exists, everything is durable. */
 export async function found(layout: Layout): Promise<void> {
   const base = dirname(layout.index);
   const root = dirname(base);
-  await makeFolder(root);
+  await makeFolder(root, PRIVATE);
   if (!existsSync(base)) await buildAside(join(root, `founding-${nodeCrypto().randomUUID()}`), base);
   for (const folder of [layout.index, layout.files, layout.staging]) await makeFolder(folder);
   await syncFolder(root);
@@ -23,7 +26,7 @@ export async function found(layout: Layout): Promise<void> {
 async function buildAside(aside: string, base: string): Promise<void> {
   try {
     const { index, files, staging } = layoutIn(aside);
-    for (const folder of [aside, index, files, staging]) await mkdir(folder);
+    for (const folder of [aside, index, files, staging]) await mkdir(folder, PRIVATE);
     await foundIndex(index);
     for (const folder of [index, aside]) await syncFolder(folder);
     await renameUnlessTaken(aside, base);

@@ -34,6 +34,14 @@ test('--help after -- belongs to the wrapped command', async () => {
 test.each<[string, string[], number, string]>([
   ['an unknown command', ['rnu'], 2, 'did you mean run?'],
   ['an unknown flag', ['run', '--inptu', 'x', '--', 'true'], 125, 'did you mean --input?'],
+  [
+    'a flag of commands for a step',
+    ['run', '--hermetic=strict', 'a'],
+    125,
+    '--hermetic goes with `-- COMMAND`',
+  ],
+  ['a flag of steps for a command', ['run', '--dry-run', '--', 'true'], 125, '--dry-run goes with the steps'],
+  ['watching what is not run', ['run', '--watch', '--dry-run', 'a'], 125, 'choose one'],
   ['no command', ['run', '--input', 'x'], 125, 'stands after `--`'],
   ['an empty command', ['run', '--'], 125, 'stands after `--`'],
   ['a command without --', ['run', 'true'], 125, 'stands after `--`'],

@@ -1,5 +1,6 @@
 // Which view a run gets: JSON if asked for, a live one on a terminal, plain lines elsewhere; and what is written at the end.
-import { appendFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, closeSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { type ParsedFlags, usage } from '../../../core/command.ts';
 import { messageOf } from '../../../core/errors.ts';
 import type { Variables } from '../../environment.ts';
@@ -31,6 +32,8 @@ export function openView(flags: ParsedFlags, variables: Variables): View {
   const stderr = new Outlet(2);
   const ears = new GatheredEars({ stdout: new Outlet(1), stderr });
   const tally = new Tally();
+  const summaryFile = flags.text('summary');
+  if (summaryFile !== undefined) refuseUnwritable(summaryFile);
   const shown = chooseView(flags, variables, ears, stderr.isTTY, tally);
   return {
     ends: tally.ends,
@@ -44,8 +47,7 @@ export function openView(flags: ParsedFlags, variables: Variables): View {
     },
     finish(summary) {
       ears.flush();
-      const file = flags.text('summary');
-      if (file !== undefined) writeSummary(file, summary, tally);
+      if (summaryFile !== undefined) quietly(ears.stderr, () => writeSummary(summaryFile, summary, tally));
       const jobSummary = variables.GITHUB_STEP_SUMMARY;
       if (jobSummary) quietly(ears.stderr, () => appendFileSync(jobSummary, markdownOf(summary, tally.ends)));
     },
@@ -74,6 +76,16 @@ function logMode(text: string | undefined, isLive: boolean): LogMode {
   return mode;
 }
 
+/** Before anything runs, not after all of it. */
+function refuseUnwritable(file: string): void {
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    closeSync(openSync(file, 'a'));
+  } catch (error) {
+    throw usage(`--summary ${file} can’t be written: ${messageOf(error)}`);
+  }
+}
+
 function writeSummary(file: string, summary: GraphSummary, { ends }: Tally): void {
   const json = { version: EVENTS_VERSION, ...summary, results: ends };
   writeFileSync(
@@ -82,11 +94,11 @@ function writeSummary(file: string, summary: GraphSummary, { ends }: Tally): voi
   );
 }
 
-/** What a CI system wants for its own page is no reason to fail a build. */
+/** What somebody wants to read afterwards is no reason to fail a build. */
 function quietly(stderr: Ear, work: () => void): void {
   try {
     work();
   } catch (error) {
-    stderr.write(`assay: the job’s summary could not be written: ${messageOf(error)}\n`);
+    stderr.write(`assay: the summary could not be written: ${messageOf(error)}\n`);
   }
 }

@@ -193,6 +193,8 @@ describe('workspaces', () => {
 describe('what is refused, with the place', () => {
   test.each<[string, string, string]>([
     ['broken JSON', '{\n  "steps": [}', 'assay.json:2:13'],
+    ['JSON without its end', '{ "steps": {}', 'assay.json:1:14: a "}" is missing here'],
+    ['a name without a value', '{ "steps": }', 'assay.json:1:12: a value is missing here'],
     [
       'a misspelt field',
       '{"step": {}}',
@@ -204,7 +206,7 @@ describe('what is refused, with the place', () => {
       'assay.json:3:3: there is no field "ouputs" here; did you mean outputs?',
     ],
     ['a field twice', '{"steps": {}, "steps": {}}', 'assay.json:1:15: "steps" is given twice'],
-    ['a wrong kind', '{"steps": {"a": {"command": 3}}}', 'assay.json:1:29: a text'],
+    ['a wrong kind', '{"steps": {"a": {"command": 3}}}', 'assay.json:1:29: a line in "quotes", or a list'],
     ['no command', '{"steps": {"a": {}}}', 'assay.json:1:12: a has no command'],
     [
       'an unknown dependency',

@@ -1,7 +1,7 @@
 // Which steps are meant, what would happen to them, and how they hang together.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { baseEnvironment, FORMS, Workshop } from '../../rig/assay.ts';
@@ -183,4 +183,14 @@ test('--watch runs again when an input changes, and ends when it is told to', as
   const ended = once(child, 'exit');
   child.kill('SIGINT');
   expect((await ended)[0]).toBe(130);
+});
+
+test('--summary makes its folder, or refuses before anything runs', async () => {
+  shop.write('assay.json', JSON.stringify({ steps: { a: { command: 'touch ran', cache: false } } }));
+  const refused = await shop.assay(['run', '--summary', '/dev/null/x.json', 'a']);
+  expect([refused.code, shop.has('ran')]).toEqual([125, false]);
+  expect(refused.stderr).toContain('--summary /dev/null/x.json can’t be written');
+  expect((await shop.assay(['run', '--summary', 'new/folder/x.json', 'a'])).code).toBe(0);
+  const written = JSON.parse(readFileSync(join(shop.workspace, 'new/folder/x.json'), 'utf8'));
+  expect(written).toMatchObject({ version: 1, steps: 1, misses: 1, warnings: [] });
 });

@@ -8,8 +8,11 @@ import type { Variation } from './variation.ts';
 
 const NANOSECONDS = 1_000_000n;
 const DAY = 24 * 60 * 60 * 1000;
-/** Another year, month, day, weekday, hour, minute and second. */
-const LATER = 398 * DAY + 7 * 3_600_000 + 13 * 60_000 + 11_000;
+/**
+ * Another year, month, day, weekday, hour, minute, second, and another millisecond, microsecond and nanosecond of it: who
+ * looks at one of them alone (`date +%N`, Date.now() % 1000) must be told something else, too.
+ */
+const LATER = { ms: 398 * DAY + 7 * 3_600_000 + 13 * 60_000 + 11_271, ns: 829_183n };
 
 const OTHER_HOST = 'varied-host';
 const OTHER_USER = 54_321;
@@ -36,11 +39,11 @@ export interface Conditions {
 
 /** `folder`: for the files that take the place of the system's. */
 export function optionsFor({ varied, moment, frozen, spaces }: Conditions, folder: string): string[] {
-  const clock = varied.has('clock') ? moment.heldMs + LATER : moment.heldMs;
+  const later = varied.has('clock') ? LATER : { ms: 0, ns: 0n };
   return [
     ...[
       '--clock',
-      nanoseconds(clock),
+      nanoseconds(moment.heldMs + later.ms, later.ns),
       '--hold',
       nanoseconds(moment.holdMs),
       '--since',
@@ -71,8 +74,8 @@ export function mountOption({ from, at, readOnly }: Mount): string[] {
   return ['--mount', from, '--mount', at, ...(readOnly ? ['--read-only'] : [])];
 }
 
-function nanoseconds(milliseconds: number): string {
-  return String(BigInt(Math.round(milliseconds)) * NANOSECONDS);
+function nanoseconds(milliseconds: number, more = 0n): string {
+  return String(BigInt(Math.round(milliseconds)) * NANOSECONDS + more);
 }
 
 function otherProcessors(): number {

@@ -31,7 +31,32 @@ const runC = (source: string): Pick<ReproduceCase, 'files' | 'command'> => ({
 export const DEPENDENT: readonly ReproduceCase[] = [
   { name: 'date', command: sh('date > out'), kinds: ['time'] },
   { name: 'the year alone', command: sh('date +%Y > out'), kinds: ['time'] },
-  { name: 'nanoseconds', command: sh('date +%N > out; date > out2'), kinds: ['time'] },
+  { name: 'the nanoseconds alone', command: sh('date +%N > out'), kinds: ['time'] },
+  { name: 'the milliseconds alone', command: sh('date +%3N > out'), kinds: ['time'] },
+  {
+    name: 'Date.now() without its seconds',
+    command: node('fs.writeFileSync("out", String(Date.now() % 1000))'),
+    kinds: ['time'],
+  },
+  {
+    name: 'the last three digits of time.time_ns()',
+    command: python('import time; open("out", "w").write(str(time.time_ns() % 1000))'),
+    kinds: ['time'],
+  },
+  {
+    name: 'the microseconds of gettimeofday() alone',
+    ...runC(
+      '#include <stdio.h>\n#include <sys/time.h>\nint main(void) { struct timeval t; gettimeofday(&t, 0); printf("%ld", (long)t.tv_usec % 1000); }',
+    ),
+    kinds: ['time'],
+  },
+  {
+    name: 'the nanoseconds of a file that it has just made',
+    command: python(
+      'import os; open("t", "w").close(); n = os.stat("t").st_mtime_ns; os.remove("t"); open("out", "w").write(str(n % 1000))',
+    ),
+    kinds: ['time'],
+  },
   {
     name: '__DATE__ and __TIME__',
     files: { 'a.c': `${STRAY_C}int main(void) { printf(__DATE__ __TIME__); }\n` },

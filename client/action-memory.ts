@@ -7,6 +7,7 @@
 import { join } from 'node:path';
 import { digestOf, type Hash } from '../core/digest.ts';
 import { circumstancesOf } from './circumstances.ts';
+import { withoutPatterns } from './declared-variables.ts';
 import { keyedEnvironment, looksSecret, type Variables } from './environment.ts';
 import { stepOf } from './history.ts';
 import type { InPlace, RememberedHit } from './hit-memo.ts';
@@ -65,7 +66,7 @@ export class ActionMemory {
   /** Takes in an action that was found in place. `beganAt`: the clock before anything of it was looked at. */
   learn(action: KeyedAction, { hit, outputs, rows: besides }: InPlace, beganAt: number): void {
     const { request, inputs, tools, key } = action;
-    const names = request.variables.map(({ name }) => name);
+    const names = withoutPatterns(request.variables, this.#caller).map(({ name }) => name);
     if (inputs.strayLinks.length > 0 || names.includes('PATH') || names.some(looksSecret)) return;
     const rows = new Map([...inputs.looks(), ...outputs, ...besides]);
     if (!allSettled([...rows.values(), ...tools.flatMap(({ looks }) => looks)], beganAt)) return;

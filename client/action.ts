@@ -5,9 +5,9 @@ import { usage } from '../core/command.ts';
 import { AssayError } from '../core/errors.ts';
 import { isWithin, type RelPath, ROOT, relPathFromUser, toSystemPath } from '../core/path.ts';
 import { CHECKPOINT_DEFAULTS, type CheckpointPlan } from './checkpoint/plan.ts';
+import { variable } from './declared-variables.ts';
 import { checkText } from './environment.ts';
 import {
-  type DeclaredVariable,
   type Hermetic,
   type InputPattern,
   keptBy,
@@ -30,7 +30,7 @@ export interface ActionDeclaration {
   readonly includeIgnored?: boolean | undefined;
   /** Files or folders that the command makes; what else lies there goes. */
   readonly outputs?: readonly string[] | undefined;
-  /** Variables that the command sees: NAME, or NAME=VALUE. */
+  /** Variables that the command sees: NAME, PREFIX_*, or NAME=VALUE. */
   readonly env?: readonly string[] | undefined;
   /** Programs that the command uses, beside its own. */
   readonly tools?: readonly string[] | undefined;
@@ -140,9 +140,4 @@ function refuseUnmakeable(path: RelPath): void {
     throw usage(`${path} is a glob: an output is a file or a folder, so name the folder`);
   const why = whyReserved(path);
   if (why !== undefined) throw new AssayError('ASSAY_OUTPUT_RESERVED', why);
-}
-
-export function variable(text: string): DeclaredVariable {
-  const at = text.indexOf('=');
-  return at === -1 ? { name: text } : { name: text.slice(0, at), value: text.slice(at + 1) };
 }

@@ -11,6 +11,7 @@
 // is in them does not. A declared variable of one of these names takes its place, and is in the key with its value.
 import type { Property } from '../core/action.ts';
 import { AssayError } from '../core/errors.ts';
+import { neverPassed, withoutPatterns } from './declared-variables.ts';
 import type { DeclaredVariable } from './request.ts';
 
 export const BASE_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
@@ -22,12 +23,7 @@ const BASE: Readonly<Record<string, string>> = {
   LC_ALL: 'C.UTF-8',
 };
 
-/**
- * Assay's own access to a remote, for which no action has a use; and a name that Bun passes to no process, so that one
- * form of Assay would run what the other would not.
- */
-const NEVER_PASSED: ReadonlySet<string> = new Set(['ASSAY_TOKEN', '__proto__']);
-
+/** What an environment can hold; what people may declare is less (declared-variables.ts). */
 const VARIABLE_NAME = /^[^=\0]+$/;
 
 export type Variables = Readonly<Record<string, string | undefined>>;
@@ -35,7 +31,7 @@ export type Variables = Readonly<Record<string, string | undefined>>;
 /** The variables that are in the key. A declared one that the caller has not set is simply not there. */
 export function keyedEnvironment(declared: readonly DeclaredVariable[], caller: Variables): Property[] {
   const values = new Map(Object.entries(BASE));
-  for (const { name, value = ownValue(caller, name) } of declared) {
+  for (const { name, value = ownValue(caller, name) } of withoutPatterns(declared, caller)) {
     checkName(name);
     checkText(`the variable ${name}`, value ?? '');
     if (value === undefined) values.delete(name);
@@ -94,5 +90,5 @@ export function checkText(what: string, text: string): void {
 function checkName(name: string): void {
   if (!VARIABLE_NAME.test(name))
     throw new AssayError('ASSAY_USAGE', `${JSON.stringify(name)} is no variable's name`);
-  if (NEVER_PASSED.has(name)) throw new AssayError('ASSAY_USAGE', `${name} is never passed to a command`);
+  if (neverPassed(name)) throw new AssayError('ASSAY_USAGE', `${name} is never passed to a command`);
 }

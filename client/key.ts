@@ -4,6 +4,7 @@ import type { Digest } from '../core/digest.ts';
 import { messageOf } from '../core/errors.ts';
 import { SANDBOX_VERSION } from '../hermeticity/sandbox-version.ts';
 import type { RunContext } from './context.ts';
+import { withoutPatterns } from './declared-variables.ts';
 import { keyedEnvironment, looksSecret, type Variables } from './environment.ts';
 import type { FileDigests } from './inputs/file-digest.ts';
 import type { Inputs } from './inputs/inputs.ts';
@@ -28,7 +29,8 @@ export interface IdentifiedAction {
 export function keyOf(request: RunRequest, { cache, caller, report }: RunContext): KeyedAction {
   const inputs = cache.inputs.read(request);
   const environment = keyedEnvironment(request.variables, caller);
-  for (const { name } of request.variables) if (looksSecret(name)) report({ type: 'secret-declared', name });
+  for (const { name } of withoutPatterns(request.variables, caller))
+    if (looksSecret(name)) report({ type: 'secret-declared', name });
   const find: FindTool = (...search) => cache.tools.resolve(...search);
   const tools = resolveTools(request, cache.digests, caller, find);
   const encoded = encodeAction({

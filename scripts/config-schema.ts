@@ -8,6 +8,7 @@ import {
   type FieldKind,
   STEP_FIELDS,
 } from '../client/config/fields.ts';
+import { DECLARATION_PATTERN } from '../client/declared-variables.ts';
 import { HERMETIC } from '../client/request.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -17,6 +18,7 @@ const TEXTS: Schema = { type: 'array', items: { type: 'string' } };
 const KINDS: Readonly<Record<FieldKind, () => Schema>> = {
   text: () => ({ type: 'string' }),
   texts: () => TEXTS,
+  variables: () => ({ type: 'array', items: { type: 'string', pattern: DECLARATION_PATTERN } }),
   flag: () => ({ type: 'boolean' }),
   count: () => ({ type: 'integer', minimum: 1 }),
   command: () => ({

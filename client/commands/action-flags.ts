@@ -31,7 +31,7 @@ export const ACTION_FLAGS = {
     type: 'string',
     multiple: true,
     value: 'NAME|NAME=VALUE',
-    text: 'a variable that the command sees; all others are hidden from it',
+    text: 'a variable that the command sees, or with PREFIX_* all that begin so; all others are hidden from it',
   },
   tool: {
     type: 'string',

@@ -2,11 +2,11 @@
 import { readFileSync, realpathSync } from 'node:fs';
 import type { CommandModule, FlagTable, ParsedFlags } from '../../core/command.ts';
 import { parseFlags, usage } from '../../core/command.ts';
-import { variable } from '../action.ts';
 import { NO_INPUTS } from '../bazel-worker/bazel-inputs.ts';
 import { serveBazel } from '../bazel-worker/loop.ts';
 import { type Worked, type WorkerOptions, work } from '../bazel-worker/work.ts';
 import { type Cache, openCache } from '../cache.ts';
+import { variable } from '../declared-variables.ts';
 import type { Report } from '../events.ts';
 import { onSignal } from '../launch.ts';
 import { Outlet } from '../outlet.ts';

@@ -4,6 +4,7 @@
 export type FieldKind =
   | 'text'
   | 'texts'
+  | 'variables'
   | 'flag'
   | 'count'
   | 'command'
@@ -24,7 +25,7 @@ export const DEFAULT_FIELDS = {
   inputs: { kind: 'texts', text: 'Files, folders or globs that the command reads; "!GLOB" takes away.' },
   optionalInputs: { kind: 'texts', text: 'The same, but they may match nothing.' },
   env: {
-    kind: 'texts',
+    kind: 'variables',
     text: 'Variables that the command sees: NAME, a pattern such as VITE_*, or NAME=VALUE. All others are hidden.',
   },
   tools: {

@@ -1,5 +1,6 @@
 // One assay.json, read: its fields with their types and places, not yet resolved against packages and defaults.
 
+import { misdeclared } from '../declared-variables.ts';
 import { HERMETIC, type Hermetic } from '../request.ts';
 import { type ConfigValue, type Document, type Located, parseDocument } from './document.ts';
 import { CHECKPOINT_FIELDS, DEFAULT_FIELDS, FILE_FIELDS, STEP_FIELDS } from './fields.ts';
@@ -70,7 +71,7 @@ function defaultsOf(fields: Partial<Record<keyof typeof DEFAULT_FIELDS, ConfigVa
   return {
     inputs: fields.inputs?.texts(),
     optionalInputs: fields.optionalInputs?.texts(),
-    env: fields.env?.texts(),
+    env: fields.env?.texts().map(checkVariable),
     tools: fields.tools?.texts(),
     includeIgnored: fields.includeIgnored?.flag(),
     cacheFailures: fields.cacheFailures?.flag(),
@@ -79,6 +80,12 @@ function defaultsOf(fields: Partial<Record<keyof typeof DEFAULT_FIELDS, ConfigVa
     acceptMarked: fields.acceptMarked?.flag(),
     sandbox: fields.sandbox?.flag(),
   };
+}
+
+function checkVariable(written: Located): Located {
+  const why = misdeclared(written.text);
+  if (why !== undefined) throw written.refuse(why);
+  return written;
 }
 
 function readSteps(value: ConfigValue): Map<string, WrittenStep> {

@@ -1,6 +1,7 @@
 // What a command sees of the machine it runs on.
 import { realpathSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { misdeclared, variable } from '../../client/declared-variables.ts';
 import { actualEnvironment, keyedEnvironment, looksSecret } from '../../client/environment.ts';
 import { Workshop } from '../rig/assay.ts';
 
@@ -61,6 +62,23 @@ describe('the strict environment', () => {
     expect(seen).not.toHaveProperty('UNSET');
   });
 
+  test('takes all that begin as a pattern says, but not Assay’s own, and not what is declared by name', async () => {
+    const seen = await environment(['--env', 'MY_B=fixed', '--env', 'MY_*', '--env', 'ASS*'], {
+      MY_A: '1',
+      MY_B: '2',
+      MYTH: 'x',
+      ASSAY_TOKEN: 'sesame',
+    });
+    expect(seen).toMatchObject({ MY_A: '1', MY_B: 'fixed' });
+    expect(seen).not.toHaveProperty('MYTH');
+    expect(seen).not.toHaveProperty('ASSAY_TOKEN');
+  });
+
+  test('warns of a secret that only a pattern names', async () => {
+    const { summary } = await shop.run(['--env', 'NPM_*', '--', 'true'], { env: { NPM_TOKEN: 'hush' } });
+    expect(summary.warnings.join()).toContain('NPM_TOKEN looks like a secret');
+  });
+
   test('gives way where one of its own names is declared', async () => {
     const seen = await environment(['--env', 'TZ', '--env', 'HOME=/nowhere'], { TZ: 'Asia/Tokyo' });
     expect(seen).toMatchObject({ TZ: 'Asia/Tokyo', HOME: '/nowhere' });
@@ -79,6 +97,32 @@ describe('the strict environment', () => {
     expect([ran.code, ran.stderr]).toEqual([125, expect.stringContaining('__proto__ is never passed')]);
   });
 });
+
+test.each([
+  ['', 'it is empty'],
+  ['A,B', 'each variable is an entry of its own'],
+  ['A B', 'each variable is an entry of its own'],
+  ['$FOO_A', 'write the name alone, "FOO_A"'],
+  ['\u0024{FOO_A}', 'write the name alone, "FOO_A"'],
+  ['FOO_?', 'such as VITE_*'],
+  ['FOO*A', 'such as VITE_*'],
+  ['*_X', 'such as VITE_*'],
+  ['FOO_*=1', 'such as VITE_*'],
+  ['FOO_[AB]', 'such as VITE_*'],
+  ['*', 'whole environment'],
+  ['=x', 'it is empty'],
+  ['ASSAY_*', 'never passed'],
+])('%j declares no variable, and says what to write', (text, wayOut) => {
+  expect(misdeclared(text)).toContain(wayOut);
+  expect(() => variable(text)).toThrow(expect.objectContaining({ code: 'ASSAY_USAGE' }));
+});
+
+test.each(['A', '_', 'a.b', 'npm_config_//host/:x', 'BASH_FUNC_f%%', 'ÄÖ', 'A_*', 'A=', 'A=*,$ {}', 'A==\n'])(
+  '%j declares one',
+  (text) => {
+    expect(misdeclared(text)).toBeUndefined();
+  },
+);
 
 test('a declared variable that is unset is another key than one that is empty', () => {
   const unset = keyedEnvironment([{ name: 'A' }], {});

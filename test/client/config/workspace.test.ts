@@ -218,6 +218,12 @@ describe('what is refused, with the place', () => {
     ['an output glob', '{"steps": {"a": {"command": "x", "outputs": ["*.o"]}}}', 'not a glob'],
     ['nested outputs', '{"steps": {"a": {"command": "x", "outputs": ["d/e", "d"]}}}', 'one inside the other'],
     ['a step’s name', '{"steps": {"a#b": {"command": "x"}}}', 'assay.json:1:12: "a#b" can’t name a step'],
+    [
+      'what is no variable',
+      '{"steps": {"a": {"command": "x",\n"env": ["A", "B,C"]}}}',
+      'assay.json:2:14: "B,C" is no variable’s name: each variable is an entry of its own',
+    ],
+    ['the whole environment', '{"defaults": {"env": ["*"]}}', 'assay.json:1:23: "*" is no variable’s name'],
     ['a package that is not there', '{"packages": ["gone"]}', '"gone" is not a folder'],
   ])('%s', async (_, text, message) => {
     write({ 'assay.json': text });

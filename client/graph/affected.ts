@@ -1,6 +1,6 @@
 // The steps that a change reaches (changed-paths.ts). A step is reached if a changed path would be among its inputs or is one
-// of its programs, if its own declaration or what counts as ignored may have changed, or if a step that it depends on is
-// reached. Rather one too many: that is a hit.
+// of its programs, if its last run was seen to look there without having declared it (seen-paths.ts), if its own declaration
+// or what counts as ignored may have changed, or if a step that it depends on is reached. Rather one too many: that is a hit.
 import { realpathSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
 import { isWithin, parentOf, type RelPath } from '../../core/path.ts';
@@ -13,11 +13,14 @@ import { findTool } from '../tool-look.ts';
 import type { Tool } from '../tools.ts';
 import { type ChangedPath, changedPaths } from './changed-paths.ts';
 import type { StepTable } from './graph.ts';
+import { type SeenPaths, wasSeen } from './seen-paths.ts';
 
 export interface Change {
   readonly root: string;
   readonly steps: StepTable;
   readonly caller: Variables;
+  /** What is known of earlier runs. */
+  readonly seen?: SeenPaths;
 }
 
 /** `ref`: "" for where the branch left the main one. */
@@ -47,7 +50,11 @@ const DECLARATIONS: readonly string[] = [
   'bun.lockb',
 ];
 
-function isReached(step: Step, changed: readonly ChangedPath[], { root, steps, caller }: Change): boolean {
+function isReached(
+  step: Step,
+  changed: readonly ChangedPath[],
+  { root, steps, caller, seen }: Change,
+): boolean {
   const asked = requestOf(step, { root, steps }, caller);
   const { request } = asked;
   const coverage = new Coverage(request);
@@ -57,8 +64,10 @@ function isReached(step: Step, changed: readonly ChangedPath[], { root, steps, c
   ]);
   const decidesOnInputs = (path: RelPath) =>
     !request.includeIgnored && basename(path) === '.gitignore' && coverage.reachesInto(parentOf(path));
-  return changed.some(({ path, isRepository }) => {
-    if (request.observed && !isMadeBy(step, path)) return true;
+  const looked = seen?.get(step.id) ?? [];
+  return changed.some((one) => {
+    const { path, isRepository } = one;
+    if ((request.observed || wasSeen(one, looked)) && !isMadeBy(step, path)) return true;
     if (own.has(path) || decidesOnInputs(path)) return true;
     return isRepository ? coverage.reachesInto(path) : coverage.covers(path);
   });

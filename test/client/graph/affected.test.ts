@@ -3,7 +3,10 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { loadWorkspace } from '../../../client/config/workspace.ts';
+import { affectedBy } from '../../../client/graph/affected.ts';
+import { seenBefore } from '../../../client/graph/seen-paths.ts';
 import { Workshop } from '../../rig/assay.ts';
 
 const reading = (inputs: readonly string[]) => ({ command: 'true', inputs });
@@ -93,6 +96,46 @@ test.each<[string, () => void, string[]]>([
 ])('it reaches what depends on it: %s', async (_, change, steps) => {
   change();
   expect(await reached()).toEqual(steps);
+});
+
+describe('what a step was seen to use without declaring it', () => {
+  const reachedBySight = async () => {
+    const { root, steps } = await loadWorkspace(shop.workspace);
+    const change = { root, steps, caller: process.env };
+    const seen = await seenBefore(shop.store, change);
+    return [...affectedBy('main', { ...change, seen })];
+  };
+  const undeclared = (command: string) => {
+    shop.write('assay.json', JSON.stringify({ steps: { undeclared: { command, inputs: ['src/a'] } } }));
+    commitAll(shop.workspace);
+    return shop.assay(['run', 'undeclared']);
+  };
+
+  test.each<[string, string, () => void]>([
+    ['a file', 'cat src/b', () => shop.write('src/b', 'two')],
+    ['a file that was not there', 'cat src/c || true', () => shop.write('src/c', '')],
+    ['a folder that was not there', 'cat new/c || true', () => shop.write('new/c', '')],
+    ['a folder that it lists', 'ls src', () => shop.write('src/c', '')],
+  ])('%s', async (_, command, change) => {
+    await undeclared(command);
+    expect(await reachedBySight()).toEqual([]);
+    change();
+    expect(await reachedBySight()).toEqual(['undeclared']);
+  });
+
+  test('a file, though the last run failed and told nothing', async () => {
+    await undeclared('cat src/b; test "$(cat src/a)" = src/a');
+    shop.write('src/a', 'broken');
+    expect(await shop.assay(['run', 'undeclared'])).toMatchObject({ code: 1 });
+    git(shop.workspace, 'checkout', '-q', 'src/a');
+    shop.write('src/b', 'two');
+    expect(await reachedBySight()).toEqual(['undeclared']);
+  });
+
+  test('nothing is known of what never ran', async () => {
+    shop.write('src/b', 'two');
+    expect(await reachedBySight()).toEqual(['source', 'observed']);
+  });
 });
 
 test.each<[string, string, () => void, string]>([

@@ -2,6 +2,7 @@
 import { type CommandModule, type FlagTable, parseFlags, parseNumber, usage } from '../../core/command.ts';
 import { STORE } from '../../core/limits.ts';
 import { type ScrubTally, shareDone } from '../../store/scrub.ts';
+import { counted } from '../graph/view/words.ts';
 import { Outlet } from '../outlet.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
 import { storeFolder } from '../store-folder.ts';
@@ -57,7 +58,7 @@ export const verifyCommand: CommandModule = {
       ASSAY_TOKEN: 'sent to the remote as a Bearer token',
     },
     exitCodes: {
-      '0': 'everything is as it was stored',
+      '0': 'nothing is damaged; a result that lacks something that it names is a miss, and no damage',
       '3': 'something was damaged; the store no longer serves it',
       '2': 'the store could not be looked at; the text says why',
     },
@@ -145,7 +146,7 @@ function report(found: Verified, folder: string): string {
     ...damage.map(({ hash, size }) => `  ${hash} ${size} bytes`),
     unusableResults === 0
       ? 'Every result has all that it names.'
-      : `${unusableResults} results lack something that they name: each is a miss`,
+      : `${counted(unusableResults, 'result')} ${unusableResults === 1 ? 'lacks something that it names' : 'lack something that they name'}: no damage, but a miss until the next run stores it anew`,
     `${restore.restored} sampled results restored and compared: ${restore.files} files, links and folders`,
     ...restore.failures.map((failure) => `  did not come back: ${failure}`),
   ];

@@ -63,6 +63,9 @@ test('what is damaged is quarantined and named, is a miss, and the next run heal
   expect(found).toMatchObject({ damaged: 1, healed: 0, unusableResults: 1, damage: [{ size: 100_001 }] });
   expect(path).toContain(found.damage[0].hash);
   expect(readdirSync(join(shop.store, 'v3/quarantine'))).toHaveLength(1);
+  const again = await shop.assay(['verify']);
+  expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining('1 result lacks something') });
+  expect(again.stdout).toContain('no damage, but a miss');
   expect((await shop.run(build(1))).summary).toMatchObject({ outcome: 'miss', published: true });
   expect(await verify()).toMatchObject({ code: 0, found: { damaged: 0, unusableResults: 0 } });
 });

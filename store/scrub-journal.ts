@@ -6,13 +6,15 @@ import { isHash } from '../core/digest.ts';
 import { STORE } from '../core/limits.ts';
 import type { ScrubTally } from './scrub.ts';
 
+export const SCRUB_JOURNAL = 'verify.json';
+
 export class ScrubJournal {
   readonly #path: string;
   readonly #now: () => number;
   #keptAt = Number.NEGATIVE_INFINITY;
 
   constructor(directory: string, now: () => number) {
-    this.#path = join(directory, 'verify.json');
+    this.#path = join(directory, SCRUB_JOURNAL);
     this.#now = now;
   }
 

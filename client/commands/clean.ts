@@ -1,9 +1,10 @@
 // `assay clean`: takes away what steps made, or what Assay remembers.
-import { realpathSync, rmSync } from 'node:fs';
+import { existsSync, realpathSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/command.ts';
 import { relPathFromUser, toSystemPath } from '../../core/path.ts';
 import { VERSION } from '../../store/disk/layout.ts';
+import { SCRUB_JOURNAL } from '../../store/scrub-journal.ts';
 import { loadWorkspace } from '../config/workspace.ts';
 import { select } from '../graph/selection.ts';
 import { counted } from '../graph/view/words.ts';
@@ -39,9 +40,12 @@ export const cleanCommand: CommandModule = {
     if (!isStore && !parsed.given('memory')) return removeOutputs(names, parsed.all('package'));
     if (names.length > 0) throw usage('--memory and --whole-store concern all steps: name none');
     // Only what Assay itself puts there: --store may name a folder that holds other things, too.
-    const parts = isStore ? ['client', VERSION] : ['client'];
-    for (const part of parts) rmSync(join(store, part), { recursive: true, force: true });
-    new Outlet(2).write(`assay: removed ${parts.map((part) => join(store, part)).join(' and ')}\n`);
+    const parts = isStore ? ['client', VERSION, SCRUB_JOURNAL] : ['client'];
+    const there = parts.map((part) => join(store, part)).filter((path) => existsSync(path));
+    for (const path of there) rmSync(path, { recursive: true, force: true });
+    new Outlet(2).write(
+      `assay: ${there.length > 0 ? `removed ${there.join(' and ')}` : 'nothing was there'}\n`,
+    );
     return 0;
   },
 };

@@ -1,10 +1,11 @@
 // Everything that the store knows about a key: what it was made of, what came of it, who ran it and when.
+import { posix } from 'node:path';
 import { type Hash, parseDigest } from '../core/digest.ts';
 import { decodeEvidence, type Evidence, type Standing, standingOf } from '../core/evidence.ts';
 import { DEFAULT_NAMESPACE } from '../core/namespace.ts';
 import { childOf, type RelPath, ROOT } from '../core/path.ts';
 import type { SeenPath } from '../core/path-set.ts';
-import { type ActionResult, Directory } from '../core/proto/generated/reapi.ts';
+import { type ActionResult, type Command, Directory } from '../core/proto/generated/reapi.ts';
 import { decodeResult } from '../core/result.ts';
 import { decodeTree } from '../core/tree.ts';
 import type { Blobs, Store, StoredResult } from '../store/store.ts';
@@ -27,6 +28,7 @@ export interface ShownAction {
   readonly result?: ShownResult;
 }
 
+/** All paths are from the workspace's root. */
 export interface ShownFile {
   readonly path: string;
   readonly hash?: string;
@@ -62,8 +64,8 @@ export async function showAction(key: Hash, store: Store): Promise<ShownAction> 
     platform: Object.fromEntries(properties.filter(([name]) => !/^(tool|program):/.test(name))),
     tools: Object.fromEntries(tools.map(([name, value]) => [name.replace(/^(tool|program):/, ''), value])),
     inputs: await filesBelow(inputRoot.hash, ROOT, store.blobs),
-    declaredOutputs: command.outputPaths,
-    ...(stored && { result: await resultOf(decodeResult(stored.bytes), store.blobs) }),
+    declaredOutputs: command.outputPaths.map((path) => fromRoot(command, path)),
+    ...(stored && { result: await resultOf(decodeResult(stored.bytes), command, store.blobs) }),
   };
 }
 
@@ -94,7 +96,12 @@ async function filesBelow(hash: Hash, at: RelPath, blobs: Blobs): Promise<ShownF
   return [...files, ...links, ...deeper].sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-async function resultOf(result: ActionResult, blobs: Blobs): Promise<ShownResult> {
+/** Outputs are named from the folder that the command runs in, inputs from the root: shown are both from the root. */
+function fromRoot({ workingDirectory }: Pick<Command, 'workingDirectory'>, path: string): string {
+  return posix.join(workingDirectory, path);
+}
+
+async function resultOf(result: ActionResult, command: Command, blobs: Blobs): Promise<ShownResult> {
   const metadata = result.executionMetadata;
   const evidence = decodeEvidence(metadata?.auxiliaryMetadata ?? []);
   const { executionStartTimestamp: start, executionCompletedTimestamp: end } = metadata ?? {};
@@ -105,7 +112,10 @@ async function resultOf(result: ActionResult, blobs: Blobs): Promise<ShownResult
     worker: metadata?.worker ?? '',
     ...(startedAt !== undefined && { startedAt: new Date(startedAt).toISOString() }),
     ...(startedAt !== undefined && endedAt !== undefined && { commandMs: Math.round(endedAt - startedAt) }),
-    outputs: await outputsOf(result, blobs),
+    outputs: (await outputsOf(result, blobs)).map((file) => ({
+      ...file,
+      path: fromRoot(command, file.path),
+    })),
     stdoutBytes: result.stdoutDigest?.sizeBytes ?? result.stdoutRaw.length,
     stderrBytes: result.stderrDigest?.sizeBytes ?? result.stderrRaw.length,
     standing: standingOf(evidence),

@@ -16,7 +16,7 @@ export const showCommand: CommandModule = {
   failureCode: 2,
   help: {
     usage: 'assay show [FLAGS] KEY|STEP',
-    text: 'Shows what a key was made of (command, inputs, environment, tools, platform) and what came of it (outputs, log, times, evidence).',
+    text: 'Shows what a key was made of (command, inputs, environment, tools, platform) and what came of it (outputs, log, times, evidence). All paths are from the workspace’s root, whatever folder the command ran in.',
     flags: STORE_FLAGS,
     environment: { ASSAY_STORE: 'the local store’s folder' },
     examples: ['assay show web#build', 'assay show --json 1f2e3d | jq .inputs'],
@@ -84,7 +84,12 @@ function files(title: string, all: readonly ShownFile[]): string[] {
   const size = all.reduce((sum, file) => sum + (file.size ?? 0), 0);
   const rows = all.slice(0, MOST_FILES).map(fileLine);
   const more = all.length > MOST_FILES ? [`  … and ${all.length - MOST_FILES} more`] : [];
-  return ['', `${title}: ${all.length}, ${bytesText(size)}`, ...rows, ...more];
+  return [
+    '',
+    `${title}: ${all.length}, ${bytesText(size)}${all.length > 0 ? ', from the workspace’s root' : ''}`,
+    ...rows,
+    ...more,
+  ];
 }
 
 function fileLine({ path, hash, size, target }: ShownFile): string {

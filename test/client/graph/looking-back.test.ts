@@ -1,5 +1,5 @@
 // What is asked after a run: why, what differs, what a key was made of, what the cache was worth, and away with it.
-import { rmSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Workshop } from '../../rig/assay.ts';
@@ -65,6 +65,19 @@ describe('explain, diff and show', () => {
     expect(shown.result).toMatchObject({ exitCode: 0, stdoutBytes: 5 });
   });
 
+  test('inputs and outputs of a step in a folder are shown from the root alike', async () => {
+    const step = { command: 'cp a made', inputs: ['a'], outputs: ['made'] };
+    shop.write('assay.json', '{"packages": ["pkg"]}');
+    shop.write('pkg/assay.json', JSON.stringify({ steps: { copy: step } }));
+    shop.write('pkg/a', 'one');
+    await runSteps(shop, ['pkg#copy']);
+    const shown = JSON.parse((await shop.assay(['show', '--json', 'pkg#copy'])).stdout);
+    expect(shown).toMatchObject({ workingDirectory: 'pkg', declaredOutputs: ['pkg/made'] });
+    expect([shown.inputs, shown.result.outputs]).toMatchObject([[{ path: 'pkg/a' }], [{ path: 'pkg/made' }]]);
+    const { stdout } = await shop.assay(['show', 'pkg#copy']);
+    expect(stdout).toContain('outputs: 1, 3 B, from the workspace’s root\n');
+  });
+
   test('what nobody ran is refused', async () => {
     await build();
     for (const args of [
@@ -116,7 +129,9 @@ describe('clean', () => {
     await build();
     await shop.assay(['clean', '--memory']);
     expect((await runSteps(shop, ['build'])).outcomes).toEqual({ build: 'hit-local' });
+    await shop.assay(['verify']);
     await shop.assay(['clean', '--whole-store']);
+    expect(readdirSync(shop.store)).toEqual([]);
     expect((await runSteps(shop, ['build'])).outcomes).toEqual({ build: 'miss' });
   });
 });

@@ -7,6 +7,7 @@ import { looksSecret } from './environment.ts';
 import { type HistoryEntry, stepOf } from './history.ts';
 import type { FileDigests } from './inputs/file-digest.ts';
 import type { KeyedAction } from './key.ts';
+import { areAkin } from './kinship.ts';
 import { whatDiffers } from './observed/difference.ts';
 import { localShelf } from './observed/shelf.ts';
 import { States } from './observed/states.ts';
@@ -58,39 +59,41 @@ async function explainMiss(
   blobs: Blobs,
 ): Promise<Explanation> {
   const key = action.key.hash;
-  const candidates = closestFirst(action.request, earlier);
+  const last = lastOfStep(action.request, earlier);
   let best: { against: Hash; differences: Difference[] } | undefined;
-  for (const { key: against } of candidates) {
-    const found = await differencesIfKnown(against, key, blobs);
+  for (const { key: against } of last ? [last] : alike(action.request, earlier)) {
+    const found = await ifKnown(async () =>
+      last || (await areAkin(against, key, blobs)) ? differences(against, key, blobs) : undefined,
+    );
     if (found && (!best || found.length < best.differences.length)) best = { against, differences: found };
   }
   return best ? { ...best, reason: summarize(best.differences) } : NEVER_SEEN;
 }
 
-/**
- * The newest run of the same step here, else of the same step elsewhere, else, for a command without a name, some recent
- * ones of the same program.
- */
-function closestFirst(request: RunRequest, earlier: readonly HistoryEntry[]): HistoryEntry[] {
-  const { workspace, command, name } = request;
+/** The newest run of the same step here, else of the same step elsewhere. */
+function lastOfStep(request: RunRequest, earlier: readonly HistoryEntry[]): HistoryEntry | undefined {
+  const { workspace, name } = request;
   const step = stepOf(request);
   const isSame = (entry: HistoryEntry) =>
     entry.step === step || (name !== undefined && entry.name === name && entry.workspace === workspace);
   const same = earlier.filter(isSame);
-  const here = same.find((entry) => entry.workspace === workspace) ?? same[0];
-  if (here) return [here];
-  if (name !== undefined) return [];
-  const alike = earlier.filter((entry) => entry.workspace === workspace && entry.command[0] === command[0]);
-  return alike.slice(0, CANDIDATES);
+  return same.find((entry) => entry.workspace === workspace) ?? same[0];
 }
 
-async function differencesIfKnown(
-  before: Hash,
-  after: Hash,
-  blobs: Blobs,
-): Promise<Difference[] | undefined> {
+/** For a command without a name, some recent ones of the same program. */
+function alike(
+  { workspace, command, name }: RunRequest,
+  earlier: readonly HistoryEntry[],
+): readonly HistoryEntry[] {
+  if (name !== undefined) return [];
+  const found = earlier.filter((entry) => entry.workspace === workspace && entry.command[0] === command[0]);
+  return found.slice(0, CANDIDATES);
+}
+
+/** Earlier actions may be gone from the store. */
+async function ifKnown<T>(ask: () => Promise<T>): Promise<T | undefined> {
   try {
-    return await differences(before, after, blobs);
+    return await ask();
   } catch {
     return undefined;
   }

@@ -1,7 +1,7 @@
 // Why a run missed, by name.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Workshop } from '../rig/assay.ts';
 
 let shop: Workshop;
@@ -65,6 +65,26 @@ test('several differences are counted in the line and listed in full', async () 
 test('a program that never ran here is not compared with another one', async () => {
   await run();
   expect((await run({ command: ['ls'] })).summary.reason).toBe('never seen');
+});
+
+describe('a command that never ran is not compared with one that has nothing to do with it', () => {
+  const shell = (line: string, ...flags: string[]) =>
+    shop.run([...flags, '--', 'sh', '-c', line]).then(({ summary }) => summary.reason);
+
+  test('another line for the same shell', async () => {
+    await shell('kill -0 $$', '--output', 'x', '--input', 'src/a');
+    expect(await shell('mkfifo f', '--output', 'y', '--input', 'src/deep')).toBe('never seen');
+  });
+
+  test.each<[string, [string, ...string[]], [string, ...string[]], string]>([
+    ['an input', ['true one', '--input', 'src/a'], [': two', '--input', 'src/a'], 'command sh'],
+    ['an output', ['touch x', '--output', 'x'], ['echo > x', '--output', 'x'], 'command sh'],
+    ['most words', ['test 1 = 1'], ['test 1 = 1 -a 1'], 'command sh'],
+    ['a program and nothing else', ['echo a b'], ['echo c d'], 'never seen'],
+  ])('in common: %s', async (_, first, second, reason) => {
+    await shell(...first);
+    expect(await shell(...second)).toContain(reason);
+  });
 });
 
 test('a hit is explained as one', async () => {

@@ -1,7 +1,6 @@
 // An action that a person means: by its key, the beginning of one, the name of a step, or nothing at all for the last one
 // that was run here. The history of the store knows them.
 import { isAbsolute, relative } from 'node:path';
-import { type Hash, isHash } from '../core/digest.ts';
 import { AssayError } from '../core/errors.ts';
 import type { HistoryEntry } from './history.ts';
 
@@ -21,11 +20,6 @@ export function findEntry(
     return nothing(`no step or key ${JSON.stringify(wanted)} was run with this store`);
   if (keys.size > 1) return nothing(`${wanted} is the beginning of ${keys.size} keys: give more of it`);
   return byKey[0];
-}
-
-/** A whole key may be one that never ran here: it came from elsewhere. */
-export function findKey(wanted: string, entries: readonly HistoryEntry[], folder: string): Hash {
-  return isHash(wanted) ? wanted : findEntry(wanted, entries, folder).key;
 }
 
 function isBelow(folder: string, workspace: string): boolean {

@@ -1,12 +1,10 @@
 // `assay diff`: what differs between two actions, by name.
-import { realpathSync } from 'node:fs';
 import { type CommandModule, parseFlags, usage } from '../../core/command.ts';
 import { differences } from '../difference.ts';
 import { describe } from '../explain.ts';
-import { historyOf } from '../history.ts';
-import { findKey } from '../known-action.ts';
 import { Outlet } from '../outlet.ts';
 import { storeFolder } from '../store-folder.ts';
+import { keyMeant } from './meant-step.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 import { withStore } from './with-store.ts';
 
@@ -26,9 +24,7 @@ export const diffCommand: CommandModule = {
     if (before === undefined || after === undefined || more.length > 0)
       throw usage('assay diff takes two keys');
     const folder = storeFolder(parsed.text('store'), process.env);
-    const entries = historyOf(folder).entries();
-    const here = realpathSync(process.cwd());
-    const keys = { before: findKey(before, entries, here), after: findKey(after, entries, here) };
+    const keys = { before: await keyMeant(before, folder), after: await keyMeant(after, folder) };
     const found = await withStore(folder, ({ blobs }) => differences(keys.before, keys.after, blobs));
     const lines = found.map((difference) => `${describe(difference)}\n`).join('');
     new Outlet(1).write(

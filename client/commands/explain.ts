@@ -1,12 +1,11 @@
 // `assay explain`: why a run hit or missed, by name.
-import { realpathSync } from 'node:fs';
 import { type CommandModule, parseFlags, usage } from '../../core/command.ts';
 import { type Difference, differences } from '../difference.ts';
 import { describe } from '../explain.ts';
-import { type HistoryEntry, historyOf } from '../history.ts';
-import { findEntry } from '../known-action.ts';
+import type { HistoryEntry } from '../history.ts';
 import { Outlet } from '../outlet.ts';
 import { storeFolder } from '../store-folder.ts';
+import { entryMeant } from './meant-step.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 import { withStore } from './with-store.ts';
 
@@ -27,7 +26,7 @@ export const explainCommand: CommandModule = {
     const [wanted, ...more] = parsed.positionals;
     if (more.length > 0) throw usage('assay explain takes one step or key');
     const folder = storeFolder(parsed.text('store'), process.env);
-    const entry = findEntry(wanted, historyOf(folder).entries(), realpathSync(process.cwd()));
+    const entry = await entryMeant(wanted, folder);
     const found = await differencesOf(entry, folder);
     new Outlet(1).write(
       parsed.given('json') ? `${JSON.stringify({ ...entry, differences: found })}\n` : text(entry, found),

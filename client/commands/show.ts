@@ -1,14 +1,12 @@
 // `assay show`: all that the store knows about a key.
-import { realpathSync } from 'node:fs';
 import { type CommandModule, parseFlags, usage } from '../../core/command.ts';
 import { commandText } from '../../hermeticity/finding.ts';
 import { bytesText } from '../graph/view/words.ts';
-import { historyOf } from '../history.ts';
-import { findKey } from '../known-action.ts';
 import { Outlet } from '../outlet.ts';
 import { duration } from '../reporter.ts';
 import { type ShownAction, type ShownFile, type ShownResult, showAction } from '../shown-action.ts';
 import { storeFolder } from '../store-folder.ts';
+import { keyMeant } from './meant-step.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 import { withStore } from './with-store.ts';
 
@@ -26,7 +24,7 @@ export const showCommand: CommandModule = {
     const [wanted, ...more] = parsed.positionals;
     if (wanted === undefined || more.length > 0) throw usage('assay show takes one key or step');
     const folder = storeFolder(parsed.text('store'), process.env);
-    const key = findKey(wanted, historyOf(folder).entries(), realpathSync(process.cwd()));
+    const key = await keyMeant(wanted, folder);
     const shown = await withStore(folder, (store) => showAction(key, store));
     new Outlet(1).write(parsed.given('json') ? `${JSON.stringify(shown)}\n` : text(shown));
     return 0;

@@ -78,6 +78,25 @@ describe('explain, diff and show', () => {
     expect(stdout).toContain('outputs: 1, 3 B, from the workspace’s root\n');
   });
 
+  test('a step by its short name in its package’s folder, as a run takes it; in the root the candidates are named', async () => {
+    shop.write('assay.json', '{"packages": ["pkgs/*"], "packageSteps": {"test": {"command": "true"}}}');
+    const always = { steps: { always: { command: 'true', cache: false } } };
+    for (const name of ['a', 'b']) shop.write(`pkgs/${name}/assay.json`, JSON.stringify(always));
+    const cwd = join(shop.workspace, 'pkgs/a');
+    expect((await shop.assay(['run', 'test', 'always'], { cwd })).code).toBe(0);
+    expect((await shop.assay(['explain', 'test'], { cwd })).stdout).toContain('step     pkgs/a#test\n');
+    expect(await shop.assay(['show', 'test'], { cwd })).toMatchObject({ code: 0 });
+    expect(await shop.assay(['explain', 'always'], { cwd })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('pkgs/a#always has "cache": false'),
+    });
+    for (const command of ['explain', 'show'])
+      expect(await shop.assay([command, 'test'])).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('"test" means 2 steps; name one of them: pkgs/a#test, pkgs/b#test'),
+      });
+  });
+
   test('what nobody ran is refused', async () => {
     await build();
     for (const args of [

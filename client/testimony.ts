@@ -14,6 +14,7 @@ import type { FileDigests } from './inputs/file-digest.ts';
 import type { KeyedAction } from './key.ts';
 import { gatherPathSet } from './observed/gather.ts';
 import { States } from './observed/states.ts';
+import type { RunRequest } from './request.ts';
 import { judgeInSandbox } from './sandbox.ts';
 import { declarationOf } from './trace.ts';
 
@@ -31,15 +32,18 @@ export interface Testimony {
   pathSet(): PathSet;
 }
 
-/** In the key of an action whose inputs are observed. */
+/** In the key of an action whose inputs are observed, so nothing that it should have declared. */
+export function isObserved({ observed }: Pick<RunRequest, 'observed'>, { kind }: Finding): boolean {
+  return observed && LOOKS.has(kind);
+}
+
 const LOOKS: ReadonlySet<FindingKind> = new Set(['read', 'probe', 'absent', 'list']);
 
 export function testify(action: KeyedAction, watched: Watched, digests: FileDigests): Testimony {
   const { report, folders, where } = watched;
   const verdict =
     where === 'sandbox' ? judgeInSandbox(action, watched) : judge(report, declarationOf(action, folders));
-  const isCovered = ({ kind }: Finding) => action.request.observed && LOOKS.has(kind);
-  const findings = verdict.findings.filter((finding) => !isCovered(finding));
+  const findings = verdict.findings.filter((finding) => !isObserved(action.request, finding));
   return {
     findings,
     evidence: { ...evidenceOf(report, findings), sandboxed: where === 'sandbox' },

@@ -9,6 +9,7 @@ import { executeBy } from '../execute.ts';
 import { type KeyedAction, keyOf } from '../key.ts';
 import { reproduceAction } from '../reproduce/reproduce.ts';
 import type { RunRequest } from '../request.ts';
+import { isObserved } from '../testimony.ts';
 import { chooseTracer, declarationOf, tracedBy } from '../trace.ts';
 
 export interface Audit {
@@ -36,10 +37,11 @@ export async function audit(request: RunRequest, context: RunContext, options: A
   await startClean(action, context);
   const { exitCode, watched, commandMs, earlierOutputs } = await executeBy(tracedBy(tracer), action, context);
   const { report, folders } = watched;
-  const { complete, findings } = judge(report, {
+  const { complete, findings: all } = judge(report, {
     ...declarationOf(action, folders),
     earlier: earlierOutputs,
   });
+  const findings = all.filter((finding) => !isObserved(request, finding));
   const first = { complete, gaps: report.gaps, exitCode, findings, report };
   if (!options.reproduce) return { ...first, hermetic: complete && findings.length === 0 };
   const seen = { report, exitCode, tookMs: commandMs };

@@ -7,6 +7,7 @@ import { auditHtml } from '../audit/page.ts';
 import { auditJson, auditText } from '../audit/report.ts';
 import { auditSarif } from '../audit/sarif.ts';
 import { openCache } from '../cache.ts';
+import { counted } from '../graph/view/words.ts';
 import { Outlet } from '../outlet.ts';
 import { Reporter } from '../reporter.ts';
 import { storeFolder } from '../store-folder.ts';
@@ -122,8 +123,9 @@ function wantsAll(args: readonly string[]): boolean {
 }
 
 function fixedText({ added, file, left }: Fixed): string {
-  const rest = left === 0 ? '' : `; ${left} findings are not mended by a declaration`;
-  return `assay: ${added} declarations written into ${file}${rest}; audit it again\n`;
+  const rest = left === 0 ? '' : `; ${counted(left, 'finding')} can’t be mended by a declaration`;
+  if (added === 0) return `assay: nothing had to be written into ${file}${rest}\n`;
+  return `assay: ${counted(added, 'declaration')} written into ${file}${rest}; audit it again\n`;
 }
 
 /** What the commands say goes to standard error. The configuration and the graph are loaded only here. */

@@ -54,11 +54,45 @@ describe('--fix', () => {
     expect((await shop.assay(['audit', 'build'])).code).toBe(0);
   });
 
+  test('declares a link together with what it leads to, so that no run tells of it', async () => {
+    shop.write('.gitignore', 'node_modules\n');
+    shop.write('lib/text', 'text');
+    shop.link('node_modules/@x/lib', '../../lib');
+    const step = { command: 'cat ../node_modules/@x/lib/text > out', inputs: [], outputs: ['out'] };
+    shop.write('assay.json', '{ "packages": ["app"] }');
+    shop.write('app/assay.json', JSON.stringify({ steps: { build: step } }));
+    expect((await shop.assay(['audit', '--fix', 'app#build'])).code).toBe(3);
+    const again = await shop.assay(['audit', '--fix', 'app#build']);
+    expect(again).toMatchObject({
+      code: 0,
+      stderr: 'assay: nothing had to be written into app/assay.json\n',
+    });
+    expect((await shop.assay(['run', 'app#build'])).stderr).not.toContain('is a link');
+  });
+
+  test('leaves a link that leads out of the workspace, and says so', async () => {
+    shop.write('text', 'text', 0o644, shop.another('lib'));
+    shop.link('lib', '../lib');
+    shop.write('assay.json', '{ "steps": { "build": { "command": "cat lib/text", "inputs": [] } } }');
+    const { stderr } = await shop.assay(['audit', '--fix', 'build']);
+    expect(stderr).toMatch(/nothing had to be written into assay.json; \d findings can’t be mended/);
+  });
+
   test('wants a step', async () => {
     const ran = await shop.assay(['audit', '--fix', '--', 'true']);
     expect(ran).toMatchObject({ code: 125 });
     expect(ran.stderr).toContain('name a STEP');
   });
+});
+
+test('what an observed step looks at needs no declaration, what it writes does', async () => {
+  shop.write('a.txt', 'a');
+  const observed = { command: 'cat a.txt; test -f b; ls', inputs: [], observed: true };
+  const writing = { ...observed, command: 'cat a.txt > stray' };
+  shop.write('assay.json', JSON.stringify({ steps: { observed, writing } }));
+  expect(await shop.assay(['audit', 'observed'])).toMatchObject({ code: 0 });
+  const { code, stdout } = await shop.assay(['audit', '--json', 'writing']);
+  expect([code, JSON.parse(stdout).findings]).toMatchObject([3, [{ kind: 'write', path: 'stray' }]]);
 });
 
 test('--all audits each step after those that it depends on, and names the worst first', async () => {

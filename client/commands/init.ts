@@ -38,7 +38,7 @@ export const initCommand: CommandModule = {
     const candidates = candidateSteps(root, packages, parsed.positionals);
     const folders = packages.map(({ folder }) => folder);
     const store = storeFolder(parsed.text('store'), process.env);
-    const drafts = await observeAll(candidates, { root, folders }, store);
+    const drafts = await observeAll(candidates, { root, folders, made: [] }, store);
     const written = folders.filter(
       (folder) => folder === ROOT || drafts.some(({ owner }) => owner.folder === folder),
     );
@@ -64,6 +64,9 @@ function tell(folders: readonly RelPath[], drafts: readonly DraftStep[]): void {
   for (const { owner, name, observed } of drafts) {
     for (const remark of observed.unsure) say(`not sure of ${stepId(owner.name, name)}: ${remark}`);
   }
+  say(
+    'not sure of variables: which ones a command looks at can’t be seen; name those that a step needs in its "env"',
+  );
   say(`next: assay run ${[...new Set(drafts.map(({ name }) => name))].join(' ')}`);
 }
 
@@ -81,7 +84,8 @@ async function observeAll(
       const { owner, name, command } = candidate;
       stderr.write(`assay: watching ${stepId(owner.name, name)}\n`);
       const context = { cache, caller: process.env, stdout, stderr, report() {}, now: Date.now };
-      const observed = await observeStep(stepOf(candidate), surroundings, context);
+      const made = drafts.flatMap((draft) => draft.observed.outputs);
+      const observed = await observeStep(stepOf(candidate), { ...surroundings, made }, context);
       drafts.push({ owner, name, observed, ...(typeof command !== 'string' && { command }) });
     }
     return drafts;

@@ -6,6 +6,9 @@ import { audit } from '../audit/audit.ts';
 import { requestOf } from '../config/request.ts';
 import type { Step } from '../config/step.ts';
 import type { RunContext } from '../context.ts';
+import { doubtsAbout } from './doubts.ts';
+import { IgnoredPaths } from './ignored.ts';
+import { variablesIn } from './variables.ts';
 
 /** All paths are from the root. */
 export interface ObservedStep {
@@ -22,11 +25,13 @@ export interface Surroundings {
   readonly root: string;
   /** Of all packages. */
   readonly folders: readonly RelPath[];
+  /** What the steps made that were watched before. */
+  readonly made: readonly string[];
 }
 
 export async function observeStep(
   step: Step,
-  { root, folders }: Surroundings,
+  { root, folders, made }: Surroundings,
   context: RunContext,
 ): Promise<ObservedStep> {
   const { request, caller } = requestOf(step, { root, steps: new Map() }, context.caller);
@@ -43,39 +48,27 @@ export async function observeStep(
   );
   const topOf = topWithin(folders);
   const outputs = generalOutputs(written.map(plainPath), read, topOf);
+  const used = read.filter((path) => isInput(path, outputs));
+  const ignored = new IgnoredPaths(root);
+  const hidden = new Set(used.filter((path) => !isAmong(path, made) && ignored.has(path)));
   const inputs = generalInputs(
-    read.filter((path) => isInput(path, outputs)),
+    used.filter((path) => !hidden.has(path)),
     root,
     topOf,
   );
-  const unsure = found.findings.flatMap(({ kind, path = '', detail = '' }) =>
-    UNSURE[kind] === undefined ? [] : [`${UNSURE[kind]}: ${path || detail}`],
+  const left = [...new Set([...hidden].filter((path) => existsSync(join(root, path))).map(topOf))];
+  const variables = variablesIn(
+    step.command.join(' '),
+    [...new Set(used)].map((path) => join(root, path)),
   );
   return {
     inputs,
     outputs,
     tools: [...new Set(fixes('--tool'))],
     readsPackages: read.some(isInstalled),
-    unsure: [
-      ...(found.exitCode === 0
-        ? []
-        : [`it ended with ${found.exitCode}, so it may read and make more than was seen`]),
-      ...found.gaps.map((gap) => `not all could be seen: ${gap}`),
-      ...outputs
-        .filter((path) => step.folder !== ROOT && !path.startsWith(`${step.folder}/`))
-        .map((path) => `it makes something outside of its package: ${path}`),
-      ...new Set(unsure),
-    ],
+    unsure: doubtsAbout(step, { audit: found, outputs, hidden: left, variables }),
   };
 }
-
-const UNSURE: Readonly<Record<string, string>> = {
-  net: 'it uses the network',
-  unix: 'it talks to another process',
-  mutate: 'it changes a file that was there',
-  delete: 'it removes a file that it did not make',
-  survivor: 'it leaves a process running',
-};
 
 /** A path that a pattern was made of. */
 function plainPath(pattern: string): string {
@@ -91,8 +84,11 @@ function isInstalled(path: string): boolean {
 }
 
 function isInput(path: string, outputs: readonly string[]): boolean {
-  const isOwn = outputs.some((output) => path === output || path.startsWith(`${output}/`));
-  return isInside(path) && !isInstalled(path) && !isOwn && !/(^|\/)\.git(\/|$)/.test(path);
+  return isInside(path) && !isInstalled(path) && !isAmong(path, outputs) && !/(^|\/)\.git(\/|$)/.test(path);
+}
+
+function isAmong(path: string, outputs: readonly string[]): boolean {
+  return outputs.some((output) => path === output || path.startsWith(`${output}/`));
 }
 
 /** What lies directly in the folder of the package that a path belongs to, and the path in or at it. */
@@ -112,7 +108,7 @@ function topWithin(folders: readonly RelPath[]): TopOf {
 function generalInputs(paths: readonly string[], root: string, topOf: TopOf): string[] {
   const general = paths.map((path) => (topOf(path) === path ? path : `${topOf(path)}/**`));
   const named = [...new Set(general)].filter((path) => path !== '**' && path !== '');
-  return named.filter((path) => path.endsWith('/**') || existsSync(join(root, path))).sort();
+  return named.filter((path) => existsSync(join(root, path.replace(/\/\*\*$/, '')))).sort();
 }
 
 /** A folder that it wrote to and read nothing else from is its own as a whole. */

@@ -15,6 +15,11 @@ afterEach(() => shop.remove());
 
 const written = () => readFileSync(join(shop.workspace, 'assay.json'), 'utf8');
 
+const configured = () => {
+  const withoutRemarks = written().replaceAll(/^ *\/\/.*\n/gm, '');
+  return JSON.parse(withoutRemarks).steps;
+};
+
 describe('from scripts', () => {
   beforeEach(() => {
     shop.write(
@@ -113,6 +118,71 @@ test('from a Makefile', async () => {
     inputs: ['Makefile', 'src/**'],
     outputs: ['out'],
   });
+});
+
+describe('in a tree that is already built', () => {
+  const begin = 'clean up, remove what init wrote, and run it again';
+
+  test('a Makefile that is up to date: what was made before is no input, and the way out is said', async () => {
+    shop.write('.gitignore', 'out\n');
+    shop.write('Makefile', 'all: out/b\nout/b: src/a.txt\n\tmkdir -p out\n\tcp $< $@\n');
+    await shop.assay(['run', '--hermetic=off', '--output', 'out', '--', 'make', 'all']);
+    const { stderr } = await shop.assay(['init']);
+    expect(stderr).toContain(`not sure of all: it reads what .gitignore hides, which is not declared: out.`);
+    expect(stderr).toContain(begin);
+    expect(configured().all).toEqual({ command: ['make', 'all'], inputs: ['Makefile', 'src/**'] });
+    expect((await shop.assay(['run', 'all'])).code).toBe(0);
+  });
+
+  test('a script that skips its work, where nothing is ignored', async () => {
+    shop.write('dist/a.txt', 'HI\n');
+    shop.write('package.json', JSON.stringify({ scripts: { build: 'test -f dist/a.txt' } }));
+    expect((await shop.assay(['init'])).stderr).toContain(`not sure of build: it made nothing. If all of it`);
+  });
+
+  test('what a step reads of what another just made is its input, though it is ignored', async () => {
+    shop.write('.gitignore', 'dist\n');
+    const scripts = { build: 'mkdir -p dist && cp src/a.txt dist/a.txt', test: 'cat dist/a.txt' };
+    shop.write('package.json', JSON.stringify({ scripts }));
+    expect((await shop.assay(['init'])).stderr).not.toContain('.gitignore hides');
+    expect(configured().test).toEqual({ inputs: [], dependsOn: ['build'] });
+  });
+});
+
+test('a folder that was looked for and is not there is no input: a run would find nothing in it', async () => {
+  shop.write('package.json', JSON.stringify({ scripts: { test: 'cat src/a.txt; test -f gone/x || true' } }));
+  await shop.assay(['init']);
+  expect(configured().test).toEqual({ inputs: ['src/**'] });
+  expect((await shop.assay(['run', 'test'])).code).toBe(0);
+});
+
+test('variables can’t be seen: it says so, and names those that appear in what is read', async () => {
+  shop.write('src/x.js', 'process.env.MODE; process.env["API_URL"]; process.env.HOME');
+  shop.write('package.json', JSON.stringify({ scripts: { test: 'N=1; cat src/x.js; echo $CI $N' } }));
+  const { stderr } = await shop.assay(['init']);
+  expect(stderr).toContain('not sure of variables: which ones a command looks at can’t be seen');
+  expect(stderr).toMatch(/not sure of test: variables that it may look at.*: API_URL, CI, MODE\n/);
+});
+
+test('right after init of packages that import each other an audit finds nothing', async () => {
+  const build = 'mkdir -p dist && cp src/index.js dist/';
+  const test = 'node --input-type=module -e "await import(\'./dist/index.js\')"';
+  const lint = 'grep -c name src/index.js';
+  shop.write('.gitignore', 'node_modules\ndist\n');
+  shop.write('package.json', JSON.stringify({ workspaces: ['packages/*'] }));
+  const add = (name: string, dependencies: Record<string, string>, source: string) => {
+    const manifest = { name: `@x/${name}`, type: 'module', exports: './dist/index.js', dependencies };
+    const scripts = { build, test, lint };
+    shop.write(`packages/${name}/package.json`, JSON.stringify({ ...manifest, scripts }));
+    shop.write(`packages/${name}/src/index.js`, `${source}export const name = '${name}';\n`);
+    shop.link(`node_modules/@x/${name}`, `../../packages/${name}`);
+  };
+  add('util', {}, '');
+  add('ui', { '@x/util': '1' }, 'import "@x/util";\n');
+  add('app', { '@x/ui': '1', '@x/util': '1' }, 'import "@x/ui"; import "@x/util";\n');
+  expect((await shop.assay(['init'])).code).toBe(0);
+  const { code, stdout } = await shop.assay(['audit', '--all']);
+  expect([code, stdout]).toEqual([0, expect.stringContaining('9 of 9 steps are hermetic')]);
 });
 
 test('what it is not sure of stands beside the step, and is said', async () => {

@@ -12,11 +12,12 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, wri
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Plugin, rolldown } from 'rolldown';
+import { rolldown } from 'rolldown';
 import { INDEX } from '../core/limits.ts';
 import { buildLibrary } from './build-library.ts';
 import { LATE_ENTRY, lateFiles, lateModules } from './late.ts';
-import { ADDON, mendedAddon } from './lmdb-addon.ts';
+import { leanLmdb, writeAddon } from './lean-lmdb.ts';
+import { ADDON } from './lmdb-addon.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const PACKAGES = join(ROOT, 'node_modules');
@@ -25,36 +26,6 @@ const ENTRY = join(BUNDLE, 'assay.cjs');
 const EXECUTABLE = join(ROOT, 'dist/assay');
 
 const BUN = join(PACKAGES, `@oven/bun-linux-${process.arch === 'arm64' ? 'aarch64' : process.arch}/bin/bun`);
-
-/**
- * What takes the place of packages that lmdb imports. It looks for its addon in the file system around its own sources,
- * which are not there once it is bundled. And it loads encoders of values and keys, which Assay, who gives it bytes for
- * both, never calls: should they be called after all, they say so.
- */
-const REPLACEMENTS: Readonly<Record<string, string>> = {
-  'node-gyp-build-optional-packages': `
-    import addon from './lmdb.node';
-    export default () => addon;`,
-  msgpackr: `
-    export class Encoder {
-      constructor() { throw new Error('the bundle holds no encoder of values: open lmdb with encoding "binary"'); }
-    }`,
-  'ordered-binary': `
-    const refuse = () => { throw new Error('the bundle holds no encoder of keys: open lmdb with keyEncoding "binary"'); };
-    export { refuse as compareKeys, refuse as fromBufferKey, refuse as readKey, refuse as toBufferKey, refuse as writeKey };
-    export const enableNullTermination = () => {};`,
-};
-
-const leanLmdb: Plugin = {
-  name: 'lean-lmdb',
-  resolveId(id) {
-    if (id === './lmdb.node') return { id, external: 'relative' };
-    return Object.hasOwn(REPLACEMENTS, id) ? `\0${id}` : null;
-  },
-  load(id) {
-    return REPLACEMENTS[id.replace(/^\0/, '')] ?? null;
-  },
-};
 
 /**
  * Each file costs Node half a millisecond, so what belongs together is one file, with all that it imports: what every
@@ -79,7 +50,7 @@ async function bundle(): Promise<void> {
     platform: 'node',
     // Its main file is in a form that hides its imports from a bundler.
     resolve: { alias: { 'jsonc-parser': join(PACKAGES, 'jsonc-parser/lib/esm/main.js') } },
-    plugins: [leanLmdb, lateModules, lateFiles],
+    plugins: [leanLmdb('cjs'), lateModules, lateFiles],
     onLog(level, { code, message }) {
       const isExpected = code === 'INEFFECTIVE_DYNAMIC_IMPORT'; // a module of the store that the server imports at once
       if (level === 'warn' && !isExpected) throw new Error(`rolldown: ${message}`);
@@ -99,7 +70,7 @@ async function bundle(): Promise<void> {
       ],
     },
   });
-  writeFileSync(join(BUNDLE, 'lmdb.node'), mendedAddon());
+  writeAddon(BUNDLE);
 }
 
 /** The entry, which tells Node where the compiled code of the other files lies. */

@@ -1,0 +1,53 @@
+// lmdb as the bundles take it along, as a plugin of rolldown: its addon lies beside the bundle, and what Assay never calls stays out.
+//
+// It would look for its addon in the file system around its own sources, which are not there once it is bundled. And it loads
+// encoders of values and keys, which Assay, who gives it bytes for both, never calls: should they be called after all, they
+// say so.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Plugin } from 'rolldown';
+import { mendedAddon } from './lmdb-addon.ts';
+
+const ADDON = './lmdb.node';
+
+/** An ES module can't import an addon; CommonJS can't ask where it lies by `import.meta`. */
+const LOOKUPS = {
+  cjs: `
+    import addon from '${ADDON}';
+    export default () => addon;`,
+  esm: `
+    import { createRequire } from 'node:module';
+    export default () => createRequire(import.meta.url)('${ADDON}');`,
+} as const;
+
+const ENCODERS: Readonly<Record<string, string>> = {
+  msgpackr: `
+    export class Encoder {
+      constructor() { throw new Error('the bundle holds no encoder of values: open lmdb with encoding "binary"'); }
+    }`,
+  'ordered-binary': `
+    const refuse = () => { throw new Error('the bundle holds no encoder of keys: open lmdb with keyEncoding "binary"'); };
+    export { refuse as compareKeys, refuse as fromBufferKey, refuse as readKey, refuse as toBufferKey, refuse as writeKey };
+    export const enableNullTermination = () => {};`,
+};
+
+export function leanLmdb(format: keyof typeof LOOKUPS): Plugin {
+  const replacements: Readonly<Record<string, string>> = {
+    'node-gyp-build-optional-packages': LOOKUPS[format],
+    ...ENCODERS,
+  };
+  return {
+    name: 'lean-lmdb',
+    resolveId(id) {
+      if (id === ADDON) return { id, external: 'relative' };
+      return Object.hasOwn(replacements, id) ? `\0${id}` : null;
+    },
+    load(id) {
+      return replacements[id.replace(/^\0/, '')] ?? null;
+    },
+  };
+}
+
+export function writeAddon(folder: string): void {
+  writeFileSync(join(folder, ADDON), mendedAddon());
+}

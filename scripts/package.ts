@@ -1,0 +1,85 @@
+// Makes what people install, from what `npm run build` has made: dist/assay-VERSION-linux-ARCH.tgz, for `npm install`.
+//
+//   npm run package                     for an address or a file: nobody can publish it by mistake
+//   npm run package -- @our-team/assay  the same for a registry, under a name that is yours there
+//
+// It holds the executable with its helpers, and the library; it needs no other package, so nothing else is fetched. All of it is
+// machine code of this architecture, which npm compares with the machine before it installs.
+//
+// There is no `assay` of ours in the public registry. A name without a scope is refused here, because whoever registers it
+// there would be asked for it by every machine that does not know your registry.
+import { execFileSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+
+const ROOT = join(import.meta.dirname, '..');
+const DIST = join(ROOT, 'dist');
+
+const CONTENT = [
+  'dist/assay',
+  'dist/assay-trace',
+  'dist/assay-vary',
+  'dist/lib',
+  'schema/assay.schema.json',
+  'README.md',
+  'CHANGELOG.md',
+  'LICENSE',
+];
+
+const SCOPED = /^@[a-z0-9~-][a-z0-9._~-]*\/[a-z0-9~-][a-z0-9._~-]*$/;
+
+function manifest(name: string | undefined) {
+  const { version, description, license, type, exports }: Readonly<Record<string, unknown>> = JSON.parse(
+    readFileSync(join(ROOT, 'package.json'), 'utf8'),
+  );
+  return {
+    name: name ?? 'assay',
+    version,
+    description,
+    license,
+    type,
+    exports,
+    ...(name === undefined && { private: true }),
+    bin: { assay: 'dist/assay' },
+    os: ['linux'],
+    cpu: [process.arch],
+    libc: ['glibc'],
+  };
+}
+
+function pack(name: string | undefined): string {
+  const about = manifest(name);
+  const folder = mkdtempSync(join(DIST, 'package-'));
+  try {
+    for (const path of CONTENT) {
+      mkdirSync(dirname(join(folder, path)), { recursive: true });
+      cpSync(join(ROOT, path), join(folder, path), { recursive: true });
+    }
+    writeFileSync(join(folder, 'package.json'), `${JSON.stringify(about, null, 2)}\n`);
+    const packed = execFileSync('npm', ['pack', '--silent', '--offline', '--ignore-scripts'], {
+      cwd: folder,
+      encoding: 'utf8',
+    });
+    const made = join(DIST, `assay-${about.version}-linux-${process.arch}.tgz`);
+    renameSync(join(folder, packed.trim()), made);
+    return made;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const [name, ...rest] = process.argv.slice(2);
+if (rest.length > 0 || (name !== undefined && !SCOPED.test(name)))
+  throw new Error('the name must be one of your own scope: npm run package -- @our-team/assay');
+const missing = CONTENT.find((path) => !existsSync(join(ROOT, path)));
+if (missing !== undefined) throw new Error(`${missing} is not there: run npm run build`);
+process.stdout.write(`${pack(name)}\n`);

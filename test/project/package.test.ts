@@ -1,0 +1,128 @@
+// What `npm run package` makes works where it is installed: in a folder with nothing else, without a network and without a
+// Node of its own. (`npm test` builds first what it packs.)
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { VERSION } from '../../core/version.ts';
+import { type Ran, runProcess } from '../rig/assay.ts';
+
+const PROJECT = join(import.meta.dirname, '../..');
+const PACKING_MS = 180_000;
+
+let folder = '';
+let env: Record<string, string> = {};
+
+const within = (path: string) => join(folder, path);
+const assay = (...args: string[]) => run(within('node_modules/.bin/assay'), ...args);
+const script = (text: string) => run(process.execPath, '--input-type=module', '--eval', text);
+const run = (...command: string[]) => runProcess(command, { cwd: folder, env });
+const npm = (...args: string[]) =>
+  execFileSync('npm', args, { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+const outcome = ({ stderr }: Ran) => /^assay: (hit \(\w+\)|miss)/m.exec(stderr)?.[1];
+
+beforeAll(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'assay-package-')));
+  env = { PATH: '/usr/bin:/bin', HOME: folder, ASSAY_STORE: within('store') };
+  const packed = execFileSync(process.execPath, [join(PROJECT, 'scripts/package.ts')], { encoding: 'utf8' });
+  writeFileSync(within('package.json'), '{ "private": true, "type": "module" }');
+  npm('install', '--offline', '--no-audit', '--no-fund', packed.trim());
+}, PACKING_MS);
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test('it brings no other package and none of the tests', () => {
+  expect(readdirSync(within('node_modules')).filter((name) => !name.startsWith('.'))).toEqual(['assay']);
+  expect(readdirSync(within('node_modules/assay')).sort()).toEqual(
+    ['CHANGELOG.md', 'LICENSE', 'README.md', 'dist', 'package.json', 'schema'].sort(),
+  );
+});
+
+test('it says which machines it is for, and can not be published by mistake', () => {
+  const manifest = JSON.parse(readFileSync(within('node_modules/assay/package.json'), 'utf8'));
+  expect(manifest).toMatchObject({ os: ['linux'], cpu: [process.arch], libc: ['glibc'], private: true });
+  expect(Object.keys(manifest)).not.toContain('scripts');
+});
+
+test('the command runs, watches, and hits', async () => {
+  expect(await assay('--version')).toMatchObject({ code: 0, stdout: `assay ${VERSION}\n`, stderr: '' });
+  const step = ['run', '--output', 'made', '--', '/bin/sh', '-c', 'cat /etc/hostname > made'];
+  const miss = await assay(...step);
+  expect(outcome(miss)).toBe('miss');
+  expect(miss.stderr).toContain('not declared: read /etc/hostname'); // its tracer saw that
+  rmSync(within('made'));
+  expect((await assay(...step)).stderr).toContain('1 output restored');
+});
+
+test('the server serves', async () => {
+  const server = spawn(within('node_modules/.bin/assay'), ['serve', '--port', '0'], { cwd: folder, env });
+  try {
+    expect((await fetch(`${await addressOf(server)}/healthz`)).status).toBe(200);
+  } finally {
+    server.kill();
+    await once(server, 'exit');
+  }
+});
+
+test('the library runs and watches, and the schema is there', async () => {
+  writeFileSync(within('words.txt'), 'b\na\n');
+  const ran = await script(`
+    import { run } from 'assay';
+    import schema from 'assay/schema.json' with { type: 'json' };
+    const action = { command: ['sort', '-o', 'sorted', 'words.txt'], inputs: ['words.txt'], outputs: ['sorted'] };
+    for (const time of [1, 2]) {
+      const { outcome, standing } = await run(action);
+      console.log(outcome, standing);
+    }
+    console.log(schema.title);`);
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
+  expect(ran.stdout).toMatch(/^miss clean\nhit-local clean\nassay.json/);
+});
+
+test('its types need no package but those of Node', async () => {
+  writeFileSync(
+    within('uses.ts'),
+    "import { run } from 'assay';\nexport const code: number = (await run({ command: ['true'] })).exitCode;\n",
+  );
+  const types = join(PROJECT, 'node_modules/@types');
+  symlinkSync(types, within('node_modules/@types'));
+  const options = ['--ignoreConfig', '--noEmit', '--strict', '--module', 'nodenext', '--target', 'esnext'];
+  const check = ['--types', 'node', '--skipLibCheck', 'false', 'uses.ts'];
+  const ran = await run(
+    process.execPath,
+    join(PROJECT, 'node_modules/typescript/bin/tsc'),
+    ...options,
+    ...check,
+  );
+  rmSync(within('node_modules/@types'));
+  expect(ran).toMatchObject({ code: 0, stdout: '' });
+});
+
+test('a checkout is not packed as it is, and a name that others may own is refused', async () => {
+  const packing = await runProcess(['npm', 'pack'], { cwd: PROJECT, env });
+  expect(packing.code).not.toBe(0);
+  expect(packing.stderr).toContain('npm run package');
+  const named = await run(process.execPath, join(PROJECT, 'scripts/package.ts'), 'assay');
+  expect(named.code).toBe(1);
+  expect(named.stderr).toContain('one of your own scope');
+});
+
+async function addressOf({ stdout, stderr }: ChildProcess): Promise<string> {
+  let said = '';
+  for (const stream of [stdout, stderr]) stream?.on('data', (bytes: Buffer) => (said += bytes));
+  for (;;) {
+    const [address] = /http:\/\/[0-9.:]+/.exec(said) ?? [];
+    if (address !== undefined) return address;
+    await Promise.race([stdout, stderr].map((stream) => stream && once(stream, 'data')));
+  }
+}

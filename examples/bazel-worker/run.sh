@@ -1,12 +1,15 @@
 #!/bin/sh
 # Builds with Bazel, forgets everything that Bazel knows, builds again. What Assay did stands in the worker's own log.
+# With the checkout's assay or the one on PATH; set ASSAY to say which other.
 set -eu
 cd "$(dirname "$0")"
+assay=${ASSAY:-$(command -v "$PWD/../../bin/assay" || command -v assay)} || { echo 'no assay here: set ASSAY' >&2; exit 127; }
 
-export ASSAY="${ASSAY:-assay}" ASSAY_STORE="${ASSAY_STORE:-$PWD/.store}"
+export ASSAY="$assay" ASSAY_STORE="${ASSAY_STORE:-$PWD/.store}"
 home=$(mktemp -d)
 bazel() { command bazel --nohome_rc --output_user_root="$home" --max_idle_secs=60 "$@"; }
-trap 'bazel shutdown; chmod -R u+w "$home"; rm -rf "$home"' EXIT
+cp words/hello.txt "$home/hello.txt"
+trap 'cp "$home/hello.txt" words/hello.txt; bazel shutdown; chmod -R u+w "$home"; rm -rf "$home"' EXIT
 
 build() {
   bazel build --color=no --curses=no //:all

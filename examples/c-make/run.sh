@@ -1,8 +1,13 @@
 #!/bin/sh
-# Shows the example from end to end. Set ASSAY to say how assay is called (default: npx assay).
+# Shows the example from end to end, with the checkout's assay or the one on PATH. Set ASSAY to say how another is called.
 set -eu
 cd "$(dirname "$0")"
+assay=${ASSAY:-$(command -v "$PWD/../../bin/assay" || command -v assay)} || { echo 'no assay here: set ASSAY' >&2; exit 127; }
+export ASSAY="$assay"
+trap 'test ! -e src/greeting.h.before || mv src/greeting.h.before src/greeting.h' EXIT
+
 echo '== the first build compiles'
+make --no-print-directory clean
 make --no-print-directory
 ./build/hello
 echo '== a clean checkout restores'
@@ -13,5 +18,4 @@ echo '== a changed header compiles what includes it'
 sed -i.before 's/world/cache/' src/greeting.h
 make --no-print-directory
 ./build/hello
-${ASSAY:-npx assay} explain
-mv src/greeting.h.before src/greeting.h
+$assay explain

@@ -1,15 +1,23 @@
 #!/bin/sh
-# Kills a training run in the middle, runs it again, and compares with one that was left alone.
+# Kills a training run in the middle, runs it again, and compares with one that was left alone. With the checkout's assay or the
+# one on PATH; set ASSAY to say how another is called.
 set -eu
 cd "$(dirname "$0")"
-assay=${ASSAY:-npx assay}
+assay=${ASSAY:-$(command -v "$PWD/../../bin/assay" || command -v assay)} || { echo 'no assay here: set ASSAY' >&2; exit 127; }
+# Stores of its own: what was trained to its end before would be a hit.
+stores=$(mktemp -d)
+trap 'rm -rf "$stores"' EXIT
+export ASSAY_STORE="$stores/first"
 
 set -- run --input train.py --input points.txt --output model.json \
   --checkpoint progress --checkpoint-interval 60 -- python3 train.py points.txt model.json
 
 echo '== killed after a few epochs'
 setsid $assay "$@" > log.txt & # a process group of its own, so that all of it can be killed
-while ! grep -q 'epoch 5' log.txt; do sleep 0.1; done
+until grep -q 'epoch 5' log.txt; do
+  kill -0 "$!" || exit 1 # it has ended, and has said why
+  sleep 0.1
+done
 kill -9 "-$!"
 wait $! || true
 
@@ -18,10 +26,7 @@ $assay "$@"
 mv model.json resumed.json
 
 echo '== left alone, with a store of its own'
-ASSAY_STORE=$(mktemp -d)
-export ASSAY_STORE
-$assay "$@" > whole.txt
-rm -rf "$ASSAY_STORE"
+ASSAY_STORE="$stores/second" $assay "$@" > whole.txt
 
 cmp resumed.json model.json
 echo '== the same model'

@@ -1,6 +1,11 @@
 #!/bin/sh
-# Runs what the GitHub action runs, twice, as a runner would; shows the job's summary. Set ASSAY to say how assay is called.
+# Runs what the GitHub action runs, twice, as a runner would; shows the job's summary. With the
+# checkout's assay or the one on PATH; set ASSAY to say how another is called.
 set -eu
+cd "$(dirname "$0")"
+assay=${ASSAY:-$(command -v "$PWD/../../bin/assay" || command -v assay)} || { echo 'no assay here: set ASSAY' >&2; exit 127; }
+rm -f job-summary.md
+export ASSAY="$assay"
 export GITHUB_ACTIONS=true CI=true GITHUB_STEP_SUMMARY=job-summary.md ASSAY_STEPS='build test'
 for job in first second; do
   echo "== the $job job"

@@ -1,9 +1,10 @@
 #!/bin/sh
-# What README.md of the project types. Set ASSAY to say how assay is called (default: npx assay).
+# What README.md of the project types. With the checkout's assay or the one on PATH; set ASSAY to say how another is called.
 set -eu
 cd "$(dirname "$0")"
+assay=${ASSAY:-$(command -v "$PWD/../../bin/assay" || command -v assay)} || { echo 'no assay here: set ASSAY' >&2; exit 127; }
 run() {
-  ${ASSAY:-npx assay} run --input 'src/**' --input build.mjs --output dist --env NODE_ENV --tool node -- node build.mjs
+  $assay run --input 'src/**' --input build.mjs --output dist --env NODE_ENV --tool node -- node build.mjs
 }
 echo '== the first time it runs'
 run
@@ -13,8 +14,8 @@ run
 echo '== another environment is another action'
 NODE_ENV=production run
 echo '== the same as steps'
-${ASSAY:-npx assay} run count
-${ASSAY:-npx assay} run count
+$assay run count
+$assay run count
 echo '== what a command reads and makes beyond its declaration'
-${ASSAY:-npx assay} audit --input src --input leaky.sh --output out.txt -- ./leaky.sh || test $? -eq 3
+$assay audit --input src --input leaky.sh --output out.txt -- ./leaky.sh || test $? -eq 3
 rm -f stray.txt

@@ -1,8 +1,10 @@
 #!/bin/sh
-# Shows the example from end to end. Set ASSAY to say where assay is installed (default: as npm does it).
+# Shows the example from end to end. In the checkout `assay` is the checkout itself; elsewhere it is what npm has installed here.
 set -eu
-if [ -n "${ASSAY:-}" ]; then
+cd "$(dirname "$0")"
+if [ -e ../../dist/lib/assay.js ]; then
   mkdir -p node_modules
-  ln -sfn "$(dirname "$(dirname "$ASSAY")")" node_modules/assay
+  ln -sfn "$PWD/../.." node_modules/assay
+  PATH="$PWD/../../node_modules/.bin:$PATH" # a Node that runs TypeScript as it is
 fi
 node build.ts

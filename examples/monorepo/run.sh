@@ -1,13 +1,15 @@
 #!/bin/sh
-# Shows the example from end to end. Set ASSAY to say how assay is called (default: npx assay).
+# Shows the example from end to end, with the checkout's assay or the one on PATH. Set ASSAY to say how another is called.
 set -eu
-assay=${ASSAY:-npx assay}
+cd "$(dirname "$0")"
+assay=${ASSAY:-$(command -v "$PWD/../../bin/assay" || command -v assay)} || { echo 'no assay here: set ASSAY' >&2; exit 127; }
+trap 'test ! -e app/main.c.before || mv app/main.c.before app/main.c' EXIT
 
 echo '== the first time everything runs'
 $assay run test
 echo '== the second time nothing does'
 $assay run test
 echo '== a change in app leaves lib alone'
-sed -i 's/world/graph/' app/main.c
+sed -i.before 's/world/graph/' app/main.c
 $assay run test
 ./app/main

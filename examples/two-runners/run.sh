@@ -1,14 +1,18 @@
 #!/bin/sh
-# Shows the example from end to end. Set ASSAY to say how assay is called (default: npx assay).
+# Shows the example from end to end, with the checkout's assay or the one on PATH. Set ASSAY to say how another is called.
 set -eu
-assay=${ASSAY:-npx assay}
+cd "$(dirname "$0")"
+assay=${ASSAY:-$(command -v "$PWD/../../bin/assay" || command -v assay)} || { echo 'no assay here: set ASSAY' >&2; exit 127; }
 work=$(mktemp -d)
 server=
 trap 'test -z "$server" || kill "$server" 2>/dev/null; rm -rf "$work"' EXIT
 
 $assay serve --port 0 --store "$work/server" > "$work/server.log" 2>&1 &
 server=$!
-until grep -q 'http://' "$work/server.log"; do sleep 0.1; done
+until grep -q 'http://' "$work/server.log"; do
+  kill -0 "$server" || { cat "$work/server.log" >&2; exit 1; } # it has ended
+  sleep 0.1
+done
 ASSAY_REMOTE=$(grep -o 'http://[0-9.:]*' "$work/server.log" | head -n 1)
 export ASSAY_REMOTE
 

@@ -1,9 +1,13 @@
 #!/bin/sh
-# Shows the example from end to end. Set ASSAY to say how assay is called (default: npx assay).
+# Shows the example from end to end, with the checkout's assay or the one on PATH. Set ASSAY to say how another is called.
 set -eu
 cd "$(dirname "$0")"
+assay=${ASSAY:-$(command -v "$PWD/../../bin/assay" || command -v assay)} || { echo 'no assay here: set ASSAY' >&2; exit 127; }
+PATH="$PWD/../../node_modules/.bin:$PATH" # tsc, as npm scripts have it
+trap 'test ! -e shout.before || mv shout.before src/shout.ts' EXIT
+
 build() {
-  ${ASSAY:-npx assay} run --input 'src/**' --input tsconfig.json --input package.json --output dist --tool tsc -- tsc -p .
+  $assay run --input 'src/**' --input tsconfig.json --input package.json --output dist --tool tsc -- tsc -p .
 }
 echo '== the first build compiles'
 build
@@ -12,10 +16,8 @@ echo '== without dist it is restored'
 rm -r dist
 build
 echo '== an edit compiles again'
-sed -i.before 's/In capitals/Loud/' src/shout.ts
-rm src/shout.ts.before
+cp src/shout.ts shout.before
+sed -i 's/In capitals/Loud/' src/shout.ts
 build
 echo '== and is a hit from then on'
 build
-sed -i.before 's/Loud/In capitals/' src/shout.ts
-rm src/shout.ts.before

@@ -1,11 +1,14 @@
-// Every example runs as its README says, in a copy, and ends as it promises.
-import { cpSync, readdirSync } from 'node:fs';
+// Every example runs as a person runs it: in a checkout, by `./run.sh`, with the PATH and the Node of the system. It ends as its
+// README promises and leaves the checkout as it was. Where there is no assay, it says so at once.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, readdirSync, realpathSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { baseEnvironment, type Ran, runProcess, Workshop } from '../rig/assay.ts';
+import { type Ran, runProcess, Workshop } from '../rig/assay.ts';
 
 const PROJECT = join(import.meta.dirname, '..', '..');
 const EXAMPLES = join(PROJECT, 'examples');
+const SYSTEM_PATH = '/usr/local/bin:/usr/bin:/bin';
 
 let shop: Workshop;
 
@@ -15,12 +18,29 @@ beforeEach(() => {
 
 afterEach(() => shop.remove());
 
-async function runExample(name: string): Promise<Ran> {
-  const copy = join(shop.workspace, name);
-  cpSync(join(EXAMPLES, name), copy, { recursive: true });
-  const PATH = `${join(PROJECT, 'node_modules', '.bin')}:${process.env.PATH}`;
-  const env = { ...baseEnvironment(), PATH, ASSAY: join(PROJECT, 'bin', 'assay'), ASSAY_STORE: shop.store };
-  return runProcess([join(copy, 'run.sh')], { cwd: copy, env });
+const git = (...args: string[]) =>
+  execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], {
+    cwd: shop.workspace,
+    encoding: 'utf8',
+  });
+
+/** The examples are copies, so that they can be written to; all else is the project itself. */
+function makeCheckout(): void {
+  for (const name of readdirSync(PROJECT)) {
+    if (name !== 'examples' && !name.startsWith('.git'))
+      symlinkSync(realpathSync(join(PROJECT, name)), join(shop.workspace, name));
+  }
+  cpSync(join(PROJECT, '.gitignore'), join(shop.workspace, '.gitignore'));
+  const tracked = execFileSync('git', ['ls-files', 'examples'], { cwd: PROJECT, encoding: 'utf8' });
+  for (const path of tracked.trim().split('\n')) cpSync(join(PROJECT, path), join(shop.workspace, path));
+  git('init', '--quiet');
+  git('add', '.gitignore', 'examples');
+  git('commit', '--quiet', '--message', 'a checkout');
+}
+
+function runExample(folder: string): Promise<Ran> {
+  const env = { PATH: SYSTEM_PATH, HOME: shop.folder, ASSAY_STORE: shop.store };
+  return runProcess([join(folder, 'run.sh')], { cwd: '/', env });
 }
 
 const outcomes = ({ stderr }: Ran) =>
@@ -75,6 +95,7 @@ const CHECKS: Readonly<Record<string, (ran: Ran) => void>> = {
     expect(ran.stderr).toContain('3 steps: 3 hit');
     expect(ran.stderr).toContain('3 steps: 1 hit, 2 ran');
     expect(ran.stderr).toContain('app/main.c changed: app#build');
+    expect(ran.stderr).not.toContain('not declared');
     expect(ran.stdout).toContain('hello, graph');
   },
   checkpoint: (ran) => {
@@ -99,7 +120,37 @@ test('every example is checked', () => {
 });
 
 test.each(Object.entries(CHECKS))('%s', { timeout: 240_000 }, async (name, check) => {
-  const ran = await runExample(name);
+  makeCheckout();
+  const ran = await runExample(join(shop.workspace, 'examples', name));
   expect(ran.code, ran.stderr).toBe(0);
   check(ran);
+  expect(git('status', '--porcelain', 'examples')).toBe('');
+});
+
+test.each(Object.keys(CHECKS).filter((name) => name !== 'library'))(
+  '%s, copied to where there is no assay, says so',
+  async (name) => {
+    const copy = join(shop.workspace, name);
+    cpSync(join(EXAMPLES, name), copy, { recursive: true });
+    const ran = await runExample(copy);
+    expect(ran).toMatchObject({ code: 127, stderr: 'no assay here: set ASSAY\n' });
+  },
+);
+
+test.each(['two-runners', 'checkpoint'])('%s ends when assay does not start', async (name) => {
+  const copy = join(shop.workspace, name);
+  cpSync(join(EXAMPLES, name), copy, { recursive: true });
+  const ASSAY = shop.script('broken', 'echo broken >&2', 'exit 125');
+  const env = { PATH: SYSTEM_PATH, HOME: shop.folder, ASSAY };
+  const ran = await runProcess([join(copy, 'run.sh')], { cwd: '/', env });
+  expect(ran.code).not.toBe(0);
+  expect(ran.stderr).toContain('broken');
+});
+
+test('no example, recipe or script asks a public registry for assay', () => {
+  const asking = `npx (--yes |-y )?assay|npm (install|i|exec)( --?[a-z-]+)* "?assay(@|"|$| )`;
+  const { stdout } = spawnSync('git', ['grep', '-nE', asking, '--', 'examples', 'docs/*.md'], {
+    cwd: PROJECT,
+  });
+  expect(stdout.toString()).toBe('');
 });

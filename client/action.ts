@@ -55,7 +55,7 @@ export interface ActionDeclaration {
 }
 
 export function requestFor(action: ActionDeclaration): RunRequest {
-  const workspace = realpathSync(action.workspace ?? process.cwd());
+  const workspace = realFolder(action.workspace ?? process.cwd());
   const [program, ...rest] = action.command;
   for (const word of action.command) checkText('an argument', word);
   if (!program) throw usage('there is no command to run');
@@ -86,6 +86,11 @@ export function requestFor(action: ActionDeclaration): RunRequest {
     state,
     ...(checkpoint && { checkpoint }),
   };
+}
+
+function realFolder(workspace: string): string {
+  if (statSync(workspace, { throwIfNoEntry: false })?.isDirectory()) return realpathSync(workspace);
+  throw usage(`the workspace ${JSON.stringify(workspace)} is not a folder`);
 }
 
 function checkpointOf({ checkpoint }: ActionDeclaration): CheckpointPlan | undefined {

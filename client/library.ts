@@ -1,6 +1,7 @@
 // Assay for programs: `import { run, keyOf, openStore } from 'assay'`. The command line is built on the same functions.
 //
 //   const { outcome, exitCode } = await run({ command: ['node', 'build.js'], inputs: ['src/**'], outputs: ['dist'] });
+import './node-version.ts';
 import { openDiskStore } from '../store/stack.ts';
 import type { Store } from '../store/store.ts';
 import { type ActionDeclaration, requestFor } from './action.ts';
@@ -9,6 +10,7 @@ import { openCache } from './cache.ts';
 import type { Variables } from './environment.ts';
 import type { RunEvent } from './events.ts';
 import { keyOf as keyOfRequest } from './key.ts';
+import { checkAction, checkOptions } from './library-call.ts';
 import type { Ear } from './outlet.ts';
 import type { RunSummary } from './run.ts';
 import { storeFolder } from './store-folder.ts';
@@ -37,7 +39,9 @@ export interface LibraryOptions {
 }
 
 /** Runs an action, or restores what it made the last time. Rejects with an AssayError if the action itself is refused. */
-export function run(action: ActionDeclaration, options: LibraryOptions = {}): Promise<RunSummary> {
+export async function run(action: ActionDeclaration, options: LibraryOptions = {}): Promise<RunSummary> {
+  checkAction(action);
+  checkOptions(options);
   return runRequest(requestFor(action), {
     ...options,
     storeFolder: storeOf(options),
@@ -50,6 +54,8 @@ export function run(action: ActionDeclaration, options: LibraryOptions = {}): Pr
 
 /** The key of an action as it is now: 64 hex digits. Nothing runs. */
 export async function keyOf(action: ActionDeclaration, options: LibraryOptions = {}): Promise<string> {
+  checkAction(action);
+  checkOptions(options);
   const request = requestFor(action);
   const report = options.report ?? ignore;
   const folder = storeOf(options);
@@ -64,7 +70,7 @@ export async function keyOf(action: ActionDeclaration, options: LibraryOptions =
 }
 
 /** The local store itself: blobs by their SHA-256, results by their key. Close it when done. */
-export function openStore(folder?: string): Promise<Store> {
+export async function openStore(folder?: string): Promise<Store> {
   return openDiskStore({ directory: storeFolder(folder, process.env) });
 }
 

@@ -15,7 +15,7 @@ export interface ErrorEntry {
 
 const catalogue = {
   ASSAY_USAGE: {
-    summary: 'The command line is not one that Assay understands.',
+    summary: 'The command line, or what a program asks of the library, is not what Assay understands.',
     wayOut: 'Read the line after the code, then `assay COMMAND --help`.',
     status: 400,
   },
@@ -382,6 +382,12 @@ const catalogue = {
     summary:
       'A file of Assay itself is not there: it was replaced or removed while it ran, or was never installed whole.',
     wayOut: 'Run it again; if it says the same, install Assay anew.',
+    status: 500,
+  },
+  ASSAY_OLD_NODE: {
+    summary: 'A program imports the library in a Node that lacks what the library calls.',
+    wayOut:
+      'Run it with Node 22.19 or later, or 24 or later; or start the command `assay`, which needs no Node.',
     status: 500,
   },
   ASSAY_INTERNAL: {

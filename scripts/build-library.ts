@@ -74,7 +74,7 @@ function show(file: string, shown: Set<string>): void {
   shown.add(file);
   const text = readFileSync(file, 'utf8').replace(CODECS, NO_CODECS);
   writeFileSync(file, text);
-  for (const [, name = ''] of text.matchAll(/(?:from|import\()\s*["']([^"']+)["']/g)) {
+  for (const [, name = ''] of text.matchAll(/(?:from|import\(?)\s*["']([^"']+)["']/g)) {
     if (name.startsWith('.')) show(join(dirname(file), name.replace(/\.ts$/, '.d.ts')), shown);
     else if (!name.startsWith('node:'))
       throw new Error(`${file} shows ${name}, which nobody has who imports it`);

@@ -89,6 +89,13 @@ test('the library runs and watches, and the schema is there', async () => {
   expect(ran.stdout).toMatch(/^miss clean\nhit-local clean\nassay.json/);
 });
 
+test('the library refuses a Node that is too old when it is imported', async () => {
+  const ran = await script(`
+    Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } });
+    await import('assay').catch(({ message }) => console.log(message));`);
+  expect(ran.stdout).toBe('ASSAY_OLD_NODE: the library needs Node 22.19 or later, and this is 20.20.2\n');
+});
+
 test('its types need no package but those of Node', async () => {
   writeFileSync(
     within('uses.ts'),

@@ -3,6 +3,7 @@ import { type CommandModule, type FlagTable, parseDuration, parseFlags, usage } 
 import { STORE } from '../../core/limits.ts';
 import { parseSizeLimit } from '../../store/size-limit.ts';
 import { openDiskStore } from '../../store/stack.ts';
+import { bytesText, counted } from '../graph/view/words.ts';
 import { localLimit } from '../local-limit.ts';
 import { Outlet } from '../outlet.ts';
 import { storeFolder } from '../store-folder.ts';
@@ -27,7 +28,7 @@ const flags = {
 export const gcCommand: CommandModule = {
   failureCode: 2,
   help: {
-    usage: 'assay gc [--dry-run] [--max-size SIZE] [--store DIR] [--json]',
+    usage: 'assay gc [FLAGS]',
     text: 'Removes the least recently used results of a store, and the content that no result names, until it holds no\nmore than it may. What was used within the lease stays, also if that is more. A store does this by itself\nwhen it is full; a server may run on it meanwhile.',
     flags,
     environment: {
@@ -77,9 +78,5 @@ interface GcReport {
 function inWords({ dryRun, limit, before, after, results, blobs }: GcReport): string {
   const tense = dryRun ? 'would remove' : 'removed';
   const rest = after > limit ? '; the rest is in use, or was within the lease' : '';
-  return `assay gc: ${tense} ${results} results and ${blobs} blobs: ${mega(before)} -> ${mega(after)}, limit ${mega(limit)}${rest}`;
-}
-
-function mega(bytes: number): string {
-  return `${(bytes / 1e6).toFixed(1)} MB`;
+  return `assay gc: ${tense} ${counted(results, 'result')} and ${counted(blobs, 'blob')}: ${bytesText(before)} -> ${bytesText(after)}, limit ${bytesText(limit)}${rest}`;
 }

@@ -2,6 +2,7 @@
 import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/command.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { isWithin, type RelPath, relPathFromUser } from '../../core/path.ts';
+import { bytesText, counted } from '../graph/view/words.ts';
 import { Outlet } from '../outlet.ts';
 import type { Shelf } from '../snapshot/shelf.ts';
 import { type Snapshot, takeSnapshot } from '../snapshot/snapshot.ts';
@@ -78,7 +79,7 @@ function sentence({
   blobs,
   bytes,
 }: Kept & { key: string; blobs: number; bytes: number }) {
-  const size = `${blobs} files, ${(bytes / 2 ** 20).toFixed(1)} MiB`;
+  const size = `${counted(blobs, 'file')}, ${bytesText(bytes)}`;
   if (outcome === 'saved') return `saved ${key}: ${size} (${shared ? 'local, remote' : 'local'})`;
   return outcome === 'taken' ? `${key} is there already, and stays as it is` : `not saved ${key}: ${why}`;
 }

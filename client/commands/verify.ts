@@ -2,7 +2,7 @@
 import { type CommandModule, type FlagTable, parseFlags, parseNumber, usage } from '../../core/command.ts';
 import { STORE } from '../../core/limits.ts';
 import { type ScrubTally, shareDone } from '../../store/scrub.ts';
-import { counted } from '../graph/view/words.ts';
+import { bytesText, counted } from '../graph/view/words.ts';
 import { Outlet } from '../outlet.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
 import { storeFolder } from '../store-folder.ts';
@@ -43,7 +43,7 @@ const flags = {
 export const verifyCommand: CommandModule = {
   failureCode: 2,
   help: {
-    usage: 'assay verify [--store DIR] [--rate MIB] [--restore N] [--remote URL] [--json]',
+    usage: 'assay verify [FLAGS]',
     text: [
       'Reads every blob of a store and compares it with its SHA-256, looks whether every result has all that it names,',
       'and restores some results into an empty folder. What is damaged is quarantined, which makes it a miss; it is fetched',
@@ -125,7 +125,7 @@ class Progress {
     if (this.#json) this.#screen.write(`${JSON.stringify({ share, blobs, bytes, damaged })}\n`);
     else
       this.#screen.write(
-        `\r\x1b[Kassay: verify ${Math.floor(share * 100)} %: ${blobs} blobs, ${sizeText(bytes)}`,
+        `\r\x1b[Kassay: verify ${Math.floor(share * 100)} %: ${counted(blobs, 'blob')}, ${bytesText(bytes)}`,
       );
   }
 
@@ -139,21 +139,16 @@ function report(found: Verified, folder: string): string {
   const since =
     resumedAt === undefined ? '' : `, since ${new Date(resumedAt).toISOString()} with interruptions`;
   const lines = [
-    `${folder}: ${blobs} blobs, ${sizeText(bytes)} and ${results} results looked at${since}`,
+    `${folder}: ${counted(blobs, 'blob')}, ${bytesText(bytes)} and ${counted(results, 'result')} looked at${since}`,
     damaged === 0
       ? 'Every blob has the bytes that it was stored with.'
       : `${damaged} damaged, quarantined; ${healed} fetched anew from the remote`,
-    ...damage.map(({ hash, size }) => `  ${hash} ${size} bytes`),
+    ...damage.map(({ hash, size }) => `  ${hash} ${bytesText(size)}`),
     unusableResults === 0
       ? 'Every result has all that it names.'
       : `${counted(unusableResults, 'result')} ${unusableResults === 1 ? 'lacks something that it names' : 'lack something that they name'}: no damage, but a miss until the next run stores it anew`,
-    `${restore.restored} sampled results restored and compared: ${restore.files} files, links and folders`,
+    `${counted(restore.restored, 'sampled result')} restored and compared: ${counted(restore.files, 'path')}`,
     ...restore.failures.map((failure) => `  did not come back: ${failure}`),
   ];
   return `${lines.join('\n')}\n`;
-}
-
-function sizeText(bytes: number): string {
-  if (bytes < MIB) return `${Math.ceil(bytes / 1024)} KiB`;
-  return bytes < 1024 * MIB ? `${(bytes / MIB).toFixed(1)} MiB` : `${(bytes / MIB / 1024).toFixed(2)} GiB`;
 }

@@ -6,6 +6,7 @@ import { digestOf } from '../../core/digest.ts';
 import { DOCTOR, STORE } from '../../core/limits.ts';
 import { ScrubJournal } from '../../store/scrub-journal.ts';
 import { openDiskStore } from '../../store/stack.ts';
+import { bytesText, counted } from '../graph/view/words.ts';
 import { type Finding, ill, illBecause, notice, well } from './finding.ts';
 
 const OTHERS_WRITE = 0o002;
@@ -74,7 +75,7 @@ async function works(folder: string): Promise<Finding> {
 function disk(folder: string): Finding {
   const { bavail, bsize, blocks, files, ffree } = statfsSync(folder);
   const free = bavail * bsize;
-  const text = `${sizeText(free)} of ${sizeText(blocks * bsize)} free under ${folder}`;
+  const text = `${bytesText(free)} of ${bytesText(blocks * bsize)} free under ${folder}`;
   const mend = 'Free space there, or set ASSAY_STORE to a folder on another disk.';
   if (free < STORE.spareBytes || (files > 0 && ffree === 0)) return ill('disk', `full: ${text}`, mend);
   return free < DOCTOR.roomyBytes ? notice('disk', text, mend) : well('disk', text);
@@ -87,7 +88,7 @@ function lastVerify(folder: string): Finding {
   if (last.finishedAt === undefined) {
     return notice('verify', `begun ${when} and not finished`, '`assay verify` goes on where it was.');
   }
-  const text = `${last.blobs} blobs looked at ${when}, ${last.damaged} damaged`;
+  const text = `${counted(last.blobs, 'blob')} looked at ${when}, ${last.damaged} damaged`;
   return last.damaged === 0
     ? well('verify', text)
     : notice(
@@ -95,8 +96,4 @@ function lastVerify(folder: string): Finding {
         text,
         'They are no longer served. If it repeats, check the disk and the memory of this machine.',
       );
-}
-
-function sizeText(bytes: number): string {
-  return bytes < 2 ** 30 ? `${Math.floor(bytes / 2 ** 20)} MiB` : `${(bytes / 2 ** 30).toFixed(1)} GiB`;
 }

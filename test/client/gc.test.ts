@@ -47,7 +47,13 @@ test('gc keeps what is leased, says so, and tells it by its exit code', async ()
   await fill();
   const { code, stdout } = await gc('--max-size', '1MB');
   expect(code).toBe(1);
-  expect(stdout).toMatch(/removed 0 results and 0 blobs: .* limit 1\.0 MB; the rest is in use/);
+  expect(stdout).toMatch(/removed 0 results and 0 blobs: .* limit 976\.6 KiB; the rest is in use/);
+});
+
+test('gc counts one thing as one, and writes sizes as everybody does', async () => {
+  await fill();
+  const { stdout } = await gc('--dry-run', '--max-size', '3.5MB', '--lease', '1s');
+  expect(stdout).toMatch(/would remove 1 result and 1 blob: 3\.\d MiB -> 2\.\d MiB, limit 3\.3 MiB\n$/);
 });
 
 test.each([

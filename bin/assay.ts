@@ -3,6 +3,7 @@
 import { Outlet } from '../client/outlet.ts';
 import { type CommandModule, renderHelp, suggestion } from '../core/command.ts';
 import { AssayError, isSystemError, messageOf } from '../core/errors.ts';
+import { flowed, inTwoColumns } from '../core/layout.ts';
 import { VERSION } from '../core/version.ts';
 
 interface Entry {
@@ -90,15 +91,16 @@ const NOTHING_RAN = 125;
 
 export async function main(args: readonly string[]): Promise<number> {
   const [name, ...rest] = args;
-  if (name === undefined || name === '--help' || name === '-h' || name === 'help') return answer(overview());
-  if (name === '--version' || name === '-V') return answer(`assay ${VERSION}\n`);
+  if (name === undefined || name === '--help' || name === '-h' || name === 'help')
+    return answer(overview(columns()));
+  if (name === '--version' || name === '-V' || name === 'version') return answer(`assay ${VERSION}\n`);
   const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (!entry) return refuse(unknownCommand(name), 2, false);
   let failureCode = NOTHING_RAN;
   try {
     const command = await entry.load();
     failureCode = command.failureCode;
-    return asksForHelp(rest) ? answer(renderHelp(command.help)) : await command.main(rest);
+    return asksForHelp(rest) ? answer(renderHelp(command.help, columns())) : await command.main(rest);
   } catch (error) {
     return refuse(error, failureCode, ownFlags(rest).includes('--json'));
   }
@@ -113,6 +115,11 @@ function asksForHelp(args: readonly string[]): boolean {
 function ownFlags(args: readonly string[]): readonly string[] {
   const end = args.indexOf('--');
   return end === -1 ? args : args.slice(0, end);
+}
+
+/** Of the terminal that is spoken to; what goes elsewhere is not for a window. */
+function columns(): number {
+  return (new Outlet(1).isTTY && process.stdout.columns) || Number.POSITIVE_INFINITY;
 }
 
 function answer(text: string): number {
@@ -140,17 +147,16 @@ function unknownCommand(name: string): AssayError {
   return new AssayError('ASSAY_USAGE', `there is no command ${JSON.stringify(name)}${hint}`);
 }
 
-function overview(): string {
-  const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length));
-  const lines = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`);
+function overview(width: number): string {
+  const rows = Object.entries(COMMANDS).map(([name, { summary }]) => [name, summary] as const);
   return [
     'assay: a build cache that proves its hits',
     '',
     'Usage: assay COMMAND [FLAGS] …',
     '',
-    ...lines,
+    inTwoColumns(rows, width),
     '',
-    'assay COMMAND --help tells all about a command; assay --version tells the version.',
+    flowed('assay COMMAND --help tells all about a command; assay --version tells the version.', width),
     '',
   ].join('\n');
 }

@@ -1,5 +1,6 @@
 // What a command of `assay` is, and how its flags are read: one table gives the parser, the help and the suggestions.
 import { AssayError } from './errors.ts';
+import { flowed, inTwoColumns } from './layout.ts';
 
 export interface Flag {
   readonly type: 'string' | 'boolean';
@@ -110,31 +111,39 @@ export function parseDuration(flag: string, text: string): number {
   throw usage(`${flag} takes a time such as 90s, 30m, 3h or 7d, not ${JSON.stringify(text)}`);
 }
 
-/** ", did you mean --input?" where one known name is close enough, else nothing. */
+/** "; did you mean --input?" where one known name is near enough to be meant, else nothing. */
 export function suggestion(name: string, known: readonly string[], prefix = '--'): string {
   const ranked = known
     .map((candidate) => ({ candidate, distance: editDistance(name, candidate) }))
     .sort((a, b) => a.distance - b.distance);
   const best = ranked[0];
-  const closeEnough = best !== undefined && best.distance <= Math.max(2, Math.floor(name.length / 3));
-  return closeEnough ? `; did you mean ${prefix}${best.candidate}?` : '';
+  const isNear = best !== undefined && best.distance <= Math.max(1, Math.floor(name.length / 3));
+  return isNear ? `; did you mean ${prefix}${best.candidate}?` : '';
 }
 
+/** Letters that are missing, too many, others, or two that changed places, each of which counts once. */
 function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  const rows = [Array.from({ length: b.length + 1 }, (_, index) => index)];
+  const at = (i: number, j: number) => rows[i]?.[j] ?? Number.POSITIVE_INFINITY;
   for (let i = 1; i <= a.length; i++) {
-    const next = [i];
+    const row = [i];
+    rows.push(row);
     for (let j = 1; j <= b.length; j++) {
-      const substitute = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(substitute, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+      const substitute = at(i - 1, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      const changedPlaces = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      const swap = changedPlaces ? at(i - 2, j - 2) + 1 : Number.POSITIVE_INFINITY;
+      row.push(Math.min(substitute, swap, at(i - 1, j) + 1, at(i, j - 1) + 1));
     }
-    row = next;
   }
-  return row[b.length] ?? 0;
+  return at(a.length, b.length);
 }
 
-export function renderHelp(help: Help): string {
-  const sections = [`Usage: ${help.usage}`, help.text, listing('Flags', flagLines(help.flags))];
+/** Examples stay in one line each, however long: they are there to be copied. */
+export function renderHelp(help: Help, columns = Number.POSITIVE_INFINITY): string {
+  const listing = (title: string, rows: readonly (readonly [string, string])[]) =>
+    `${title}:\n${inTwoColumns(rows, columns)}`;
+  const text = flowed(help.text, columns);
+  const sections = [`Usage: ${help.usage}`, text, listing('Flags', flagLines(help.flags))];
   if (help.environment) sections.push(listing('Environment', Object.entries(help.environment)));
   if (help.exitCodes) sections.push(listing('Exit codes', Object.entries(help.exitCodes)));
   if (help.examples.length > 0)
@@ -152,12 +161,4 @@ function flagLines(flags: FlagTable): [string, string][] {
 function valueText({ type, optionalValue, value = 'VALUE' }: Flag): string {
   if (type === 'boolean') return '';
   return optionalValue ? `[=${value}]` : ` ${value}`;
-}
-
-function listing(title: string, rows: readonly (readonly [string, string])[]): string {
-  const width = Math.max(...rows.map(([left]) => left.length));
-  const lines = rows.map(
-    ([left, right]) => `  ${left.padEnd(width)}  ${right.replaceAll('\n', `\n${' '.repeat(width + 4)}`)}`,
-  );
-  return `${title}:\n${lines.join('\n')}`;
 }

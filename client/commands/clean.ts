@@ -30,6 +30,10 @@ export const cleanCommand: CommandModule = {
     text: 'Removes the outputs of steps (all, or those named) from the workspace. The next run brings them back from the cache.',
     flags,
     environment: { ASSAY_STORE: 'the local store’s folder' },
+    exitCodes: {
+      '0': 'removed, or there was nothing to remove',
+      '2': 'there is no assay.json or no such step, or it can’t be removed',
+    },
     examples: ['assay clean', 'assay clean web#build', 'assay clean --memory'],
   },
   async main(args) {

@@ -20,7 +20,7 @@ const flags = {
 export const doctorCommand: CommandModule = {
   failureCode: 2,
   help: {
-    usage: 'assay doctor [--store DIR] [--remote URL] [--json]',
+    usage: 'assay doctor [FLAGS]',
     text: [
       'Looks at everything that Assay stands on, here and now: the store’s rights, whether it works, its disk, the clock,',
       'the tracer, the sandbox, the remote. Says what is wrong and how to mend it. Puts one small blob into the store,',

@@ -19,6 +19,7 @@ export const explainCommand: CommandModule = {
     ].join('\n'),
     flags: STORE_FLAGS,
     environment: { ASSAY_STORE: 'the local store’s folder' },
+    exitCodes: { '0': 'said', '2': 'there is no such run, or what it was compared with is no longer stored' },
     examples: ['assay explain', 'assay explain web#build', 'assay explain --json 1f2e3d'],
   },
   async main(args) {

@@ -28,6 +28,10 @@ export const initCommand: CommandModule = {
     ].join('\n'),
     flags,
     environment: { ASSAY_STORE: 'the local store’s folder' },
+    exitCodes: {
+      '0': 'written',
+      '2': 'there is one already, nothing to write it from, or no tracer; nothing was written',
+    },
     examples: ['assay init', 'assay init build test'],
   },
   async main(args) {

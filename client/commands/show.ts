@@ -17,6 +17,7 @@ export const showCommand: CommandModule = {
     text: 'Shows what a key was made of (command, inputs, environment, tools, platform) and what came of it (outputs, log, times, evidence). All paths are from the workspace’s root, whatever folder the command ran in.',
     flags: STORE_FLAGS,
     environment: { ASSAY_STORE: 'the local store’s folder' },
+    exitCodes: { '0': 'shown', '2': 'there is no such key or step, or its action is not stored' },
     examples: ['assay show web#build', 'assay show --json 1f2e3d | jq .inputs'],
   },
   async main(args) {

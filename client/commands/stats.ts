@@ -37,6 +37,7 @@ export const statsCommand: CommandModule = {
     text: 'Tells the hit rate, the time saved and the bytes moved of what was run in this workspace: in all, by day, by step or command.',
     flags,
     environment: { ASSAY_STORE: 'the local store’s folder' },
+    exitCodes: { '0': 'told, also if nothing was run', '2': 'Assay refused its arguments' },
     examples: ['assay stats', 'assay stats --days 7 --json'],
   },
   async main(args) {

@@ -77,7 +77,7 @@ const flags = {
 
 export const serveCommand: CommandModule = {
   help: {
-    usage: 'assay serve [--host HOST] [--port PORT] [--store DIR] [--max-size SIZE] [--read-only]',
+    usage: 'assay serve [FLAGS]',
     text: [
       'Shares a store on one port: over HTTP and gRPC, as `assay run --remote` and Bazel’s --remote_cache speak them, and under',
       'base paths of their own as ccache, sccache, Gradle, Turborepo, Nx, Rush and GitHub Actions do',

@@ -15,13 +15,15 @@ describe.each(Object.keys(FORMS) as Form[])('%s', (form) => {
     const version = await shop.assay(['--version'], { form });
     expect(version).toMatchObject({ code: 0, stderr: '' });
     expect(version.stdout).toMatch(/^assay \d+\.\d+\.\d+\n$/);
+    expect(await shop.assay(['version'], { form })).toEqual(version);
     const help = await shop.assay(['--help'], { form });
     expect(help.stdout).toContain('assay COMMAND');
-    for (const command of ['run', 'explain', 'serve']) {
+    for (const command of ['run', 'explain', 'show', 'clean', 'stats', 'init', 'serve']) {
       expect(help.stdout).toContain(`  ${command}`);
       const own = await shop.assay([command, '--help'], { form });
       expect(own).toMatchObject({ code: 0, stderr: '' });
-      expect(own.stdout).toMatch(new RegExp(`^Usage: assay ${command}`));
+      expect(own.stdout).toMatch(new RegExp(`^Usage: assay ${command} \\[FLAGS\\]`));
+      expect(own.stdout).toContain('\nExit codes:\n');
     }
   });
 });

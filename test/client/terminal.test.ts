@@ -46,3 +46,17 @@ test('a pipe gets none', async () => {
   expect(stdout + stderr).toContain('ran');
   expect(stdout + stderr).not.toContain(COLOUR);
 });
+
+test.each(Object.keys(FORMS) as Form[])(
+  'help of the %s breaks no word on a narrow terminal',
+  async (form) => {
+    const narrow = ['sh', '-c', 'exec script -qec "stty cols 70; $*" /dev/null', 'sh'];
+    const { stdout } = await shop.assayIn(narrow, ['stats', '--help'], { form, env: { TERM: 'xterm' } });
+    const piped = await shop.assay(['stats', '--help'], { form });
+    const lines = stdout.replaceAll('\r', '').split('\n');
+    expect(lines.filter((line) => line.length > 70)).toEqual([]);
+    expect(lines).toContain('Tells the hit rate, the time saved and the bytes moved of what was run');
+    expect(stdout.split(/\s+/)).toEqual(piped.stdout.split(/\s+/));
+    expect(piped.stdout.split('\n').some((line) => line.length > 100)).toBe(true);
+  },
+);

@@ -75,10 +75,17 @@ describe('suggestions', () => {
     ['run', '; did you mean --run?'],
     ['serv', '; did you mean --serve?'],
     ['banana', ''],
+    ['fun', '; did you mean --run?'],
+    ['fund', ''],
+    ['serevr', '; did you mean --serve?'],
     ['', ''],
   ])('for %j: %j', (name, text) => {
     expect(suggestion(name, ['run', 'serve', 'explain'])).toBe(text);
   });
+});
+
+test('a flag is not suggested for one that only has some of its letters', () => {
+  expect(suggestion('bogus', ['logs', 'jobs', 'force'])).toBe('');
 });
 
 test('help names every flag, and what the table says of it', () => {

@@ -1,0 +1,42 @@
+// Text laid out for so many columns. What is not for a terminal is laid out for Infinity, and stays as it was written.
+
+/** Room that a second column has at least, however narrow the terminal is. */
+const LEAST_ROOM = 24;
+
+/** Prose: lines that follow each other flow together. One that is indented was laid out by hand, and stays. */
+export function flowed(text: string, columns: number): string {
+  const lines = text.split('\n');
+  if (lines.every((line) => line.length <= columns)) return text;
+  const joined: string[] = [];
+  let isFlowing = false;
+  for (const line of lines) {
+    const flows = /^\S/.test(line);
+    joined.push(flows && isFlowing ? `${joined.pop()} ${line}` : line);
+    isFlowing = flows;
+  }
+  return joined.flatMap((line) => (line.startsWith(' ') ? line : inLines(line, columns))).join('\n');
+}
+
+/** Rows of two columns; what does not fit into the second goes on below it. */
+export function inTwoColumns(rows: readonly (readonly [string, string])[], columns: number): string {
+  const indent = Math.max(...rows.map(([left]) => left.length)) + 4;
+  const room = Math.max(LEAST_ROOM, columns - indent);
+  return rows
+    .map(([left, right]) => {
+      const second = flowed(right, room).replaceAll('\n', `\n${' '.repeat(indent)}`);
+      return `  ${left.padEnd(indent - 4)}  ${second}`;
+    })
+    .join('\n');
+}
+
+/** A word that is longer than a line has one of its own. */
+function inLines(text: string, columns: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1);
+    if (line !== undefined && line.length + 1 + word.length <= columns)
+      lines.splice(-1, 1, `${line} ${word}`);
+    else lines.push(word);
+  }
+  return lines;
+}

@@ -37,7 +37,7 @@ export const ACTION_FLAGS = {
     type: 'string',
     multiple: true,
     value: 'NAME',
-    text: 'a program that the command uses; its content is in the key\n(the command’s own program always is)',
+    text: 'a program that the command uses, found on your PATH; its content is in the key, and the command\nfinds it by its name (both hold for the command’s own program anyway)',
   },
   state: {
     type: 'string',

@@ -16,7 +16,10 @@ export const GRAPH_FLAGS = {
   },
   jobs: { type: 'string', value: 'N', text: 'commands side by side (default: as many as there are cores)' },
   'keep-going': { type: 'boolean', text: 'after a failure, run what does not depend on the failed step' },
-  force: { type: 'boolean', text: 'run every command, whatever is stored; what differs then is reported' },
+  force: {
+    type: 'boolean',
+    text: 'run every command, whatever is stored; where it makes other outputs than those that are stored\nfor the same key, says that these are not kept: the stored ones stay',
+  },
   watch: { type: 'boolean', text: 'run again whenever an input changes' },
   'dry-run': {
     type: 'boolean',

@@ -67,7 +67,12 @@ export const runCommand: CommandModule = {
       'place, its log is said again and its exit code is given back. The same action means: the same command, inputs,',
       'declared variables, tools, platform and outputs. All paths are relative to the workspace.',
       '',
-      'COMMAND sees only the declared variables and PATH, HOME, TMPDIR, SHELL=/bin/sh, TZ=UTC, LC_ALL=C.UTF-8.',
+      'COMMAND sees only the declared variables and SHELL=/bin/sh, TZ=UTC, LC_ALL=C.UTF-8, HOME and TMPDIR (empty folders of its',
+      'own) and PATH, which is not yours: it is /usr/local/sbin, /usr/local/bin, /usr/sbin, /usr/bin, /sbin, /bin, and before',
+      'them those of its tools that lie elsewhere. Programs are looked for on your PATH. Standard input is empty.',
+      '',
+      'Of outputs their content is kept, and whether they are executable; no other permissions, so a file that only you',
+      'could read comes back as any other. Make no private key an output.',
     ].join('\n'),
     flags: { ...GRAPH_FLAGS, ...flags },
     environment: {

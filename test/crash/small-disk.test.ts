@@ -1,5 +1,5 @@
 // A disk that is full most of the time: a server on 16 MiB is sent twice as much. What it takes it has, what it does not
-// take it refuses with 507, and nothing in between ever shows.
+// take it refuses (with 507, or with 409 a result whose blob it has refused), and nothing in between ever shows.
 import { mkdirSync } from 'node:fs';
 import { Agent } from 'undici';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -69,11 +69,13 @@ test(`${UPLOADS} uploads to 16 MiB: 0 corrupt, all reads right (seed ${SEED})`, 
   for (const item of refused) expect(await read(server.url, item, agent), item.path).toBe(404);
   // A result whose blob was refused is refused for that (409); all others for want of space.
   expect([...statuses.keys()].sort()).toEqual([200, 409, 507]);
+  expect(taken.length + refused.length).toBe(UPLOADS);
   expect(server.child.exitCode).toBeNull();
   keepFigures('small-disk', {
     uploads: UPLOADS,
     taken: taken.length,
-    'refused with 507': statuses.get(507) ?? 0,
+    'refused with 507 for want of space': statuses.get(507) ?? 0,
+    'results refused with 409, as their blob had been refused': statuses.get(409) ?? 0,
     'wrong answers': 0,
     seed: SEED,
   });

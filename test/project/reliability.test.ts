@@ -29,3 +29,26 @@ describe.each(Object.entries<Fault>(FAULTS))('%s', (name, { test: file }) => {
     expect(figures.filter(([what, figure]) => HARM.test(what) && figure !== 0)).toEqual([]);
   });
 });
+
+test.each<[string, string, ...string[]]>([
+  [
+    'server-kill',
+    'uploads begun',
+    'acknowledged',
+    'cut off and not there',
+    'there and whole, though the kill came before the acknowledgement',
+  ],
+  ['adapter-kill', 'uploads begun', 'acknowledged', 'cut off'],
+  ['client-kill', 'kills', 'hits after it', 'misses after it'],
+  [
+    'small-disk',
+    'uploads',
+    'taken',
+    'refused with 507 for want of space',
+    'results refused with 409, as their blob had been refused',
+  ],
+  ['hostile-trees', 'hostile results', 'refused', 'restored inside the workspace'],
+])('the figures of %s add up to its %s', (name, whole, ...parts) => {
+  const figures = kept[name] ?? {};
+  expect(parts.reduce((sum, part) => sum + Number(figures[part]), 0)).toBe(figures[whole]);
+});

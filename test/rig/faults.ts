@@ -51,7 +51,7 @@ export const FAULTS = {
   },
   'small-disk': {
     fault: 'A store on a disk of 16 MiB, 2,000 uploads of twice as much',
-    promise: 'each is taken whole or refused with 507; every read is right',
+    promise: 'each is taken whole or refused, a result also because its blob was; every read is right',
     test: 'test/crash/small-disk.test.ts',
   },
   'rotten-disk': {
@@ -93,7 +93,8 @@ export const FAULTS = {
     test: 'test/attack/bombs.test.ts',
   },
   'hostile-trees': {
-    fault: '60 hostile results (.., absolute, links, NUL, twins, 4,096 long), and a swapper during restores',
+    fault:
+      'Hostile results (.., absolute, links, NUL, twins, 4,096 long), and folders that are swapped for links during restores',
     promise: 'not one byte outside the workspace is written or changed',
     test: 'test/attack/hostile-trees.test.ts',
   },

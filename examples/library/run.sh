@@ -7,4 +7,5 @@ if [ -e ../../dist/lib/assay.js ]; then
   ln -sfn "$PWD/../.." node_modules/assay
   PATH="$PWD/../../node_modules/.bin:$PATH" # a Node that runs TypeScript as it is
 fi
+[ -e node_modules/assay ] || { echo 'no assay here: install it, as README.md says' >&2; exit 127; }
 node build.ts

@@ -33,7 +33,7 @@ interface Result {
   readonly blobs: readonly Blob[];
 }
 
-/** What the uploaders know: everything they began, and what was acknowledged. */
+/** What the uploaders know: everything they sent or would have sent next, and what was acknowledged. */
 class Ledger {
   readonly blobs = new Map<string, Blob>();
   readonly results = new Map<string, Result>();
@@ -74,11 +74,10 @@ test(`0 torn answers, 0 acknowledged lost, after ${KILLS} kills (seed ${SEED})`,
   }
   keepFigures('server-kill', {
     kills: KILLS,
-    'uploads begun': seen.begun,
+    'blobs and results, sent or next in line': seen.begun,
     acknowledged: seen.acknowledged,
-    'cut off and not there': seen.lostUnacknowledged,
-    'there and whole, though the kill came before the acknowledgement':
-      seen.begun - seen.acknowledged - seen.lostUnacknowledged,
+    'cut off or not yet sent, and not there': seen.lostUnacknowledged,
+    'there and whole, though not yet acknowledged': seen.begun - seen.acknowledged - seen.lostUnacknowledged,
     'torn answers': 0,
     'acknowledged lost': 0,
     seed: SEED,

@@ -33,10 +33,10 @@ describe.each(Object.entries<Fault>(FAULTS))('%s', (name, { test: file }) => {
 test.each<[string, string, ...string[]]>([
   [
     'server-kill',
-    'uploads begun',
+    'blobs and results, sent or next in line',
     'acknowledged',
-    'cut off and not there',
-    'there and whole, though the kill came before the acknowledgement',
+    'cut off or not yet sent, and not there',
+    'there and whole, though not yet acknowledged',
   ],
   ['adapter-kill', 'uploads begun', 'acknowledged', 'cut off'],
   ['client-kill', 'kills', 'hits after it', 'misses after it'],

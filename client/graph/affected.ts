@@ -20,7 +20,7 @@ export interface Change {
   readonly steps: StepTable;
   readonly caller: Variables;
   /** What is known of earlier runs. */
-  readonly seen?: SeenPaths;
+  readonly seen: SeenPaths;
 }
 
 /** `ref`: "" for where the branch left the main one. */
@@ -64,7 +64,7 @@ function isReached(
   ]);
   const decidesOnInputs = (path: RelPath) =>
     !request.includeIgnored && basename(path) === '.gitignore' && coverage.reachesInto(parentOf(path));
-  const looked = seen?.get(step.id) ?? [];
+  const looked = seen.get(step.id) ?? [];
   return changed.some((one) => {
     const { path, isRepository } = one;
     if ((request.observed || wasSeen(one, looked)) && !isMadeBy(step, path)) return true;

@@ -5,6 +5,7 @@ import { type FlagTable, type ParsedFlags, parseFlags, usage } from '../../core/
 import { relPathFromUser } from '../../core/path.ts';
 import { exitCodeOf, onSignal } from '../launch.ts';
 import { inOneLine, Outlet } from '../outlet.ts';
+import { storeFolder } from '../store-folder.ts';
 import { type Graph, graphOf } from './graph.ts';
 import { memoFolder, type OpenedWorkspace, openWorkspace } from './opened-workspace.ts';
 import { select } from './selection.ts';
@@ -37,8 +38,13 @@ async function choose(flags: ParsedFlags): Promise<Chosen> {
   const wanted = select({ names, packages: flags.all('package'), folder }, steps);
   const ref = flags.text('affected');
   if (ref === undefined) return { workspace, graph: graphOf(wanted, steps) };
-  const { affectedBy } = await import('./affected.ts');
-  const reached = affectedBy(ref, { root, steps, caller: process.env });
+  const [{ affectedBy }, { seenBefore }] = await Promise.all([
+    import('./affected.ts'),
+    import('./seen-paths.ts'),
+  ]);
+  const change = { root, steps, caller: process.env };
+  const seen = await seenBefore(storeFolder(flags.text('store'), process.env), change);
+  const reached = affectedBy(ref, { ...change, seen });
   return {
     workspace,
     graph: graphOf(

@@ -121,6 +121,8 @@ describe('what a step was seen to use without declaring it', () => {
     expect(await reachedBySight()).toEqual([]);
     change();
     expect(await reachedBySight()).toEqual(['undeclared']);
+    const { stdout } = await shop.assay(['run', '--affected=main', '--dry-run']);
+    expect(stdout).toMatch(/^undeclared {2}miss/);
   });
 
   test('a file, though the last run failed and told nothing', async () => {

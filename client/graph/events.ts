@@ -27,6 +27,8 @@ export interface StepEnd {
   readonly standing?: Standing;
   /** Why a result was not kept, if it was not. */
   readonly notPublished?: string;
+  /** What to do about a failure that is not the command's. */
+  readonly wayOut?: string;
   /** It failed though its command did not: that saw more than it declared, and was not to. */
   readonly notHermetic?: true;
   /** Its failure is one that was stored (`cacheFailures`). */

@@ -53,11 +53,20 @@ export async function runOrdinarily(
     };
   } catch (error) {
     if (error instanceof TurnRefused) return skipped(step, error.message);
-    const { detail, code } = error instanceof AssayError ? error : { detail: messageOf(error), code: '' };
-    const exitCode = code === 'ASSAY_COMMAND_NOT_FOUND' ? 127 : 125;
-    const reason = code === '' ? detail : `${code}: ${detail}`;
-    return { ...NOTHING_DONE, step: step.id, outcome: 'failed', exitCode, reason, elapsedMs: now() - began };
+    return {
+      ...NOTHING_DONE,
+      step: step.id,
+      outcome: 'failed',
+      ...refusalOf(error),
+      elapsedMs: now() - began,
+    };
   }
+}
+
+function refusalOf(error: unknown): Pick<StepEnd, 'exitCode' | 'reason' | 'wayOut'> {
+  if (!(error instanceof AssayError)) return { exitCode: 125, reason: messageOf(error) };
+  const { message: reason, code, entry } = error;
+  return { exitCode: code === 'ASSAY_COMMAND_NOT_FOUND' ? 127 : 125, reason, wayOut: entry.wayOut };
 }
 
 /** Who waited long for its turn begins again, from what it asks for: its inputs and tools may be other ones by now. */

@@ -33,7 +33,7 @@ function outcomeText(end: StepEnd, paint: Paint, key: string): string {
 }
 
 function failureText({ key, reason, commandMs, ...end }: StepEnd, paint: Paint, shownKey: string): string {
-  if (key === undefined) return `${paint('red', 'failed')}: ${reason}`;
+  if (key === undefined) return `${paint('red', 'failed')}: ${reason}${end.wayOut ? `. ${end.wayOut}` : ''}`;
   if (end.notHermetic) return `${paint('red', 'failed')}${shownKey}: ${NOT_HERMETIC_TEXT}`;
   const when = end.replayed ? ', as it did before (stored)' : ` after ${duration(commandMs)}`;
   return `${paint('red', `failed with ${end.exitCode}`)}${shownKey}${when}`;

@@ -35,6 +35,13 @@ test('a command’s own code 3 is its own', async () => {
   expect((await run()).stderr).toMatch(/step {2}failed with 3/);
 });
 
+test('a step that is refused says what to do about it', async () => {
+  steps({ command: 'true', inputs: ['nosuch.txt'] });
+  const { code, stderr } = await run();
+  expect(code).toBe(125);
+  expect(stderr).toMatch(/failed: ASSAY_INPUT_MATCHES_NOTHING: "nosuch.txt".*\. [A-Z].*\./);
+});
+
 test('a failure that was stored says so', async () => {
   steps({ command: 'cat in.txt; exit 7', inputs: ['in.txt'], cacheFailures: true });
   expect((await run()).stderr).toMatch(/step {2}failed with 7 \S+ after/);

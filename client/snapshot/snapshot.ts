@@ -63,7 +63,7 @@ export function pathsIn(result: ActionResult): string[] {
 }
 
 /** A cache has no business in git's own folder, where hooks lie, nor in Assay's. */
-export function refuseReserved(path: RelPath): void {
+function refuseReserved(path: RelPath): void {
   if (path === ROOT) throw unfit('a folder is kept by its name, not from inside');
   const [first = ''] = path.split('/');
   if (first === '.git' || first === '.assay') throw unfit(`${path} is not for a cache to keep`);

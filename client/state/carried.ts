@@ -13,7 +13,6 @@ import type { KeyedAction } from '../key.ts';
 import { refuseLinkedParents } from '../outputs.ts';
 import type { RunRequest } from '../request.ts';
 import { moveAside } from '../restore.ts';
-import { refuseReserved } from '../snapshot/snapshot.ts';
 import { endEarlierCommands, Staging } from '../staging.ts';
 import { type EarlierState, pathsOf, StateShelf } from './state-shelf.ts';
 
@@ -31,7 +30,6 @@ export class CarriedState {
   static async open(action: KeyedAction, context: RunContext): Promise<CarriedState> {
     const { request } = action;
     if (request.sandbox) throw usage('a sandbox shows a command its declaration only, and no state');
-    for (const path of request.state) refuseReserved(path);
     return new CarriedState(request, context, await StateShelf.open(action, context));
   }
 

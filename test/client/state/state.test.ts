@@ -331,7 +331,7 @@ test.each<[string, string[], string]>([
   ['state that is an output', ['--output', 'a', '--state', 'a/b'], 'ASSAY_OUTPUT_OVERLAP'],
   ['state that is a checkpoint', ['--checkpoint', 'a', '--state', 'a'], 'ASSAY_OUTPUT_OVERLAP'],
   ['state outside', ['--state', '../x'], 'ASSAY_BAD_PATH'],
-  ['git’s own folder', ['--state', '.git'], 'not for a cache to keep'],
+  ['git’s own folder', ['--state', '.git'], 'git’s own: no command makes it'],
   ['state in a sandbox', ['--state', 'a', '--sandbox'], 'no state'],
 ])('%s is refused in words', async (_name, args, words) => {
   const ran = await shop.assay(['run', ...args, '--', 'true']);

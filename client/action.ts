@@ -15,7 +15,7 @@ import {
   ORDINARY,
   type RunRequest,
 } from './request.ts';
-import { whyReserved } from './reserved.ts';
+import { refuseReserved } from './reserved.ts';
 
 export interface ActionDeclaration {
   /** The program and its arguments. */
@@ -143,6 +143,5 @@ function outputs(paths: readonly string[]): RelPath[] {
 function refuseUnmakeable(path: RelPath): void {
   if (/[*?]/.test(path))
     throw usage(`${path} is a glob: an output is a file or a folder, so name the folder`);
-  const why = whyReserved(path);
-  if (why !== undefined) throw new AssayError('ASSAY_OUTPUT_RESERVED', why);
+  refuseReserved(path);
 }

@@ -109,7 +109,9 @@ export async function executeBy<T extends Ended>(
         const tooLong = recorder.tooLong && {
           logFault: `the command said more than ${RUN.maxLogBytes} bytes`,
         };
-        const outputFault = aside.fault !== undefined && { outputFault: aside.fault };
+        const unmade = failed ? undefined : aside.unmade();
+        const fault = aside.fault ?? (unmade && `its declared output ${unmade} is missing`);
+        const outputFault = fault !== undefined && { outputFault: fault };
         return {
           ...end,
           ...tooLong,

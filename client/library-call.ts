@@ -19,7 +19,7 @@ const isObject = (value: unknown): value is object => typeof value === 'object' 
 const TEXT: Kind = { takes: 'a text', holds: isText };
 const TEXTS: Kind = {
   takes: 'a list of texts',
-  holds: (value) => Array.isArray(value) && value.every(isText),
+  holds: (value) => Array.isArray(value) && [...value].every(isText),
 };
 const FLAG: Kind = { takes: 'true or false', holds: (value) => typeof value === 'boolean' };
 const COUNT: Kind = {
@@ -105,6 +105,15 @@ function checkFields<T>(
 const LONGEST_SHOWN = 60;
 
 function shown(value: unknown): string {
-  const text = typeof value === 'function' ? 'a function' : (JSON.stringify(value) ?? String(value));
+  const text = typeof value === 'function' ? 'a function' : asJson(value);
   return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
+}
+
+/** What is no JSON (a circle, a bigint) is not worth more words here. */
+function asJson(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? String(value);
+  } catch {
+    return `a ${typeof value}`;
+  }
 }

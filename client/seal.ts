@@ -81,13 +81,18 @@ function failureOf(
   return outputFault ?? logFault;
 }
 
-/** Observed inputs are all that the key has of what an action reads: it must be all, and the action must not change it. */
+/**
+ * What it removes was there before, and nobody knows what it was. Observed inputs are all that the key has of what an action reads:
+ * it must be all, and the action must not change it.
+ */
 function refusalOf(
   { hermetic, observed }: RunRequest,
   testimony: Testimony | undefined,
   standing: Standing,
 ): string | undefined {
   if (hermetic === 'strict' && standing !== 'clean') return 'it is not hermetic';
+  const removal = testimony?.findings.find(({ kind }) => kind === 'delete');
+  if (removal) return `it removes ${removal.path}, which a hit would not`;
   if (!observed) return undefined;
   if (!testimony) return 'nobody watched what it read';
   const [gap] = testimony.evidence.gaps;

@@ -6,7 +6,8 @@
 // Where that can't be done (a mount point, another file system, no rights) the command runs all the same, with the
 // earlier output in place, and what it makes is not published.
 import { spawnSync } from 'node:child_process';
-import { lstatSync, mkdirSync, renameSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, renameSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { messageOf } from '../core/errors.ts';
 import { RUN } from '../core/limits.ts';
 import { type RelPath, toSystemPath } from '../core/path.ts';
@@ -21,6 +22,8 @@ export interface SetAside {
   readonly earlier: readonly RelPath[];
   /** Why an earlier output is still in place, if one is. */
   readonly fault?: string;
+  /** Of the outputs that an earlier run had left, or somebody wrote, one that is not there now. */
+  unmade(): RelPath | undefined;
   /** Says which process writes the outputs now, so that a later run can end it if this one is killed. */
   writtenBy(pid: number): void;
   /** Ends it: puts back what was not replaced, if that is wanted, and drops the rest. */
@@ -42,6 +45,7 @@ export function setOutputsAside(
     return {
       earlier: [...moved.keys()],
       ...(faults[0] !== undefined && { fault: faults[0] }),
+      unmade: () => [...moved.keys()].find((path) => !isThere(workspace, path)),
       writtenBy: (pid) => quietly(() => staging.recordCommand(pid)),
       settle(putBack) {
         for (const [path, aside] of moved) {
@@ -57,7 +61,7 @@ export function setOutputsAside(
   }
 }
 
-const NOTHING_TO_DO: SetAside = { earlier: [], writtenBy() {}, settle() {} };
+const NOTHING_TO_DO: SetAside = { earlier: [], unmade: () => undefined, writtenBy() {}, settle() {} };
 
 interface Places {
   readonly workspace: string;
@@ -104,15 +108,23 @@ function isThere(workspace: string, path: RelPath): boolean {
   }
 }
 
-/** Asked only where the command has not made it. */
+/** Asked only where the command has not made it. Where git can't say so, rather too much is kept than too little. */
 function isSource(workspace: string, path: RelPath): boolean {
-  if (isThere(workspace, path)) return false;
-  const asked = spawnSync('git', ['ls-files', '-z', '--', `:(literal)${path}`], {
+  if (isThere(workspace, path) || !isInRepository(workspace)) return false;
+  const { GIT_DIR: _, GIT_WORK_TREE: __, GIT_INDEX_FILE: ___, ...env } = process.env;
+  const question = ['-c', 'core.fsmonitor=false', 'ls-files', '-z', '--', `:(literal)${path}`];
+  const asked = spawnSync('git', question, {
     cwd: workspace,
+    env,
     timeout: RUN.gitMs,
     stdio: ['ignore', 'pipe', 'ignore'],
   });
-  return asked.status === 0 && asked.stdout.length > 0;
+  return asked.status !== 0 || asked.stdout.length > 0;
+}
+
+function isInRepository(folder: string): boolean {
+  if (existsSync(join(folder, '.git'))) return true;
+  return folder !== dirname(folder) && isInRepository(dirname(folder));
 }
 
 function quietly(work: () => void): void {

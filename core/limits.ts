@@ -329,7 +329,7 @@ export const RUN = {
   /** How long the streams of a command that has ended may stay open, held by a process that it left behind. */
   streamsCloseMs: 2 * SECOND,
   /** How long git may take to say whether it tracks something. */
-  gitMs: 10 * SECOND,
+  gitMs: 5 * SECOND,
   /** How long a command that a killed run left behind may take to end. */
   orphanEndsMs: 2 * SECOND,
   /** How often a run looks whether another one is done with its outputs. */

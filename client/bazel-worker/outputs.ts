@@ -4,7 +4,8 @@
 //   --output-flag NAME      on Assay's command line: what follows NAME in a request (`NAME PATH` or `NAME=PATH`) is one
 import { lstatSync } from 'node:fs';
 import { usage } from '../../core/command.ts';
-import { type RelPath, relPathFromUser, toSystemPath } from '../../core/path.ts';
+import { type RelPath, ROOT, relPathFromUser, toSystemPath } from '../../core/path.ts';
+import { refuseReserved } from '../reserved.ts';
 
 const MARKER = '--assay-output=';
 
@@ -18,7 +19,10 @@ export function namedOutputs(sent: readonly string[], flags: readonly string[]):
   const marked = sent.flatMap((arg) => (arg.startsWith(MARKER) ? [arg.slice(MARKER.length)] : []));
   const args = sent.filter((arg) => !arg.startsWith(MARKER));
   const flagged = flags.flatMap((flag) => valuesOf(flag, args));
-  return { args, outputs: [...new Set([...marked, ...flagged].map(relPathFromUser))] };
+  const outputs = [...new Set([...marked, ...flagged].map(relPathFromUser))];
+  if (outputs.includes(ROOT)) throw usage('an output can’t be the whole workspace');
+  for (const path of outputs) refuseReserved(path);
+  return { args, outputs };
 }
 
 function valuesOf(flag: string, args: readonly string[]): string[] {

@@ -77,7 +77,10 @@ class Gathering {
   addLeft(): void {
     const left = [...this.#written].filter((path) => this.#isLeft(path));
     if (left.length > OBSERVED.leftPaths)
-      throw new AssayError('ASSAY_OUTPUT_UNFIT', `it left ${left.length} files that no output names`);
+      throw new AssayError(
+        'ASSAY_OUTPUT_UNFIT',
+        `it left ${left.length} files and folders that no output names`,
+      );
     for (const path of left) this.#keep(path, false);
   }
 
@@ -89,6 +92,11 @@ class Gathering {
   #add(look: Look): void {
     const names = look.listed && (this.#observed || !look.excused);
     const stats = statsAt(look.path);
+    if (look.was === 'there' && look.changed && !stats?.isDirectory() && this.#isUndeclared(look.path))
+      throw new AssayError(
+        'ASSAY_INPUT_CHANGED',
+        `it looked at ${readable(look.path)} and then changed it: what was there before is not known any more`,
+      );
     if (look.was === 'absent') this.#addAbsent(look, stats);
     else if (look.was === undefined) this.#keep(look.path, false);
     else if (!look.changed || names) {
@@ -107,10 +115,14 @@ class Gathering {
   }
 
   #isLeft(path: AbsPath): boolean {
+    const holdsOutput = this.#outputs.some((output) => isAtOrBelow(output, path));
+    return this.#isUndeclared(path) && !holdsOutput && statsAt(path) !== undefined;
+  }
+
+  /** Something of the workspace that is none of the action's own. */
+  #isUndeclared(path: AbsPath): boolean {
     if (!isAtOrBelow(path, this.#workspace) || path === this.#workspace) return false;
-    if (this.#outputs.some((output) => isAtOrBelow(path, output))) return false;
-    const stats = statsAt(path);
-    return stats !== undefined && !stats.isDirectory();
+    return !this.#outputs.some((output) => isAtOrBelow(path, output));
   }
 
   #keep(path: AbsPath, names: boolean): void {

@@ -12,8 +12,8 @@ export async function expectSuccess(response: Response): Promise<Response> {
   throw new RemoteFault(explainStatus(response.statusCode));
 }
 
-/** May not, must not, no such verb, no room: all of these are about writing alone. */
-const WRITE_REFUSALS: readonly number[] = [401, 403, 405, 507];
+/** May not, must not, no such verb, too large, too many, no room: all of these are about writing alone. */
+const WRITE_REFUSALS: readonly number[] = [401, 403, 405, 413, 429, 507];
 
 export async function expectTaken(response: Response): Promise<Response> {
   const { statusCode } = response;
@@ -31,6 +31,7 @@ function explainRefusal(status: number): string {
 function explainStatus(status: number): string {
   if (status === 401 || status === 403)
     return `it answered ${status}: set ASSAY_TOKEN to a token that it takes`;
+  if (status === 413) return 'it answered 413: something is larger than it takes';
   if (status === 507) return 'it answered 507: its disk is full';
   return `it answered ${status}`;
 }

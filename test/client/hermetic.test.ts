@@ -287,7 +287,7 @@ describe('what a command leaves that no output names', () => {
       'cat in.txt > out; mkdir many; cd many; for i in $(seq 1001); do : > $i; done',
     );
     expect(summary).toMatchObject({ outcome: 'miss', published: false });
-    expect(summary.notPublished).toBe('it left 1001 files that no output names');
+    expect(summary.notPublished).toBe('it left 1002 files and folders that no output names');
   });
 
   test('a folder that it made for its output is none of it', async () => {
@@ -296,5 +296,37 @@ describe('what a command leaves that no output names', () => {
     expect(await outcome(make())).toBe('miss');
     rmSync(join(shop.workspace, 'deep'), { recursive: true });
     expect(await outcome(make())).toBe('hit-local');
+  });
+
+  test('an empty folder is something, too', async () => {
+    expect(await outcome(run('cat in.txt > out; mkdir -p empty'))).toBe('miss');
+    rmSync(join(shop.workspace, 'empty'), { recursive: true });
+    expect(await outcome(run('cat in.txt > out; mkdir -p empty'))).toBe('miss');
+    expect(shop.has('empty')).toBe(true);
+  });
+});
+
+describe('what a command removes or changes that is not its own', () => {
+  test.each([
+    ['read and removed', 'cat u > out; rm u'],
+    ['moved to its output', 'mv u out'],
+    ['a folder that is moved', 'mkdir -p f; mv f out'],
+    ['asked for and removed', 'if [ -e u ]; then echo yes > out; rm u; else echo no > out; fi'],
+    ['only removed', 'rm -f u; cat in.txt > out'],
+    ['read and written again', 'cat u > out; echo more > u'],
+  ])('%s: nobody knows what it was, so it is no hit', async (_name, script) => {
+    shop.write('u', 'first');
+    shop.write('f/u', 'first');
+    const first = await run(script);
+    expect(first.summary).toMatchObject({ outcome: 'miss', exitCode: 0, published: false });
+    shop.write('u', 'second');
+    shop.write('f/u', 'second');
+    expect(await outcome(run(script))).toBe('miss');
+  });
+
+  test('a temporary file of its own may come and go', async () => {
+    const script = 'cat in.txt > t; mv t out; : > other; rm other';
+    expect(await outcome(run(script))).toBe('miss');
+    expect(await outcome(run(script))).toBe('hit-local');
   });
 });

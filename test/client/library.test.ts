@@ -36,6 +36,13 @@ describe('an action is refused, naming the field', () => {
     await expect(keyOf(untyped(fields), { store: shop.store })).rejects.toMatchObject(refusal);
   });
 
+  test('what is no JSON, too', () => {
+    expect(() => checkAction(untyped({ cwd: 5n }))).toThrow('cwd takes a text, not a bigint');
+    const inputs = ['a', 'b'];
+    delete inputs[0];
+    expect(() => checkAction(untyped({ inputs }))).toThrow('inputs takes a list of texts, not [null,"b"]');
+  });
+
   test.each([undefined, null, [], 'true'])('%j', (action) => {
     expect(() => checkAction(action)).toThrow('action must be an object');
   });

@@ -53,10 +53,27 @@ test('a glob is refused as an output of a command, as it is for a step', async (
 });
 
 test('a command that ends well without its output leaves nothing of an earlier run, but all that git tracks', async () => {
-  const { summary } = await shop.run(['--output', 'src', '--output', 'made', '--', 'true']);
+  const { summary } = await shop.run(['--output', 'made', '--output', 'src', '--', 'true']);
   expect(summary).toMatchObject({ exitCode: 0, published: false });
   expect(summary.notPublished).toContain('its declared output');
   expect(content('src/a.c')).toBe('int main;\n');
   expect(git('status', '--porcelain')).toBe('');
   expect(shop.has('made')).toBe(false);
+});
+
+test('a source that was put back is not taken for what the command made', async () => {
+  const make = () => shop.run(['--output', 'src', '--', 'true']);
+  expect((await make()).summary).toMatchObject({ published: false });
+  shop.write('src/a.c', 'my edit\n');
+  expect((await make()).summary).toMatchObject({ outcome: 'miss', published: false });
+  expect(content('src/a.c')).toBe('my edit\n');
+});
+
+test('where git can’t say whether it tracks something, it is kept', async () => {
+  const path = shop.another('empty');
+  const ran = await shop.assay(['run', '--output', 'src', '--', '/bin/true'], { env: { PATH: path } });
+  expect(ran.code).toBe(0);
+  expect(content('src/a.c')).toBe('int main;\n');
+  await shop.assay(['run', '--output', 'src', '--', 'true'], { env: { GIT_DIR: '/nonexistent' } });
+  expect(content('src/a.c')).toBe('int main;\n');
 });

@@ -2,17 +2,20 @@
 // command does not make it again.
 import { AssayError } from '../core/errors.ts';
 import type { RelPath } from '../core/path.ts';
+import { CONFIG_FILE } from './config/roots.ts';
 
-const GIT = '.git';
-const OWN = '.assay';
-const CONFIGURATION = 'assay.json';
+/** They change by themselves: never inputs, whatever is declared, and nothing that a command makes. */
+export function isPrivateFolder(name: string): boolean {
+  return name === '.git' || name === '.assay';
+}
 
 /** Why it can't be; undefined if it can. */
 export function whyReserved(path: RelPath): string | undefined {
   const parts = path.split('/');
-  if (parts.includes(GIT)) return `${path} is git’s own: no command makes it`;
-  if (parts.includes(OWN)) return `${path} is Assay’s own: no command makes it`;
-  if (parts.at(-1) === CONFIGURATION) return `${path} is what declares steps: no command makes it`;
+  const folder = parts.find(isPrivateFolder);
+  if (folder !== undefined)
+    return `${path} is ${folder === '.git' ? 'git’s' : 'Assay’s'} own: no command makes it`;
+  if (parts.at(-1) === CONFIG_FILE) return `${path} is what declares steps: no command makes it`;
   return undefined;
 }
 

@@ -2,10 +2,10 @@
 // for one path at a time and without looking whether anything is there.
 import { isWithin, join, parentOf, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
 import type { RunRequest } from '../request.ts';
+import { isPrivateFolder } from '../reserved.ts';
 import { HIDES_NOTHING, type IgnoreRules, rulesAbove, rulesWithin } from './git-ignore.ts';
 import { Observations } from './observations.ts';
 import { type CompiledPattern, compilePatterns, type Patterns } from './patterns.ts';
-import { isPrivateFolder } from './scan.ts';
 
 /** Stands for any name that a wildcard would match. */
 const ANY_NAME = 'assay-any-name';

@@ -3,6 +3,7 @@
 //
 // Links are entries, never doors: what lies behind one is declared by its own path, and a pattern that would have to
 // walk through one is refused.
+
 import { readlinkSync, type Stats } from 'node:fs';
 import { AssayError } from '../../core/errors.ts';
 import {
@@ -18,6 +19,7 @@ import {
 import type { Entry } from '../../core/tree.ts';
 import { targetInWorkspace } from '../links.ts';
 import type { RunRequest } from '../request.ts';
+import { isPrivateFolder } from '../reserved.ts';
 import type { FileDigests } from './file-digest.ts';
 import { HIDES_NOTHING, type IgnoreRules, rulesAbove, rulesWithin } from './git-ignore.ts';
 import type { Observations } from './observations.ts';
@@ -27,11 +29,6 @@ export interface InputScan {
   readonly entries: readonly Entry[];
   /** Links to something that is not among the inputs: what they point to is not in the key. */
   readonly strayLinks: readonly RelPath[];
-}
-
-/** Never inputs, whatever is declared: they change by themselves. */
-export function isPrivateFolder(name: string): boolean {
-  return name === '.git' || name === '.assay';
 }
 
 export function scanInputs(request: RunRequest, observations: Observations, digests: FileDigests): InputScan {

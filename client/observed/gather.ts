@@ -28,7 +28,7 @@ import type { KeyedAction } from '../key.ts';
 import { keptBy } from '../request.ts';
 import { ABSENT, OWN_FOLDER, type States } from './states.ts';
 
-/** Throws ASSAY_INPUT_CHANGED where something changed while the action ran. */
+/** Throws ASSAY_INPUT_CHANGED where something changed while the action ran, ASSAY_OUTPUT_UNFIT where it left too much. */
 export function gatherPathSet(
   action: Pick<KeyedAction, 'request' | 'tools'>,
   { looks, written, findings }: Pick<Verdict, 'looks' | 'written' | 'findings'>,

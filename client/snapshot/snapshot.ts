@@ -1,5 +1,6 @@
 // What lay at some paths at some moment, kept as a result whose outputs they are: content-addressed, so that of two
 // snapshots of almost the same files only what differs is stored or sent.
+
 import { AssayError } from '../../core/errors.ts';
 import { isWithin, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
 import { ActionResult } from '../../core/proto/generated/reapi.ts';
@@ -9,6 +10,7 @@ import { encodeOutputs, fitOutput, type Sealed } from '../encoded-outputs.ts';
 import type { FileDigests } from '../inputs/file-digest.ts';
 import { type Output, outputsNamedBy, strayLinkIn } from '../outputs.ts';
 import { readBlob } from '../read-blob.ts';
+import { isPrivateFolder } from '../reserved.ts';
 
 export interface Snapshot {
   /** An ActionResult. */
@@ -66,7 +68,7 @@ export function pathsIn(result: ActionResult): string[] {
 function refuseReserved(path: RelPath): void {
   if (path === ROOT) throw unfit('a folder is kept by its name, not from inside');
   const [first = ''] = path.split('/');
-  if (first === '.git' || first === '.assay') throw unfit(`${path} is not for a cache to keep`);
+  if (isPrivateFolder(first)) throw unfit(`${path} is not for a cache to keep`);
 }
 
 function nothingAt(path: RelPath): never {

@@ -7,6 +7,7 @@
 import type { Socket } from 'node:net';
 import type { ServerLimits } from '../core/limits.ts';
 import { refuseBeforeRequest } from './connections.ts';
+import { joined } from './joined.ts';
 import { Placed, Roster } from './roster.ts';
 
 /** How every HTTP/2 connection begins. No request of HTTP/1 shares more than its first two bytes. */
@@ -69,7 +70,7 @@ export class FirstBytes {
     const piece: Buffer | null = unspoken.socket.read();
     if (!piece || unspoken.isRefused) return undefined;
     const { arrived } = unspoken;
-    unspoken.arrived = arrived.length === 0 ? piece : Buffer.concat([arrived, piece]);
+    unspoken.arrived = arrived.length === 0 ? piece : joined(arrived, piece);
     return spokenBy(unspoken.arrived, this.#limits.maxHeaderBytes);
   }
 

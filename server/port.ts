@@ -78,6 +78,7 @@ export class Port {
   /** Called again and again while the server runs, each time for the next share of all. */
   closeSlow(share: number): void {
     this.#firstBytes.check(share);
+    this.#grpc.closeSilent(share);
   }
 
   /** Called again and again during a stop: connections become idle one after the other. */

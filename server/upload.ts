@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { AssayError } from '../core/errors.ts';
 import { STORE } from '../core/limits.ts';
 import type { Exchange } from './exchange.ts';
+import { joined } from './joined.ts';
 import { memoryIsFull } from './load.ts';
 import type { Transfer } from './pace.ts';
 
@@ -40,8 +41,7 @@ export function receiveStream(exchange: Exchange, limit: number): AsyncIterable<
 /** Small ones are joined: what holds a piece is some hundred bytes, and a slow client sends its body byte by byte. */
 function gather(pieces: Buffer[], piece: Buffer): void {
   const last = pieces.at(-1);
-  if (last && last.length + piece.length <= JOINED_BYTES)
-    pieces[pieces.length - 1] = Buffer.concat([last, piece]);
+  if (last && last.length + piece.length <= JOINED_BYTES) pieces[pieces.length - 1] = joined(last, piece);
   else pieces.push(piece);
 }
 

@@ -13,6 +13,7 @@ import type { Socket } from 'node:net';
 import { AssayError } from '../../core/errors.ts';
 import type { ServerLimits } from '../../core/limits.ts';
 import type { ServerContext } from '../context.ts';
+import { Placed, Roster } from '../roster.ts';
 import { Call } from './call.ts';
 import type { Method, Methods } from './method.ts';
 import { widenWindow } from './window.ts';
@@ -25,9 +26,21 @@ const NO_SUCH_METHOD: Method = {
   answer: () => Promise.reject(new AssayError('ASSAY_NO_SUCH_METHOD', 'this server has no such method')),
 };
 
+class Silent extends Placed {
+  readonly session: ServerHttp2Session;
+  readonly since = performance.now();
+
+  constructor(session: ServerHttp2Session) {
+    super();
+    this.session = session;
+  }
+}
+
 export class Sessions {
   readonly #server: Http2Server;
   readonly #open = new Set<ServerHttp2Session>();
+  /** Of those, the ones that have not made a call yet. */
+  readonly #silent = new Roster<Silent>();
   readonly #limits: ServerLimits;
 
   constructor(context: ServerContext, methods: Methods) {
@@ -55,16 +68,30 @@ export class Sessions {
     for (const session of this.#open) if (!session.closed) session.close();
   }
 
+  /**
+   * Closes those who have not made a call in time, of a share of all and the next time of the next. Timers of their own would
+   * close all those together who came together; they come back together too, and everybody else waits.
+   */
+  closeSilent(share: number): void {
+    const latest = performance.now() - this.#limits.headerTimeoutMs;
+    this.#silent.show(share, ({ session, since }) => {
+      if (since <= latest) session.destroy();
+    });
+  }
+
   #welcome(session: ServerHttp2Session): void {
     const { headerTimeoutMs, idleSessionMs, connectionWindowBytes } = this.#limits;
+    const silent = new Silent(session);
     this.#open.add(session);
-    session.once('close', () => this.#open.delete(session));
+    this.#silent.add(silent);
+    session.once('close', () => {
+      this.#open.delete(session);
+      this.#silent.delete(silent);
+    });
     session.on('error', ignore);
     widenWindow(session, connectionWindowBytes);
-    const endSilent = () => session.destroy();
-    session.setTimeout(headerTimeoutMs, endSilent);
     session.once('stream', () => {
-      session.off('timeout', endSilent);
+      this.#silent.delete(silent);
       session.setTimeout(idleSessionMs, () => endIdle(session, headerTimeoutMs));
     });
   }

@@ -10,6 +10,7 @@ import { reapiClient } from './wire/reapi/rig.ts';
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 const EMPTY_SETTINGS = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
 const SETTINGS_FRAME = 4;
+const PING = Buffer.from([0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8]);
 const BYTES = contentOf('some bytes', 100);
 
 test('HTTP/1 and gRPC are served side by side', async () => {
@@ -125,6 +126,28 @@ describe('a connection that holds nothing up', () => {
     connection.send(bytes);
     await connection.untilClosed();
     expect(await ask(`${server.url}/healthz`)).toMatchObject({ status: 200 });
+  });
+
+  test('one that greets and says no more than that it is still there is closed', async () => {
+    const server = await testServer({ limits });
+    const connection = await RawConnection.to(server);
+    connection.send(Buffer.concat([PREFACE, EMPTY_SETTINGS]));
+    const pings = setInterval(() => connection.send(PING), 50);
+    await connection.untilClosed();
+    clearInterval(pings);
+    expect(await ask(`${server.url}/healthz`)).toMatchObject({ status: 200 });
+  });
+
+  test('in a crowd, those who greeted together are not closed together', async () => {
+    const server = await testServer({ limits: { ...limits, crowd: 10, sweepMs: 2000, crowdSweepMs: 100 } });
+    const closed = Array.from({ length: 40 }, async () => {
+      const connection = await RawConnection.to(server);
+      connection.send(Buffer.concat([PREFACE, EMPTY_SETTINGS]));
+      await connection.untilClosed();
+      return performance.now();
+    });
+    const times = await Promise.all(closed);
+    expect(Math.max(...times) - Math.min(...times)).toBeGreaterThan(1000);
   });
 
   test.each([

@@ -280,6 +280,12 @@ const catalogue = {
     wayOut: 'Declare what the command makes. Outputs are moved away before it runs.',
     status: 400,
   },
+  ASSAY_RUN_WITHIN_ITSELF: {
+    summary:
+      'A command that Assay runs calls Assay for the very output that it is to make, or for what holds it.',
+    wayOut: 'Wrap the command only once, or give what runs inside an output of its own.',
+    status: 400,
+  },
   ASSAY_OUTPUT_UNFIT: {
     summary:
       'What lies at a declared output cannot be stored or replaced: it leaves the workspace, or is no file.',

@@ -32,6 +32,25 @@ export function livenessOf(process: ProcessIdentity): Liveness {
   return identify(process.pid)?.started === process.started ? 'running' : 'ended';
 }
 
+/** Of this process: it waits, or what it started does, until this one has ended. */
+export function isAncestor({ namespace, pid, started }: ProcessIdentity): boolean {
+  if (namespace !== ownNamespace()) return false;
+  for (let parent = process.ppid; parent > 1; parent = parentOf(parent)) {
+    if (parent === pid) return identify(pid)?.started === started;
+  }
+  return false;
+}
+
+/** 0 if it is gone. */
+function parentOf(pid: number): number {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1] ?? 0);
+  } catch {
+    return 0;
+  }
+}
+
 /** One word, fit for a file name. */
 export function identityText({ namespace, pid, started }: ProcessIdentity): string {
   return `${namespace}-${pid}-${started}`;

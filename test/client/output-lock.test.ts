@@ -1,13 +1,13 @@
 // One run at a time works on an output, and its lock says whose it is.
 import { lstatSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { whileOwningOutputs } from '../../client/output-lock.ts';
 import { ORDINARY, type RunRequest } from '../../client/request.ts';
 import { homeIn, ownFolder, Staging } from '../../client/staging.ts';
 import { parseRelPath, ROOT } from '../../core/path.ts';
 import { identityText, ownIdentity } from '../../hermeticity/process-identity.ts';
-import { Workshop } from '../rig/assay.ts';
+import { FORMS, Workshop } from '../rig/assay.ts';
 
 let shop: Workshop;
 beforeEach(() => {
@@ -33,6 +33,8 @@ const locks = () => {
   const names = readdirSync(home).filter((name) => name.startsWith('lock-'));
   return names.map((name) => join(home, name));
 };
+
+const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 const owning = <T>(work: (waited: boolean) => T, ...outputs: string[]) =>
   whileOwningOutputs(request(...outputs), { report: () => {} }, async (waited) => work(waited));
@@ -81,6 +83,91 @@ test('who waits for an output learns that somebody was at it', async () => {
   await Promise.all([first, second]);
   expect(order).toEqual(['first', 'second, waited: true']);
   staging.remove();
+});
+
+test.each([
+  ['inside an output', 'a/b', 'a'],
+  ['around it', 'a', 'a/b/c'],
+])('who works %s is waited for', async (_name, first, second) => {
+  const order: string[] = [];
+  const begun = owning(() => pause(100).then(() => order.push('first')), first);
+  await Promise.all([begun, owning((waited) => order.push(`second, waited: ${waited}`), second)]);
+  expect(order).toEqual(['first', 'second, waited: true']);
+});
+
+test('outputs side by side, or with the same beginning, are nobody else’s', async () => {
+  await owning(() => owning((waited) => expect(waited).toBe(false), 'ab', 'a-b', 'b/a'), 'a', 'b/ab');
+});
+
+test('an output whose name is too long for a file’s is owned as well', async () => {
+  const long = `${'ä/'.repeat(100)}x`;
+  const order: string[] = [];
+  const first = owning(() => pause(100).then(() => order.push('first')), long);
+  await Promise.all([first, owning((waited) => order.push(`second, waited: ${waited}`), long)]);
+  expect(order).toEqual(['first', 'second, waited: true']);
+});
+
+test('runs that want each other’s outputs in every way never meet, and all come to their end', async () => {
+  const working = new Map<string, number>();
+  const wishes = [['a', 'b/c'], ['a/d', 'b'], ['b', 'a'], ['a/d/e', 'b/c/f'], ['c'], ['c/a', 'b/c']];
+  const meets = (one: string, other: string) =>
+    `${one}/`.startsWith(`${other}/`) || `${other}/`.startsWith(`${one}/`);
+  const run = async (outputs: readonly string[]) => {
+    for (let round = 0; round < 10; round++) {
+      await owning(
+        async () => {
+          for (const output of outputs) {
+            for (const other of working.keys())
+              expect(meets(output, other) && `${output} ${other}`).toBe(false);
+          }
+          for (const output of outputs) working.set(output, round);
+          await pause(2);
+          for (const output of outputs) working.delete(output);
+        },
+        ...outputs,
+      );
+    }
+  };
+  await Promise.all(wishes.map(run));
+  expect(readdirSync(shop.workspace)).toEqual([]);
+});
+
+test('runs of two processes inside each other’s outputs take turns', async () => {
+  const slow = 'mkdir -p out/sub; echo begun > out/begun; sleep 1; rm out/begun; echo whole > out/x';
+  const outer = shop.assay(['run', '--output', 'out', '--', 'sh', '-c', slow]);
+  await expect.poll(() => shop.has('out/begun'), { timeout: 20_000 }).toBe(true);
+  const script = 'test ! -e out/begun && mkdir -p out/sub && echo y > out/sub/y';
+  const inner = await shop.assay(['run', '--output', 'out/sub', '--', 'sh', '-c', script]);
+  expect([(await outer).code, inner.code]).toEqual([0, 0]);
+  expect(inner.stderr).toContain('waiting for another run that makes out\n');
+});
+
+describe('a command that runs Assay itself', () => {
+  const running = (output: string, inner: string) => {
+    const command = `mkdir -p ${inner}; echo x > ${inner}/x`;
+    const again = `ASSAY_STORE=${shop.store} ${FORMS.source.join(' ')} run --output ${inner} -- sh -c '${command}'`;
+    return shop.assay(['run', '--output', output, '--', 'sh', '-c', again]);
+  };
+
+  test.each([
+    ['the same', 'a/b', 'a/b'],
+    ['what holds it', 'a/b', 'a'],
+  ])('for its own output is refused: %s', async (_name, output, inner) => {
+    const { code, stderr } = await running(output, inner);
+    expect(code).toBe(125);
+    expect(stderr).toContain(
+      `ASSAY_RUN_WITHIN_ITSELF: ${inner} is made by the run that this one is a part of`,
+    );
+  });
+
+  test.each([
+    ['a part of its output', 'a', 'a/b'],
+    ['another', 'a', 'b'],
+  ])('for %s is served', async (_name, output, inner) => {
+    const { code, stderr } = await running(output, inner);
+    expect([code, stderr.includes('waiting')]).toEqual([0, false]);
+    expect(shop.has(`${inner}/x`)).toBe(true);
+  });
 });
 
 test('who waits for an output is asked whether it still should, and owns nothing if not', async () => {

@@ -17,13 +17,15 @@ const MARKS: Readonly<Record<StepEnd['outcome'], string>> = {
 /** What failed or ran first: hits are what nobody needs to look at. */
 const RANK: readonly StepEnd['outcome'][] = ['failed', 'miss', 'skipped', 'hit-remote', 'hit-local'];
 
+export const MARKDOWN_BEGINS = '### Assay: ';
+
 export function markdownOf(summary: GraphSummary, ends: readonly StepEnd[]): string {
   const [headline = ''] = summaryLines(summary, ends, plain);
   const sorted = ends.toSorted((a, b) => RANK.indexOf(a.outcome) - RANK.indexOf(b.outcome));
   const rows = sorted.slice(0, MOST_ROWS).map(row);
   const rest = ends.length > MOST_ROWS ? [``, `… and ${ends.length - MOST_ROWS} more.`] : [];
   return [
-    `### Assay: ${cell(headline)}`,
+    `${MARKDOWN_BEGINS}${cell(headline)}`,
     '',
     '| step | outcome | time | why |',
     '|---|---|---|---|',

@@ -1,6 +1,5 @@
 // Which view a run gets: JSON if asked for, a live one on a terminal, plain lines elsewhere; and what is written at the end.
-import { appendFileSync, closeSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { appendFileSync } from 'node:fs';
 import { type ParsedFlags, usage } from '../../../core/command.ts';
 import { messageOf } from '../../../core/errors.ts';
 import type { Variables } from '../../environment.ts';
@@ -8,7 +7,7 @@ import type { RunEvent } from '../../events.ts';
 import { type Ear, Outlet } from '../../outlet.ts';
 import { paintFor } from '../../paint.ts';
 import { warningText } from '../../reporter.ts';
-import { EVENTS_VERSION, type GraphEvent, type GraphSummary, type StepEnd } from '../events.ts';
+import type { GraphEvent, GraphSummary, StepEnd } from '../events.ts';
 import { Tally } from '../tally.ts';
 import { ciSyntax } from './ci.ts';
 import { GatheredEars } from './gathered-ears.ts';
@@ -17,6 +16,7 @@ import { LiveView } from './live-view.ts';
 import { type Ears, LOG_MODES, type LogMode } from './log-printer.ts';
 import { markdownOf } from './markdown.ts';
 import { PlainView } from './plain-view.ts';
+import { prepareSummary, writeSummary } from './summary-file.ts';
 
 export interface View {
   hear(event: GraphEvent): void;
@@ -33,7 +33,7 @@ export function openView(flags: ParsedFlags, variables: Variables): View {
   const ears = new GatheredEars({ stdout: new Outlet(1), stderr });
   const tally = new Tally();
   const summaryFile = flags.text('summary');
-  if (summaryFile !== undefined) refuseUnwritable(summaryFile);
+  if (summaryFile !== undefined) prepareSummary(summaryFile);
   const shown = chooseView(flags, variables, ears, stderr.isTTY, tally);
   return {
     ends: tally.ends,
@@ -47,7 +47,8 @@ export function openView(flags: ParsedFlags, variables: Variables): View {
     },
     finish(summary) {
       ears.flush();
-      if (summaryFile !== undefined) quietly(ears.stderr, () => writeSummary(summaryFile, summary, tally));
+      if (summaryFile !== undefined)
+        quietly(ears.stderr, () => writeSummary(summaryFile, summary, tally.ends));
       const jobSummary = variables.GITHUB_STEP_SUMMARY;
       if (jobSummary) quietly(ears.stderr, () => appendFileSync(jobSummary, markdownOf(summary, tally.ends)));
     },
@@ -74,24 +75,6 @@ function logMode(text: string | undefined, isLive: boolean): LogMode {
   const mode = LOG_MODES.find((one) => one === (text ?? (isLive ? 'failed' : 'group')));
   if (!mode) throw usage(`--logs takes ${LOG_MODES.join(', ')}, not ${JSON.stringify(text)}`);
   return mode;
-}
-
-/** Before anything runs, not after all of it. */
-function refuseUnwritable(file: string): void {
-  try {
-    mkdirSync(dirname(file), { recursive: true });
-    closeSync(openSync(file, 'a'));
-  } catch (error) {
-    throw usage(`--summary ${file} can’t be written: ${messageOf(error)}`);
-  }
-}
-
-function writeSummary(file: string, summary: GraphSummary, { ends }: Tally): void {
-  const json = { version: EVENTS_VERSION, ...summary, results: ends };
-  writeFileSync(
-    file,
-    file.endsWith('.md') ? markdownOf(summary, ends) : `${JSON.stringify(json, undefined, 2)}\n`,
-  );
 }
 
 /** What somebody wants to read afterwards is no reason to fail a build. */

@@ -194,3 +194,24 @@ test('--summary makes its folder, or refuses before anything runs', async () => 
   const written = JSON.parse(readFileSync(join(shop.workspace, 'new/folder/x.json'), 'utf8'));
   expect(written).toMatchObject({ version: 1, steps: 1, misses: 1, warnings: [] });
 });
+
+test('--summary is written over an earlier summary, and over nothing else', async () => {
+  const config = JSON.stringify({ steps: { a: { command: 'echo ran >> ran', cache: false } } });
+  shop.write('assay.json', config);
+  shop.write('notes.md', '# mine');
+  shop.write('empty.json', '');
+  shop.write('broken.json', '{\n  "version": 1,\n  "st');
+  const summarize = (file: string) => shop.assay(['run', '--summary', file, 'a']);
+  for (const file of ['x.json', 'x.json', 'x.md', 'x.md', 'empty.json', 'broken.json', '/dev/null']) {
+    expect((await summarize(file)).code).toBe(0);
+  }
+  for (const file of ['assay.json', 'notes.md', 'ran']) {
+    const refused = await summarize(file);
+    expect(refused.code).toBe(125);
+    expect(refused.stderr).toContain(
+      `--summary ${file} can’t be written: it is there already and no summary`,
+    );
+  }
+  const read = (file: string) => readFileSync(join(shop.workspace, file), 'utf8');
+  expect([read('assay.json'), read('notes.md'), read('ran')]).toEqual([config, '# mine', 'ran\n'.repeat(7)]);
+});

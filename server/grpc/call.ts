@@ -7,6 +7,7 @@ import { GRPC_STATUS, type GrpcStatus, grpcStatusOf } from '../../core/grpc-stat
 import { STORE } from '../../core/limits.ts';
 import type { ServerContext } from '../context.ts';
 import type { Transfer } from '../pace.ts';
+import { untilNothingIsUnderWay } from './in-flight.ts';
 import { Inlet } from './inlet.ts';
 import type { Method } from './method.ts';
 
@@ -100,6 +101,7 @@ export class Call {
    */
   async send(before: Uint8Array, content: Uint8Array): Promise<boolean> {
     const stream = this.#stream;
+    const { session } = stream;
     if (stream.destroyed) return false;
     if (!stream.headersSent) this.#begin();
     this.#transfer.moved(content.byteLength);
@@ -109,11 +111,13 @@ export class Call {
       this.#settleWrite = resolve;
       stream.cork();
       stream.write(Buffer.concat([frameHead(before.byteLength + content.byteLength), before]));
-      stream.write(content, (error) => resolve(!error));
+      // A call that the client has cancelled has its writes done without an error.
+      stream.write(content, (error) => resolve(!error && !stream.closed));
       stream.uncork();
     });
     stream.setTimeout(0, this.#cutOff);
     this.#transfer.rests();
+    if (!isWritten && session) await untilNothingIsUnderWay(session, this.server.limits.stallMs);
     return isWritten;
   }
 

@@ -15,6 +15,7 @@ import type { ServerLimits } from '../../core/limits.ts';
 import type { ServerContext } from '../context.ts';
 import { Placed, Roster } from '../roster.ts';
 import { Call } from './call.ts';
+import { watchClosing } from './in-flight.ts';
 import type { Method, Methods } from './method.ts';
 import { widenWindow } from './window.ts';
 
@@ -89,6 +90,7 @@ export class Sessions {
       this.#silent.delete(silent);
     });
     session.on('error', ignore);
+    watchClosing(session);
     widenWindow(session, connectionWindowBytes);
     session.once('stream', () => {
       this.#silent.delete(silent);
@@ -116,6 +118,7 @@ function http2Options(limits: ServerLimits) {
       maxHeaderListSize: limits.maxHeaderBytes,
     },
     maxSessionMemory: limits.sessionMegabytes,
+    maxOutstandingPings: limits.maxStreams,
   };
 }
 

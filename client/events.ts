@@ -25,7 +25,7 @@ export type RunEvent =
   /** Its own could not be kept; the next run starts with an earlier one. */
   | { readonly type: 'state-not-kept'; readonly why: string }
   /** Another run works on the same output here. */
-  | { readonly type: 'waiting'; readonly output: RelPath }
+  | { readonly type: 'waiting'; readonly output: string }
   | { readonly type: 'stray-link'; readonly path: RelPath }
   | { readonly type: 'secret-declared'; readonly name: string }
   | {

@@ -15,7 +15,7 @@ export interface Launch {
   readonly env: Readonly<Record<string, string>>;
   /** Hears what the command says. Returns when that has been passed on, so the command can't outrun its reader. */
   hear(stream: StreamName, bytes: Buffer): void;
-  /** Hears which process group works on the outputs. */
+  /** Hears which process, with all that it starts, works on the outputs. */
   startedAs(pid: number): void;
 }
 

@@ -10,7 +10,6 @@ import {
   mkdirSync,
   readlinkSync,
   rmdirSync,
-  statSync,
   symlinkSync,
   unlinkSync,
 } from 'node:fs';
@@ -18,7 +17,7 @@ import { basename, dirname, join } from 'node:path';
 import { digestOf } from '../core/digest.ts';
 import { isSystemError } from '../core/errors.ts';
 import { RUN } from '../core/limits.ts';
-import { parseRelPath, type RelPath } from '../core/path.ts';
+import type { RelPath } from '../core/path.ts';
 import {
   identityText,
   livenessOf,
@@ -29,35 +28,52 @@ import {
 import { ownFolder, removeIfEmpty } from './staging.ts';
 
 const NAMED = 'lock-';
-const DIGESTED = 'locked-';
+const SHORTENED = 'locked-';
 /** File systems take 255 bytes, and who takes a lock away puts a word before it. */
 const LONGEST_NAME = 200;
+const SLASH = encodeURIComponent('/');
 
-/** It tells the output, unless that is too long for a name or can't be written in one. */
+/** It tells the output, or how it begins where that is too long for a name. */
 export function lockIn(home: string, output: RelPath): string {
-  const named = output.isWellFormed() ? `${NAMED}${encodeURIComponent(output)}` : undefined;
-  const isFit = named !== undefined && named.length <= LONGEST_NAME;
-  return join(home, isFit ? named : `${DIGESTED}${digestOf(Buffer.from(output)).hash}`);
+  const text = encodeURIComponent(output);
+  if (text.length + NAMED.length <= LONGEST_NAME) return join(home, `${NAMED}${text}`);
+  const { hash } = digestOf(Buffer.from(output));
+  return join(
+    home,
+    `${SHORTENED}${text.slice(0, LONGEST_NAME - SHORTENED.length - hash.length - 1)}~${hash}`,
+  );
 }
 
-/** Undefined where the name of a file is not a lock's, or does not tell. */
-export function outputToldBy(name: string): RelPath | undefined {
+/** Whether it is the lock of something inside the output or around it; where the name does not tell all, it may be. */
+export function overlaps(name: string, output: RelPath): boolean {
+  const own = `${encodeURIComponent(output)}${SLASH}`;
+  if (name.startsWith(SHORTENED)) {
+    const beginning = name.slice(SHORTENED.length, name.lastIndexOf('~'));
+    return own.startsWith(beginning) || beginning.startsWith(own);
+  }
+  const other = `${name.slice(NAMED.length)}${SLASH}`;
+  return name.startsWith(NAMED) && (own.startsWith(other) || other.startsWith(own));
+}
+
+/** For a person. */
+export function outputToldBy(name: string): string {
   try {
-    return name.startsWith(NAMED) ? parseRelPath(decodeURIComponent(name.slice(NAMED.length))) : undefined;
+    return decodeURIComponent(name.slice(NAMED.length));
   } catch {
-    return undefined;
+    return name;
   }
 }
 
 export function tryToTake(lock: string): 'taken' | 'held' | 'impossible' {
   const home = dirname(lock);
   try {
+    if (lstatSync(home).isSymbolicLink()) return 'impossible';
     if (!linkToOwn(home, lock)) symlinkSync(identityText(ownIdentity()), lock);
     return 'taken';
   } catch (error) {
     // Nobody has made the home yet, or another run has just removed it, because it was empty.
     if (isSystemError(error, 'ENOENT')) return canMake(home) ? tryToTake(lock) : 'impossible';
-    return isSystemError(error, 'EEXIST') ? 'held' : 'impossible';
+    return isSystemError(error, 'EEXIST') && isLock(lock) ? 'held' : 'impossible';
   }
 }
 
@@ -83,6 +99,11 @@ function canMake(home: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** And not something else that somebody keeps under that name. */
+export function isLock(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== false;
 }
 
 /** Undefined if it is gone, or says nothing that makes sense. */
@@ -130,19 +151,30 @@ export function takeAwayIfAbandoned(lock: string): void {
     removeIfOld(guard);
     return;
   }
-  if (isAbandoned(lock)) release(lock);
+  if (isAbandoned(lock)) remove(lock);
   rmdirSync(guard);
 }
 
 function removeIfOld(guard: string): void {
-  const stats = statSync(guard, { throwIfNoEntry: false });
-  if (stats && Date.now() - stats.mtimeMs > RUN.orphanEndsMs) removeIfEmpty(guard);
+  try {
+    const stats = lstatSync(guard);
+    if (!stats.isDirectory()) unlinkSync(guard);
+    else if (Date.now() - stats.mtimeMs > RUN.orphanEndsMs) removeIfEmpty(guard);
+  } catch {
+    // Another run has removed it, or nothing of that name can be.
+  }
 }
 
+/** Not another run's, which has taken it meanwhile because the command had removed all of .assay. */
 export function release(lock: string): void {
+  const owner = ownerOf(lock);
+  if (owner && identityText(owner) === identityText(ownIdentity())) remove(lock);
+}
+
+function remove(lock: string): void {
   try {
     unlinkSync(lock);
   } catch {
-    // The command removed it, with all of .assay.
+    // Another run was quicker.
   }
 }

@@ -1,19 +1,20 @@
 // One run at a time on an output of a workspace, and on whatever lies in it: two that wrote the same file at once could seal
 // what neither made. Where no lock can be made (a read-only workspace) the run goes on.
 //
-// Nobody waits for an output of the same name while it has others. For one that lies inside its own, or around it, a run waits
-// only if it comes first in an order that all runs know, and keeps its own meanwhile; the other one lets go of all that it has.
-// So no two ever wait for each other.
+// Who waits has nothing: a run takes all of its outputs in one go or none, so no two ever wait for each other, whatever their
+// commands run in turn.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { AssayError } from '../core/errors.ts';
 import { RUN } from '../core/limits.ts';
 import { isWithin, type RelPath } from '../core/path.ts';
-import { identityText, isAncestor, ownIdentity } from '../hermeticity/process-identity.ts';
+import { isAncestor } from '../hermeticity/process-identity.ts';
 import type { RunContext } from './context.ts';
 import {
+  isLock,
   lockIn,
   outputToldBy,
+  overlaps,
   ownerOf,
   release,
   takeAwayIfAbandoned,
@@ -21,7 +22,7 @@ import {
   tryToTake,
 } from './lock-file.ts';
 import { keptBy, type RunRequest } from './request.ts';
-import { homeIn, removeIfEmpty } from './staging.ts';
+import { homeIn, outputsAround, removeIfEmpty } from './staging.ts';
 
 /** Runs `work` while nobody else works on the outputs; it learns whether somebody did, just before. */
 export async function whileOwningOutputs<T>(
@@ -29,14 +30,14 @@ export async function whileOwningOutputs<T>(
   { report, goOn }: Pick<RunContext, 'report' | 'goOn'>,
   work: (waited: boolean) => Promise<T>,
 ): Promise<T> {
-  const claim = new Claim(homeIn(request.workspace), [...request.outputs, ...keptBy(request)]);
+  const claim = new Claim(request.workspace, [...request.outputs, ...keptBy(request)]);
   const heart = setInterval(() => claim.beat(), RUN.lockBeatMs);
   let waited = false;
   try {
-    for (let taken = claim.makeGood(); taken !== undefined; taken = claim.makeGood()) {
-      if (!waited) report({ type: 'waiting', output: taken });
+    for (let rival = claim.takeAll(); rival !== undefined; rival = claim.takeAll()) {
+      if (!waited) report({ type: 'waiting', output: rival });
       waited = true;
-      await wait(RUN.lockPollMs);
+      await wait(RUN.lockPollMs * (0.5 + Math.random()));
       goOn?.();
     }
     return await work(waited);
@@ -51,102 +52,92 @@ function wait(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
-/** Those of this process, in the order in which they were made, by their locks. */
-const ownClaims = new Map<string, number>();
-let claimsMade = 0;
+/** Of this process, by their locks. */
+const holders = new Map<string, Claim>();
 
 class Claim {
+  readonly #workspace: string;
   readonly #home: string;
   readonly #outputs: readonly RelPath[];
-  readonly #number = claimsMade++;
-  readonly #locks = new Map<RelPath, string>();
+  readonly #locks = new Set<string>();
 
-  constructor(home: string, outputs: readonly RelPath[]) {
-    this.#home = home;
+  constructor(workspace: string, outputs: readonly RelPath[]) {
+    this.#workspace = workspace;
+    this.#home = homeIn(workspace);
     this.#outputs = outputs;
   }
 
-  /** Undefined if all is this run's now; else what another one works on. To be called again until then. */
-  makeGood(): RelPath | undefined {
-    const held = this.#outputs.find((output) => !this.#take(output));
-    if (held === undefined) return this.#nestedRival();
-    this.giveUp();
-    return held;
+  /** Undefined if all is this run's now; else what another one works on, and nothing is. */
+  takeAll(): string | undefined {
+    const rival = this.#outputs.find((output) => !this.#take(output)) ?? this.#rivalInsideOrAround();
+    if (rival !== undefined) this.giveUp();
+    return rival;
   }
 
   beat(): void {
-    for (const lock of this.#locks.values()) touch(lock);
+    for (const lock of this.#locks) touch(lock);
   }
 
   giveUp(): void {
-    for (const lock of this.#locks.values()) {
+    for (const lock of this.#locks) {
+      if (holders.get(lock) !== this) continue;
       release(lock);
-      ownClaims.delete(lock);
+      holders.delete(lock);
     }
     if (this.#locks.size > 0) removeIfEmpty(this.#home);
     this.#locks.clear();
   }
 
   #take(output: RelPath): boolean {
-    if (this.#locks.has(output)) return true;
     const lock = lockIn(this.#home, output);
+    if (this.#locks.has(lock)) return true;
     const outcome = tryToTake(lock);
     if (outcome === 'held') {
-      this.#refuseOwnAncestor(lock, output);
+      this.#refuseIfPartOfItself(lock);
       takeAwayIfAbandoned(lock);
       return false;
     }
     if (outcome === 'taken') {
-      this.#locks.set(output, lock);
-      ownClaims.set(lock, this.#number);
+      this.#locks.add(lock);
+      holders.set(lock, this);
     }
     return true;
   }
 
-  #nestedRival(): RelPath | undefined {
-    for (const name of this.#names()) {
-      const other = outputToldBy(name);
-      if (other === undefined || !this.#overlaps(other)) continue;
+  #rivalInsideOrAround(): string | undefined {
+    const others = this.#locksThere().filter((name) =>
+      this.#outputs.some((output) => overlaps(name, output)),
+    );
+    for (const name of others) {
       const lock = join(this.#home, name);
-      if (ownClaims.get(lock) === this.#number || this.#isPartOf(lock, other)) continue;
+      if (this.#locks.has(lock) || !isLock(lock) || this.#refuseIfPartOfItself(lock)) continue;
       takeAwayIfAbandoned(lock);
-      if (!this.#comesBefore(lock)) this.giveUp();
-      return other;
+      return outputToldBy(name);
     }
     return undefined;
   }
 
-  #names(): string[] {
+  #locksThere(): string[] {
     try {
-      return readdirSync(this.#home);
+      return this.#locks.size > 0 ? readdirSync(this.#home) : [];
     } catch {
       return [];
     }
   }
 
-  #overlaps(other: RelPath): boolean {
-    return this.#outputs.some((output) => isWithin(output, other) || isWithin(other, output));
-  }
-
-  /** Who makes something inside an output as a part of the command that makes all of it is waited for, not in the way. */
-  #isPartOf(lock: string, other: RelPath): boolean {
+  /**
+   * True if this run is a part of the command that makes what is locked, and makes a part of it. If it is to make all of it,
+   * it would wait for the command, which waits for this run.
+   */
+  #refuseIfPartOfItself(lock: string): boolean {
     const owner = ownerOf(lock);
     if (!owner || !isAncestor(owner)) return false;
-    const around = this.#outputs.find((output) => isWithin(other, output));
-    if (around !== undefined) throw withinItself(around);
+    const around = outputsAround(this.#workspace, owner);
+    const locked = around.find((one) => lockIn(this.#home, one) === lock);
+    if (locked === undefined) return false;
+    const itself = this.#outputs.find((output) => isWithin(locked, output));
+    if (itself !== undefined) throw withinItself(itself);
     return true;
-  }
-
-  #refuseOwnAncestor(lock: string, output: RelPath): void {
-    const owner = ownerOf(lock);
-    if (owner && isAncestor(owner)) throw withinItself(output);
-  }
-
-  #comesBefore(lock: string): boolean {
-    const number = ownClaims.get(lock);
-    if (number !== undefined) return this.#number < number;
-    const owner = ownerOf(lock);
-    return owner === undefined || identityText(ownIdentity()) < identityText(owner);
   }
 }
 

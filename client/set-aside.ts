@@ -46,7 +46,7 @@ export function setOutputsAside(
       earlier: [...moved.keys()],
       ...(faults[0] !== undefined && { fault: faults[0] }),
       unmade: () => [...moved.keys()].find((path) => !isThere(workspace, path)),
-      writtenBy: (pid) => quietly(() => staging.recordCommand(pid)),
+      writtenBy: (pid) => quietly(() => staging.recordCommand(pid, [...request.outputs, ...keptBy(request)])),
       settle(putBack) {
         for (const [path, aside] of moved) {
           if (putBack || isSource(workspace, path)) quietly(() => bringBack(path, aside, places));

@@ -22,15 +22,20 @@ import {
 import { dirname, join } from 'node:path';
 import { isSystemError } from '../core/errors.ts';
 import { RUN } from '../core/limits.ts';
+import { parseRelPath, type RelPath } from '../core/path.ts';
 import {
   identify,
   identityText,
+  isAncestor,
   livenessOf,
   ownIdentity,
+  type ProcessIdentity,
   parseIdentity,
 } from '../hermeticity/process-identity.ts';
 
 const COMMAND_FILE = /^command-/;
+/** As freshFolder names it: nothing else is ever removed, whatever somebody keeps in a folder of that name. */
+const FOLDER_OF_A_PROCESS = /^\d+-\d+-\d+-\d+$/;
 const ATTEMPTS = 1000;
 const GROUP_MAY_WRITE = 0o020;
 const OTHERS_MAY_WRITE = 0o002;
@@ -88,13 +93,13 @@ export class Staging {
     if (at !== -1) this.#own.splice(at, 1);
   }
 
-  /** Says which process group works on this run's outputs. */
-  recordCommand(pid: number): void {
+  /** Says which process group works on which outputs. */
+  recordCommand(pid: number, outputs: readonly RelPath[]): void {
     const command = identify(pid);
     if (!command) return;
     const file = join(this.#shared.folder, `command-${this.#shared.count++}`);
     this.#own.push(file);
-    writeFileSync(file, identityText(command));
+    writeFileSync(file, `${identityText(command)}\n${JSON.stringify(outputs)}`);
   }
 
   /** Takes everything away that was not moved into place. What can't be taken away stays: it harms nobody. */
@@ -112,6 +117,29 @@ export class Staging {
 /** The folder that this process stages in, if it does: it stays as long as somebody here uses it. */
 export function ownFolder(home: string): string | undefined {
   return shared.get(home)?.folder;
+}
+
+/** What the command makes that `runner` has started and this process is a part of: nothing, if there is no such command. */
+export function outputsAround(workspace: string, runner: ProcessIdentity): readonly RelPath[] {
+  for (const home of [homeIn(workspace), homeIn(dirname(workspace))]) {
+    for (const name of namesIn(home).filter((one) => one.startsWith(`${identityText(runner)}-`))) {
+      const folder = join(home, name);
+      for (const file of namesIn(folder).filter((one) => COMMAND_FILE.test(one))) {
+        const { command, outputs } = readCommand(join(folder, file));
+        if (command && isAncestor(command)) return outputs;
+      }
+    }
+  }
+  return [];
+}
+
+/** None if there is no such folder, or it is somewhere else. */
+function namesIn(folder: string): string[] {
+  try {
+    return lstatSync(folder).isDirectory() ? readdirSync(folder) : [];
+  } catch {
+    return [];
+  }
 }
 
 function freshShared(workspace: string): SharedFolder {
@@ -173,6 +201,7 @@ function freshFolder(home: string): string {
     const folder = join(home, `${identityText(ownIdentity())}-${attempt}`);
     try {
       mkdirSync(home, { recursive: true });
+      if (!lstatSync(home).isDirectory()) throw new Error(`${home} is a link to somewhere else`);
       mkdirSync(folder);
       return folder;
     } catch (error) {
@@ -182,25 +211,25 @@ function freshFolder(home: string): string {
 }
 
 function removeAbandoned(home: string): void {
-  for (const name of readdirSync(home)) {
+  for (const name of namesIn(home)) {
     if (!isAbandoned(home, name)) continue;
     const folder = join(home, name);
-    for (const file of readdirSync(folder)) if (COMMAND_FILE.test(file)) endCommand(join(folder, file));
+    for (const file of namesIn(folder)) if (COMMAND_FILE.test(file)) endCommand(join(folder, file));
     removeQuietly(folder);
   }
 }
 
 function isAbandoned(home: string, name: string): boolean {
-  const owner = parseIdentity(name);
+  const owner = FOLDER_OF_A_PROCESS.test(name) ? parseIdentity(name) : undefined;
   if (!owner) return false;
   const liveness = livenessOf(owner);
   if (liveness !== 'unknown') return liveness === 'ended';
-  const stats = statSync(join(home, name), { throwIfNoEntry: false });
-  return stats !== undefined && Date.now() - stats.mtimeMs > RUN.foreignStagingMs;
+  const stats = lstatSync(join(home, name), { throwIfNoEntry: false });
+  return stats?.isDirectory() === true && Date.now() - stats.mtimeMs > RUN.foreignStagingMs;
 }
 
 function endCommand(file: string): void {
-  const command = readCommand(file);
+  const { command } = readCommand(file);
   if (!command || livenessOf(command) !== 'running') return;
   try {
     process.kill(-command.pid, 'SIGKILL');
@@ -213,11 +242,18 @@ function endCommand(file: string): void {
 
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
-function readCommand(file: string): ReturnType<typeof parseIdentity> {
+interface RecordedCommand {
+  readonly command: ProcessIdentity | undefined;
+  readonly outputs: readonly RelPath[];
+}
+
+function readCommand(file: string): RecordedCommand {
   try {
-    return parseIdentity(readFileSync(file, 'latin1'));
+    const [command = '', outputs = '[]'] = readFileSync(file, 'utf8').split('\n');
+    const named: unknown[] = [JSON.parse(outputs)].flat();
+    return { command: parseIdentity(command), outputs: named.map(String).map(parseRelPath) };
   } catch {
-    return undefined;
+    return { command: undefined, outputs: [] };
   }
 }
 

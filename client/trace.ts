@@ -40,11 +40,11 @@ export function tracedBy(
   where: Watched['where'] = 'machine',
 ): (folders: PrivateFolders) => Launcher<Traced> {
   return (folders) =>
-    async ({ argv, cwd, env, hear }) => {
+    async ({ argv, cwd, env, hear, startedAs }) => {
       const stop = new AbortController();
       const release = onSignal((signal) => stop.abort(signal));
       try {
-        const report = await tracer.run({ argv, cwd, env, output: hear, signal: stop.signal });
+        const report = await tracer.run({ argv, cwd, env, output: hear, startedAs, signal: stop.signal });
         return { ...endOf(report.exit), ...survivorFault(report), watched: { report, folders, where } };
       } finally {
         release();

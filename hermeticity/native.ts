@@ -51,6 +51,7 @@ export class NativeTracer implements Tracer {
     const builder = new ReportBuilder<number>(onAccess);
     const decoder = new RecordDecoder(builder);
     const child = this.#start(command);
+    if (child.pid !== undefined) command.startedAs?.(child.pid);
     const records = decodeAll(child.stdio[RECORDS_DESCRIPTOR], decoder);
     /* Where the helper can't be started there are no records either, and `ended` has the better words for it. */
     records.catch(() => {});

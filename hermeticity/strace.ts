@@ -52,6 +52,7 @@ export class StraceTracer implements Tracer {
     const interpreter = new StraceInterpreter(builder, cwd, birthtimeNs);
     const reader = new LineReader(file, (line) => interpreter.line(line));
     const child = startStrace(command, file);
+    if (child.pid !== undefined) command.startedAs?.(child.pid);
     forwardOutput(child, command.output);
     const overseer = new Overseer(interpreter, builder, command);
     const timer = setInterval(() => {

@@ -9,6 +9,8 @@ export interface TracedCommand {
   readonly env: Readonly<Record<string, string>>;
   /** The command's output goes to ours, or to this function as it comes. It reads nothing from standard input. */
   readonly output: 'inherit' | ((stream: 'stdout' | 'stderr', chunk: Buffer) => void);
+  /** Hears the number of the process that all of the command's come from. */
+  startedAs?(pid: number): void;
   /** How long processes that outlive the command may go on; HERMETICITY.lingerMs if not given. */
   readonly lingerMs?: number;
   /** Ends the command and all that it started; or, where the reason is a signal's name, hands that on if it can. */

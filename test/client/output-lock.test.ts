@@ -1,5 +1,15 @@
 // One run at a time works on an output, and its lock says whose it is.
-import { lstatSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { whileOwningOutputs } from '../../client/output-lock.ts';
@@ -168,6 +178,87 @@ describe('a command that runs Assay itself', () => {
     expect([code, stderr.includes('waiting')]).toEqual([0, false]);
     expect(shop.has(`${inner}/x`)).toBe(true);
   });
+});
+
+const inner = (args: string) => `ASSAY_STORE=${shop.store} ${FORMS.source.join(' ')} run ${args}`;
+
+test('a run inside one step waits for another step of the same graph', async () => {
+  const one = 'mkdir -p out/x; echo one > out/x/f; sleep 3; echo done > out/done';
+  const other = `sleep 1; ${inner("--output out/x -- sh -c 'mkdir -p out/x; echo two > out/x/f'")}; echo > s2`;
+  const steps = {
+    s1: { command: one, outputs: ['out'] },
+    s2: { command: other, outputs: ['s2'], hermetic: 'off' },
+    s3: { command: `sleep 1; ${inner('s1')} && cp out/x/f s3`, outputs: ['s3'], hermetic: 'off' },
+  };
+  shop.write('assay.json', JSON.stringify({ steps }));
+  const ran = await shop.assay(['run', '--jobs', '3', 's1', 's2', 's3']);
+  expect(ran.stderr).not.toContain('ASSAY_RUN_WITHIN_ITSELF');
+  expect(ran.code).toBe(0);
+  rmSync(join(shop.workspace, 'out'), { recursive: true });
+  expect((await shop.assay(['run', 's1'])).code).toBe(0);
+  expect(readFileSync(join(shop.workspace, 'out/x/f'), 'utf8')).toBe('one\n');
+});
+
+test('who waits keeps nothing that the other one’s command needs', async () => {
+  const waits = shop.assay([
+    'run',
+    '--output',
+    'out',
+    '--',
+    'sh',
+    '-c',
+    `sleep 3; ${inner("--output out/sub/y -- sh -c 'mkdir -p out/sub; echo y > out/sub/y'")}`,
+  ]);
+  await expect.poll(() => existsSync(homeIn(shop.workspace)) && locks().length, { timeout: 20_000 }).toBe(1);
+  const beside = shop.assay(['run', '--output', 'out/sub', '--', 'sh', '-c', 'mkdir -p out/sub']);
+  expect([(await waits).code, (await beside).code]).toEqual([0, 0]);
+});
+
+describe('in a folder that is not Assay’s alone', () => {
+  const plain = () => shop.assay(['run', '--output', 'out', '--', 'sh', '-c', 'echo 1 > out']);
+
+  test('what is no lock is neither waited for nor removed', async () => {
+    shop.write('.assay/lock-out', 'mine');
+    shop.write('.assay/lock-out%2Fsub/x', 'mine');
+    shop.link(`.assay/lock-out%2F${'z'.repeat(240)}`, 'garbage');
+    shop.write('.assay/1-1-1', 'mine');
+    shop.write('.assay/2024-01-15/data', 'mine');
+    utimesSync(join(shop.workspace, '.assay/2024-01-15'), 0, 0);
+    utimesSync(join(shop.workspace, '.assay/1-1-1'), 0, 0);
+    expect((await plain()).code).toBe(0);
+    for (const path of ['lock-out', 'lock-out%2Fsub/x', '1-1-1', '2024-01-15/data']) {
+      expect(readFileSync(join(shop.workspace, '.assay', path), 'utf8')).toBe('mine');
+    }
+  });
+
+  test('a link to another folder is not followed', async () => {
+    const other = shop.another('backups');
+    mkdirSync(join(other, '1-1-1-1'));
+    utimesSync(join(other, '1-1-1-1'), 0, 0);
+    shop.link('.assay', '../backups');
+    expect((await plain()).code).toBe(0);
+    expect(readdirSync(other)).toEqual(['1-1-1-1']);
+  });
+});
+
+test('a run whose command removed its lock does not take away another’s', async () => {
+  await owning(() => {
+    rmSync(homeIn(shop.workspace), { recursive: true });
+    mkdirSync(homeIn(shop.workspace));
+    symlinkSync('1-1-1', join(homeIn(shop.workspace), 'lock-a'));
+  }, 'a');
+  expect(locks()).toHaveLength(1);
+});
+
+test.each([
+  ['the outer one first', '', 'x'.repeat(220)],
+  ['the inner one first', 'x'.repeat(220), ''],
+])('names that are too long for a file’s exclude each other, %s', async (_name, first, second) => {
+  const order: string[] = [];
+  const at = (name: string) => ['out', name].filter(Boolean).join('/');
+  const begun = owning(() => pause(100).then(() => order.push('first')), at(first));
+  await Promise.all([begun, owning((waited) => order.push(`second, waited: ${waited}`), at(second))]);
+  expect(order).toEqual(['first', 'second, waited: true']);
 });
 
 test('who waits for an output is asked whether it still should, and owns nothing if not', async () => {

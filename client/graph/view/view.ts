@@ -51,6 +51,7 @@ export function openView(flags: ParsedFlags, variables: Variables): View {
         quietly(ears.stderr, () => writeSummary(summaryFile, summary, tally.ends));
       const jobSummary = variables.GITHUB_STEP_SUMMARY;
       if (jobSummary) quietly(ears.stderr, () => appendFileSync(jobSummary, markdownOf(summary, tally.ends)));
+      ears.flush();
     },
   };
 }

@@ -1,8 +1,9 @@
 // Which steps are meant, what would happen to them, and how they hang together.
-import { execFileSync, spawn } from 'node:child_process';
+import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { baseEnvironment, FORMS, Workshop } from '../../rig/assay.ts';
 import { runSteps } from '../../rig/graph.ts';
@@ -195,17 +196,33 @@ test('--summary makes its folder, or refuses before anything runs', async () => 
   expect(written).toMatchObject({ version: 1, steps: 1, misses: 1, warnings: [] });
 });
 
+test('--summary does not replace what a step has made under its name, and waits for no reader of a pipe', async () => {
+  const steps = { a: { command: 'echo made > report.json', outputs: ['report.json'] } };
+  shop.write('assay.json', JSON.stringify({ steps }));
+  const ran = await shop.assay(['run', '--summary', 'report.json', 'a']);
+  expect([ran.code, ran.stderr.includes('the summary could not be written')]).toEqual([0, true]);
+  expect(readFileSync(join(shop.workspace, 'report.json'), 'utf8')).toBe('made\n');
+  const pipe = join(shop.folder, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  const unread = await shop.assay(['run', '--summary', pipe, 'a']);
+  expect([unread.code, unread.stderr.includes('the summary could not be written')]).toEqual([0, true]);
+  const reader = promisify(execFile)('cat', [pipe]);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect((await shop.assay(['run', '--summary', pipe, 'a'])).code).toBe(0);
+  expect(JSON.parse((await reader).stdout)).toMatchObject({ steps: 1 });
+});
+
 test('--summary is written over an earlier summary, and over nothing else', async () => {
   const config = JSON.stringify({ steps: { a: { command: 'echo ran >> ran', cache: false } } });
   shop.write('assay.json', config);
   shop.write('notes.md', '# mine');
   shop.write('empty.json', '');
-  shop.write('broken.json', '{\n  "version": 1,\n  "st');
+  shop.write('state.json', '{\n  "version": 4,\n  "terraform_version": "1"\n}');
   const summarize = (file: string) => shop.assay(['run', '--summary', file, 'a']);
-  for (const file of ['x.json', 'x.json', 'x.md', 'x.md', 'empty.json', 'broken.json', '/dev/null']) {
+  for (const file of ['x.json', 'x.json', 'x.md', 'x.md', 'empty.json', '/dev/null']) {
     expect((await summarize(file)).code).toBe(0);
   }
-  for (const file of ['assay.json', 'notes.md', 'ran']) {
+  for (const file of ['assay.json', 'notes.md', 'ran', 'state.json']) {
     const refused = await summarize(file);
     expect(refused.code).toBe(125);
     expect(refused.stderr).toContain(
@@ -213,5 +230,5 @@ test('--summary is written over an earlier summary, and over nothing else', asyn
     );
   }
   const read = (file: string) => readFileSync(join(shop.workspace, file), 'utf8');
-  expect([read('assay.json'), read('notes.md'), read('ran')]).toEqual([config, '# mine', 'ran\n'.repeat(7)]);
+  expect([read('assay.json'), read('notes.md'), read('ran')]).toEqual([config, '# mine', 'ran\n'.repeat(6)]);
 });

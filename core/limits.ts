@@ -161,8 +161,6 @@ export const SERVER = {
   copiedBytes: 32 * KIB,
   /** … and let go of their chunk when one is not taken within this. */
   promptMs: 20,
-  /** So many copies whose memory is kept for the next client. */
-  idleCopies: 64,
   /** After a refusal, the rest of a large body is thrown away for this long, so that the client can read the answer. */
   lingerMs: 2 * SECOND,
   /** Tools that fail on a body which breaks off get one up to this size only after it has been read and checked. */

@@ -5,7 +5,6 @@ import type { Socket } from 'node:net';
 import { AssayError } from '../core/errors.ts';
 import { type ServerLimits, STORE } from '../core/limits.ts';
 import { Places } from '../store/places.ts';
-import { Copies } from './copies.ts';
 import { keepHeapSmall } from './heap.ts';
 import { Turns } from './turns.ts';
 
@@ -25,7 +24,6 @@ export class Load {
   readonly lent: Places;
   /** For each piece of a chunk that is sent while others wait. */
   readonly sends = new Turns();
-  readonly copies: Copies;
   readonly #limits: ServerLimits;
   readonly #surplus = new Set<Socket>();
   #connections = 0;
@@ -37,7 +35,6 @@ export class Load {
     const free = descriptors - STORE.ownDescriptors - limits.surplusConnections;
     this.#limits = limits;
     keepHeapSmall(false);
-    this.copies = new Copies(limits);
     this.bodies = new Places({
       places: limits.maxBodies,
       waiting: limits.maxConnections,

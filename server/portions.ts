@@ -13,7 +13,7 @@ import type { Span } from './range.ts';
 export type Send = (portion: Buffer) => Promise<boolean>;
 
 export interface Road {
-  readonly load: Pick<Load, 'downloads' | 'reads' | 'lent' | 'sends' | 'copies'>;
+  readonly load: Pick<Load, 'downloads' | 'reads' | 'lent' | 'sends'>;
   readonly limits: Pick<
     ServerLimits,
     'chunksAtOnce' | 'copiedBytes' | 'promptMs' | 'slicedBytes' | 'unreadBytes'
@@ -32,11 +32,12 @@ export async function sendPortions(
   span: Span,
   send: Send,
 ): Promise<Sent> {
+  const copy = new Copy(limits.copiedBytes);
   let sent = 0;
   let goesOn = true;
   while (goesOn) {
     await load.downloads.enter();
-    const turn = new Turn(load, limits, send);
+    const turn = new Turn(load, limits, send, copy);
     const atOnce = () => (turn.keepsUp && !load.downloads.isWaitedFor ? limits.chunksAtOnce : 1);
     const chunks = blob.chunks(span.offset + sent, span.length - sent, atOnce);
     goesOn = false;
@@ -49,7 +50,7 @@ export async function sendPortions(
     } finally {
       load.downloads.leave();
     }
-    if (!(await turn.end())) return { bytes: sent, isTaken: false };
+    if (!(await turn.lastIsTaken)) return { bytes: sent, isTaken: false };
   }
   return { bytes: sent, isTaken: true };
 }
@@ -75,14 +76,15 @@ class Turn {
   readonly #load: Road['load'];
   readonly #limits: Road['limits'];
   readonly #send: Send;
+  readonly #copy: Copy;
   /** Of the last copy, which may be under way longer than the chunk that it was made of is there. */
-  #lastIsTaken: Promise<boolean> = Promise.resolve(true);
-  #copy: Buffer | undefined;
+  lastIsTaken: Promise<boolean> = Promise.resolve(true);
   isOver = false;
   /** In chunks that were lent to it, one after the other. */
   #taken = 0;
 
-  constructor(load: Road['load'], limits: Road['limits'], send: Send) {
+  constructor(load: Road['load'], limits: Road['limits'], send: Send, copy: Copy) {
+    this.#copy = copy;
     this.#load = load;
     this.#limits = limits;
     this.#send = send;
@@ -103,8 +105,8 @@ class Turn {
       let sent = 0;
       while (sent < chunk.length && !this.isOver) {
         const slice = await this.#sliceOf(chunk.subarray(sent));
-        this.#lastIsTaken = this.#send(slice);
-        this.isOver = !(await this.#lastIsTaken);
+        this.lastIsTaken = this.#send(slice);
+        this.isOver = !(await this.lastIsTaken);
         if (!this.isOver) sent += slice.length;
       }
       this.#taken += sent;
@@ -127,26 +129,28 @@ class Turn {
     const deadline = new Deadline(this.#limits.promptMs);
     while (copied < chunk.length && !this.isOver) {
       if (copied % this.#limits.slicedBytes === 0) await this.#load.sends.next();
-      const portion = this.#copyOf(chunk.subarray(copied, copied + this.#limits.copiedBytes));
-      this.#lastIsTaken = this.#send(portion);
+      const portion = this.#copy.of(chunk.subarray(copied, copied + this.#limits.copiedBytes));
+      this.lastIsTaken = this.#send(portion);
       copied += portion.length;
-      this.isOver = !(await deadline.isMetBy(this.#lastIsTaken));
+      this.isOver = !(await deadline.isMetBy(this.lastIsTaken));
     }
     deadline.end();
     return copied;
   }
+}
 
-  /** One after the other in the same memory: fresh memory for each would be garbage faster than it is collected. */
-  #copyOf(bytes: Buffer): Buffer {
-    this.#copy ??= this.#load.copies.take();
-    return this.#copy.subarray(0, bytes.copy(this.#copy));
+/** One after the other in the same memory: fresh memory for each would be garbage faster than it is collected. */
+class Copy {
+  readonly #bytes: number;
+  #memory: Buffer | undefined;
+
+  constructor(bytes: number) {
+    this.#bytes = bytes;
   }
 
-  /** Resolves when nothing of it is under way any more: false when the client is gone. */
-  async end(): Promise<boolean> {
-    const isTaken = await this.#lastIsTaken;
-    if (this.#copy) this.#load.copies.giveBack(this.#copy);
-    return isTaken;
+  of(bytes: Buffer): Buffer {
+    this.#memory ??= Buffer.allocUnsafeSlow(this.#bytes);
+    return this.#memory.subarray(0, bytes.copy(this.#memory));
   }
 }
 

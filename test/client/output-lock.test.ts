@@ -152,10 +152,12 @@ test('runs of two processes inside each other’s outputs take turns', async () 
   expect(inner.stderr).toContain('waiting for another run that makes out\n');
 });
 
+/** As a command of another run calls it. */
+const inner = (args: string) => `ASSAY_STORE=${shop.store} ${FORMS.source.join(' ')} run ${args}`;
+
 describe('a command that runs Assay itself', () => {
-  const running = (output: string, inner: string) => {
-    const command = `mkdir -p ${inner}; echo x > ${inner}/x`;
-    const again = `ASSAY_STORE=${shop.store} ${FORMS.source.join(' ')} run --output ${inner} -- sh -c '${command}'`;
+  const running = (output: string, within: string) => {
+    const again = inner(`--output ${within} -- sh -c 'mkdir -p ${within}; echo x > ${within}/x'`);
     return shop.assay(['run', '--output', output, '--', 'sh', '-c', again]);
   };
 
@@ -179,8 +181,6 @@ describe('a command that runs Assay itself', () => {
     expect(shop.has(`${inner}/x`)).toBe(true);
   });
 });
-
-const inner = (args: string) => `ASSAY_STORE=${shop.store} ${FORMS.source.join(' ')} run ${args}`;
 
 test('a run inside one step waits for another step of the same graph', async () => {
   const one = 'mkdir -p out/x; echo one > out/x/f; sleep 3; echo done > out/done';

@@ -90,36 +90,3 @@ test('while others wait for a turn, a chunk goes out in small pieces, one in eac
   expect(copied.sizes).toEqual(Array.from({ length: 12 }, () => 1));
   expect(copied.turns).toBe(6);
 });
-
-test('copies are made in memory that nobody reads any more', async () => {
-  const limits = { ...SERVER, lentChunks: 0, promptMs: 1 };
-  const load = new Load(limits, 1024);
-  const blob: LargeBlob = {
-    size: 3,
-    async *chunks() {
-      yield Buffer.from('abc');
-    },
-  };
-  const sent: Buffer[] = [];
-  const settle: ((isTaken: boolean) => void)[] = [];
-  const download = () =>
-    sendPortions({ load, limits }, blob, { offset: 0, length: 3 }, (portion) => {
-      sent.push(portion);
-      return new Promise((resolve) => settle.push(resolve));
-    });
-  const begun = (downloads: number) => expect.poll(() => sent.length).toBe(downloads);
-  const slow = download();
-  await begun(1);
-  const another = download();
-  await begun(2);
-  settle[0]?.(false);
-  expect(await slow).toEqual({ bytes: 3, isTaken: false });
-  const next = download();
-  await begun(3);
-  for (const taken of settle) taken(true);
-  await Promise.all([another, next]);
-  const [first, second, third] = sent.map(({ buffer }) => buffer);
-  expect(second).not.toBe(first);
-  expect(third).toBe(first);
-  expect(first?.byteLength).toBe(limits.copiedBytes);
-});

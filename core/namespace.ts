@@ -21,10 +21,20 @@ export function protocolNamespace(protocol: string, within: Namespace): Namespac
 }
 
 export function parseNamespace(text: string): Namespace {
-  if (text === '') return DEFAULT_NAMESPACE;
-  const parts = text.split('/');
-  const fine =
-    text.length <= MAX_LENGTH && parts.every((part) => PART.test(part) && part !== '.' && part !== '..');
-  if (!fine) throw new AssayError('ASSAY_BAD_NAMESPACE', JSON.stringify(text.slice(0, MAX_LENGTH)));
-  return text as Namespace;
+  if (isNamespace(text)) return text;
+  throw new AssayError('ASSAY_BAD_NAMESPACE', JSON.stringify(text.slice(0, MAX_LENGTH)));
+}
+
+/** A namespace that a store has written: a client's or a protocol's. Undefined for any other text. */
+export function storedNamespace(text: string): Namespace | undefined {
+  const isWritten = isNamespace(text) || (text.startsWith('~') && areParts(text.slice(1)));
+  return isWritten ? (text as Namespace) : undefined;
+}
+
+function isNamespace(text: string): text is Namespace {
+  return text === '' || (text.length <= MAX_LENGTH && areParts(text));
+}
+
+function areParts(text: string): boolean {
+  return text.split('/').every((part) => PART.test(part) && part !== '.' && part !== '..');
 }

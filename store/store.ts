@@ -164,7 +164,7 @@ export interface ResultsPage {
 }
 
 export interface InspectedResult {
-  /** Undefined for what is kept beside another result and can't be asked for. */
+  /** Undefined for what no client can ask for, such as what is kept beside another result. */
   readonly address: ResultAddress | undefined;
   readonly isReadable: boolean;
   /** How much of what it names is not there. */

@@ -148,6 +148,11 @@ function report(found: Verified, folder: string): string {
       ? 'Every result has all that it names.'
       : `${counted(unusableResults, 'result')} ${unusableResults === 1 ? 'lacks something that it names' : 'lack something that they name'}: no damage, but a miss until the next run stores it anew`,
     `${counted(restore.restored, 'sampled result')} restored and compared: ${counted(restore.files, 'path')}`,
+    ...(restore.skipped === 0
+      ? []
+      : [
+          `${counted(restore.skipped, 'sampled result')} of other tools not restored: no workspace could hold them`,
+        ]),
     ...restore.failures.map((failure) => `  did not come back: ${failure}`),
   ];
   return `${lines.join('\n')}\n`;

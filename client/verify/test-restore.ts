@@ -2,19 +2,22 @@
 // say: the proof that a store gives back what was put into it, and not only that its bytes are right.
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { messageOf } from '../../core/errors.ts';
+import type { Digest } from '../../core/digest.ts';
+import { AssayError, type ErrorCode, messageOf } from '../../core/errors.ts';
 import { ROOT } from '../../core/path.ts';
 import { decodeResult } from '../../core/result.ts';
 import { removeTemporaryFolder, temporaryFolder } from '../../hermeticity/temporary-folder.ts';
 import type { ResultAddress, Store } from '../../store/store.ts';
 import { digestFile, type FileDigests } from '../inputs/file-digest.ts';
-import { type Output, observeOutput, outputsNamedBy, sameOutput } from '../outputs.ts';
+import { type Output, observeOutput, outputsNamedBy, sameOutput, strayLinkIn } from '../outputs.ts';
 import { readBlob } from '../read-blob.ts';
 import { restoreOutputs } from '../restore.ts';
 
 export interface TestRestore {
   readonly restored: number;
   readonly files: number;
+  /** Results of other tools that no workspace could hold. */
+  readonly skipped: number;
   /** In words, one for each result that did not come back as it was. */
   readonly failures: readonly string[];
 }
@@ -22,11 +25,15 @@ export interface TestRestore {
 export async function testRestore(addresses: readonly ResultAddress[], store: Store): Promise<TestRestore> {
   const folder = temporaryFolder('verify');
   const failures: string[] = [];
-  let files = 0;
+  let [restored, skipped, files] = [0, 0, 0];
   try {
     for (const [number, address] of addresses.entries()) {
       try {
-        files += await restoreOne(join(folder, String(number)), address, store);
+        const outputs = await outputsOf(address, store);
+        if (outputs) await restoreOne(join(folder, String(number)), outputs, store);
+        restored += outputs ? 1 : 0;
+        skipped += outputs ? 0 : 1;
+        files += outputs?.reduce((count, output) => count + sizeOf(output), 0) ?? 0;
       } catch (error) {
         failures.push(`${address.key}: ${messageOf(error)}`);
       }
@@ -34,18 +41,30 @@ export async function testRestore(addresses: readonly ResultAddress[], store: St
   } finally {
     removeTemporaryFolder(folder);
   }
-  return { restored: addresses.length - failures.length, files, failures };
+  return { restored, files, skipped, failures };
 }
 
 /** Remembers nothing: what lies there is read. */
 const EVERY_BYTE: FileDigests = { digest: (_name, _stats, locate) => digestFile(locate()).digest };
 
-/** How many files, links and folders it wrote. */
-async function restoreOne(workspace: string, address: ResultAddress, store: Store): Promise<number> {
+/** What makes a result of another tool one that Assay has no place for: it is whole, and no hit of Assay's. */
+const FOREIGN: ReadonlySet<string> = new Set<ErrorCode>(['ASSAY_RESULT_MALFORMED', 'ASSAY_BAD_PATH']);
+
+/** Undefined where no workspace could hold them: folders without a Tree, or paths and links that leave it. */
+async function outputsOf(address: ResultAddress, store: Store): Promise<Output[] | undefined> {
   const stored = await store.results.get(address);
   if (!stored) throw new Error('the result is gone');
-  const result = decodeResult(stored.bytes);
-  const outputs = await outputsNamedBy(result, ROOT, ({ hash }) => readBlob(hash, store.blobs));
+  try {
+    const readTree = ({ hash }: Digest) => readBlob(hash, store.blobs);
+    const outputs = await outputsNamedBy(decodeResult(stored.bytes), ROOT, readTree);
+    return outputs.some(strayLinkIn) ? undefined : outputs;
+  } catch (error) {
+    if (error instanceof AssayError && FOREIGN.has(error.code)) return undefined;
+    throw error;
+  }
+}
+
+async function restoreOne(workspace: string, outputs: readonly Output[], store: Store): Promise<void> {
   mkdirSync(workspace);
   await restoreOutputs(outputs, workspace, store.blobs, EVERY_BYTE);
   for (const output of outputs) {
@@ -53,7 +72,6 @@ async function restoreOne(workspace: string, address: ResultAddress, store: Stor
       throw new Error(`${output.path} did not come back as it was`);
   }
   rmSync(workspace, { recursive: true, force: true });
-  return outputs.reduce((count, output) => count + sizeOf(output), 0);
 }
 
 function sizeOf(output: Output): number {

@@ -2,10 +2,10 @@
 // nothing, so that a look does not keep what nobody uses.
 import { type Digest, type Hash, isHash } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
-import { parseNamespace } from '../../core/namespace.ts';
+import { storedNamespace } from '../../core/namespace.ts';
 import { examine } from '../examine.ts';
 import type { RawBlobs } from '../raw.ts';
-import type { Health, InspectedResult, Inspection, OnRead, ResultsPage } from '../store.ts';
+import type { Health, InspectedResult, Inspection, OnRead, ResultAddress, ResultsPage } from '../store.ts';
 import type { Index } from './index.ts';
 import { decodePresence, decodeResult } from './record.ts';
 import { type Row, rowsFrom } from './tables.ts';
@@ -47,21 +47,24 @@ export class DiskInspection implements Inspection {
   }
 
   #inspected({ key, value }: Row): InspectedResult {
-    const split = key.length - HASH_BYTES - 1;
-    const name = key.toString('latin1', 0, split);
     const result = decodeResult(value);
     const missing = result?.references.filter(
       ({ hash, size }) => size > 0 && this.#index.find(hash)?.size !== size,
     );
     return {
-      // A rival of another result is not to be had under any address.
-      address: name.startsWith('!')
-        ? undefined
-        : { namespace: parseNamespace(name), key: hashFrom(key.subarray(split + 1)) },
+      address: addressIn(key),
       isReadable: result !== undefined,
       missing: missing?.length ?? 0,
     };
   }
+}
+
+/** Undefined for what no client can ask for: a rival of another result, or a key that a flipped bit has changed. */
+function addressIn(key: Buffer): ResultAddress | undefined {
+  const split = key.length - HASH_BYTES - 1;
+  const namespace =
+    split < 0 || key[split] !== 0 ? undefined : storedNamespace(key.toString('latin1', 0, split));
+  return namespace === undefined ? undefined : { namespace, key: hashFrom(key.subarray(split + 1)) };
 }
 
 function hashFrom(key: Buffer): Hash {

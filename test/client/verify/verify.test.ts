@@ -4,7 +4,10 @@ import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { digestOf } from '../../../core/digest.ts';
+import { digestOf, toWire } from '../../../core/digest.ts';
+import { DEFAULT_NAMESPACE } from '../../../core/namespace.ts';
+import { assetAddress, encodeAsset } from '../../../server/wire/asset/asset.ts';
+import { keepChunks } from '../../../server/wire/reapi/chunk-list.ts';
 import { openDiskStore } from '../../../store/stack.ts';
 import { baseEnvironment, FORMS, Workshop } from '../../rig/assay.ts';
 import { ServerProcess } from '../../rig/server.ts';
@@ -126,6 +129,81 @@ test('a running server looks through its store by itself, and goes on serving', 
   } finally {
     await server.stop();
   }
+});
+
+describe('on a store that tools have used', () => {
+  const GRADLE_KEY = 'ab'.repeat(16);
+
+  /** Entries of a protocol with and without a namespace, a rival, and results that no workspace could hold. */
+  async function useByTools(): Promise<void> {
+    const server = await ServerProcess.start(shop.store);
+    try {
+      const put = async (path: string, body: string) => {
+        const { status } = await fetch(`${server.url}${path}`, { method: 'PUT', body });
+        expect(status).toBeLessThan(300);
+      };
+      await put(`/gradle/${GRADLE_KEY}`, 'the first');
+      await put(`/gradle/${GRADLE_KEY}`, 'a rival');
+      await put(`/gradle/team/one/${GRADLE_KEY}`, 'of a team');
+      await put(`/${'n'.repeat(255)}/ac/${'cd'.repeat(32)}`, '');
+      await put('/s3/bucket/key', 'an object');
+    } finally {
+      await server.stop();
+    }
+    const store = await openDiskStore({ directory: shop.store });
+    const chunk = Buffer.from('a chunk');
+    const folder = Buffer.alloc(0);
+    for (const bytes of [chunk, folder]) await store.blobs.put(digestOf(bytes), bytes);
+    await keepChunks(store.results, digestOf(Buffer.from('whole')).hash, [digestOf(chunk), digestOf(chunk)]);
+    const asset = encodeAsset({
+      kind: 'directory',
+      digest: toWire(digestOf(folder)),
+      referencesBlobs: [],
+      referencesDirectories: [],
+      pushedAt: { seconds: 1, nanos: 0 },
+      expiresAt: undefined,
+    });
+    await store.results.put(assetAddress(DEFAULT_NAMESPACE, 'directory', 'urn:x', []), asset);
+    await store.close();
+  }
+
+  test('verify looks at every result, and other tools’ results are no failures', async () => {
+    await useByTools();
+    const { code, found, stderr } = await verify('--restore', '100');
+    expect(stderr).not.toContain('ASSAY_');
+    expect(found).toMatchObject({
+      damaged: 0,
+      results: 7,
+      unusableResults: 0,
+      restore: { restored: 5, skipped: 1, failures: [] },
+    });
+    expect(code).toBe(0);
+    expect((await shop.assay(['verify', '--restore', '100'])).stdout).toContain(
+      'of other tools not restored',
+    );
+  });
+
+  test('a server with --verify-rate comes to the end', async () => {
+    await useByTools();
+    const server = await ServerProcess.start(shop.store, { args: ['--verify-rate', '100'] });
+    let said = '';
+    server.child.stderr?.setEncoding('utf8').on('data', (text) => {
+      said += text;
+    });
+    try {
+      while (!/verif/.test(said)) await once(server.child.stderr ?? server.child, 'data');
+      expect(said).toContain('verified the store');
+      expect((await fetch(`${server.url}/gradle/${GRADLE_KEY}`)).status).toBe(200);
+    } finally {
+      await server.stop();
+    }
+  });
+
+  test('gc, stats and doctor work', async () => {
+    await useByTools();
+    for (const command of ['gc', 'stats', 'doctor'])
+      expect((await shop.assay([command])).stderr).not.toContain('ASSAY_');
+  });
 });
 
 describe('verify refuses', () => {

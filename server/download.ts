@@ -1,10 +1,9 @@
 // A blob as the body of an answer. A client can take it for whole only when it is: the length is announced, and where the
 // bytes end early or turn out wrong, the connection is cut before that length is reached.
-import { AssayError } from '../core/errors.ts';
 import type { Blob, LargeBlob } from '../store/store.ts';
 import type { Exchange } from './exchange.ts';
 import type { Transfer } from './pace.ts';
-import { sendPortions } from './portions.ts';
+import { endedEarly, sendPortions } from './portions.ts';
 import { type Span, spanOf } from './range.ts';
 import type { Headers } from './refusal.ts';
 
@@ -36,7 +35,10 @@ async function sendChunks(exchange: Exchange, blob: LargeBlob, span: Span, begin
       return outlet.write(portion);
     });
     server.metrics.sent(bytes);
-    if (!isTaken) return;
+    if (!isTaken) {
+      response.destroy();
+      return;
+    }
     if (bytes !== span.length) throw endedEarly(bytes, span.length);
     response.end();
   } finally {
@@ -106,8 +108,4 @@ export function askedSpan(exchange: Exchange, size: number, entityTag: string): 
 
 function contentRange({ offset, length }: Span, size: number): string {
   return `bytes ${offset}-${offset + length - 1}/${size}`;
-}
-
-function endedEarly(sent: number, announced: number): AssayError {
-  return new AssayError('ASSAY_STORE_FAULT', `a blob ended after ${sent} of ${announced} bytes`);
 }

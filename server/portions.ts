@@ -3,6 +3,7 @@
 // A chunk that is being sent stays in memory until the client has taken it, and hundreds of clients that do not would hold
 // hundreds of megabytes. So only a few are sent straight from their chunk. Everybody else is sent a small copy at a time,
 // and keeps neither the chunk nor its file open when one is not taken at once.
+import { AssayError } from '../core/errors.ts';
 import type { ServerLimits } from '../core/limits.ts';
 import type { Places } from '../store/places.ts';
 import type { LargeBlob } from '../store/store.ts';
@@ -53,6 +54,11 @@ export async function sendPortions(
     if (!(await turn.lastIsTaken)) return { bytes: sent, isTaken: false };
   }
   return { bytes: sent, isTaken: true };
+}
+
+/** What a caller throws, so that its client does not take what was sent for the whole. */
+export function endedEarly(sent: number, announced: number): AssayError {
+  return new AssayError('ASSAY_STORE_FAULT', `a blob ended after ${sent} of ${announced} bytes`);
 }
 
 /**

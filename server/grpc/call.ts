@@ -14,6 +14,8 @@ import type { Method } from './method.ts';
 /** Names and values in turn, which node takes as they are; an object it would copy for each call. */
 const HEAD = [':status', '200', 'content-type', 'application/grpc'];
 const OK_TRAILERS = { 'grpc-status': String(GRPC_STATUS.OK) };
+/** node:http2 asks for the trailers also when a stream is closed early: only a complete answer has OK ready. */
+const CUT_SHORT = new AssayError('ASSAY_BODY_TIMEOUT', 'the answer was cut short');
 const WITH_TRAILERS = { waitForTrailers: true, sendDate: false };
 const WITHOUT_BODY = { endStream: true, sendDate: false };
 
@@ -30,7 +32,8 @@ export class Call {
   readonly #method: Method;
   readonly #transfer: Transfer;
   readonly #inlet: Inlet;
-  #trailers: Record<string, string> = OK_TRAILERS;
+  #trailers = trailersOf(CUT_SHORT);
+  #isCutShort = false;
   #isFinished = false;
   #settleWrite: (isWritten: boolean) => void = () => {};
 
@@ -79,9 +82,10 @@ export class Call {
 
   /** The whole answer of a call that gives one message. */
   answer(message: Uint8Array, headers?: Headers): void {
-    if (this.#stream.destroyed) return;
+    if (this.#isGone) return;
     if (message.byteLength > STORE.inlineBytes) this.#lend(message.byteLength);
     this.#isFinished = true;
+    this.#trailers = OK_TRAILERS;
     this.#begin(headers);
     this.#stream.end(frame(message));
     this.#end('OK');
@@ -97,12 +101,13 @@ export class Call {
 
   /**
    * One message of several, as two pieces: what stands before the content, and the content, whose memory is read until
-   * this settles. False when the client is gone, or was too slow and is now cut off.
+   * this settles. False when the client is gone, or was too slow and is now cut off: then the call does not end with OK.
    */
   async send(before: Uint8Array, content: Uint8Array): Promise<boolean> {
     const stream = this.#stream;
     const { session } = stream;
-    if (stream.destroyed) return false;
+    this.#isCutShort ||= this.#isGone;
+    if (this.#isCutShort) return false;
     if (!stream.headersSent) this.#begin();
     this.#transfer.moved(content.byteLength);
     this.#transfer.waits();
@@ -117,11 +122,17 @@ export class Call {
     });
     stream.setTimeout(0, this.#cutOff);
     this.#transfer.rests();
+    this.#isCutShort = !isWritten;
     if (!isWritten && session) await untilNothingIsUnderWay(session, this.server.limits.stallMs);
     return isWritten;
   }
 
   readonly #cutOff = (): void => this.#stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+
+  /** No more can be sent. */
+  get #isGone(): boolean {
+    return this.#stream.destroyed || this.#stream.closed;
+  }
 
   #admit(): void {
     const { lifecycle, gate, readOnly } = this.server;
@@ -139,8 +150,10 @@ export class Call {
 
   /** The end of a call whose messages are sent. */
   #finish(): void {
-    if (this.#isFinished || this.#stream.destroyed) return;
+    if (this.#isCutShort) this.#refuse(CUT_SHORT);
+    if (this.#isFinished || this.#isGone) return;
     this.#isFinished = true;
+    this.#trailers = OK_TRAILERS;
     if (!this.#stream.headersSent) this.#begin();
     this.#end('OK');
   }
@@ -148,14 +161,13 @@ export class Call {
   #refuse(thrown: unknown): void {
     const error = thrown instanceof AssayError ? thrown : new AssayError('ASSAY_INTERNAL', messageOf(thrown));
     this.#log(error, thrown);
-    if (this.#isFinished || this.#stream.destroyed) return;
+    if (this.#isFinished || this.#isGone) return;
     this.#isFinished = true;
-    const status = grpcStatusOf(error.entry);
-    this.#trailers = { 'grpc-status': String(GRPC_STATUS[status]), 'grpc-message': statusMessage(error) };
+    this.#trailers = trailersOf(error);
     if (!this.#stream.headersSent) {
       this.#stream.respond([...HEAD, ...Object.entries(this.#trailers).flat()], WITHOUT_BODY);
     }
-    this.#end(status);
+    this.#end(grpcStatusOf(error.entry));
   }
 
   /**
@@ -194,6 +206,11 @@ export class Call {
     else if (entry.status >= 500) log.warn({ ...about, detail }, entry.summary);
     else log.debug(about, entry.summary);
   }
+}
+
+function trailersOf(error: AssayError): Record<string, string> {
+  const status = GRPC_STATUS[grpcStatusOf(error.entry)];
+  return { 'grpc-status': String(status), 'grpc-message': statusMessage(error) };
 }
 
 /** The code, then what a person should know, as gRPC wants it: printable ASCII, the rest in percent signs. */

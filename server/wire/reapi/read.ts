@@ -6,7 +6,7 @@ import { ReadRequest } from '../../../core/proto/generated/bytestream.ts';
 import { FLAT } from '../../../core/request-shapes.ts';
 import type { Blob } from '../../../store/store.ts';
 import { taking } from '../../grpc/method.ts';
-import { sendPortions } from '../../portions.ts';
+import { endedEarly, sendPortions } from '../../portions.ts';
 import type { Span } from '../../range.ts';
 import { parseReadName } from './resource-name.ts';
 import { deflated } from './zstd.ts';
@@ -27,7 +27,9 @@ export const read = taking(ReadRequest, FLAT, async (request, call) => {
   const span = spanOf(blob, request);
   const send = (piece: Buffer) => call.send(dataHead(piece.length), piece);
   if (!blob.bytes && !isCompressed) {
-    metrics.sent((await sendPortions(call.server, blob, span, send)).bytes);
+    const { bytes, isTaken } = await sendPortions(call.server, blob, span, send);
+    metrics.sent(bytes);
+    if (isTaken && bytes !== span.length) throw endedEarly(bytes, span.length);
     return;
   }
   let sent = 0;
@@ -57,8 +59,14 @@ function spanOf({ size }: Blob, { readOffset: offset, readLimit: limit }: ReadRe
 
 async function* pieces(blob: Blob, { offset, length }: Span): AsyncGenerator<Buffer, void, void> {
   if (length === 0) return;
-  if (blob.bytes) yield blob.bytes.subarray(offset, offset + length);
-  else yield* blob.chunks(offset, length);
+  let given = 0;
+  for await (const piece of blob.bytes
+    ? [blob.bytes.subarray(offset, offset + length)]
+    : blob.chunks(offset, length)) {
+    given += piece.length;
+    yield piece;
+  }
+  if (given !== length) throw endedEarly(given, length);
 }
 
 /** What stands before the data in a ReadResponse. */

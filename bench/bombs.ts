@@ -32,7 +32,7 @@ function stack(header: string): Promise<boolean> {
   const { port } = new URL(server.url);
   const lines = [
     `PUT /cas/${'a'.repeat(64)} HTTP/1.1`,
-    'host: x',
+    'host: localhost',
     `${header}: ${stackedEncodings(5000)}`,
     '',
     '',

@@ -236,7 +236,13 @@ const catalogue = {
   },
   ASSAY_FOREIGN_HOST: {
     summary: 'A server without a token was called by a name that others may own, as a web page could do.',
-    wayOut: 'Call it by 127.0.0.1 or localhost, or set ASSAY_TOKEN: then it may have any name.',
+    wayOut:
+      'Call it by 127.0.0.1 or localhost, or set ASSAY_TOKEN or --read-only: then it may have any name.',
+    status: 403,
+  },
+  ASSAY_FOREIGN_ORIGIN: {
+    summary: 'A web page of another origin sent a request to a server without a token.',
+    wayOut: 'Type the address into the browser instead of following a link, or set ASSAY_TOKEN.',
     status: 403,
   },
   ASSAY_OPEN_NETWORK: {

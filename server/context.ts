@@ -8,6 +8,7 @@ import type { Load } from './load.ts';
 import type { Metrics } from './metrics.ts';
 import type { HostCheck } from './named-host.ts';
 import type { Pace } from './pace.ts';
+import type { OriginCheck } from './same-origin.ts';
 import type { SignatureGate } from './wire/s3/signature.ts';
 
 export interface ServerContext {
@@ -16,6 +17,7 @@ export interface ServerContext {
   /** Where S3 keys are set: the signatures that its clients must bring. */
   readonly signatures: SignatureGate | undefined;
   readonly checkHost: HostCheck;
+  readonly checkOrigin: OriginCheck;
   readonly readOnly: boolean;
   readonly limits: ServerLimits;
   readonly log: Logger;

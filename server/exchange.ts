@@ -49,11 +49,17 @@ export class Exchange {
     try {
       if (this.server.lifecycle.isStopping) throw new AssayError('ASSAY_SHUTTING_DOWN', 'try again later');
       this.server.load.admit(this.request.socket);
-      this.server.checkHost(this.request.headers.host);
+      this.#refuseWebPages();
       answering(this).catch((error: unknown) => this.refuse(error));
     } catch (error) {
       this.refuse(error);
     }
+  }
+
+  #refuseWebPages(): void {
+    const { headers } = this.request;
+    this.server.checkHost(headers.host);
+    this.server.checkOrigin(headers, headers.host);
   }
 
   admit(): void {

@@ -15,6 +15,7 @@ import { anyHost, ownHostsOnly } from './named-host.ts';
 import { Pace } from './pace.ts';
 import { Port } from './port.ts';
 import { assemble } from './routes.ts';
+import { anyOrigin, sameOriginOnly } from './same-origin.ts';
 import type { TlsIdentity } from './tls.ts';
 import { assetMethods } from './wire/asset/adapter.ts';
 import { reapiMethods } from './wire/reapi/adapter.ts';
@@ -61,12 +62,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const gate = token === undefined ? openGate() : tokenGate(token);
   const signatures = s3Keys && signatureGate(s3Keys);
   /** With TLS a browser has asked for the name's certificate already. */
-  const checkHost = isLocal && token === undefined && !tls ? ownHostsOnly() : anyHost;
+  const checkHost = isLocal && token === undefined && !readOnly && !tls ? ownHostsOnly() : anyHost;
+  const checkOrigin = token === undefined ? sameOriginOnly : anyOrigin;
   const context = {
     store,
     gate,
     signatures,
     checkHost,
+    checkOrigin,
     readOnly,
     limits,
     log,

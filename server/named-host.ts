@@ -1,15 +1,13 @@
-// By which name a client may call a server that everybody on this machine may use: by none that somebody else can own.
+// The Host names that a server without a token answers to: those that lead to this machine and to no other.
 //
-// A page in a browser can't reach such a server under its address, but it may come from a name that first leads to its own
-// server and then to 127.0.0.1 (DNS rebinding): to the browser both are the same site, and it may read and write. The Host
-// header still has that name. Names without a dot, and those below, are nobody's in the public DNS.
-import { isIP } from 'node:net';
+// A web page can point a name of its own at its server first and at 127.0.0.1 afterwards (DNS rebinding). To the browser
+// both are one site, so the page may read and write. The Host header still holds that name. A name without a dot, or
+// below .local, is no safer: whoever answers on the local network (mDNS, a search domain) owns it.
 import { AssayError } from '../core/errors.ts';
+import { isLoopback } from './host.ts';
 
-/** Takes the Host header as it was sent; throws for a name that is not this server's. */
+/** Takes the Host header, or :authority, as it was sent; throws for a name that is not this machine's. */
 export type HostCheck = (host: string | undefined) => void;
-
-const NOBODYS = ['.localhost', '.local', '.internal', '.test', '.home.arpa'];
 
 export function anyHost(): void {}
 
@@ -24,7 +22,10 @@ export function ownHostsOnly(): HostCheck {
 }
 
 function isOwn(host: string): boolean {
-  const name = host.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '');
-  const isAddress = isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0;
-  return isAddress || !name.includes('.') || NOBODYS.some((ending) => name.endsWith(ending));
+  const name = host
+    .toLowerCase()
+    .replace(/:\d*$/, '')
+    .replace(/\.$/, '')
+    .replace(/^\[(.*)\]$/, '$1');
+  return isLoopback(name) || name.endsWith('.localhost');
 }

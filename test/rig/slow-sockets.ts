@@ -15,14 +15,18 @@ export interface Manner {
 
 /** `largePath` leads to more than a socket's buffers hold. */
 export function manners(largePath: string): Manner[] {
-  const put = `PUT /cas/${'d'.repeat(64)} HTTP/1.1\r\nhost: x\r\n`;
+  const put = `PUT /cas/${'d'.repeat(64)} HTTP/1.1\r\nhost: localhost\r\n`;
   return [
-    { name: 'unread answer', first: `GET ${largePath} HTTP/1.1\r\nhost: x\r\n\r\n`.repeat(3), reads: false },
+    {
+      name: 'unread answer',
+      first: `GET ${largePath} HTTP/1.1\r\nhost: localhost\r\n\r\n`.repeat(3),
+      reads: false,
+    },
     { name: 'silent', first: '', reads: true },
     {
       name: 'header',
       first: 'GET /heal',
-      next: 'thz HTTP/1.1\r\nhost: x\r\nx-much: '.padEnd(500, 'x'),
+      next: 'thz HTTP/1.1\r\nhost: localhost\r\nx-much: '.padEnd(500, 'x'),
       reads: true,
     },
     { name: 'small body', first: `${put}content-length: 60000\r\n\r\n`, next: 'x'.repeat(500), reads: true },

@@ -73,7 +73,7 @@ describe('over the wire', () => {
   test.each(REFUSED)('GET %s is refused', async (url, status, code) => {
     const server = await testServer();
     const connection = await RawConnection.to(server);
-    connection.send(`GET ${url} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
+    connection.send(`GET ${url} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`);
     const [head = '', body = ''] = (await connection.untilClosed()).split('\r\n\r\n');
     expect(head).toContain(`HTTP/1.1 ${status} `);
     expect(codeIn({ body: Buffer.from(body) })).toBe(code);

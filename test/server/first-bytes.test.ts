@@ -9,7 +9,7 @@ import { FirstBytes, type Spoken } from '../../server/first-bytes.ts';
 const GREETING = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0';
 
 test.each([
-  ['HTTP/1', 'GET / HTTP/1.1\r\nhost: x\r\n\r', '\n'],
+  ['HTTP/1', 'GET / HTTP/1.1\r\nhost: localhost\r\n\r', '\n'],
   ['HTTP/2', GREETING.slice(0, -1), GREETING.slice(-1)],
 ])('%s', async (expected, all, last) => {
   const decided: Spoken[] = [];

@@ -117,7 +117,7 @@ test.each([
   const server = await testServer({ limits, store: storeWith({ get: async () => ({ size, chunks }) }) });
   const socket = connect(server.port, '127.0.0.1');
   await once(socket, 'connect');
-  socket.write(`GET ${PATH} HTTP/1.1\r\nhost: x\r\n\r\n`);
+  socket.write(`GET ${PATH} HTTP/1.1\r\nhost: localhost\r\n\r\n`);
   await left;
   expect(given).toBeLessThan(size / 4);
   /** Who is sent a copy has let go of its chunk before it is cut off. */
@@ -139,7 +139,7 @@ test('requests that come all at once are worked on one after the other', async (
   };
   const server = await testServer({ store: storeWith({ get: async () => ({ size: MIB, chunks }) }) });
   const connection = await RawConnection.to(server);
-  const get = `GET ${PATH} HTTP/1.1\r\nhost: x\r\n`;
+  const get = `GET ${PATH} HTTP/1.1\r\nhost: localhost\r\n`;
   connection.send(`${`${get}\r\n`.repeat(requests - 1)}${get}connection: close\r\n\r\n`);
   let received = 0;
   connection.socket.removeAllListeners('data').on('data', (piece: Buffer) => {
@@ -183,7 +183,7 @@ describe('a header', () => {
   test('that is too large is refused with 431', async () => {
     const server = await testServer();
     const connection = await RawConnection.to(server);
-    connection.send(`GET /status HTTP/1.1\r\nhost: x\r\nlong: ${'x'.repeat(20_000)}\r\n\r\n`);
+    connection.send(`GET /status HTTP/1.1\r\nhost: localhost\r\nlong: ${'x'.repeat(20_000)}\r\n\r\n`);
     const received = await connection.untilClosed();
     expect(received).toMatch(/^HTTP\/1\.1 431 /);
     expect(received).toContain('ASSAY_HEADER_TOO_LARGE');
@@ -207,12 +207,12 @@ describe('a header', () => {
 test('a connection that is idle after a request is closed', async () => {
   const server = await testServer({ limits: { keepAliveMs: 50 } });
   const connection = await RawConnection.to(server);
-  connection.send('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n');
+  connection.send('GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n');
   expect(await connection.untilClosed()).toMatch(/^HTTP\/1\.1 200 /);
 });
 
 describe('a connection beyond the limit', () => {
-  const ASK = 'GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n';
+  const ASK = 'GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n';
 
   test('is told to come back later, and the others are served', async () => {
     const server = await testServer({ limits: { maxConnections: 2 } });
@@ -242,7 +242,7 @@ test('bodies that are held in memory have a bound together', async () => {
   const server = await testServer({ limits: { heldBytes: 10_000 } });
   const held = await RawConnection.to(server);
   const head = (size: number) =>
-    `PUT /ac/${'a'.repeat(64)} HTTP/1.1\r\nhost: x\r\ncontent-length: ${size}\r\n\r\n`;
+    `PUT /ac/${'a'.repeat(64)} HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${size}\r\n\r\n`;
   held.send(head(20_000) + 'x'.repeat(9_000));
   const next = await RawConnection.to(server);
   next.send(head(5_000) + 'x'.repeat(5_000));
@@ -256,7 +256,7 @@ test('a request that the store never answers ends with its connection', async ()
     store: storeWith({ get: () => new Promise(() => {}) }),
   });
   const connection = await RawConnection.to(server);
-  connection.send(`GET ${PATH} HTTP/1.1\r\nhost: x\r\n\r\n`);
+  connection.send(`GET ${PATH} HTTP/1.1\r\nhost: localhost\r\n\r\n`);
   expect(await connection.untilClosed()).toBe('');
 });
 
@@ -280,7 +280,7 @@ test.each([
   const server = await testServer({ store: storeWith({ get }) });
   const connection = await RawConnection.to(server);
   leave = () => connection.socket.resetAndDestroy();
-  connection.send(`GET ${PATH} HTTP/1.1\r\nhost: x\r\n\r\n`);
+  connection.send(`GET ${PATH} HTTP/1.1\r\nhost: localhost\r\n\r\n`);
   await connection.untilClosed();
   await delay(200);
   expect(await ask(`${server.url}/healthz`)).toMatchObject({ status: 200 });

@@ -17,7 +17,7 @@ test.each([
   ['two lengths', Buffer.from(putHead(PATH, 'content-length: 1', 'content-length: 2'))],
   ['a length and chunks', Buffer.from(putHead(PATH, 'content-length: 5', 'transfer-encoding: chunked'))],
   ['a length in letters', Buffer.from(putHead(PATH, 'content-length: ten'))],
-  ['an unknown method', Buffer.from('BREW /status HTTP/1.1\r\nhost: x\r\n\r\n')],
+  ['an unknown method', Buffer.from('BREW /status HTTP/1.1\r\nhost: localhost\r\n\r\n')],
 ])('%s is refused with 400 and the end of the connection', async (_name, bytes) => {
   const server = await testServer();
   const connection = await RawConnection.to(server);
@@ -68,8 +68,10 @@ test('several requests in one packet are answered in their order', async () => {
   const server = await testServer();
   await server.store.blobs.put(digestOf(BYTES), BYTES);
   const connection = await RawConnection.to(server);
-  const get = `GET ${PATH} HTTP/1.1\r\nhost: x\r\n`;
-  connection.send(`${get}\r\nGET /healthz HTTP/1.1\r\nhost: x\r\n\r\n${get}connection: close\r\n\r\n`);
+  const get = `GET ${PATH} HTTP/1.1\r\nhost: localhost\r\n`;
+  connection.send(
+    `${get}\r\nGET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n${get}connection: close\r\n\r\n`,
+  );
   const received = await connection.untilClosed();
   expect(received.match(/^content-length: \d+/gm)).toEqual([
     'content-length: 100',
@@ -90,7 +92,7 @@ test('garbage after a request does not end up inside its answer', async () => {
   };
   const server = await testServer({ store: storeWith({ get: async () => ({ size: 2 * MIB, chunks }) }) });
   const connection = await RawConnection.to(server);
-  connection.send(`GET ${PATH} HTTP/1.1\r\nhost: x\r\n\r\n`);
+  connection.send(`GET ${PATH} HTTP/1.1\r\nhost: localhost\r\n\r\n`);
   await connection.until('xxxx');
   connection.send('this is not HTTP\r\n\r\n');
   const received = await connection.untilClosed();
@@ -100,7 +102,7 @@ test('garbage after a request does not end up inside its answer', async () => {
 });
 
 describe('requests that are sent before the answers to those before', () => {
-  const GET = `GET ${PATH} HTTP/1.1\r\nhost: x\r\n\r\n`;
+  const GET = `GET ${PATH} HTTP/1.1\r\nhost: localhost\r\n\r\n`;
 
   async function slowServer() {
     const first = Promise.withResolvers<void>();
@@ -117,10 +119,10 @@ describe('requests that are sent before the answers to those before', () => {
   test('wait for their turn', async () => {
     const { server, release } = await slowServer();
     const connection = await RawConnection.to(server);
-    connection.send(`${GET.repeat(3)}GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n`);
+    connection.send(`${GET.repeat(3)}GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n`);
     release();
     await connection.until('"status":"ok"');
-    connection.send(`${GET.repeat(3)}GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
+    connection.send(`${GET.repeat(3)}GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`);
     expect((await connection.untilClosed()).match(/HTTP\/1\.1 200/g)).toHaveLength(8);
   });
 

@@ -159,7 +159,7 @@ export class RawConnection {
 }
 
 export function putHead(path: string, ...headers: readonly string[]): string {
-  return [`PUT ${path} HTTP/1.1`, 'host: x', ...headers, '', ''].join('\r\n');
+  return [`PUT ${path} HTTP/1.1`, 'host: localhost', ...headers, '', ''].join('\r\n');
 }
 
 /** A store of which one part behaves as the test says. */

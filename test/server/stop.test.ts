@@ -88,7 +88,7 @@ test('refuses a request that was half sent when it began to stop', async () => {
   const busy = await RawConnection.to(server);
   busy.send(HEAD);
   await busy.until('100 Continue');
-  connection.send('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\nGET /healthz HTTP/1.1\r\nho');
+  connection.send('GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\nGET /healthz HTTP/1.1\r\nho');
   await connection.until('{"status":"ok"}');
   const stopped = server.stop();
   connection.send('st: x\r\n\r\n');
@@ -101,7 +101,7 @@ test('refuses a request that was half sent when it began to stop', async () => {
 test('closes idle connections at once', async () => {
   const server = await testServer();
   const idle = await RawConnection.to(server);
-  idle.send('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n');
+  idle.send('GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n');
   await idle.until('{"status":"ok"}');
   await server.stop();
   await idle.untilClosed();

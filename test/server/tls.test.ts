@@ -117,7 +117,7 @@ test('a network needs a token also with TLS, but not with certificates of client
 });
 
 test.each([
-  ['plain HTTP', 'GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n'],
+  ['plain HTTP', 'GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n'],
   ['a plain preface', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
   ['noise', Buffer.alloc(1000, 0x16)],
 ])('%s on a TLS port ends that connection alone', async (_name, bytes) => {

@@ -7,6 +7,7 @@ import { WriteResponse } from '../../../core/proto/generated/bytestream.ts';
 import type { Blobs, Uploads } from '../../../store/store.ts';
 import type { Call } from '../../grpc/call.ts';
 import { parseUploadName, type UploadName, uploadId } from './resource-name.ts';
+import { withUpload } from './upload-owner.ts';
 import { WriteStream } from './write-stream.ts';
 import { inflated } from './zstd.ts';
 
@@ -45,30 +46,44 @@ async function putWhole(blobs: Blobs, name: UploadName, stream: WriteStream): Pr
   return size;
 }
 
+/** A guest's upload is forgotten when it ends: what it left unfinished, the name does not stand at. */
+async function keepParts(uploads: Uploads, name: UploadName, stream: WriteStream): Promise<number> {
+  const shared = uploadId(name);
+  return withUpload(uploads, shared, stream.offset, async ({ id, isShared }) => {
+    const committed = await keepUnder(id, uploads, name, stream);
+    if (isShared || stream.isFinished) return committed;
+    return (await uploads.status(shared))?.committed ?? 0;
+  });
+}
+
 /**
  * The connection that broke may still be at work when its client is back, and move the place where the upload stands:
  * then it is looked at once more.
  */
-async function keepParts(uploads: Uploads, name: UploadName, stream: WriteStream): Promise<number> {
+async function keepUnder(
+  id: string,
+  uploads: Uploads,
+  name: UploadName,
+  stream: WriteStream,
+): Promise<number> {
   try {
-    return await keepFrom(await startOf(uploads, name, stream.offset), uploads, name, stream);
+    return await keepFrom(await startOf(uploads, id, stream.offset), id, uploads, name, stream);
   } catch (error) {
     // No rest that could be sent makes this a blob: nothing of it is worth keeping.
-    if (error instanceof AssayError && error.code === 'ASSAY_BAD_COMPRESSION')
-      await uploads.cancel(uploadId(name));
+    if (error instanceof AssayError && error.code === 'ASSAY_BAD_COMPRESSION') await uploads.cancel(id);
     if (!isBadOffset(error) || stream.isBeingRead) throw error;
-    return keepFrom(await startOf(uploads, name, stream.offset), uploads, name, stream);
+    return keepFrom(await startOf(uploads, id, stream.offset), id, uploads, name, stream);
   }
 }
 
 /** The end comes as a part of its own, because only then it is known that it is one. */
 async function keepFrom(
   offset: number,
+  id: string,
   uploads: Uploads,
   name: UploadName,
   stream: WriteStream,
 ): Promise<number> {
-  const id = uploadId(name);
   const expected = name.digest;
   const content = after(contentOf(stream, name, stream.offset), offset - stream.offset);
   const { committed } = await uploads.append(id, { expected, offset, content, isLast: false });
@@ -81,8 +96,7 @@ async function keepFrom(
  * Where the upload goes on; what the client sends again before that is dropped. A client that begins anew means it, and an
  * upload that was finished has lost its blob since: both are forgotten first.
  */
-async function startOf(uploads: Uploads, name: UploadName, offset: number): Promise<number> {
-  const id = uploadId(name);
+async function startOf(uploads: Uploads, id: string, offset: number): Promise<number> {
   const known = await uploads.status(id);
   if (known && (offset === 0 || known.isFinished)) await uploads.cancel(id);
   const committed = offset === 0 || known?.isFinished ? 0 : (known?.committed ?? 0);

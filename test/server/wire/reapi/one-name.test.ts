@@ -1,0 +1,129 @@
+// Several writes at the same time under one resource name, as BuildStream sends them: each is a write of its own.
+import { zstdCompressSync } from 'node:zlib';
+import { describe, expect, test, vi } from 'vitest';
+import { digestOf } from '../../../../core/digest.ts';
+import { parseUploadName, uploadId } from '../../../../server/wire/reapi/resource-name.ts';
+import type { OnStoreEvent } from '../../../../store/events.ts';
+import { openMemoryStore } from '../../../../store/stack.ts';
+import type { Store } from '../../../../store/store.ts';
+import { openDiskFolder } from '../../../rig/disk-store.ts';
+import type { GrpcCall } from '../../../rig/grpc.ts';
+import { noise, Random } from '../../../rig/random.ts';
+import {
+  committed,
+  PATHS,
+  type ReapiClient,
+  readName,
+  reapiClient,
+  reapiServer,
+  uploadName,
+  writeRequest,
+} from './rig.ts';
+
+const SEED = 20261117;
+const MIB = 1024 * 1024;
+const SIZE = 3 * 1024 * 1024 + 321;
+const BYTES = noise(SEED, SIZE);
+const DIGEST = digestOf(BYTES);
+const NAME = uploadName(DIGEST, 'one-name');
+const COMPRESSED = {
+  name: `uploads/one-name/compressed-blobs/zstd/${DIGEST.hash}/${SIZE}`,
+  bytes: zstdCompressSync(BYTES),
+};
+
+class SlowWrite {
+  readonly #call: GrpcCall;
+  readonly #name: string;
+  readonly #bytes: Buffer;
+  #at: number;
+
+  constructor(client: ReapiClient, { name = NAME, bytes = BYTES, offset = 0 } = {}) {
+    this.#call = client.grpc.open(PATHS.write);
+    this.#name = name;
+    this.#bytes = bytes;
+    this.#at = offset;
+  }
+
+  get isSent(): boolean {
+    return this.#at >= this.#bytes.length;
+  }
+
+  async send(count: number): Promise<void> {
+    const data = this.#bytes.subarray(this.#at, this.#at + count);
+    const writeOffset = this.#at;
+    this.#at += data.length;
+    await this.#call.send(
+      writeRequest({ resourceName: this.#name, writeOffset, finishWrite: this.isSent, data }),
+    );
+  }
+
+  async finish(): Promise<number> {
+    if (!this.isSent) await this.send(SIZE);
+    this.#call.end();
+    return committed(await this.#call.answer());
+  }
+
+  breakOff(): void {
+    this.#call.stream.close();
+  }
+}
+
+/** The server has begun to keep what was sent under the name. */
+async function hasBegun({ uploads }: Store, name = NAME): Promise<void> {
+  const id = uploadId(parseUploadName(name));
+  await vi.waitUntil(async () => (await uploads.status(id)) !== undefined, { timeout: 30_000 });
+}
+
+describe.each([
+  ['memory', (onEvent: OnStoreEvent) => openMemoryStore({ onEvent })],
+  ['disk', openDiskFolder],
+])('on a store in %s', (_where, store) => {
+  test.each([
+    ['as it is', { name: NAME, bytes: BYTES }],
+    ['compressed', COMPRESSED],
+  ])(
+    'a second write that begins while the first is under way does not disturb it: %s',
+    async (_how, sent) => {
+      const { server, client } = await reapiServer({ store });
+      const other = await reapiClient(server.url);
+      const first = new SlowWrite(client, sent);
+      await first.send(2 * MIB);
+      await hasBegun(server.store, sent.name);
+      const second = new SlowWrite(other, sent);
+      await second.send(1.5 * MIB);
+      await first.send(1000);
+      expect(await second.finish()).toBe(sent.bytes.length);
+      expect(await first.finish()).toBe(sent.bytes.length);
+      expect((await client.readBytes(readName(DIGEST))).equals(BYTES)).toBe(true);
+    },
+  );
+
+  test(`many at once, in any order: seed ${SEED}`, async () => {
+    const random = new Random(SEED);
+    const { server, client } = await reapiServer({ store });
+    const clients = [client, await reapiClient(server.url)];
+    const writes = Array.from({ length: 8 }, () => new SlowWrite(random.pick(clients)));
+    for (let left = writes; left.length > 0; left = left.filter(({ isSent }) => !isSent)) {
+      await random.pick(left).send(1 + random.below(MIB));
+    }
+    for (const write of writes) expect(await write.finish()).toBe(SIZE);
+    expect((await client.readBytes(readName(DIGEST))).equals(BYTES)).toBe(true);
+  });
+
+  test('when both break off, the name stands where the first came to, and goes on from there', async () => {
+    const { server, client } = await reapiServer({ store });
+    const first = new SlowWrite(client);
+    await first.send(2 * MIB);
+    await hasBegun(server.store);
+    const second = new SlowWrite(client);
+    await second.send(1 * MIB + 1);
+    first.breakOff();
+    second.breakOff();
+    await vi.waitUntil(async () => (await client.writeStatus(NAME)).committedSize >= MIB, {
+      timeout: 30_000,
+    });
+    const { committedSize } = await client.writeStatus(NAME);
+    expect(await new SlowWrite(client, { offset: committedSize }).finish()).toBe(SIZE);
+    expect((await client.readBytes(readName(DIGEST))).equals(BYTES)).toBe(true);
+  });
+});

@@ -57,6 +57,8 @@ export const STORE = {
   indexMapBytes: 64 * GIB,
   /** A disk with less than this free is full: no index is begun on it, and nothing is added to one. */
   spareBytes: 1 * MIB,
+  /** How often an index that seems damaged is looked at again while another process commits to it. */
+  headerLooks: 16,
   /** What a change of the index may take beside the content itself: copies of the pages above it. */
   commitBytes: 64 * KIB,
   /** A look at the free space holds for this long, and for this much. */

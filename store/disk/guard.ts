@@ -3,19 +3,34 @@
 //
 // The lock file is only looked at from outside: closing a descriptor of it would drop the locks that this process may
 // already hold through another one.
-import { accessSync, closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { AssayError, isSystemError } from '../../core/errors.ts';
+import { STORE } from '../../core/limits.ts';
 import { isNearlyFull } from './faults.ts';
+import { isTailUnused, type PageFile } from './pages.ts';
 
 const MAGIC = 0xbeefc0de;
 const FORMAT = 2;
 const MAGIC_AT = 24;
 const FORMAT_AT = MAGIC_AT + 4;
-const PAGE_SIZE_AT = MAGIC_AT + 24;
-const LAST_PAGE_AT = MAGIC_AT + 120;
+const FREE_TREE_AT = MAGIC_AT + 24;
+const MAIN_TREE_AT = FREE_TREE_AT + 48;
+const PAGE_SIZE_AT = FREE_TREE_AT;
+const LAST_PAGE_AT = MAIN_TREE_AT + 48;
 const TRANSACTION_AT = LAST_PAGE_AT + 8;
 const HEADER_BYTES = TRANSACTION_AT + 8;
+/** LMDB takes that of the kernel, and at most the last one. */
+const PAGE_SIZES = [4096, 8192, 16_384, 32_768, 65_536];
 
 export const DATA_FILE = 'data.mdb';
 
@@ -34,15 +49,13 @@ function refuseUnusableLock(path: string): void {
   accessSync(path, constants.R_OK | constants.W_OK);
 }
 
-/** False when there is nothing yet. Its first two pages must both be headers, and the newer one's pages all be there. */
+/** False when there is nothing yet. Its first two pages must both be headers, and every page of a tree must be there. */
 function checkData(path: string): boolean {
   const file = openIfThere(path);
   if (file === undefined) return false;
   try {
-    const first = readHeader(file, 0);
-    if (!first) return false;
-    const second = isHeader(first) ? readHeader(file, first.readUInt32LE(PAGE_SIZE_AT)) : undefined;
-    if (second && isHeader(second) && isWhole(file, first, second)) return true;
+    if (fstatSync(file).size === 0) return false;
+    if (isWhole(file, path)) return true;
   } finally {
     closeSync(file);
   }
@@ -58,20 +71,74 @@ function openIfThere(path: string): number | undefined {
   }
 }
 
-/** Undefined beyond the end of the file. */
-function readHeader(file: number, position: number): Buffer | undefined {
-  const header = Buffer.alloc(HEADER_BYTES);
-  return readSync(file, header, 0, HEADER_BYTES, position) === 0 ? undefined : header;
+/** Another process may commit meanwhile and write over pages that are looked at here: then it is looked at once more. */
+function isWhole(file: number, path: string): boolean {
+  let header = newerHeader(file);
+  for (let look = 0; look < STORE.headerLooks; look++) {
+    if (!header) return false;
+    if (hasAllPages(file, path, header)) return true;
+    const now = newerHeader(file);
+    if (now?.equals(header)) return false;
+    header = now;
+  }
+  return false;
 }
 
-/** LMDB maps the file into memory: a page beyond its end, once touched, ends the process. */
-function isWhole(file: number, first: Buffer, second: Buffer): boolean {
+/** Undefined unless both are headers. */
+function newerHeader(file: number): Buffer | undefined {
+  const first = readHeader(file, 0);
+  const second = isHeader(first) ? readHeader(file, first.readUInt32LE(PAGE_SIZE_AT)) : undefined;
+  if (!second || !isHeader(second)) return undefined;
   const transaction = (header: Buffer) => header.readBigUInt64LE(TRANSACTION_AT);
-  const newer = transaction(first) > transaction(second) ? first : second;
-  const pages = newer.readBigUInt64LE(LAST_PAGE_AT) + 1n;
-  return BigInt(fstatSync(file).size) >= pages * BigInt(newer.readUInt32LE(PAGE_SIZE_AT));
+  return transaction(first) > transaction(second) ? first : second;
+}
+
+/** Zeros beyond the end of the file, which are no header. */
+function readHeader(file: number, position: number): Buffer {
+  const header = Buffer.alloc(HEADER_BYTES);
+  readSync(file, header, 0, HEADER_BYTES, position);
+  return header;
 }
 
 function isHeader(page: Buffer): boolean {
-  return page.readUInt32LE(MAGIC_AT) === MAGIC && page.readUInt16LE(FORMAT_AT) === FORMAT;
+  const isOfLmdb = page.readUInt32LE(MAGIC_AT) === MAGIC && page.readUInt16LE(FORMAT_AT) === FORMAT;
+  return isOfLmdb && PAGE_SIZES.includes(page.readUInt32LE(PAGE_SIZE_AT));
+}
+
+function hasAllPages(file: number, path: string, header: Buffer): boolean {
+  const pages = pageFile(file, header);
+  const missing = pages.counted - pages.present;
+  if (missing <= 0) return true;
+  // No transaction takes as many pages as there are: a header that counts them has lost a bit.
+  if (missing > pages.present || !isTailUnused(pages)) return false;
+  lengthen(path, missing * pages.pageBytes);
+  return true;
+}
+
+function pageFile(file: number, header: Buffer): PageFile {
+  const pageBytes = header.readUInt32LE(PAGE_SIZE_AT);
+  return {
+    file,
+    pageBytes,
+    present: Math.floor(fstatSync(file).size / pageBytes),
+    counted: Number(header.readBigUInt64LE(LAST_PAGE_AT)) + 1,
+    free: header.subarray(FREE_TREE_AT, MAIN_TREE_AT),
+    main: header.subarray(MAIN_TREE_AT, LAST_PAGE_AT),
+  };
+}
+
+/**
+ * So that the proof is not needed at every start. Appending can't cut or overwrite what another process writes meanwhile,
+ * and what is beyond the last page means nothing to LMDB. Nothing depends on it.
+ */
+function lengthen(path: string, bytes: number): void {
+  const file = openSync(path, 'a');
+  try {
+    for (let left = bytes; left > 0; left -= STORE.chunkBytes)
+      writeSync(file, Buffer.alloc(Math.min(left, STORE.chunkBytes)));
+  } catch {
+    // A full disk, for example. The next start looks at the pages again.
+  } finally {
+    closeSync(file);
+  }
 }

@@ -7,7 +7,7 @@ import type { ActionResult } from '../core/proto/generated/reapi.ts';
 import { emptyResult } from '../core/result.ts';
 import { encodeTree } from '../core/tree.ts';
 import type { FileDigests } from './inputs/file-digest.ts';
-import { type Output, observeOutput, refuseLinkedParents, strayLinkIn } from './outputs.ts';
+import { type Output, observeOutput, refuseLinkedParents, whyUnfit } from './outputs.ts';
 
 /** Content that a result needs: bytes in hand, or a file in the workspace. */
 export type Sealed = { readonly digest: Digest } & (
@@ -39,13 +39,12 @@ export interface EncodedOutputs {
   readonly contents: Contents;
 }
 
-/** What lies there; undefined if nothing does. Refuses what is not fit to be kept, because a link in it leads out. */
+/** What lies there; undefined if nothing does. Refuses what is not fit to be kept, such as a link that leads out. */
 export function fitOutput(workspace: string, path: RelPath, digests: FileDigests): Output | undefined {
   refuseLinkedParents(workspace, path);
   const output = observeOutput(workspace, path, digests);
-  const stray = output && strayLinkIn(output);
-  if (stray !== undefined)
-    throw new AssayError('ASSAY_OUTPUT_UNFIT', `its output ${stray} is a link that leaves the workspace`);
+  const why = output && whyUnfit(output);
+  if (why !== undefined) throw new AssayError('ASSAY_OUTPUT_UNFIT', `its output ${why}`);
   return output;
 }
 

@@ -20,7 +20,7 @@ import { decodeOrder } from './log-order.ts';
 import { type Candidate, candidates, keepSet } from './observed/sets.ts';
 import { localShelf, remoteShelf, type Shelf } from './observed/shelf.ts';
 import { States } from './observed/states.ts';
-import { type Output, outputsNamedBy, strayLinkIn } from './outputs.ts';
+import { type Output, outputsNamedBy, whyUnfit } from './outputs.ts';
 import { readBlob } from './read-blob.ts';
 import { fetchContent } from './remote/fetch-content.ts';
 import { type Remote, RemoteFault, settleFault } from './remote/remote.ts';
@@ -171,8 +171,8 @@ function checkOutputs(outputs: readonly Output[], request: RunRequest): void {
     request,
   );
   for (const output of outputs) {
-    const stray = strayLinkIn(output);
-    if (stray !== undefined) throw unfit(`the link ${stray} leaves the workspace`);
+    const why = whyUnfit(output);
+    if (why !== undefined) throw unfit(`its output ${why}`);
   }
 }
 

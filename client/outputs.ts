@@ -6,6 +6,7 @@ import { AssayError, messageOf } from '../core/errors.ts';
 import {
   join,
   nameFromBytes,
+  nameOf,
   parentOf,
   type RelPath,
   ROOT,
@@ -17,6 +18,7 @@ import { decodeTree, type Entry, encodeTree } from '../core/tree.ts';
 import type { FileDigests } from './inputs/file-digest.ts';
 import { listFolder } from './inputs/list-folder.ts';
 import { leavesWorkspace } from './links.ts';
+import { isReservedName } from './reserved.ts';
 
 export type Output =
   | { readonly kind: 'file'; readonly path: RelPath; readonly digest: Digest; readonly executable: boolean }
@@ -68,14 +70,26 @@ export function sameOutput(a: Output | undefined, b: Output): boolean {
   return a !== undefined && a.kind === b.kind && fingerprint(a) === fingerprint(b);
 }
 
-/** A link in it that leaves the workspace, and so would mean something else elsewhere. */
-export function strayLinkIn(output: Output): RelPath | undefined {
-  const links = output.kind === 'directory' ? output.entries : [output];
-  for (const link of links) {
-    const at = output.kind === 'directory' ? join(output.path, link.path) : link.path;
-    if (link.kind === 'symlink' && leavesWorkspace(at, link.target)) return at;
+/**
+ * Why it must be neither kept nor restored; undefined if it may be. A link that leaves the workspace would mean something
+ * else elsewhere. Whatever lies in git's folder or in Assay's, at any depth, could run or end other programs.
+ */
+export function whyUnfit(output: Output): string | undefined {
+  if (output.path.split('/').some(isReservedName)) return whyReserved(output.path);
+  const parts = output.kind === 'directory' ? output.entries : [output];
+  for (const part of parts) {
+    const at = output.kind === 'directory' ? join(output.path, part.path) : part.path;
+    // Of each folder on the way there is an entry, too.
+    if (isReservedName(nameOf(at))) return whyReserved(at);
+    if (part.kind !== 'symlink') continue;
+    if (leavesWorkspace(at, part.target)) return `${at} is a link that leaves the workspace`;
+    if (part.target.split('/').some(isReservedName)) return `${at} is a link to ${part.target}`;
   }
   return undefined;
+}
+
+function whyReserved(path: RelPath): string {
+  return `${path} is not for a cache to keep: it is git’s own, or Assay’s`;
 }
 
 /** One string for all that an entry is, apart from where it lies. */

@@ -8,9 +8,8 @@ import { decodeResult } from '../../core/result.ts';
 import type { Blobs } from '../../store/store.ts';
 import { encodeOutputs, fitOutput, type Sealed } from '../encoded-outputs.ts';
 import type { FileDigests } from '../inputs/file-digest.ts';
-import { type Output, outputsNamedBy, strayLinkIn } from '../outputs.ts';
+import { type Output, outputsNamedBy, whyUnfit } from '../outputs.ts';
 import { readBlob } from '../read-blob.ts';
-import { isPrivateFolder } from '../reserved.ts';
 
 export interface Snapshot {
   /** An ActionResult. */
@@ -24,7 +23,7 @@ export function takeSnapshot(
   digests: FileDigests,
   takenAt: number,
 ): Snapshot {
-  for (const path of paths) refuseReserved(path);
+  for (const path of paths) refuseRoot(path);
   const outputs = paths.map((path) => fitOutput(root, path, digests) ?? nothingAt(path));
   const { result, contents } = encodeOutputs(outputs, root, ROOT);
   const seconds = Math.floor(takenAt / 1000);
@@ -48,11 +47,11 @@ export function takenAt(bytes: Uint8Array): number {
 /** What it would write. Whoever may write to a cache could have named anything: what leaves the root is refused. */
 export async function outputsIn(bytes: Uint8Array, blobs: Blobs): Promise<Output[]> {
   const result = decodeResult(bytes);
-  for (const path of pathsIn(result)) refuseReserved(parseRelPath(path));
+  for (const path of pathsIn(result)) refuseRoot(parseRelPath(path));
   const outputs = await outputsNamedBy(result, ROOT, ({ hash }) => readBlob(hash, blobs));
   for (const output of outputs) {
-    const stray = strayLinkIn(output);
-    if (stray !== undefined) throw unfit(`${stray} is a link that leaves the folder`);
+    const why = whyUnfit(output);
+    if (why !== undefined) throw unfit(why);
     const around = outputs.find((other) => other !== output && isWithin(output.path, other.path));
     if (around) throw unfit(`${output.path} lies inside ${around.path}`);
   }
@@ -64,11 +63,8 @@ export function pathsIn(result: ActionResult): string[] {
   return [...outputFiles, ...outputDirectories, ...outputSymlinks].map(({ path }) => path);
 }
 
-/** A cache has no business in git's own folder, where hooks lie, nor in Assay's. */
-function refuseReserved(path: RelPath): void {
+function refuseRoot(path: RelPath): void {
   if (path === ROOT) throw unfit('a folder is kept by its name, not from inside');
-  const [first = ''] = path.split('/');
-  if (isPrivateFolder(first)) throw unfit(`${path} is not for a cache to keep`);
 }
 
 function nothingAt(path: RelPath): never {

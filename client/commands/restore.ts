@@ -1,9 +1,9 @@
 // `assay restore`: puts back what `assay save` has kept, from its key or from the newest one that begins as asked.
-import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/command.ts';
+import { type CommandModule, type FlagTable, parseFlags } from '../../core/command.ts';
 import { messageOf } from '../../core/errors.ts';
 import { inOneLine, Outlet } from '../outlet.ts';
 import type { Restored, Shelf } from '../snapshot/shelf.ts';
-import { labelIn, SAVED_ENVIRONMENT, SAVED_FLAGS, withSaved } from './saved.ts';
+import { namedIn, SAVED_ENVIRONMENT, SAVED_FLAGS, withSaved } from './saved.ts';
 
 const flags = {
   fallback: {
@@ -16,7 +16,7 @@ const flags = {
   ...SAVED_FLAGS,
 } satisfies FlagTable;
 
-const USAGE = 'assay restore [FLAGS] KEY';
+const USAGE = 'assay restore [FLAGS] KEY PATH…';
 const EXIT_CODES = { exact: 0, fallback: 3, nothing: 4 } as const;
 
 export const restoreCommand: CommandModule = {
@@ -24,9 +24,9 @@ export const restoreCommand: CommandModule = {
   help: {
     usage: USAGE,
     text: [
-      'Puts the files and folders that were saved under KEY where they lay, exactly: what is right already is left alone,',
-      'what is wrong is replaced, and what else lies in those folders goes. Looks in the local store, then at the remote.',
-      'Whatever is not whole or would write elsewhere is passed over. Nothing found is no failure.',
+      'Puts back what `assay save` kept under KEY from the same PATH…, exactly: what is right already is left alone,',
+      'what is wrong is replaced, and what else lies in those folders goes. Nothing is written outside of PATH…, whatever',
+      'a snapshot holds. Looks in the local store, then at the remote. Nothing found is no failure.',
     ].join('\n'),
     flags,
     environment: SAVED_ENVIRONMENT,
@@ -37,15 +37,15 @@ export const restoreCommand: CommandModule = {
       '4': 'with --exit-code: nothing',
     },
     examples: [
-      'assay restore --exit-code "npm-$(sha256sum package-lock.json | cut -c1-16)" --fallback npm- || npm ci',
-      'assay restore "m2-$(sha256sum pom.xml | cut -c1-16)" --fallback m2- --in ~',
+      'assay restore --exit-code "npm-$(sha256sum package-lock.json | cut -c1-16)" --fallback npm- node_modules || npm ci',
+      'assay restore "m2-$(sha256sum pom.xml | cut -c1-16)" --fallback m2- --in ~ .m2/repository',
     ],
   },
   async main(args) {
     const parsed = parseFlags(args, flags);
-    const label = labelIn(parsed, USAGE);
-    if (parsed.positionals.length > 1) throw usage('one key at a time; what it holds says where it goes');
-    return withSaved(parsed, async ({ root, shelf }) => {
+    const named = namedIn(parsed, USAGE);
+    const { label } = named;
+    return withSaved(parsed, named, async ({ root, shelf }) => {
       const found = shelf && (await restoreQuietly(shelf, root, label, parsed.all('fallback')));
       const outcome = found ? (found.label === label ? 'exact' : 'fallback') : 'nothing';
       const told = {
@@ -77,7 +77,7 @@ async function restoreQuietly(
 }
 
 function sentence(label: string, found: Restored | undefined): string {
-  if (!found) return `nothing is kept under ${label}`;
+  if (!found) return `nothing is kept under ${label} for these paths`;
   const written = found.written === 0 ? 'all in place already' : `${found.written} restored`;
   return `restored ${found.label} (${found.from}), ${written}`;
 }

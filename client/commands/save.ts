@@ -1,12 +1,11 @@
 // `assay save`: keeps what lies at some paths under a key that never changes its meaning.
-import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/command.ts';
+import { type CommandModule, type FlagTable, parseFlags } from '../../core/command.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
-import { isWithin, type RelPath, relPathFromUser } from '../../core/path.ts';
 import { bytesText, counted } from '../graph/view/words.ts';
 import { Outlet } from '../outlet.ts';
 import type { Shelf } from '../snapshot/shelf.ts';
 import { type Snapshot, takeSnapshot } from '../snapshot/snapshot.ts';
-import { labelIn, SAVED_ENVIRONMENT, SAVED_FLAGS, withSaved } from './saved.ts';
+import { namedIn, SAVED_ENVIRONMENT, SAVED_FLAGS, withSaved } from './saved.ts';
 
 const flags = SAVED_FLAGS satisfies FlagTable;
 
@@ -24,8 +23,9 @@ export const saveCommand: CommandModule = {
     usage: USAGE,
     text: [
       'Keeps the files and folders at PATH… under KEY: node_modules, ~/.m2, a compiler’s state. What is already in the',
-      'store is not stored again, and what is at the remote is not sent again. A KEY that is there already stays as it is,',
-      'so put into it what the files depend on. A store or a remote that fails costs the hit, not the build.',
+      'store is not stored again, and what is at the remote is not sent again. The paths are a part of the key: `assay restore`',
+      'names the same ones. A KEY that is there already stays as it is, so put into it what the files depend on. A store',
+      'or a remote that fails costs the hit, not the build.',
     ].join('\n'),
     flags,
     environment: SAVED_ENVIRONMENT,
@@ -40,11 +40,10 @@ export const saveCommand: CommandModule = {
   },
   async main(args) {
     const parsed = parseFlags(args, flags);
-    const label = labelIn(parsed, USAGE);
-    const paths = outermost(parsed.positionals.slice(1).map(relPathFromUser));
-    if (paths.length === 0) throw usage(`nothing to save: ${USAGE}`);
-    return withSaved(parsed, async ({ root, cache, shelf }) => {
-      const snapshot = takeSnapshot(root, paths, cache.digests, Date.now());
+    const named = namedIn(parsed, USAGE);
+    const { label } = named;
+    return withSaved(parsed, named, async ({ root, cache, shelf }) => {
+      const snapshot = takeSnapshot(root, named.paths, cache.digests, Date.now());
       const kept = await keep(label, snapshot, shelf);
       const bytes = snapshot.contents.reduce((sum, { digest }) => sum + digest.size, 0);
       const told = { key: label, ...kept, blobs: snapshot.contents.length, bytes };
@@ -53,12 +52,6 @@ export const saveCommand: CommandModule = {
     });
   },
 };
-
-/** Each once, and without those that another one holds. */
-function outermost(paths: readonly RelPath[]): RelPath[] {
-  const once = [...new Set(paths)];
-  return once.filter((path) => !once.some((other) => other !== path && isWithin(path, other)));
-}
 
 async function keep(label: string, snapshot: Snapshot, shelf: Shelf | undefined): Promise<Kept> {
   if (!shelf) return { outcome: 'failed', shared: false, why: 'there is no usable store' };

@@ -1,7 +1,12 @@
-// The shelf on which `assay save` puts things and from which `assay restore` takes them, and what both are told.
+// What `assay save` and `assay restore` share: their arguments, and the shelf between them.
+//
+// The paths are a part of what a key means, as in GitHub's cache: each set of paths has keys of its own. So a restore
+// finds only what was saved from the very paths that it names, and writes nowhere else, whatever a snapshot holds.
 import { realpathSync, statSync } from 'node:fs';
 import { type FlagTable, type ParsedFlags, usage } from '../../core/command.ts';
-import { parseNamespace } from '../../core/namespace.ts';
+import { digestOf } from '../../core/digest.ts';
+import { type Namespace, parseNamespace } from '../../core/namespace.ts';
+import { isWithin, type RelPath, relPathFromUser } from '../../core/path.ts';
 import { type Cache, openCache } from '../cache.ts';
 import { Outlet } from '../outlet.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
@@ -10,8 +15,6 @@ import type { Shelf } from '../snapshot/shelf.ts';
 import { storeFolder } from '../store-folder.ts';
 import { OLD_TIME } from '../times.ts';
 import { STORE_FLAGS } from './store-flags.ts';
-
-const NAMESPACE = parseNamespace('saved');
 
 export const SAVED_FLAGS = {
   in: { type: 'string', value: 'DIR', text: 'the folder that paths are relative to (default: this one)' },
@@ -34,7 +37,11 @@ export interface Saved {
 }
 
 /** Opens everything for `work`, and closes it. */
-export async function withSaved<T>(parsed: ParsedFlags, work: (saved: Saved) => Promise<T>): Promise<T> {
+export async function withSaved<T>(
+  parsed: ParsedFlags,
+  { paths }: Named,
+  work: (saved: Saved) => Promise<T>,
+): Promise<T> {
   const root = rootFolder(parsed.text('in') ?? '.');
   const remote = parsed.text('remote') ?? process.env.ASSAY_REMOTE;
   const { report } = new Reporter(new Outlet(2), false);
@@ -50,7 +57,11 @@ export async function withSaved<T>(parsed: ParsedFlags, work: (saved: Saved) => 
     return await work({
       root,
       cache,
-      shelf: await cache.openShelf({ namespace: NAMESPACE, time: OLD_TIME }),
+      shelf: await cache.openShelf({
+        namespace: namespaceOf(paths),
+        fits: (held) => held.join('\0') === paths.join('\0'),
+        time: OLD_TIME,
+      }),
     });
   } finally {
     await cache.close();
@@ -63,9 +74,27 @@ function rootFolder(folder: string): string {
   return realpathSync(folder);
 }
 
-/** The label, which stands first. */
-export function labelIn(parsed: ParsedFlags, form: string): string {
-  const [label] = parsed.positionals;
+export interface Named {
+  readonly label: string;
+  /** Sorted, each once, and none inside another. */
+  readonly paths: readonly RelPath[];
+}
+
+/** The key, which stands first, and the paths after it. */
+export function namedIn(parsed: ParsedFlags, form: string): Named {
+  const [label, ...rest] = parsed.positionals;
   if (!label) throw usage(`the key stands first: ${form}`);
-  return label;
+  const paths = outermost(rest.map(relPathFromUser)).sort();
+  if (paths.length === 0) throw usage(`no path is named: ${form}`);
+  return { label, paths };
+}
+
+function outermost(paths: readonly RelPath[]): RelPath[] {
+  const once = [...new Set(paths)];
+  return once.filter((path) => !once.some((other) => other !== path && isWithin(path, other)));
+}
+
+function namespaceOf(paths: readonly RelPath[]): Namespace {
+  const { hash } = digestOf(Buffer.from(paths.join('\0')));
+  return parseNamespace(`saved/${hash.slice(0, 32)}`);
 }

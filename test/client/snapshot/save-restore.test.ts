@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { digestOf, toWire } from '../../../core/digest.ts';
 import { parseNamespace } from '../../../core/namespace.ts';
+import { parseRelPath } from '../../../core/path.ts';
 import { ActionResult, type Directory, Tree } from '../../../core/proto/generated/reapi.ts';
 import { emptyResult } from '../../../core/result.ts';
+import { encodeTree } from '../../../core/tree.ts';
 import { openDiskStore } from '../../../store/stack.ts';
 import { FORMS, type Form, type RunOptions, Workshop } from '../../rig/assay.ts';
 import { ReapiServer } from '../../rig/reapi-server.ts';
@@ -46,8 +48,15 @@ async function save(key: string, args: readonly string[] = [], options: RunOptio
   return JSON.parse(ran.stdout);
 }
 
-async function restore(key: string, args: readonly string[] = [], options: RunOptions = {}) {
-  const ran = await shop.assay(['restore', '--json', '--exit-code', key, ...args], options);
+const PATHS: readonly string[] = ['modules', 'single.txt'];
+
+async function restore(
+  key: string,
+  args: readonly string[] = [],
+  options: RunOptions & { paths?: readonly string[] } = {},
+) {
+  const { paths = PATHS } = options;
+  const ran = await shop.assay(['restore', '--json', '--exit-code', key, ...paths, ...args], options);
   return { ...JSON.parse(ran.stdout), code: ran.code, stderr: ran.stderr };
 }
 
@@ -102,7 +111,43 @@ test('the newest of the first prefix that finds one', async () => {
   expect(await find('yarn-', 'npm-')).toMatchObject({ found: 'npm-mac-3' });
   expect(await find('npm-linux-2')).toMatchObject({ found: 'npm-linux-2' });
   expect(await find('yarn-')).toEqual({ key: 'npm-9', outcome: 'nothing', code: 4, stderr: '' });
-  expect((await shop.assay(['restore', 'npm-9'])).code).toBe(0);
+  expect((await shop.assay(['restore', 'npm-9', 'modules'])).code).toBe(0);
+});
+
+describe('who restores names the paths', () => {
+  test('a key of others is none of theirs, by its own name or by how it begins', async () => {
+    const stranger = shop.another('stranger');
+    shop.write('.bashrc', 'evil', 0o644, stranger);
+    shop.write('.ssh/authorized_keys', 'evil', 0o644, stranger);
+    shop.write('.m2/x.jar', 'evil', 0o644, stranger);
+    const home = shop.another('home');
+    shop.write('.bashrc', 'mine', 0o644, home);
+    shop.write('.ssh/id', 'private', 0o600, home);
+    const before = describeTree(home);
+    const saved = ['m2-1', '--in', stranger, '.bashrc', '.ssh', '.m2'];
+    expect((await shop.assay(['save', ...saved])).code).toBe(0);
+    for (const key of ['m2-1', 'm2-2']) {
+      const found = await restore(key, ['--fallback', 'm2-', '--in', home], { paths: ['.m2'] });
+      expect(found).toMatchObject({ outcome: 'nothing', code: 4 });
+    }
+    expect(describeTree(home)).toEqual(before);
+  });
+
+  test('one key may be saved for other paths, and each comes back by its own', async () => {
+    await save('k');
+    expect(await shop.assay(['save', 'k', 'single.txt'])).toMatchObject({ code: 0 });
+    fill('second');
+    expect(await restore('k', [], { paths: ['single.txt'] })).toMatchObject({ outcome: 'exact', written: 1 });
+    expect(word()).toBe('first');
+    expect(readFileSync(join(shop.workspace, 'modules/a/index.js'), 'utf8')).toBe('second\n');
+  });
+
+  test('their order and how they are written does not count', async () => {
+    await save('k');
+    forget();
+    const paths = ['./single.txt', 'modules/', 'modules/a'];
+    expect(await restore('k', [], { paths })).toMatchObject({ outcome: 'exact', written: 2 });
+  });
 });
 
 test('--in says what paths are relative to', async () => {
@@ -110,7 +155,9 @@ test('--in says what paths are relative to', async () => {
   shop.write('.m2/repository/x.jar', 'jar', 0o644, home);
   expect((await shop.assay(['save', 'm2', '--in', home, '.m2/repository'])).code).toBe(0);
   rmSync(join(home, '.m2'), { recursive: true });
-  expect(await restore('m2', ['--in', home])).toMatchObject({ outcome: 'exact' });
+  expect(await restore('m2', ['--in', home], { paths: ['.m2/repository'] })).toMatchObject({
+    outcome: 'exact',
+  });
   expect(readFileSync(join(home, '.m2/repository/x.jar'), 'utf8')).toBe('jar');
 });
 
@@ -187,15 +234,17 @@ describe('through a remote', () => {
 
 test.each<[string, string[], string]>([
   ['no key', ['save'], 'the key stands first'],
-  ['nothing to save', ['save', 'key'], 'nothing to save'],
+  ['nothing to save', ['save', 'key'], 'no path is named'],
   ['a path that is not there', ['save', 'key', 'nosuch'], 'nothing at nosuch'],
   ['a path outside', ['save', 'key', '../x'], 'ASSAY_BAD_PATH'],
   ['the folder itself', ['save', 'key', '.'], 'by its name'],
   ['git’s own folder', ['save', 'key', '.git/hooks'], 'not for a cache'],
   ['a key that is too long', ['save', 'k'.repeat(600), 'single.txt'], 'ASSAY_BAD_LABEL'],
-  ['two keys', ['restore', 'a', 'b'], 'one key at a time'],
-  ['a folder that is none', ['restore', 'a', '--in', 'single.txt'], 'not a folder'],
+  ['nothing to restore', ['restore', 'key', '--fallback', 'k'], 'no path is named'],
+  ['a restore outside', ['restore', 'key', '../x'], 'ASSAY_BAD_PATH'],
+  ['a folder that is none', ['restore', 'a', 'b', '--in', 'single.txt'], 'not a folder'],
 ])('%s is refused in words', async (_name, args, words) => {
+  shop.write('.git/hooks/pre-commit', '');
   const ran = await shop.assay(args);
   expect(ran.stderr).toContain(words);
   expect(ran.code).toBe(2);
@@ -215,9 +264,9 @@ describe('a hostile snapshot writes nothing', () => {
     blobs: readonly Uint8Array[],
   ): Promise<void> {
     const store = await openDiskStore({ directory: shop.store });
-    const namespace = parseNamespace('saved');
+    const namespace = parseNamespace(`saved/${digestOf(Buffer.from('modules')).hash.slice(0, 32)}`);
     for (const blob of blobs) await store.blobs.put(digestOf(blob), blob);
-    const key = digestOf(Buffer.from(`assay saved\0${label}`)).hash;
+    const key = digestOf(Buffer.from(`assay ${namespace}\0${label}`)).hash;
     const bytes = ActionResult.encode({ ...emptyResult(0), ...result }).finish();
     await store.results.put({ namespace, key }, bytes);
     await store.labels.put({ namespace, label }, key);
@@ -242,6 +291,11 @@ describe('a hostile snapshot writes nothing', () => {
     directories: [],
     symlinks: [],
   });
+  const linkedGit = tree({ files: [], directories: [], symlinks: [{ name: 'l', target: '../.git/hooks' }] });
+  const withGit = (name: string) => {
+    const path = parseRelPath(`sub/${name}/post-checkout`);
+    return encodeTree([{ kind: 'file', path, digest: digestOf(evil), executable: true }]);
+  };
   const leaving = tree({ files: [], directories: [], symlinks: [{ name: 'out', target: '/etc' }] });
 
   test.each<[string, Partial<ActionResult>, Uint8Array[]]>([
@@ -250,19 +304,33 @@ describe('a hostile snapshot writes nothing', () => {
     ['among git’s hooks', { outputFiles: [file('.git/hooks/pre-commit')] }, [evil]],
     ['from inside a folder, upwards', { outputDirectories: [folder('modules', climbing)] }, [climbing, evil]],
     ['behind a link', { outputDirectories: [folder('modules', leaving)] }, [leaving]],
-    ['over itself', { outputFiles: [file('a'), file('a/b')] }, [evil]],
-    ['a link that leaves', { outputSymlinks: [{ path: 'a', target: '../..' }] }, []],
+    ['over itself', { outputFiles: [file('modules'), file('modules/b')] }, [evil]],
+    ['a link that leaves', { outputSymlinks: [{ path: 'modules', target: '../..' }] }, []],
+    ['a link to git’s hooks', { outputDirectories: [folder('modules', linkedGit)] }, [linkedGit]],
+    ['beside what was asked for', { outputFiles: [file('modules'), file('.bashrc')] }, [evil]],
+    ['elsewhere', { outputFiles: [file('.bashrc')] }, [evil]],
+    ...['.git', '.GIT', 'git~1', '.g\u200cit', '.git. .', '.assay'].map(
+      (name): [string, Partial<ActionResult>, Uint8Array[]] => [
+        `into ${JSON.stringify(name)} at a depth`,
+        { outputDirectories: [folder('modules', withGit(name))] },
+        [withGit(name), evil],
+      ],
+    ),
   ])('%s', async (_name, result, blobs) => {
     const before = describeTree(shop.folder).filter((line) => !line.startsWith('store'));
     await plant('npm-1', result, blobs);
-    expect(await restore('npm-1', ['--fallback', 'npm-'])).toMatchObject({ outcome: 'nothing', code: 4 });
+    expect(await restore('npm-1', ['--fallback', 'npm-'], { paths: ['modules'] })).toMatchObject({
+      outcome: 'nothing',
+      code: 4,
+    });
     expect(describeTree(shop.folder).filter((line) => !line.startsWith('store'))).toEqual(before);
   });
 
   test('and a sound one, planted the same way, is restored: so these can fail', async () => {
-    await plant('npm-1', { outputFiles: [file('planted')] }, [evil]);
-    expect(await restore('npm-1')).toMatchObject({ outcome: 'exact' });
-    expect(readFileSync(join(shop.workspace, 'planted'), 'utf8')).toBe('evil');
+    const tame = withGit('git');
+    await plant('npm-1', { outputDirectories: [folder('modules', tame)] }, [tame, evil]);
+    expect(await restore('npm-1', [], { paths: ['modules'] })).toMatchObject({ outcome: 'exact' });
+    expect(readFileSync(join(shop.workspace, 'modules/sub/git/post-checkout'), 'utf8')).toBe('evil');
   });
 });
 

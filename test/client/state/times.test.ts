@@ -109,7 +109,15 @@ test('what `assay restore` brings back from another key is made again', async ()
   await shop.assay(['save', 'build-one', 'obj', 'app']);
   for (const path of ['obj', 'app']) rmSync(join(shop.workspace, path), { recursive: true });
   shop.write('src', 'two');
-  const restored = await shop.assay(['restore', '--exit-code', 'build-two', '--fallback', 'build-']);
+  const restored = await shop.assay([
+    'restore',
+    '--exit-code',
+    'build-two',
+    'obj',
+    'app',
+    '--fallback',
+    'build-',
+  ]);
   expect(restored.code).toBe(3);
   run();
   expect(app()).toBe('two');

@@ -9,7 +9,7 @@ import { decodeResult } from '../../core/result.ts';
 import { removeTemporaryFolder, temporaryFolder } from '../../hermeticity/temporary-folder.ts';
 import type { ResultAddress, Store } from '../../store/store.ts';
 import { digestFile, type FileDigests } from '../inputs/file-digest.ts';
-import { type Output, observeOutput, outputsNamedBy, sameOutput, strayLinkIn } from '../outputs.ts';
+import { type Output, observeOutput, outputsNamedBy, sameOutput, whyUnfit } from '../outputs.ts';
 import { readBlob } from '../read-blob.ts';
 import { restoreOutputs } from '../restore.ts';
 
@@ -50,14 +50,14 @@ const EVERY_BYTE: FileDigests = { digest: (_name, _stats, locate) => digestFile(
 /** What makes a result of another tool one that Assay has no place for: it is whole, and no hit of Assay's. */
 const FOREIGN: ReadonlySet<string> = new Set<ErrorCode>(['ASSAY_RESULT_MALFORMED', 'ASSAY_BAD_PATH']);
 
-/** Undefined where no workspace could hold them: folders without a Tree, or paths and links that leave it. */
+/** Undefined where no workspace could hold them: folders without a Tree, or what no hit may restore. */
 async function outputsOf(address: ResultAddress, store: Store): Promise<Output[] | undefined> {
   const stored = await store.results.get(address);
   if (!stored) throw new Error('the result is gone');
   try {
     const readTree = ({ hash }: Digest) => readBlob(hash, store.blobs);
     const outputs = await outputsNamedBy(decodeResult(stored.bytes), ROOT, readTree);
-    return outputs.some(strayLinkIn) ? undefined : outputs;
+    return outputs.some((output) => whyUnfit(output) !== undefined) ? undefined : outputs;
   } catch (error) {
     if (error instanceof AssayError && FOREIGN.has(error.code)) return undefined;
     throw error;

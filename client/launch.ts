@@ -3,10 +3,12 @@
 // The command reads nothing from the terminal: what a person typed is no declared input. A signal that reaches Assay is
 // handed on to the whole process group, and Assay waits for the command to end.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { constants } from 'node:os';
 import type { Readable } from 'node:stream';
 import { AssayError } from '../core/errors.ts';
 import { RUN } from '../core/limits.ts';
+import type { Exit, SignalName } from '../hermeticity/access.ts';
+import { exitCodeOf, exitWithTracer } from '../hermeticity/exit.ts';
+import { STATUS_DESCRIPTOR, toldStatus, type WayToWait, waysToWait } from '../hermeticity/wait-status.ts';
 import type { StreamName } from './log.ts';
 
 export interface Launch {
@@ -22,27 +24,44 @@ export interface Launch {
 export interface Ended {
   readonly exitCode: number;
   /** Set when a signal ended it; the exit code is then 128 and its number, as in a shell. */
-  readonly signal?: NodeJS.Signals;
+  readonly signal?: SignalName;
+  /** Why the exit code may not be the command's, if so. */
+  readonly statusFault?: string;
   /** Why what was heard is not all that was said, if it is not. */
   readonly logFault?: string;
 }
 
 export type Launcher<T extends Ended> = (launch: Launch) => Promise<T>;
 
+/** The command runs as it is. Who waits for it is somebody who knows how it ended (waitingFor). */
 export const launchDirectly: Launcher<Ended> = async (launch) => {
-  const [file, ...args] = launch.argv;
+  let refusal = '';
+  for (const way of waysToWait()) {
+    const end = await launchBy(way, launch);
+    if (typeof end !== 'string') return end;
+    refusal = end;
+  }
+  throw new AssayError('ASSAY_COMMAND_NOT_FOUND', `it can not be started: ${refusal}`);
+};
+
+/** A text: why the program that waits could not be started. */
+async function launchBy(way: WayToWait, launch: Launch): Promise<Ended | string> {
+  const [file, ...args] = way.wrap(launch.argv);
   const { cwd, env } = launch;
   const child = spawn(file, args, {
     cwd,
     env: { ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', way.tellsStatus ? 'pipe' : 'ignore'],
     detached: true,
   });
-  if (child.pid !== undefined) launch.startedAs(child.pid);
+  if (child.pid === undefined) return notStarted(child);
+  launch.startedAs(child.pid);
   const streams = [follow(child.stdout, 'stdout', launch), follow(child.stderr, 'stderr', launch)];
+  const status = way.tellsStatus ? toldStatus(child.stdio[STATUS_DESCRIPTOR]) : undefined;
   const release = onSignal((signal) => signalGroup(child, signal));
   try {
-    const end = await ended(child);
+    const waiter = await ended(child);
+    const end = status ? endOf((await status) ?? exitWithTracer(waiter)) : endAsTold(waiter, way);
     const closed = await within(RUN.streamsCloseMs, Promise.all(streams));
     if (closed) return end;
     for (const stream of [child.stdout, child.stderr]) stream?.destroy();
@@ -50,28 +69,37 @@ export const launchDirectly: Launcher<Ended> = async (launch) => {
   } finally {
     release();
   }
-};
-
-/** The exit code that a shell would show for a process that a signal ended. */
-export function exitCodeOf(signal: NodeJS.Signals): number {
-  return 128 + constants.signals[signal];
 }
 
-function follow(source: Readable, stream: StreamName, { hear }: Launch): Promise<void> {
+export function endOf(exit: Exit): Ended {
+  return 'signal' in exit
+    ? { exitCode: exitCodeOf(exit.signal), signal: exit.signal }
+    : { exitCode: exit.code };
+}
+
+function endAsTold(exit: Exit, { isSure }: WayToWait): Ended {
+  const end = endOf(exit);
+  if (isSure || end.exitCode !== 0) return end;
+  return {
+    ...end,
+    statusFault: 'nothing here can tell whether a signal ended it (assay-trace is not installed)',
+  };
+}
+
+function follow(source: Readable | null, stream: StreamName, { hear }: Launch): Promise<void> {
   return new Promise((resolve) => {
-    source.on('data', (bytes: Buffer) => hear(stream, bytes));
-    source.once('close', resolve);
+    source?.on('data', (bytes: Buffer) => hear(stream, bytes));
+    source?.once('close', resolve);
   });
 }
 
-function ended(child: ChildProcess): Promise<Ended> {
-  return new Promise((resolve, reject) => {
-    child.once('error', (cause) => {
-      reject(new AssayError('ASSAY_COMMAND_NOT_FOUND', `it can not be started: ${cause.message}`, { cause }));
-    });
-    child.once('exit', (code, signal) => {
-      resolve(signal ? { exitCode: exitCodeOf(signal), signal } : { exitCode: code ?? 1 });
-    });
+function notStarted(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => child.once('error', ({ message }) => resolve(message)));
+}
+
+function ended(child: ChildProcess): Promise<Exit> {
+  return new Promise((resolve) => {
+    child.once('exit', (code, signal) => resolve(signal ? { signal } : { code: code ?? 1 }));
   });
 }
 

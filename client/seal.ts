@@ -74,11 +74,11 @@ function tell({ findings, evidence }: Testimony, { earlierState }: Execution, { 
 
 function failureOf(
   { cacheFailures }: RunRequest,
-  { exitCode, signal, logFault, outputFault }: Execution,
+  { exitCode, signal, statusFault, logFault, outputFault }: Execution,
 ): string | undefined {
   if (signal) return `it was ended by ${signal}`;
   if (exitCode !== 0 && !cacheFailures) return `it ended with ${exitCode}`;
-  return outputFault ?? logFault;
+  return statusFault ?? outputFault ?? logFault;
 }
 
 /**

@@ -4,7 +4,7 @@ import { delimiter } from 'node:path';
 import { AssayError } from '../core/errors.ts';
 import { type RelPath, toSystemPath } from '../core/path.ts';
 import { type AbsPath, absPath } from '../hermeticity/abspath.ts';
-import type { Exit, TraceReport } from '../hermeticity/access.ts';
+import type { TraceReport } from '../hermeticity/access.ts';
 import type { Declaration } from '../hermeticity/declaration.ts';
 import { installationOf } from '../hermeticity/installation.ts';
 import { NativeTracer } from '../hermeticity/native.ts';
@@ -14,7 +14,7 @@ import type { PrivateFolders } from './environment.ts';
 import { Coverage } from './inputs/coverage.ts';
 import { listFolder } from './inputs/list-folder.ts';
 import type { KeyedAction } from './key.ts';
-import { type Ended, exitCodeOf, type Launcher, onSignal } from './launch.ts';
+import { type Ended, endOf, type Launcher, onSignal } from './launch.ts';
 import { keptBy, type RunRequest } from './request.ts';
 import { homeOrNowhere } from './store-folder.ts';
 import type { Watched } from './testimony.ts';
@@ -56,12 +56,6 @@ export function tracedBy(
 function survivorFault({ processes }: TraceReport): Pick<Ended, 'logFault'> {
   const survived = processes.some((process) => process.survived);
   return survived ? { logFault: 'the command left a process running, which was ended' } : {};
-}
-
-function endOf(exit: Exit): Ended {
-  return 'signal' in exit
-    ? { exitCode: exitCodeOf(exit.signal), signal: exit.signal }
-    : { exitCode: exit.code };
 }
 
 export function declarationOf(action: KeyedAction, { home, tmp, bin }: PrivateFolders): Declaration {

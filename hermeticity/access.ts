@@ -91,7 +91,10 @@ export interface TracedProcess {
   readonly survived: boolean;
 }
 
-export type Exit = { readonly code: number } | { readonly signal: NodeJS.Signals };
+/** Node has no names for the real-time signals, 32 to 64. */
+export type SignalName = NodeJS.Signals | `signal ${number}`;
+
+export type Exit = { readonly code: number } | { readonly signal: SignalName };
 
 export interface TraceReport {
   readonly tracer: { readonly name: string; readonly version: string };

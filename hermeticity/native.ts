@@ -8,6 +8,7 @@ import { AssayError, messageOf } from '../core/errors.ts';
 import { HERMETICITY } from '../core/limits.ts';
 import type { Access, TraceReport } from './access.ts';
 import { ended, forwardOutput, startFailure, stopOnAbort } from './child.ts';
+import { exitWithTracer } from './exit.ts';
 import { RECORD_VERSION, RecordDecoder } from './records.ts';
 import { ReportBuilder } from './report-builder.ts';
 import type { Availability, TracedCommand, Tracer } from './tracer.ts';
@@ -62,7 +63,7 @@ export class NativeTracer implements Tracer {
       await records;
       if (decoder.startFailure) throw refusalOf(decoder.startFailure, command.argv[0]);
       if (!decoder.exit) builder.gap('the tracer ended before the command did');
-      return builder.finish(this, decoder.exit ?? helperExit);
+      return builder.finish(this, decoder.exit ?? exitWithTracer(helperExit));
     } finally {
       stopListening();
     }
@@ -110,14 +111,14 @@ function judgeTrial(report: TraceReport, said: string): Availability {
 }
 
 /** Resolves at the end of the stream. */
-async function decodeAll(stream: ChildProcess['stdio'][number], decoder: RecordDecoder): Promise<void> {
+export async function decodeAll(stream: unknown, decoder: RecordDecoder): Promise<void> {
   if (!isReadable(stream))
     throw new AssayError('ASSAY_TRACE_BROKEN', 'the tracer has no stream for its records');
   for await (const chunk of stream) decoder.push(chunk);
 }
 
-function isReadable(stream: ChildProcess['stdio'][number]): stream is Readable {
-  return stream !== null && stream !== undefined && 'read' in stream;
+function isReadable(stream: unknown): stream is Readable {
+  return typeof stream === 'object' && stream !== null && 'read' in stream;
 }
 
 function refusalOf(failure: { text: string; errno: number }, name: string): AssayError {

@@ -3,7 +3,8 @@ import { AssayError } from '../core/errors.ts';
 import { nameFromBytes } from '../core/path.ts';
 import { absPathFromBytes, absPathFromSlice, linkTargetFromBytes } from './abspath.ts';
 import type { Exit, PathVerb } from './access.ts';
-import { exitOfStatus, type ReportBuilder, type Told } from './report-builder.ts';
+import { exitOfStatus } from './exit.ts';
+import type { ReportBuilder, Told } from './report-builder.ts';
 import { addressFromBytes } from './socket-address.ts';
 
 /** The helper must have been built from the same grammar. */

@@ -1,5 +1,4 @@
 // Gathers what a tracer tells, in the order in which it is told, into a TraceReport.
-import { constants } from 'node:os';
 import { HERMETICITY } from '../core/limits.ts';
 import type { Access, Exit, TracedProcess, TraceReport, Without } from './access.ts';
 
@@ -80,14 +79,4 @@ export class ReportBuilder<Key> {
     this.#current.set(key, this.#processes.length);
     this.#processes.push(process);
   }
-}
-
-const SIGNAL_NAMES = new Map(
-  Object.entries(constants.signals).map(([name, number]) => [number, name as NodeJS.Signals]),
-);
-
-/** From the number that wait(2) gives. */
-export function exitOfStatus(status: number): Exit {
-  const signal = SIGNAL_NAMES.get(status & 0x7f);
-  return signal ? { signal } : { code: (status >> 8) & 0xff };
 }

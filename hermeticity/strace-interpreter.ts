@@ -1,5 +1,6 @@
 // Puts strace's lines in order: lines of many tasks are mixed, calls come in halves, and a child may speak before its parent
 // has said that it exists. What comes out is whole calls of known processes, which strace-accesses.ts understands.
+import type { Exit } from './access.ts';
 import type { ReportBuilder } from './report-builder.ts';
 import { StraceAccesses, type StraceProcess } from './strace-accesses.ts';
 import { type Call, numberOf, parseCall, parseLine, pathBehind, type StraceEvent } from './strace-line.ts';
@@ -22,6 +23,7 @@ export class StraceInterpreter {
   readonly #halves = new Map<number, string>();
   readonly #unannounced = new Map<number, Happening[]>();
   #command: number | undefined;
+  #commandExit: Exit | undefined;
 
   /** `startNs` by the clock of the file system: that of a file which was made just before the command was started. */
   constructor(builder: ReportBuilder<number>, cwd: Buffer, startNs: bigint) {
@@ -38,6 +40,11 @@ export class StraceInterpreter {
 
   get commandIsAlive(): boolean {
     return this.#command === undefined || this.#processes.has(this.#command);
+  }
+
+  /** How the command ended; undefined until strace has told. */
+  get commandExit(): Exit | undefined {
+    return this.#commandExit;
   }
 
   line(text: string): void {
@@ -93,6 +100,7 @@ export class StraceInterpreter {
         this.#supersede(task, process, event.by);
         break;
       case 'gone':
+        if (task === this.#command) this.#commandExit = event.exit;
         this.#processes.delete(task);
         this.#halves.delete(task);
         break;

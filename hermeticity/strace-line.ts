@@ -7,6 +7,9 @@
 //         | "<... " name " resumed>" arguments ")" " "* "= " result    … and its second
 //         | "+++ exited with " code " +++" | "+++ killed by " signal … " +++"
 //         | "+++ superseded by execve in pid " pid " +++" | "--- " signal … " ---"
+import { constants } from 'node:os';
+import type { Exit } from './access.ts';
+import { signalName } from './exit.ts';
 
 export interface Call {
   readonly name: string;
@@ -19,7 +22,7 @@ export type StraceEvent =
   | { readonly kind: 'call'; readonly call: Call }
   | { readonly kind: 'unfinished'; readonly text: string }
   | { readonly kind: 'resumed'; readonly text: string }
-  | { readonly kind: 'gone' }
+  | { readonly kind: 'gone'; readonly exit: Exit | undefined }
   | { readonly kind: 'signal' }
   | { readonly kind: 'superseded'; readonly by: number };
 
@@ -45,7 +48,9 @@ export function parseLine(line: string): StraceLine | undefined {
 function parseEvent(text: string): StraceEvent | undefined {
   if (text.startsWith('+++')) {
     const by = SUPERSEDED.exec(text)?.[1];
-    return by === undefined ? { kind: 'gone' } : { kind: 'superseded', by: Number(by) };
+    return by === undefined
+      ? { kind: 'gone', exit: parseExit(text) }
+      : { kind: 'superseded', by: Number(by) };
   }
   if (text.startsWith('---')) return { kind: 'signal' };
   if (UNFINISHED.test(text)) return { kind: 'unfinished', text: text.replace(UNFINISHED, '') };
@@ -53,6 +58,22 @@ function parseEvent(text: string): StraceEvent | undefined {
   if (resumed) return { kind: 'resumed', text: text.slice(resumed[0].length) };
   const call = parseCall(text);
   return call && { kind: 'call', call };
+}
+
+const EXITED = /^\+\+\+ exited with (\d+) /;
+const KILLED = /^\+\+\+ killed by (SIG\w+) /;
+const REAL_TIME = /^SIGRT(?:MIN|_(\d+))$/;
+const FIRST_REAL_TIME = 32;
+
+/** strace counts the real-time signals from SIGRTMIN, which is the kernel's: 32, whatever the C library reserves. */
+function parseExit(text: string): Exit | undefined {
+  const code = EXITED.exec(text)?.[1];
+  if (code !== undefined) return { code: Number(code) };
+  const name = KILLED.exec(text)?.[1] ?? '';
+  const realTime = REAL_TIME.exec(name);
+  if (realTime) return { signal: signalName(FIRST_REAL_TIME + Number(realTime[1] ?? 0)) };
+  const known = Object.entries(constants.signals).find(([one]) => one === name);
+  return known && { signal: signalName(known[1]) };
 }
 
 /** A whole call: one line, or two halves put together. */

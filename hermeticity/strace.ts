@@ -10,6 +10,7 @@ import { messageOf } from '../core/errors.ts';
 import { HERMETICITY } from '../core/limits.ts';
 import type { Access, TraceReport } from './access.ts';
 import { ended, forwardOutput, startFailure } from './child.ts';
+import { exitWithTracer } from './exit.ts';
 import { ReportBuilder } from './report-builder.ts';
 import { straceExpression } from './strace-calls.ts';
 import { StraceInterpreter } from './strace-interpreter.ts';
@@ -64,7 +65,7 @@ export class StraceTracer implements Tracer {
       reader.readOn();
       interpreter.adoptOrphans();
       if (interpreter.alive.length > 0) builder.gap('strace ended before the command did');
-      return builder.finish(this, exit);
+      return builder.finish(this, interpreter.commandExit ?? exitWithTracer(exit));
     } finally {
       clearInterval(timer);
       reader.close();

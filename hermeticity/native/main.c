@@ -2,11 +2,14 @@
  * assay-trace: runs a command and tells what it and everything that it starts does to files and sockets.
  *
  *   assay-trace --records FD --linger MS -- COMMAND ARGUMENT…
+ *   assay-trace --status FD -- COMMAND ARGUMENT…
  *   assay-trace --version
  *
  * Standard input, output and error are the command's own. Processes that the command leaves behind are waited for MS
  * milliseconds, then ended and told. Whatever ends the helper ends the whole tree. The exit code is the command's
  * (128 + signal), or 125 where the command could not be started; the records say which.
+ *
+ * With --status nobody watches the command. The helper waits for it and tells only how it ended (wait.h).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -30,8 +33,9 @@
 #include "record.h"
 #include "task.h"
 #include "tick.h"
+#include "wait.h"
 
-enum { CANNOT_START = 125, TICK_MS = 100 };
+enum { TICK_MS = 100 };
 
 #ifdef __GLIBC__
 typedef struct __ptrace_syscall_info call_info;
@@ -85,12 +89,6 @@ static void become_command(struct start *start, char **argv) {
   ssize_t written = write(start->failure[1], &error, sizeof error);
   (void)written;
   _exit(CANNOT_START);
-}
-
-static int refuse(const char *text, int error) {
-  tell_text((struct origin){.kind = KIND_START, .code = (uint16_t)error}, text, NULL);
-  flush_records();
-  return CANNOT_START;
 }
 
 static long trace_options(void) {
@@ -273,8 +271,6 @@ static void watch(void) {
   }
 }
 
-static int exit_code(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
-
 static int trace(char **argv) {
   struct start start;
   int failed = start_command(&start, argv);
@@ -282,14 +278,12 @@ static int trace(char **argv) {
   watch();
   int error = 0;
   if (read(start.failure[0], &error, sizeof error) == sizeof error) return refuse("exec", error);
-  uint32_t number = (uint32_t)command_status;
-  tell_numbers((struct origin){.kind = KIND_END}, &number, 1);
-  flush_records();
-  return exit_code(command_status);
+  return tell_end(command_status);
 }
 
 static int usage(void) {
-  fputs("usage: assay-trace --records FD --linger MS -- COMMAND ARGUMENT…\n", stderr);
+  fputs("usage: assay-trace --records FD --linger MS -- COMMAND ARGUMENT…\n"
+        "       assay-trace --status FD -- COMMAND ARGUMENT…\n", stderr);
   return CANNOT_START;
 }
 
@@ -298,15 +292,17 @@ int main(int argc, char **argv) {
     printf("assay-trace %d\n", RECORD_VERSION);
     return 0;
   }
+  if (argc >= 5 && strcmp(argv[1], "--status") == 0 && strcmp(argv[3], "--") == 0) {
+    if (!records_to(atoi(argv[2]))) return usage();
+    return wait_for_command(argv + 4);
+  }
   bool complete = argc >= 7 && strcmp(argv[1], "--records") == 0 && strcmp(argv[3], "--linger") == 0 &&
                   strcmp(argv[5], "--") == 0;
   if (!complete) return usage();
-  int descriptor = atoi(argv[2]);
   linger_ms = atol(argv[4]);
-  if (fcntl(descriptor, F_SETFD, FD_CLOEXEC) != 0) return usage();
+  if (!records_to(atoi(argv[2]))) return usage();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  records_to(descriptor);
   catch_signals();
   return trace(argv + 6);
 }

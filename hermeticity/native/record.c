@@ -1,6 +1,7 @@
 #include "record.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -13,9 +14,10 @@ static size_t used;
 static int output = -1;
 static struct timespec start;
 
-void records_to(int descriptor) {
+bool records_to(int descriptor) {
   output = descriptor;
   clock_gettime(CLOCK_MONOTONIC, &start);
+  return fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0;
 }
 
 /* Nobody listens any more: the command must not go on unseen. The kernel ends it with us (PTRACE_O_EXITKILL). */

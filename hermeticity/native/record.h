@@ -26,6 +26,7 @@
 #ifndef ASSAY_RECORD_H
 #define ASSAY_RECORD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -73,7 +74,8 @@ struct origin {
   uint32_t process;
 };
 
-void records_to(int descriptor);
+/* False if it is not open. The command does not inherit it. */
+bool records_to(int descriptor);
 
 /* One record whose payload is the two pieces, with a NUL between them if the second is not NULL. */
 void tell(struct origin origin, const void *first, size_t first_length, const void *second, size_t second_length);

@@ -1,8 +1,8 @@
 // What must not be shared is not: the command's outcome stands, and the next run runs again.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Workshop } from '../rig/assay.ts';
+import { baseEnvironment, FORMS, runProcess, Workshop } from '../rig/assay.ts';
 
 let shop: Workshop;
 
@@ -48,6 +48,39 @@ describe('not published', () => {
       expect(summary).toMatchObject({ outcome: 'miss', exitCode, published: false });
       expect(summary.notPublished).toContain(why);
     }
+  });
+
+  test.each([
+    ['watched', 'source', '--hermetic=warn'],
+    ['to be hermetic', 'source', '--hermetic=strict'],
+    ['watched by nobody', 'source', '--hermetic=off'],
+    ['whose failures are kept', 'source', '--cache-failures'],
+    ['watched, by the executable', 'executable', '--hermetic=warn'],
+    ['watched by nobody, by the executable', 'executable', '--hermetic=off'],
+    ['in a sandbox', 'source', '--sandbox'],
+  ] as const)('a command that a real-time signal ends, %s', async (_name, form, flag) => {
+    const args = ['--input', 'in.txt', '--output', 'out', flag];
+    const command = ['sh', '-c', 'echo partial > out; kill -34 $$'];
+    const { code, summary } = await shop.run([...args, '--', ...command], { form });
+    expect({ code, ...summary }).toMatchObject({ code: 162, outcome: 'miss', published: false });
+    expect(summary.notPublished).toMatch(/it was ended by signal 34|it ended with 162/);
+  });
+
+  test('a command that a real-time signal ends, where the helper is not installed', async () => {
+    const copy = join(shop.folder, 'copy', 'node');
+    cpSync(dirname(FORMS.bundle[1]), copy, { recursive: true });
+    const assay = [process.execPath, join(copy, 'assay.cjs'), 'run', '--json', '--hermetic=off'];
+    const env = { ...baseEnvironment(), ASSAY_STORE: shop.store };
+    const ran = (script: string) =>
+      runProcess([...assay, '--input', 'in.txt', '--output', 'out', '--', 'sh', '-c', script], {
+        cwd: shop.workspace,
+        env,
+      });
+    const ended = await ran('echo partial > out; kill -34 $$');
+    expect(ended.code).toBe(162);
+    expect(ended.stderr).toContain('"published":false');
+    expect(ended.stderr).not.toContain('Real-time');
+    expect((await ran('echo whole > out')).stderr).toContain('"published":true');
   });
 
   test('the log of a process that outlives the command, which ends with a watched one', async () => {

@@ -56,6 +56,11 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
         expect((await call('die')).report.exit).toEqual({ signal: 'SIGTERM' });
       });
 
+      it.each([33, 34, 64])('keeps the real-time signal %i that ended it', async (number) => {
+        const { report } = await sh(`kill -${number} $$`);
+        expect(report.exit).toEqual({ signal: `signal ${number}` });
+      });
+
       it('gets the given environment and nothing else', async () => {
         const { stdout } = await trace(tracer, folder.path, ['/usr/bin/env'], { env: { ONLY: 'this' } });
         expect(stdout).toBe('ONLY=this\n');

@@ -41,13 +41,17 @@ describe('a line', () => {
   it('of an end, an exec by a thread and a signal is told apart', () => {
     const kinds = [
       '+++ exited with 0 +++',
-      '+++ killed by SIGKILL +++',
+      '+++ killed by SIGSEGV (core dumped) +++',
+      '+++ killed by SIGRTMIN +++',
+      '+++ killed by SIGRT_32 +++',
       '+++ superseded by execve in pid 9 +++',
       '--- SIGCHLD {…} ---',
     ];
     expect(kinds.map((text) => parseLine(`1 2.0 ${text}`)?.event)).toEqual([
-      { kind: 'gone' },
-      { kind: 'gone' },
+      { kind: 'gone', exit: { code: 0 } },
+      { kind: 'gone', exit: { signal: 'SIGSEGV' } },
+      { kind: 'gone', exit: { signal: 'signal 32' } },
+      { kind: 'gone', exit: { signal: 'signal 64' } },
       { kind: 'superseded', by: 9 },
       { kind: 'signal' },
     ]);

@@ -107,6 +107,11 @@ const catalogue = {
     wayOut: 'Ask by HEAD how far it has come and send the rest, or send the whole without Upload-Complete.',
     status: 409,
   },
+  ASSAY_ENTRY_RESERVED: {
+    summary: 'Another job is saving that entry of GitHub’s cache.',
+    wayOut: 'Nothing to do: the other job’s content is kept. A job that died blocks its key for two minutes.',
+    status: 409,
+  },
   ASSAY_TOO_MANY_UPLOADS: {
     summary: 'More uploads are begun and not finished than the store keeps.',
     wayOut: 'Finish or cancel some; those that nobody continues are forgotten after a day.',

@@ -173,6 +173,10 @@ export const SERVER = {
   maxRestoreKeys: 100,
   /** How long a signed address is good for an upload or a download: the largest may take this long to begin. */
   ticketMs: 60 * MINUTE,
+  /** A job that has reserved an entry of GitHub’s cache and sends nothing keeps others from it this long … */
+  reservationMs: 2 * MINUTE,
+  /** … and so many entries may be reserved at once. */
+  maxReservations: 10_000,
   /** How far the clock of a client that signs its requests may be from ours. */
   signatureSkewMs: 15 * MINUTE,
   /** Between two comparisons of the store's index with its folder. */

@@ -42,6 +42,16 @@ test('a cache is restored by how its key begins, and saved once', { timeout: 2 *
   expect(await step(shop, url, 'restore', 'other', 'nothing-')).toContain('answer: undefined');
 });
 
+test('a read-only server says that it denies a save', { timeout: 2 * MINUTES }, async () => {
+  const shop = workshop();
+  const url = await servedFrom(shop, 'source', ['--read-only']);
+  fill(shop, Buffer.from('one'));
+  const said = await step(shop, url, 'save', 'deps-1');
+  expect(said).toContain('cache write denied: this server is read-only');
+  expect(said).not.toContain('another job');
+  expect(said).toContain('answer: -1');
+});
+
 test('nothing is restored from a server that forgets', { timeout: 2 * MINUTES }, async () => {
   const shop = workshop();
   const url = await forgetfulServer();

@@ -30,6 +30,13 @@ test('wireit takes a script’s outputs from the server', { timeout: 2 * MINUTES
   expect([cold.output, warm.output]).toEqual(['SOME WORDS\n', 'SOME WORDS\n']);
 });
 
+test('wireit builds beside a server that is read-only', { timeout: 2 * MINUTES }, async () => {
+  const shop = withPackage();
+  const { certificate, key } = await certify(shop);
+  const url = await servedFrom(shop, 'source', ['--read-only', '--tls-cert', certificate, '--tls-key', key]);
+  expect((await build(shop, url, certificate)).output).toBe('SOME WORDS\n');
+});
+
 test('wireit gets no hit from a server that forgets', { timeout: 2 * MINUTES }, async () => {
   const shop = withPackage();
   const { certificate, key } = await certify(shop);

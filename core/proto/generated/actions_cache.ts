@@ -18,6 +18,8 @@ export interface CreateCacheEntryRequest {
 export interface CreateCacheEntryResponse {
   ok: boolean;
   signedUploadUrl: string;
+  /** why not */
+  message: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -31,6 +33,8 @@ export interface FinalizeCacheEntryUploadRequest {
 export interface FinalizeCacheEntryUploadResponse {
   ok: boolean;
   entryId: number;
+  /** why not */
+  message: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -123,7 +127,7 @@ export const CreateCacheEntryRequest: MessageFns<CreateCacheEntryRequest> = {
 };
 
 function createBaseCreateCacheEntryResponse(): CreateCacheEntryResponse {
-  return { ok: false, signedUploadUrl: "", _unknownFields: {} };
+  return { ok: false, signedUploadUrl: "", message: "", _unknownFields: {} };
 }
 
 export const CreateCacheEntryResponse: MessageFns<CreateCacheEntryResponse> = {
@@ -133,6 +137,9 @@ export const CreateCacheEntryResponse: MessageFns<CreateCacheEntryResponse> = {
     }
     if (message.signedUploadUrl !== "") {
       writer.uint32(18).string(message.signedUploadUrl);
+    }
+    if (message.message !== "") {
+      writer.uint32(26).string(message.message);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -172,6 +179,14 @@ export const CreateCacheEntryResponse: MessageFns<CreateCacheEntryResponse> = {
             }
 
             message.signedUploadUrl = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.message = reader.string();
             continue;
           }
         }
@@ -280,7 +295,7 @@ export const FinalizeCacheEntryUploadRequest: MessageFns<FinalizeCacheEntryUploa
 };
 
 function createBaseFinalizeCacheEntryUploadResponse(): FinalizeCacheEntryUploadResponse {
-  return { ok: false, entryId: 0, _unknownFields: {} };
+  return { ok: false, entryId: 0, message: "", _unknownFields: {} };
 }
 
 export const FinalizeCacheEntryUploadResponse: MessageFns<FinalizeCacheEntryUploadResponse> = {
@@ -290,6 +305,9 @@ export const FinalizeCacheEntryUploadResponse: MessageFns<FinalizeCacheEntryUplo
     }
     if (message.entryId !== 0) {
       writer.uint32(16).int64(message.entryId);
+    }
+    if (message.message !== "") {
+      writer.uint32(26).string(message.message);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -329,6 +347,14 @@ export const FinalizeCacheEntryUploadResponse: MessageFns<FinalizeCacheEntryUplo
             }
 
             message.entryId = longToNumber(reader.int64());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.message = reader.string();
             continue;
           }
         }

@@ -16,7 +16,9 @@ export const CREATE: Call<CreateCacheEntryRequest, CreateCacheEntryResponse> = {
   request: CreateCacheEntryRequest,
   response: CreateCacheEntryResponse,
   readJson: (json) => ({ key: textIn(json, 'key'), version: textIn(json, 'version') }),
-  writeJson: ({ ok, signedUploadUrl }) => ({ ok, signed_upload_url: signedUploadUrl }),
+  /** wireit takes any text for an address: where there is none, the field is left out. */
+  writeJson: ({ ok, signedUploadUrl, message }) =>
+    ok ? { ok, signed_upload_url: signedUploadUrl } : { ok, message },
 };
 
 export const FINALIZE: Call<FinalizeCacheEntryUploadRequest, FinalizeCacheEntryUploadResponse> = {
@@ -27,7 +29,7 @@ export const FINALIZE: Call<FinalizeCacheEntryUploadRequest, FinalizeCacheEntryU
     version: textIn(json, 'version'),
     sizeBytes: sizeIn(json, 'size_bytes', 'sizeBytes'),
   }),
-  writeJson: ({ ok, entryId }) => ({ ok, entry_id: String(entryId) }),
+  writeJson: ({ ok, entryId, message }) => (ok ? { ok, entry_id: String(entryId) } : { ok, message }),
 };
 
 export const GET_URL: Call<GetCacheEntryDownloadURLRequest, GetCacheEntryDownloadURLResponse> = {

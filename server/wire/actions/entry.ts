@@ -20,13 +20,14 @@ export function entryAddress(within: Namespace, version: string, key: string): R
   return { namespace: versionNamespace(within, version), key: hashOf(key) };
 }
 
-/** Where that lies which was uploaded for an entry and is not finalized. One entry has one such place, the last wins. */
-export function pendingAddress({ namespace, key }: ResultAddress): ResultAddress {
-  return pendingAddressOf(hashOf(`${namespace}\0${key}`));
+/** One name for the entry, whatever its namespace: part of a signed address. */
+export function entryHash({ namespace, key }: ResultAddress): Hash {
+  return hashOf(`${namespace}\0${key}`);
 }
 
-export function pendingAddressOf(key: Hash): ResultAddress {
-  return { namespace: PENDING, key };
+/** Where an upload for an entry lies until it is finalized. Every upload has a place of its own. */
+export function pendingAddress(entry: Hash, uploadId: string): ResultAddress {
+  return { namespace: PENDING, key: hashOf(`${entry}\0${uploadId}`) };
 }
 
 function hashOf(text: string): Hash {

@@ -29,6 +29,17 @@ function json({ body }: Answer): Record<string, unknown> {
   return JSON.parse(body.toString());
 }
 
+/** A job that sends nothing is taken for dead at once. */
+const WITHOUT_PATIENCE = { limits: { reservationMs: 0 } };
+
+function reserve(server: TestServer, key: string, version = 'v'): Promise<Answer> {
+  return call(server, 'CreateCacheEntry', { key, version });
+}
+
+function refused(answer: Answer): unknown[] {
+  return [answer.status, json(answer).code];
+}
+
 async function uploadUrl(server: TestServer, key: string, version = 'v'): Promise<string> {
   const { signed_upload_url: url } = json(await call(server, 'CreateCacheEntry', { key, version }));
   return String(url);
@@ -114,15 +125,51 @@ describe('an entry', () => {
   });
 
   test('is written once', async () => {
-    const server = await testServer();
+    const server = await testServer(WITHOUT_PATIENCE);
     const late = await uploadUrl(server, 'key');
     await save(server, 'key', Buffer.from('first'));
-    const again = await call(server, 'CreateCacheEntry', { key: 'key', version: 'v' });
-    expect([again.status, json(again).code]).toEqual([409, 'already_exists']);
+    expect(refused(await reserve(server, 'key'))).toEqual([409, 'already_exists']);
     await ask(late, 'PUT', { headers: BLOB, body: Buffer.from('second') });
     expect(await finalize(server, 'key', 6)).toMatchObject({ status: 409 });
     expect((await restore(server, 'key'))?.bytes.toString()).toBe('first');
     expect(server.logged()).toContain('store: diverged');
+  });
+
+  test('is reserved by one job at a time, in a version and a namespace', async () => {
+    const server = await testServer();
+    const url = await uploadUrl(server, 'key');
+    expect(refused(await reserve(server, 'key'))).toEqual([409, 'already_exists']);
+    await ask(url, 'PUT', { headers: BLOB, body: Buffer.from('mine') });
+    expect(refused(await reserve(server, 'key'))).toEqual([409, 'already_exists']);
+    expect(await reserve(server, 'key', 'w')).toMatchObject({ status: 200 });
+    expect(await reserve(server, 'other')).toMatchObject({ status: 200 });
+    const elsewhere = { key: 'key', version: 'v' };
+    expect(await call(server, 'CreateCacheEntry', elsewhere, '/actions/team')).toMatchObject({ status: 200 });
+    expect(await finalize(server, 'key', 4)).toMatchObject({ status: 200 });
+    expect(await finalize(server, 'key', 4)).toMatchObject({ status: 200 }); // its client did not get the answer
+    expect((await restore(server, 'key'))?.bytes.toString()).toBe('mine');
+  });
+
+  test('is not blocked by a job that died, whose upload is not finalized by another', async () => {
+    const server = await testServer(WITHOUT_PATIENCE);
+    await ask(await uploadUrl(server, 'key'), 'PUT', { headers: BLOB, body: Buffer.from('of the dead') });
+    const url = await uploadUrl(server, 'key');
+    expect(await finalize(server, 'key', 5)).toMatchObject({ status: 400 });
+    await ask(url, 'PUT', { headers: BLOB, body: Buffer.from('alive') });
+    expect(await finalize(server, 'key', 5)).toMatchObject({ status: 200 });
+    expect((await restore(server, 'key'))?.bytes.toString()).toBe('alive');
+  });
+
+  test('is not finalized where two jobs have uploaded different content of one size', async () => {
+    const server = await testServer(WITHOUT_PATIENCE);
+    const [one, two] = [await uploadUrl(server, 'key'), await uploadUrl(server, 'key')];
+    await ask(one, 'PUT', { headers: BLOB, body: Buffer.from('one') });
+    await ask(two, 'PUT', { headers: BLOB, body: Buffer.from('two') });
+    expect(refused(await finalize(server, 'key', 3))).toEqual([409, 'already_exists']);
+    expect(await restore(server, 'key')).toBeUndefined();
+    await ask(two, 'PUT', { headers: BLOB, body: Buffer.from('one') });
+    expect(await finalize(server, 'key', 3)).toMatchObject({ status: 200 });
+    expect((await restore(server, 'key'))?.bytes.toString()).toBe('one');
   });
 
   test.each(['labels', 'results'] as const)(
@@ -189,7 +236,7 @@ describe('an upload in blocks', () => {
   });
 
   test('does not take blocks of another upload for the same entry', async () => {
-    const server = await testServer();
+    const server = await testServer(WITHOUT_PATIENCE);
     const [one, two] = [await uploadUrl(server, 'key'), await uploadUrl(server, 'key')];
     await ask(blockUrl(one, 1), 'PUT', { body: Buffer.from('one') });
     const answer = await ask(`${two}&comp=blocklist`, 'PUT', { body: listOf('Latest', 1) });
@@ -315,10 +362,18 @@ describe('a call', () => {
     expect([answer.status, json(answer).code]).toEqual([401, 'unauthenticated']);
   });
 
-  test('that would write is refused by a read-only server', async () => {
+  test('that would write is denied by a read-only server as GitHub denies it', async () => {
     const server = await testServer({ readOnly: true });
-    const answer = await call(server, 'CreateCacheEntry', { key: 'key', version: 'v' });
-    expect([answer.status, json(answer).code]).toEqual([403, 'permission_denied']);
+    const denied = { ok: false, message: 'cache write denied: this server is read-only' };
+    for (const answer of [await reserve(server, 'key'), await finalize(server, 'key', 4)]) {
+      expect([answer.status, json(answer)]).toEqual([200, denied]);
+    }
+    const message = CreateCacheEntryRequest.encode({ key: 'key', version: 'v' }).finish();
+    const { body } = await ask(`${server.url}${SERVICE}/CreateCacheEntry`, 'POST', {
+      headers: { 'content-type': 'application/protobuf' },
+      body: Buffer.from(message),
+    });
+    expect(CreateCacheEntryResponse.decode(body)).toMatchObject({ ...denied, signedUploadUrl: '' });
   });
 
   test('is counted', async () => {

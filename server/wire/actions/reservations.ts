@@ -1,0 +1,112 @@
+// Which uploads are under way for the entries of GitHub's cache. One job at a time reserves a key; every reservation has an
+// upload of its own, so that no job finalizes the bytes of another.
+//
+// A job that died blocks its key only for `reservationMs`. It may also have been paused: what it has uploaded stays its own
+// for as long as its signed address is good. A call to finalize names a key and a size and no upload, so where two uploads
+// of one key could be meant, neither is taken (service.ts).
+//
+// Kept in memory: a signed address does not outlive this process either.
+import { randomBytes } from 'node:crypto';
+import type { Hash } from '../../../core/digest.ts';
+import { AssayError } from '../../../core/errors.ts';
+import type { ServerLimits } from '../../../core/limits.ts';
+import type { Store } from '../../../store/store.ts';
+import type { ServerContext } from '../../context.ts';
+
+interface Upload {
+  readonly id: string;
+  /** Requests that bring some of it now. */
+  arriving: number;
+  movedAt: number;
+  /** Its job has asked to finalize it, and was answered. */
+  isAnswered: boolean;
+}
+
+const ofStore = new WeakMap<Store, Reservations>();
+
+export function reservationsOf({ store, limits }: ServerContext): Reservations {
+  const known = ofStore.get(store) ?? new Reservations(limits);
+  ofStore.set(store, known);
+  return known;
+}
+
+type Limits = Pick<ServerLimits, 'reservationMs' | 'ticketMs' | 'maxReservations'>;
+
+export class Reservations {
+  readonly #limits: Limits;
+  readonly #now: () => number;
+  readonly #byEntry = new Map<Hash, readonly Upload[]>();
+
+  constructor(limits: Limits, now: () => number = performance.now.bind(performance)) {
+    this.#limits = limits;
+    this.#now = now;
+  }
+
+  /** The id of a new upload; undefined while the job that has reserved the entry is alive. */
+  reserve(entry: Hash): string | undefined {
+    const uploads = this.#uploadsOf(entry);
+    if (uploads.some((upload) => this.#isAlive(upload))) return undefined;
+    if (uploads.length === 0) this.#makeRoom();
+    const id = randomBytes(16).toString('hex');
+    const upload = { id, arriving: 0, movedAt: this.#now(), isAnswered: false };
+    this.#byEntry.set(entry, [...uploads, upload]);
+    return id;
+  }
+
+  /** Those that a call to finalize the entry may mean. */
+  uploadIdsOf(entry: Hash): string[] {
+    return this.#uploadsOf(entry).map(({ id }) => id);
+  }
+
+  /** Keeps the reservation alive while some of its upload arrives. */
+  async whileArriving(entry: Hash, id: string, receive: () => Promise<void>): Promise<void> {
+    const upload = this.#find(entry, id);
+    if (!upload) return receive();
+    upload.arriving++;
+    try {
+      await receive();
+    } finally {
+      upload.arriving--;
+      upload.movedAt = this.#now();
+    }
+  }
+
+  /** Its job was told how finalizing ended: the entry may be reserved anew. */
+  answered(entry: Hash, id: string): void {
+    const upload = this.#find(entry, id);
+    if (!upload) return;
+    upload.isAnswered = true;
+    upload.movedAt = this.#now();
+  }
+
+  #find(entry: Hash, id: string): Upload | undefined {
+    return this.#byEntry.get(entry)?.find((upload) => upload.id === id);
+  }
+
+  #uploadsOf(entry: Hash): readonly Upload[] {
+    return this.#byEntry.get(entry)?.filter((upload) => this.#isKept(upload)) ?? [];
+  }
+
+  #isAlive(upload: Upload): boolean {
+    return upload.arriving > 0 || (!upload.isAnswered && this.#idleMs(upload) < this.#limits.reservationMs);
+  }
+
+  /** A client may ask again to finalize, because it did not get the answer. */
+  #isKept(upload: Upload): boolean {
+    const { reservationMs, ticketMs } = this.#limits;
+    return upload.arriving > 0 || this.#idleMs(upload) < (upload.isAnswered ? reservationMs : ticketMs);
+  }
+
+  #idleMs({ movedAt }: Upload): number {
+    return this.#now() - movedAt;
+  }
+
+  #makeRoom(): void {
+    if (this.#byEntry.size < this.#limits.maxReservations) return;
+    for (const [entry, uploads] of this.#byEntry) {
+      if (!uploads.some((upload) => this.#isAlive(upload))) this.#byEntry.delete(entry);
+    }
+    if (this.#byEntry.size >= this.#limits.maxReservations)
+      throw new AssayError('ASSAY_TOO_MANY_UPLOADS', `${this.#byEntry.size} entries are reserved`);
+  }
+}

@@ -19,7 +19,7 @@ import type { KeyedAction } from './key.ts';
 import type { RunRequest } from './request.ts';
 import { isUnchanged, type ToolLook, toolLooks } from './tool-look.ts';
 
-const MAGIC = 'assay-action-2';
+const MAGIC = 'assay-action-3';
 
 export interface RecalledHit extends RememberedHit {
   readonly key: Hash;

@@ -11,8 +11,9 @@ import { decodeWhole } from './message.ts';
 import { PathSet as PathSetMessage } from './proto/generated/assay.ts';
 
 export interface SeenPath {
-  /** "workspace", "tool:NAME", or "" for the root of the file system. */
+  /** "workspace", "above" (each folder above it), "tool:NAME", or "" for the root of the file system. */
   readonly root: string;
+  /** From the workspace it may begin with "../", once for each folder up. */
   readonly path: string;
   /** The names in this folder were read, too. */
   readonly names: boolean;
@@ -42,17 +43,17 @@ export function decodePathSet(bytes: Uint8Array): PathSet {
 
 /** Where the path set with this number lies. */
 export function placeOfSet(key: Hash, number: number): Digest {
-  return hashOf('assay-path-set-1', key, String(number));
+  return hashOf('assay-path-set-2', key, String(number));
 }
 
 /** The key of the result of an action for which all of this looks as it does now. */
 export function resultKey(key: Hash, set: PathSet, stateOf: StateOf): Digest {
-  return hashOf('assay-observed-1', key, ...fingerprint(set, stateOf));
+  return hashOf('assay-observed-2', key, ...fingerprint(set, stateOf));
 }
 
 /** Where to look further when all places under `key` are taken. */
 export function nextKey(key: Hash, sets: readonly PathSet[], stateOf: StateOf): Hash {
-  return hashOf('assay-path-branch-1', key, ...fingerprint(sharedBy(sets), stateOf)).hash;
+  return hashOf('assay-path-branch-2', key, ...fingerprint(sharedBy(sets), stateOf)).hash;
 }
 
 export function samePaths(a: PathSet, b: PathSet): boolean {

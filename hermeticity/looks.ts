@@ -7,6 +7,7 @@ import { parseRelPath } from '../core/path.ts';
 import { type AbsPath, inside } from './abspath.ts';
 import type { PathAccess } from './access.ts';
 import type { Scene } from './scene.ts';
+import { UpwardSearches } from './upward-search.ts';
 
 export interface Look {
   readonly path: AbsPath;
@@ -18,6 +19,8 @@ export interface Look {
   readonly excused: boolean;
   /** The action wrote or removed it later. */
   readonly changed: boolean;
+  /** It lies above the workspace and was found, or missed, in a search up to the root. */
+  readonly upward: boolean;
 }
 
 export class Looks {
@@ -48,11 +51,13 @@ export class Looks {
   }
 
   all(): Look[] {
-    const { own } = this.#scene;
+    const { own, report, declared } = this.#scene;
+    const searches = new UpwardSearches(report.accesses, declared.workspace);
     return [...this.#found].map(([path, look]) => ({
       path,
       ...look,
       changed: own.wasWritten(path) || own.wasDeleted(path),
+      upward: look.was === undefined || searches.include(path),
     }));
   }
 }

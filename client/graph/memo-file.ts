@@ -13,7 +13,7 @@ import type { StepTable } from './graph.ts';
 import { ImpliedLooks, type Looks } from './looks.ts';
 import { packRows, type RowRanges } from './row-ranges.ts';
 
-const MAGIC = 'assay-graph-6';
+const MAGIC = 'assay-graph-7';
 
 /** An output is known by its whole list: something that came into it is not its own. */
 const NONE: ReadonlySet<string> = new Set();

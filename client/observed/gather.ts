@@ -7,7 +7,7 @@
 import { lstatSync, type Stats } from 'node:fs';
 import { AssayError, isSystemError } from '../../core/errors.ts';
 import { OBSERVED } from '../../core/limits.ts';
-import { childOf, parseRelPath, ROOT } from '../../core/path.ts';
+import { childOf, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
 import { bySeenPath, type PathSet, type SeenPath } from '../../core/path-set.ts';
 import {
   type AbsPath,
@@ -26,6 +26,7 @@ import type { PrivateFolders } from '../environment.ts';
 import { wasUntouched } from '../inputs/settled.ts';
 import type { KeyedAction } from '../key.ts';
 import { keptBy } from '../request.ts';
+import { ABOVE, isInstalled, isKernels } from './roots.ts';
 import { ABSENT, OWN_FOLDER, type States } from './states.ts';
 
 /** Throws ASSAY_INPUT_CHANGED where something changed while the action ran, ASSAY_OUTPUT_UNFIT where it left too much. */
@@ -41,6 +42,10 @@ export function gatherPathSet(
   return gathering.end();
 }
 
+interface Found extends Omit<SeenPath, 'root' | 'path'> {
+  readonly upward: boolean;
+}
+
 class Gathering {
   readonly #observed: boolean;
   readonly #written: ReadonlySet<AbsPath>;
@@ -49,7 +54,7 @@ class Gathering {
   readonly #ownFiles: ReadonlySet<string>;
   readonly #workspace: AbsPath;
   readonly #outputs: readonly AbsPath[];
-  readonly #found = new Map<AbsPath, Omit<SeenPath, 'root' | 'path'>>();
+  readonly #found = new Map<AbsPath, Found>();
 
   constructor(
     { request, tools }: Pick<KeyedAction, 'request' | 'tools'>,
@@ -81,12 +86,15 @@ class Gathering {
         'ASSAY_OUTPUT_UNFIT',
         `it left ${left.length} files and folders that no output names`,
       );
-    for (const path of left) this.#keep(path, false);
+    for (const path of left) this.#keep({ path, upward: false }, false);
   }
 
   end(): PathSet {
     this.#dropImpliedFolders();
-    return [...this.#found].flatMap(([path, seen]) => this.#rooted(path, seen)).sort(bySeenPath);
+    const rooted = [...this.#found].flatMap(([path, seen]) => this.#rooted(path, seen));
+    /* One name that was sought in several folders above is told once. */
+    const once = new Map(rooted.map((seen) => [JSON.stringify([seen.root, seen.path]), seen]));
+    return [...once.values()].sort(bySeenPath);
   }
 
   #add(look: Look): void {
@@ -98,20 +106,25 @@ class Gathering {
         `it looked at ${readable(look.path)} and then changed it: what was there before is not known any more`,
       );
     if (look.was === 'absent') this.#addAbsent(look, stats);
-    else if (look.was === undefined) this.#keep(look.path, false);
+    else if (look.was === undefined) this.#keep(look, false);
     else if (!look.changed || names) {
       if (!stats) throw changed(look.path, 'went away');
       if (names && stats.isDirectory()) this.#checkNames(look.path, stats);
       else if (!stats.isDirectory()) this.#checkUntouched(look.path, stats);
-      this.#keep(look.path, names);
+      this.#keep(look, names);
     }
   }
 
-  #addAbsent({ path, changed: isOwn }: Look, stats: Stats | undefined): void {
-    if (!stats) this.#found.set(topmostAbsent(path), { names: false, state: ABSENT, left: '', without: [] });
-    else if (isOwn)
-      this.#found.set(path, { names: false, state: ABSENT, left: this.#states.at(path), without: [] });
+  #addAbsent({ path, changed: isOwn, upward }: Look, stats: Stats | undefined): void {
+    if (!stats) this.#addMissing(topmostAbsent(path), upward);
+    else if (isOwn) this.#found.set(path, { ...MISSING, left: this.#states.at(path), upward });
     else throw changed(path, 'appeared');
+  }
+
+  /** It was missed in a search only if all that was missed below it was. */
+  #addMissing(path: AbsPath, upward: boolean): void {
+    const known = this.#found.get(path);
+    this.#found.set(path, { ...MISSING, upward: upward && known?.upward !== false });
   }
 
   #isLeft(path: AbsPath): boolean {
@@ -125,10 +138,10 @@ class Gathering {
     return !this.#outputs.some((output) => isAtOrBelow(path, output));
   }
 
-  #keep(path: AbsPath, names: boolean): void {
+  #keep({ path, upward }: Pick<Look, 'path' | 'upward'>, names: boolean): void {
     const without = names ? this.#ownNamesIn(path) : [];
     const state = this.#states.at(path, names ? without : undefined);
-    this.#found.set(path, { names, state, left: '', without });
+    this.#found.set(path, { names, state, left: '', without, upward });
   }
 
   #checkUntouched(path: AbsPath, stats: Stats): void {
@@ -164,13 +177,32 @@ class Gathering {
     }
   }
 
-  /** What was sought above the workspace is sought there from another checkout, too. */
-  #rooted(path: AbsPath, seen: Omit<SeenPath, 'root' | 'path'>): SeenPath[] {
+  /**
+   * What lies above the workspace is told as it is seen from there, so that in another checkout the same place is looked at.
+   * What may have been named by its absolute path is told by that, too: both must be as they were.
+   */
+  #rooted(path: AbsPath, { upward, ...seen }: Found): SeenPath[] {
     const { roots } = this.#states;
-    const rooted = { ...roots.root(path), ...seen };
-    const above = rooted.root === '' && seen.state === ABSENT ? roots.fromWorkspace(path) : undefined;
-    return above ? [rooted, { ...above, ...seen }] : [rooted];
+    const absolute = { ...roots.root(path), ...seen };
+    const onEveryMachine = isInstalled(path) || isKernels(path);
+    if (absolute.root !== '' || (onEveryMachine && !upward)) return [absolute];
+    const above = roots.fromWorkspace(path);
+    if (!above) return [absolute];
+    const relative = isMissing(seen) ? this.#soughtAbove(above.name) : { ...above.rooted, ...seen };
+    return upward && !onEveryMachine ? [relative] : [absolute, relative];
   }
+
+  /** In a checkout that lies deeper there are more folders above. */
+  #soughtAbove(name: RelPath): SeenPath {
+    const seen = { root: ABOVE, path: name, ...MISSING };
+    return { ...seen, state: this.#states.of(seen) };
+  }
+}
+
+const MISSING = { names: false, state: ABSENT, left: '', without: [] } as const;
+
+function isMissing({ state, left }: Pick<SeenPath, 'state' | 'left'>): boolean {
+  return state === ABSENT && left === '';
 }
 
 function topmostAbsent(path: AbsPath): AbsPath {

@@ -1,24 +1,32 @@
 // What the paths of a path set are relative to, so that it means the same in another checkout and for tools that are
 // installed elsewhere.
 import { realpathSync } from 'node:fs';
-import { parseRelPath } from '../../core/path.ts';
+import { parseRelPath, type RelPath } from '../../core/path.ts';
 import type { SeenPath } from '../../core/path-set.ts';
 import {
   type AbsPath,
   absPath,
+  foldersAbove,
   inside,
   isAtOrBelow,
-  parentFolder,
   relativeIn,
   shown,
 } from '../../hermeticity/abspath.ts';
 import { installationOf } from '../../hermeticity/installation.ts';
 import { DEFAULT_POLICY } from '../../hermeticity/policy.ts';
-import type { KeyedAction } from '../key.ts';
+import type { RunRequest } from '../request.ts';
 import { homeOrNowhere } from '../store-folder.ts';
 import type { Tool } from '../tools.ts';
 
 const WORKSPACE = 'workspace';
+/** Every folder above the workspace, up to the root: for what a command sought there in vain. */
+export const ABOVE = 'above';
+
+/** What of an action says where its paths lie. */
+export interface Looker {
+  readonly request: Pick<RunRequest, 'workspace' | 'outputs'>;
+  readonly tools: readonly Tool[];
+}
 
 export type Rooted = Pick<SeenPath, 'root' | 'path'>;
 
@@ -27,7 +35,7 @@ export class Roots {
   readonly #tools: readonly Tool[];
   #known: ReadonlyMap<string, AbsPath> | undefined;
 
-  constructor({ request, tools }: Pick<KeyedAction, 'request' | 'tools'>) {
+  constructor({ request, tools }: Looker) {
     this.#workspace = absPath(request.workspace);
     this.#tools = tools;
   }
@@ -48,14 +56,19 @@ export class Roots {
     return folders;
   }
 
-  /** Undefined for a root that this action does not have. */
+  /** Undefined for a root that this action does not have, and for what would lie above the root of the file system. */
   resolve({ root, path }: Rooted): AbsPath | undefined {
     const folder = this.#folderOf(root);
     if (folder === undefined) return undefined;
-    const climbs = /^(?:\.\.\/)*/.exec(path)?.[0] ?? '';
-    let from = folder;
-    for (let at = 0; at < climbs.length; at += '../'.length) from = parentFolder(from);
-    return inside(from, parseRelPath(path.slice(climbs.length)));
+    const climbs = (/^(?:\.\.\/)*/.exec(path)?.[0] ?? '').length / '../'.length;
+    const from = climbs === 0 ? folder : [...foldersAbove(folder)][climbs - 1];
+    return from && inside(from, parseRelPath(path.slice(climbs * '../'.length)));
+  }
+
+  /** Where a name of the root `above` is looked for: in each folder above the workspace, the nearest first. */
+  everywhereAbove(name: string): AbsPath[] {
+    const path = parseRelPath(name);
+    return [...foldersAbove(this.#workspace)].map((folder) => inside(folder, path));
   }
 
   #folderOf(root: string): AbsPath | undefined {
@@ -65,6 +78,7 @@ export class Roots {
 
   /** As people see it. */
   shown(rooted: Rooted): string {
+    if (rooted.root === ABOVE) return `${rooted.path} above the workspace`;
     const path = this.resolve(rooted);
     return path === undefined ? `${rooted.root}/${rooted.path}` : shown(path, this.#workspace);
   }
@@ -77,18 +91,24 @@ export class Roots {
     return { root: '', path: path.slice(1) };
   }
 
-  /** Of something above the workspace, as it is seen from there. */
-  fromWorkspace(path: AbsPath): Rooted | undefined {
-    let ups = '..';
-    for (let folder = parentFolder(this.#workspace); folder !== '/'; folder = parentFolder(folder)) {
-      if (isAtOrBelow(path, folder)) return { root: WORKSPACE, path: `${ups}/${relativeIn(folder, path)}` };
-      ups += '/..';
+  /** Of something that lies outside, as it is seen from the workspace: how far up, and the name there. */
+  fromWorkspace(path: AbsPath): { rooted: Rooted; name: RelPath } | undefined {
+    let ups = '';
+    for (const folder of foldersAbove(this.#workspace)) {
+      ups += '../';
+      const name = relativeIn(folder, path);
+      if (name !== undefined) return { rooted: { root: WORKSPACE, path: `${ups}${name}` }, name };
     }
     return undefined;
   }
 }
 
 /** Installed by the system: the same place on every machine. */
-function isInstalled(folder: AbsPath): boolean {
-  return DEFAULT_POLICY.toolchain.some((place) => isAtOrBelow(folder, place));
+export function isInstalled(path: AbsPath): boolean {
+  return DEFAULT_POLICY.toolchain.some((place) => isAtOrBelow(path, place));
+}
+
+/** The kernel's own: the same place on every machine, too. */
+export function isKernels(path: AbsPath): boolean {
+  return DEFAULT_POLICY.kernel.some((place) => isAtOrBelow(path, place));
 }

@@ -1,6 +1,9 @@
 // What lies at a path now, in the words of a path set.
 //
-//   file HASH | program HASH | link TARGET | folder | names HASH | absent | other
+//   file HASH | program HASH | link TARGET | folder | names HASH | absent | other | unreadable
+//
+// Of a name that was sought in the folders above the workspace, whatever lies there: absent | above N N …, the folders that
+// have it, counted from the workspace up.
 import { lstatSync, readdirSync, readlinkSync, type Stats } from 'node:fs';
 import { digestOf } from '../../core/digest.ts';
 import { isSystemError } from '../../core/errors.ts';
@@ -8,9 +11,8 @@ import { childOf, nameFromBytes, parentOf, type RelPath, ROOT } from '../../core
 import type { PathSet, SeenPath } from '../../core/path-set.ts';
 import { type AbsPath, absPath, inside, isAtOrBelow, toBytes } from '../../hermeticity/abspath.ts';
 import type { FileDigests } from '../inputs/file-digest.ts';
-import type { KeyedAction } from '../key.ts';
 import type { Elsewhere } from './elsewhere.ts';
-import { Roots } from './roots.ts';
+import { ABOVE, type Looker, Roots } from './roots.ts';
 
 export const ABSENT = 'absent';
 
@@ -26,7 +28,7 @@ export class States {
   readonly #elsewhere: Elsewhere | undefined;
 
   /** `elsewhere`: for who may be told what was so a moment ago. */
-  constructor(action: Pick<KeyedAction, 'request' | 'tools'>, digests: FileDigests, elsewhere?: Elsewhere) {
+  constructor(action: Looker, digests: FileDigests, elsewhere?: Elsewhere) {
     this.#workspace = absPath(action.request.workspace);
     this.#elsewhere = elsewhere;
     this.roots = new Roots(action);
@@ -38,6 +40,7 @@ export class States {
 
   /** As a path set is asked for it: what the run that told it left there itself counts as nothing. */
   readonly of = (seen: SeenPath): string => {
+    if (seen.root === ABOVE) return this.#above(seen.path);
     const path = this.roots.resolve(seen);
     if (path === undefined) return 'no such root';
     const state = this.#recentlyAt(path, seen.names ? seen.without : undefined);
@@ -50,9 +53,18 @@ export class States {
     return this.#elsewhere.state(path, () => this.at(path));
   }
 
+  #above(name: string): string {
+    const found = this.roots.everywhereAbove(name).flatMap((path, at) => (isThere(path) ? [at + 1] : []));
+    return found.length === 0 ? ABSENT : `above ${found.join(' ')}`;
+  }
+
   /** Where the paths of a set lie here. */
   pathsOf(set: PathSet): AbsPath[] {
-    return [...new Set(set.flatMap((seen) => this.roots.resolve(seen) ?? []))];
+    const { roots } = this;
+    const paths = set.flatMap((seen) =>
+      seen.root === ABOVE ? roots.everywhereAbove(seen.path) : (roots.resolve(seen) ?? []),
+    );
+    return [...new Set(paths)];
   }
 
   /** `without`: the names of the folder count, without these. */
@@ -86,6 +98,15 @@ export class States {
     if (!stats.isFile()) return 'other';
     const kind = (stats.mode & 0o100) !== 0 ? 'program' : 'file';
     return `${kind} ${this.#digests.digest(path, stats, () => bytes).hash}`;
+  }
+}
+
+/** Where it can't be looked, a command can't look either. */
+function isThere(path: AbsPath): boolean {
+  try {
+    return lstatSync(toBytes(path), { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return false;
   }
 }
 

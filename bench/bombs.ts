@@ -16,6 +16,8 @@ const MIB = 1024 * KIB;
 const GIB = 1024 * MIB;
 const TIMES = 20;
 const ALLOWED_MS = 100;
+/** Up to 256 MiB any ratio is taken: who announces more has so much inflated, hashed and written before it is refused. */
+const ALLOWED_ANNOUNCED_MS = 10_000;
 const ALLOWED_BYTES = 32 * MIB;
 
 const folder = mkdtempSync(join(tmpdir(), 'assay-bombs-'));
@@ -47,12 +49,26 @@ function stack(header: string): Promise<boolean> {
   });
 }
 
-const BOMBS: Readonly<Record<string, () => Promise<boolean>>> = {
-  '10 KiB for 320 MiB, said to be 100 bytes': () => upload(bombOf(320 * MIB), 100),
-  '320 KiB for 10 GiB, said to be 1 MiB': () => upload(bombOf(10 * GIB), MIB),
-  '320 KiB for 10 GiB, said to be that': () => upload(bombOf(10 * GIB), 10 * GIB),
-  '5,000 content encodings': () => stack('content-encoding'),
-  '5,000 transfer encodings': () => stack('transfer-encoding'),
+interface Bomb {
+  readonly allowedMs: number;
+  send(): Promise<boolean>;
+}
+
+const BOMBS: Readonly<Record<string, Bomb>> = {
+  '10 KiB for 320 MiB, said to be 100 bytes': {
+    allowedMs: ALLOWED_MS,
+    send: () => upload(bombOf(320 * MIB), 100),
+  },
+  '320 KiB for 10 GiB, said to be 1 MiB': {
+    allowedMs: ALLOWED_MS,
+    send: () => upload(bombOf(10 * GIB), MIB),
+  },
+  '320 KiB for 10 GiB, said to be that': {
+    allowedMs: ALLOWED_ANNOUNCED_MS,
+    send: () => upload(bombOf(10 * GIB), 10 * GIB),
+  },
+  '5,000 content encodings': { allowedMs: ALLOWED_MS, send: () => stack('content-encoding') },
+  '5,000 transfer encodings': { allowedMs: ALLOWED_MS, send: () => stack('transfer-encoding') },
 };
 
 function mib(bytes: number): string {
@@ -61,7 +77,7 @@ function mib(bytes: number): string {
 
 let isKept = true;
 await upload(bombOf(3 * MIB), 3 * MIB);
-for (const [name, send] of Object.entries(BOMBS)) {
+for (const [name, { allowedMs, send }] of Object.entries(BOMBS)) {
   const times: number[] = [];
   const atRest = residentBytes(pid);
   let memory = 0;
@@ -76,12 +92,14 @@ for (const [name, send] of Object.entries(BOMBS)) {
   const memoryOfAll = peakBytes(pid) - atRest;
   times.sort((a, b) => a - b);
   const [median = 0, most = 0] = [times[TIMES / 2], times.at(-1)];
-  isKept &&= most <= ALLOWED_MS && memory <= ALLOWED_BYTES;
+  isKept &&= most <= allowedMs && memory <= ALLOWED_BYTES;
   console.log(
     `${name.padEnd(42)} ${median.toFixed(1).padStart(6)} ms median ${most.toFixed(1).padStart(7)} ms most, memory +${mib(memory)} MiB for one, +${mib(memoryOfAll)} after ${TIMES}`,
   );
 }
-console.log(`${isKept ? 'all' : 'NOT all'} refused within ${ALLOWED_MS} ms and +${ALLOWED_BYTES / MIB} MiB`);
+console.log(
+  `${isKept ? 'all' : 'NOT all'} refused within ${ALLOWED_MS} ms (${ALLOWED_ANNOUNCED_MS} for the one that says what it is) and +${ALLOWED_BYTES / MIB} MiB`,
+);
 reapi.grpc.close();
 await server.stop();
 rmSync(folder, { recursive: true, force: true });

@@ -221,9 +221,10 @@ export const ZSTD = {
   /** 8 MiB, as much as any level up to 19 uses; a frame may ask for 2 GiB. */
   maxWindowLog: 23,
   pieceBytes: 256 * KIB,
-  /** Beyond the first bytes nothing may inflate more than so many times: what does is sent to do harm. */
+  /** So much may come out of anything, since files full of zeros are common … */
+  unjudgedBytes: 256 * MIB,
+  /** … and beyond that, so many bytes for each that was sent. A larger ratio is most likely an attack. */
   maxRatio: 1000,
-  unjudgedBytes: 4 * MIB,
   /** So much is inflated at first, and then as much as before each time, so that it is judged before much has come out. */
   firstBytes: 4 * KIB,
 } as const;

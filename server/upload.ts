@@ -9,6 +9,7 @@ import type { Exchange } from './exchange.ts';
 import { joined } from './joined.ts';
 import { memoryIsFull } from './load.ts';
 import type { Transfer } from './pace.ts';
+import { release } from './release.ts';
 
 /** So much is copied again for each piece that comes. */
 const JOINED_BYTES = 1024;
@@ -136,15 +137,6 @@ class UploadStream implements AsyncIterable<Buffer> {
       this.#wake = resolve;
     });
   }
-}
-
-/**
- * Gives a piece's memory back at once, when the store has asked for the next one. Left to the garbage collector, a piece
- * of 64 KiB counts as almost nothing on its heap and as much outside: it then marks the whole heap 15 times for each GB
- * (docs/decisions/0021-upload-pieces-are-freed-by-hand.md). A piece that shares its memory is not touched.
- */
-function release({ buffer, byteLength }: Buffer): void {
-  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }
 
 interface Sink {

@@ -89,7 +89,8 @@ export const FAULTS = {
   },
   bombs: {
     fault: '10 KiB that inflate to 320 MiB, 320 KiB to 10 GiB, 5,000 stacked encodings',
-    promise: 'each is refused, nothing of it is kept, memory grows by 32 MiB at most',
+    promise:
+      'each is refused after at most 256 MiB of it, nothing of it is kept, memory grows by 32 MiB at most',
     test: 'test/attack/bombs.test.ts',
   },
   'hostile-trees': {

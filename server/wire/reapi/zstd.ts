@@ -11,6 +11,7 @@ import {
 } from 'node:zlib';
 import { AssayError } from '../../../core/errors.ts';
 import { ZSTD } from '../../../core/limits.ts';
+import { release } from '../../release.ts';
 
 const DECODING = { params: { [constants.ZSTD_d_windowLogMax]: ZSTD.maxWindowLog } };
 const ENCODING = { params: { [constants.ZSTD_c_compressionLevel]: ZSTD.level } };
@@ -31,7 +32,10 @@ export function deflate(bytes: Uint8Array): Buffer {
   return zstdCompressSync(bytes, ENCODING);
 }
 
-/** Throws as soon as more than `size` bytes come out, or so many for so few that it can only be meant to do harm. */
+/**
+ * Throws as soon as more than `size` bytes come out, or so many for so few that it can only be meant to do harm. A piece is
+ * valid until the next one is asked for.
+ */
 export async function* inflated(
   pieces: AsyncIterable<Uint8Array>,
   size: number,
@@ -53,11 +57,12 @@ export async function* inflated(
     counted(),
   )) {
     total += piece.length;
-    if (total > ZSTD.unjudgedBytes && total > sent * ZSTD.maxRatio) throw bomb();
+    if (total > ZSTD.unjudgedBytes + sent * ZSTD.maxRatio) throw bomb();
     if (total > size) {
       throw new AssayError('ASSAY_BAD_COMPRESSION', `it inflates to more than the announced ${size} bytes`);
     }
     yield piece;
+    release(piece);
   }
 }
 
@@ -94,7 +99,8 @@ function written(codec: Transform, piece: Uint8Array): Promise<void> {
 }
 
 function bomb(): AssayError {
-  const detail = `it inflates more than ${ZSTD.maxRatio}-fold; send it without compression`;
+  const { maxRatio, unjudgedBytes } = ZSTD;
+  const detail = `beyond ${unjudgedBytes} bytes it inflates more than ${maxRatio}-fold; send it without compression`;
   return new AssayError('ASSAY_BAD_COMPRESSION', detail);
 }
 

@@ -6,7 +6,10 @@ import {
   BatchUpdateBlobsResponse,
   Compressor_Value,
 } from '../../../../core/proto/generated/reapi-services.ts';
+import { inflated } from '../../../../server/wire/reapi/zstd.ts';
+import { bombOf } from '../../../rig/bombs.ts';
 import { openDiskFolder } from '../../../rig/disk-store.ts';
+import { noise } from '../../../rig/random.ts';
 import { contentOf } from '../../../store/content.ts';
 import { committed, only, readName, reapiServer, uploadName } from './rig.ts';
 
@@ -57,6 +60,45 @@ describe('a stream', () => {
     expect(await client.missing(digest)).toEqual([digest]);
   });
 });
+
+describe('how much may come out of how little', () => {
+  test('5 MB of zeros, as moon sends them, are taken and read back', async () => {
+    const { client } = await reapiServer({ store: openDiskFolder });
+    const bytes = Buffer.alloc(5_000_000);
+    const digest = digestOf(bytes);
+    const small = zstdCompressSync(bytes);
+    expect(small.length).toBeLessThan(bytes.length / 1000);
+    expect(committed(await client.write(zstdName(digest), small))).toBe(small.length);
+    expect((await client.readBytes(readName(digest))).equals(bytes)).toBe(true);
+  });
+
+  const incompressible = zstdCompressSync(noise(1, MIB));
+
+  test.each([
+    ['256 MiB at any ratio', [bombOf(256 * MIB)], 256 * MIB],
+    ['300 MiB after 1 MiB', [incompressible, bombOf(300 * MIB)], 301 * MIB],
+    ['1 MiB after 256 MiB', [bombOf(256 * MIB), incompressible], 257 * MIB],
+  ])('%s are taken', async (_what, pieces, announced) => {
+    expect(await inflatedBytes(pieces, announced)).toBe(announced);
+  });
+
+  test.each([
+    ['300 MiB at more than 1,000-fold', [bombOf(300 * MIB)], 300 * MIB],
+    ['1,400 MiB after 1 MiB', [incompressible, bombOf(1400 * MIB)], 1401 * MIB],
+    ['a byte more than was announced', [bombOf(3 * MIB + 1)], 3 * MIB],
+  ])('%s are not', async (_what, pieces, announced) => {
+    await expect(inflatedBytes(pieces, announced)).rejects.toThrow('ASSAY_BAD_COMPRESSION');
+  });
+});
+
+async function inflatedBytes(pieces: readonly Buffer[], announced: number): Promise<number> {
+  let bytes = 0;
+  const source = async function* () {
+    yield* pieces;
+  };
+  for await (const piece of inflated(source(), announced)) bytes += piece.length;
+  return bytes;
+}
 
 describe('a batch', () => {
   test('may be compressed, and comes back compressed where that helps', async () => {

@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { FORMS, type Form, Workshop } from '../rig/assay.ts';
+import { DEFAULT_FORM, FORMS, RUNTIME_FORMS, Workshop } from '../rig/assay.ts';
 
 let shop: Workshop;
 
@@ -30,7 +30,7 @@ const sh = (script: string, ...flags: string[]) => shop.run([...flags, '--', 'sh
 
 /** The last word of a shell script that runs in a mount namespace of its own; $RUN is `assay run` with a store. */
 function inMountNamespace(script: string): { status: number | null; said: string } {
-  const RUN = `${FORMS.source.join(' ')} run --store ${shop.store}`;
+  const RUN = `${FORMS[DEFAULT_FORM].join(' ')} run --store ${shop.store}`;
   const ran = spawnSync('unshare', ['-m', 'sh', '-c', script], {
     cwd: shop.workspace,
     env: { PATH: process.env.PATH, RUN },
@@ -160,7 +160,7 @@ describe('the command’s own outcome stands', () => {
   });
 });
 
-describe.each(Object.keys(FORMS) as Form[])('%s', (form) => {
+describe.each(RUNTIME_FORMS)('%s', (form) => {
   test('names that are not UTF-8 come back from a hit', async () => {
     const script =
       'mkdir out; echo 1 > "out/$(printf "a\\377")"; echo 2 > "out/$(printf "%%bytes:41")"; echo 3 > "out/new\nline"';

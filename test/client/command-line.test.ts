@@ -1,6 +1,6 @@
 // The command line teaches, and refuses what it does not know without doing anything.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { FORMS, type Form, Workshop } from '../rig/assay.ts';
+import { RUNTIME_FORMS, Workshop } from '../rig/assay.ts';
 
 let shop: Workshop;
 
@@ -10,7 +10,7 @@ beforeEach(() => {
 
 afterEach(() => shop.remove());
 
-describe.each(Object.keys(FORMS) as Form[])('%s', (form) => {
+describe.each(RUNTIME_FORMS)('%s', (form) => {
   test('--version and --help answer on standard output', async () => {
     const version = await shop.assay(['--version'], { form });
     expect(version).toMatchObject({ code: 0, stderr: '' });

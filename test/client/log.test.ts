@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { baseEnvironment, FORMS, Workshop } from '../rig/assay.ts';
+import { baseEnvironment, DEFAULT_FORM, FORMS, Workshop } from '../rig/assay.ts';
 
 let shop: Workshop;
 
@@ -16,7 +16,9 @@ const TALK = 'for i in 1 2 3; do echo out$i; sleep 0.05; echo err$i >&2; sleep 0
 
 /** Both streams into one pipe, as a terminal shows them. */
 function together(command: string): string {
-  const line = [...FORMS.source, 'run', '--', 'sh', '-c', command].map((word) => `'${word}'`).join(' ');
+  const line = [...FORMS[DEFAULT_FORM], 'run', '--', 'sh', '-c', command]
+    .map((word) => `'${word}'`)
+    .join(' ');
   const env = { ...baseEnvironment(), ASSAY_STORE: shop.store };
   return spawnSync('/bin/sh', ['-c', `${line} 2>&1`], { cwd: shop.workspace, env, encoding: 'utf8' }).stdout;
 }
@@ -33,11 +35,15 @@ test('a replay keeps the order between standard output and standard error', () =
 test('bytes that are no text, and more than a result holds inline, come back', async () => {
   shop.script('noise.sh', 'head -c 300000 /dev/zero | tr "\\0" "\\377"; printf "\\001\\002" >&2; exit 0');
   const run = () =>
-    spawnSync(FORMS.source[0], [FORMS.source[1], 'run', '--input', 'noise.sh', '--', './noise.sh'], {
-      cwd: shop.workspace,
-      env: { ...baseEnvironment(), ASSAY_STORE: shop.store },
-      maxBuffer: 1 << 24,
-    });
+    spawnSync(
+      FORMS[DEFAULT_FORM][0],
+      [FORMS[DEFAULT_FORM][1], 'run', '--input', 'noise.sh', '--', './noise.sh'],
+      {
+        cwd: shop.workspace,
+        env: { ...baseEnvironment(), ASSAY_STORE: shop.store },
+        maxBuffer: 1 << 24,
+      },
+    );
   const first = run();
   const second = run();
   expect(first.stdout.length).toBe(300_000);
@@ -47,7 +53,7 @@ test('bytes that are no text, and more than a result holds inline, come back', a
 });
 
 test('a reader that goes away does not fail the run', () => {
-  const line = [...FORMS.source, 'run', '--', 'seq', '1', '200000'].join(' ');
+  const line = [...FORMS[DEFAULT_FORM], 'run', '--', 'seq', '1', '200000'].join(' ');
   const env = { ...baseEnvironment(), ASSAY_STORE: shop.store };
   const script = `set -o pipefail; ${line} | head -n 1`;
   const ran = spawnSync('/bin/bash', ['-c', script], {
@@ -63,7 +69,7 @@ test('a reader that goes away does not fail the run', () => {
 
 test('the command reads nothing from the terminal', () => {
   const env = { ...baseEnvironment(), ASSAY_STORE: join(shop.folder, 'store') };
-  const ran = spawnSync(FORMS.source[0], [FORMS.source[1], 'run', '--', 'cat'], {
+  const ran = spawnSync(FORMS[DEFAULT_FORM][0], [FORMS[DEFAULT_FORM][1], 'run', '--', 'cat'], {
     cwd: shop.workspace,
     env,
     input: 'typed',

@@ -17,7 +17,7 @@ import { ORDINARY, type RunRequest } from '../../client/request.ts';
 import { homeIn, ownFolder, Staging } from '../../client/staging.ts';
 import { parseRelPath, ROOT } from '../../core/path.ts';
 import { identityText, ownIdentity } from '../../hermeticity/process-identity.ts';
-import { FORMS, Workshop } from '../rig/assay.ts';
+import { DEFAULT_FORM, FORMS, Workshop } from '../rig/assay.ts';
 
 let shop: Workshop;
 beforeEach(() => {
@@ -153,7 +153,7 @@ test('runs of two processes inside each other’s outputs take turns', async () 
 });
 
 /** As a command of another run calls it. */
-const inner = (args: string) => `ASSAY_STORE=${shop.store} ${FORMS.source.join(' ')} run ${args}`;
+const inner = (args: string) => `ASSAY_STORE=${shop.store} ${FORMS[DEFAULT_FORM].join(' ')} run ${args}`;
 
 describe('a command that runs Assay itself', () => {
   const running = (output: string, within: string) => {

@@ -1,6 +1,6 @@
 // Colour only on a terminal that takes it, in all three forms: what a person sees, and what a pipe gets.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { FORMS, type Form, type RunOptions, Workshop } from '../rig/assay.ts';
+import { RUNTIME_FORMS, type RunOptions, Workshop } from '../rig/assay.ts';
 
 /** `script` gives the command a terminal and copies what it says to its own standard output. */
 const ON_TERMINAL = ['sh', '-c', 'exec script -qec "$*" /dev/null', 'sh'];
@@ -20,7 +20,7 @@ async function seen(args: readonly string[], { env, ...options }: RunOptions): P
   return stdout;
 }
 
-describe.each(Object.keys(FORMS) as Form[])('%s', (form) => {
+describe.each(RUNTIME_FORMS)('%s', (form) => {
   test.each<[string, string[], string]>([
     ['a command', ['run', '--hermetic=off', '--', 'true'], 'miss'],
     ['a step', ['run', 'build'], 'ran'],
@@ -47,16 +47,13 @@ test('a pipe gets none', async () => {
   expect(stdout + stderr).not.toContain(COLOUR);
 });
 
-test.each(Object.keys(FORMS) as Form[])(
-  'help of the %s breaks no word on a narrow terminal',
-  async (form) => {
-    const narrow = ['sh', '-c', 'exec script -qec "stty cols 70; $*" /dev/null', 'sh'];
-    const { stdout } = await shop.assayIn(narrow, ['stats', '--help'], { form, env: { TERM: 'xterm' } });
-    const piped = await shop.assay(['stats', '--help'], { form });
-    const lines = stdout.replaceAll('\r', '').split('\n');
-    expect(lines.filter((line) => line.length > 70)).toEqual([]);
-    expect(lines).toContain('Tells the hit rate, the time saved and the bytes moved of what was run');
-    expect(stdout.split(/\s+/)).toEqual(piped.stdout.split(/\s+/));
-    expect(piped.stdout.split('\n').some((line) => line.length > 100)).toBe(true);
-  },
-);
+test.each(RUNTIME_FORMS)('help of the %s breaks no word on a narrow terminal', async (form) => {
+  const narrow = ['sh', '-c', 'exec script -qec "stty cols 70; $*" /dev/null', 'sh'];
+  const { stdout } = await shop.assayIn(narrow, ['stats', '--help'], { form, env: { TERM: 'xterm' } });
+  const piped = await shop.assay(['stats', '--help'], { form });
+  const lines = stdout.replaceAll('\r', '').split('\n');
+  expect(lines.filter((line) => line.length > 70)).toEqual([]);
+  expect(lines).toContain('Tells the hit rate, the time saved and the bytes moved of what was run');
+  expect(stdout.split(/\s+/)).toEqual(piped.stdout.split(/\s+/));
+  expect(piped.stdout.split('\n').some((line) => line.length > 100)).toBe(true);
+});

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { openMemoryStore } from '../../store/stack.ts';
 import type { Store } from '../../store/store.ts';
+import { DEFAULT_FORM } from '../rig/assay.ts';
 import { ServerProcess } from '../rig/server.ts';
 import { testServer } from '../server/rig.ts';
 import { BazelWorkspace, EXPECTED_OUTPUTS } from './bazel.ts';
@@ -12,7 +13,7 @@ const workspace = new BazelWorkspace();
 
 afterAll(() => workspace.remove(), MINUTES);
 
-test.each(['source', 'executable'] as const)(
+test.each([DEFAULT_FORM, 'executable'] as const)(
   'a second, clean build takes every action from the server: %s',
   { timeout: 4 * MINUTES },
   async (form) => {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openMemoryStore } from '../../store/stack.ts';
-import { baseEnvironment, type Form, type Ran, runProcess } from '../rig/assay.ts';
+import { baseEnvironment, type Ran, RUNTIME_FORMS, runProcess } from '../rig/assay.ts';
 import { ServerProcess } from '../rig/server.ts';
 import { testServer } from '../server/rig.ts';
 
@@ -31,7 +31,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test.each(['source', 'executable'] satisfies Form[])('what it puts, another one gets: %s', async (form) => {
+test.each(RUNTIME_FORMS)('what it puts, another one gets: %s', async (form) => {
   const store = join(folder, `store-${form}`);
   const first = await ServerProcess.start(store, { form });
   const put = await python(first.url, 'put');

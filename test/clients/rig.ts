@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest';
 import type { TlsIdentity } from '../../server/tls.ts';
 import { openMemoryStore } from '../../store/stack.ts';
 import type { Store } from '../../store/store.ts';
-import { baseEnvironment, type Form, type Ran, runProcess, Workshop } from '../rig/assay.ts';
+import { baseEnvironment, DEFAULT_FORM, type Form, type Ran, runProcess, Workshop } from '../rig/assay.ts';
 import { ServerProcess } from '../rig/server.ts';
 import { testServer } from '../server/rig.ts';
 
@@ -37,7 +37,7 @@ export function workshop(): Workshop {
 /** `assay serve` as people run it, with a token. Stopped when the test is over. */
 export async function servedFrom(
   { store }: Workshop,
-  form: Form = 'source',
+  form: Form = DEFAULT_FORM,
   args: readonly string[] = [],
 ): Promise<string> {
   const server = await ServerProcess.start(store, { form, args, env: { ASSAY_TOKEN: TOKEN } });

@@ -4,7 +4,7 @@ import { readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadTlsIdentity } from '../../server/tls.ts';
-import type { Workshop } from '../rig/assay.ts';
+import { DEFAULT_FORM, type Workshop } from '../rig/assay.ts';
 import { certify, forgetfulServer, MINUTES, run, servedFrom, TOKEN, TOOLS, workshop } from './rig.ts';
 
 const PACKAGE = {
@@ -23,7 +23,7 @@ const PACKAGE = {
 test('wireit takes a script’s outputs from the server', { timeout: 2 * MINUTES }, async () => {
   const shop = withPackage();
   const { certificate, key } = await certify(shop);
-  const url = await servedFrom(shop, 'source', ['--tls-cert', certificate, '--tls-key', key]);
+  const url = await servedFrom(shop, DEFAULT_FORM, ['--tls-cert', certificate, '--tls-key', key]);
   const [cold, warm] = [await build(shop, url, certificate), await build(shop, url, certificate)];
   expect(cold.said).toMatch(/Ran 1 script and skipped 0/);
   expect(warm.said).toMatch(/Ran 0 scripts and skipped 1/);

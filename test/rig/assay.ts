@@ -5,8 +5,10 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   realpathSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -23,6 +25,30 @@ export const FORMS = {
 } as const;
 
 export type Form = keyof typeof FORMS;
+
+/**
+ * The form that tests start unless they ask for another. The bundle starts in half the CPU time of the sources, and its
+ * code is the same. Where a source is newer than the bundle, tests start the sources, so that they never test old code.
+ */
+export const DEFAULT_FORM: 'bundle' | 'source' = isBundleCurrent() ? 'bundle' : 'source';
+
+/** The forms of tests that must hold in each runtime: Node and Bun. test/client/promises.test.ts starts the sources too. */
+export const RUNTIME_FORMS: readonly Form[] = [DEFAULT_FORM, 'executable'];
+
+function isBundleCurrent(): boolean {
+  const bundle = statSync(FORMS.bundle[1], { throwIfNoEntry: false });
+  return bundle !== undefined && newestSource() <= bundle.mtimeMs;
+}
+
+function newestSource(): number {
+  const rooms = ['bin', 'client', 'core', 'hermeticity', 'server', 'store'];
+  const files = rooms.flatMap((room) =>
+    readdirSync(join(PROJECT, room), { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith('.ts'))
+      .map((path) => join(PROJECT, room, path)),
+  );
+  return Math.max(...files.map((file) => statSync(file).mtimeMs));
+}
 
 export interface Ran {
   readonly code: number | null;
@@ -97,7 +123,7 @@ export class Workshop {
 
   /** Any command of `assay`, with this workshop's store and nothing of the caller's environment but PATH and HOME. */
   assay(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
-    return runProcess([...FORMS[options.form ?? 'source'], ...args], {
+    return runProcess([...FORMS[options.form ?? DEFAULT_FORM], ...args], {
       cwd: options.cwd ?? this.workspace,
       env: { ...baseEnvironment(), ASSAY_STORE: this.store, ...options.env },
     });
@@ -105,7 +131,7 @@ export class Workshop {
 
   /** The same through a program that starts another one. */
   assayIn(wrapper: readonly string[], args: readonly string[], options: RunOptions = {}): Promise<Ran> {
-    return runProcess([...wrapper, ...FORMS[options.form ?? 'source'], ...args], {
+    return runProcess([...wrapper, ...FORMS[options.form ?? DEFAULT_FORM], ...args], {
       cwd: options.cwd ?? this.workspace,
       env: { ...baseEnvironment(), ASSAY_STORE: this.store, ...options.env },
     });

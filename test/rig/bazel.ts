@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire';
-import { baseEnvironment, FORMS, type Form } from './assay.ts';
+import { baseEnvironment, DEFAULT_FORM, FORMS, type Form } from './assay.ts';
 
 export interface SentInput {
   readonly path: string;
@@ -48,7 +48,7 @@ export class BazelDriver {
     args: readonly string[],
     options: { cwd: string; form?: Form; env?: Readonly<Record<string, string>> },
   ) {
-    const [program, ...rest] = [...FORMS[options.form ?? 'source'], 'bazel-worker', ...args];
+    const [program, ...rest] = [...FORMS[options.form ?? DEFAULT_FORM], 'bazel-worker', ...args];
     const child = spawn(program, [...rest, '--persistent_worker'], {
       cwd: options.cwd,
       env: { ...baseEnvironment(), ...options.env },

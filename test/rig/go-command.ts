@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { baseEnvironment, FORMS, type Form } from './assay.ts';
+import { baseEnvironment, DEFAULT_FORM, FORMS, type Form } from './assay.ts';
 
 export interface Answer {
   readonly ID: number;
@@ -36,7 +36,7 @@ export class GoCommand {
   ) {
     const [program = '', ...rest] = [
       ...(options.wrapper ?? []),
-      ...FORMS[options.form ?? 'source'],
+      ...FORMS[options.form ?? DEFAULT_FORM],
       'gocacheprog',
       ...args,
     ];

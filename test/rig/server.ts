@@ -1,7 +1,7 @@
 // `assay serve` as a process of its own, on a free port of the loopback.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { baseEnvironment, FORMS, type Form } from './assay.ts';
+import { baseEnvironment, DEFAULT_FORM, FORMS, type Form } from './assay.ts';
 
 export interface ServerOptions {
   readonly form?: Form;
@@ -22,7 +22,7 @@ export class ServerProcess {
   }
 
   static async start(store: string, options: ServerOptions = {}): Promise<ServerProcess> {
-    const { form = 'source', port = 0, args = [], env = {}, wrapper = [] } = options;
+    const { form = DEFAULT_FORM, port = 0, args = [], env = {}, wrapper = [] } = options;
     const [program = '', ...before] = [...wrapper, ...FORMS[form]];
     const child = spawn(program, [...before, 'serve', '--port', String(port), '--store', store, ...args], {
       env: { ...baseEnvironment(), ...env },

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { digestOf } from '../../core/digest.ts';
 import { keepRenewing } from '../../server/renewal.ts';
 import { loadTlsIdentity } from '../../server/tls.ts';
+import { DEFAULT_FORM } from '../rig/assay.ts';
 import { type Certificates, makeCertificates } from '../rig/certificates.ts';
 import { GrpcClient } from '../rig/grpc.ts';
 import { ServerProcess } from '../rig/server.ts';
@@ -180,7 +181,7 @@ describe('files that can not be used', () => {
   }
 });
 
-test.each(['source', 'executable'] as const)('assay serve --tls-cert …: %s', async (form) => {
+test.each([DEFAULT_FORM, 'executable'] as const)('assay serve --tls-cert …: %s', async (form) => {
   const flags = ['--tls-cert', files.server.cert, '--tls-key', files.server.key];
   const server = await ServerProcess.start(join(folder, `store-${form}`), { form, args: flags });
   try {

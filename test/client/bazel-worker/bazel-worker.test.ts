@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { BAZEL } from '../../../core/limits.ts';
-import { FORMS, type Form, runProcess, Workshop } from '../../rig/assay.ts';
+import { DEFAULT_FORM, FORMS, type Form, RUNTIME_FORMS, runProcess, Workshop } from '../../rig/assay.ts';
 import { BazelDriver, encodeRequest, inputOf, type SentInput } from '../../rig/bazel.ts';
 import { ServerProcess } from '../../rig/server.ts';
 
@@ -28,7 +28,7 @@ afterEach(() => {
   shop.remove();
 });
 
-function start(form: Form = 'source', flags = ['--output-flag=--out']): BazelDriver {
+function start(form: Form = DEFAULT_FORM, flags = ['--output-flag=--out']): BazelDriver {
   const args = ['--store', shop.store, ...flags, '--', 'tools/shout.sh'];
   const bazel = new BazelDriver(args, { cwd: shop.workspace, form });
   started.push(bazel);
@@ -54,7 +54,7 @@ async function build(bazel: BazelDriver, args: readonly string[] = ARGS, sent = 
 const outcomes = ({ log }: BazelDriver) =>
   [...log.matchAll(/^assay: (hit-local|miss|uncached)/gm)].map(([, outcome]) => outcome);
 
-describe.each(Object.keys(FORMS) as Form[])('%s', (form) => {
+describe.each(RUNTIME_FORMS)('%s', (form) => {
   test('the second time the tool does not run; its output and its words are the same', async () => {
     const bazel = start(form);
     const first = await build(bazel);
@@ -183,7 +183,7 @@ test('an output that nobody has named keeps the result from being kept', async (
   await build(bazel, args);
   expect(existsSync(join(shop.workspace, 'out/also.txt'))).toBe(true);
   expect(outcomes(bazel)).toEqual(['miss', 'miss']);
-  const named = start('source', ['--output-flag=--out', '--output-flag=--also']);
+  const named = start(DEFAULT_FORM, ['--output-flag=--out', '--output-flag=--also']);
   await build(named, args);
   await build(named, args);
   expect(existsSync(join(shop.workspace, 'out/also.txt'))).toBe(true);
@@ -193,7 +193,7 @@ test('an output that nobody has named keeps the result from being kept', async (
 
 test('--assay-output names an output and is not for the tool', async () => {
   shop.script('tools/shout.sh', 'echo "$@" > out/made.txt');
-  const bazel = start('source', []);
+  const bazel = start(DEFAULT_FORM, []);
   const args = ['--assay-output=out/made.txt', 'a'];
   await build(bazel, args);
   expect(made()).toBe('a\n');
@@ -258,7 +258,7 @@ test('a store that can not be opened changes nothing but the hits', async () => 
 test('started without --persistent_worker it runs the tool once, with the arguments of the param file', async () => {
   shop.write('request.params', `${ARGS.join('\n')}\n`);
   removeOutputs();
-  const command = [...FORMS.source, 'bazel-worker', '--output-flag=--out', '--', 'tools/shout.sh'];
+  const command = [...FORMS[DEFAULT_FORM], 'bazel-worker', '--output-flag=--out', '--', 'tools/shout.sh'];
   const ran = await shop.assay([...command.slice(2), '@request.params']);
   expect(ran).toMatchObject({ code: 0, stdout: 'said\naside\n' });
   expect(made()).toBe('SOME WORDS');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { baseEnvironment, FORMS, type Form, Workshop } from '../../rig/assay.ts';
+import { baseEnvironment, DEFAULT_FORM, FORMS, type Form, RUNTIME_FORMS, Workshop } from '../../rig/assay.ts';
 import { Random } from '../../rig/random.ts';
 import { rot } from '../../rig/rot.ts';
 import { ServerProcess } from '../../rig/server.ts';
@@ -46,7 +46,7 @@ interface Progress {
 function start({
   cwd = shop.workspace,
   store = shop.store,
-  form = 'source',
+  form = DEFAULT_FORM,
   args = [],
   command,
 }: Options): Progress {
@@ -166,7 +166,7 @@ async function killAt(number: number, options: Partial<Options> = {}): Promise<P
   return running;
 }
 
-describe.each(Object.keys(FORMS) as Form[])('%s', (form) => {
+describe.each(RUNTIME_FORMS)('%s', (form) => {
   test('a run that was killed is gone on with; once it is published its checkpoints are gone', async () => {
     await killAt(2, { form });
     const again = count(undefined, { form });

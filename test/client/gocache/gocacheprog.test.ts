@@ -15,7 +15,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { FORMS, type Form, Workshop } from '../../rig/assay.ts';
+import { RUNTIME_FORMS, Workshop } from '../../rig/assay.ts';
 import { type Answer, GoCommand, sha256 } from '../../rig/go-command.ts';
 import { Random } from '../../rig/random.ts';
 import { ServerProcess } from '../../rig/server.ts';
@@ -52,7 +52,7 @@ function expectHit(answer: Answer, content: string | Uint8Array): void {
 
 const LARGE = new Random(7).bytes(3_000_000);
 
-describe.each(Object.keys(FORMS) as Form[])('%s', (form) => {
+describe.each(RUNTIME_FORMS)('%s', (form) => {
   test('what one build put, the next one gets: small, large and empty', async () => {
     const one = await start([], { form });
     expect(await one.get('a')).toEqual({ ID: 1, Miss: true });

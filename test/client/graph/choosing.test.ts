@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { baseEnvironment, FORMS, Workshop } from '../../rig/assay.ts';
+import { baseEnvironment, DEFAULT_FORM, FORMS, Workshop } from '../../rig/assay.ts';
 import { runSteps } from '../../rig/graph.ts';
 
 let shop: Workshop;
@@ -160,7 +160,7 @@ describe('--graph', () => {
 });
 
 test('--watch runs again when an input changes, and ends when it is told to', async () => {
-  const [program, ...before] = FORMS.source;
+  const [program, ...before] = FORMS[DEFAULT_FORM];
   mkdirSync(shop.store);
   const child = spawn(program, [...before, 'run', '--watch', '--json', 'libs/core#build'], {
     cwd: shop.workspace,

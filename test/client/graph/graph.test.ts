@@ -5,7 +5,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { FORMS, Workshop } from '../../rig/assay.ts';
+import { DEFAULT_FORM, FORMS, Workshop } from '../../rig/assay.ts';
 import { runSteps } from '../../rig/graph.ts';
 
 let shop: Workshop;
@@ -128,7 +128,7 @@ describe('more steps than jobs', () => {
 
   test('a step may run another step of the same graph', async () => {
     const nested = (name: string) => ({
-      command: `${FORMS.source.join(' ')} run --store ${shop.store} copy && cp out.txt ${name}.txt`,
+      command: `${FORMS[DEFAULT_FORM].join(' ')} run --store ${shop.store} copy && cp out.txt ${name}.txt`,
       inputs: ['in.txt'],
       outputs: [`${name}.txt`],
     });
@@ -143,7 +143,7 @@ describe('more steps than jobs', () => {
     config({ long: { command: 'sleep 4; echo made > out.txt', outputs: ['out.txt'] } });
     const first = run('long');
     await wait(1000);
-    const [program, ...before] = FORMS.source;
+    const [program, ...before] = FORMS[DEFAULT_FORM];
     const child = spawn(program, [...before, 'run', '--json', 'long'], {
       cwd: shop.workspace,
       env: { ...process.env, ASSAY_STORE: shop.store },

@@ -4,7 +4,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { FORMS, type Form, type RanWithSummary, Workshop } from '../../rig/assay.ts';
+import { DEFAULT_FORM, type Form, type RanWithSummary, RUNTIME_FORMS, Workshop } from '../../rig/assay.ts';
 import { makeCertificates } from '../../rig/certificates.ts';
 import { makeQuickFolder } from '../../rig/quick-folder.ts';
 import { ReapiServer } from '../../rig/reapi-server.ts';
@@ -41,7 +41,7 @@ async function start(fault = 'none'): Promise<ReapiServer> {
   return server;
 }
 
-function build(url: string, store: string, form: Form = 'source'): Promise<RanWithSummary> {
+function build(url: string, store: string, form: Form = DEFAULT_FORM): Promise<RanWithSummary> {
   const flags = ['--remote', url, '--store', `${shop.folder}/${store}`, '--input', 'in.txt'];
   return shop.run([...flags, '--input', 'make.sh', '--output', 'out', '--', './make.sh'], { form });
 }
@@ -49,7 +49,7 @@ function build(url: string, store: string, form: Form = 'source'): Promise<RanWi
 const made = () => describeTree(`${shop.workspace}/out`);
 const forget = () => rmSync(`${shop.workspace}/out`, { recursive: true });
 
-describe.each(Object.keys(FORMS) as Form[])('%s', (form) => {
+describe.each(RUNTIME_FORMS)('%s', (form) => {
   test('what one machine has built the other has, byte for byte', async () => {
     const server = await start();
     expect((await build(`${server.url}/some/instance`, 'one', form)).summary).toMatchObject({

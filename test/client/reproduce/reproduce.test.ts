@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { FORMS, type Form, type Ran, Workshop } from '../../rig/assay.ts';
+import { DEFAULT_FORM, FORMS, type Form, type Ran, Workshop } from '../../rig/assay.ts';
 
 let shop: Workshop;
 
@@ -177,11 +177,15 @@ test('a signal ends it all, and nothing is left', async () => {
   const tmp = shop.another('tmp');
   const started = join(shop.folder, 'started');
   const script = `touch ${started}; sleep 60`;
-  const child = spawn(FORMS.source[0], [FORMS.source[1], 'reproduce', ...FLAGS, '--', 'sh', '-c', script], {
-    cwd: shop.workspace,
-    env: { ...process.env, TMPDIR: tmp, ASSAY_STORE: shop.store },
-    stdio: 'ignore',
-  });
+  const child = spawn(
+    FORMS[DEFAULT_FORM][0],
+    [FORMS[DEFAULT_FORM][1], 'reproduce', ...FLAGS, '--', 'sh', '-c', script],
+    {
+      cwd: shop.workspace,
+      env: { ...process.env, TMPDIR: tmp, ASSAY_STORE: shop.store },
+      stdio: 'ignore',
+    },
+  );
   const ended = once(child, 'exit');
   const watcher = watch(shop.folder);
   while (!existsSync(started)) await once(watcher, 'change');

@@ -9,7 +9,7 @@ import { ActionResult, type Directory, Tree } from '../../../core/proto/generate
 import { emptyResult } from '../../../core/result.ts';
 import { encodeTree } from '../../../core/tree.ts';
 import { openDiskStore } from '../../../store/stack.ts';
-import { FORMS, type Form, type RunOptions, Workshop } from '../../rig/assay.ts';
+import { RUNTIME_FORMS, type RunOptions, Workshop } from '../../rig/assay.ts';
 import { ReapiServer } from '../../rig/reapi-server.ts';
 import { rot } from '../../rig/rot.ts';
 import { ServerProcess } from '../../rig/server.ts';
@@ -60,7 +60,7 @@ async function restore(
   return { ...JSON.parse(ran.stdout), code: ran.code, stderr: ran.stderr };
 }
 
-describe.each(Object.keys(FORMS) as Form[])('%s', (form) => {
+describe.each(RUNTIME_FORMS)('%s', (form) => {
   test('what was saved comes back exactly, and what else lies there goes', async () => {
     symlinkSync('a', join(shop.workspace, 'modules/link'));
     const before = there();

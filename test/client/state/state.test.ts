@@ -11,7 +11,14 @@ import { parseNamespace } from '../../../core/namespace.ts';
 import { ActionResult } from '../../../core/proto/generated/reapi.ts';
 import { emptyResult } from '../../../core/result.ts';
 import { openDiskStore } from '../../../store/stack.ts';
-import { baseEnvironment, FORMS, type Form, type RunOptions, Workshop } from '../../rig/assay.ts';
+import {
+  baseEnvironment,
+  DEFAULT_FORM,
+  FORMS,
+  RUNTIME_FORMS,
+  type RunOptions,
+  Workshop,
+} from '../../rig/assay.ts';
 import { Random } from '../../rig/random.ts';
 import { rot } from '../../rig/rot.ts';
 import { ServerProcess } from '../../rig/server.ts';
@@ -73,7 +80,7 @@ function out(workspace = shop.workspace): string {
   return readFileSync(join(workspace, 'out'), 'utf8');
 }
 
-describe.each(Object.keys(FORMS) as Form[])('%s', (form) => {
+describe.each(RUNTIME_FORMS)('%s', (form) => {
   test('is carried to the next run, is in no key, and what is made with it is not kept', async () => {
     const first = await compile('one', [], { form });
     expect(first.stdout).toBe('knows: \n');
@@ -258,7 +265,7 @@ test('what a run that was killed left half done is not used', async () => {
   await compile('one');
   shop.script('compile.sh', 'echo half > cache/seen', 'echo ready', 'sleep 1000');
   writeFileSync(join(shop.workspace, 'src'), 'two');
-  const [program, ...rest] = [...FORMS.source, 'run', ...ACTION, '--', 'sh', 'compile.sh'];
+  const [program, ...rest] = [...FORMS[DEFAULT_FORM], 'run', ...ACTION, '--', 'sh', 'compile.sh'];
   const child = spawn(program, rest, {
     cwd: shop.workspace,
     env: { ...baseEnvironment(), ASSAY_STORE: shop.store },

@@ -15,8 +15,15 @@ export const STORE = {
   trustMs: 10 * MINUTE,
   /** How many such verdicts are remembered. */
   trustEntries: 100_000,
-  /** An upload that was left behind by a dead process is removed after this long. */
+  /** An upload in parts that nobody continues is forgotten after this long … */
   abandonedUploadMs: 24 * 60 * MINUTE,
+  /** … and where the store is full, after this, before anything that is used goes. */
+  staleUploadMs: 60 * MINUTE,
+  /** A staged file that did not grow for this long is written by nobody: a server cuts its clients long before. */
+  idleUploadMs: 5 * MINUTE,
+  /** How often staging is looked through, and how often at most where the store is full. */
+  sweepMs: 10 * MINUTE,
+  fullSweepMs: 1 * MINUTE,
   /** How long what was named in an answer stays, at least. */
   leaseMs: 3 * 60 * MINUTE,
   /** A lease counts from the last time it was written down, which may be this share of it ago; it is as much longer. */

@@ -3,7 +3,7 @@ import { digestOf, EMPTY } from '../core/digest.ts';
 import { AssayError } from '../core/errors.ts';
 import { STORE } from '../core/limits.ts';
 import { refuseExcess, refuseWrong } from './expected.ts';
-import type { Blobs, UploadPart, UploadStatus, Uploads } from './store.ts';
+import { type Blobs, isLastPart, type UploadPart, type UploadStatus, type Uploads } from './store.ts';
 
 interface Upload {
   readonly expected: UploadPart['expected'];
@@ -16,13 +16,6 @@ interface Upload {
 export function memoryUploads(blobs: Blobs): Uploads {
   const kept = new Map<string, Upload>();
 
-  /** One that is finished is forgotten when its blob is gone: it would stand in the way of sending it again. */
-  async function forgetIfLost(id: string): Promise<void> {
-    const digest = kept.get(id)?.status.digest;
-    const isLost = digest && digest.size > 0 && (await blobs.missing([digest])).length > 0;
-    if (isLost) kept.delete(id);
-  }
-
   /** Undefined before the first part. */
   function find(id: string, { expected, offset }: UploadPart): Upload | undefined {
     const upload = kept.get(id);
@@ -30,8 +23,7 @@ export function memoryUploads(blobs: Blobs): Uploads {
     const begun = upload?.expected ?? expected;
     if (begun.hash !== expected.hash || begun.size !== expected.size)
       throw new AssayError('ASSAY_DIGEST_MISMATCH', 'this upload was begun for another content');
-    if (!upload?.status.isFinished && offset !== committed)
-      throw new AssayError('ASSAY_BAD_OFFSET', `the upload stands at ${committed}`);
+    if (offset !== committed) throw new AssayError('ASSAY_BAD_OFFSET', `the upload stands at ${committed}`);
     return upload;
   }
 
@@ -46,25 +38,18 @@ export function memoryUploads(blobs: Blobs): Uploads {
   async function finish(id: string, { expected, pieces }: Upload): Promise<UploadStatus> {
     const bytes = Buffer.concat(pieces);
     const digest = digestOf(bytes);
-    try {
-      refuseWrong(expected, digest);
-    } catch (error) {
-      kept.delete(id);
-      throw error;
-    }
+    kept.delete(id);
+    refuseWrong(expected, digest);
     if (digest.hash !== EMPTY.hash) await blobs.put(digest, bytes);
     return { committed: digest.size, isFinished: true, digest };
   }
 
   return {
     async status(id) {
-      await forgetIfLost(id);
       return kept.get(id)?.status;
     },
     async append(id, part) {
-      await forgetIfLost(id);
       const upload = find(id, part) ?? begin(id, part.expected);
-      if (upload.status.isFinished) return upload.status;
       upload.arriving = part;
       for await (const piece of part.content instanceof Uint8Array ? [part.content] : part.content) {
         if (kept.get(id) !== upload || upload.arriving !== part)
@@ -75,8 +60,7 @@ export function memoryUploads(blobs: Blobs): Uploads {
         upload.pieces.push(Buffer.from(piece));
         upload.status = { committed, isFinished: false };
       }
-      if (part.isLast) upload.status = await finish(id, upload);
-      return upload.status;
+      return isLastPart(part) ? finish(id, upload) : upload.status;
     },
     async cancel(id) {
       kept.delete(id);

@@ -17,6 +17,7 @@ import { STORE } from '../core/limits.ts';
 import { onlyComplete } from './completeness.ts';
 import { openDiskEngine, type Reconcile } from './disk/engine.ts';
 import type { Space } from './disk/space.ts';
+import type { Swept } from './disk/sweep.ts';
 import { type Clock, uptimeClock } from './disk/uptime.ts';
 import { recordingDivergence } from './divergence.ts';
 import { withEmptyBlob } from './empty.ts';
@@ -45,6 +46,8 @@ export interface DiskStoreOptions extends StoreOptions {
 /** A store that may run out of room. */
 export interface DiskStore extends Store {
   readonly space: Space;
+  /** Removes staged files that nobody will continue. */
+  readonly sweep: () => Promise<Swept>;
   /** Compares the index with the folder and mends what does not fit. */
   readonly reconcile: Reconcile;
 }
@@ -60,8 +63,8 @@ export async function openDiskStore({
 }: DiskStoreOptions): Promise<DiskStore> {
   const limit = (folder: string) => bytesOf(maxSize, folder);
   const engine = await openDiskEngine(directory, { onEvent, now, clock, gatherMs, leaseMs, limit });
-  const { space, reconcile } = engine;
-  return { ...stack({ ...engine, blobs: verified(engine.blobs, now) }, onEvent), space, reconcile };
+  const { space, sweep, reconcile } = engine;
+  return { ...stack({ ...engine, blobs: verified(engine.blobs, now) }, onEvent), space, sweep, reconcile };
 }
 
 /** Its engine hands out the bytes that it was given, so there is nothing to verify. */

@@ -83,6 +83,7 @@ export interface ResultRecords {
 export interface UploadStatus {
   /** How many bytes will be there after a crash: the next part begins here. */
   readonly committed: number;
+  /** The upload is a blob now, and no upload any more. */
   readonly isFinished: boolean;
   /** Of the whole; known once it is finished. */
   readonly digest?: Digest | undefined;
@@ -93,8 +94,17 @@ export interface UploadPart {
   readonly expected: Expected;
   readonly offset: number;
   readonly content: Content;
-  /** With this part the whole is there: it is verified and becomes a blob, or is refused and dropped. */
-  readonly isLast: boolean;
+  /** Of the content, where its sender has announced it: room is found for all of it before the first byte. */
+  readonly length?: number | undefined;
+  /**
+   * With this part the whole is there: it is verified and becomes a blob, or is refused and dropped. A function is asked
+   * when the content has ended.
+   */
+  readonly isLast: boolean | (() => boolean);
+}
+
+export function isLastPart({ isLast }: UploadPart): boolean {
+  return typeof isLast === 'function' ? isLast() : isLast;
 }
 
 /**
@@ -102,7 +112,7 @@ export interface UploadPart {
  * and scoped by the caller; one that nobody continues for STORE.abandonedUploadMs is forgotten.
  */
 export interface Uploads {
-  /** Undefined for one that was never begun, or is forgotten. */
+  /** Undefined for one that was never begun, is finished, or is forgotten. */
   status(id: string): Promise<UploadStatus | undefined>;
   /**
    * Refused with ASSAY_BAD_OFFSET unless the part begins where the upload stands. What arrives before its content fails

@@ -29,7 +29,7 @@ export const gcCommand: CommandModule = {
   failureCode: 2,
   help: {
     usage: 'assay gc [FLAGS]',
-    text: 'Removes the least recently used results of a store, and the content that no result names, until it holds no\nmore than it may. What was used within the lease stays, also if that is more. A store does this by itself\nwhen it is full; a server may run on it meanwhile.',
+    text: 'Removes the least recently used results of a store, and the content that no result names, until it holds no\nmore than it may. Uploads that nobody continues go too. What was used within the lease stays, also if that is more. A store does this by itself\nwhen it is full; a server may run on it meanwhile.',
     flags,
     environment: {
       ASSAY_STORE: 'the local store’s folder',
@@ -55,7 +55,9 @@ export const gcCommand: CommandModule = {
       const { space } = store;
       const before = space.used();
       const isDryRun = parsed.given('dry-run');
-      const gone = await (isDryRun ? space.wouldEvict(space.limit) : space.evict(space.limit));
+      const swept = isDryRun ? undefined : await store.sweep();
+      const evicted = await (isDryRun ? space.wouldEvict(space.limit) : space.evict(space.limit));
+      const gone = { ...evicted, uploads: evicted.uploads + (swept?.files ?? 0) };
       const left = isDryRun ? before - gone.bytes : space.used();
       const report = { dryRun: isDryRun, limit: space.limit, before, after: left, ...gone };
       new Outlet(1).write(parsed.given('json') ? `${JSON.stringify(report)}\n` : `${inWords(report)}\n`);
@@ -73,10 +75,12 @@ interface GcReport {
   readonly after: number;
   readonly results: number;
   readonly blobs: number;
+  readonly uploads: number;
 }
 
-function inWords({ dryRun, limit, before, after, results, blobs }: GcReport): string {
+function inWords({ dryRun, limit, before, after, results, blobs, uploads }: GcReport): string {
   const tense = dryRun ? 'would remove' : 'removed';
   const rest = after > limit ? '; the rest is in use, or was within the lease' : '';
-  return `assay gc: ${tense} ${counted(results, 'result')} and ${counted(blobs, 'blob')}: ${bytesText(before)} -> ${bytesText(after)}, limit ${bytesText(limit)}${rest}`;
+  const staged = uploads > 0 ? ` and ${counted(uploads, 'unfinished upload')}` : '';
+  return `assay gc: ${tense} ${counted(results, 'result')} and ${counted(blobs, 'blob')}${staged}: ${bytesText(before)} -> ${bytesText(after)}, limit ${bytesText(limit)}${rest}`;
 }

@@ -23,6 +23,7 @@ import { keepReconciling } from '../reconciling.ts';
 import { keepRenewing, type Renewal } from '../renewal.ts';
 import { keepScrubbing } from '../scrubbing.ts';
 import { firstStopSignal } from '../signals.ts';
+import { keepSweeping } from '../sweeping.ts';
 import { loadTlsIdentity } from '../tls.ts';
 import type { S3Keys } from '../wire/s3/signature.ts';
 
@@ -121,6 +122,7 @@ export const serveCommand: CommandModule = {
       log.info({ url: server.url, store: settings.storeFolder }, 'listening');
       chores.push(startScrubbing(settings, store, log, stopChores.signal));
       chores.push(keepReconciling(store, log, stopChores.signal));
+      chores.push(keepSweeping(store, log, stopChores.signal));
       chores.push(startRenewing(settings, server, log, stopChores.signal));
       log.info({ signal: await signal }, 'stopping');
       await server.stop();

@@ -5,7 +5,7 @@ import { limitedBlobs, limitedRecords, limitedUploads } from '../limit.ts';
 import type { RawBlobs } from '../raw.ts';
 import type { Inspection, LabelRecords, ResultRecords, Uploads } from '../store.ts';
 import { DiskBlobs } from './blobs.ts';
-import { Eviction } from './eviction.ts';
+import { type Evicted, Eviction, NOTHING_EVICTED, sumOf } from './eviction.ts';
 import { faultOf } from './faults.ts';
 import { found } from './founding.ts';
 import { Index } from './index.ts';
@@ -16,7 +16,7 @@ import { Quarantine } from './quarantine.ts';
 import type { Reconciled } from './reconciliation.ts';
 import { DiskResults } from './results.ts';
 import { Space } from './space.ts';
-import { Sweeper } from './sweep.ts';
+import { Sweeper, type Swept } from './sweep.ts';
 import { Ticks } from './ticks.ts';
 import { UploadRecords } from './upload-records.ts';
 import { DiskUploads } from './uploads.ts';
@@ -29,6 +29,8 @@ export interface DiskEngine {
   readonly labels: LabelRecords;
   inspect(): Promise<Inspection>;
   readonly space: Space;
+  /** Removes staged files that nobody will continue. */
+  sweep(): Promise<Swept>;
   reconcile: Reconcile;
   close(): Promise<void>;
 }
@@ -51,12 +53,12 @@ export async function openDiskEngine(
 ): Promise<DiskEngine> {
   const layout = await prepareLayout(directory, found);
   const index = Index.open(layout.index, gatherMs);
-  const sweeper = new Sweeper(layout, now, onEvent);
   const quarantine = new Quarantine(layout.quarantine, now);
   const ticks = new Ticks(index.tables, clock, leaseMs);
   const leases = new Leases(index, ticks, onEvent);
   const eviction = new Eviction(layout, index, ticks);
   const uploadRecords = new UploadRecords(index.tables);
+  const sweeper = new Sweeper(layout, uploadRecords, now, onEvent);
   const holdings = {
     bytes: () => index.bytes() + uploadRecords.stagedBytes(),
     fold: () => index.tally.fold(),
@@ -68,9 +70,9 @@ export async function openDiskEngine(
       throw faultOf('looking at the size of the disk', cause);
     }
   };
-  const space = new Space(holdings, eviction, limitNow, onEvent);
+  const space = new Space(holdings, evicting(eviction, sweeper), limitNow, onEvent);
   const blobs = new DiskBlobs(layout, index, leases, quarantine, sweeper, onEvent);
-  const uploads = new DiskUploads(layout, uploadRecords, blobs);
+  const uploads = new DiskUploads(layout, uploadRecords, blobs, sweeper);
   return {
     blobs: limitedBlobs(blobs, space),
     records: limitedRecords(new DiskResults(index, leases, onEvent), space),
@@ -81,9 +83,11 @@ export async function openDiskEngine(
       return new DiskInspection(index, blobs.unleased());
     },
     space,
+    sweep: () => sweeper.sweep(),
     async reconcile(rest) {
       const { Reconciliation } = await import('./reconciliation.ts');
-      return new Reconciliation(layout, index, leases, blobs, uploadRecords, onEvent).run(rest);
+      await sweeper.sweep();
+      return new Reconciliation(layout, index, leases, blobs, onEvent).run(rest);
     },
     async close() {
       await uploads.close();
@@ -92,4 +96,28 @@ export async function openDiskEngine(
       await index.close();
     },
   };
+}
+
+/** Stale uploads go first, then the least recently used, and where all of that is leased, parts that nobody is sending. */
+function evicting(eviction: Eviction, sweeper: Sweeper): Pick<Eviction, 'step' | 'foresee'> {
+  return {
+    async step(wantedBytes) {
+      const stale = await sweeper.sweepWhenFull();
+      if (stale) return uploads(stale);
+      const step = await eviction.step(wantedBytes);
+      if (step) return step;
+      const parts = await sweeper.evict(wantedBytes);
+      return parts && uploads(parts);
+    },
+    async foresee(wantedBytes) {
+      const { stale, rest } = await sweeper.foresee(wantedBytes);
+      const entries = await eviction.foresee(wantedBytes - stale.bytes);
+      const found = sumOf(uploads(stale), entries);
+      return found.bytes >= wantedBytes ? found : sumOf(found, uploads(rest));
+    },
+  };
+}
+
+function uploads({ files, bytes }: Swept): Evicted {
+  return { ...NOTHING_EVICTED, uploads: files, bytes };
 }

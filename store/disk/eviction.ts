@@ -17,10 +17,21 @@ import type { Ticks } from './ticks.ts';
 export interface Evicted {
   readonly results: number;
   readonly blobs: number;
+  /** Of which only parts had come. */
+  readonly uploads: number;
   readonly bytes: number;
 }
 
-export const NOTHING_EVICTED: Evicted = { results: 0, blobs: 0, bytes: 0 };
+export const NOTHING_EVICTED: Evicted = { results: 0, blobs: 0, uploads: 0, bytes: 0 };
+
+export function sumOf(a: Evicted, b: Evicted): Evicted {
+  return {
+    results: a.results + b.results,
+    blobs: a.blobs + b.blobs,
+    uploads: a.uploads + b.uploads,
+    bytes: a.bytes + b.bytes,
+  };
+}
 
 export class Eviction {
   readonly #layout: Layout;
@@ -58,7 +69,7 @@ export class Eviction {
       blobs++;
       bytes += this.#sizeOf(blob.key);
     }
-    return { results: named, blobs, bytes };
+    return { ...NOTHING_EVICTED, results: named, blobs, bytes };
   }
 
   /** In the order in which they would go. Others get a turn now and then. */
@@ -120,7 +131,7 @@ export class Eviction {
     }
     const freed = await Promise.all(removals);
     return {
-      results: 0,
+      ...NOTHING_EVICTED,
       blobs: freed.filter((size) => size > 0).length,
       bytes: freed.reduce((sum, size) => sum + size, 0),
     };

@@ -16,7 +16,6 @@ import { filePath, type Layout, parseFileName } from './layout.ts';
 import type { Leases } from './leases.ts';
 import { decodePresence } from './record.ts';
 import { peek, type Row, rowsFrom, type TableName } from './tables.ts';
-import type { UploadRecords } from './upload-records.ts';
 
 const SHARDS = 256;
 const FIRST = Buffer.alloc(1);
@@ -34,22 +33,13 @@ export class Reconciliation {
   readonly #index: Index;
   readonly #leases: Leases;
   readonly #blobs: DiskBlobs;
-  readonly #uploads: UploadRecords;
   readonly #onEvent: OnStoreEvent;
 
-  constructor(
-    layout: Layout,
-    index: Index,
-    leases: Leases,
-    blobs: DiskBlobs,
-    uploads: UploadRecords,
-    onEvent: OnStoreEvent,
-  ) {
+  constructor(layout: Layout, index: Index, leases: Leases, blobs: DiskBlobs, onEvent: OnStoreEvent) {
     this.#layout = layout;
     this.#index = index;
     this.#leases = leases;
     this.#blobs = blobs;
-    this.#uploads = uploads;
     this.#onEvent = onEvent;
   }
 
@@ -66,7 +56,6 @@ export class Reconciliation {
       await this.#countResults(rows);
       await rest(performance.now() - began);
     }
-    await this.#uploads.dropLost(this.#layout);
     if (found.strays + found.lost > 0) this.#onEvent({ type: 'reconciled', ...found });
     return found;
   }

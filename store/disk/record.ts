@@ -193,24 +193,21 @@ export interface UploadRecord {
   readonly expected: Expected;
   /** What is durable in its file. */
   readonly committed: number;
-  /** Of the whole, once it is a blob. */
-  readonly finished: Hash | undefined;
+  /** Records of what is a blob by now were kept by Assay 0.1. */
+  readonly isFinished: boolean;
 }
 
 const KNOWS_HASH = 1;
 const KNOWS_SIZE = 2;
 const IS_FINISHED = 4;
 
-export function encodeUpload({ expected, committed, finished }: UploadRecord): Buffer {
+export function encodeUpload({ expected, committed }: Omit<UploadRecord, 'isFinished'>): Buffer {
   const record = Buffer.alloc(1 + 2 * SIZE_BYTES + HASH_BYTES);
   const { hash, size } = expected;
-  record[0] =
-    (hash === undefined ? 0 : KNOWS_HASH) |
-    (size === undefined ? 0 : KNOWS_SIZE) |
-    (finished === undefined ? 0 : IS_FINISHED);
+  record[0] = (hash === undefined ? 0 : KNOWS_HASH) | (size === undefined ? 0 : KNOWS_SIZE);
   record.writeUIntLE(committed, 1, SIZE_BYTES);
   record.writeUIntLE(size ?? 0, 1 + SIZE_BYTES, SIZE_BYTES);
-  record.write(finished ?? hash ?? '', 1 + 2 * SIZE_BYTES, 'hex');
+  record.write(hash ?? '', 1 + 2 * SIZE_BYTES, 'hex');
   return record;
 }
 
@@ -223,6 +220,6 @@ export function decodeUpload(record: Buffer): UploadRecord {
       size: flags & KNOWS_SIZE ? record.readUIntLE(1 + SIZE_BYTES, SIZE_BYTES) : undefined,
     },
     committed: record.readUIntLE(1, SIZE_BYTES),
-    finished: flags & IS_FINISHED ? hash : undefined,
+    isFinished: (flags & IS_FINISHED) !== 0,
   };
 }

@@ -8,7 +8,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { STORE } from '../../core/limits.ts';
 import type { OnStoreEvent } from '../events.ts';
-import { type Evicted, type Eviction, NOTHING_EVICTED } from './eviction.ts';
+import type { Reservation } from '../limit.ts';
+import { type Evicted, type Eviction, NOTHING_EVICTED, sumOf } from './eviction.ts';
 import { Queue } from './queue.ts';
 import { Rest } from './rest.ts';
 import { roomOf } from './tally.ts';
@@ -85,18 +86,42 @@ export class Space {
 
   /** Around a write of that many bytes; at once, if there is room for them. */
   async during<T>(bytes: number, write: () => Promise<T>): Promise<T> {
+    if (this.limit === Number.POSITIVE_INFINITY) return write();
+    const reservation = await this.reserve(bytes);
+    try {
+      return await write();
+    } finally {
+      reservation.end();
+    }
+  }
+
+  /** Room for a write whose size is known only in part, or that is counted before it ends. */
+  async reserve(bytes: number): Promise<Reservation> {
+    let held = await this.#take(bytes);
+    const settle = (room: number) => {
+      const settled = Math.min(room, held);
+      held -= settled;
+      this.#underWay -= settled;
+      this.#used += settled;
+    };
+    return {
+      grow: async (more) => {
+        held += await this.#take(more);
+      },
+      settle,
+      end: () => settle(held),
+    };
+  }
+
+  /** Resolves to what is taken of the room. */
+  async #take(bytes: number): Promise<number> {
     const { limit } = this;
-    if (limit === Number.POSITIVE_INFINITY) return write();
+    if (limit === Number.POSITIVE_INFINITY) return 0;
     const room = roomOf(bytes);
     if (this.#isOpen(room)) this.#underWay += room;
     else await this.#wait(room);
     if (this.used() + this.#underWay > STORE.evictFrom * limit) this.#beginInBackground();
-    try {
-      return await write();
-    } finally {
-      this.#underWay -= room;
-      this.#used += room;
-    }
+    return room;
   }
 
   async #wait(room: number): Promise<void> {
@@ -174,8 +199,9 @@ export class Space {
       const excess = this.#used - target();
       const step = excess > 0 && !this.#isClosing ? await this.#eviction.step(excess) : undefined;
       if (!step) break;
-      if (step.results + step.blobs > 0) this.#onEvent({ type: 'evicted', ...step });
-      evicted = sum(evicted, step);
+      const { results, blobs, bytes } = step;
+      if (results + blobs > 0) this.#onEvent({ type: 'evicted', results, blobs, bytes });
+      evicted = sumOf(evicted, step);
       await this.#holdings.fold();
       await rest(performance.now() - began);
     }
@@ -188,10 +214,6 @@ export class Space {
     this.#rest.end();
     await this.#background;
   }
-}
-
-function sum(a: Evicted, b: Evicted): Evicted {
-  return { results: a.results + b.results, blobs: a.blobs + b.blobs, bytes: a.bytes + b.bytes };
 }
 
 function full(limit: number): AssayError {

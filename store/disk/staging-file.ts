@@ -5,7 +5,7 @@
 import { constants } from 'node:fs';
 import { isSystemError } from '../../core/errors.ts';
 import { STORE } from '../../core/limits.ts';
-import { closeFile, openFile, syncData, truncate, writeFully } from './calls.ts';
+import { closeFile, openFile, removeFile, syncData, truncate, writeFully } from './calls.ts';
 import { closeContent, openContent } from './open-files.ts';
 
 /** What disks, and so all transfers past the cache, are divided into. A pooled buffer holds a whole number of these. */
@@ -13,11 +13,27 @@ const BLOCK = 4096;
 /** Its name is random, so it is new; but a refused attempt to go past the cache may have left it there, empty. */
 const OWN_FILE = constants.O_WRONLY | constants.O_CREAT;
 
+/**
+ * What this process has staged. An open file is being written; a resting one belongs to an upload that waits for its next
+ * part. Of the files that other processes write, nothing is known here.
+ */
+const staged = new Map<string, 'open' | 'resting'>();
+
+export function stateOf(path: string): 'open' | 'resting' | undefined {
+  return staged.get(path);
+}
+
+/** Removes a file that may have been staged by any process. */
+export async function removeStaged(path: string): Promise<void> {
+  staged.delete(path);
+  await removeFile(path);
+}
+
 export class StagingFile {
   readonly #path: string;
-  #file: number;
+  /** Undefined while it rests. */
+  #file: number | undefined;
   #isDirect: boolean;
-  #isOpen = true;
   #size = 0;
 
   static async create(path: string, expectedSize: number | undefined): Promise<StagingFile> {
@@ -33,6 +49,22 @@ export class StagingFile {
     this.#path = path;
     this.#file = file;
     this.#isDirect = isDirect;
+    staged.set(path, 'open');
+  }
+
+  /** Gives its descriptor back until the next write, if there is one. */
+  async rest(): Promise<void> {
+    await this.#closeFile();
+    if (staged.has(this.#path)) staged.set(this.#path, 'resting');
+  }
+
+  /** It was there when it began to rest. Made anew, it would lack what it had: whoever removed it has ended the upload. */
+  async #opened(): Promise<number> {
+    if (this.#file !== undefined) return this.#file;
+    staged.set(this.#path, 'open');
+    const flags = constants.O_WRONLY | (this.#isDirect ? constants.O_DIRECT : 0);
+    this.#file = await openContent(this.#path, flags);
+    return this.#file;
   }
 
   /** At the end of what was written. The last chunk of all may be shorter than the others. */
@@ -44,33 +76,41 @@ export class StagingFile {
   async write(chunk: Buffer, position: number): Promise<void> {
     this.#size = Math.max(this.#size, position + chunk.length);
     if (this.#isDirect && (await this.#writeDirect(chunk, position))) return;
-    await writeFully(this.#file, chunk, position);
+    await writeFully(await this.#opened(), chunk, position);
   }
 
   async #writeDirect(chunk: Buffer, position: number): Promise<boolean> {
     const blocks = Buffer.from(chunk.buffer, chunk.byteOffset, Math.ceil(chunk.length / BLOCK) * BLOCK);
-    const written = await orIfUnfit(writeFully(this.#file, blocks, position).then(() => true));
-    if (!written) await this.#stopGoingDirect();
+    const direct = await this.#opened();
+    const written = await orIfUnfit(writeFully(direct, blocks, position).then(() => true));
+    if (!written) await this.#stopGoingDirect(direct);
     return written ?? false;
   }
 
-  async #stopGoingDirect(): Promise<void> {
+  async #stopGoingDirect(direct: number): Promise<void> {
     const file = await openFile(this.#path, 'r+');
-    await closeFile(this.#file);
+    await closeFile(direct);
     this.#file = file;
     this.#isDirect = false;
   }
 
   /** Cuts off what the last block has too much. */
   async sync(): Promise<void> {
-    if (this.#isDirect) await truncate(this.#file, this.#size);
-    await syncData(this.#file);
+    const file = await this.#opened();
+    if (this.#isDirect) await truncate(file, this.#size);
+    await syncData(file);
   }
 
-  async close(): Promise<void> {
-    if (!this.#isOpen) return;
-    this.#isOpen = false;
-    await closeContent(this.#file);
+  /** From here on the file is the caller's, to rename or to remove. */
+  async end(): Promise<void> {
+    await this.#closeFile();
+    staged.delete(this.#path);
+  }
+
+  async #closeFile(): Promise<void> {
+    const file = this.#file;
+    this.#file = undefined;
+    if (file !== undefined) await closeContent(file);
   }
 }
 

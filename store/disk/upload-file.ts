@@ -5,12 +5,12 @@ import { STORE } from '../../core/limits.ts';
 import { nodeCrypto } from '../../core/sha256.ts';
 import { giveBack, isPooled, takeBuffer } from '../buffers.ts';
 import { type Checksum, loadChecksum } from '../checksum.ts';
-import { closeFile, openFile, orIfGone, readFully, removeFile } from './calls.ts';
+import { closeFile, openFile, orIfGone, readFully } from './calls.ts';
 import { attempt } from './faults.ts';
 import { newGeneration } from './generation.ts';
 import { filePath, type Layout, uploadPath } from './layout.ts';
 import { encodeChecksums } from './record.ts';
-import { StagingFile } from './staging-file.ts';
+import { removeStaged, StagingFile } from './staging-file.ts';
 import { renameInto, type Staged } from './upload.ts';
 
 export class UploadFile implements Staged {
@@ -84,11 +84,12 @@ export class UploadFile implements Staged {
     this.#before += chunk.length;
   }
 
-  /** Gives its buffer back to the pool until the upload goes on. */
-  rest(): void {
+  /** Gives its buffer back to the pool, and its descriptor, until the upload goes on. */
+  async rest(): Promise<void> {
     const kept = Buffer.from(this.#chunk.subarray(0, this.#filled));
     giveBack(this.#chunk);
     this.#chunk = kept;
+    await this.#file.rest();
   }
 
   #wake(): void {
@@ -130,13 +131,14 @@ export class UploadFile implements Staged {
 
   async place(hash: Hash, generation: number): Promise<void> {
     await this.sync();
-    await this.close();
+    await this.#file.end();
     const target = filePath(this.#layout, hash, generation);
     await attempt('placing a file', () => renameInto(this.#path, target));
   }
 
+  /** What is staged stays, for whoever goes on. */
   async close(): Promise<void> {
-    await this.#file.close();
+    await this.#file.rest();
     giveBack(this.#chunk);
     this.#chunk = Buffer.alloc(0);
   }
@@ -144,7 +146,7 @@ export class UploadFile implements Staged {
   /** Removes what is staged and not placed. */
   async discard(): Promise<void> {
     await this.close();
-    await removeFile(this.#path);
+    await removeStaged(this.#path);
   }
 }
 
@@ -175,5 +177,5 @@ export async function* leftBytes(
 }
 
 export function removeLeft(layout: Layout, generation: number): Promise<void> {
-  return removeFile(uploadPath(layout, generation));
+  return removeStaged(uploadPath(layout, generation));
 }

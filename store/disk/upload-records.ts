@@ -2,17 +2,21 @@
 // bytes are in: whoever takes an upload over writes a file of its own and changes the version, so a process that still
 // works on the old file can commit nothing more.
 import { getLastVersion } from 'lmdb';
-import { AssayError } from '../../core/errors.ts';
 import { STORE } from '../../core/limits.ts';
 import { nodeCrypto } from '../../core/sha256.ts';
-import { orIfGone, stat } from './calls.ts';
-import { type Layout, uploadPath } from './layout.ts';
 import { decodeUpload, encodeUpload, type UploadRecord } from './record.ts';
 import { read, rowsFrom, type Table, type Tables } from './tables.ts';
 import { roomOf } from './tally.ts';
 
 export interface KnownUpload extends UploadRecord {
   readonly generation: number;
+}
+
+export type NewUpload = Omit<KnownUpload, 'isFinished'>;
+
+/** A record as it lies in the table, whose key does not tell the upload's id. */
+export interface UploadRow extends KnownUpload {
+  readonly key: Buffer;
 }
 
 export class UploadRecords {
@@ -33,44 +37,47 @@ export class UploadRecords {
   }
 
   /** In place of the record of that generation, or of none; false if another one is there. */
-  put(id: string, { generation, ...record }: KnownUpload, replacing: number | undefined): Promise<boolean> {
+  put(id: string, { generation, ...record }: NewUpload, replacing: number | undefined): Promise<boolean> {
     const key = keyOf(id);
     const value = encodeUpload(record);
-    if (replacing !== undefined)
-      return this.#tables.commitIfRoom(value.length, () =>
-        this.#table.put(key, value, generation, replacing),
-      );
-    this.#refuseOneMore();
     return this.#tables.commitIfRoom(value.length, () =>
-      this.#table.ifNoExists(key, () => this.#table.put(key, value, generation)),
+      replacing === undefined
+        ? this.#table.ifNoExists(key, () => this.#table.put(key, value, generation))
+        : this.#table.put(key, value, generation, replacing),
     );
   }
 
   remove(id: string, generation: number): Promise<boolean> {
-    return this.#tables.commit(() => this.#table.remove(keyOf(id), generation));
+    return this.removeRow({ key: keyOf(id), generation });
   }
 
-  /** What lies in the files of those that are not finished. */
-  stagedBytes(): number {
-    const rows = rowsFrom(this.#table, Buffer.alloc(1), undefined).map(({ value }) => decodeUpload(value));
-    return rows.reduce((sum, { committed, finished }) => sum + (finished ? 0 : roomOf(committed)), 0);
+  /** False if it is gone, or another process has taken it over. */
+  removeRow({ key, generation }: Pick<UploadRow, 'key' | 'generation'>): Promise<boolean> {
+    return this.#tables.commit(() => this.#table.remove(key, generation));
   }
 
-  /** Forgets those that have no file any more: they are finished, or were abandoned. */
-  async dropLost(layout: Layout): Promise<void> {
+  /** There is no place for one more. */
+  get isFull(): boolean {
     this.#tables.refresh();
-    for (const { key, version = 0 } of rowsFrom(this.#table, Buffer.alloc(1), undefined)) {
-      const isThere = await orIfGone(
-        stat(uploadPath(layout, version)).then(() => true),
-        false,
-      );
-      if (!isThere) await this.#tables.commit(() => this.#table.remove(key, version));
+    return this.#table.getCount() >= STORE.maxUploads;
+  }
+
+  /** All of them, as they are now. */
+  *rows(): Generator<UploadRow> {
+    this.#tables.refresh();
+    let rows = rowsFrom(this.#table, Buffer.alloc(1), undefined);
+    for (let last = rows.at(-1); last; last = rows.at(-1)) {
+      for (const { key, value, version = 0 } of rows)
+        yield { key, ...decodeUpload(value), generation: version };
+      rows = rowsFrom(this.#table, last.key, undefined, true);
     }
   }
 
-  #refuseOneMore(): void {
-    const count = this.#table.getCount();
-    if (count >= STORE.maxUploads) throw new AssayError('ASSAY_TOO_MANY_UPLOADS', `${count} are begun`);
+  /** What lies in their files. */
+  stagedBytes(): number {
+    let sum = 0;
+    for (const { committed, isFinished } of this.rows()) sum += isFinished ? 0 : roomOf(committed);
+    return sum;
   }
 }
 

@@ -115,7 +115,7 @@ export class StagedUpload implements Staged {
   async place(hash: Hash, generation: number): Promise<void> {
     await this.#writing;
     await attempt('syncing a staging file', () => this.#file.sync());
-    await this.#file.close();
+    await this.#file.end();
     const target = filePath(this.#layout, hash, generation);
     await attempt('placing a file', () => renameInto(this.#path, target));
   }
@@ -123,7 +123,7 @@ export class StagedUpload implements Staged {
   /** Removes what is staged and not placed. */
   async discard(): Promise<void> {
     await this.#writing.catch(() => {});
-    await this.#file.close();
+    await this.#file.end();
     await removeFile(this.#path);
   }
 }

@@ -8,10 +8,11 @@ import type { Digest } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
 import { STORE } from '../../core/limits.ts';
 import { refuseExcess, refuseWrong } from '../expected.ts';
-import type { Expected, UploadPart, UploadStatus, Uploads } from '../store.ts';
+import { type Expected, isLastPart, type UploadPart, type UploadStatus, type Uploads } from '../store.ts';
 import { Arrival, superseded } from './arrival.ts';
 import type { DiskBlobs } from './blobs.ts';
 import type { Layout } from './layout.ts';
+import type { Sweeper } from './sweep.ts';
 import { leftBytes, removeLeft, UploadFile } from './upload-file.ts';
 import type { KnownUpload, UploadRecords } from './upload-records.ts';
 
@@ -19,19 +20,21 @@ export class DiskUploads implements Uploads {
   readonly #layout: Layout;
   readonly #records: UploadRecords;
   readonly #blobs: DiskBlobs;
+  readonly #sweeper: Sweeper;
   /** Those that can go on at once; the one that has waited longest comes first. */
   readonly #ready = new Map<string, UploadFile>();
   readonly #arriving = new Map<string, Arrival>();
 
-  constructor(layout: Layout, records: UploadRecords, blobs: DiskBlobs) {
+  constructor(layout: Layout, records: UploadRecords, blobs: DiskBlobs, sweeper: Sweeper) {
     this.#layout = layout;
     this.#records = records;
     this.#blobs = blobs;
+    this.#sweeper = sweeper;
   }
 
   async status(id: string): Promise<UploadStatus | undefined> {
     const known = await this.#find(id);
-    return known && statusOf(known);
+    return known && { committed: known.committed, isFinished: false };
   }
 
   append(id: string, part: UploadPart): Promise<UploadStatus> {
@@ -69,22 +72,19 @@ export class DiskUploads implements Uploads {
 
   async #receive(id: string, part: UploadPart, arrival: Arrival): Promise<UploadStatus> {
     const known = await this.#find(id);
-    if (known?.finished !== undefined) return statusOf(known);
     refuseMisplaced(known, part);
     const file = (await this.#takeReady(id, known)) ?? (await this.#begin(id, known, part.expected));
     const failure = await this.#fill(id, file, part, arrival);
-    if (!failure && part.isLast) return this.#finish(id, file, part.expected);
+    if (!failure && isLastPart(part)) return this.#finish(id, file, part.expected);
     await this.#park(id, file);
     if (failure) throw failure.cause;
     return { committed: file.size, isFinished: false };
   }
 
-  /** One that is finished is forgotten when its blob is gone: it would stand in the way of sending it again. */
+  /** Assay 0.1 kept the records of finished uploads: such a one is none. */
   async #find(id: string): Promise<KnownUpload | undefined> {
     const known = this.#records.find(id);
-    if (known?.finished === undefined || known.committed === 0) return known;
-    const digest = { hash: known.finished, size: known.committed };
-    if ((await this.#blobs.missing([digest])).length === 0) return known;
+    if (!known?.isFinished) return known;
     await this.#records.remove(id, known.generation);
     return undefined;
   }
@@ -98,6 +98,8 @@ export class DiskUploads implements Uploads {
   }
 
   async #begin(id: string, known: KnownUpload | undefined, expected: Expected): Promise<UploadFile> {
+    if (!known && this.#records.isFull && !(await this.#sweeper.makePlace()))
+      throw new AssayError('ASSAY_TOO_MANY_UPLOADS', `${STORE.maxUploads} are begun`);
     const file = await UploadFile.create(this.#layout, expected.size);
     try {
       if (known) await this.#takeOver(file, known);
@@ -166,7 +168,7 @@ export class DiskUploads implements Uploads {
     expected: Expected,
     replacing: number | undefined,
   ): Promise<void> {
-    const record = { expected, committed, finished: undefined, generation };
+    const record = { expected, committed, generation };
     if (!(await this.#records.put(id, record, replacing))) throw superseded();
   }
 
@@ -176,13 +178,8 @@ export class DiskUploads implements Uploads {
       if (isWrong(expected, digest)) await this.#forget(id, file.generation);
       refuseWrong(expected, digest);
       await this.#enter(file, digest);
-      const { hash: finished, size: committed } = digest;
-      await this.#records.put(
-        id,
-        { expected, committed, finished, generation: file.generation },
-        file.generation,
-      );
-      return { committed, isFinished: true, digest };
+      await this.#records.remove(id, file.generation);
+      return { committed: digest.size, isFinished: true, digest };
     } finally {
       await file.close();
     }
@@ -195,7 +192,7 @@ export class DiskUploads implements Uploads {
   }
 
   async #park(id: string, file: UploadFile): Promise<void> {
-    file.rest();
+    await file.rest();
     this.#ready.set(id, file);
     if (this.#ready.size <= STORE.readyUploads) return;
     for (const [oldest, waiting] of this.#ready) {
@@ -210,11 +207,6 @@ export class DiskUploads implements Uploads {
     this.#ready.delete(id);
     await removeLeft(this.#layout, generation);
   }
-}
-
-function statusOf({ committed, finished }: KnownUpload): UploadStatus {
-  if (finished === undefined) return { committed, isFinished: false };
-  return { committed, isFinished: true, digest: { hash: finished, size: committed } };
 }
 
 /** Before anything is read or made because of it. */

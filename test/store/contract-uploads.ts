@@ -47,7 +47,7 @@ export function describeUploads(backend: Backend): void {
       expect(await store.blobs.missing([digest])).toEqual([digest]);
       const finished = { committed: size, isFinished: true, digest };
       expect(await uploads.append('id', part(bytes, middle, size))).toEqual(finished);
-      expect(await uploads.status('id')).toEqual(finished);
+      expect(await uploads.status('id')).toBeUndefined();
       expect((await readFrom(store, digest))?.equals(bytes)).toBe(true);
       expect(await store.blobs.missing([digest])).toEqual([]);
     });
@@ -77,11 +77,11 @@ export function describeUploads(backend: Backend): void {
       expect(status.digest).toEqual(digestOf(bytes));
     });
 
-    test('do not mind a last part that comes again', async () => {
+    test('do not mind being sent again', async () => {
       const bytes = contentOf('again', SIZES.small);
       const first = await uploads.append('id', part(bytes, 0, bytes.length));
       expect(await uploads.append('id', part(bytes, 0, bytes.length))).toEqual(first);
-      expect(await uploads.append('id', part(bytes, 500, bytes.length))).toEqual(first);
+      expect((await readFrom(store, digestOf(bytes)))?.equals(bytes)).toBe(true);
     });
 
     test('keep what came before a connection broke, and go on from there', async () => {
@@ -159,7 +159,7 @@ export function describeUploads(backend: Backend): void {
       expect(await uploads.status('id')).toEqual({ committed: 10, isFinished: false });
     });
 
-    test('that are finished are forgotten when their blob is gone', async () => {
+    test('that are finished do not stand in the way when their blob is gone', async () => {
       const bytes = contentOf('gone', SIZES.small);
       await uploads.append('id', part(bytes, 0, bytes.length));
       await opened.lose(digestOf(bytes).hash);

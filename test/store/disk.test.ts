@@ -257,13 +257,13 @@ describe('what dead processes left behind', () => {
   }
 
   test('is removed from staging when it is old; what has its final name is left to the comparison', async () => {
-    const { strays, events } = await withStrays(() => 1_000_000_000 + STORE.abandonedUploadMs);
+    const { strays, events } = await withStrays(() => 1_000_000_000 + STORE.idleUploadMs);
     expect(strays).toHaveLength(2);
-    expect(events).toEqual([{ type: 'swept', files: 1, bytes: 4 }]);
+    expect(events).toEqual([{ type: 'swept', files: 1, bytes: 4096 }]);
   });
 
   test('stays while it could be an upload in progress', async () => {
-    const { strays, events } = await withStrays(() => 1_000_000_000 + STORE.abandonedUploadMs - 1);
+    const { strays, events } = await withStrays(() => 1_000_000_000 + STORE.idleUploadMs - 1);
     expect(strays).toHaveLength(3);
     expect(events).toEqual([]);
   });

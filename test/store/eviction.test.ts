@@ -80,7 +80,7 @@ describe('a store that may hold no more', () => {
     const store = await machine.store();
     await fill(store, SIX, machine);
     machine.time += LONG;
-    expect(await store.space.evict(0)).toEqual({ results: 6, blobs: 6, bytes: 6 * MIB });
+    expect(await store.space.evict(0)).toMatchObject({ results: 6, blobs: 6, bytes: 6 * MIB });
     expect(filesIn(machine.directory, 'files')).toEqual([]);
     const told = machine.events.map((event) => (event.type === 'evicted' ? event.bytes : Number.NaN));
     expect(told.reduce((sum, bytes) => sum + bytes, 0)).toBe(6 * MIB);

@@ -64,12 +64,6 @@ const MADE: Readonly<Record<string, string>> = {
   'upload of hello, 3 bytes committed': encodeUpload({
     expected: hello,
     committed: 3,
-    finished: undefined,
-  }).toString('hex'),
-  'upload of hello, finished': encodeUpload({
-    expected: {},
-    committed: 5,
-    finished: hello.hash,
   }).toString('hex'),
   'file of hello': filePath(layout, hello.hash, GENERATION),
 };
@@ -118,13 +112,17 @@ describe('format v3', () => {
     }
   });
 
+  test('knows the records of finished uploads, which Assay 0.1 kept', () => {
+    const record = Buffer.from(`04050000000000000000000000${hello.hash}`, 'hex');
+    expect(decodeUpload(record)).toMatchObject({ committed: 5, isFinished: true });
+  });
+
   test('reads what it writes', () => {
     const presence = { ...used, size: 2 ** 47, isFile: true };
     expect(decodePresence(encodePresence(presence), 1)).toEqual(presence);
     for (const expected of [{}, hello, { hash: hello.hash }, { size: 5 }]) {
       const upload = { expected: { hash: undefined, size: undefined, ...expected }, committed: 2 ** 40 };
-      const record = { ...upload, finished: undefined };
-      expect(decodeUpload(encodeUpload(record))).toEqual(record);
+      expect(decodeUpload(encodeUpload(upload))).toEqual({ ...upload, isFinished: false });
     }
     expect(decodeChecksums(encodeChecksums(checksums), STORE.chunkBytes + 5)).toEqual(checksums);
     const { bytes, references = [] } = decodeResult(encodeResult(naming)) ?? {};

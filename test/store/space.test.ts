@@ -31,7 +31,7 @@ class Steered {
       this.#steps.push((bytes) => {
         if (bytes instanceof Error) return reject(bytes);
         this.held -= bytes ?? 0;
-        resolve(bytes === undefined ? undefined : { results: 0, blobs: 1, bytes });
+        resolve(bytes === undefined ? undefined : { results: 0, blobs: 1, uploads: 0, bytes });
       });
       this.#begun.shift()?.();
     });

@@ -24,7 +24,7 @@ async function write(path: string, chunks: readonly Buffer[], expectedSize: numb
   const file = await StagingFile.create(path, expectedSize);
   for (const chunk of chunks) await file.append(chunk);
   await file.sync();
-  await file.close();
+  await file.end();
 }
 
 test.each([0, 1, 4095, 4096, 4097, STORE.chunkBytes])('a last chunk of %i bytes', async (rest) => {

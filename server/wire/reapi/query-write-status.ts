@@ -13,8 +13,6 @@ export const queryWriteStatus = taking(QueryWriteStatusRequest, FLAT, async ({ r
   const name = parseUploadName(resourceName);
   const complete = await isThere(name.digest, blobs);
   const known = complete ? undefined : await uploads.status(uploadId(name));
-  /** One that is finished and whose blob is gone since begins anew. */
-  const unfinished = known && !known.isFinished ? known.committed : 0;
-  const committedSize = complete ? name.digest.size : unfinished;
+  const committedSize = complete ? name.digest.size : (known?.committed ?? 0);
   call.answer(QueryWriteStatusResponse.encode({ committedSize, complete }).finish());
 });

@@ -76,7 +76,6 @@ async function keepUnder(
   }
 }
 
-/** The end comes as a part of its own, because only then it is known that it is one. */
 async function keepFrom(
   offset: number,
   id: string,
@@ -86,20 +85,15 @@ async function keepFrom(
 ): Promise<number> {
   const expected = name.digest;
   const content = after(contentOf(stream, name, stream.offset), offset - stream.offset);
-  const { committed } = await uploads.append(id, { expected, offset, content, isLast: false });
-  if (!stream.isFinished) return committed;
-  const end = { expected, offset: committed, content: Buffer.alloc(0), isLast: true };
-  return (await uploads.append(id, end)).committed;
+  const part = { expected, offset, content, isLast: () => stream.isFinished };
+  return (await uploads.append(id, part)).committed;
 }
 
-/**
- * Where the upload goes on; what the client sends again before that is dropped. A client that begins anew means it, and an
- * upload that was finished has lost its blob since: both are forgotten first.
- */
+/** Where the upload goes on; what the client sends again before that is dropped. A client that begins anew means it. */
 async function startOf(uploads: Uploads, id: string, offset: number): Promise<number> {
   const known = await uploads.status(id);
-  if (known && (offset === 0 || known.isFinished)) await uploads.cancel(id);
-  const committed = offset === 0 || known?.isFinished ? 0 : (known?.committed ?? 0);
+  if (known && offset === 0) await uploads.cancel(id);
+  const committed = offset === 0 ? 0 : (known?.committed ?? 0);
   if (offset > committed) throw badOffset(offset, committed);
   return committed;
 }

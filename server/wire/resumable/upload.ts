@@ -5,7 +5,7 @@ import type { Namespace } from '../../../core/namespace.ts';
 import type { Store, UploadStatus } from '../../../store/store.ts';
 import type { Exchange } from '../../exchange.ts';
 import type { Headers } from '../../refusal.ts';
-import { receiveStream } from '../../upload.ts';
+import { announcedSize, receiveStream } from '../../upload.ts';
 import { receiveBlob } from '../receive-blob.ts';
 
 export interface UploadAddress {
@@ -21,7 +21,7 @@ export async function beginUpload(exchange: Exchange, address: UploadAddress): P
   const isComplete = completeIn(exchange);
   if (!isComplete || !isSending(exchange, address)) {
     const isBegun = await alone(exchange, address, async () => {
-      if (await statusOf(exchange, address)) return false;
+      if (await unfinished(exchange, address)) return false;
       await receivePart(exchange, address, 0, isComplete, 201);
       return true;
     });
@@ -38,8 +38,8 @@ export async function continueUpload(exchange: Exchange, address: UploadAddress)
   await alone(exchange, address, async () => {
     const status = await statusOf(exchange, address);
     if (!status) return exchange.answerMiss();
-    if (status.isFinished || status.committed === offset)
-      return receivePart(exchange, address, offset, isComplete, 204);
+    if (status.isFinished) return exchange.answer(200, describe(address, status), Buffer.alloc(0));
+    if (status.committed === offset) return receivePart(exchange, address, offset, isComplete, 204);
     exchange.refuse(taken(`at ${status.committed}`), describe(address, status));
   });
 }
@@ -68,7 +68,8 @@ async function receivePart(
 ): Promise<void> {
   const { store, limits, lifecycle } = exchange.server;
   const content = receiveStream(exchange, limits.maxBlobBytes - offset);
-  const part = { expected: { hash: address.hash }, offset, content, isLast };
+  const length = announcedSize(exchange.request);
+  const part = { expected: { hash: address.hash }, offset, content, length, isLast };
   const status = await lifecycle.whileWriting(() => store.uploads.append(idOf(address), part));
   exchange.answer(status.isFinished ? 200 : unfinishedStatus, describe(address, status), Buffer.alloc(0));
 }
@@ -86,7 +87,15 @@ async function alone<T>(exchange: Exchange, address: UploadAddress, work: () => 
   }
 }
 
-function statusOf(exchange: Exchange, address: UploadAddress): Promise<UploadStatus | undefined> {
+/** An upload that is finished is a blob, and the store knows no more of it than that. */
+async function statusOf(exchange: Exchange, address: UploadAddress): Promise<UploadStatus | undefined> {
+  const status = await unfinished(exchange, address);
+  if (status) return status;
+  const blob = await exchange.server.store.blobs.get(address.hash);
+  return blob && { committed: blob.size, isFinished: true };
+}
+
+function unfinished(exchange: Exchange, address: UploadAddress): Promise<UploadStatus | undefined> {
   return exchange.server.store.uploads.status(idOf(address));
 }
 

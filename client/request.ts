@@ -48,6 +48,8 @@ export interface RunRequest {
   readonly acceptMarked: boolean;
   /** What earlier runs were seen to read counts as declared. */
   readonly observed: boolean;
+  /** Of a step whose inputs are observed: what other steps make that need not come first. Reading it is a finding. */
+  readonly unordered?: readonly RelPath[];
   /** Run where nothing undeclared can be seen. */
   readonly sandbox: boolean;
   /** Folders that hold the command's progress, for a long one that may be killed. Not in the key. */

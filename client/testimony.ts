@@ -6,7 +6,7 @@ import type { Evidence } from '../core/evidence.ts';
 import { OBSERVED } from '../core/limits.ts';
 import type { PathSet } from '../core/path-set.ts';
 import type { Access, TraceReport } from '../hermeticity/access.ts';
-import type { Finding, FindingKind } from '../hermeticity/finding.ts';
+import { type Finding, LOOKS } from '../hermeticity/finding.ts';
 import { POLICY_VERSION } from '../hermeticity/policy-version.ts';
 import { judge } from '../hermeticity/verdict.ts';
 import type { PrivateFolders } from './environment.ts';
@@ -32,12 +32,16 @@ export interface Testimony {
   pathSet(): PathSet;
 }
 
-/** In the key of an action whose inputs are observed, so nothing that it should have declared. */
-export function isObserved({ observed }: Pick<RunRequest, 'observed'>, { kind }: Finding): boolean {
-  return observed && LOOKS.has(kind);
+/**
+ * In the key of an action whose inputs are observed, so nothing that it should have declared. What another step makes must come
+ * first, which no observation says.
+ */
+export function isObserved(request: Pick<RunRequest, 'observed' | 'unordered'>, finding: Finding): boolean {
+  const { observed, unordered = [] } = request;
+  const { kind, path = '' } = finding;
+  const isUnordered = unordered.some((output) => path === output || path.startsWith(`${output}/`));
+  return observed && LOOKS.has(kind) && !isUnordered;
 }
-
-const LOOKS: ReadonlySet<FindingKind> = new Set(['read', 'probe', 'absent', 'list']);
 
 export function testify(action: KeyedAction, watched: Watched, digests: FileDigests): Testimony {
   const { report, folders, where } = watched;

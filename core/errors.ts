@@ -355,6 +355,12 @@ const catalogue = {
     wayOut: 'Take one of the named dependencies away.',
     status: 400,
   },
+  ASSAY_INPUT_UNORDERED: {
+    summary:
+      'The inputs of a step cover what another step makes, and nothing says which of the two comes first.',
+    wayOut: 'Name the other step in "dependsOn", or leave what it makes out of "inputs" with a "!" pattern.',
+    status: 400,
+  },
   ASSAY_NO_TRACER: {
     summary: 'This machine has no tracer that works, so nothing can be said about what a command does.',
     wayOut:

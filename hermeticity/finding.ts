@@ -28,9 +28,12 @@ export type FindingKind =
   | 'mtime'
   | 'readdir-order';
 
-/** A declaration that is missing, as a flag of `assay run` and its value. */
+/** Looks at something that is not declared, whether it was there or not. */
+export const LOOKS: ReadonlySet<FindingKind> = new Set(['read', 'probe', 'absent', 'list']);
+
+/** A declaration that is missing: as a flag of `assay run` and its value, or as a dependency of a step. */
 export interface Fix {
-  readonly flag: '--input' | '--optional-input' | '--output' | '--tool' | '--env';
+  readonly flag: '--input' | '--optional-input' | '--output' | '--tool' | '--env' | 'dependsOn';
   readonly value: string;
 }
 
@@ -48,8 +51,9 @@ export interface Finding {
   readonly advice?: string;
 }
 
-/** The flag as it would stand on a command line. */
+/** The flag as it would stand on a command line, or the field as it would stand in assay.json. */
 export function fixText(fix: Fix): string {
+  if (fix.flag === 'dependsOn') return `"dependsOn": [${JSON.stringify(fix.value)}]`;
   /* What begins with a dash would be taken for a flag. */
   return `${fix.flag}${fix.value.startsWith('-') ? '=' : ' '}${shellQuote(fix.value)}`;
 }

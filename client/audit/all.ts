@@ -1,5 +1,6 @@
 // Audits all steps of a workspace, each after those that it depends on, and ranks them: the worst first.
 import { AssayError, messageOf } from '../../core/errors.ts';
+import { withDependencyFixes } from '../config/dependency-fix.ts';
 import { requestOf } from '../config/request.ts';
 import type { Step } from '../config/step.ts';
 import type { RunContext } from '../context.ts';
@@ -33,7 +34,8 @@ export async function auditAll(options: AllOptions, context: RunContext): Promis
 async function auditStep(step: Step, options: AllOptions, context: RunContext): Promise<AuditedStep> {
   try {
     const { request, caller } = requestOf(step, options, context.caller);
-    const found = await audit(request, { ...context, caller }, options);
+    const seen = await audit(request, { ...context, caller }, options);
+    const found = { ...seen, findings: withDependencyFixes(seen.findings, step, options.steps) };
     const fixed = options.fix && !found.hermetic ? fixStep(options.root, step, found.findings) : undefined;
     return { step: step.id, audit: found, ...(fixed && { fixed }) };
   } catch (error) {

@@ -3,7 +3,7 @@ import { lstatSync, readlinkSync } from 'node:fs';
 import { parseRelPath, ROOT, toSystemPath } from '../../core/path.ts';
 import { type Finding, type Fix, patternOf } from '../../hermeticity/finding.ts';
 import { type Addition, addToStep, asWrittenBy } from '../config/edit.ts';
-import type { Step } from '../config/step.ts';
+import { type Step, takesEverything } from '../config/step.ts';
 import { targetInWorkspace } from '../links.ts';
 
 export interface Fixed {
@@ -43,16 +43,11 @@ const FIELDS = {
   '--output': 'outputs',
   '--env': 'env',
   '--tool': 'tools',
+  dependsOn: 'dependsOn',
 } as const;
 
 function additionFor(step: Step, { flag, value }: Fix): Addition {
-  if (flag === '--tool' || flag === '--env') return { field: FIELDS[flag], value };
+  if (flag === '--tool' || flag === '--env' || flag === 'dependsOn') return { field: FIELDS[flag], value };
   const field = flag === '--input' && takesEverything(step) ? 'optionalInputs' : FIELDS[flag];
   return { field, value: asWrittenBy(step, value) };
-}
-
-/** A step that names no inputs takes all of its folder; naming one would take the others away. */
-function takesEverything({ inputs, folder }: Step): boolean {
-  const all = folder === ROOT ? '**' : `${folder}/**`;
-  return inputs.some(({ pattern, optional }) => optional && pattern === all);
 }

@@ -1,6 +1,6 @@
 // `assay audit`: runs an action under a tracer and tells what it saw or changed beyond its declaration.
 import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/command.ts';
-import { audit } from '../audit/audit.ts';
+import { type Audit, audit } from '../audit/audit.ts';
 import type { Fixed } from '../audit/fix.ts';
 import { checkReportFile, writeReport } from '../audit/outlets.ts';
 import { auditHtml } from '../audit/page.ts';
@@ -12,7 +12,7 @@ import { Outlet } from '../outlet.ts';
 import { Reporter } from '../reporter.ts';
 import { storeFolder } from '../store-folder.ts';
 import { ACTION_FLAGS } from './action-flags.ts';
-import { parseOneAction } from './one-action.ts';
+import { type NamedStep, parseOneAction } from './one-action.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 
 const own = {
@@ -99,7 +99,8 @@ export const auditCommand: CommandModule = {
     try {
       const said = forMachine ? stderr : stdout;
       const context = { cache, caller, stdout: said, stderr, report, now: Date.now };
-      const found = await audit(request, context, { reproduce: parsed.given('reproduce') });
+      const seen = await audit(request, context, { reproduce: parsed.given('reproduce') });
+      const found = named ? await ofStep(seen, named) : seen;
       const sarifText = () => `${JSON.stringify(auditSarif(found, request), undefined, 2)}\n`;
       if (page !== undefined) writeReport(page, auditHtml(found, request));
       if (sarif !== undefined && sarif !== '-') writeReport(sarif, sarifText());
@@ -116,6 +117,12 @@ export const auditCommand: CommandModule = {
     }
   },
 };
+
+/** The graph is loaded only for a step. */
+async function ofStep(seen: Audit, { step, steps }: NamedStep): Promise<Audit> {
+  const { withDependencyFixes } = await import('../config/dependency-fix.ts');
+  return { ...seen, findings: withDependencyFixes(seen.findings, step, steps) };
+}
 
 function wantsAll(args: readonly string[]): boolean {
   const end = args.indexOf('--');

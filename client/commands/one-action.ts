@@ -5,8 +5,15 @@ import { type FlagTable, type ParsedFlags, parseFlags, usage } from '../../core/
 import { relPathFromUser } from '../../core/path.ts';
 import type { Step } from '../config/step.ts';
 import type { Variables } from '../environment.ts';
+import type { StepTable } from '../graph/graph.ts';
 import type { RunRequest } from '../request.ts';
 import { ACTION_FLAGS, parseAction } from './action-flags.ts';
+
+export interface NamedStep {
+  readonly root: string;
+  readonly step: Step;
+  readonly steps: StepTable;
+}
 
 export interface OneAction {
   readonly flags: ParsedFlags;
@@ -14,7 +21,7 @@ export interface OneAction {
   /** The caller's variables; of a step, with its package's programs on PATH. */
   readonly caller: Variables;
   /** Where it stands in the configuration, if it is a step. */
-  readonly named?: { readonly root: string; readonly step: Step };
+  readonly named?: NamedStep;
 }
 
 /** `own`: the flags of the command itself, which stand with either. */
@@ -49,5 +56,5 @@ async function stepAction(
     const ids = [step, ...others].flatMap((one) => (one === undefined ? [] : [one.id]));
     throw usage(`${JSON.stringify(name)} means ${ids.length} steps; name one of them: ${ids.join(', ')}`);
   }
-  return { ...requestOf(step, workspace, caller), named: { root: workspace.root, step } };
+  return { ...requestOf(step, workspace, caller), named: { ...workspace, step } };
 }

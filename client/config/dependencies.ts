@@ -3,7 +3,7 @@
 import { suggestion } from '../../core/command.ts';
 import type { Located } from './document.ts';
 import type { Package } from './packages.ts';
-import { stepId } from './step.ts';
+import { type Step, stepId } from './step.ts';
 
 export class DependencyResolver {
   readonly #packages: ReadonlyMap<string, Package>;
@@ -46,4 +46,10 @@ export function splitId(text: string): [string, string] {
   const at = text.lastIndexOf('#');
   const packageName = text.slice(0, Math.max(0, at));
   return [packageName === '//' ? '' : packageName, text.slice(at + 1)];
+}
+
+/** A step as another one writes it in its `dependsOn`. */
+export function referenceFrom(step: Pick<Step, 'package'>, other: Pick<Step, 'package' | 'name'>): string {
+  if (step.package === other.package) return other.name;
+  return `${other.package || '//'}#${other.name}`;
 }

@@ -8,7 +8,7 @@ import type { Step } from './step.ts';
 
 /** A list of a step, and what is to stand in it, as the package's file writes it. */
 export interface Addition {
-  readonly field: 'inputs' | 'optionalInputs' | 'outputs' | 'env' | 'tools';
+  readonly field: 'inputs' | 'optionalInputs' | 'outputs' | 'env' | 'tools' | 'dependsOn';
   readonly value: string;
 }
 

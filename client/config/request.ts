@@ -2,6 +2,7 @@
 // the outputs of the steps that it depends on as inputs.
 import { statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import type { RelPath } from '../../core/path.ts';
 import type { Variables } from '../environment.ts';
 import { type InputPattern, keptBy, notAmongInputs, type RunRequest } from '../request.ts';
 import { ToolMemo } from '../tool-memo.ts';
@@ -41,6 +42,7 @@ export function requestOf(
       hermetic: step.hermetic,
       acceptMarked: step.acceptMarked,
       observed: step.observed,
+      ...(step.observed && { unordered: madeByOthers(step, workspace.steps) }),
       sandbox: step.sandbox,
       state: step.state,
       ...(step.checkpoint && { checkpoint: step.checkpoint }),
@@ -56,6 +58,12 @@ export function outputsBefore(step: Step, steps: Workspace['steps']): InputPatte
   return [...stepsBefore(step, steps)].flatMap((id) =>
     (steps.get(id)?.outputs ?? []).map((pattern) => ({ pattern, optional: true })),
   );
+}
+
+/** What steps make that do not come before this one. */
+function madeByOthers(step: Step, steps: Workspace['steps']): RelPath[] {
+  const before = stepsBefore(step, steps).add(step.id);
+  return [...steps.values()].flatMap(({ id, outputs }) => (before.has(id) ? [] : outputs));
 }
 
 /** The ids of all steps that must come before, in no order. */

@@ -36,12 +36,21 @@ export interface Step {
   readonly sandbox: boolean;
   /** False: it runs each time. */
   readonly cache: boolean;
-  /** The ids of the steps that come first. */
+  /** The ids of the steps that come first, written or implied. */
   readonly dependsOn: readonly string[];
+  /** Where nobody wrote that a step comes first: what shows it. */
+  readonly implied: readonly MadeInput[];
   readonly state: readonly RelPath[];
   readonly checkpoint?: CheckpointPlan;
   /** Where it is written, for who wants to change it: the file and the names that lead to it. */
   readonly source: { readonly file: RelPath; readonly path: readonly [string, string] };
+}
+
+/** What a step reads of what another one makes. */
+export interface MadeInput {
+  readonly read: RelPath;
+  readonly output: RelPath;
+  readonly maker: string;
 }
 
 export interface StepOrigin {
@@ -69,9 +78,7 @@ export function resolveStep({ owner, name, fields, defaults, source }: StepOrigi
   const flag = (field: 'includeIgnored' | 'cacheFailures' | 'observed' | 'acceptMarked' | 'sandbox') =>
     [fields, ...defaults.toReversed()].map((each) => each[field]).find((value) => value !== undefined) ??
     false;
-  const everything = fields.inputs
-    ? []
-    : [{ pattern: folder === ROOT ? '**' : `${folder}/**`, optional: true }];
+  const everything = fields.inputs ? [] : [everythingIn(folder)];
   return {
     id: stepId(owner.name, name),
     name,
@@ -98,10 +105,22 @@ export function resolveStep({ owner, name, fields, defaults, source }: StepOrigi
     sandbox: flag('sandbox'),
     cache: fields.cache ?? true,
     dependsOn: [],
+    implied: [],
     state: pathsOf(folder, fields.state ?? [], 'state', outputs),
     ...(fields.checkpoint && { checkpoint: checkpointOf(folder, fields.checkpoint) }),
     source,
   };
+}
+
+/** What a step takes in that names no inputs. */
+function everythingIn(folder: RelPath): InputPattern {
+  return { pattern: folder === ROOT ? '**' : `${folder}/**`, optional: true };
+}
+
+/** A step that names no inputs takes all of its folder; naming one would take the others away. */
+export function takesEverything({ inputs, folder }: Step): boolean {
+  const all = everythingIn(folder);
+  return inputs.some(({ pattern, optional }) => optional && pattern === all.pattern);
 }
 
 export function stepId(packageName: string, name: string): string {

@@ -10,6 +10,7 @@ import { Observations } from '../inputs/observations.ts';
 import { DependencyResolver } from './dependencies.ts';
 import type { Located } from './document.ts';
 import type { Defaults, WrittenStep } from './file.ts';
+import { withImpliedDependencies } from './implied-dependencies.ts';
 import { type Package, readPackages } from './packages.ts';
 import { CONFIG_FILE, foldersWithConfig } from './roots.ts';
 import { configFileOf, resolveStep, type Step, stepId, unresolvable } from './step.ts';
@@ -61,12 +62,11 @@ interface Draft {
 function stepsOf(packages: readonly [Package, ...Package[]]): Map<string, Step> {
   const drafts = packages.flatMap((owner) => draftsOf(owner, packages[0]));
   const resolver = new DependencyResolver(packages, new Set(drafts.map(({ step }) => step.id)));
-  return new Map(
-    drafts.map(({ step, owner, dependsOn }) => [
-      step.id,
-      { ...step, dependsOn: resolver.resolve(owner, dependsOn) },
-    ]),
-  );
+  const steps = drafts.map(({ step, owner, dependsOn }) => ({
+    ...step,
+    dependsOn: resolver.resolve(owner, dependsOn),
+  }));
+  return new Map(withImpliedDependencies(steps).map((step) => [step.id, step]));
 }
 
 function draftsOf(owner: Package, root: Package): Draft[] {

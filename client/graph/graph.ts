@@ -25,7 +25,7 @@ function visit(step: Step, steps: StepTable, order: Map<string, Step>, path: Set
   if (order.has(step.id)) return;
   if (path.has(step.id)) {
     const trail = [...path, step.id];
-    throw new AssayError('ASSAY_STEP_CYCLE', trail.slice(trail.indexOf(step.id)).join(' -> '));
+    throw circle(trail.slice(trail.indexOf(step.id)), steps);
   }
   path.add(step.id);
   for (const id of step.dependsOn) {
@@ -34,6 +34,16 @@ function visit(step: Step, steps: StepTable, order: Map<string, Step>, path: Set
   }
   path.delete(step.id);
   order.set(step.id, step);
+}
+
+/** An edge that nobody wrote says what it comes from. */
+function circle(trail: readonly string[], steps: StepTable): AssayError {
+  const named = trail.map((id, at) => {
+    const reader = steps.get(trail[at - 1] ?? '');
+    const input = reader?.implied.find(({ maker }) => maker === id);
+    return input ? `${id} (it makes ${input.output}, and ${reader?.id} reads ${input.read})` : id;
+  });
+  return new AssayError('ASSAY_STEP_CYCLE', named.join(' -> '));
 }
 
 /** Of the whole workspace, not only of what runs now: which of two steps came last must never decide what is there. */

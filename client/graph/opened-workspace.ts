@@ -52,9 +52,13 @@ async function readWorkspace(
   caller: Variables,
 ): Promise<OpenedWorkspace> {
   const readAt = Date.now();
-  const { loadWorkspace } = await import('../config/workspace.ts');
+  const [{ loadWorkspace }, { refuseUnorderedInputs }] = await Promise.all([
+    import('../config/workspace.ts'),
+    import('./unordered-inputs.ts'),
+  ]);
   const { root, steps, observations } = await loadWorkspace(folder);
   refuseSharedOutputs(steps);
+  refuseUnorderedInputs(steps, observations);
   const rows = new Map([...observations.seen].map(([name, stats]) => [name, rowOf(stats)]));
   const looks = { rows, passed: observations.passed() };
   return { root, steps, memo: GraphMemo.open(memoFolder, root, caller), config: { looks, readAt } };

@@ -3,6 +3,7 @@
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { GRAPH } from '../../core/limits.ts';
 import type { Cache } from '../cache.ts';
+import { withDependencyFixes } from '../config/dependency-fix.ts';
 import { requestOf, type StepRequest } from '../config/request.ts';
 import type { Step } from '../config/step.ts';
 import type { RunContext } from '../context.ts';
@@ -13,6 +14,7 @@ import { type Warning, warningText } from '../reporter.ts';
 import { type RunSummary, run } from '../run.ts';
 import { forced, unused } from './cache-modes.ts';
 import type { Hear, StepEnd } from './events.ts';
+import type { StepTable } from './graph.ts';
 import { restoreKnown } from './known-step.ts';
 import type { KnownResult } from './memory.ts';
 import { earsOf, NOTHING_DONE, type StepContext, skipped } from './run-step.ts';
@@ -37,9 +39,9 @@ export async function runOrdinarily(
   context: OrdinaryContext,
   known: KnownResult | undefined,
 ): Promise<StepEnd> {
-  const { hear, now } = context;
+  const { now } = context;
   const began = now();
-  const notes = new Notes(step, hear, context.isNews);
+  const notes = new Notes(step, context);
   const turn = new StepTurn(context.turn, now);
   try {
     const summary = await runUnlessLate(step, context, known, notes, turn);
@@ -148,12 +150,17 @@ function runContext(
 class Notes {
   notPublished: string | undefined;
   readonly #step: Step;
+  readonly #steps: StepTable;
   readonly #hear: Hear;
   readonly #isNews: OrdinaryContext['isNews'];
   #counted = { up: 0, down: 0 };
 
-  constructor(step: Step, hear: Hear, isNews: OrdinaryContext['isNews']) {
+  constructor(
+    step: Step,
+    { hear, isNews, workspace }: Pick<OrdinaryContext, 'hear' | 'isNews' | 'workspace'>,
+  ) {
     this.#step = step;
+    this.#steps = workspace.steps;
     this.#hear = hear;
     this.#isNews = isNews;
   }
@@ -162,8 +169,14 @@ class Notes {
     if (event.type === 'not-published') this.notPublished = event.why;
     else if (event.type === 'transfer') this.#count(event.direction, event.bytes);
     else if (event.type === 'remote-given-up' || event.type === 'remote-takes-nothing') this.#tellOnce(event);
-    else if (event.type === 'findings' && this.#step.hermetic === 'strict') this.#tellAll(event);
+    else if (event.type === 'findings') this.#tellFindings(event);
     else this.#warn(event);
+  }
+
+  #tellFindings(event: Warning & { type: 'findings' }): void {
+    const findings = withDependencyFixes(event.findings, this.#step, this.#steps);
+    if (this.#step.hermetic === 'strict') this.#tellAll({ ...event, findings });
+    else this.#warn({ ...event, findings });
   }
 
   /** A remote fails all steps in the same way. */

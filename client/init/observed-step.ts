@@ -6,8 +6,9 @@ import { audit } from '../audit/audit.ts';
 import { requestOf } from '../config/request.ts';
 import type { Step } from '../config/step.ts';
 import type { RunContext } from '../context.ts';
+import { IgnoredPaths } from '../inputs/ignored-paths.ts';
+import { Observations } from '../inputs/observations.ts';
 import { doubtsAbout } from './doubts.ts';
-import { IgnoredPaths } from './ignored.ts';
 import { variablesIn } from './variables.ts';
 
 /** All paths are from the root. */
@@ -49,7 +50,7 @@ export async function observeStep(
   const topOf = topWithin(folders);
   const outputs = generalOutputs(written.map(plainPath), read, topOf);
   const used = read.filter((path) => isInput(path, outputs));
-  const ignored = new IgnoredPaths(root);
+  const ignored = new IgnoredPaths(new Observations(root));
   const hidden = new Set(used.filter((path) => !isAmong(path, made) && ignored.has(path)));
   const inputs = generalInputs(
     used.filter((path) => !hidden.has(path)),

@@ -1,9 +1,9 @@
 // What a declaration would cover: whether a file that appeared at some path would be an input. Decides as a scan does,
 // for one path at a time and without looking whether anything is there.
-import { isWithin, join, parentOf, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
+import { isWithin, join, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
 import type { RunRequest } from '../request.ts';
 import { isPrivateFolder } from '../reserved.ts';
-import { HIDES_NOTHING, type IgnoreRules, rulesAbove, rulesWithin } from './git-ignore.ts';
+import { IgnoredPaths } from './ignored-paths.ts';
 import { Observations } from './observations.ts';
 import { type CompiledPattern, compilePatterns, type Patterns } from './patterns.ts';
 
@@ -12,16 +12,16 @@ const ANY_NAME = 'assay-any-name';
 
 export class Coverage {
   readonly #request: RunRequest;
-  readonly #observations: Observations;
   readonly #patterns: Patterns;
-  readonly #rules = new Map<RelPath, IgnoreRules>();
+  readonly #ignored: IgnoredPaths;
   /** One name for each pattern that ends in a wildcard, as that wildcard would take it. */
   readonly #newNames: readonly string[];
 
   constructor(request: RunRequest) {
     this.#request = request;
-    this.#observations = new Observations(request.workspace);
-    this.#patterns = compilePatterns(this.#observations, request.inputs);
+    const observations = new Observations(request.workspace);
+    this.#patterns = compilePatterns(observations, request.inputs);
+    this.#ignored = new IgnoredPaths(observations);
     this.#newNames = [...new Set(this.#patterns.takes.map(nameForWildcard))];
   }
 
@@ -46,23 +46,8 @@ export class Coverage {
   #hides(pattern: CompiledPattern, path: RelPath): boolean {
     if (this.#request.includeIgnored) return false;
     const named = pattern.literal ? pattern.base : ROOT;
-    if (named !== ROOT && this.#isHidden(named, path !== named)) return false;
-    return this.#isHidden(path, false);
-  }
-
-  #isHidden(path: RelPath, isFolder: boolean): boolean {
-    if (path === ROOT) return false;
-    const parent = parentOf(path);
-    return this.#isHidden(parent, true) || this.#rulesIn(parent).hides(path, isFolder);
-  }
-
-  #rulesIn(folder: RelPath): IgnoreRules {
-    const known = this.#rules.get(folder);
-    if (known) return known;
-    const above = folder === ROOT ? rulesAbove(this.#observations) : this.#rulesIn(parentOf(folder));
-    const rules = above === HIDES_NOTHING ? above : rulesWithin(above, this.#observations, folder);
-    this.#rules.set(folder, rules);
-    return rules;
+    if (named !== ROOT && this.#ignored.hides(named, path !== named)) return false;
+    return this.#ignored.hides(path, false);
   }
 }
 

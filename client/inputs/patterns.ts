@@ -32,12 +32,20 @@ export function compilePatterns(observations: Observations, inputs: readonly Inp
   };
 }
 
+/** What a pattern matches by its text alone, whatever is there. */
+export function matcherOf(source: string): (path: RelPath) => boolean {
+  return compileText(source, true).matches;
+}
+
 function compile(observations: Observations, source: string, optional: boolean): CompiledPattern {
   if (source.startsWith('/')) {
     throw new AssayError('ASSAY_BAD_PATH', `the input ${JSON.stringify(source)} is absolute`);
   }
   const exact = existingPath(observations, source);
-  if (exact !== undefined) return literal(source, exact, optional);
+  return exact === undefined ? compileText(source, optional) : literal(source, exact, optional);
+}
+
+function compileText(source: string, optional: boolean): CompiledPattern {
   const { base, isGlob } = picomatch.scan(source);
   if (!isGlob) return literal(source, relPathFromUser(unescaped(source)), optional);
   const folder = relPathFromUser(unescaped(base));

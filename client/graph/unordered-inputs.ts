@@ -1,0 +1,98 @@
+// Refuses a step whose patterns cover what another step makes, where nothing says which of the two comes first: its key would
+// hold what an earlier run left there. What .gitignore hides is no input, so it is no conflict; a step that runs each time has
+// no key.
+
+import { AssayError } from '../../core/errors.ts';
+import { nameOf, type RelPath, ROOT } from '../../core/path.ts';
+import { referenceFrom } from '../config/dependencies.ts';
+import { asWrittenBy } from '../config/edit.ts';
+import { exclusionsOf, takenBy } from '../config/implied-dependencies.ts';
+import { type MadePath, MadePaths } from '../config/made-paths.ts';
+import { stepsBefore } from '../config/request.ts';
+import { type Step, takesEverything } from '../config/step.ts';
+import { IgnoredPaths } from '../inputs/ignored-paths.ts';
+import type { Observations } from '../inputs/observations.ts';
+import {
+  type Alternative,
+  type Exclusions,
+  mayBeFolder,
+  reachOf,
+  samplesBelow,
+} from '../inputs/pattern-reach.ts';
+import type { StepTable } from './graph.ts';
+
+/** Every .gitignore is looked at through `observations`: one that changes may change the answer. */
+export function refuseUnorderedInputs(steps: StepTable, observations: Observations): void {
+  const made = new MadePaths(steps.values());
+  const ignored = new IgnoredPaths(observations);
+  for (const step of steps.values()) {
+    if (!step.cache) continue;
+    const found = coveredOutputs(step, steps, made, ignored);
+    if (found.length > 0) throw refusal(step, steps, found);
+  }
+}
+
+function coveredOutputs(step: Step, steps: StepTable, made: MadePaths, ignored: IgnoredPaths): MadePath[] {
+  const exclusions = exclusionsOf(step);
+  const found = new Map<RelPath, MadePath>();
+  for (const taken of takenBy(step)) {
+    for (const one of made.below(taken.fixed)) {
+      if (one.maker === step.id || step.dependsOn.includes(one.maker) || found.has(one.path)) continue;
+      if (isTaken(one.path, taken, step, exclusions, ignored)) found.set(one.path, one);
+    }
+  }
+  if (found.size === 0) return [];
+  const before = stepsBefore(step, steps);
+  return [...found.values()].filter(({ maker }) => !before.has(maker));
+}
+
+/** What is left out of a folder as a whole, or hidden there, is as if the output were. */
+function isTaken(
+  path: RelPath,
+  taken: Alternative,
+  { includeIgnored }: Step,
+  exclusions: Exclusions,
+  ignored: IgnoredPaths,
+): boolean {
+  const { itself, below } = reachOf(taken, path);
+  if (!itself && !below) return false;
+  const seesHidden = includeIgnored || namesHidden(taken, ignored);
+  const isLeftOut = (at: RelPath) => exclusions.has(at) || (!seesHidden && ignored.hides(at, false));
+  if (mayBeFolder(path) && samplesBelow(path).every(isLeftOut)) return false;
+  return below || !isLeftOut(path);
+}
+
+/** A path that is named as such counts even where it is hidden. */
+function namesHidden({ fixed, wild }: Alternative, ignored: IgnoredPaths): boolean {
+  return wild.length === 0 && fixed !== ROOT && ignored.hides(fixed, true);
+}
+
+/** How many are named, so that the line can be read. */
+const MOST_NAMED = 3;
+
+function refusal(step: Step, steps: StepTable, found: readonly MadePath[]): AssayError {
+  const named = found.slice(0, MOST_NAMED).map(({ path, maker }) => `${path}, which ${maker} makes`);
+  const more = found.length > MOST_NAMED ? `, and ${found.length - MOST_NAMED} more` : '';
+  const detail = `${step.source.file}: ${step.id} covers ${named.join(', ')}${more}; nothing says which comes first: add ${remedies(step, steps, found).join(', or ')}`;
+  return new AssayError('ASSAY_INPUT_UNORDERED', detail);
+}
+
+/** A step that comes later can't be waited for. */
+function remedies(step: Step, steps: StepTable, found: readonly MadePath[]): string[] {
+  const makers = [...new Set(found.map(({ maker }) => maker))].flatMap((id) => steps.get(id) ?? []);
+  const isOrderable = makers.every((maker) => !stepsBefore(maker, steps).has(step.id));
+  const references = makers.map((maker) => JSON.stringify(referenceFrom(step, maker)));
+  const leaving = JSON.stringify(exclusionFor(step, found));
+  return [
+    ...(isOrderable && makers.length <= MOST_NAMED ? [`"dependsOn": [${references.join(', ')}]`] : []),
+    takesEverything(step) ? `"inputs": ["**", ${leaving}]` : `${leaving} to its "inputs"`,
+  ];
+}
+
+/** One pattern for all of them if they share a name, else for the first. */
+function exclusionFor(step: Step, found: readonly MadePath[]): string {
+  const [{ path } = { path: ROOT }] = found;
+  const end = mayBeFolder(path) ? '/**' : '';
+  const isShared = found.length > 1 && found.every((one) => nameOf(one.path) === nameOf(path));
+  return `!${isShared ? `**/${nameOf(path)}` : asWrittenBy(step, path)}${end}`;
+}

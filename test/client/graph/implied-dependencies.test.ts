@@ -1,0 +1,247 @@
+// An input that another step makes is a dependency, written or not: the declarations alone decide, so that a fresh checkout
+// has the same order as one that is full of earlier outputs.
+import { execFileSync } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openWorkspace } from '../../../client/graph/opened-workspace.ts';
+import { Workshop } from '../../rig/assay.ts';
+import { runSteps } from '../../rig/graph.ts';
+
+let shop: Workshop;
+beforeEach(() => {
+  shop = new Workshop();
+});
+afterEach(() => shop.remove());
+
+const config = (steps: unknown, more: object = {}) =>
+  shop.write('assay.json', JSON.stringify({ steps, ...more }));
+const run = (...args: string[]) => runSteps(shop, args);
+const open = () => openWorkspace(shop.workspace, join(shop.store, 'client', 'graph'), {});
+const dependsOn = async (id: string) => (await open()).steps.get(id)?.dependsOn;
+const text = (path: string) => readFileSync(join(shop.workspace, path), 'utf8');
+
+/** Slow enough that a step which does not wait would look before it is there. */
+const BUILD = {
+  command: 'sleep 0.3; mkdir dist && cp in.txt dist/app.txt',
+  inputs: ['in.txt'],
+  outputs: ['dist'],
+};
+const TEST = { command: 'cat dist/app.txt > report.txt', outputs: ['report.txt'] };
+
+describe('an input at or below the output of another step makes an edge', () => {
+  test.each<[string, object]>([
+    ['the output itself', { inputs: ['dist'] }],
+    ['a file in it', { inputs: ['dist/app.txt'] }],
+    ['a pattern whose fixed part lies there', { inputs: ['dist/*.txt'] }],
+    ['everything in it', { inputs: ['./dist/**'] }],
+    ['alternatives of which one lies there', { inputs: ['{dist,other}/*.txt'] }],
+    ['an optional input', { inputs: [], optionalInputs: ['dist/app.txt'] }],
+  ])('%s', async (_, fields) => {
+    config({ build: BUILD, test: { ...TEST, ...fields } });
+    expect(await dependsOn('test')).toEqual(['build']);
+  });
+
+  test('so a test never sees the build before', async () => {
+    config({ build: BUILD, test: { ...TEST, inputs: ['dist/app.txt'] } });
+    shop.write('in.txt', 'old');
+    await run('build', 'test');
+    shop.write('in.txt', 'new');
+    const { summary } = await run('test', 'build');
+    expect(summary.exitCode).toBe(0);
+    expect(text('report.txt')).toBe('new');
+    expect(text('dist/app.txt')).toBe('new');
+  });
+
+  test('in a fresh checkout the step that is asked for brings the other along', async () => {
+    config({ build: BUILD, test: { ...TEST, inputs: ['dist/**'] } });
+    shop.write('in.txt', 'one');
+    const { ends, summary } = await run('test');
+    expect(Object.keys(ends)).toEqual(['build', 'test']);
+    expect(summary).toMatchObject({ exitCode: 0, misses: 2 });
+    expect((await run('test')).outcomes).toEqual({ build: 'hit-local', test: 'hit-local' });
+  });
+
+  test('a program that another step makes', async () => {
+    config({
+      make: { command: 'true', inputs: ['in.txt'], outputs: ['tool'] },
+      line: { command: 'true && ./tool', inputs: [] },
+      words: { command: ['./tool'], inputs: [], cwd: '.' },
+      below: { command: ['../tool'], inputs: [], cwd: 'sub' },
+      named: { command: 'true', inputs: [], tools: ['./tool'] },
+      other: { command: ['/bin/tool', './tool'], inputs: [], tools: ['tool'] },
+    });
+    for (const step of ['line', 'words', 'below', 'named']) expect(await dependsOn(step)).toEqual(['make']);
+    expect(await dependsOn('other')).toEqual([]);
+  });
+
+  test('across packages', async () => {
+    const steps = (written: object) => JSON.stringify({ steps: written });
+    shop.write('assay.json', JSON.stringify({ packages: ['lib', 'web'] }));
+    shop.write('lib/assay.json', steps({ build: { command: 'x', inputs: ['a'], outputs: ['dist'] } }));
+    shop.write(
+      'web/assay.json',
+      steps({
+        test: { command: 'x', inputs: ['../lib/dist/**'] },
+        check: { command: 'x', inputs: ['//lib/dist/a'] },
+        lint: { command: 'x', inputs: ['dist/a'] },
+      }),
+    );
+    expect(await dependsOn('web#test')).toEqual(['lib#build']);
+    expect(await dependsOn('web#check')).toEqual(['lib#build']);
+    expect(await dependsOn('web#lint')).toEqual([]);
+  });
+
+  test('it is skipped where the other fails, affected where the other is, and drawn', async () => {
+    config({ build: { ...BUILD, command: 'exit 3' }, test: { ...TEST, inputs: ['dist/**'] } });
+    shop.write('in.txt', 'x');
+    const { ends } = await run('--keep-going', 'test');
+    expect(ends.test).toMatchObject({ outcome: 'skipped', reason: 'build did not come through' });
+    const git = (...args: string[]) =>
+      execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], { cwd: shop.workspace });
+    git('init', '--quiet', '--initial-branch=main');
+    git('add', '.');
+    git('commit', '--quiet', '--message', 'all');
+    shop.write('in.txt', 'y');
+    const affected = await shop.assay(['run', '--affected=main', '--dry-run', 'test']);
+    expect(affected.stdout).toMatch(/^build {2}miss .*\ntest {2}unknown -: build would run first\n$/);
+    expect((await shop.assay(['run', '--graph'])).stdout).toContain('s0 --> s1');
+  });
+
+  test('a circle names both steps and the file', async () => {
+    config({
+      build: { ...BUILD, dependsOn: ['test'] },
+      test: { ...TEST, inputs: ['dist/app.txt'] },
+    });
+    shop.write('in.txt', 'x');
+    const ran = await shop.assay(['run', 'test']);
+    expect(ran.code).toBe(125);
+    expect(ran.stderr).toContain(
+      'ASSAY_STEP_CYCLE: test -> build (it makes dist, and test reads dist/app.txt) -> test',
+    );
+  });
+});
+
+describe('a pattern that merely covers the output of another step', () => {
+  const refused = async () => {
+    const why = await open().then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    expect(why).toMatchObject({ code: 'ASSAY_INPUT_UNORDERED' });
+    return String(why);
+  };
+
+  test.each<[string, object, string]>([
+    ['everything', { inputs: ['**'] }, 'add "dependsOn": ["build"], or "!dist/**" to its "inputs"'],
+    ['no inputs', {}, 'add "dependsOn": ["build"], or "inputs": ["**", "!dist/**"]'],
+    ['an ending', { inputs: ['**/*.txt'] }, '"!dist/**"'],
+    ['what is hidden, on purpose', { inputs: ['**'], includeIgnored: true }, '"!dist/**"'],
+  ])('%s: refused in a fresh checkout, with both remedies', async (_, fields, remedies) => {
+    config({ build: BUILD, test: { command: 'true', ...fields } });
+    shop.write('in.txt', 'x');
+    const said = await refused();
+    expect(said).toContain('assay.json: test ');
+    expect(said).toContain('dist, which build makes');
+    expect(said).toContain(remedies);
+  });
+
+  test('a folder that holds it, and a file', async () => {
+    config({
+      gen: { command: 'true', inputs: ['in.txt'], outputs: ['src/gen'] },
+      note: { command: 'true', inputs: ['in.txt'], outputs: ['note.txt'] },
+      build: { command: 'true', inputs: ['src'] },
+      test: { command: 'true', inputs: ['*.txt'] },
+    });
+    expect(await refused()).toContain('"!src/gen/**"');
+    config({
+      note: { command: 'true', inputs: ['in.txt'], outputs: ['note.txt'] },
+      test: { command: 'true', inputs: ['*.txt'] },
+    });
+    expect(await refused()).toContain('or "!note.txt" to its "inputs"');
+  });
+
+  test('where the other one comes later, only leaving it out helps', async () => {
+    config({
+      build: { command: 'true', inputs: ['**'], outputs: ['dist'] },
+      test: { command: 'true', inputs: [], outputs: ['coverage'], dependsOn: ['build'] },
+    });
+    const said = await refused();
+    expect(said).toContain('add "!coverage/**" to its "inputs"');
+    expect(said).not.toContain('"dependsOn"');
+  });
+
+  test.each<[string, object]>([
+    ['dependsOn', { inputs: ['**'], dependsOn: ['build', 'pack'] }],
+    ['dependsOn of one that comes later', { inputs: ['**'], dependsOn: ['pack'] }],
+    ['running each time', { cache: false }],
+    ['leaving it out', { inputs: ['**', '!dist/**', '!pack.tar'] }],
+    ['leaving out all of that name', { inputs: ['**', '!**/dist/**', '!*.tar'] }],
+    ['leaving it out where nothing else is said', { optionalInputs: ['!dist', '!pack.tar'] }],
+  ])('goes by %s', async (_, fields) => {
+    config({
+      build: BUILD,
+      pack: { command: 'tar cf pack.tar dist', inputs: ['dist'], outputs: ['pack.tar'] },
+      test: { command: 'true', ...fields },
+    });
+    await expect(open()).resolves.toBeDefined();
+  });
+
+  test('a program without an ending is left out by the pattern that the refusal names', async () => {
+    config({
+      build: { command: 'cp in.txt main', inputs: ['in.txt'], outputs: ['main'] },
+      test: { command: 'true', inputs: ['**', '!main/**'] },
+    });
+    shop.write('in.txt', 'x');
+    await run('build', 'test');
+    shop.write('in.txt', 'y');
+    const { ends } = await run('--jobs', '1', 'build', 'test');
+    expect(ends.test?.reason).toBe('in.txt changed');
+  });
+
+  test('goes where .gitignore hides it, until it no longer does', async () => {
+    config({ build: BUILD, test: { command: 'true' }, lint: { command: 'true', inputs: ['**'] } });
+    shop.write('in.txt', 'x');
+    shop.write('.gitignore', 'dist/\n');
+    for (const _ of [1, 2, 3]) expect((await run('build', 'test', 'lint')).summary.exitCode).toBe(0);
+    rmSync(join(shop.workspace, '.gitignore'));
+    await refused();
+  });
+
+  test('a pattern that can’t match what is there', async () => {
+    config({
+      build: BUILD,
+      note: { command: 'true', inputs: ['in.txt'], outputs: ['notes/note.txt'] },
+      test: { command: 'true', inputs: ['*.txt', 'src/**/*.ts', 'notes/**/*.md', 'dis*t.c'] },
+    });
+    await expect(open()).resolves.toBeDefined();
+  });
+});
+
+describe('a step that reads what another one makes without saying so', () => {
+  const STEPS = {
+    build: { command: 'mkdir dist && cp in.txt dist/app.txt', inputs: ['in.txt'], outputs: ['dist'] },
+    test: { command: 'cat dist/app.txt', inputs: [] },
+  };
+
+  test.each<[string, object]>([
+    ['declared inputs', {}],
+    ['observed inputs', { observed: true }],
+  ])('is told to depend on it: %s', async (_, fields) => {
+    config({ ...STEPS, test: { ...STEPS.test, ...fields } });
+    shop.write('in.txt', 'x');
+    await run('build');
+    const { events } = await run('test');
+    const warning = events.find(({ type }) => type === 'step-warning');
+    expect(warning?.text).toContain('dist/app.txt ("dependsOn": ["build"])');
+  });
+
+  test('audit --fix writes that it does', async () => {
+    config(STEPS);
+    shop.write('in.txt', 'x');
+    await run('build');
+    await shop.assay(['audit', '--fix', 'test']);
+    expect(JSON.parse(text('assay.json')).steps.test).toEqual({ ...STEPS.test, dependsOn: ['build'] });
+    expect((await shop.assay(['audit', 'test'])).code).toBe(0);
+  });
+});

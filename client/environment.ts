@@ -9,8 +9,10 @@
 //
 // PATH's fixed part, SHELL, TZ and LC_ALL are in the key. HOME and TMPDIR are not: their names differ from run to run and what
 // is in them does not. A declared variable of one of these names takes its place, and is in the key with its value.
+import { delimiter } from 'node:path';
 import type { Property } from '../core/action.ts';
 import { AssayError } from '../core/errors.ts';
+import { type AbsPath, absPath } from '../hermeticity/abspath.ts';
 import { neverPassed, withoutPatterns } from './declared-variables.ts';
 import type { DeclaredVariable } from './request.ts';
 
@@ -64,6 +66,12 @@ export function actualEnvironment(
   const path = variables.get('PATH');
   if (folders.bin !== undefined) variables.set('PATH', path ? `${folders.bin}:${path}` : folders.bin);
   return Object.fromEntries(variables);
+}
+
+/** The folders of PATH, as the key has it. */
+export function searchPathOf(keyed: readonly Property[]): AbsPath[] {
+  const path = keyed.find(({ name }) => name === 'PATH')?.value ?? '';
+  return path.split(delimiter).filter(Boolean).map(absPath);
 }
 
 /** Names that people give to secrets; a declared one is stored with the action and deserves a warning. */

@@ -7,6 +7,7 @@ import { decodeEvidence, type Standing, standingOf } from '../core/evidence.ts';
 import { RUN } from '../core/limits.ts';
 import { DEFAULT_NAMESPACE } from '../core/namespace.ts';
 import { type RelPath, resolveFrom } from '../core/path.ts';
+import type { PathSet, StateOf } from '../core/path-set.ts';
 import type { ActionResult } from '../core/proto/generated/reapi.ts';
 import { decodeResult } from '../core/result.ts';
 import type { AbsPath } from '../hermeticity/abspath.ts';
@@ -17,6 +18,7 @@ import type { Report } from './events.ts';
 import type { KeyedAction } from './key.ts';
 import type { Log } from './log.ts';
 import { decodeOrder } from './log-order.ts';
+import { ForeignStates } from './observed/foreign-states.ts';
 import { type Candidate, candidates, keepSet } from './observed/sets.ts';
 import { localShelf, remoteShelf, type Shelf } from './observed/shelf.ts';
 import { States } from './observed/states.ts';
@@ -42,11 +44,15 @@ export interface Hit {
   looks(): readonly AbsPath[];
 }
 
-export async function lookup(action: KeyedAction, { cache, report }: RunContext): Promise<Hit | undefined> {
+export async function lookup(
+  action: KeyedAction,
+  { cache, report, now }: RunContext,
+): Promise<Hit | undefined> {
   const store = await cache.openStore();
   if (!store) return undefined;
   const states = new States(action, cache.digests, cache.elsewhere);
   const local = await findHit(localShelf(store), action, states, {
+    stateOf: states.of,
     hitAt: ({ key }) => storedHit(key.hash, action.request, store, report),
     onFault: (error) => report({ type: 'hit-unusable', why: messageOf(error) }),
   });
@@ -54,7 +60,10 @@ export async function lookup(action: KeyedAction, { cache, report }: RunContext)
   const remote = await cache.openRemote();
   if (!remote?.usable) return undefined;
   const sides = { store, remote, report };
+  const foreign = new ForeignStates(states, now);
   const fetched = await findHit(remoteShelf(remote, store, report), action, states, {
+    stateOf: foreign.of,
+    admits: (set) => isAdmitted(set, foreign, report),
     hitAt: (candidate) => fetchHit(candidate, action, states, sides),
     onFault: (error) => reportFault(error, sides),
   });
@@ -83,12 +92,15 @@ async function findHit(
   action: KeyedAction,
   states: States,
   at: {
+    readonly stateOf: StateOf;
+    /** False for a path set that is passed over. */
+    admits?(set: PathSet): boolean;
     hitAt(candidate: Candidate): Promise<StoredHit | undefined>;
     onFault(error: unknown): void;
   },
 ): Promise<Omit<Hit, 'outcome' | 'reason'> | undefined> {
   try {
-    for await (const candidate of candidates(action.key, shelf, states.of)) {
+    for await (const candidate of candidates(action.key, shelf, at.stateOf, at.admits)) {
       const hit = await at.hitAt(candidate);
       const address = candidate.key.hash;
       if (hit) return { ...hit, address, looks: () => states.pathsOf(candidate.set ?? []) };
@@ -97,6 +109,17 @@ async function findHit(
     at.onFault(error);
   }
   return undefined;
+}
+
+/** One that is refused does not keep the others from being looked at. */
+function isAdmitted(set: PathSet, foreign: ForeignStates, report: Report): boolean {
+  try {
+    foreign.check(set);
+    return true;
+  } catch (error) {
+    report({ type: 'hit-unusable', why: messageOf(error) });
+    return false;
+  }
 }
 
 async function storedHit(

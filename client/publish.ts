@@ -13,6 +13,7 @@ import type { Sealed } from './encoded-outputs.ts';
 import type { Report } from './events.ts';
 import { fileChunks } from './file-chunks.ts';
 import type { KeyedAction } from './key.ts';
+import { ForeignStates, isRefused } from './observed/foreign-states.ts';
 import { type Candidate, candidates, keepSet } from './observed/sets.ts';
 import { localShelf, remoteShelf, type Shelf } from './observed/shelf.ts';
 import { States } from './observed/states.ts';
@@ -30,7 +31,7 @@ export interface Published {
 export async function publish(
   action: KeyedAction,
   sealed: SealedResult | Unpublishable,
-  { cache, report }: RunContext,
+  { cache, report, now }: RunContext,
 ): Promise<Published> {
   const nothing = { published: false, shared: false };
   if (!sealed.publishable) report({ type: 'not-published', why: sealed.why });
@@ -40,13 +41,14 @@ export async function publish(
     await keepAction(action, store);
     return nothing;
   }
-  const { of: stateOf } = new States(action, cache.digests);
-  const found = await findPlace(action, sealed, localShelf(store), stateOf);
-  const place = { ...found, stateOf };
+  const states = new States(action, cache.digests);
+  const found = await findPlace(action, sealed, localShelf(store), states.of);
+  const place = { ...found, stateOf: states.of };
   const published = await publishLocally(action, sealed, place, store, report);
   const remote = published ? await cache.openRemote() : undefined;
   const isOpen = remote?.usable === true && remote.takesWrites;
-  const shared = isOpen && (await publishRemotely(action, sealed, place, store, remote, report));
+  const foreign = { ...found, stateOf: new ForeignStates(states, now).of };
+  const shared = isOpen && (await publishRemotely(action, sealed, foreign, store, remote, report));
   return { published, shared };
 }
 
@@ -134,11 +136,20 @@ async function publishRemotely(
       report,
     );
     await remote.putResult(key, sealed.result);
-    if (set) await keepSet(action.key.hash, set, remoteShelf(remote, store, report), stateOf);
+    if (set) await keepRemoteSet(action.key.hash, set, remoteShelf(remote, store, report), stateOf);
     return true;
   } catch (error) {
     report(settleFault(remote, error));
     return false;
+  }
+}
+
+/** Where the sets that are there lead on by paths that are not looked at for a remote, this one has no place. */
+async function keepRemoteSet(...[key, set, shelf, stateOf]: Parameters<typeof keepSet>): Promise<void> {
+  try {
+    await keepSet(key, set, shelf, stateOf);
+  } catch (error) {
+    if (!isRefused(error)) throw error;
   }
 }
 

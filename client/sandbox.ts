@@ -1,7 +1,6 @@
 // Runs an action in the sandbox, watched from within, and judges it there: what it can't see it can't depend on, so all
 // that counts besides its declaration is the installed software that it was shown.
 import { existsSync } from 'node:fs';
-import { delimiter } from 'node:path';
 import { type AbsPath, absPath, inside, isAtOrBelow, relativeIn } from '../hermeticity/abspath.ts';
 import type { Declaration } from '../hermeticity/declaration.ts';
 import type { FindingKind } from '../hermeticity/finding.ts';
@@ -15,7 +14,7 @@ import {
   sandboxed,
 } from '../hermeticity/sandbox.ts';
 import { judge, type Verdict } from '../hermeticity/verdict.ts';
-import { actualEnvironment, type PrivateFolders } from './environment.ts';
+import { actualEnvironment, type PrivateFolders, searchPathOf } from './environment.ts';
 import type { Report } from './events.ts';
 import type { KeyedAction } from './key.ts';
 import { type Launch, type Launcher, launchDirectly } from './launch.ts';
@@ -136,7 +135,6 @@ function placeOnMachine(path: AbsPath, mounts: readonly Mount[]): AbsPath | unde
 
 /** All that is in the staged workspace is declared, and nothing else can come there. */
 function declarationIn({ request, environment, inputs }: KeyedAction, mounts: readonly Mount[]): Declaration {
-  const path = environment.find(({ name }) => name === 'PATH')?.value ?? '';
   return {
     workspace: WORKSPACE,
     inputs: new Set(inputs.entries().map((entry) => entry.path)),
@@ -147,6 +145,6 @@ function declarationIn({ request, environment, inputs }: KeyedAction, mounts: re
     outputs: request.outputs,
     scratch: [SANDBOX.home, SANDBOX.tmp].map(absPath),
     tools: mounts.map(({ at }) => at),
-    searchPath: path.split(delimiter).filter(Boolean).map(absPath),
+    searchPath: searchPathOf(environment),
   };
 }

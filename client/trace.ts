@@ -1,6 +1,5 @@
 // Runs an action under a tracer and judges what it did: the declaration in the terms that hermeticity/ asks for.
 import { readFileSync, realpathSync } from 'node:fs';
-import { delimiter } from 'node:path';
 import { AssayError } from '../core/errors.ts';
 import { type RelPath, toSystemPath } from '../core/path.ts';
 import { type AbsPath, absPath } from '../hermeticity/abspath.ts';
@@ -10,7 +9,7 @@ import { installationOf } from '../hermeticity/installation.ts';
 import { NativeTracer } from '../hermeticity/native.ts';
 import { StraceTracer } from '../hermeticity/strace.ts';
 import type { Tracer } from '../hermeticity/tracer.ts';
-import type { PrivateFolders } from './environment.ts';
+import { type PrivateFolders, searchPathOf } from './environment.ts';
 import { Coverage } from './inputs/coverage.ts';
 import { listFolder } from './inputs/list-folder.ts';
 import type { KeyedAction } from './key.ts';
@@ -62,7 +61,6 @@ export function declarationOf(action: KeyedAction, { home, tmp, bin }: PrivateFo
   const { request, tools, environment } = action;
   const coverage = new Coverage(request);
   const keepOut = noInstallations(request.workspace);
-  const path = environment.find(({ name }) => name === 'PATH')?.value ?? '';
   return {
     workspace: absPath(request.workspace),
     inputs: new Set(action.inputs.entries().map((entry) => entry.path)),
@@ -76,7 +74,7 @@ export function declarationOf(action: KeyedAction, { home, tmp, bin }: PrivateFo
       ...tools.flatMap((tool) => placesOf(tool, keepOut)),
       ...(bin === undefined ? [] : [absPath(bin)]),
     ],
-    searchPath: path.split(delimiter).filter(Boolean).map(absPath),
+    searchPath: searchPathOf(environment),
   };
 }
 

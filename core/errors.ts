@@ -372,6 +372,12 @@ const catalogue = {
     wayOut: 'Take it with --accept-marked, or mend the action: `assay audit` says what it did.',
     status: 500,
   },
+  ASSAY_PATH_SET_REFUSED: {
+    summary: 'A result of the remote depends on paths that are not looked at for a remote.',
+    wayOut:
+      'Nothing has to be done: the command runs. The machine that made the result read files outside of its workspace; `assay audit` there names them.',
+    status: 500,
+  },
   ASSAY_TRACE_BROKEN: {
     summary: 'The tracer said something that Assay does not understand.',
     wayOut: 'Build the helper again (hermeticity/native/build.sh); it may be of another version.',

@@ -395,6 +395,11 @@ export const OBSERVED = {
   steps: 32,
   /** The largest path set that is read. */
   maxSetBytes: 64 * MIB,
+  /** The same for one of a remote, and how many paths it may name: each is looked at before the command may run. */
+  maxForeignSetBytes: 4 * MIB,
+  maxForeignPaths: 20_000,
+  /** How long one lookup may look at what the path sets of a remote name. */
+  foreignLookMs: 10 * SECOND,
   /** Findings that are told in a result. */
   findings: 100,
   /** What an action may leave that no output names, for its result to be kept: each hit looks at all of it. */

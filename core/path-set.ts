@@ -11,9 +11,9 @@ import { decodeWhole } from './message.ts';
 import { PathSet as PathSetMessage } from './proto/generated/assay.ts';
 
 export interface SeenPath {
-  /** "workspace", "above" (each folder above it), "tool:NAME", or "" for the root of the file system. */
+  /** "workspace", "tool:NAME", "above:" and one of these for each folder above it, or "" for the root of the file system. */
   readonly root: string;
-  /** From the workspace it may begin with "../", once for each folder up. */
+  /** From the workspace or a tool it may begin with "../", once for each folder up. */
   readonly path: string;
   /** The names in this folder were read, too. */
   readonly names: boolean;

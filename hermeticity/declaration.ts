@@ -77,6 +77,11 @@ export class Declared {
     return this.#declaration.tools.some((tool) => isAtOrBelow(path, tool));
   }
 
+  /** Declared tools, and the folders that came with them. */
+  get tools(): readonly AbsPath[] {
+    return this.#declaration.tools;
+  }
+
   isSearched(folder: AbsPath): boolean {
     return this.#declaration.searchPath.includes(folder);
   }

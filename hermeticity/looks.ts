@@ -19,8 +19,8 @@ export interface Look {
   readonly excused: boolean;
   /** The action wrote or removed it later. */
   readonly changed: boolean;
-  /** It lies above the workspace and was found, or missed, in a search up to the root. */
-  readonly upward: boolean;
+  /** The workspace, or folders of tools: it was found or missed in a search from there up to the root. */
+  readonly searchedFrom: readonly AbsPath[];
 }
 
 export class Looks {
@@ -52,12 +52,12 @@ export class Looks {
 
   all(): Look[] {
     const { own, report, declared } = this.#scene;
-    const searches = new UpwardSearches(report.accesses, declared.workspace);
+    const searches = new UpwardSearches(report.accesses, [declared.workspace, ...declared.tools]);
     return [...this.#found].map(([path, look]) => ({
       path,
       ...look,
       changed: own.wasWritten(path) || own.wasDeleted(path),
-      upward: look.was === undefined || searches.include(path),
+      searchedFrom: look.was === undefined ? [declared.workspace] : searches.basesOf(path),
     }));
   }
 }

@@ -7,7 +7,7 @@
 import { lstatSync, type Stats } from 'node:fs';
 import { AssayError, isSystemError } from '../../core/errors.ts';
 import { OBSERVED } from '../../core/limits.ts';
-import { childOf, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
+import { childOf, parseRelPath, ROOT } from '../../core/path.ts';
 import { bySeenPath, type PathSet, type SeenPath } from '../../core/path-set.ts';
 import {
   type AbsPath,
@@ -26,7 +26,7 @@ import type { PrivateFolders } from '../environment.ts';
 import { wasUntouched } from '../inputs/settled.ts';
 import type { KeyedAction } from '../key.ts';
 import { keptBy } from '../request.ts';
-import { ABOVE, isInstalled, isKernels } from './roots.ts';
+import { isInstalled, isKernels, type Rooted, WORKSPACE } from './roots.ts';
 import { ABSENT, OWN_FOLDER, type States } from './states.ts';
 
 /** Throws ASSAY_INPUT_CHANGED where something changed while the action ran, ASSAY_OUTPUT_UNFIT where it left too much. */
@@ -43,7 +43,7 @@ export function gatherPathSet(
 }
 
 interface Found extends Omit<SeenPath, 'root' | 'path'> {
-  readonly upward: boolean;
+  readonly searchedFrom: readonly AbsPath[];
 }
 
 class Gathering {
@@ -86,7 +86,7 @@ class Gathering {
         'ASSAY_OUTPUT_UNFIT',
         `it left ${left.length} files and folders that no output names`,
       );
-    for (const path of left) this.#keep({ path, upward: false }, false);
+    for (const path of left) this.#keep({ path, searchedFrom: [] }, false);
   }
 
   end(): PathSet {
@@ -115,16 +115,18 @@ class Gathering {
     }
   }
 
-  #addAbsent({ path, changed: isOwn, upward }: Look, stats: Stats | undefined): void {
-    if (!stats) this.#addMissing(topmostAbsent(path), upward);
-    else if (isOwn) this.#found.set(path, { ...MISSING, left: this.#states.at(path), upward });
+  #addAbsent({ path, changed: isOwn, searchedFrom }: Look, stats: Stats | undefined): void {
+    if (!stats) this.#addMissing(topmostAbsent(path), searchedFrom);
+    else if (isOwn) this.#found.set(path, { ...MISSING, left: this.#states.at(path), searchedFrom });
     else throw changed(path, 'appeared');
   }
 
   /** It was missed in a search only if all that was missed below it was. */
-  #addMissing(path: AbsPath, upward: boolean): void {
-    const known = this.#found.get(path);
-    this.#found.set(path, { ...MISSING, upward: upward && known?.upward !== false });
+  #addMissing(path: AbsPath, bases: readonly AbsPath[]): void {
+    const known = this.#found.get(path)?.searchedFrom;
+    const isSearch = bases.length > 0 && known?.length !== 0;
+    const searchedFrom = isSearch ? [...new Set([...(known ?? []), ...bases])] : [];
+    this.#found.set(path, { ...MISSING, searchedFrom });
   }
 
   #isLeft(path: AbsPath): boolean {
@@ -138,10 +140,10 @@ class Gathering {
     return !this.#outputs.some((output) => isAtOrBelow(path, output));
   }
 
-  #keep({ path, upward }: Pick<Look, 'path' | 'upward'>, names: boolean): void {
+  #keep({ path, searchedFrom }: Pick<Look, 'path' | 'searchedFrom'>, names: boolean): void {
     const without = names ? this.#ownNamesIn(path) : [];
     const state = this.#states.at(path, names ? without : undefined);
-    this.#found.set(path, { names, state, left: '', without, upward });
+    this.#found.set(path, { names, state, left: '', without, searchedFrom });
   }
 
   #checkUntouched(path: AbsPath, stats: Stats): void {
@@ -178,23 +180,28 @@ class Gathering {
   }
 
   /**
-   * What lies above the workspace is told as it is seen from there, so that in another checkout the same place is looked at.
-   * What may have been named by its absolute path is told by that, too: both must be as they were.
+   * What lies above the workspace is told as it is seen from there, so that in another checkout the same place is looked at;
+   * the same for tools. What may have been named by its absolute path is told by that, too: both must be as they were.
    */
-  #rooted(path: AbsPath, { upward, ...seen }: Found): SeenPath[] {
+  #rooted(path: AbsPath, { searchedFrom, ...seen }: Found): SeenPath[] {
     const { roots } = this.#states;
     const absolute = { ...roots.root(path), ...seen };
     const onEveryMachine = isInstalled(path) || isKernels(path);
-    if (absolute.root !== '' || (onEveryMachine && !upward)) return [absolute];
-    const above = roots.fromWorkspace(path);
-    if (!above) return [absolute];
-    const relative = isMissing(seen) ? this.#soughtAbove(above.name) : { ...above.rooted, ...seen };
-    return upward && !onEveryMachine ? [relative] : [absolute, relative];
+    if (absolute.root !== '') return [absolute];
+    const bases = searchedFrom.flatMap((folder) => roots.rootAt(folder) ?? []);
+    const isSearch = bases.length > 0;
+    if (!isSearch && !onEveryMachine) bases.push(WORKSPACE);
+    const relative = bases.flatMap((base) => {
+      const from = roots.seenFrom(base, path);
+      if (!from) return [];
+      return isMissing(seen) ? this.#sought(from.sought) : { ...from.found, ...seen };
+    });
+    return isSearch && !onEveryMachine ? relative : [absolute, ...relative];
   }
 
   /** In a checkout that lies deeper there are more folders above. */
-  #soughtAbove(name: RelPath): SeenPath {
-    const seen = { root: ABOVE, path: name, ...MISSING };
+  #sought(where: Rooted): SeenPath {
+    const seen = { ...where, ...MISSING };
     return { ...seen, state: this.#states.of(seen) };
   }
 }

@@ -1,7 +1,7 @@
 // What the paths of a path set are relative to, so that it means the same in another checkout and for tools that are
 // installed elsewhere.
 import { realpathSync } from 'node:fs';
-import { parseRelPath, type RelPath } from '../../core/path.ts';
+import { parseRelPath } from '../../core/path.ts';
 import type { SeenPath } from '../../core/path-set.ts';
 import {
   type AbsPath,
@@ -9,23 +9,31 @@ import {
   foldersAbove,
   inside,
   isAtOrBelow,
+  parentFolder,
   relativeIn,
   shown,
 } from '../../hermeticity/abspath.ts';
 import { installationOf } from '../../hermeticity/installation.ts';
 import { DEFAULT_POLICY } from '../../hermeticity/policy.ts';
+import { searchPathOf } from '../environment.ts';
+import type { KeyedAction } from '../key.ts';
 import type { RunRequest } from '../request.ts';
 import { homeOrNowhere } from '../store-folder.ts';
 import type { Tool } from '../tools.ts';
 
-const WORKSPACE = 'workspace';
-/** Every folder above the workspace, up to the root: for what a command sought there in vain. */
-export const ABOVE = 'above';
+export const WORKSPACE = 'workspace';
+/** Before the name of a root: every folder above it, up to that of the file system. For what a command sought there in vain. */
+const ABOVE = 'above:';
+
+export function isAbove(root: string): boolean {
+  return root.startsWith(ABOVE);
+}
 
 /** What of an action says where its paths lie. */
 export interface Looker {
   readonly request: Pick<RunRequest, 'workspace' | 'outputs'>;
   readonly tools: readonly Tool[];
+  readonly environment: KeyedAction['environment'];
 }
 
 export type Rooted = Pick<SeenPath, 'root' | 'path'>;
@@ -33,11 +41,13 @@ export type Rooted = Pick<SeenPath, 'root' | 'path'>;
 export class Roots {
   readonly #workspace: AbsPath;
   readonly #tools: readonly Tool[];
+  readonly #searchPath: readonly AbsPath[];
   #known: ReadonlyMap<string, AbsPath> | undefined;
 
-  constructor({ request, tools }: Looker) {
+  constructor({ request, tools, environment }: Looker) {
     this.#workspace = absPath(request.workspace);
     this.#tools = tools;
+    this.#searchPath = searchPathOf(environment);
   }
 
   /** Looked for when a tool's folder is first asked for: most path sets name none. */
@@ -65,10 +75,11 @@ export class Roots {
     return from && inside(from, parseRelPath(path.slice(climbs * '../'.length)));
   }
 
-  /** Where a name of the root `above` is looked for: in each folder above the workspace, the nearest first. */
-  everywhereAbove(name: string): AbsPath[] {
-    const path = parseRelPath(name);
-    return [...foldersAbove(this.#workspace)].map((folder) => inside(folder, path));
+  /** Where a name is looked for that was sought above a root: in each folder there, the nearest first. */
+  everywhereAbove({ root, path }: Rooted): AbsPath[] {
+    const base = this.#folderOf(root.slice(ABOVE.length));
+    const name = parseRelPath(path);
+    return base === undefined ? [] : [...foldersAbove(base)].map((folder) => inside(folder, name));
   }
 
   #folderOf(root: string): AbsPath | undefined {
@@ -78,7 +89,10 @@ export class Roots {
 
   /** As people see it. */
   shown(rooted: Rooted): string {
-    if (rooted.root === ABOVE) return `${rooted.path} above the workspace`;
+    if (isAbove(rooted.root)) {
+      const base = rooted.root.slice(ABOVE.length);
+      return `${rooted.path} above ${base === WORKSPACE ? 'the workspace' : base}`;
+    }
     const path = this.resolve(rooted);
     return path === undefined ? `${rooted.root}/${rooted.path}` : shown(path, this.#workspace);
   }
@@ -91,16 +105,42 @@ export class Roots {
     return { root: '', path: path.slice(1) };
   }
 
-  /** Of something that lies outside, as it is seen from the workspace: how far up, and the name there. */
-  fromWorkspace(path: AbsPath): { rooted: Rooted; name: RelPath } | undefined {
+  /** In the workspace, in a tool's folder, or in one where tools are looked for. */
+  isOwn(path: AbsPath): boolean {
+    return this.root(path).root !== '' || this.#searchPath.includes(parentFolder(path));
+  }
+
+  /** The root whose folder this is. */
+  rootAt(folder: AbsPath): string | undefined {
+    for (const [root, at] of this.#folders) if (at === folder) return root;
+    return undefined;
+  }
+
+  /** Of something that lies outside of a root's folder, as it is seen from there; undefined if it lies in it. */
+  seenFrom(root: string, path: AbsPath): SeenFromBelow | undefined {
+    const base = this.#folderOf(root);
     let ups = '';
-    for (const folder of foldersAbove(this.#workspace)) {
+    for (const folder of base === undefined || isAtOrBelow(path, base) ? [] : foldersAbove(base)) {
       ups += '../';
       const name = relativeIn(folder, path);
-      if (name !== undefined) return { rooted: { root: WORKSPACE, path: `${ups}${name}` }, name };
+      if (name === undefined) continue;
+      return {
+        found: { root, path: `${ups}${name}` },
+        sought: { root: `${ABOVE}${root}`, path: name },
+        folder,
+      };
     }
     return undefined;
   }
+}
+
+interface SeenFromBelow {
+  /** How far up it lies. */
+  readonly found: Rooted;
+  /** As what was sought in every folder above. */
+  readonly sought: Rooted;
+  /** The nearest folder above that it lies in. */
+  readonly folder: AbsPath;
 }
 
 /** Installed by the system: the same place on every machine. */

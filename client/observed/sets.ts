@@ -17,12 +17,21 @@ export interface Candidate {
   readonly set?: PathSet;
 }
 
-/** Where no run has told what it looked at, a result may lie under the action's own key. */
-export async function* candidates(key: Digest, shelf: Shelf, stateOf: StateOf): AsyncGenerator<Candidate> {
+/**
+ * Where no run has told what it looked at, a result may lie under the action's own key. `admits`: false for a set that is not
+ * looked at.
+ */
+export async function* candidates(
+  key: Digest,
+  shelf: Shelf,
+  stateOf: StateOf,
+  admits: (set: PathSet) => boolean = () => true,
+): AsyncGenerator<Candidate> {
   let isWatched = false;
   for await (const { set } of places(key.hash, shelf, stateOf)) {
     if (!set) break;
     isWatched = true;
+    if (!admits(set)) continue;
     yield { key: resultKey(key.hash, set, stateOf), set };
   }
   if (!isWatched) yield { key };

@@ -25,7 +25,10 @@ export function localShelf(store: Store): Shelf {
   return {
     async get(place) {
       const stored = await store.results.get(at(place));
-      return stored && decodePathSet(await readBlob(digestIn(stored.bytes).hash, store.blobs));
+      return (
+        stored &&
+        decodePathSet(await readBlob(digestIn(stored.bytes, OBSERVED.maxSetBytes).hash, store.blobs))
+      );
     },
     async put(place, set) {
       return (await store.results.put(at(place), resultWith(set))) !== 'diverged';
@@ -39,9 +42,11 @@ export function remoteShelf(remote: Remote, store: Store, report: Report): Shelf
     async get(place) {
       const bytes = await remote.getResult(place);
       if (!bytes) return undefined;
-      const digest = digestIn(bytes);
+      const digest = digestIn(bytes, OBSERVED.maxForeignSetBytes);
       await download([digest], store.blobs, remote, report);
-      return decodePathSet(await readBlob(digest.hash, store.blobs));
+      const set = decodePathSet(await readBlob(digest.hash, store.blobs));
+      if (set.length > OBSERVED.maxForeignPaths) throw tooLarge();
+      return set;
     },
     async put(place, set) {
       await remote.putResult(place, resultWith(set));
@@ -56,10 +61,14 @@ function resultWith(set: PathSet): Uint8Array {
   return ActionResult.encode({ ...emptyResult(0), outputFiles: [file] }).finish();
 }
 
-function digestIn(bytes: Uint8Array): Digest {
+function digestIn(bytes: Uint8Array, maxBytes: number): Digest {
   const [file] = decodeResult(bytes).outputFiles;
   if (file?.path !== NAME || !file.digest) throw new AssayError('ASSAY_RESULT_MALFORMED', 'not a path set');
   const digest = parseDigest(file.digest);
-  if (digest.size > OBSERVED.maxSetBytes) throw new AssayError('ASSAY_TOO_LARGE', 'a path set is too large');
+  if (digest.size > maxBytes) throw tooLarge();
   return digest;
+}
+
+function tooLarge(): AssayError {
+  return new AssayError('ASSAY_TOO_LARGE', 'a path set is too large');
 }

@@ -5,7 +5,7 @@ import { UpwardSearches } from '../../hermeticity/upward-search.ts';
 
 function searches(accesses: readonly (readonly [PathVerb, string])[]): UpwardSearches {
   const heard = accesses.map(([kind, path]) => ({ kind, path: absPath(path), process: 0, atMs: 0 }));
-  return new UpwardSearches(heard, absPath('/home/me/proj'));
+  return new UpwardSearches(heard, [absPath('/home/me/proj'), absPath('/opt/x/node_modules')]);
 }
 
 describe('a search up to the root', () => {
@@ -20,7 +20,7 @@ describe('a search up to the root', () => {
     ],
     ['as far as the root', ['absent', '/home/package.json'], '/package.json'],
   ] as const)('%s', (_, seen, path) => {
-    expect(searches([seen, ['read', path]]).include(absPath(path))).toBe(true);
+    expect(searches([seen, ['read', path]]).basesOf(absPath(path))).toEqual(['/home/me/proj']);
   });
 
   test.each([
@@ -35,6 +35,13 @@ describe('a search up to the root', () => {
       ['read', '/home/me/proj/data/other'],
       ['read', '/home/me/proj/main.c'],
     ]);
-    expect(seen.include(absPath(path))).toBe(false);
+    expect(seen.basesOf(absPath(path))).toEqual([]);
+  });
+
+  test('above a tool', () => {
+    const seen = searches([['absent', '/opt/node_modules']]);
+    expect(seen.basesOf(absPath('/opt/x/node_modules'))).toEqual([]);
+    expect(seen.basesOf(absPath('/opt/node_modules'))).toEqual(['/opt/x/node_modules']);
+    expect(seen.basesOf(absPath('/node_modules'))).toEqual(['/opt/x/node_modules']);
   });
 });

@@ -62,8 +62,8 @@ export interface PathSet {
 
 export interface SeenPath {
   /**
-   * What the path is relative to: "workspace", "above" (every folder above it), "tool:NAME", or "" for the root of the file
-   * system.
+   * What the path is relative to: "workspace", "tool:NAME", "" for the root of the file system; "above:workspace" and
+   * "above:tool:NAME" for every folder above these.
    */
   root: string;
   path: string;
@@ -71,7 +71,7 @@ export interface SeenPath {
   names: boolean;
   /**
    * What was there: "file HASH", "program HASH", "link TARGET", "folder", "names HASH", "absent", "other", "unreadable".
-   * Of a path with the root "above": "absent", or "above" and how many folders up it is there, as "above 1 3".
+   * Of a path with such a root: "absent", or "above" and how many folders up it is there, as "above 1 3".
    */
   state: string;
   /** What the run that told this left there itself, where nothing was before. */

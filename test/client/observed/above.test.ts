@@ -93,13 +93,13 @@ describe('what lies at a path, by the place of the workspace', () => {
 
   function statesIn(workspace: string): States {
     const digests = { digest: () => digestOf(Buffer.from('x')) };
-    return new States({ request: { workspace, outputs: [] }, tools: [] }, digests);
+    return new States({ request: { workspace, outputs: [] }, tools: [], environment: [] }, digests);
   }
 
   test('a name that was sought above is told with every folder that has it', () => {
     const above = (path: string) => {
       const states = statesIn(checkout(path, {}));
-      return states.of({ ...NOTHING, root: 'above', path: 'assay-sought' });
+      return states.of({ ...NOTHING, root: 'above:workspace', path: 'assay-sought' });
     };
     expect([above('a'), above('b/c/d/proj')]).toEqual(['absent', 'absent']);
     shop.write('assay-sought', '', 0o644, join(shop.folder, 'b'));
@@ -110,7 +110,7 @@ describe('what lies at a path, by the place of the workspace', () => {
 
   test('above the root of the file system there is nothing', () => {
     const states = statesIn('/');
-    expect(states.of({ ...NOTHING, root: 'above', path: 'etc' })).toBe('absent');
+    expect(states.of({ ...NOTHING, root: 'above:workspace', path: 'etc' })).toBe('absent');
     expect(states.of({ ...NOTHING, root: 'workspace', path: '../etc' })).toBe('no such root');
     const deeper = statesIn('/usr/lib');
     expect(deeper.of({ ...NOTHING, root: 'workspace', path: '../' })).toBe('folder');

@@ -168,6 +168,16 @@ const catalogue = {
     wayOut: 'Ask for bytes below the size that Content-Range names.',
     status: 416,
   },
+  ASSAY_BAD_ENCODING: {
+    summary: 'The body of a request has a Content-Encoding, which this server does not undo.',
+    wayOut: 'Send the bytes as they are, without Content-Encoding.',
+    status: 415,
+  },
+  ASSAY_PRECONDITION_FAILED: {
+    summary: 'If-Match or If-None-Match names another content than what is there.',
+    wayOut: 'Nothing to do where the key was to be written only if it was free; else read it anew.',
+    status: 412,
+  },
   ASSAY_BAD_REQUEST: {
     summary: 'What arrived is not HTTP that the server understands.',
     wayOut: 'Speak HTTP/1.1 to this port; check for a proxy between that rewrites requests.',

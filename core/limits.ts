@@ -160,6 +160,9 @@ export const SERVER = {
   maxReads: 2,
   /** Who keeps up, while nobody waits for a turn, has so many chunks read in one go. */
   chunksAtOnce: 2,
+  /** Large blobs that are compressed at once for HTTP clients, and the least that is worth it. */
+  maxCompressions: 8,
+  minCompressedBytes: 1 * KIB,
   /** What kernels may hold of an answer that nobody reads. */
   unreadBytes: 8 * MIB,
   /** While there are others, what kernels take of a chunk in one turn: they copy it, and everybody waits. Whole copies. */

@@ -7,11 +7,13 @@ import type { ServerLimits } from '../core/limits.ts';
 import { bodyOf, PAGE_FORM } from './refusal.ts';
 
 export function createHttpServer(limits: ServerLimits, onRequest: RequestListener): Server {
-  const onTurn = oneAtATime(notUpgraded(onRequest), limits.maxPipelined);
+  const onTurn = oneAtATime(notUpgraded(inOriginForm(onRequest)), limits.maxPipelined);
   const server = createServer(
     {
       maxHeaderSize: limits.maxHeaderBytes,
       headersTimeout: limits.headerTimeoutMs,
+      /** Exchange says so in words. */
+      requireHostHeader: false,
       /** A 16 GiB upload takes as long as it takes: Pace looks after bodies. */
       requestTimeout: 0,
       keepAliveTimeout: limits.keepAliveMs,
@@ -62,6 +64,21 @@ function oneAtATime(onRequest: RequestListener, maxWaiting: number): RequestList
 function notUpgraded(onRequest: RequestListener): RequestListener {
   return (request, response) => {
     if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
+    onRequest(request, response);
+  };
+}
+
+const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)([^#]*)$/i;
+
+/** A client that takes this server for a proxy names the host in the target. That counts, whatever Host says (RFC 9112, 3.2.2). */
+function inOriginForm(onRequest: RequestListener): RequestListener {
+  return (request, response) => {
+    const { url = '' } = request;
+    const [, host, path] = url.startsWith('/') ? [] : (ABSOLUTE_FORM.exec(url) ?? []);
+    if (host !== undefined && path !== undefined) {
+      request.url = path.startsWith('/') ? path : `/${path}`;
+      request.headers.host = host;
+    }
     onRequest(request, response);
   };
 }

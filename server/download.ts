@@ -47,7 +47,7 @@ async function sendChunks(exchange: Exchange, blob: LargeBlob, span: Span, begin
 }
 
 /** Writes one portion at a time, and waits until the kernel has it all: until then its memory is still being read. */
-class Outlet {
+export class Outlet {
   readonly #exchange: Exchange;
   readonly #transfer: Transfer;
   #settle: (isWritten: boolean) => void = () => {};

@@ -49,15 +49,19 @@ export class Exchange {
     try {
       if (this.server.lifecycle.isStopping) throw new AssayError('ASSAY_SHUTTING_DOWN', 'try again later');
       this.server.load.admit(this.request.socket);
-      this.#refuseWebPages();
+      this.#checkHost();
       answering(this).catch((error: unknown) => this.refuse(error));
     } catch (error) {
       this.refuse(error);
     }
   }
 
-  #refuseWebPages(): void {
-    const { headers } = this.request;
+  #checkHost(): void {
+    const { headers, httpVersion } = this.request;
+    if (headers.host === undefined && httpVersion !== '1.0') {
+      this.response.shouldKeepAlive = false;
+      throw new AssayError('ASSAY_BAD_REQUEST', 'the request has no Host header');
+    }
     this.server.checkHost(headers.host);
     this.server.checkOrigin(headers, headers.host);
   }

@@ -22,6 +22,8 @@ export class Load {
   readonly downloads: Places;
   readonly reads: Places;
   readonly lent: Places;
+  /** For each large blob that is being compressed; who comes too many gets it as it is. */
+  readonly compressions: Places;
   /** For each piece of a chunk that is sent while others wait. */
   readonly sends = new Turns();
   readonly #limits: ServerLimits;
@@ -51,6 +53,7 @@ export class Load {
       waitMs: limits.downloadWaitMs,
     });
     this.lent = new Places({ places: limits.lentChunks, waiting: 0, waitMs: 0 });
+    this.compressions = new Places({ places: limits.maxCompressions, waiting: 0, waitMs: 0 });
     this.maxConnections = Math.max(1, Math.min(limits.maxConnections, Math.floor((free * 2) / 3)));
   }
 

@@ -30,6 +30,7 @@ export const CONTENT_FORM = jsonForm('GET, HEAD, PUT');
 export function headersOf({ code, entry }: AssayError, form: RefusalForm): Headers {
   const type = ['content-type', form.type];
   if (code === 'ASSAY_UNAUTHORIZED') return [...type, ...CHALLENGE];
+  if (code === 'ASSAY_BAD_ENCODING') return [...type, 'accept-encoding', 'identity'];
   if (entry.status === 503) return [...type, 'retry-after', String(SERVER.retryAfterSeconds)];
   if (code === 'ASSAY_METHOD_NOT_ALLOWED') return [...type, 'allow', form.methods];
   return type;

@@ -49,7 +49,17 @@ function gather(pieces: Buffer[], piece: Buffer): void {
 /** Before the first byte: a client that waits for our word has then sent nothing in vain. */
 function refuseAnnounced(request: IncomingMessage, limit: number): void {
   const size = announcedSize(request);
+  refuseEncoded(request);
   if (size !== undefined && size > limit) throw tooLarge(limit);
+}
+
+/** It would come back as it was sent, and nobody would be told to decode it. */
+function refuseEncoded({ headers }: IncomingMessage): void {
+  const { 'content-encoding': encoding = 'identity', 'transfer-encoding': transfer = 'chunked' } = headers;
+  if (encoding.toLowerCase() !== 'identity')
+    throw new AssayError('ASSAY_BAD_ENCODING', `a body in ${encoding.slice(0, 80)} is not taken here`);
+  if (transfer.toLowerCase() !== 'chunked')
+    throw new AssayError('ASSAY_BAD_REQUEST', 'the only Transfer-Encoding taken here is chunked');
 }
 
 class UploadStream implements AsyncIterable<Buffer> {

@@ -137,14 +137,14 @@ export class Call {
   #admit(): void {
     const { lifecycle, gate, readOnly } = this.server;
     if (lifecycle.isStopping) throw new AssayError('ASSAY_SHUTTING_DOWN', 'try again later');
-    this.#refuseWebPages();
+    this.#checkHost();
     if (!gate.admits(this.headers.authorization)) {
       throw new AssayError('ASSAY_UNAUTHORIZED', 'this server asks for a token');
     }
     if (this.#method.writes && readOnly) throw new AssayError('ASSAY_READ_ONLY', 'this server is read-only');
   }
 
-  #refuseWebPages(): void {
+  #checkHost(): void {
     const host = this.headers[':authority'] ?? this.headers.host;
     this.server.checkHost(host);
     this.server.checkOrigin(this.headers, host);

@@ -5,8 +5,9 @@ import type { Blob, ResultAddress, ResultOutcome } from '../../store/store.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Protocol } from '../metrics.ts';
 import type { Headers } from '../refusal.ts';
-import { type Attributes, encodeArtifact, findArtifact } from './artifact.ts';
+import { type Artifact, type Attributes, encodeArtifact, findArtifact } from './artifact.ts';
 import { answerBlob } from './blob-answer.ts';
+import { isForFreeKey, refuseUnlessFirst, refuseUnlessMeant } from './conditions.ts';
 import { receiveBlob } from './receive-blob.ts';
 import { refuseAllButWhole } from './whole-object.ts';
 
@@ -50,9 +51,31 @@ export async function takeArtifact(
   address: ResultAddress,
   { attributes = {}, hash, replace = false }: Taking = {},
 ): Promise<ResultOutcome> {
-  const { store, lifecycle } = exchange.server;
-  refuseAllButWhole(exchange);
+  await refuseAllButMeant(exchange, address);
   const digest = await receiveBlob(exchange, hash);
-  const result = encodeArtifact({ digest, attributes });
-  return lifecycle.whileWriting(() => store.results.put(address, result, { replace }));
+  return keepArtifact(exchange, address, { digest, attributes }, replace);
+}
+
+/** Before the body is asked for. */
+export async function refuseAllButMeant(exchange: Exchange, address: ResultAddress): Promise<void> {
+  await refuseUnlessMeant(exchange, async () => {
+    const kept = await findArtifact(exchange.server.store, address);
+    return kept && `"${kept.digest.hash}"`;
+  });
+  refuseAllButWhole(exchange);
+}
+
+export async function keepArtifact(
+  exchange: Exchange,
+  address: ResultAddress,
+  artifact: Artifact,
+  replace: boolean,
+): Promise<ResultOutcome> {
+  const { store, lifecycle } = exchange.server;
+  const how = { replace: replace && !isForFreeKey(exchange) };
+  const outcome = await lifecycle.whileWriting(() =>
+    store.results.put(address, encodeArtifact(artifact), how),
+  );
+  refuseUnlessFirst(exchange, outcome);
+  return outcome;
 }

@@ -5,22 +5,21 @@ import type { Blob } from '../../store/store.ts';
 import { askedSpan, sendBlob } from '../download.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Headers } from '../refusal.ts';
+import { judge, preconditionFailed } from './conditions.ts';
+
+const DESCRIPTION = ['content-type', 'application/octet-stream', 'accept-ranges', 'bytes', 'etag'];
 
 /** `headers` are those that say more than the content type and the tag. */
 export function answerBlob(exchange: Exchange, hash: Hash, blob: Blob, more: Headers): Promise<void> | void {
   const { headers: asked } = exchange.request;
   const entityTag = `"${hash}"`;
-  const headers = ['content-type', 'application/octet-stream', 'etag', entityTag, ...more];
-  if (holds(asked['if-none-match'], entityTag)) return exchange.answerUnchanged(headers);
+  const headers = [...DESCRIPTION, entityTag, ...more];
+  const judgement = judge(asked, entityTag);
+  if (judgement === 'failed') throw preconditionFailed();
+  if (judgement === 'known') return exchange.answerUnchanged(headers);
   const span = asked.range === undefined ? undefined : askedSpan(exchange, blob.size, entityTag);
   if (span === 'beyond') return exchange.refuse(beyond(blob.size), ['content-range', `bytes */${blob.size}`]);
   return sendBlob(exchange, blob, headers, span);
-}
-
-/** True when the client says that it has this content: all its tags are compared, weak or not, as RFC 9110 asks. */
-function holds(ifNoneMatch: string | undefined, entityTag: string): boolean {
-  if (ifNoneMatch === undefined) return false;
-  return ifNoneMatch.split(',').some((tag) => ['*', entityTag, `W/${entityTag}`].includes(tag.trim()));
 }
 
 function beyond(size: number): AssayError {

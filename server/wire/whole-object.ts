@@ -3,37 +3,29 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { AssayError } from '../../core/errors.ts';
 import type { Exchange } from '../exchange.ts';
+import { isForFreeKey } from './conditions.ts';
 
+/** What holds of these can't be kept true while the body arrives; what does not hold has been refused before. */
 const CONDITIONS = [
   'if-match',
-  'if-none-match',
   'if-unmodified-since',
   'content-range',
   'x-amz-copy-source',
   'x-ms-copy-source',
 ];
 
-export function refuseAllButWhole({ request: { headers } }: Exchange): void {
+export function refuseAllButWhole(exchange: Exchange): void {
+  const { headers } = exchange.request;
   const condition = CONDITIONS.find((name) => headers[name] !== undefined);
   if (condition !== undefined) throw notSpoken(`a PUT with ${condition}`);
+  if (headers['if-none-match'] !== undefined && !isForFreeKey(exchange))
+    throw notSpoken('a PUT with If-None-Match, other than *,');
   if (isFramed(headers)) throw notSpoken('a body in signed chunks (aws-chunked)');
-  if (isEncoded(headers)) throw notSpoken('a body that has to be decoded');
 }
 
 /** Its body holds sizes and signatures between the bytes that are meant. */
-function isFramed({
-  'content-encoding': encoding = '',
-  'x-amz-content-sha256': sent,
-}: IncomingHttpHeaders): boolean {
-  return encoding.includes('aws-chunked') || String(sent ?? '').startsWith('STREAMING-');
-}
-
-/** It would come back as it was sent, and nobody would be told to decode it. */
-function isEncoded({
-  'content-encoding': encoding = 'identity',
-  'transfer-encoding': transfer = 'chunked',
-}: IncomingHttpHeaders): boolean {
-  return encoding.toLowerCase() !== 'identity' || transfer.toLowerCase() !== 'chunked';
+function isFramed({ 'x-amz-content-sha256': sent }: IncomingHttpHeaders): boolean {
+  return String(sent ?? '').startsWith('STREAMING-');
 }
 
 function notSpoken(what: string): AssayError {

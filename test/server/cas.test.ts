@@ -182,17 +182,6 @@ test('blobs are one for all namespaces', async () => {
   expect(await ask(server.url + pathOf(digestOf(bytes), '/two/three'))).toMatchObject({ status: 200 });
 });
 
-test('no encoding is applied, whatever the client accepts', async () => {
-  const server = await testServer();
-  const bytes = Buffer.alloc(5000, 'a');
-  await server.store.blobs.put(digestOf(bytes), bytes);
-  const answer = await ask(server.url + pathOf(digestOf(bytes)), 'GET', {
-    headers: { 'accept-encoding': 'gzip, zstd' },
-  });
-  expect(answer.headers['content-encoding']).toBeUndefined();
-  expect(answer.body.equals(bytes)).toBe(true);
-});
-
 test('other methods are refused, with those that are taken', async () => {
   const server = await testServer();
   const url = server.url + pathOf(EMPTY);

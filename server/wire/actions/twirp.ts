@@ -46,7 +46,9 @@ const CODES: Readonly<Record<number, string>> = {
   404: 'not_found',
   408: 'deadline_exceeded',
   409: 'already_exists',
+  412: 'failed_precondition',
   413: 'resource_exhausted',
+  415: 'invalid_argument',
   503: 'unavailable',
   507: 'resource_exhausted',
 };

@@ -8,9 +8,8 @@ import { DEFAULT_NAMESPACE, protocolNamespace } from '../../../core/namespace.ts
 import type { ResultAddress } from '../../../store/store.ts';
 import type { Exchange } from '../../exchange.ts';
 import { receiveWhole } from '../../upload.ts';
-import { encodeArtifact, findArtifact } from '../artifact.ts';
-import { takeArtifact } from '../artifact-exchange.ts';
-import { refuseAllButWhole } from '../whole-object.ts';
+import { findArtifact } from '../artifact.ts';
+import { keepArtifact, refuseAllButMeant, takeArtifact } from '../artifact-exchange.ts';
 import { blocksIn } from './block-list.ts';
 import { concatenated } from './concatenated.ts';
 
@@ -45,7 +44,9 @@ async function receiveAll(exchange: Exchange, { target }: BlobUpload): Promise<v
   await takeArtifact(exchange, target, { replace: true });
 }
 
+/** Conditions are for the whole, and come with its list. */
 async function receiveBlock(exchange: Exchange, { uploadId, query }: BlobUpload): Promise<void> {
+  if (exchange.request.headers['if-none-match'] !== undefined) throw notSpoken('a block has no conditions');
   await takeArtifact(exchange, blockAddress(uploadId, blockIdIn(query)), { replace: true });
 }
 
@@ -65,7 +66,7 @@ function blockIdIn(query: URLSearchParams): string {
 
 async function commitBlocks(exchange: Exchange, { target, uploadId }: BlobUpload): Promise<void> {
   const { store, limits, lifecycle } = exchange.server;
-  refuseAllButWhole(exchange);
+  await refuseAllButMeant(exchange, target);
   const list = (await receiveWhole(exchange, limits.maxMessageBytes)).toString('utf8');
   const parts: Digest[] = [];
   for (const id of blocksIn(list)) {
@@ -78,7 +79,7 @@ async function commitBlocks(exchange: Exchange, { target, uploadId }: BlobUpload
   exchange.liftStallLimit();
   await lifecycle.whileWriting(async () => {
     const digest = await store.blobs.put({ size }, concatenated(store.blobs, parts));
-    await store.results.put(target, encodeArtifact({ digest, attributes: {} }), { replace: true });
+    await keepArtifact(exchange, target, { digest, attributes: {} }, true);
   });
 }
 

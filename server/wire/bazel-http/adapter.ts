@@ -8,7 +8,7 @@ import { CONTENT_FORM } from '../../refusal.ts';
 import { resumablePut } from '../resumable/adapter.ts';
 import { getResult, putResult } from './ac.ts';
 import { type Address, kindOf, parseAddress } from './address.ts';
-import { getBlob, putBlob } from './cas.ts';
+import { getBlob, putBlob, refuseUnlessMeantFor } from './cas.ts';
 
 /** False when the address is none of this protocol's; then nothing has happened. */
 export function bazelHttp(
@@ -44,7 +44,8 @@ function get(exchange: Exchange, { kind, namespace, hash }: Address): Promise<vo
   return kind === 'cas' ? getBlob(exchange, hash) : getResult(exchange, { namespace, key: hash });
 }
 
-function put(exchange: Exchange, { kind, namespace, hash }: Address): Promise<void> {
+async function put(exchange: Exchange, { kind, namespace, hash }: Address): Promise<void> {
   if (kind === 'ac') return putResult(exchange, { namespace, key: hash });
+  await refuseUnlessMeantFor(exchange, hash);
   return resumablePut(exchange, namespace, hash) ?? putBlob(exchange, hash);
 }

@@ -10,7 +10,9 @@ const CODES: Readonly<Record<number, string>> = {
   404: 'NoSuchKey',
   405: 'MethodNotAllowed',
   408: 'RequestTimeout',
+  412: 'PreconditionFailed',
   413: 'EntityTooLarge',
+  415: 'UnsupportedMediaType',
   416: 'InvalidRange',
   503: 'ServiceUnavailable',
 };

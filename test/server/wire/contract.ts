@@ -99,12 +99,13 @@ export function describeOpaque({
     });
 
     test.each([
-      ['gzipped', 'content-encoding: gzip'],
-      ['gzipped on its way', 'transfer-encoding: gzip, chunked'],
-      ['a part', 'content-range: bytes 0-4/10'],
-      ['only for a key that is free', 'if-none-match: *'],
-      ['known to have another MD5', 'content-md5: 1B2M2Y8AsgTpgAmY7PhCfg=='],
-    ])('is not taken as if it were not %s', async (_kind, header) => {
+      ['gzipped', 'content-encoding: gzip', 415],
+      ['gzipped on its way', 'transfer-encoding: gzip, chunked', 400],
+      ['a part', 'content-range: bytes 0-4/10', 400],
+      ['only for another content', 'if-match: "other"', 412],
+      ['only for any content', 'if-match: *', 412],
+      ['known to have another MD5', 'content-md5: 1B2M2Y8AsgTpgAmY7PhCfg==', 400],
+    ])('is not taken as if it were not %s', async (_kind, header, status) => {
       const server = await testServer();
       const connection = await RawConnection.to(server);
       const isChunked = header.includes('chunked');
@@ -112,8 +113,22 @@ export function describeOpaque({
         putHead(path, 'connection: close', header, ...(isChunked ? [] : ['content-length: 5'])),
       );
       connection.send(isChunked ? '5\r\nbytes\r\n0\r\n\r\n' : 'bytes');
-      expect(await connection.untilClosed()).toMatch(/^HTTP\/1\.1 400 /);
+      expect(await connection.untilClosed()).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
       expect(await ask(server.url + path)).toMatchObject({ status: 404 });
+    });
+
+    test('is written for a free key alone where its client says so, also beside others', async () => {
+      const server = await testServer();
+      const onlyIfFree = (body: Buffer) =>
+        ask(server.url + path, 'PUT', { headers: { 'if-none-match': '*' }, body });
+      const bodies = [1, 2, 3, 4].map((n) => Buffer.from(`content ${n}`));
+      const answers = await Promise.all(bodies.map(onlyIfFree));
+      const taken = bodies.filter((_, n) => Number(answers[n]?.status) < 300);
+      expect(answers.filter(({ status }) => status === 412)).toHaveLength(3);
+      expect([(await ask(server.url + path)).body]).toEqual(taken);
+      expect(await onlyIfFree(taken[0] ?? Buffer.alloc(0))).toMatchObject({ status: 412 });
+      expect(await onlyIfFree(contentOf('large', SIZES.large))).toMatchObject({ status: 412 });
+      expect([(await ask(server.url + path)).body]).toEqual(taken);
     });
 
     test.each([SIZES.small, SIZES.large])(

@@ -163,17 +163,26 @@ describe('S3', () => {
 
   test.each<Record<string, string>>([
     { 'x-amz-content-sha256': 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD' },
-    { 'content-encoding': 'aws-chunked' },
     { 'x-amz-checksum-crc64nvme': 'AAAAAAAAAAA=' },
     { 'x-amz-trailer': 'x-amz-checksum-crc32' },
     { 'x-amz-copy-source': '/bucket/other' },
-    { 'if-none-match': '*' },
+    { 'if-none-match': '"other"' },
   ])('does not take %o for a plain object', async (headers) => {
     const server = await testServer();
     expect(await ask(server.url + PATH, 'PUT', { headers, body: Buffer.alloc(9) })).toMatchObject({
       status: 400,
     });
     expect(await ask(server.url + PATH)).toMatchObject({ status: 404 });
+  });
+
+  test('says in its own words that a body is encoded, or that a key is not free', async () => {
+    const server = await testServer();
+    const put = (headers: Record<string, string>) =>
+      ask(server.url + PATH, 'PUT', { headers, body: Buffer.alloc(9) });
+    expect(await put({ 'content-encoding': 'aws-chunked' })).toMatchObject({ status: 415 });
+    expect(await put({ 'if-none-match': '*' })).toMatchObject({ status: 200 });
+    const again = await put({ 'if-none-match': '*' });
+    expect([again.status, s3CodeIn(again)]).toEqual([412, 'PreconditionFailed']);
   });
 });
 

@@ -14,9 +14,9 @@ export function liveLabels(records: LabelRecords, results: Results): Labels {
 
   async function firstHit(
     namespace: Namespace,
-    candidates: readonly Labelled[],
+    candidates: AsyncIterable<Labelled>,
   ): Promise<Labelled | undefined> {
-    for (const candidate of candidates) if (await isHit(namespace, candidate)) return candidate;
+    for await (const candidate of candidates) if (await isHit(namespace, candidate)) return candidate;
     return undefined;
   }
 
@@ -36,7 +36,7 @@ export function liveLabels(records: LabelRecords, results: Results): Labels {
         if (named && (await isHit(namespace, named))) return named;
       }
       for (const prefix of prefixes.filter((text) => text === '' || isFit(text))) {
-        const found = await firstHit(namespace, await records.startingWith(namespace, prefix));
+        const found = await firstHit(namespace, records.startingWith(namespace, prefix));
         if (found) return found;
       }
       return undefined;

@@ -70,10 +70,10 @@ function memoryLabels(): LabelRecords {
     async get(address) {
       return kept.get(nameOf(address));
     },
-    async startingWith(namespace, prefix) {
+    async *startingWith(namespace, prefix) {
       const start = nameOf({ namespace, label: prefix });
       const found = [...kept].filter(([name]) => name.startsWith(start));
-      return found.map(([, labelled]) => labelled).reverse();
+      yield* found.map(([, labelled]) => labelled).reverse();
     },
     async put(address, key, replacing) {
       const name = nameOf(address);

@@ -146,8 +146,8 @@ export interface Labels {
 /** What an engine keeps of labels: it knows nothing of results. */
 export interface LabelRecords {
   get(address: LabelAddress): Promise<Labelled | undefined>;
-  /** Newest first. */
-  startingWith(namespace: Namespace, prefix: string): Promise<Labelled[]>;
+  /** Newest first, found as they are asked for. */
+  startingWith(namespace: Namespace, prefix: string): AsyncIterable<Labelled>;
   /** Only while `replacing`, as `get` gave it, is still what is there; false if another writer was first. */
   put(address: LabelAddress, key: Hash, replacing: Labelled | undefined): Promise<boolean>;
 }

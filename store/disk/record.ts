@@ -1,7 +1,7 @@
 // The bytes of the index's keys and values. A change here changes the format's version and docs/FORMAT.md.
 import { type Digest, HASH_BYTES, type Hash, KeyedDigest } from '../../core/digest.ts';
 import { STORE } from '../../core/limits.ts';
-import type { Namespace } from '../../core/namespace.ts';
+import { storedNamespace } from '../../core/namespace.ts';
 import { sha256 } from '../../core/sha256.ts';
 import type { Expected, LabelAddress, ResultAddress, StoredResult } from '../store.ts';
 
@@ -177,8 +177,11 @@ export function labelKeyOf({ namespace, label }: LabelAddress): Buffer {
   return Buffer.from(`${namespace}\0${label}`);
 }
 
-export function labelOf(namespace: Namespace, key: Buffer): string {
-  return key.toString('utf8', namespace.length + 1);
+/** Undefined for a row that is none of a label's. */
+export function labelAddressOf(key: Buffer): LabelAddress | undefined {
+  const split = key.indexOf(0);
+  const namespace = split === -1 ? undefined : storedNamespace(key.toString('latin1', 0, split));
+  return namespace === undefined ? undefined : { namespace, label: key.toString('utf8', split + 1) };
 }
 
 export function encodeLabel(key: Hash): Buffer {

@@ -26,6 +26,7 @@ const TABLES = {
   ages: false,
   state: true,
   labels: true,
+  order: false,
   uploads: true,
 } as const;
 
@@ -39,6 +40,7 @@ const TABLE_NAMES: readonly TableName[] = [
   'ages',
   'state',
   'labels',
+  'order',
   'uploads',
 ];
 
@@ -231,13 +233,19 @@ export function rowsBefore(table: Table, end: Buffer, start: Buffer, limit: numb
   }
 }
 
-/** At most STORE.rangeEntries in the order of their keys, from `start` on, or behind it, up to `end`. */
-export function rowsFrom(table: Table, start: Buffer, end: Buffer | undefined, isBehind = false): Row[] {
+/** At most `limit` in the order of their keys, from `start` on, or behind it, up to `end`. */
+export function rowsFrom(
+  table: Table,
+  start: Buffer,
+  end: Buffer | undefined,
+  isBehind = false,
+  limit: number = STORE.rangeEntries,
+): Row[] {
   try {
     const range = table.getRange({
       start,
       ...(end && { end }),
-      limit: STORE.rangeEntries,
+      limit,
       exclusiveStart: isBehind,
       versions: true,
     });

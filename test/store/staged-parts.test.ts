@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../core/digest.ts';
 import { STORE } from '../../core/limits.ts';
+import { VERSION } from '../../store/disk/layout.ts';
 import { Tables } from '../../store/disk/tables.ts';
 import type { DiskStore, DiskStoreOptions } from '../../store/stack.ts';
 import type { UploadPart } from '../../store/store.ts';
@@ -155,7 +156,9 @@ describe('on a store that is full', () => {
 describe('what is left in staging', () => {
   /** As killed processes leave it: a blob that came in one piece, and an upload that the index does not know. */
   function leave(directory: string, idleMs: number): void {
-    const paths = ['5e0c7a4e-dead', 'upload-00000000dead'].map((name) => join(directory, 'v3/staging', name));
+    const paths = ['5e0c7a4e-dead', 'upload-00000000dead'].map((name) =>
+      join(directory, `${VERSION}/staging`, name),
+    );
     for (const path of paths) writeFileSync(path, contentOf(path, 100_000));
     age(directory, idleMs, paths);
   }
@@ -195,7 +198,7 @@ describe('what is left in staging', () => {
     const store = await open({ directory });
     for (let index = 0; index < 10; index++)
       await breakOff(store, `${index}`, contentOf(`waits ${index}`, 2 * MIB), MIB + 5);
-    expect(openIn(join(directory, 'v3/staging'))).toEqual([]);
+    expect(openIn(join(directory, `${VERSION}/staging`))).toEqual([]);
     const bytes = contentOf('waits 3', 2 * MIB);
     await store.uploads.append('3', { ...part(bytes, MIB + 5), isLast: true });
     expect((await readFrom(store, digestOf(bytes)))?.equals(bytes)).toBe(true);
@@ -206,7 +209,7 @@ describe('what is left in staging', () => {
     const store = await open({ directory });
     const bytes = contentOf('direct', STORE.directBytes + 777);
     await breakOff(store, 'id', bytes, 17 * MIB + 5);
-    expect(openIn(join(directory, 'v3/staging'))).toEqual([]);
+    expect(openIn(join(directory, `${VERSION}/staging`))).toEqual([]);
     await store.uploads.append('id', { ...part(bytes, 17 * MIB + 5), isLast: true });
     expect((await readFrom(store, digestOf(bytes)))?.equals(bytes)).toBe(true);
   });
@@ -232,7 +235,7 @@ describe('of many uploads', () => {
   /** The whole table is taken; `index` is the generation. */
   async function fillTable(directory: string, flags: number): Promise<void> {
     await (await open({ directory })).close();
-    const tables = new Tables(join(directory, 'v3/index'), 0);
+    const tables = new Tables(join(directory, `${VERSION}/index`), 0);
     const table = tables.table('uploads');
     const record = Buffer.alloc(45);
     record[0] = flags;
@@ -253,7 +256,7 @@ describe('of many uploads', () => {
     await store.uploads.append('one more', { ...whole, content: streamOf(bytes) });
     expect((await readFrom(store, digestOf(bytes)))?.equals(bytes)).toBe(true);
     await store.close();
-    const tables = new Tables(join(directory, 'v3/index'), 0);
+    const tables = new Tables(join(directory, `${VERSION}/index`), 0);
     expect(tables.table('uploads').getCount()).toBe(0);
     await tables.close();
   });
@@ -262,7 +265,7 @@ describe('of many uploads', () => {
     const directory = folder();
     await fillTable(directory, 0);
     const paths = Array.from({ length: STORE.maxUploads }, (_, index) =>
-      join(directory, 'v3/staging', `upload-${index.toString(16).padStart(12, '0')}`),
+      join(directory, `${VERSION}/staging`, `upload-${index.toString(16).padStart(12, '0')}`),
     );
     for (const path of paths) writeFileSync(path, '');
     const store = await open({ directory });

@@ -387,6 +387,8 @@ export const GRAPH = {
   findingsTold: 20,
   /** How long changes may keep coming before a watched graph runs again. */
   watchSettleMs: 100,
+  /** Paths that changed while a watched graph ran; what comes beyond that is not looked at. */
+  watchedChanges: 100_000,
   /** The file that remembers runs for `assay stats` is shortened beyond this. */
   statsBytes: 8 * MIB,
 } as const;

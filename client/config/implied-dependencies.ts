@@ -1,9 +1,8 @@
 // A step that reads what another step makes depends on it, whether `dependsOn` says so or not: an input or a program that lies
 // at or below an output of the other, or a pattern whose fixed part does. The declarations alone decide, not what is on disk.
 import { posix } from 'node:path';
-import { AssayError } from '../../core/errors.ts';
 import { type RelPath, relPathFromUser } from '../../core/path.ts';
-import { type Alternative, alternativesOf, Exclusions } from '../inputs/pattern-reach.ts';
+import { alternativesIn, exclusionsOf, takenBy } from '../inputs/pattern-reach.ts';
 import type { InputPattern } from '../request.ts';
 import { MadePaths } from './made-paths.ts';
 import type { MadeInput, Step } from './step.ts';
@@ -32,31 +31,13 @@ function madeInputs(step: Step, made: MadePaths): MadeInput[] {
 
 /** The paths that a step names as something that it reads: of inputs with wildcards, the part before the first. */
 function namedPaths(step: Step): RelPath[] {
-  const exclusions = exclusionsOf(step);
-  const inputs = takenBy(step)
+  const exclusions = exclusionsOf(step.inputs);
+  const inputs = takenBy(step.inputs)
     .filter(({ fixed, wild }) =>
       wild.length === 0 ? !exclusions.has(fixed) : !exclusions.hasAllBelow(fixed),
     )
     .map(({ fixed }) => fixed);
   return [...inputs, ...namedPrograms(step)];
-}
-
-/** What its patterns take, without those that no scan would accept either. */
-export function takenBy({ inputs }: Pick<Step, 'inputs'>): Alternative[] {
-  return inputs.flatMap(({ pattern }) => (pattern.startsWith('!') ? [] : readable(pattern)));
-}
-
-function readable(pattern: string): Alternative[] {
-  try {
-    return alternativesOf(pattern);
-  } catch (error) {
-    if (error instanceof AssayError) return [];
-    throw error;
-  }
-}
-
-export function exclusionsOf({ inputs }: Pick<Step, 'inputs'>): Exclusions {
-  return new Exclusions(inputs.flatMap(({ pattern }) => (pattern.startsWith('!') ? [pattern.slice(1)] : [])));
 }
 
 /** Programs by path, in the workspace: the command's own, those of a shell line, and the declared tools. */
@@ -73,7 +54,7 @@ function namedPrograms({ command, workingDirectory, programs, tools }: Step): Re
 function excludedOutputs({ id, inputs }: Step, made: MadePaths): InputPattern[] {
   return inputs.flatMap(({ pattern }) => {
     const folder = /^!(.+)\/\*\*$/s.exec(pattern)?.[1];
-    const [named, ...others] = folder === undefined ? [] : readable(folder);
+    const [named, ...others] = folder === undefined ? [] : alternativesIn(folder);
     if (!named || others.length > 0 || named.wild.length > 0) return [];
     const output = made.around(named.fixed);
     const isWhole = output?.path === named.fixed && output.maker !== id;

@@ -11,6 +11,7 @@ import { type Graph, graphOf } from './graph.ts';
 import { memoFolder, type OpenedWorkspace, openWorkspace } from './opened-workspace.ts';
 import { select } from './selection.ts';
 import { openSession } from './session.ts';
+import type { WatchedPaths } from './watched-paths.ts';
 
 export async function runSteps(args: readonly string[], table: FlagTable): Promise<number> {
   const flags = parseFlags(args, table);
@@ -77,12 +78,13 @@ async function watch(flags: ParsedFlags): Promise<number> {
   const { Changes } = await import('./watch.ts');
   const interruption = new Interruption();
   let chosen = await choose(flags);
-  const changes = new Changes(chosen.workspace.root, () => chosen.workspace.steps);
+  const changes = new Changes(chosen.workspace.root);
   try {
     for (;;) {
       const session = openSession(flags, chosen.workspace);
       await session.run(chosen.graph, () => interruption.exitCode).finally(() => session.close());
-      const changed = await changes.next(interruption.came);
+      const watched = await watchedPaths(flags, chosen, session.context.strayWrites);
+      const changed = await changes.next(interruption.came, (path) => watched.has(path));
       if (changed === undefined) return interruption.exitCode ?? 0;
       new Outlet(2).write(`assay: ${inOneLine(changed)} changed\n`);
       chosen = await chooseAgain(flags, chosen);
@@ -91,6 +93,24 @@ async function watch(flags: ParsedFlags): Promise<number> {
     changes.close();
     interruption.release();
   }
+}
+
+/** What the round that has just ended shows that the next one depends on. */
+async function watchedPaths(
+  flags: ParsedFlags,
+  { workspace, graph }: Chosen,
+  strayWrites: ReadonlySet<string>,
+): Promise<WatchedPaths> {
+  const endedAt = Date.now();
+  const [{ WatchedPaths }, { seenBefore }] = await Promise.all([
+    import('./watched-paths.ts'),
+    import('./seen-paths.ts'),
+  ]);
+  const { order } = graph;
+  const around = { root: workspace.root, steps: workspace.steps, caller: process.env };
+  const seen = await seenBefore(storeFolder(flags.text('store'), process.env), around, order);
+  const own = ['summary'].flatMap((flag) => flags.text(flag) ?? []);
+  return new WatchedPaths({ ...around, order, seen, strayWrites, endedAt, own });
 }
 
 /** Somebody is in the middle of editing an assay.json: say so, and go on with what was there. */

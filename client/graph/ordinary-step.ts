@@ -2,6 +2,7 @@
 // its name.
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { GRAPH } from '../../core/limits.ts';
+import type { FindingKind } from '../../hermeticity/finding.ts';
 import type { Cache } from '../cache.ts';
 import { withDependencyFixes } from '../config/dependency-fix.ts';
 import { requestOf, type StepRequest } from '../config/request.ts';
@@ -146,6 +147,8 @@ function runContext(
   };
 }
 
+const WRITES: ReadonlySet<FindingKind> = new Set(['write', 'mutate', 'delete']);
+
 /** What a run reports while it goes on, kept or passed on. */
 class Notes {
   notPublished: string | undefined;
@@ -153,16 +156,15 @@ class Notes {
   readonly #steps: StepTable;
   readonly #hear: Hear;
   readonly #isNews: OrdinaryContext['isNews'];
+  readonly #strayWrites: Set<string>;
   #counted = { up: 0, down: 0 };
 
-  constructor(
-    step: Step,
-    { hear, isNews, workspace }: Pick<OrdinaryContext, 'hear' | 'isNews' | 'workspace'>,
-  ) {
+  constructor(step: Step, { hear, isNews, workspace, strayWrites }: OrdinaryContext) {
     this.#step = step;
     this.#steps = workspace.steps;
     this.#hear = hear;
     this.#isNews = isNews;
+    this.#strayWrites = strayWrites;
   }
 
   take(event: RunEvent): void {
@@ -175,6 +177,8 @@ class Notes {
 
   #tellFindings(event: Warning & { type: 'findings' }): void {
     const findings = withDependencyFixes(event.findings, this.#step, this.#steps);
+    for (const { kind, path } of findings)
+      if (WRITES.has(kind) && path !== undefined) this.#strayWrites.add(path);
     if (this.#step.hermetic === 'strict') this.#tellAll({ ...event, findings });
     else this.#warn({ ...event, findings });
   }

@@ -15,6 +15,8 @@ export interface StepContext {
   readonly caller: Variables;
   readonly hear: Hear;
   readonly memory: GraphMemory;
+  /** Paths that commands were seen to write and that are no outputs: grows while they run. */
+  readonly strayWrites: Set<string>;
   /** Run commands whatever is stored. */
   readonly force: boolean;
   now(): number;

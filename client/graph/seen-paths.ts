@@ -11,8 +11,8 @@ import { candidates } from '../observed/sets.ts';
 import { localShelf } from '../observed/shelf.ts';
 import { ABSENT } from '../observed/states.ts';
 import { openUsableStore } from '../usable-store.ts';
-import type { Change } from './affected.ts';
 import type { ChangedPath } from './changed-paths.ts';
+import type { Surroundings } from './step-reach.ts';
 
 /** By the step's id; none for a step of which nothing is known. */
 export type SeenPaths = ReadonlyMap<string, PathSet>;
@@ -20,14 +20,18 @@ export type SeenPaths = ReadonlyMap<string, PathSet>;
 /** How many earlier keys of a step are asked for. */
 const KEYS = 10;
 
-/** Without a store nothing is known: that is no reason not to run. */
-export async function seenBefore(folder: string, change: Omit<Change, 'seen'>): Promise<SeenPaths> {
+/** Of `asked`, or of all. Without a store nothing is known: that is no reason not to run. */
+export async function seenBefore(
+  folder: string,
+  change: Omit<Surroundings, 'seen'>,
+  asked: Iterable<Step> = change.steps.values(),
+): Promise<SeenPaths> {
   const seen = new Map<string, PathSet>();
   const entries = historyOf(folder).entries();
   const store = entries.length > 0 ? await openUsableStore(folder, () => {}) : undefined;
   if (!store) return seen;
   try {
-    for (const step of change.steps.values()) {
+    for (const step of asked) {
       const set = await lastSeen(lastRuns(step, change, entries), store);
       if (set) seen.set(step.id, set);
     }
@@ -40,7 +44,7 @@ export async function seenBefore(folder: string, change: Omit<Change, 'seen'>): 
 /** Here by its name; else, as on a machine that checks out to a new folder each time, by what it runs and makes. */
 function lastRuns(
   step: Step,
-  { root, steps, caller }: Omit<Change, 'seen'>,
+  { root, steps, caller }: Omit<Surroundings, 'seen'>,
   entries: readonly HistoryEntry[],
 ): readonly HistoryEntry[] {
   const here = entries.filter(({ name, workspace }) => name === step.id && workspace === root);

@@ -43,6 +43,7 @@ export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace): Ses
     memory,
     caller,
     hear: (event) => view.hear(event),
+    strayWrites: new Set(),
     force: flags.given('force'),
     now: Date.now,
     ordinaryWay() {

@@ -6,7 +6,6 @@ import { AssayError } from '../../core/errors.ts';
 import { nameOf, type RelPath, ROOT } from '../../core/path.ts';
 import { referenceFrom } from '../config/dependencies.ts';
 import { asWrittenBy } from '../config/edit.ts';
-import { exclusionsOf, takenBy } from '../config/implied-dependencies.ts';
 import { type MadePath, MadePaths } from '../config/made-paths.ts';
 import { stepsBefore } from '../config/request.ts';
 import { type Step, takesEverything } from '../config/step.ts';
@@ -15,9 +14,11 @@ import type { Observations } from '../inputs/observations.ts';
 import {
   type Alternative,
   type Exclusions,
+  exclusionsOf,
   mayBeFolder,
   reachOf,
   samplesBelow,
+  takenBy,
 } from '../inputs/pattern-reach.ts';
 import type { StepTable } from './graph.ts';
 
@@ -33,9 +34,9 @@ export function refuseUnorderedInputs(steps: StepTable, observations: Observatio
 }
 
 function coveredOutputs(step: Step, steps: StepTable, made: MadePaths, ignored: IgnoredPaths): MadePath[] {
-  const exclusions = exclusionsOf(step);
+  const exclusions = exclusionsOf(step.inputs);
   const found = new Map<RelPath, MadePath>();
-  for (const taken of takenBy(step)) {
+  for (const taken of takenBy(step.inputs)) {
     for (const one of made.below(taken.fixed)) {
       if (one.maker === step.id || step.dependsOn.includes(one.maker) || found.has(one.path)) continue;
       if (isTaken(one.path, taken, step, exclusions, ignored)) found.set(one.path, one);
@@ -54,8 +55,9 @@ function isTaken(
   exclusions: Exclusions,
   ignored: IgnoredPaths,
 ): boolean {
-  const { itself, below } = reachOf(taken, path);
-  if (!itself && !below) return false;
+  const reach = reachOf(taken, path);
+  const below = reach.below && mayBeFolder(path);
+  if (!reach.itself && !below) return false;
   const seesHidden = includeIgnored || namesHidden(taken, ignored);
   const isLeftOut = (at: RelPath) => exclusions.has(at) || (!seesHidden && ignored.hides(at, false));
   if (mayBeFolder(path) && samplesBelow(path).every(isLeftOut)) return false;

@@ -5,6 +5,7 @@ import type { RunRequest } from '../request.ts';
 import { isPrivateFolder } from '../reserved.ts';
 import { IgnoredPaths } from './ignored-paths.ts';
 import { Observations } from './observations.ts';
+import { exclusionsOf, reachOf, takenBy } from './pattern-reach.ts';
 import { type CompiledPattern, compilePatterns, type Patterns } from './patterns.ts';
 
 /** Stands for any name that a wildcard would match. */
@@ -35,6 +36,16 @@ export class Coverage {
   /** Whether something in this folder, or the folder itself, may be an input. */
   reachesInto(folder: RelPath): boolean {
     return this.#patterns.takes.some(({ base }) => isWithin(base, folder) || isWithin(folder, base));
+  }
+
+  /** Whether something in this folder would be an input if it came or went. */
+  mayHold(folder: RelPath): boolean {
+    const { inputs, includeIgnored } = this.#request;
+    if (exclusionsOf(inputs).hasAllBelow(folder)) return false;
+    const isHidden = !includeIgnored && this.#ignored.hides(folder, true);
+    return takenBy(inputs).some(
+      (taken) => isWithin(taken.fixed, folder) || (!isHidden && reachOf(taken, folder).below),
+    );
   }
 
   /** Whether a new file in this folder would be an input, because a pattern ends there in a wildcard. */

@@ -1,6 +1,7 @@
 // What a pattern can match, by its text alone: nothing is looked at on disk, so a fresh checkout gives the same answer as a
 // full one. Where the text leaves it open whether a path is a file or a folder, it may be both.
 import picomatch from 'picomatch';
+import { AssayError } from '../../core/errors.ts';
 import {
   isWithin,
   nameOf,
@@ -9,6 +10,7 @@ import {
   relativeTo,
   relPathFromUser,
 } from '../../core/path.ts';
+import type { InputPattern } from '../request.ts';
 import { matcherOf } from './patterns.ts';
 
 /** One way to read a pattern: "{a,b}/*.c" has two. */
@@ -27,7 +29,26 @@ export interface Reach {
 
 const NOTHING: Reach = { itself: false, below: false };
 
-export function alternativesOf(pattern: string): Alternative[] {
+/** What patterns take, without those that no scan would accept either. */
+export function takenBy(inputs: readonly InputPattern[]): Alternative[] {
+  return inputs.flatMap(({ pattern }) => (pattern.startsWith('!') ? [] : alternativesIn(pattern)));
+}
+
+export function exclusionsOf(inputs: readonly InputPattern[]): Exclusions {
+  return new Exclusions(inputs.flatMap(({ pattern }) => (pattern.startsWith('!') ? [pattern.slice(1)] : [])));
+}
+
+/** None for what names no path of a workspace. */
+export function alternativesIn(pattern: string): Alternative[] {
+  try {
+    return alternativesOf(pattern);
+  } catch (error) {
+    if (error instanceof AssayError) return [];
+    throw error;
+  }
+}
+
+function alternativesOf(pattern: string): Alternative[] {
   const written = pattern.includes('*') ? [] : [{ fixed: relPathFromUser(pattern), wild: [] }];
   const read = withoutBraces(pattern).map((one): Alternative => {
     const { base, glob, isGlob } = picomatch.scan(one);
@@ -39,12 +60,10 @@ export function alternativesOf(pattern: string): Alternative[] {
   return isPlain ? read : [...read, ...written];
 }
 
-/** `path` lies below `fixed`. */
+/** `path` lies below `fixed`, and may be a file or a folder. */
 export function reachOf({ fixed, wild }: Alternative, path: RelPath): Reach {
   if (!isWithin(path, fixed)) return NOTHING;
-  if (wild.length === 0) return { itself: true, below: true };
-  const { itself, below } = walk(wild, relativeTo(fixed, path).split('/'));
-  return { itself, below: below && mayBeFolder(path) };
+  return wild.length === 0 ? { itself: true, below: true } : walk(wild, relativeTo(fixed, path).split('/'));
 }
 
 function walk(wild: readonly string[], names: readonly string[]): Reach {

@@ -1,8 +1,9 @@
 // Which steps are meant, what would happen to them, and how they hang together.
-import { execFile, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcessByStdio, execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { baseEnvironment, DEFAULT_FORM, FORMS, Workshop } from '../../rig/assay.ts';
@@ -159,31 +160,70 @@ describe('--graph', () => {
   });
 });
 
-test('--watch runs again when an input changes, and ends when it is told to', async () => {
-  const [program, ...before] = FORMS[DEFAULT_FORM];
-  mkdirSync(shop.store);
-  const child = spawn(program, [...before, 'run', '--watch', '--json', 'libs/core#build'], {
-    cwd: shop.workspace,
-    env: { ...baseEnvironment(), ASSAY_STORE: shop.store },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+describe('--watch', () => {
+  let child: ChildProcessByStdio<null, Readable, Readable>;
   let said = '';
+  afterEach(() => child.kill('SIGKILL'));
+
+  const watch = (args: readonly string[]) => {
+    const [program, ...before] = FORMS[DEFAULT_FORM];
+    mkdirSync(shop.store);
+    said = '';
+    child = spawn(program, [...before, 'run', '--watch', '--json', ...args], {
+      cwd: shop.workspace,
+      env: { ...baseEnvironment(), ASSAY_STORE: shop.store },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        said += text;
+      });
+  };
   const finished = (times: number) =>
     new Promise<void>((resolve) => {
       const look = () => said.split('"run-finished"').length > times && resolve();
       child.stdout.on('data', look);
       look();
     });
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    said += text;
+  const changes = () => [...said.matchAll(/^assay: (\S+) changed$/gm)].map(([, path]) => path);
+
+  test('runs again when an input changes, and ends when it is told to', async () => {
+    watch(['libs/core#build']);
+    await finished(1);
+    shop.write('libs/core/src/a', 'CORE');
+    await finished(2);
+    expect(said).toContain('libs/core/src/a changed');
+    const ended = once(child, 'exit');
+    child.kill('SIGINT');
+    expect((await ended)[0]).toBe(130);
   });
-  await finished(1);
-  shop.write('libs/core/src/a', 'CORE');
-  await finished(2);
-  expect(said).toContain('libs/core/src/a changed');
-  const ended = once(child, 'exit');
-  child.kill('SIGINT');
-  expect((await ended)[0]).toBe(130);
+
+  test('runs for inputs, for what was read without being declared, and for the configuration; for nothing else', async () => {
+    const step = { command: 'cat src/a hidden; echo ran >> own.log', inputs: ['src/**', '!src/tmp/**'] };
+    const other = { command: 'true', inputs: ['elsewhere/**'] };
+    const config = (more: object) => JSON.stringify({ steps: { a: { ...step, ...more }, other } });
+    shop.write('assay.json', config({}));
+    shop.write('src/a', 'a');
+    shop.write('hidden', 'h');
+    shop.write('elsewhere/x', 'x');
+    watch(['--summary', 'src/summary.json', 'a']);
+    await finished(1);
+    const noise = (round: number) => {
+      for (const path of ['noise.log', 'elsewhere/x', 'src/tmp/x', 'deep/new/folder/x'])
+        shop.write(path, String(round));
+    };
+    noise(1);
+    shop.write('src/new/b', 'b');
+    await finished(2);
+    noise(2);
+    shop.write('hidden', 'H');
+    await finished(3);
+    noise(3);
+    shop.write('assay.json', config({ env: ['X=1'] }));
+    await finished(4);
+    const rounds = ['src/new', 'hidden', 'assay.json'];
+    expect(changes().map((path) => path?.replace(/^src\/new\/b$/, 'src/new'))).toEqual(rounds);
+  });
 });
 
 test('--summary makes its folder, or refuses before anything runs', async () => {

@@ -1,0 +1,103 @@
+// Which changed paths concern a step: what would be among its inputs or is one of its programs, what its last run was seen to
+// look at without having declared it (seen-paths.ts), its own declaration, and what decides on what is ignored.
+import { realpathSync } from 'node:fs';
+import { basename, join, relative, resolve } from 'node:path';
+import { isWithin, parentOf, type RelPath } from '../../core/path.ts';
+import type { PathSet } from '../../core/path-set.ts';
+import { requestOf, type StepRequest } from '../config/request.ts';
+import type { Step } from '../config/step.ts';
+import type { Variables } from '../environment.ts';
+import { Coverage } from '../inputs/coverage.ts';
+import { keptBy, type RunRequest } from '../request.ts';
+import { findTool } from '../tool-look.ts';
+import type { Tool } from '../tools.ts';
+import type { ChangedPath } from './changed-paths.ts';
+import type { StepTable } from './graph.ts';
+import { type SeenPaths, wasSeen } from './seen-paths.ts';
+
+export interface Surroundings {
+  readonly root: string;
+  readonly steps: StepTable;
+  readonly caller: Variables;
+  /** What is known of earlier runs. */
+  readonly seen: SeenPaths;
+}
+
+export class StepReach {
+  readonly #step: Step;
+  readonly #request: RunRequest;
+  readonly #coverage: Coverage;
+  readonly #own: ReadonlySet<string>;
+  readonly #looked: PathSet;
+
+  constructor(step: Step, { root, steps, caller, seen }: Surroundings) {
+    const asked = requestOf(step, { root, steps }, caller);
+    this.#step = step;
+    this.#request = asked.request;
+    this.#coverage = new Coverage(asked.request);
+    this.#own = new Set([
+      ...[step.folder, ''].flatMap((folder) => DECLARATIONS.map((name) => join(folder, name))),
+      ...programsOf(step, asked),
+    ]);
+    this.#looked = seen.get(step.id) ?? [];
+  }
+
+  reaches(one: ChangedPath): boolean {
+    const { path, isRepository } = one;
+    if (wasSeen(one, this.#looked) && !isMadeBy(this.#step, path)) return true;
+    if (this.#own.has(path) || this.#decidesOnInputs(path)) return true;
+    return isRepository ? this.#coverage.reachesInto(path) : this.#coverage.covers(path);
+  }
+
+  /** The same for a folder that came or went with all that is in it. */
+  reachesFolder(path: RelPath): boolean {
+    if (isMadeBy(this.#step, path)) return false;
+    return this.#coverage.mayHold(path) || wasSeen({ path, isRepository: true }, this.#looked);
+  }
+
+  #decidesOnInputs(path: RelPath): boolean {
+    const decides = !this.#request.includeIgnored && basename(path) === '.gitignore';
+    return decides && this.#coverage.reachesInto(parentOf(path));
+  }
+}
+
+/** Of a step, of the packages, and of what a package manager installs for both. */
+export const DECLARATIONS: readonly string[] = [
+  'assay.json',
+  'package.json',
+  'pnpm-workspace.yaml',
+  'package-lock.json',
+  'npm-shrinkwrap.json',
+  'pnpm-lock.yaml',
+  'yarn.lock',
+  'bun.lock',
+  'bun.lockb',
+];
+
+/** Where its programs lie in the workspace: as they are named, and as they are found. */
+function programsOf({ tools, programs }: Step, { request, caller }: StepRequest): string[] {
+  const { workspace, workingDirectory, command } = request;
+  const path = caller.PATH ?? '';
+  const searches = [
+    { name: command[0], folder: join(workspace, workingDirectory) },
+    ...[...tools, ...programs].map((name) => ({ name, folder: workspace })),
+  ];
+  return searches.flatMap(({ name, folder }) => {
+    const named = name.includes('/') ? [resolve(folder, name)] : [];
+    const found = findTool({ name, folder, path });
+    return [...named, ...(found ? filesOf(found) : [])].map((file) => relative(workspace, file));
+  });
+}
+
+function filesOf({ file, interpreters }: Tool): string[] {
+  return [file, realpathSync(file), ...interpreters.flatMap(filesOf)];
+}
+
+/** True for what a step makes or keeps for itself: not a change of anything. */
+export function isOutput(path: RelPath, steps: StepTable): boolean {
+  return steps.values().some((step) => isMadeBy(step, path));
+}
+
+export function isMadeBy(step: Step, path: RelPath): boolean {
+  return [...step.outputs, ...keptBy(step)].some((output) => isWithin(path, output));
+}

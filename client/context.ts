@@ -4,6 +4,7 @@ import type { Variables } from './environment.ts';
 import type { Report } from './events.ts';
 import type { KeyedAction } from './key.ts';
 import type { Ear } from './outlet.ts';
+import type { Ownership } from './output-lock.ts';
 
 export interface RunContext {
   readonly cache: Cache;
@@ -17,6 +18,8 @@ export interface RunContext {
   turn?(): Promise<void>;
   /** Throws if nothing is to begin any more: asked by whoever waits for somebody else. */
   goOn?(): void;
+  /** Of its outputs, where it has them to itself. */
+  readonly ownership?: Ownership;
   now(): number;
   /** Hears the action as soon as it has its key. */
   keyed?(action: KeyedAction): void;

@@ -1,5 +1,8 @@
 // One output's lock: a symbolic link `.assay/lock-<output>` whose target names its owner, so that it is made and filled in one
-// step. The lock of a process that has ended is taken over.
+// step. The lock of a process that has ended, or that no longer touches it, is taken over.
+//
+// Locks lie in the workspace, where other containers and users see them, and where anybody may have put one. So a lock gives no
+// right but to be waited for, and no wait for one is without an end.
 //
 // While a process stages there, its locks are further names of one link: a thousand links that are made and removed take a
 // thousand inodes, which some file systems pass over for minutes before they use them again (docs/decisions/0162).
@@ -15,7 +18,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { digestOf } from '../core/digest.ts';
-import { isSystemError } from '../core/errors.ts';
+import { isSystemError, messageOf } from '../core/errors.ts';
 import { RUN } from '../core/limits.ts';
 import type { RelPath } from '../core/path.ts';
 import {
@@ -64,16 +67,30 @@ export function outputToldBy(name: string): string {
   }
 }
 
-export function tryToTake(lock: string): 'taken' | 'held' | 'impossible' {
-  const home = dirname(lock);
+/** Which file it is: another run's lock under the same name is another file. */
+export interface Lock {
+  readonly path: string;
+  readonly dev: number;
+  readonly ino: number;
+}
+
+/** A text: why no lock can be made here, and what to do. */
+export function tryToTake(path: string): Lock | 'held' | { readonly impossible: string } {
+  const home = dirname(path);
   try {
-    if (lstatSync(home).isSymbolicLink()) return 'impossible';
-    if (!linkToOwn(home, lock)) symlinkSync(identityText(ownIdentity()), lock);
-    return 'taken';
+    if (lstatSync(home).isSymbolicLink()) return { impossible: `.assay is a symbolic link: rm ${home}` };
+    if (!linkToOwn(home, path)) symlinkSync(identityText(ownIdentity()), path);
+    const { dev, ino } = lstatSync(path);
+    return { path, dev, ino };
   } catch (error) {
     // Nobody has made the home yet, or another run has just removed it, because it was empty.
-    if (isSystemError(error, 'ENOENT')) return canMake(home) ? tryToTake(lock) : 'impossible';
-    return isSystemError(error, 'EEXIST') && isLock(lock) ? 'held' : 'impossible';
+    if (isSystemError(error, 'ENOENT')) {
+      const why = whyNot(home);
+      return why === undefined ? tryToTake(path) : { impossible: why };
+    }
+    if (isSystemError(error, 'EEXIST'))
+      return isLock(path) ? 'held' : { impossible: `${path} is no lock: rm -r ${path}` };
+    return { impossible: `${messageOf(error)}: ${remedyFor(home)}` };
   }
 }
 
@@ -92,13 +109,21 @@ function linkToOwn(home: string, lock: string): boolean {
   }
 }
 
-function canMake(home: string): boolean {
+/** Undefined if it can be made. */
+function whyNot(home: string): string | undefined {
   try {
     mkdirSync(home, { recursive: true });
-    return true;
-  } catch {
-    return false;
+    return undefined;
+  } catch (error) {
+    return `${messageOf(error)}: ${remedyFor(home)}`;
   }
+}
+
+function remedyFor(home: string): string {
+  const stats = lstatSync(home, { throwIfNoEntry: false });
+  if (!stats) return `chmod u+w ${dirname(home)}`;
+  if (!stats.isDirectory()) return `rm ${home}`;
+  return stats.uid === process.getuid?.() ? `chmod u+rwx ${home}` : `sudo rm -r ${home}`;
 }
 
 /** And not something else that somebody keeps under that name. */
@@ -115,19 +140,47 @@ export function ownerOf(lock: string): ProcessIdentity | undefined {
   }
 }
 
-/** An owner in another container can't be seen, but it touches its locks as long as it lives. */
-function isAbandoned(lock: string): boolean {
+/** It is the very lock that this process has made. */
+export function isOwn({ path, dev, ino }: Lock): boolean {
   try {
-    const owner = parseIdentity(readlinkSync(lock));
-    const liveness = owner ? livenessOf(owner) : 'ended';
-    return liveness === 'unknown' ? !beats(lock) : liveness === 'ended';
+    const stats = lstatSync(path);
+    return stats.dev === dev && stats.ino === ino && readlinkSync(path) === identityText(ownIdentity());
   } catch {
     return false;
   }
 }
 
-function beats(lock: string): boolean {
-  return Date.now() - lstatSync(lock).mtimeMs < RUN.lockStaleMs;
+/** How long a lock has been seen as it is now: its clock may be another one's, or stand in the future. */
+export class Silences {
+  readonly #seen = new Map<string, { readonly mtimeMs: number; readonly since: number }>();
+
+  of(lock: string): number {
+    const { mtimeMs } = lstatSync(lock);
+    const now = Date.now();
+    const seen = this.#seen.get(lock);
+    const since = seen?.mtimeMs === mtimeMs ? seen.since : now;
+    this.#seen.set(lock, { mtimeMs, since });
+    return Math.max(now - mtimeMs, now - since);
+  }
+}
+
+/**
+ * `surely`: its owner is a process of this user and has ended. Otherwise it only was not heard of: in another container, stopped,
+ * somebody else's, or the lock is none that Assay made.
+ */
+type Abandonment = 'surely' | 'probably' | undefined;
+
+function abandonment(lock: string, silences: Silences): Abandonment {
+  try {
+    const owner = parseIdentity(readlinkSync(lock));
+    if (!owner) return 'probably';
+    const liveness = livenessOf(owner);
+    if (liveness === 'ended') return lstatSync(lock).uid === process.getuid?.() ? 'surely' : 'probably';
+    const limitMs = liveness === 'running' ? RUN.lockSilentMs : RUN.lockStaleMs;
+    return silences.of(lock) > limitMs ? 'probably' : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** False if it is gone: the command may have removed it, with all of .assay. */
@@ -142,17 +195,19 @@ export function touch(link: string): boolean {
 }
 
 /** Under a lock of its own: else two runs that both saw the dead owner could take away each other's fresh lock. */
-export function takeAwayIfAbandoned(lock: string): void {
-  if (!isAbandoned(lock)) return;
+export function takeAwayIfAbandoned(lock: string, silences: Silences): Abandonment {
+  if (!abandonment(lock, silences)) return undefined;
   const guard = join(dirname(lock), `takeover-${basename(lock)}`);
   try {
     mkdirSync(guard);
   } catch {
     removeIfOld(guard);
-    return;
+    return undefined;
   }
-  if (isAbandoned(lock)) remove(lock);
+  const now = abandonment(lock, silences);
+  if (now) remove(lock);
   rmdirSync(guard);
+  return now;
 }
 
 function removeIfOld(guard: string): void {
@@ -166,9 +221,8 @@ function removeIfOld(guard: string): void {
 }
 
 /** Not another run's, which has taken it meanwhile because the command had removed all of .assay. */
-export function release(lock: string): void {
-  const owner = ownerOf(lock);
-  if (owner && identityText(owner) === identityText(ownIdentity())) remove(lock);
+export function release(lock: Lock): void {
+  if (isOwn(lock)) remove(lock.path);
 }
 
 function remove(lock: string): void {

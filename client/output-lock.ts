@@ -1,34 +1,56 @@
 // One run at a time on an output of a workspace, and on whatever lies in it: two that wrote the same file at once could seal
-// what neither made. Where no lock can be made (a read-only workspace) the run goes on.
+// what neither made. What a run makes may be published only while it owns its outputs and has owned them all the time.
 //
-// Who waits has nothing: a run takes all of its outputs in one go or none, so no two ever wait for each other, whatever their
-// commands run in turn.
+// A run says what it works on in two places: locks in the workspace, which other containers and users see, and the user's own
+// records (run-records.ts), which nobody removes with `git clean`. Where no lock can be made (a read-only workspace) the run goes on,
+// and nothing of it is published.
+//
+// A run holds nothing while it waits: it takes all of its outputs in one go or none, so no two ever wait for each other, whatever
+// their commands run in turn.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { AssayError } from '../core/errors.ts';
 import { RUN } from '../core/limits.ts';
 import { isWithin, type RelPath } from '../core/path.ts';
-import { isAncestor } from '../hermeticity/process-identity.ts';
+import { isAncestor, type ProcessIdentity } from '../hermeticity/process-identity.ts';
 import type { RunContext } from './context.ts';
 import {
   isLock,
+  isOwn,
+  type Lock,
   lockIn,
   outputToldBy,
   overlaps,
   ownerOf,
   release,
+  Silences,
   takeAwayIfAbandoned,
   touch,
   tryToTake,
 } from './lock-file.ts';
 import { keptBy, type RunRequest } from './request.ts';
-import { homeIn, outputsAround, removeIfEmpty } from './staging.ts';
+import {
+  clearAfterKilledRuns,
+  knowsKilledRuns,
+  type OwnRecord,
+  othersIn,
+  outputsAround,
+  recordRun,
+} from './run-records.ts';
+import { homeIn, removeIfEmpty } from './staging.ts';
+
+export interface Ownership {
+  /** Why the outputs are no longer this run's; undefined as long as they are. */
+  lost(): string | undefined;
+  /** Why what lies there may be another run's, so that it must not be published; undefined if it can't. */
+  doubt(): string | undefined;
+}
 
 /** Runs `work` while nobody else works on the outputs; it learns whether somebody did, just before. */
 export async function whileOwningOutputs<T>(
   request: RunRequest,
   { report, goOn }: Pick<RunContext, 'report' | 'goOn'>,
-  work: (waited: boolean) => Promise<T>,
+  work: (waited: boolean, ownership: Ownership) => Promise<T>,
 ): Promise<T> {
   const claim = new Claim(request.workspace, [...request.outputs, ...keptBy(request)]);
   const heart = setInterval(() => claim.beat(), RUN.lockBeatMs);
@@ -40,7 +62,7 @@ export async function whileOwningOutputs<T>(
       await wait(RUN.lockPollMs * (0.5 + Math.random()));
       goOn?.();
     }
-    return await work(waited);
+    return await work(waited, claim);
   } finally {
     clearInterval(heart);
     claim.giveUp();
@@ -52,14 +74,19 @@ function wait(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
-/** Of this process, by their locks. */
+/** Of this process, by the paths of their locks. */
 const holders = new Map<string, Claim>();
 
-class Claim {
+class Claim implements Ownership {
   readonly #workspace: string;
   readonly #home: string;
   readonly #outputs: readonly RelPath[];
-  readonly #locks = new Set<string>();
+  readonly #locks = new Map<string, Lock>();
+  readonly #silences = new Silences();
+  #record: OwnRecord | undefined;
+  /** Why there are no locks. */
+  #impossible: string | undefined;
+  #tookOver = false;
 
   constructor(workspace: string, outputs: readonly RelPath[]) {
     this.#workspace = workspace;
@@ -75,32 +102,65 @@ class Claim {
   }
 
   beat(): void {
-    for (const lock of this.#locks) touch(lock);
+    for (const lock of this.#locks.values()) if (isOwn(lock)) touch(lock.path);
+  }
+
+  /**
+   * Whoever takes over a lock removes it first, and nobody makes one in another's name: as long as it is there, nobody has, even if
+   * this process stood still for an hour.
+   */
+  lost(): string | undefined {
+    for (const lock of this.#locks.values()) {
+      if (isOwn(lock)) continue;
+      return ownerOf(lock.path)
+        ? `another run took over its outputs while it ran (${lock.path})`
+        : `its lock was removed while it ran, so another run may have changed its outputs (\`git clean -fdx -e .assay\` spares it)`;
+    }
+    return undefined;
+  }
+
+  doubt(): string | undefined {
+    if (this.#impossible !== undefined) return `its outputs could not be locked: ${this.#impossible}`;
+    if (this.#tookOver)
+      return 'the run that had locked its outputs was not heard of any more, but may still write them; run it again';
+    return this.lost();
   }
 
   giveUp(): void {
-    for (const lock of this.#locks) {
-      if (holders.get(lock) !== this) continue;
+    this.#record?.remove();
+    this.#record = undefined;
+    for (const lock of this.#locks.values()) {
+      if (holders.get(lock.path) !== this) continue;
       release(lock);
-      holders.delete(lock);
+      holders.delete(lock.path);
     }
     if (this.#locks.size > 0) removeIfEmpty(this.#home);
     this.#locks.clear();
   }
 
   #take(output: RelPath): boolean {
-    const lock = lockIn(this.#home, output);
-    if (this.#locks.has(lock)) return true;
-    const outcome = tryToTake(lock);
+    const path = lockIn(this.#home, output);
+    if (this.#locks.has(path)) return true;
+    if (holders.has(path)) return false;
+    const outcome = tryToTake(path);
     if (outcome === 'held') {
-      this.#refuseIfPartOfItself(lock);
-      takeAwayIfAbandoned(lock);
-      return false;
+      this.#refuseIfPartOfItself(path);
+      return this.#takeOver(path) && this.#take(output);
     }
-    if (outcome === 'taken') {
-      this.#locks.add(lock);
-      holders.set(lock, this);
+    if ('impossible' in outcome) this.#impossible = outcome.impossible;
+    else {
+      this.#locks.set(path, outcome);
+      holders.set(path, this);
     }
+    return true;
+  }
+
+  /** A command that the killed owner left running is ended; where nobody can know of one, it may still run. */
+  #takeOver(path: string): boolean {
+    const abandoned = takeAwayIfAbandoned(path, this.#silences);
+    if (abandoned === undefined) return false;
+    clearAfterKilledRuns(this.#workspace);
+    if (abandoned !== 'surely' || !knowsKilledRuns()) this.#tookOver = true;
     return true;
   }
 
@@ -109,12 +169,11 @@ class Claim {
       this.#outputs.some((output) => overlaps(name, output)),
     );
     for (const name of others) {
-      const lock = join(this.#home, name);
-      if (this.#locks.has(lock) || !isLock(lock) || this.#refuseIfPartOfItself(lock)) continue;
-      takeAwayIfAbandoned(lock);
-      return outputToldBy(name);
+      const path = join(this.#home, name);
+      if (this.#locks.has(path) || !isLock(path) || this.#refuseIfPartOfItself(path)) continue;
+      if (!this.#takeOver(path)) return outputToldBy(name);
     }
-    return undefined;
+    return this.#rivalOnRecord();
   }
 
   #locksThere(): string[] {
@@ -125,16 +184,35 @@ class Claim {
     }
   }
 
+  /** A run of this user whose locks somebody has removed still works. First the own record: of two runs at least one sees the other's. */
+  #rivalOnRecord(): string | undefined {
+    if (this.#outputs.length === 0) return undefined;
+    this.#record ??= recordRun({ workspace: this.#workspace, outputs: this.#outputs });
+    for (const { owner, outputs } of othersIn(this.#workspace)) {
+      const rival = outputs.find(
+        (theirs) =>
+          this.#outputs.some((own) => isWithin(theirs, own) || isWithin(own, theirs)) &&
+          !this.#isPartOf(owner, theirs),
+      );
+      if (rival !== undefined) return rival;
+    }
+    return undefined;
+  }
+
+  /** The same for an output that is known by its lock. */
+  #refuseIfPartOfItself(path: string): boolean {
+    const owner = ownerOf(path);
+    if (!owner || !isAncestor(owner)) return false;
+    const locked = outputsAround(this.#workspace, owner).find((one) => lockIn(this.#home, one) === path);
+    return locked !== undefined && this.#isPartOf(owner, locked);
+  }
+
   /**
    * True if this run is a part of the command that makes what is locked, and makes a part of it. If it is to make all of it,
    * it would wait for the command, which waits for this run.
    */
-  #refuseIfPartOfItself(lock: string): boolean {
-    const owner = ownerOf(lock);
-    if (!owner || !isAncestor(owner)) return false;
-    const around = outputsAround(this.#workspace, owner);
-    const locked = around.find((one) => lockIn(this.#home, one) === lock);
-    if (locked === undefined) return false;
+  #isPartOf(owner: ProcessIdentity, locked: RelPath): boolean {
+    if (!isAncestor(owner) || !outputsAround(this.#workspace, owner).includes(locked)) return false;
     const itself = this.#outputs.find((output) => isWithin(locked, output));
     if (itself !== undefined) throw withinItself(itself);
     return true;

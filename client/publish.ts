@@ -31,13 +31,14 @@ export interface Published {
 export async function publish(
   action: KeyedAction,
   sealed: SealedResult | Unpublishable,
-  { cache, report, now }: RunContext,
+  { cache, report, now, ownership }: RunContext,
 ): Promise<Published> {
   const nothing = { published: false, shared: false };
-  if (!sealed.publishable) report({ type: 'not-published', why: sealed.why });
+  const refusal = sealed.publishable ? ownership?.doubt() : sealed.why;
+  if (refusal !== undefined) report({ type: 'not-published', why: refusal });
   const store = await cache.openStore();
   if (!store) return nothing;
-  if (!sealed.publishable) {
+  if (!sealed.publishable || refusal !== undefined) {
     await keepAction(action, store);
     return nothing;
   }

@@ -24,6 +24,7 @@ import type { RunContext } from './context.ts';
 import type { FileDigests } from './inputs/file-digest.ts';
 import type { IdentifiedAction } from './key.ts';
 import type { Hit } from './lookup.ts';
+import type { Ownership } from './output-lock.ts';
 import { identityOf, type Output, observeOutput, refuseLinkedParents, sameOutput } from './outputs.ts';
 import { Staging } from './staging.ts';
 
@@ -37,6 +38,8 @@ export interface Manner {
    * written is new, and what was right keeps its time.
    */
   readonly time?: Date | undefined;
+  /** Nothing is moved into place once it is lost: the outputs may be another run's by then. */
+  readonly ownership?: Pick<Ownership, 'lost'> | undefined;
 }
 
 /**
@@ -58,13 +61,13 @@ export function isInPlace(hit: Hit, action: IdentifiedAction, { cache, now }: Ru
 export async function restore(
   hit: Hit,
   action: IdentifiedAction,
-  { cache, report }: RunContext,
+  { cache, report, ownership }: RunContext,
 ): Promise<Restored | undefined> {
   try {
     const store = await cache.openStore();
     if (!store) return undefined;
     const { workspace } = action.request;
-    return await restoreOutputs(hit.outputs, workspace, store.blobs, cache.digests);
+    return await restoreOutputs(hit.outputs, workspace, store.blobs, cache.digests, { ownership });
   } catch (error) {
     report({ type: 'hit-unusable', why: messageOf(error) });
     return undefined;
@@ -76,7 +79,7 @@ export async function restoreOutputs(
   workspace: string,
   blobs: Blobs,
   digests: FileDigests,
-  { time }: Manner = {},
+  { time, ownership }: Manner = {},
 ): Promise<Restored> {
   const wrong = wrongOutputs(outputs, workspace, digests);
   if (wrong.length === 0) return { written: 0 };
@@ -93,6 +96,8 @@ export async function restoreOutputs(
       for (const output of right) setTimes(output, workspace, output.path, time);
       for (const { output, at } of staged) setTimes(output, at, ROOT, time);
     }
+    const lost = ownership?.lost();
+    if (lost !== undefined) throw new AssayError('ASSAY_OUTPUT_UNFIT', lost);
     for (const { output, at } of staged) moveIntoPlace(at, output.path, workspace, staging);
   } finally {
     staging.remove();

@@ -61,8 +61,8 @@ export type Ran = Omit<RunSummary, 'key' | 'elapsedMs'>;
 /** Undefined if its outputs could not be put in place. */
 async function useHit(hit: Hit, action: KeyedAction, context: RunContext): Promise<Ran | undefined> {
   if (isInPlace(hit, action, context)) return finishHit(hit, 0, action, context);
-  return whileOwningOutputs(action.request, context, async (waited) => {
-    return restoreHit(waited ? await lookup(action, context) : hit, action, context);
+  return whileOwningOutputs(action.request, context, async (waited, ownership) => {
+    return restoreHit(waited ? await lookup(action, context) : hit, action, { ...context, ownership });
   });
 }
 
@@ -72,9 +72,10 @@ async function useHit(hit: Hit, action: KeyedAction, context: RunContext): Promi
  */
 async function makeResult(action: KeyedAction, context: RunContext): Promise<Ran> {
   await context.turn?.();
-  return whileOwningOutputs(action.request, context, async (waited) => {
-    const restored = waited && (await restoreHit(await lookup(action, context), action, context));
-    return restored || runCommand(action, context);
+  return whileOwningOutputs(action.request, context, async (waited, ownership) => {
+    const owning = { ...context, ownership };
+    const restored = waited && (await restoreHit(await lookup(action, context), action, owning));
+    return restored || runCommand(action, owning);
   });
 }
 
@@ -107,7 +108,7 @@ async function runCommand(action: KeyedAction, context: RunContext): Promise<Ran
   const sealed = seal(action, execution, context);
   const { published, shared } = await publish(action, sealed, context);
   await checkpoints?.settle(published);
-  await state?.keep(execution);
+  if (context.ownership?.doubt() === undefined) await state?.keep(execution);
   const { commandMs } = execution;
   context.cache.remember({ action, outcome: 'miss', reason, against, commandMs });
   const { standing } = sealed;

@@ -5,37 +5,16 @@
 // made (docs/decisions/0198). Where the folder around the workspace is on another file system or others may write in it, it
 // lies in the workspace, in sight.
 //
-// It holds what is being restored and what was moved aside, and names the commands that are running. A process that is
-// killed leaves it behind, and may leave its commands running; the next one that stages anything ends those commands, which
-// would write into outputs that are no longer their own, and removes the folder.
-import {
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+// It holds what is being restored and what was moved aside. A process that is killed leaves it behind, and may leave its commands
+// running. The next one that stages anything ends those commands, which would write into outputs that are no longer their own,
+// and removes the folder; it knows of both by run-records.ts, and by nothing that lies in a workspace.
+import { lstatSync, mkdirSync, renameSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isSystemError } from '../core/errors.ts';
-import { RUN } from '../core/limits.ts';
-import { parseRelPath, type RelPath } from '../core/path.ts';
-import {
-  identify,
-  identityText,
-  isAncestor,
-  livenessOf,
-  ownIdentity,
-  type ProcessIdentity,
-  parseIdentity,
-} from '../hermeticity/process-identity.ts';
+import type { RelPath } from '../core/path.ts';
+import { identityText, ownIdentity } from '../hermeticity/process-identity.ts';
+import { clearAfterKilledRuns, type OwnRecord, recordCommand, recordRun } from './run-records.ts';
 
-const COMMAND_FILE = /^command-/;
-/** As freshFolder names it: nothing else is ever removed, whatever somebody keeps in a folder of that name. */
-const FOLDER_OF_A_PROCESS = /^\d+-\d+-\d+-\d+$/;
 const ATTEMPTS = 1000;
 const GROUP_MAY_WRITE = 0o020;
 const OTHERS_MAY_WRITE = 0o002;
@@ -49,8 +28,10 @@ export function homeIn(workspace: string): string {
 const shared = new Map<string, SharedFolder>();
 
 interface SharedFolder {
+  readonly workspace: string;
   readonly home: string;
   readonly folder: string;
+  readonly record: OwnRecord | undefined;
   count: number;
   users: number;
 }
@@ -59,6 +40,7 @@ export class Staging {
   readonly #home: string;
   readonly #shared: SharedFolder;
   readonly #own: string[] = [];
+  readonly #commands: OwnRecord[] = [];
 
   private constructor(home: string, folder: SharedFolder) {
     this.#home = home;
@@ -95,21 +77,20 @@ export class Staging {
 
   /** Says which process group works on which outputs. */
   recordCommand(pid: number, outputs: readonly RelPath[]): void {
-    const command = identify(pid);
-    if (!command) return;
-    const file = join(this.#shared.folder, `command-${this.#shared.count++}`);
-    this.#own.push(file);
-    writeFileSync(file, `${identityText(command)}\n${JSON.stringify(outputs)}`);
+    const record = recordCommand(pid, this.#shared.workspace, outputs);
+    if (record) this.#commands.push(record);
   }
 
   /** Takes everything away that was not moved into place. What can't be taken away stays: it harms nobody. */
   remove(): void {
+    for (const record of this.#commands) record.remove();
     if (--this.#shared.users > 0) {
       for (const path of this.#own) removeQuietly(path);
       return;
     }
     if (shared.get(this.#home) === this.#shared) shared.delete(this.#home);
     removeQuietly(this.#shared.folder);
+    this.#shared.record?.remove();
     for (const home of [this.#shared.home, this.#home]) removeIfEmpty(home);
   }
 }
@@ -119,52 +100,31 @@ export function ownFolder(home: string): string | undefined {
   return shared.get(home)?.folder;
 }
 
-/** What the command makes that `runner` has started and this process is a part of: nothing, if there is no such command. */
-export function outputsAround(workspace: string, runner: ProcessIdentity): readonly RelPath[] {
-  for (const home of [homeIn(workspace), homeIn(dirname(workspace))]) {
-    for (const name of namesIn(home).filter((one) => one.startsWith(`${identityText(runner)}-`))) {
-      const folder = join(home, name);
-      for (const file of namesIn(folder).filter((one) => COMMAND_FILE.test(one))) {
-        const { command, outputs } = readCommand(join(folder, file));
-        if (command && isAncestor(command)) return outputs;
-      }
-    }
-  }
-  return [];
-}
-
-/** None if there is no such folder, or it is somewhere else. */
-function namesIn(folder: string): string[] {
-  try {
-    return lstatSync(folder).isDirectory() ? readdirSync(folder) : [];
-  } catch {
-    return [];
-  }
-}
-
 function freshShared(workspace: string): SharedFolder {
+  clearAfterKilledRuns(workspace);
   const inside = homeIn(workspace);
-  const made = freshFolder(inside);
-  const folder = movedBeside(workspace, made) ?? made;
-  const home = dirname(folder);
-  const fresh = { home, folder, count: 0, users: 0 };
+  const made = freshFolder(inside, workspace);
+  const moved = movedBeside(workspace, made);
+  if (moved) made.record?.remove();
+  const used = moved ?? made;
+  const fresh = { workspace, home: dirname(used.folder), ...used, count: 0, users: 0 };
   shared.set(inside, fresh);
-  for (const one of new Set([inside, home])) removeAbandoned(one);
   return fresh;
 }
 
 /** That it can be moved there shows that what is made there can be moved back: a bind mount looks like the same file system. */
-function movedBeside(workspace: string, folder: string): string | undefined {
+function movedBeside(workspace: string, { folder }: RecordedFolder): RecordedFolder | undefined {
   const home = homeIn(dirname(workspace));
-  let beside: string | undefined;
+  let beside: RecordedFolder | undefined;
   try {
     if (!isAsGuarded(dirname(workspace), workspace)) return undefined;
-    beside = freshFolder(home);
+    beside = freshFolder(home, workspace);
     if (!isAsGuarded(home, workspace)) throw new Error('others may write there');
-    renameSync(folder, beside);
+    renameSync(folder, beside.folder);
     return beside;
   } catch {
-    if (beside !== undefined) removeQuietly(beside);
+    if (beside) removeQuietly(beside.folder);
+    beside?.record?.remove();
     removeIfEmpty(home);
     return undefined;
   }
@@ -180,11 +140,6 @@ function isAsGuarded(folder: string, workspace: string): boolean {
   return around.isDirectory() && around.dev === own.dev && isTrusted && isSameGroup && more === 0;
 }
 
-/** A run that was killed may have left its command behind, which would go on writing where it is told to. */
-export function endEarlierCommands(workspace: string): void {
-  Staging.create(workspace).remove();
-}
-
 /** The last one to leave turns off the light. While this process stages something there, it is not empty. */
 export function removeIfEmpty(home: string): void {
   if (shared.has(home)) return;
@@ -195,65 +150,25 @@ export function removeIfEmpty(home: string): void {
   }
 }
 
+interface RecordedFolder {
+  readonly folder: string;
+  readonly record: OwnRecord | undefined;
+}
+
 /** Another run may remove the home just now, because it was empty; and one process may stage several times at once. */
-function freshFolder(home: string): string {
+function freshFolder(home: string, workspace: string): RecordedFolder {
   for (let attempt = 0; ; attempt++) {
     const folder = join(home, `${identityText(ownIdentity())}-${attempt}`);
+    const record = recordRun({ workspace, outputs: [], folder });
     try {
       mkdirSync(home, { recursive: true });
       if (!lstatSync(home).isDirectory()) throw new Error(`${home} is a link to somewhere else`);
       mkdirSync(folder);
-      return folder;
+      return { folder, record };
     } catch (error) {
+      record?.remove();
       if (attempt >= ATTEMPTS || !isSystemError(error, 'EEXIST', 'ENOENT')) throw error;
     }
-  }
-}
-
-function removeAbandoned(home: string): void {
-  for (const name of namesIn(home)) {
-    if (!isAbandoned(home, name)) continue;
-    const folder = join(home, name);
-    for (const file of namesIn(folder)) if (COMMAND_FILE.test(file)) endCommand(join(folder, file));
-    removeQuietly(folder);
-  }
-}
-
-function isAbandoned(home: string, name: string): boolean {
-  const owner = FOLDER_OF_A_PROCESS.test(name) ? parseIdentity(name) : undefined;
-  if (!owner) return false;
-  const liveness = livenessOf(owner);
-  if (liveness !== 'unknown') return liveness === 'ended';
-  const stats = lstatSync(join(home, name), { throwIfNoEntry: false });
-  return stats?.isDirectory() === true && Date.now() - stats.mtimeMs > RUN.foreignStagingMs;
-}
-
-function endCommand(file: string): void {
-  const { command } = readCommand(file);
-  if (!command || livenessOf(command) !== 'running') return;
-  try {
-    process.kill(-command.pid, 'SIGKILL');
-  } catch {
-    return;
-  }
-  const giveUpAt = Date.now() + RUN.orphanEndsMs;
-  while (livenessOf(command) === 'running' && Date.now() < giveUpAt) Atomics.wait(sleeper, 0, 0, 5);
-}
-
-const sleeper = new Int32Array(new SharedArrayBuffer(4));
-
-interface RecordedCommand {
-  readonly command: ProcessIdentity | undefined;
-  readonly outputs: readonly RelPath[];
-}
-
-function readCommand(file: string): RecordedCommand {
-  try {
-    const [command = '', outputs = '[]'] = readFileSync(file, 'utf8').split('\n');
-    const named: unknown[] = [JSON.parse(outputs)].flat();
-    return { command: parseIdentity(command), outputs: named.map(String).map(parseRelPath) };
-  } catch {
-    return { command: undefined, outputs: [] };
   }
 }
 

@@ -354,6 +354,8 @@ export const RUN = {
   /** How often a run shows that it still works on its outputs, and when one that does not is taken for ended. */
   lockBeatMs: 2 * SECOND,
   lockStaleMs: 20 * SECOND,
+  /** The same for one whose process can be seen to live: it may be stopped, or busy for long. */
+  lockSilentMs: 10 * MINUTE,
   /** What a process of another container left in a workspace is taken for abandoned after this long. */
   foreignStagingMs: 24 * 60 * MINUTE,
   /** How long a pipe that is full is left alone before it is tried again. */

@@ -15,9 +15,9 @@ import { decodeResult } from '../../core/result.ts';
 import type { RunContext } from '../context.ts';
 import type { KeyedAction } from '../key.ts';
 import { refuseLinkedParents } from '../outputs.ts';
+import { clearAfterKilledRuns } from '../run-records.ts';
 import type { Shelf } from '../snapshot/shelf.ts';
 import { type Snapshot, takeSnapshot } from '../snapshot/snapshot.ts';
-import { endEarlierCommands } from '../staging.ts';
 import type { CheckpointPlan } from './plan.ts';
 
 const NAMESPACE = parseNamespace('checkpoint');
@@ -65,7 +65,7 @@ export class Checkpoints {
   }
 
   async #place(): Promise<number> {
-    endEarlierCommands(this.#workspace);
+    clearAfterKilledRuns(this.#workspace);
     const found = await this.#restoreNewest();
     for (const folder of this.#plan.folders) {
       refuseLinkedParents(this.#workspace, folder);
@@ -133,6 +133,8 @@ export class Checkpoints {
     const content = fingerprint(snapshot);
     if (content === this.#sealed) return;
     if (fingerprint(this.#look()) !== content) throw changed();
+    const doubt = this.#context.ownership?.doubt();
+    if (doubt !== undefined) throw new AssayError('ASSAY_OUTPUT_UNFIT', doubt);
     let number = this.#number + 1;
     // Another run of the same action may have taken the number, or the last ones were evicted.
     while ((await shelf.keep(this.#label(number), snapshot)) === 'taken') number++;

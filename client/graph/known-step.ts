@@ -56,9 +56,9 @@ function write(
   own: RunContext,
 ): Promise<number | undefined> {
   const { request } = action;
-  return whileOwningOutputs(request, own, async (waited) => {
-    const restored = waited ? undefined : await restore(hit, action, own);
-    if (!restored) return undefined;
+  return whileOwningOutputs(request, own, async (waited, ownership) => {
+    const restored = waited ? undefined : await restore(hit, action, { ...own, ownership });
+    if (!restored || ownership.lost() !== undefined) return undefined;
     memory.restored(step, () => looksOf(hit.outputs, request.workspace));
     wrote();
     return restored.written;

@@ -13,7 +13,8 @@ import type { KeyedAction } from '../key.ts';
 import { refuseLinkedParents } from '../outputs.ts';
 import type { RunRequest } from '../request.ts';
 import { moveAside } from '../restore.ts';
-import { endEarlierCommands, Staging } from '../staging.ts';
+import { clearAfterKilledRuns } from '../run-records.ts';
+import { Staging } from '../staging.ts';
 import { type EarlierState, pathsOf, StateShelf } from './state-shelf.ts';
 
 export class CarriedState {
@@ -36,7 +37,7 @@ export class CarriedState {
   /** Whose state the command finds now; undefined if it finds none. */
   async place(): Promise<string | undefined> {
     const { workspace, state, hermetic } = this.#request;
-    endQuietly(workspace);
+    clearAfterKilledRuns(workspace);
     if (hermetic === 'strict' || this.#context.withoutState) return this.#clear(state);
     if (!this.#shelf) return state.some((path) => isThere(workspace, path)) ? OWN : undefined;
     const found = await this.#shelf.restoreNearest(workspace);
@@ -78,14 +79,6 @@ const OWN = 'the state that lay in the workspace';
 function nameOf({ commit, from }: EarlierState): string {
   const whose = commit === undefined ? 'an earlier run' : `commit ${commit.slice(0, 12)}`;
   return `the state of ${whose}${from === 'remote' ? ', from the remote' : ''}`;
-}
-
-function endQuietly(workspace: string): void {
-  try {
-    endEarlierCommands(workspace);
-  } catch {
-    // A workspace in which nothing can be written: no earlier command can, either.
-  }
 }
 
 /** What can't be looked at is there, for all that is known. */

@@ -54,11 +54,12 @@ async function generate(directory: string, count: number): Promise<void> {
           generation: number + 1,
           tick: TICK,
           position: number + 1,
+          checksum: undefined,
         });
         presence.putSync(key, record, number + 1);
         content.putSync(contentKeyOf(key, number + 1), contentOf(number));
         const address = resultKeyOf(addressOf(digest));
-        const result = encodeResult({ bytes: RESULT, references: [digest] });
+        const result = encodeResult(address, { bytes: RESULT, references: [digest] });
         results.putSync(address, result, number + 1);
         uses.putSync(address, NOTHING, TICK);
         ages.putSync(ageKeyOf(RESULT_AGE, TICK, address), NOTHING);

@@ -89,13 +89,7 @@ async function benchSmall(store: Store): Promise<Digest[]> {
     await measure(() => eachOf(count, (index) => store.blobs.put(digestAt(index), blobAt(index)))),
   );
   report(
-    'get 4 KiB, first time',
-    count,
-    'get',
-    await measure(() => eachOf(count, (index) => store.blobs.get(digestAt(index).hash))),
-  );
-  report(
-    'get 4 KiB, trusted',
+    'get 4 KiB',
     count * 5,
     'get',
     await measure(() => eachOf(count * 5, (index) => store.blobs.get(digestAt(index).hash))),
@@ -164,8 +158,7 @@ async function benchLarge(store: Store): Promise<void> {
     bytes,
     await measure(() => eachOf(count, (index) => store.blobs.put(digestAt(index), inPieces(blobAt(index))))),
   );
-  reportBytes('get 64 MiB, first time', bytes, await measure(() => eachOf(count, read)));
-  reportBytes('get 64 MiB, trusted', bytes * 3, await measure(() => eachOf(count * 3, read)));
+  reportBytes('get 64 MiB', bytes * 3, await measure(() => eachOf(count * 3, read)));
 }
 
 async function* inPieces(bytes: Buffer): AsyncGenerator<Buffer> {

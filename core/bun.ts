@@ -2,6 +2,7 @@
 
 interface BunRuntime {
   readonly SHA256: { hash(bytes: Uint8Array, encoding: 'hex'): string };
+  readonly hash: { xxHash64(bytes: Uint8Array): bigint };
   readonly unsafe: { setJITPolicy(reluctance: number): void };
 }
 

@@ -11,10 +11,8 @@ export const STORE = {
   inlineBytes: 64 * KIB,
   /** How much of a large file is read, checked and sent at a time. */
   chunkBytes: 1 * MIB,
-  /** How long a blob that was read and found whole is trusted before its checksum is computed again. */
-  trustMs: 10 * MINUTE,
-  /** How many such verdicts are remembered. */
-  trustEntries: 100_000,
+  /** Small blobs are checked by their SHA-256 until so much of them was read or stored; then the checksum is loaded. */
+  bytesBeforeChecksum: 1 * MIB,
   /** An upload in parts that nobody continues is forgotten after this long … */
   abandonedUploadMs: 24 * 60 * MINUTE,
   /** … and where the store is full, after this, before anything that is used goes. */

@@ -1,5 +1,5 @@
 // One blob, read whole from the disk and compared with its address. Unlike verify.ts, which serves what it checks, this
-// trusts no earlier verdict and no checksum of ours: SHA-256, every byte. What is wrong is quarantined as there.
+// relies on no checksum of ours: SHA-256, every byte. What is wrong is quarantined as there.
 import type { Hash } from '../core/digest.ts';
 import { STORE } from '../core/limits.ts';
 import { nodeCrypto, sha256 } from '../core/sha256.ts';

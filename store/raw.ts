@@ -11,10 +11,11 @@ interface RawBase {
   readonly size: number;
 }
 
-/** To be checked against the blob's own hash. */
 export interface RawSmallBlob extends RawBase {
   readonly kind: 'small';
   readonly bytes: Buffer;
+  /** Undefined where there is none: then the blob's own hash must do. */
+  readonly checksum: bigint | undefined;
 }
 
 export interface RawLargeBlob extends RawBase {

@@ -64,7 +64,7 @@ export async function openDiskStore({
   const limit = (folder: string) => bytesOf(maxSize, folder);
   const engine = await openDiskEngine(directory, { onEvent, now, clock, gatherMs, leaseMs, limit });
   const { space, sweep, reconcile } = engine;
-  return { ...stack({ ...engine, blobs: verified(engine.blobs, now) }, onEvent), space, sweep, reconcile };
+  return { ...stack({ ...engine, blobs: verified(engine.blobs) }, onEvent), space, sweep, reconcile };
 }
 
 /** Its engine hands out the bytes that it was given, so there is nothing to verify. */

@@ -4,6 +4,7 @@ import { type Digest, digestOf, type Hash } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
 import { STORE } from '../../core/limits.ts';
 import { giveBack } from '../buffers.ts';
+import { checksumOfSmall } from '../checksum.ts';
 import type { OnStoreEvent } from '../events.ts';
 import { refuseWrong } from '../expected.ts';
 import type { RawBlob, RawBlobs } from '../raw.ts';
@@ -113,7 +114,8 @@ export class DiskBlobs implements RawBlobs {
     const digest = digestOf(bytes);
     refuseWrong(expected, digest);
     // A copy, because the index reads it on another thread, when the caller's memory may be in use again.
-    await this.#addUnlessThere(digest, { isFile: false, generation: newGeneration() }, Buffer.from(bytes));
+    const place = { isFile: false, generation: newGeneration(), checksum: checksumOfSmall(bytes) };
+    await this.#addUnlessThere(digest, place, Buffer.from(bytes));
     return digest;
   }
 
@@ -148,7 +150,11 @@ export class DiskBlobs implements RawBlobs {
     let isAdded = false;
     try {
       await upload.place(hash, generation);
-      isAdded = await this.#addUnlessThere(digest, { isFile: true, generation }, upload.checksums());
+      isAdded = await this.#addUnlessThere(
+        digest,
+        { isFile: true, generation, checksum: undefined },
+        upload.checksums(),
+      );
     } finally {
       if (!isAdded) await removeFile(filePath(this.#layout, hash, generation));
     }
@@ -158,7 +164,7 @@ export class DiskBlobs implements RawBlobs {
   /** It is there when this resolves; false if it was before. */
   async #addUnlessThere(
     { hash, size }: Digest,
-    place: Pick<Entry, 'isFile' | 'generation'>,
+    place: Pick<Entry, 'isFile' | 'generation' | 'checksum'>,
     content: Buffer,
   ): Promise<boolean> {
     for (;;) {
@@ -233,8 +239,8 @@ function withoutTick(digests: readonly Digest[], ticks: readonly (number | undef
   return digests.filter((_, index) => ticks[index] === undefined);
 }
 
-function small({ generation, size }: Entry, bytes: Buffer): RawBlob {
-  if (bytes.length === size) return { kind: 'small', generation, size, bytes };
+function small({ generation, size, checksum }: Entry, bytes: Buffer): RawBlob {
+  if (bytes.length === size) return { kind: 'small', generation, size, bytes, checksum };
   return { kind: 'broken', generation, size, detail: `it has ${bytes.length} bytes instead of ${size}` };
 }
 

@@ -93,8 +93,8 @@ export class Index {
     const record = peek(this.#presence, key);
     if (!record) return undefined;
     const version = getLastVersion();
-    const { size, isFile, tick, generation, position } = decodePresence(record, version);
-    return { size, isFile, tick, generation, position, version };
+    const { size, isFile, tick, generation, position, checksum } = decodePresence(record, version);
+    return { size, isFile, tick, generation, position, checksum, version };
   }
 
   /** Of each in its turn; undefined unless it is there with that size. Builds ask about thousands at a time. */

@@ -47,7 +47,7 @@ export class DiskInspection implements Inspection {
   }
 
   #inspected({ key, value }: Row): InspectedResult {
-    const result = decodeResult(value);
+    const result = decodeResult(key, value);
     const missing = result?.references.filter(
       ({ hash, size }) => size > 0 && this.#index.find(hash)?.size !== size,
     );

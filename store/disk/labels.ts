@@ -42,8 +42,11 @@ export class DiskLabels implements LabelRecords {
   }
 
   #find(address: LabelAddress): Numbered | undefined {
-    const record = read(this.#table, labelKeyOf(address));
-    return record && { label: address.label, key: decodeLabel(record), number: getLastVersion() };
+    const labelKey = labelKeyOf(address);
+    const record = read(this.#table, labelKey);
+    const number = getLastVersion();
+    const key = record && decodeLabel(labelKey, record);
+    return key && { label: address.label, key, number };
   }
 
   async *startingWith(namespace: Namespace, prefix: string): AsyncGenerator<Labelled> {
@@ -75,10 +78,11 @@ export class DiskLabels implements LabelRecords {
     current: Numbered | undefined,
   ): Promise<boolean> {
     const number = (last ?? 0) + 1;
+    const labelKey = labelKeyOf(address);
     const change = () => {
       this.#table.put(COUNTER, NOTHING, number);
       if (last === undefined) this.#table.put(ORDERED, NOTHING, 1);
-      this.#table.put(labelKeyOf(address), encodeLabel(key), number);
+      this.#table.put(labelKey, encodeLabel(labelKey, key), number);
       if (current) this.#order.remove(address, current.number);
       this.#order.add(address, number);
     };

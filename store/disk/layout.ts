@@ -7,9 +7,9 @@ import { type Hash, isHash } from '../../core/digest.ts';
 import { AssayError, isSystemError } from '../../core/errors.ts';
 import { faultOf } from './faults.ts';
 
-export const VERSION = 'v3';
+export const VERSION = 'v4';
 /** Their records are read as they are, so a store only changes its name. Who knew it only by that name refuses it from then on. */
-const EARLIER = ['v2', 'v1'];
+const EARLIER = ['v3', 'v2', 'v1'];
 
 export interface Layout {
   readonly index: string;

@@ -12,10 +12,11 @@ const TICK_BYTES = 4;
 const GENERATION_BYTES = 6;
 const PRESENCE_V2_BYTES = PRESENCE_V1_BYTES + TICK_BYTES + GENERATION_BYTES;
 const POSITION_BYTES = 6;
-const PRESENCE_BYTES = PRESENCE_V2_BYTES + POSITION_BYTES;
+const PRESENCE_V3_BYTES = PRESENCE_V2_BYTES + POSITION_BYTES;
 const SIZE_BYTES = 6;
 const COUNT_BYTES = 4;
 const CHECKSUM_BYTES = 8;
+const PRESENCE_BYTES = PRESENCE_V3_BYTES + CHECKSUM_BYTES;
 const REFERENCE_BYTES = HASH_BYTES + SIZE_BYTES;
 
 export interface Presence {
@@ -30,16 +31,25 @@ export interface Presence {
    * the hash alone, as it did before version 3.
    */
   readonly position: number;
+  /** Of the bytes of a small blob, since version 4 and where the writer had it at hand. */
+  readonly checksum: bigint | undefined;
 }
 
-export function encodePresence({ size, isFile, tick, generation, position }: Presence): Buffer {
-  const record = Buffer.allocUnsafe(position === 0 ? PRESENCE_V2_BYTES : PRESENCE_BYTES);
+export function encodePresence(presence: Presence): Buffer {
+  const { size, isFile, tick, generation, position, checksum } = presence;
+  const record = Buffer.allocUnsafe(lengthOf(presence));
   record[0] = isFile ? FILE : INLINE;
   record.writeUIntLE(size, 1, SIZE_BYTES);
   record.writeUInt32LE(tick, PRESENCE_V1_BYTES);
   record.writeUIntLE(generation, PRESENCE_V1_BYTES + TICK_BYTES, GENERATION_BYTES);
   if (position !== 0) record.writeUIntLE(position, PRESENCE_V2_BYTES, POSITION_BYTES);
+  if (checksum !== undefined) record.writeBigUInt64LE(checksum, PRESENCE_V3_BYTES);
   return record;
+}
+
+function lengthOf({ position, checksum }: Presence): number {
+  if (position === 0) return PRESENCE_V2_BYTES;
+  return checksum === undefined ? PRESENCE_V3_BYTES : PRESENCE_BYTES;
 }
 
 /** No blob has this size: a record that can't be read is one of a blob that can't be whole. */
@@ -55,16 +65,24 @@ export function decodePresence(record: Buffer, version: number): Presence {
       isFile,
       tick: record.readUInt32LE(PRESENCE_V1_BYTES),
       generation: record.readUIntLE(PRESENCE_V1_BYTES + TICK_BYTES, GENERATION_BYTES),
-      position: record.length === PRESENCE_BYTES ? record.readUIntLE(PRESENCE_V2_BYTES, POSITION_BYTES) : 0,
+      position: record.length > PRESENCE_V2_BYTES ? record.readUIntLE(PRESENCE_V2_BYTES, POSITION_BYTES) : 0,
+      checksum: record.length > PRESENCE_V3_BYTES ? record.readBigUInt64LE(PRESENCE_V3_BYTES) : undefined,
     };
   }
   const size =
     isReadable && record.length === PRESENCE_V1_BYTES ? record.readUIntLE(1, SIZE_BYTES) : UNREADABLE_SIZE;
-  return { size, isFile: isFile && size !== UNREADABLE_SIZE, tick: 0, generation: version, position: 0 };
+  return {
+    size,
+    isFile: isFile && size !== UNREADABLE_SIZE,
+    tick: 0,
+    generation: version,
+    position: 0,
+    checksum: undefined,
+  };
 }
 
 function hasTick({ length }: Buffer): boolean {
-  return length === PRESENCE_BYTES || length === PRESENCE_V2_BYTES;
+  return length === PRESENCE_BYTES || length === PRESENCE_V3_BYTES || length === PRESENCE_V2_BYTES;
 }
 
 /** The tick alone, of a blob with that size; undefined if the record's is another. */
@@ -136,26 +154,35 @@ export function resultKeyOf({ namespace, key }: ResultAddress): Buffer {
   return bytes;
 }
 
-/** Begins with the SHA-256 of the rest: a result has no address of its own to be checked against. */
-export function encodeResult({ bytes, references }: StoredResult): Buffer {
+/**
+ * Begins with the SHA-256 of its key and the rest: a result has no address of its own to be checked against. The key is in
+ * it since version 4, so that no bit that flips in the index can put a result under another key.
+ */
+export function encodeResult(key: Buffer, { bytes, references }: StoredResult): Buffer {
   const record = Buffer.allocUnsafe(
     HASH_BYTES + COUNT_BYTES + references.length * REFERENCE_BYTES + bytes.length,
   );
-  let at = record.writeUInt32LE(references.length, HASH_BYTES);
+  let at = record.writeUInt32LE(references.length + COVERS_KEY, HASH_BYTES);
   for (const { hash, size } of references) {
     at += record.write(hash, at, 'hex');
     at = record.writeUIntLE(size, at, SIZE_BYTES);
   }
   record.set(bytes, at);
-  record.write(checksumOf(record), 0, 'hex');
+  record.write(checksumOf(key, record), 0, 'hex');
   return record;
 }
 
+/** Added to the count of references. */
+const COVERS_KEY = 2 ** 31;
+
 /** Undefined when a bit of it has changed. Keeps the record's memory. */
-export function decodeResult(record: Buffer): StoredResult | undefined {
+export function decodeResult(key: Buffer, record: Buffer): StoredResult | undefined {
   if (record.length < HASH_BYTES + COUNT_BYTES) return undefined;
-  if (checksumOf(record) !== record.toString('hex', 0, HASH_BYTES)) return undefined;
-  const end = HASH_BYTES + COUNT_BYTES + record.readUInt32LE(HASH_BYTES) * REFERENCE_BYTES;
+  const count = record.readUInt32LE(HASH_BYTES);
+  const coversKey = count >= COVERS_KEY;
+  if (checksumOf(coversKey ? key : undefined, record) !== record.toString('hex', 0, HASH_BYTES))
+    return undefined;
+  const end = HASH_BYTES + COUNT_BYTES + (coversKey ? count - COVERS_KEY : count) * REFERENCE_BYTES;
   const references: Digest[] = [];
   for (let at = HASH_BYTES + COUNT_BYTES; at < end; at += REFERENCE_BYTES) {
     references.push(new KeyedDigest(record, at, record.readUIntLE(at + HASH_BYTES, SIZE_BYTES)));
@@ -163,8 +190,9 @@ export function decodeResult(record: Buffer): StoredResult | undefined {
   return { bytes: record.subarray(end), references };
 }
 
-function checksumOf(record: Buffer): string {
-  return sha256(record.subarray(HASH_BYTES));
+function checksumOf(key: Buffer | undefined, record: Buffer): string {
+  const rest = record.subarray(HASH_BYTES);
+  return sha256(key ? Buffer.concat([key, rest]) : rest);
 }
 
 /** 32 bytes in hex are a Hash, whatever they are; this is read too often to be matched against a pattern. */
@@ -184,12 +212,24 @@ export function labelAddressOf(key: Buffer): LabelAddress | undefined {
   return namespace === undefined ? undefined : { namespace, label: key.toString('utf8', split + 1) };
 }
 
-export function encodeLabel(key: Hash): Buffer {
-  return Buffer.from(key, 'hex');
+/** The hash of the result, and a checksum of that and the label's own key. */
+export function encodeLabel(labelKey: Buffer, result: Hash): Buffer {
+  const record = Buffer.allocUnsafe(HASH_BYTES + CHECKSUM_BYTES);
+  record.write(result, 'hex');
+  labelChecksum(labelKey, record).copy(record, HASH_BYTES);
+  return record;
 }
 
-export function decodeLabel(record: Buffer): Hash {
-  return hashAt(record, 0);
+/** Undefined when a bit of it or of its key has changed. Before version 4 there was nothing to tell that by. */
+export function decodeLabel(labelKey: Buffer, record: Buffer): Hash | undefined {
+  const isRight =
+    record.length === HASH_BYTES || labelChecksum(labelKey, record).equals(record.subarray(HASH_BYTES));
+  return isRight ? hashAt(record, 0) : undefined;
+}
+
+function labelChecksum(labelKey: Buffer, record: Buffer): Buffer {
+  const covered = Buffer.concat([labelKey, record.subarray(0, HASH_BYTES)]);
+  return Buffer.from(sha256(covered).slice(0, 2 * CHECKSUM_BYTES), 'hex');
 }
 
 export interface UploadRecord {

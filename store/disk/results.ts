@@ -22,7 +22,7 @@ export class DiskResults implements ResultRecords {
   async get(address: ResultAddress): Promise<StoredResult | undefined> {
     const entry = this.#find(address);
     if (!entry) return undefined;
-    const result = this.#seen.decode(address.key, entry.record);
+    const result = this.#seen.decode(resultKeyOf(address), entry.record);
     if (!result && (await this.#index.removeResult(address, entry.generation))) {
       this.#onEvent({ type: 'result-dropped', address, detail: 'its record fails its checksum' });
     }
@@ -44,10 +44,11 @@ export class DiskResults implements ResultRecords {
   ): Promise<boolean> {
     this.#index.refresh();
     const entry = this.#index.result(address);
-    const current = entry && decodeResult(entry.record);
+    const key = resultKeyOf(address);
+    const current = entry && decodeResult(key, entry.record);
     if (!isSame(current, replacing)) return false;
     const tick = await this.#leaseReferences(result);
-    return this.#index.replaceResult(address, encodeResult(result), entry?.generation, tick);
+    return this.#index.replaceResult(address, encodeResult(key, result), entry?.generation, tick);
   }
 
   /**

@@ -34,7 +34,7 @@ async function buildTwice() {
 }
 
 /** The store itself, apart from what the client keeps beside it. */
-const hideStore = () => renameSync(join(shop.store, 'v3'), join(shop.folder, 'hidden'));
+const hideStore = () => renameSync(join(shop.store, 'v4'), join(shop.folder, 'hidden'));
 
 describe('while outputs lie as they lay', () => {
   test('a hit needs nothing of the store, and says what the command said', async () => {

@@ -34,7 +34,7 @@ afterAll(async () => {
   shop.remove();
 });
 
-const INDEX = 'v3/index/data.mdb';
+const INDEX = 'v4/index/data.mdb';
 
 test.each<Omit<Injection, 'nth'>>([
   { call: 'fsync', error: 'EIO' },

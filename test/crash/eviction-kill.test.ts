@@ -89,7 +89,7 @@ function checkSum(store: DiskStore, directory: string): void {
     (sum, path) => sum + Math.ceil(statSync(path).size / 4096) * 4096,
     0,
   );
-  expect(readdirSync(join(directory, 'v3/quarantine'))).toEqual([]);
+  expect(readdirSync(join(directory, 'v4/quarantine'))).toEqual([]);
   expect(store.space.used()).toBeLessThanOrEqual(inFiles + 4 * 1024 * 1024);
 }
 

@@ -89,7 +89,7 @@ async function fill(blobs: readonly Buffer[]): Promise<void> {
 
 function damage(blobs: readonly Buffer[], random: Random): void {
   flipSmall(blobs, random);
-  const files = new Map(filesBelow(join(shop.store, 'v3/files')).map((path) => [hashIn(path), path]));
+  const files = new Map(filesBelow(join(shop.store, 'v4/files')).map((path) => [hashIn(path), path]));
   blobs.forEach((bytes, number) => {
     if (number < FLIPPED_SMALL) return;
     const path = files.get(digestOf(bytes).hash) ?? '';
@@ -101,7 +101,7 @@ function damage(blobs: readonly Buffer[], random: Random): void {
 
 /** In every whole copy that the index holds: LMDB leaves old pages behind. Its own pages are none of this test. */
 function flipSmall(blobs: readonly Buffer[], random: Random): void {
-  const path = join(shop.store, 'v3/index/data.mdb');
+  const path = join(shop.store, 'v4/index/data.mdb');
   const index = readFileSync(path);
   const places = blobs
     .slice(0, FLIPPED_SMALL)

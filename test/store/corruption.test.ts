@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Digest, digestOf } from '../../core/digest.ts';
 import { STORE } from '../../core/limits.ts';
+import { loadChecksum } from '../../store/checksum.ts';
 import { type Entry, Index } from '../../store/disk/index.ts';
 import { encodePresence } from '../../store/disk/record.ts';
 import type { StoreEvent } from '../../store/events.ts';
@@ -28,7 +29,7 @@ const { folder, open } = useFolders();
 
 /** Flips one bit of a small blob or a result wherever the index holds it: LMDB leaves old copies of pages behind. */
 function flipInIndex(directory: string, bytes: Buffer, at: number, mask = 1): void {
-  const path = join(directory, 'v3/index/data.mdb');
+  const path = join(directory, 'v4/index/data.mdb');
   const index = readFileSync(path);
   const copies: number[] = [];
   for (let found = index.indexOf(bytes); found >= 0; found = index.indexOf(bytes, found + 1))
@@ -193,24 +194,30 @@ describe('a large blob whose file', () => {
   });
 });
 
-describe('a blob that was found whole', () => {
-  test.each([SMALL, LARGE])('is trusted for a while, and then checked again (%i bytes)', async (size) => {
-    const bytes = contentOf('trusted', size);
+describe('a blob that was read and found whole', () => {
+  test.each([SMALL, LARGE])('is checked at every read all the same (%i bytes)', async (size) => {
+    const bytes = contentOf('read before', size);
     const digest = digestOf(bytes);
-    let time = 1_000_000;
-    const { store, directory, events } = await withHarm(
-      [bytes],
-      () => {},
-      () => time,
-    );
-    expect((await readFrom(store, digest))?.equals(bytes)).toBe(true);
+    const { store, directory, events } = await withHarm([bytes], () => {});
+    for (let times = 0; times < 3; times++) expect((await seenOf(store, digest)).isWhole).toBe(true);
     const flip = size === LARGE ? flipInFile : flipInIndex;
     flip(directory, bytes, 5);
-    time += STORE.trustMs - 1;
-    expect((await seenOf(store, digest)).isWhole).toBe(true);
-    time += 1;
-    expect((await seenOf(store, digest)).isWhole).toBe(false);
+    expect(await seenOf(store, digest)).toEqual({ bytes: Buffer.alloc(0), isWhole: false });
     expect(events.map(({ type }) => type)).toEqual(['quarantined']);
+  });
+
+  test('is checked by its checksum where there is one, and by its address where that is damaged', async () => {
+    const bytes = contentOf('checksum', SMALL);
+    const digest = digestOf(bytes);
+    await loadChecksum();
+    const { store, directory, events } = await withHarm([bytes], () => {});
+    const index = Index.open(join(directory, 'v4/index'));
+    const { checksum } = index.find(digest.hash) ?? {};
+    expect(checksum).toBe((await loadChecksum())(bytes));
+    flipInIndex(directory, entryOf(index.find(digest.hash), digest), 32 + 8 + 23);
+    await index.close();
+    expect((await seenOf(store, digest)).bytes.equals(bytes)).toBe(true);
+    expect(events).toEqual([]);
   });
 
   test('is checked anew when it was lost and put again', async () => {
@@ -218,7 +225,7 @@ describe('a blob that was found whole', () => {
     const digest = digestOf(bytes);
     const { store, directory } = await withHarm([bytes], () => {});
     expect((await seenOf(store, digest)).isWhole).toBe(true);
-    const index = Index.open(join(directory, 'v3/index'));
+    const index = Index.open(join(directory, 'v4/index'));
     await index.remove(digest.hash, index.find(digest.hash)?.generation ?? Number.NaN);
     await index.close();
     await putAll(store, bytes);
@@ -226,40 +233,24 @@ describe('a blob that was found whole', () => {
     expect((await seenOf(store, digest)).isWhole).toBe(false);
   });
 
-  test('is not trusted in a part because of another part', async () => {
-    const bytes = contentOf('parts', LARGE);
-    const { store, directory } = await withHarm([bytes], () => {});
-    const blob = await store.blobs.get(digestOf(bytes).hash);
-    expect(await readBlob(blob, 0, STORE.chunkBytes)).toHaveLength(STORE.chunkBytes);
-    flipInFile(directory, bytes, 2 * STORE.chunkBytes);
-    await expect(readBlob(blob, 2 * STORE.chunkBytes)).rejects.toMatchObject({ code: 'ASSAY_BLOB_CORRUPT' });
-  });
-
-  test('comes several chunks at once where it is trusted, and chunk by chunk where it is not', async () => {
+  test('comes several chunks at once, each of them checked', async () => {
     const bytes = contentOf('at once', LARGE);
-    const { store } = await withHarm([bytes], () => {});
+    const { store, directory } = await withHarm([bytes], () => {});
     const piecesFrom = async (offset: number) => {
       const pieces = await twoAtOnce(store, digestOf(bytes), offset);
       expect(Buffer.concat(pieces).equals(bytes.subarray(offset))).toBe(true);
       return pieces.map(({ length }) => length);
     };
     const chunk = STORE.chunkBytes;
-    expect(await piecesFrom(2 * chunk + 1)).toEqual([chunk - 1, 17]);
-    expect(await piecesFrom(chunk + 5)).toEqual([chunk - 5, chunk + 17]);
-    expect(await piecesFrom(0)).toEqual([chunk, 2 * chunk, 17]);
-    expect(await piecesFrom(1)).toEqual([2 * chunk - 1, chunk + 17]);
-  });
-
-  test('is not trusted in a chunk that would come together with a trusted one', async () => {
-    const bytes = contentOf('together', LARGE);
-    const { store, directory } = await withHarm([bytes], () => {});
-    await readBlob(await store.blobs.get(digestOf(bytes).hash), 0, STORE.chunkBytes);
-    flipInFile(directory, bytes, STORE.chunkBytes);
+    expect(await piecesFrom(2 * chunk + 1)).toEqual([chunk + 16]);
+    expect(await piecesFrom(chunk + 5)).toEqual([2 * chunk - 5, 17]);
+    expect(await piecesFrom(0)).toEqual([2 * chunk, chunk + 17]);
+    flipInFile(directory, bytes, chunk);
     const pieces: Buffer[] = [];
     await expect(twoAtOnce(store, digestOf(bytes), 0, pieces)).rejects.toMatchObject({
       code: 'ASSAY_BLOB_CORRUPT',
     });
-    expect(Buffer.concat(pieces).equals(bytes.subarray(0, STORE.chunkBytes))).toBe(true);
+    expect(pieces).toEqual([]);
   });
 });
 
@@ -270,9 +261,10 @@ test.each([SMALL, STORE.inlineBytes + 1])(
     const digest = digestOf(bytes);
     const directory = folder();
     const store = await open({ directory });
+    await loadChecksum();
     await putAll(store, bytes);
-    const index = Index.open(join(directory, 'v3/index'));
-    const entryBytes = 8 + 23;
+    const index = Index.open(join(directory, 'v4/index'));
+    const entryBytes = entryOf(index.find(digest.hash), digest).length - 32;
     for (let bit = 0; bit < entryBytes * 8; bit++) {
       index.refresh();
       flipInIndex(
@@ -297,7 +289,7 @@ test('a flipped bit in the size of a blob is healed by a put alone', async () =>
   const directory = folder();
   const store = await open({ directory });
   await putAll(store, bytes);
-  const index = Index.open(join(directory, 'v3/index'));
+  const index = Index.open(join(directory, 'v4/index'));
   flipInIndex(directory, entryOf(index.find(digest.hash), digest), 32 + 8 + 2);
   await index.close();
   expect(await store.blobs.missing([digest])).toEqual([digest]);

@@ -42,7 +42,7 @@ const backend: Backend = {
   async open(onEvent) {
     const directory = makeFolder();
     const store = await openDiskStore({ directory, onEvent });
-    const index = Index.open(join(directory, 'v3/index'));
+    const index = Index.open(join(directory, 'v4/index'));
     const ticks = new Ticks(index.tables, uptimeClock(), STORE.leaseMs);
     return {
       store,
@@ -128,7 +128,7 @@ describe('on disk', () => {
   test('a removal that is meant for an earlier generation does not hit a later one', async () => {
     const directory = folder();
     const store = await open({ directory });
-    const index = Index.open(join(directory, 'v3/index'));
+    const index = Index.open(join(directory, 'v4/index'));
     const bytes = contentOf('twice', SMALL);
     const { hash } = await putOne(store, bytes);
     const earlier = index.find(hash)?.generation ?? Number.NaN;
@@ -142,7 +142,7 @@ describe('on disk', () => {
   test('a blob that vanishes while it is sent again is not called stored', async () => {
     const directory = folder();
     const store = await open({ directory });
-    const index = Index.open(join(directory, 'v3/index'));
+    const index = Index.open(join(directory, 'v4/index'));
     const bytes = contentOf('large', LARGE);
     const { hash } = digestOf(bytes);
     await putAll(store, bytes);
@@ -163,17 +163,17 @@ describe('a folder', () => {
   test('that does not exist is made, with its parents', async () => {
     const directory = join(folder(), 'a/b/c');
     await putAll(await open({ directory }), contentOf('small', SMALL));
-    expect(readdirSync(directory)).toEqual(['v3']);
+    expect(readdirSync(directory)).toEqual(['v4']);
   });
 
   test('of another version is refused in clear words, and left as it is', async () => {
     const directory = folder();
-    mkdirSync(join(directory, 'v4/index'), { recursive: true });
+    mkdirSync(join(directory, 'v5/index'), { recursive: true });
     await expect(openDiskStore({ directory })).rejects.toMatchObject({
       code: 'ASSAY_STORE_VERSION',
-      detail: expect.stringMatching(/format v4; this Assay reads and writes v3$/),
+      detail: expect.stringMatching(/format v5; this Assay reads and writes v4$/),
     });
-    expect(readdirSync(directory)).toEqual(['v4']);
+    expect(readdirSync(directory)).toEqual(['v5']);
   });
 
   test('that is a file is refused', async () => {
@@ -197,7 +197,7 @@ describe('a folder', () => {
     ['a few bytes', Buffer.alloc(10)],
   ])('whose index is %s is refused, and the process lives on', async (_, bytes) => {
     const directory = folder();
-    const index = join(directory, 'v3/index');
+    const index = join(directory, 'v4/index');
     mkdirSync(index, { recursive: true });
     writeFileSync(join(index, 'data.mdb'), bytes);
     await expect(openDiskStore({ directory })).rejects.toMatchObject({ code: 'ASSAY_STORE_FAULT' });
@@ -207,7 +207,7 @@ describe('a folder', () => {
     const directory = folder();
     const store = await openDiskStore({ directory });
     await store.close();
-    const path = join(directory, 'v3/index/data.mdb');
+    const path = join(directory, 'v4/index/data.mdb');
     const bytes = readFileSync(path);
     const pageSize = bytes.readUInt32LE(48);
     bytes.fill(0, pageSize, pageSize + 100);
@@ -219,15 +219,15 @@ describe('a folder', () => {
     'where %s is a folder is refused, and the process lives on',
     async (name) => {
       const directory = folder();
-      mkdirSync(join(directory, 'v3/index', name), { recursive: true });
+      mkdirSync(join(directory, 'v4/index', name), { recursive: true });
       await expect(openDiskStore({ directory })).rejects.toMatchObject({ code: 'ASSAY_STORE_FAULT' });
     },
   );
 
   test('where a process was killed before the first byte of the index is a new store', async () => {
     const directory = folder();
-    mkdirSync(join(directory, 'v3/index'), { recursive: true });
-    writeFileSync(join(directory, 'v3/index/data.mdb'), '');
+    mkdirSync(join(directory, 'v4/index'), { recursive: true });
+    writeFileSync(join(directory, 'v4/index/data.mdb'), '');
     const bytes = contentOf('first', SMALL);
     const store = await open({ directory });
     await putAll(store, bytes);
@@ -244,9 +244,9 @@ describe('what dead processes left behind', () => {
     const events: StoreEvent[] = [];
     const store = await openDiskStore({ directory, now, onEvent: (event) => events.push(event) });
     const { hash } = digestOf(bytes);
-    const shard = join(directory, 'v3/files', hash.slice(0, 2));
+    const shard = join(directory, 'v4/files', hash.slice(0, 2));
     mkdirSync(shard, { recursive: true });
-    const strays = [join(directory, 'v3/staging/left'), join(shard, `${hash}-${'0'.repeat(12)}`)];
+    const strays = [join(directory, 'v4/staging/left'), join(shard, `${hash}-${'0'.repeat(12)}`)];
     for (const path of strays) {
       writeFileSync(path, 'left');
       utimesSync(path, 1_000_000, 1_000_000);

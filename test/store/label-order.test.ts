@@ -5,7 +5,7 @@ import { digestOf } from '../../core/digest.ts';
 import { DEFAULT_NAMESPACE, parseNamespace } from '../../core/namespace.ts';
 import { DiskLabels } from '../../store/disk/labels.ts';
 import { VERSION } from '../../store/disk/layout.ts';
-import { encodeLabel, labelKeyOf } from '../../store/disk/record.ts';
+import { labelKeyOf } from '../../store/disk/record.ts';
 import { type Table, type TableName, Tables } from '../../store/disk/tables.ts';
 import { liveLabels } from '../../store/labels.ts';
 import { addressOf, contentOf, putOne, resultNaming } from './content.ts';
@@ -27,7 +27,7 @@ async function writeUnordered(tables: Tables, labels: readonly string[]): Promis
   const table = tables.table('labels');
   await tables.commit(async () => {
     const puts = labels.map((label, index) =>
-      table.put(labelKeyOf({ namespace: TEAM, label }), encodeLabel(KEY), index + 1),
+      table.put(labelKeyOf({ namespace: TEAM, label }), Buffer.from(KEY, 'hex'), index + 1),
     );
     puts.push(table.put(Buffer.from('!counter'), Buffer.alloc(1), labels.length));
     await Promise.all(puts);

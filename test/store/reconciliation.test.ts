@@ -33,8 +33,8 @@ test('a store in which all fits is left as it is', async () => {
 test('a file without an entry is counted, and removed when it is met again after a lease', async () => {
   const { machine, store, directory, reconcile, events } = await setUp();
   const { hash } = digestOf(contentOf('stray', 10));
-  const stray = join(directory, 'v3/files', hash.slice(0, 2), `${hash}-0000075bcd15`);
-  const noise = join(directory, 'v3/files/zz');
+  const stray = join(directory, 'v4/files', hash.slice(0, 2), `${hash}-0000075bcd15`);
+  const noise = join(directory, 'v4/files/zz');
   mkdirSync(dirname(stray), { recursive: true });
   writeFileSync(stray, 'stray');
   writeFileSync(noise, 'not ours');

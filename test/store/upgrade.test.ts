@@ -6,8 +6,9 @@ import { digestOf } from '../../core/digest.ts';
 import { STORE } from '../../core/limits.ts';
 import { loadChecksum } from '../../store/checksum.ts';
 import { Index } from '../../store/disk/index.ts';
-import { encodeChecksums, encodeResult, resultKeyOf } from '../../store/disk/record.ts';
+import { encodeChecksums, resultKeyOf } from '../../store/disk/record.ts';
 import { openDiskStore } from '../../store/stack.ts';
+import type { StoredResult } from '../../store/store.ts';
 import { addressOf, contentOf, putOne, readFrom, resultNaming } from './content.ts';
 import { useFolders } from './folders.ts';
 
@@ -19,6 +20,20 @@ const GENERATION = 123_456_789;
 const TICK = 5;
 
 type Earlier = 'v1' | 'v2';
+
+/** Its checksum did not cover its key. */
+function resultOfV3({ bytes, references }: StoredResult): Buffer {
+  const count = Buffer.alloc(4);
+  count.writeUInt32LE(references.length);
+  const named = references.map(({ hash, size }) => {
+    const reference = Buffer.alloc(38);
+    reference.write(hash, 'hex');
+    reference.writeUIntLE(size, 32, 6);
+    return reference;
+  });
+  const rest = Buffer.concat([count, ...named, bytes]);
+  return Buffer.concat([Buffer.from(digestOf(rest).hash, 'hex'), rest]);
+}
 
 /** As earlier versions of Assay wrote it, byte by byte: one blob of each kind and a result that names both. */
 async function writeEarlier(directory: string, version: Earlier): Promise<void> {
@@ -49,8 +64,8 @@ async function writeEarlier(directory: string, version: Earlier): Promise<void> 
   const chunks = [large.subarray(0, STORE.chunkBytes), large.subarray(STORE.chunkBytes)];
   await content.put(key(large), encodeChecksums(chunks.map((chunk) => checksum(chunk))));
   const references = [digestOf(small), digestOf(large)];
-  const record = encodeResult({ bytes: resultNaming(...references), references });
   const resultKey = resultKeyOf(addressOf('old'));
+  const record = resultOfV3({ bytes: resultNaming(...references), references });
   await results.put(resultKey, record, GENERATION);
   if (version === 'v2') {
     const [uses, ages, state] = [table('uses', true), table('ages', false), table('state', true)];
@@ -76,7 +91,7 @@ describe.each<Earlier>(['v1', 'v2'])('a store of version %s', (version) => {
     expect((await readFrom(store, digestOf(large)))?.equals(large)).toBe(true);
     expect(await store.results.get(addressOf('old'))).toBeDefined();
     expect(await store.blobs.missing([digestOf(small), digestOf(large)])).toEqual([]);
-    expect(readdirSync(directory)).toEqual(['v3']);
+    expect(readdirSync(directory)).toEqual(['v4']);
   });
 
   test('is counted and evicted like everything else', async () => {
@@ -117,6 +132,6 @@ describe.each<Earlier>(['v1', 'v2'])('a store of version %s', (version) => {
 test('a store of a later version is refused in words', async () => {
   const directory = folder();
   await (await openDiskStore({ directory })).close();
-  renameSync(join(directory, 'v3'), join(directory, 'v4'));
+  renameSync(join(directory, 'v4'), join(directory, 'v5'));
   await expect(openDiskStore({ directory })).rejects.toMatchObject({ code: 'ASSAY_STORE_VERSION' });
 });

@@ -52,7 +52,7 @@ async function remembered() {
   return third;
 }
 
-const hideStore = () => renameSync(join(shop.store, 'v3'), join(shop.folder, 'hidden'));
+const hideStore = () => renameSync(join(shop.store, 'v4'), join(shop.folder, 'hidden'));
 
 test('it needs nothing of the store, and says what the commands said', async () => {
   await remembered();

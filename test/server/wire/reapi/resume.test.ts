@@ -114,7 +114,7 @@ async function writeAndBreak(resourceName: string, bytes: Buffer): Promise<void>
 
 /** What the server is taking in. */
 function staged(): string[] {
-  return readdirSync(join(folder, 'v3', 'staging'));
+  return readdirSync(join(folder, 'v4', 'staging'));
 }
 
 /** How far it has come, once the server has noticed that nothing more does. */

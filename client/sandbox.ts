@@ -111,7 +111,7 @@ const POSSIBLE: ReadonlySet<FindingKind> = new Set(['time', 'random', 'io_uring'
 export function judgeInSandbox(
   action: KeyedAction,
   { report, folders }: Watched,
-): Pick<Verdict, 'findings' | 'looks' | 'written'> {
+): Pick<Verdict, 'findings' | 'looks' | 'timed' | 'written'> {
   const mounts = mountsFor(action, folders);
   const { findings, looks } = judge(report, declarationIn(action, mounts));
   return {
@@ -120,6 +120,7 @@ export function judgeInSandbox(
       const path = placeOnMachine(look.path, mounts);
       return path === undefined ? [] : [{ ...look, path }];
     }),
+    timed: [],
     written: new Set(),
   };
 }

@@ -93,6 +93,7 @@ function refusalOf(
   if (hermetic === 'strict' && standing !== 'clean') return 'it is not hermetic';
   const removal = testimony?.findings.find(({ kind }) => kind === 'delete');
   if (removal) return `it removes ${removal.path}, which a hit would not`;
+  if (testimony?.timeRefusal !== undefined) return testimony.timeRefusal;
   if (!observed) return undefined;
   if (!testimony) return 'nobody watched what it read';
   const [gap] = testimony.evidence.gaps;

@@ -5,13 +5,11 @@
 //
 // Where that can't be done (a mount point, another file system, no rights) the command runs all the same, with the
 // earlier output in place, and what it makes is not published.
-import { spawnSync } from 'node:child_process';
-import { existsSync, lstatSync, mkdirSync, renameSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { lstatSync, mkdirSync, renameSync } from 'node:fs';
 import { messageOf } from '../core/errors.ts';
-import { RUN } from '../core/limits.ts';
 import { type RelPath, toSystemPath } from '../core/path.ts';
 import { withAnchor } from './anchor.ts';
+import { isTracked } from './git-tracked.ts';
 import { keptBy, type RunRequest } from './request.ts';
 import { moveAside } from './restore.ts';
 import { copy, Shelter } from './shelter.ts';
@@ -110,21 +108,7 @@ function isThere(workspace: string, path: RelPath): boolean {
 
 /** Asked only where the command has not made it. Where git can't say so, rather too much is kept than too little. */
 function isSource(workspace: string, path: RelPath): boolean {
-  if (isThere(workspace, path) || !isInRepository(workspace)) return false;
-  const { GIT_DIR: _, GIT_WORK_TREE: __, GIT_INDEX_FILE: ___, ...env } = process.env;
-  const question = ['-c', 'core.fsmonitor=false', 'ls-files', '-z', '--', `:(literal)${path}`];
-  const asked = spawnSync('git', question, {
-    cwd: workspace,
-    env,
-    timeout: RUN.gitMs,
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
-  return asked.status !== 0 || asked.stdout.length > 0;
-}
-
-function isInRepository(folder: string): boolean {
-  if (existsSync(join(folder, '.git'))) return true;
-  return folder !== dirname(folder) && isInRepository(dirname(folder));
+  return !isThere(workspace, path) && isTracked(workspace, path) !== false;
 }
 
 function quietly(work: () => void): void {

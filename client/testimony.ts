@@ -12,6 +12,7 @@ import { judge } from '../hermeticity/verdict.ts';
 import type { PrivateFolders } from './environment.ts';
 import type { FileDigests } from './inputs/file-digest.ts';
 import type { KeyedAction } from './key.ts';
+import { timeRefusal } from './observed/file-times.ts';
 import { gatherPathSet } from './observed/gather.ts';
 import { States } from './observed/states.ts';
 import type { RunRequest } from './request.ts';
@@ -28,6 +29,8 @@ export interface Watched {
 export interface Testimony {
   readonly findings: readonly Finding[];
   readonly evidence: Evidence;
+  /** Why its result may hang on file times, if so. */
+  readonly timeRefusal: string | undefined;
   /** Throws where something that the action looked at changed meanwhile. */
   pathSet(): PathSet;
 }
@@ -51,6 +54,7 @@ export function testify(action: KeyedAction, watched: Watched, digests: FileDige
   return {
     findings,
     evidence: { ...evidenceOf(report, findings), sandboxed: where === 'sandbox' },
+    timeRefusal: timeRefusal(action.request, verdict.timed),
     pathSet: () => gatherPathSet(action, verdict, folders, new States(action, digests)),
   };
 }

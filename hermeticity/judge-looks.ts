@@ -2,6 +2,7 @@
 import type { RelPath } from '../core/path.ts';
 import { type AbsPath, inside, isAtOrBelow, isBelow, parentFolder, readable, relativeIn } from './abspath.ts';
 import type { PathAccess } from './access.ts';
+import { type TimedLook, toolGoingByTime } from './file-times.ts';
 import { type Fix, patternOf } from './finding.ts';
 import { Habits } from './habits.ts';
 import { Looks } from './looks.ts';
@@ -16,6 +17,8 @@ export class LookJudge {
   readonly #scene: Scene;
   readonly #ownPids: ReadonlySet<string>;
   readonly looks: Looks;
+  /** Files of the workspace that a tool may have gone by the times of. */
+  readonly timed = new Map<AbsPath, TimedLook>();
   readonly #habits: Habits;
   #made: ReadonlySet<AbsPath> | undefined;
 
@@ -66,14 +69,22 @@ export class LookJudge {
       this.looks.note(access);
       this.#suspectLook('absent', access, declaring('--optional-input', path));
     } else if (declared.isInput(path)) {
-      return;
+      this.#noteTime(access, true);
     } else if (isContent(access)) {
+      this.#noteTime(access, false);
       this.looks.note(access);
       this.#suspectRead(access, declaring('--input', path));
     } else if (!declared.isImplied(access.path)) {
+      this.#noteTime(access, false);
       this.looks.note(access);
       this.#suspectLook('probe', access, declaring('--input', path));
     }
+  }
+
+  #noteTime(access: PathAccess, isInput: boolean): void {
+    const { path } = access;
+    const tool = toolGoingByTime(access, this.#scene.report.processes[access.process]);
+    if (tool !== undefined && !this.timed.has(path)) this.timed.set(path, { path, tool, isInput });
   }
 
   /**

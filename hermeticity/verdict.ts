@@ -3,6 +3,7 @@
 import { type AbsPath, readable, shown } from './abspath.ts';
 import type { Access, TraceReport } from './access.ts';
 import { type Declaration, Declared } from './declaration.ts';
+import type { TimedLook } from './file-times.ts';
 import type { Finding } from './finding.ts';
 import { ChangeJudge } from './judge-changes.ts';
 import { LookJudge } from './judge-looks.ts';
@@ -20,6 +21,8 @@ export interface Verdict {
   readonly findings: readonly Finding[];
   /** What its result depends on besides its declared inputs: its toolchain, and what else it looked at. */
   readonly looks: readonly Look[];
+  /** Files of the workspace, neither its outputs nor made by itself, that a tool may have gone by the times of. */
+  readonly timed: readonly TimedLook[];
   /** All that it wrote, wherever it is now. */
   readonly written: ReadonlySet<AbsPath>;
 }
@@ -41,6 +44,7 @@ export function judge(
     complete: report.complete,
     findings,
     looks: looks.looks.all(),
+    timed: [...looks.timed.values()],
     written: scene.own.written,
   };
 }

@@ -1,0 +1,29 @@
+// What README says of a declared file: its content and its executable bit count, other permissions do not.
+import { chmodSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Workshop } from '../../rig/assay.ts';
+
+let shop: Workshop;
+
+beforeEach(() => {
+  shop = new Workshop();
+});
+
+afterEach(() => shop.remove());
+
+test('of the permissions of an input only the executable bit counts, and README says so', async () => {
+  const input = shop.write('in', '1', 0o644);
+  const outcome = async (mode: number) => {
+    chmodSync(input, mode);
+    return (await shop.run(['--input', 'in', '--output', 'out', '--', 'sh', '-c', 'cat in > out'])).summary
+      .outcome;
+  };
+  expect(await outcome(0o644)).toBe('miss');
+  expect(await outcome(0o400)).toBe('hit-local');
+  expect(await outcome(0o666)).toBe('hit-local');
+  expect(await outcome(0o744)).toBe('miss');
+  const readme = readFileSync(join(import.meta.dirname, '../../../README.md'), 'utf8');
+  expect(readme).toContain('every declared file counts by its content and its executable bit');
+  expect(readme).not.toContain('mode and link');
+});

@@ -5,6 +5,7 @@ import { ActionMemory, type RecalledHit } from './action-memory.ts';
 import type { RunContext } from './context.ts';
 import { historyOf } from './history.ts';
 import { replay } from './log.ts';
+import { clientFolder } from './own-folder.ts';
 import { parseRemoteUrl } from './remote/url.ts';
 import type { RunRequest } from './request.ts';
 import type { RunSummary } from './run.ts';
@@ -18,7 +19,7 @@ export interface Attendance extends Pick<RunContext, 'caller' | 'stdout' | 'stde
 export async function runRequest(request: RunRequest, attendance: Attendance): Promise<RunSummary> {
   const began = Date.now();
   const remoteUrl = attendance.remote ? parseRemoteUrl(attendance.remote) : undefined;
-  const memory = new ActionMemory(join(attendance.storeFolder, 'client', 'actions'), attendance.caller);
+  const memory = new ActionMemory(join(clientFolder(attendance.storeFolder), 'actions'), attendance.caller);
   const known = memory.recall(request);
   if (known) return finish(known, request, attendance, began);
   const { runOrdinarily } = await import('./ordinary-run.ts');

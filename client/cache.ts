@@ -12,6 +12,7 @@ import { ScanMemos } from './inputs/scan-memo.ts';
 import { StatIndex } from './inputs/stat-index.ts';
 import type { IdentifiedAction } from './key.ts';
 import type { Elsewhere } from './observed/elsewhere.ts';
+import { clientFolder } from './own-folder.ts';
 import type { Remote } from './remote/remote.ts';
 import type { ShelfNeeds } from './snapshot/open-shelf.ts';
 import type { Shelf } from './snapshot/shelf.ts';
@@ -54,7 +55,7 @@ export interface Cache {
 }
 
 export function openCache(options: CacheOptions): Cache {
-  const own = join(options.storeFolder, 'client');
+  const own = clientFolder(options.storeFolder);
   const index = new StatIndex(join(own, 'stat', `${digestOf(Buffer.from(options.workspace)).hash}.index`));
   const digests = fileDigests(index, options.now);
   const scans = options.forgetsScans ? undefined : new ScanMemos(join(own, 'scan'));

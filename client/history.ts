@@ -1,8 +1,9 @@
 // What was run with a store, newest last: one JSON object a line. It serves to explain a miss; losing it loses nothing else.
-import { appendFileSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { digestOf, type Hash, isHash } from '../core/digest.ts';
 import { RUN } from '../core/limits.ts';
+import { clientFolder, makeOwnFolder, PRIVATE_FILE } from './own-folder.ts';
 import type { RunRequest } from './request.ts';
 
 export type Outcome = 'hit-local' | 'hit-remote' | 'miss';
@@ -79,9 +80,9 @@ export class History {
     this.#waiting = '';
     if (lines === '') return;
     try {
-      if (this.#size === undefined) mkdirSync(dirname(this.#file), { recursive: true });
+      if (this.#size === undefined) makeOwnFolder(dirname(this.#file));
       this.#size ??= statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
-      appendFileSync(this.#file, lines);
+      appendFileSync(this.#file, lines, PRIVATE_FILE);
       this.#size += lines.length;
       if (this.#size > RUN.historyBytes) this.#shorten();
     } catch {
@@ -92,7 +93,7 @@ export class History {
   #shorten(): void {
     const kept = this.#read().slice(0, RUN.historyEntries).reverse();
     const staged = `${this.#file}.${process.pid}.tmp`;
-    writeFileSync(staged, kept.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
+    writeFileSync(staged, kept.map((entry) => `${JSON.stringify(entry)}\n`).join(''), PRIVATE_FILE);
     renameSync(staged, this.#file);
     this.#size = undefined;
   }
@@ -100,7 +101,7 @@ export class History {
 
 /** Where the history of a store lies. */
 export function historyOf(storeFolder: string): History {
-  return new History(join(storeFolder, 'client', 'history.jsonl'));
+  return new History(join(clientFolder(storeFolder), 'history.jsonl'));
 }
 
 export function stepOf({ command, workingDirectory, outputs }: RunRequest): Hash {

@@ -10,6 +10,7 @@ import { select } from '../graph/selection.ts';
 import { counted } from '../graph/view/words.ts';
 import { Outlet } from '../outlet.ts';
 import { refuseLinkedParents } from '../outputs.ts';
+import { clientFolder } from '../own-folder.ts';
 import { storeFolder } from '../store-folder.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 
@@ -44,8 +45,8 @@ export const cleanCommand: CommandModule = {
     if (!isStore && !parsed.given('memory')) return removeOutputs(names, parsed.all('package'));
     if (names.length > 0) throw usage('--memory and --whole-store concern all steps: name none');
     // Only what Assay itself puts there: --store may name a folder that holds other things, too.
-    const parts = isStore ? ['client', VERSION, SCRUB_JOURNAL] : ['client'];
-    const there = parts.map((part) => join(store, part)).filter((path) => existsSync(path));
+    const parts = isStore ? [VERSION, SCRUB_JOURNAL].map((part) => join(store, part)) : [];
+    const there = [clientFolder(store), ...parts].filter((path) => existsSync(path));
     for (const path of there) rmSync(path, { recursive: true, force: true });
     new Outlet(2).write(
       `assay: ${there.length > 0 ? `removed ${there.join(' and ')}` : 'nothing was there'}\n`,

@@ -6,6 +6,7 @@ import { DiskFiles } from '../gocache/disk-files.ts';
 import { Entries, GO_NAMESPACE } from '../gocache/entries.ts';
 import { serveGo } from '../gocache/serve.ts';
 import { Outlet } from '../outlet.ts';
+import { clientFolder } from '../own-folder.ts';
 import { openRemote } from '../remote/open.ts';
 import { parseRemoteUrl, remoteBelow } from '../remote/url.ts';
 import { Reporter } from '../reporter.ts';
@@ -54,7 +55,7 @@ export const gocacheprogCommand: CommandModule = {
     const token = process.env.ASSAY_TOKEN;
     const answers = new Outlet(1);
     await serveGo(process.stdin, (answer) => answers.write(`${JSON.stringify(answer)}\n`), {
-      files: DiskFiles.open(join(folder, 'client', 'go'), Date.now),
+      files: DiskFiles.open(join(clientFolder(folder), 'go'), Date.now),
       entries:
         store &&
         new Entries({

@@ -28,6 +28,7 @@ import { removeTemporaryFolder, temporaryFolder } from '../../hermeticity/tempor
 import type { Content } from '../../store/store.ts';
 import { type FileDigests, fileDigests } from '../inputs/file-digest.ts';
 import { StatIndex } from '../inputs/stat-index.ts';
+import { makeOwnFolder } from '../own-folder.ts';
 
 /** Content that is whole on disk and has no name yet. */
 export interface Received {
@@ -48,13 +49,13 @@ export class DiskFiles {
     this.#now = now;
     this.#index = new StatIndex(join(folder, 'index'));
     this.#digests = fileDigests(this.#index, now);
-    mkdirSync(join(folder, 'new'), { recursive: true });
+    makeOwnFolder(join(folder, 'new'));
   }
 
   /** Where the folder can't be used, one for this build alone: the go command must be shown its files somewhere. */
   static open(folder: string, now: () => number): DiskFiles {
     try {
-      mkdirSync(folder, { recursive: true });
+      makeOwnFolder(folder);
       accessSync(folder, constants.W_OK);
       return new DiskFiles(folder, false, now);
     } catch {

@@ -1,8 +1,9 @@
 // What runs of graphs did over time, for `assay stats`: one line of JSON for each run, newest last. Losing it loses nothing
 // else.
-import { appendFileSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { GRAPH } from '../../core/limits.ts';
+import { clientFolder, makeOwnFolder, PRIVATE_FILE } from '../own-folder.ts';
 import type { GraphSummary, StepEnd, StepOutcome } from './events.ts';
 
 export interface LedgerRun {
@@ -16,7 +17,7 @@ export interface LedgerRun {
 }
 
 export function ledgerFile(storeFolder: string): string {
-  return join(storeFolder, 'client', 'runs.jsonl');
+  return join(clientFolder(storeFolder), 'runs.jsonl');
 }
 
 export function appendRun(
@@ -38,8 +39,8 @@ export function appendRun(
     ]),
   };
   try {
-    mkdirSync(dirname(file), { recursive: true });
-    appendFileSync(file, `${JSON.stringify(line)}\n`);
+    makeOwnFolder(dirname(file));
+    appendFileSync(file, `${JSON.stringify(line)}\n`, PRIVATE_FILE);
     if (statSync(file).size > GRAPH.statsBytes) shorten(file);
   } catch {
     // The run itself matters more than the memory of it.
@@ -68,6 +69,6 @@ function shorten(file: string): void {
   const runs = readRuns(file);
   const kept = runs.slice(Math.ceil(runs.length / 2));
   const staged = `${file}.${process.pid}.tmp`;
-  writeFileSync(staged, kept.map((run) => `${JSON.stringify(run)}\n`).join(''));
+  writeFileSync(staged, kept.map((run) => `${JSON.stringify(run)}\n`).join(''), PRIVATE_FILE);
   renameSync(staged, file);
 }

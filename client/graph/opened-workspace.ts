@@ -3,6 +3,7 @@ import { join, relative } from 'node:path';
 import { foldersWithConfig } from '../config/roots.ts';
 import type { Variables } from '../environment.ts';
 import { rowOf } from '../inputs/stat-table.ts';
+import { clientFolder } from '../own-folder.ts';
 import { storeFolder } from '../store-folder.ts';
 import { refuseSharedOutputs, type StepTable } from './graph.ts';
 import type { Looks } from './looks.ts';
@@ -22,7 +23,7 @@ export interface OpenedWorkspace {
 }
 
 export function memoFolder(store: string | undefined): string {
-  return join(storeFolder(store, process.env), 'client', 'graph');
+  return join(clientFolder(storeFolder(store, process.env)), 'graph');
 }
 
 export async function openWorkspace(

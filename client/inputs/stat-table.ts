@@ -6,8 +6,9 @@
 //
 //   file = magic:16  count:u32  names-length:u32  (size mtime ctime inode):4×f64 × count
 //          names: utf-8, joined by NUL  extra: the rest  checksum:u32 of all before
-import { mkdirSync, readFileSync, renameSync, type Stats, unlinkSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, type Stats, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { makeOwnFolder, PRIVATE_FILE } from '../own-folder.ts';
 import { checksum } from './checksum.ts';
 
 export interface StatTable {
@@ -99,8 +100,8 @@ export function writeTable(file: string, magic: string, table: StatTable): void 
   end.writeUInt32LE(checksum(body));
   const staged = `${file}.${process.pid}.tmp`;
   try {
-    mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(staged, Buffer.concat([body, end]));
+    makeOwnFolder(dirname(file));
+    writeFileSync(staged, Buffer.concat([body, end]), PRIVATE_FILE);
     renameSync(staged, file);
   } catch {
     removeQuietly(staged);

@@ -36,7 +36,8 @@ async function auditStep(step: Step, options: AllOptions, context: RunContext): 
     const { request, caller } = requestOf(step, options, context.caller);
     const seen = await audit(request, { ...context, caller }, options);
     const found = { ...seen, findings: withDependencyFixes(seen.findings, step, options.steps) };
-    const fixed = options.fix && !found.hermetic ? fixStep(options.root, step, found.findings) : undefined;
+    const fixed =
+      options.fix && !found.hermetic ? await fixStep(options.root, step, found.findings, context) : undefined;
     return { step: step.id, audit: found, ...(fixed && { fixed }) };
   } catch (error) {
     return { step: step.id, why: error instanceof AssayError ? error.detail : messageOf(error) };

@@ -3,7 +3,10 @@ import { lstatSync, readlinkSync } from 'node:fs';
 import { parseRelPath, ROOT, toSystemPath } from '../../core/path.ts';
 import { type Finding, type Fix, patternOf } from '../../hermeticity/finding.ts';
 import { type Addition, addToStep, asWrittenBy } from '../config/edit.ts';
+import type { Texts } from '../config/packages.ts';
 import { type Step, takesEverything } from '../config/step.ts';
+import type { RunContext } from '../context.ts';
+import { whyRefused } from '../graph/trial.ts';
 import { targetInWorkspace } from '../links.ts';
 
 export interface Fixed {
@@ -12,13 +15,53 @@ export interface Fixed {
   readonly file: string;
   /** Findings that no declaration would mend. */
   readonly left: number;
+  /** Declarations that are not written, because a run would refuse them, and why. */
+  readonly refused: readonly { readonly value: string; readonly why: string }[];
 }
 
-export function fixStep(root: string, step: Step, findings: readonly Finding[]): Fixed {
+/** Every declaration is tried before it is written, for all packages that it would hold for. */
+export async function fixStep(
+  root: string,
+  step: Step,
+  findings: readonly Finding[],
+  context: RunContext,
+): Promise<Fixed> {
+  const { file, path } = step.source;
   const fixes = findings.map(({ fix }) => (fix ? withTarget(root, fix) : []));
-  const additions = fixes.flat().map((fix) => additionFor(step, fix));
-  const added = addToStep(root, step, additions);
-  return { added, file: step.source.file, left: fixes.filter((found) => found.length === 0).length };
+  const wanted = [...new Map(fixes.flat().map((fix) => [`${fix.flag} ${fix.value}`, fix])).values()];
+  const contrary = wanted.filter((fix) => isContrary(fix, wanted));
+  const clear = wanted.filter((fix) => !contrary.includes(fix));
+  const isSame = ({ id }: Step) => id === step.id;
+  const hasSource = ({ source }: Step) => source.file === file && source.path.join() === path.join();
+  const whyNot = (texts: Texts, isAsked: (one: Step) => boolean) => whyRefused(root, texts, context, isAsked);
+  /* What is refused anyway, because a package is not built yet, says nothing about the addition. */
+  const isTried = (await whyNot(new Map(), hasSource)) === undefined ? hasSource : isSame;
+  const attempt = (text: string) => whyNot(new Map([[file, text]]), isTried);
+  const additions = clear.map((fix) => additionFor(step, fix));
+  const { added, refused } = await addToStep(root, step, additions, attempt);
+  return {
+    added,
+    file,
+    left: fixes.filter((found) => found.length === 0).length,
+    refused: [
+      ...contrary.map(({ value }) => ({ value, why: 'it is read and written' })),
+      ...refused.map(({ addition, why }) => ({ value: addition.value, why })),
+    ],
+  };
+}
+
+/** What is read and written is neither an input nor an output: a key would be of what the last run left. */
+function isContrary({ flag, value }: Fix, all: readonly Fix[]): boolean {
+  const others = flag === '--input' ? '--output' : '--input';
+  if (flag !== '--input' && flag !== '--output') return false;
+  return all.some(
+    (other) =>
+      other.flag === others && (flag === '--input' ? isAt(value, other.value) : isAt(other.value, value)),
+  );
+}
+
+function isAt(path: string, output: string): boolean {
+  return path === output || path.startsWith(`${output}/`);
 }
 
 /**

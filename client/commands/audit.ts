@@ -109,7 +109,7 @@ export const auditCommand: CommandModule = {
       if (sarif === '-') stdout.write(sarifText());
       if (named && parsed.given('fix')) {
         const { fixStep } = await import('../audit/fix.ts');
-        stderr.write(fixedText(fixStep(named.root, named.step, found.findings)));
+        stderr.write(fixedText(await fixStep(named.root, named.step, found.findings, context)));
       }
       return found.hermetic ? found.exitCode : FINDINGS;
     } finally {
@@ -129,10 +129,12 @@ function wantsAll(args: readonly string[]): boolean {
   return (end === -1 ? args : args.slice(0, end)).includes('--all');
 }
 
-function fixedText({ added, file, left }: Fixed): string {
+function fixedText({ added, file, left, refused }: Fixed): string {
   const rest = left === 0 ? '' : `; ${counted(left, 'finding')} can’t be mended by a declaration`;
-  if (added === 0) return `assay: nothing had to be written into ${file}${rest}\n`;
-  return `assay: ${counted(added, 'declaration')} written into ${file}${rest}; audit it again\n`;
+  const told = refused.map(({ value, why }) => `assay: ${value} is not written: ${why}\n`).join('');
+  if (added > 0)
+    return `${told}assay: ${counted(added, 'declaration')} written into ${file}${rest}; audit it again\n`;
+  return refused.length > 0 ? told : `assay: nothing had to be written into ${file}${rest}\n`;
 }
 
 /** What the commands say goes to standard error. The configuration and the graph are loaded only here. */

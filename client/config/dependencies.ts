@@ -14,16 +14,22 @@ export class DependencyResolver {
     this.#ids = ids;
   }
 
-  resolve(owner: Package, wanted: readonly Located[]): string[] {
-    return [...new Set(wanted.flatMap((one) => this.#resolveOne(owner, one)))];
+  /** `isShared`: written for all packages, so one that has no step of a name which others have does without. */
+  resolve(owner: Package, wanted: readonly Located[], isShared: boolean): string[] {
+    return [...new Set(wanted.flatMap((one) => this.#resolveOne(owner, one, isShared)))];
   }
 
-  #resolveOne(owner: Package, { text, refuse }: Located): string[] {
+  #resolveOne(owner: Package, { text, refuse }: Located, isShared: boolean): string[] {
     if (text.startsWith('^')) return [...this.#above(owner, text.slice(1), new Set([owner.name]))];
     const [packageName, name] = text.includes('#') ? splitId(text) : [owner.name, text];
     const id = stepId(packageName, name);
     if (this.#ids.has(id)) return [id];
+    if (isShared && !text.includes('#') && this.#isKnown(name)) return [];
     throw refuse(`there is no step ${JSON.stringify(id)}${suggestion(id, [...this.#ids], '')}`);
+  }
+
+  #isKnown(name: string): boolean {
+    return this.#packages.keys().some((owner) => this.#ids.has(stepId(owner, name)));
   }
 
   /** A package that has no such step lets those behind it through. */

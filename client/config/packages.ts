@@ -36,13 +36,21 @@ const EMPTY_FILE: ConfigFile = {
 
 const NEVER_PACKAGES: ReadonlySet<string> = new Set(['node_modules', '.git', '.assay']);
 
+/** Configuration files by their paths, as they would be read if they were written. */
+export type Texts = ReadonlyMap<RelPath, string>;
+
+const AS_WRITTEN: Texts = new Map();
+
 /** The root first, then the others by folder. Everything is looked at through `observations`. */
-export async function readPackages(observations: Observations): Promise<[Package, ...Package[]]> {
-  const root = readPackage(observations, ROOT);
+export async function readPackages(
+  observations: Observations,
+  texts: Texts = AS_WRITTEN,
+): Promise<[Package, ...Package[]]> {
+  const root = readPackage(observations, ROOT, texts);
   const folders = await foldersOf(root, observations);
   const packages: [Package, ...Package[]] = [
     root,
-    ...folders.map((folder) => readPackage(observations, folder)),
+    ...folders.map((folder) => readPackage(observations, folder, texts)),
   ];
   refuseSharedNames(packages);
   return packages;
@@ -57,11 +65,11 @@ async function foldersOf(root: Package, observations: Observations): Promise<Rel
   );
 }
 
-function readPackage(observations: Observations, folder: RelPath): Package {
+function readPackage(observations: Observations, folder: RelPath, texts: Texts): Package {
   const manifest = readManifest(observations, folder);
-  const text = readText(observations, join(folder, parseRelPath(CONFIG_FILE)));
-  const file =
-    text === undefined ? EMPTY_FILE : readConfigFile({ file: join(folder, parseRelPath(CONFIG_FILE)), text });
+  const path = join(folder, parseRelPath(CONFIG_FILE));
+  const text = texts.get(path) ?? readText(observations, path);
+  const file = text === undefined ? EMPTY_FILE : readConfigFile({ file: path, text });
   if (folder !== ROOT) refuseRootFields(file, folder);
   return {
     name: folder === ROOT ? '' : (file.name?.text ?? manifest.name ?? folder),

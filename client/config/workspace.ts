@@ -11,7 +11,7 @@ import { DependencyResolver } from './dependencies.ts';
 import type { Located } from './document.ts';
 import type { Defaults, WrittenStep } from './file.ts';
 import { withImpliedDependencies } from './implied-dependencies.ts';
-import { type Package, readPackages } from './packages.ts';
+import { type Package, readPackages, type Texts } from './packages.ts';
 import { CONFIG_FILE, foldersWithConfig } from './roots.ts';
 import { configFileOf, resolveStep, type Step, stepId, unresolvable } from './step.ts';
 
@@ -37,6 +37,13 @@ export async function loadWorkspace(folder: string): Promise<Workspace> {
   throw new AssayError('ASSAY_NO_CONFIG', `there is no ${CONFIG_FILE} in ${folder} or in a folder above it`);
 }
 
+/** The workspace of a root as it would be with other configuration files. */
+export async function workspaceWith(root: string, texts: Texts): Promise<Workspace> {
+  const observations = new Observations(root);
+  const packages = await readPackages(observations, texts);
+  return { root, packages, steps: stepsOf(packages), observations };
+}
+
 /** The one step of that id; "//#build" is "build" of the root. */
 export function stepNamed({ steps }: Pick<Workspace, 'steps'>, id: string): Step {
   const step = steps.get(id.replace(/^\/\/#/, ''));
@@ -57,14 +64,16 @@ interface Draft {
   readonly step: Step;
   readonly owner: Package;
   readonly dependsOn: readonly Located[];
+  /** They stand in `packageSteps`, for packages that have the named steps and packages that do not. */
+  readonly isShared: boolean;
 }
 
 function stepsOf(packages: readonly [Package, ...Package[]]): Map<string, Step> {
   const drafts = packages.flatMap((owner) => draftsOf(owner, packages[0]));
   const resolver = new DependencyResolver(packages, new Set(drafts.map(({ step }) => step.id)));
-  const steps = drafts.map(({ step, owner, dependsOn }) => ({
+  const steps = drafts.map(({ step, owner, dependsOn, isShared }) => ({
     ...step,
-    dependsOn: resolver.resolve(owner, dependsOn),
+    dependsOn: resolver.resolve(owner, dependsOn, isShared),
   }));
   return new Map(withImpliedDependencies(steps).map((step) => [step.id, step]));
 }
@@ -82,7 +91,8 @@ function draftsOf(owner: Package, root: Package): Draft[] {
       : { file: configFileOf(ROOT), path: ['packageSteps', name] };
     const step = resolveStep({ owner, name, fields, defaults, source });
     if (!step && own) throw unresolvable(stepId(owner.name, name), own.key);
-    return step ? [{ step, owner, dependsOn: fields.dependsOn ?? [] }] : [];
+    const isShared = own?.fields.dependsOn === undefined;
+    return step ? [{ step, owner, dependsOn: fields.dependsOn ?? [], isShared }] : [];
   });
 }
 

@@ -78,6 +78,35 @@ describe('--fix', () => {
     expect(stderr).toMatch(/nothing had to be written into assay.json; \d findings can’t be mended/);
   });
 
+  test('writes nothing that a run would refuse, and says what it left out', async () => {
+    shop.write('.gitignore', 'cache\n');
+    shop.write('a.txt', 'a');
+    shop.write('count', '1');
+    shop.write('cache/x', 'x');
+    const command = 'cat a.txt count > out; ls cache > names; echo 2 >> count';
+    const steps = {
+      build: { command, inputs: [], outputs: ['out'] },
+      other: { command: 'ls > names', inputs: [], outputs: ['names'] },
+    };
+    shop.write('assay.json', JSON.stringify({ steps }));
+    const { stderr } = await shop.assay(['audit', '--fix', 'build']);
+    expect(stderr).toContain('assay: count is not written: it is read and written');
+    expect(stderr).toMatch(/assay: names is not written: .*other.* both claim names/);
+    expect(JSON.parse(config()).steps.build.inputs).toContain('a.txt');
+    expect((await shop.assay(['run', 'build'])).code).toBe(0);
+  });
+
+  test('adds to what a package has from packageSteps', async () => {
+    shop.write('lib/assay.json', '{ "steps": { "build": {} } }');
+    shop.write('lib/a', 'a');
+    shop.write('lib/b', 'b');
+    const build = { command: 'cat a b > out', inputs: ['a'], outputs: ['out'] };
+    shop.write('assay.json', JSON.stringify({ packages: ['lib'], packageSteps: { build } }));
+    await shop.assay(['audit', '--fix', 'lib#build']);
+    const own = JSON.parse(readFileSync(join(shop.workspace, 'lib/assay.json'), 'utf8'));
+    expect(own.steps.build).toEqual({ inputs: ['a', 'b'] });
+  });
+
   test('wants a step', async () => {
     const ran = await shop.assay(['audit', '--fix', '--', 'true']);
     expect(ran).toMatchObject({ code: 125 });

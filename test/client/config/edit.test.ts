@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { addToStep, asWrittenBy } from '../../../client/config/edit.ts';
+import { type Addition, addToStep, asWrittenBy } from '../../../client/config/edit.ts';
 import { loadWorkspace, stepNamed } from '../../../client/config/workspace.ts';
 import { writeFiles } from '../../rig/files.ts';
 
@@ -27,12 +27,12 @@ const TEXT = `{
 test('comments stay, lists grow, what is there is not added again', async () => {
   writeFiles(root, { 'assay.json': TEXT });
   const step = stepNamed(await loadWorkspace(root), 'build');
-  const added = addToStep(root, step, [
+  const additions: Addition[] = [
     { field: 'inputs', value: 'a.txt' },
     { field: 'inputs', value: 'src/**' },
     { field: 'tools', value: 'node' },
-  ]);
-  expect(added).toBe(2);
+  ];
+  expect(await addToStep(root, step, additions, async () => undefined)).toEqual({ added: 2, refused: [] });
   const text = readFileSync(join(root, 'assay.json'), 'utf8');
   expect(text).toContain('// ours');
   expect(text).toContain('// fast');

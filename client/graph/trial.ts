@@ -1,0 +1,36 @@
+// Tries configuration files before they are written: whether a run would read them, order their steps, and find their inputs and
+// programs. Nothing is run and nothing is written.
+import { AssayError, messageOf } from '../../core/errors.ts';
+import type { Texts } from '../config/packages.ts';
+import { requestOf } from '../config/request.ts';
+import type { Step } from '../config/step.ts';
+import { type Workspace, workspaceWith } from '../config/workspace.ts';
+import type { RunContext } from '../context.ts';
+import { keyOf } from '../key.ts';
+import { graphOf, refuseSharedOutputs } from './graph.ts';
+import { refuseUnorderedInputs } from './unordered-inputs.ts';
+
+/** Why a run would refuse these files, or one of the steps that `isAsked` picks; undefined if it would not. */
+export async function whyRefused(
+  root: string,
+  texts: Texts,
+  context: RunContext,
+  isAsked: (step: Step) => boolean,
+): Promise<string | undefined> {
+  try {
+    const workspace = await workspaceWith(root, texts);
+    const { steps, observations } = workspace;
+    refuseSharedOutputs(steps);
+    refuseUnorderedInputs(steps, observations);
+    graphOf([...steps.values()], steps);
+    for (const step of steps.values()) if (isAsked(step)) tryStep(step, workspace, context);
+    return undefined;
+  } catch (error) {
+    return error instanceof AssayError ? error.detail : messageOf(error);
+  }
+}
+
+function tryStep(step: Step, workspace: Workspace, context: RunContext): void {
+  const { request, caller } = requestOf(step, workspace, context.caller);
+  keyOf(request, { ...context, caller, report() {} });
+}

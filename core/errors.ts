@@ -417,6 +417,12 @@ const catalogue = {
       'Build the helper (hermeticity/reproduce/native/build.sh, needs a C compiler); in a container allow ptrace.',
     status: 500,
   },
+  ASSAY_NO_NODE: {
+    summary: 'The executable was installed without the Node that its server runs on.',
+    wayOut:
+      'Install the whole package, or keep dist/node beside dist/assay. Commands other than serve need no Node.',
+    status: 500,
+  },
   ASSAY_INCOMPLETE: {
     summary:
       'A file of Assay itself is not there: it was replaced or removed while it ran, or was never installed whole.',

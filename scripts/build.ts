@@ -2,15 +2,25 @@
 //
 //   dist/node/assay.cjs   a bundle for Node; what it needs lies beside it: lmdb's addon, the chunks that a hit does not
 //                         load, and the compiled code of those that it does
-//   dist/assay            the same bundle, compiled by Bun into one executable that needs nothing beside it
+//   dist/node/node        a link to the Node that the executable's server runs on
+//   dist/assay            the same bundle, compiled by Bun into one executable that needs nothing beside it but for `serve`
 //
 // and what programs import (build-library.ts).
 //
 // What is done here for the sake of a quick start was measured piece by piece: docs/decisions/0030.
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { rolldown } from 'rolldown';
 import { INDEX } from '../core/limits.ts';
@@ -26,6 +36,7 @@ const ENTRY = join(BUNDLE, 'assay.cjs');
 const EXECUTABLE = join(ROOT, 'dist/assay');
 
 const BUN = join(PACKAGES, `@oven/bun-linux-${process.arch === 'arm64' ? 'aarch64' : process.arch}/bin/bun`);
+const NODE = join(PACKAGES, `node-linux-${process.arch}/bin/node`);
 
 /**
  * Each file costs Node half a millisecond, so what belongs together is one file, with all that it imports: what every
@@ -180,12 +191,13 @@ function compile(orders: readonly string[]): void {
   });
 }
 
-for (const needed of [ADDON, BUN]) {
+for (const needed of [ADDON, BUN, NODE]) {
   if (!existsSync(needed))
     throw new Error(`${needed} is not there: run npm ci, with optional packages, on Linux`);
 }
 await Promise.all([bundle(), buildLibrary()]);
 writeEntry();
+symlinkSync(relative(BUNDLE, NODE), join(BUNDLE, 'node'));
 await inSceneOfHits((scene) => {
   keepCompiledCode(scene);
   compileForHits(scene);

@@ -3,7 +3,6 @@
 // Counted together with the heap instead, as later versions of V8 always do, they go with the young generation.
 import { setFlagsFromString } from 'node:v8';
 
-/** Bun has another engine, and takes no notice. */
 export function countExternalMemoryWithHeap(): void {
   setFlagsFromString('--external-memory-accounted-in-global-limit');
 }

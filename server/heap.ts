@@ -20,9 +20,8 @@ const ONCE = { type: 'major', execution: 'sync' };
 const MUCH = 128 * 1024 * 1024;
 
 /**
- * V8 reads these when the one part or the other would grow; Bun has another engine, and takes no notice. In a crowd the
- * first stays small. How far the second may grow is decided each time when it has been tidied up: so a crowd begins with
- * tidying up both.
+ * V8 reads these when the one part or the other would grow. In a crowd the first stays small. How far the second may grow
+ * is decided each time when it has been tidied up: so a crowd begins with tidying up both.
  */
 export function keepHeapSmall(isCrowded: boolean, now = performance.now()): void {
   setFlagsFromString(`--semi-space-growth-factor=${isCrowded ? 1 : 2}`);

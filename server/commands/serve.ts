@@ -14,6 +14,7 @@ import { SERVER, STORE } from '../../core/limits.ts';
 import { parseSizeLimit, type SizeLimit } from '../../store/size-limit.ts';
 import { openDiskStore } from '../../store/stack.ts';
 import type { Store } from '../../store/store.ts';
+import { becomeNode } from '../become-node.ts';
 import { countExternalMemoryWithHeap } from '../external-memory.ts';
 import { isLoopback } from '../host.ts';
 import { type RunningServer, startServer } from '../listen.ts';
@@ -101,6 +102,7 @@ export const serveCommand: CommandModule = {
   },
   failureCode: 2,
   async main(args) {
+    becomeNode(['serve', ...args]);
     const settings = readSettings(parseFlags(args, flags));
     countExternalMemoryWithHeap();
     const log = openLog(settings.logLevel);

@@ -17,7 +17,6 @@ import { Placed, Roster } from '../roster.ts';
 import { Call } from './call.ts';
 import { watchClosing } from './in-flight.ts';
 import type { Method, Methods } from './method.ts';
-import { widenWindow } from './window.ts';
 
 const UNSUPPORTED_MEDIA_TYPE = 415;
 
@@ -91,7 +90,8 @@ export class Sessions {
     });
     session.on('error', ignore);
     watchClosing(session);
-    widenWindow(session, connectionWindowBytes);
+    /** Node's default of 64 KiB for all calls together costs an upload twice its processor time (docs/decisions/0050). */
+    session.setLocalWindowSize(connectionWindowBytes);
     session.once('stream', () => {
       this.#silent.delete(silent);
       session.setTimeout(idleSessionMs, () => endIdle(session, headerTimeoutMs));

@@ -6,6 +6,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readlinkSync,
   realpathSync,
   rmSync,
   writeFileSync,
@@ -81,6 +82,39 @@ describe.each(BUILT)('the %s', (form) => {
   });
 });
 
+describe('the executable’s server', () => {
+  test('is Node, in the process that was started, and ends as that one should', async () => {
+    const env = { NODE_OPTIONS: '--no-such-option' };
+    const server = await ServerProcess.start(join(folder, 'served'), { form: 'executable', env });
+    const running = readlinkSync(`/proc/${server.child.pid}/exe`);
+    await server.stop();
+    expect(running).toBe(realpathSync(join(DIST, 'node', 'node')));
+    expect([server.child.exitCode, server.child.signalCode]).toEqual([0, null]);
+  });
+
+  test('says what is wrong with its flags, and its help, as ever', async () => {
+    const odd = await run([EXECUTABLE, 'serve', '--no-such-flag']);
+    expect(odd).toMatchObject({ code: 2, stderr: expect.stringContaining('assay: ASSAY_USAGE') });
+    const help = await run([EXECUTABLE, 'serve', '--help']);
+    expect(help).toMatchObject({
+      code: 0,
+      stderr: '',
+      stdout: expect.stringContaining('assay serve [FLAGS]'),
+    });
+  });
+
+  test('does not start where there is no Node, in words; all else needs none', async () => {
+    const alone = join(folder, 'alone');
+    cpSync(EXECUTABLE, alone);
+    const ran = await run([alone, 'serve', '--port', '0']);
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.stderr).toContain(
+      `ASSAY_NO_NODE: the server runs on Node, and there is no ${folder}/node/node`,
+    );
+    expect(summary(await run([alone, ...step])).outcome).toBe('miss');
+  });
+});
+
 test('the bundle needs nothing beside its own folder', async () => {
   const moved = join(folder, 'moved');
   cpSync(join(DIST, 'node'), moved, { recursive: true });
@@ -109,7 +143,8 @@ test('the executable needs nothing of the machine but the C and C++ libraries', 
   const libraries = [EXECUTABLE, join(DIST, 'node', 'lmdb.node')].flatMap(librariesOf);
   const room = [
     ...[...new Set(libraries)].flatMap((file) => ['--ro-bind', file, file]),
-    ...['--ro-bind', EXECUTABLE, '/assay', '--bind', join(folder, 'workspace'), '/workspace'],
+    ...['--ro-bind', EXECUTABLE, '/assay', '--ro-bind', `${EXECUTABLE}-trace`, '/assay-trace'],
+    ...['--bind', join(folder, 'workspace'), '/workspace'],
     ...['--dev', '/dev', '--proc', '/proc', '--tmpfs', '/tmp', '--clearenv', '--chdir', '/workspace'],
   ];
   const inside = (args: readonly string[]) =>

@@ -6,6 +6,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   realpathSync,
   rmSync,
   symlinkSync,
@@ -54,6 +55,10 @@ test('it says which machines it is for, and can not be published by mistake', ()
   expect(Object.keys(manifest)).not.toContain('scripts');
 });
 
+test('it brings the licence of the Node that it brings', () => {
+  expect(readFileSync(within('node_modules/assay/dist/node/LICENSE'), 'utf8')).toContain('Node.js');
+});
+
 test('the command runs, watches, and hits', async () => {
   expect(await assay('--version')).toMatchObject({ code: 0, stdout: `assay ${VERSION}\n`, stderr: '' });
   const step = ['run', '--output', 'made', '--', '/bin/sh', '-c', 'cat /etc/hostname > made'];
@@ -64,13 +69,15 @@ test('the command runs, watches, and hits', async () => {
   expect((await assay(...step)).stderr).toContain('1 output restored');
 });
 
-test('the server serves', async () => {
+test('the server serves, on the Node of the package and in the process that was started', async () => {
   const server = spawn(within('node_modules/.bin/assay'), ['serve', '--port', '0'], { cwd: folder, env });
   try {
     expect((await fetch(`${await addressOf(server)}/healthz`)).status).toBe(200);
+    const running = readlinkSync(`/proc/${server.pid}/exe`);
+    expect(running).toBe(within('node_modules/assay/dist/node/node'));
   } finally {
     server.kill();
-    await once(server, 'exit');
+    expect(await once(server, 'exit')).toEqual([0, null]);
   }
 });
 

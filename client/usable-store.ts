@@ -1,5 +1,5 @@
 // The local store, or none: a store that can't be opened is reported, and whoever wanted it goes on without.
-import { messageOf } from '../core/errors.ts';
+import { AssayError, messageOf } from '../core/errors.ts';
 import type { Store } from '../store/store.ts';
 import type { Report } from './events.ts';
 import { localLimit } from './local-limit.ts';
@@ -9,7 +9,11 @@ export async function openUsableStore(storeFolder: string, report: Report): Prom
     const { openDiskStore } = await import('../store/stack.ts');
     return await openDiskStore({ directory: storeFolder, maxSize: localLimit(process.env.ASSAY_MAX_SIZE) });
   } catch (error) {
-    report({ type: 'store-unusable', why: messageOf(error) });
+    report({ type: 'store-unusable', why: whyOf(error) });
     return undefined;
   }
+}
+
+function whyOf(error: unknown): string {
+  return error instanceof AssayError ? `${error.message}. ${error.entry.wayOut}` : messageOf(error);
 }

@@ -239,6 +239,13 @@ const catalogue = {
     wayOut: 'Point --store, or ASSAY_STORE, at one; `assay run` and `assay serve` begin it.',
     status: 404,
   },
+  ASSAY_STORE_SAME_PID: {
+    summary:
+      'Another process with the same PID has the store open, in another container: the index can’t tell them apart.',
+    wayOut:
+      'Let both see each other’s PIDs (docker run --pid=host, or --pid=container:NAME), or give each container a store of its own and share by `assay serve`.',
+    status: 503,
+  },
   ASSAY_STORE_VERSION: {
     summary: 'The store’s folder was written by another version of Assay’s format.',
     wayOut: 'Point --store at another folder, or remove this one: a cache can be filled again.',

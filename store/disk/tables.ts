@@ -11,6 +11,7 @@ import { Anchor } from './anchor.ts';
 import { type Change, Commits } from './commits.ts';
 import { faultOf, indexFaultOf } from './faults.ts';
 import { DATA_FILE, refuseUnopenable } from './guard.ts';
+import { takeReaderSlot } from './reader-slot.ts';
 import { freeBytes, Room } from './room.ts';
 
 export type Table = Database<Buffer, Buffer>;
@@ -145,9 +146,19 @@ function openRoot(folder: string): Opened {
   try {
     refuseUnopenable(folder);
     const root = open<Buffer, Buffer>(optionsFor(folder));
+    takeSlotOrClose(root, folder);
     return { root, tables: new Map([['presence', openTable(root, 'presence')]]) };
   } catch (cause) {
     throw faultOf(`opening the index ${folder}`, cause);
+  }
+}
+
+function takeSlotOrClose(root: Root, folder: string): void {
+  try {
+    takeReaderSlot(root, folder);
+  } catch (error) {
+    root.close().catch(() => {});
+    throw error;
   }
 }
 

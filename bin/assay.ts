@@ -56,6 +56,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'put files and folders back that `assay save` has kept, from the nearest key',
     load: async () => (await import('../client/commands/restore.ts')).restoreCommand,
   },
+  push: {
+    summary: 'send to the remote what earlier runs could not share',
+    load: async () => (await import('../client/commands/push.ts')).pushCommand,
+  },
   checkpoint: {
     summary: 'from inside a step: seal its checkpoint folders now',
     load: async () => (await import('../client/commands/checkpoint.ts')).checkpointCommand,

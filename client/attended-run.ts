@@ -5,6 +5,7 @@ import { ActionMemory, type RecalledHit } from './action-memory.ts';
 import type { RunContext } from './context.ts';
 import { historyOf } from './history.ts';
 import { replay } from './log.ts';
+import { hasOutbox } from './outbox.ts';
 import { clientFolder } from './own-folder.ts';
 import { parseRemoteUrl } from './remote/url.ts';
 import type { RunRequest } from './request.ts';
@@ -21,9 +22,22 @@ export async function runRequest(request: RunRequest, attendance: Attendance): P
   const remoteUrl = attendance.remote ? parseRemoteUrl(attendance.remote) : undefined;
   const memory = new ActionMemory(join(clientFolder(attendance.storeFolder), 'actions'), attendance.caller);
   const known = memory.recall(request);
-  if (known) return finish(known, request, attendance, began);
+  if (known) {
+    const summary = finish(known, request, attendance, began);
+    if (remoteUrl && hasOutbox(attendance.storeFolder)) await share(request, remoteUrl, attendance);
+    return summary;
+  }
   const { runOrdinarily } = await import('./ordinary-run.ts');
   return runOrdinarily(request, { ...attendance, remoteUrl, memory });
+}
+
+/** What earlier runs could not: this one has no other use for the remote. */
+async function share({ workspace }: RunRequest, remoteUrl: URL, attendance: Attendance): Promise<void> {
+  const { storeFolder, token, report } = attendance;
+  const { sendUnshared } = await import('./push.ts');
+  const options = { storeFolder, workspace, remoteUrl, token, now: Date.now, report };
+  const { unshared: results, why } = await sendUnshared(options);
+  if (results > 0) report({ type: 'unshared', results, why });
 }
 
 function finish(known: RecalledHit, request: RunRequest, attendance: Attendance, began: number): RunSummary {

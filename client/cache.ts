@@ -2,6 +2,7 @@
 // earlier runs, and the remote if one is named. Any of them may be unusable; the run then does without.
 import { join } from 'node:path';
 import { digestOf } from '../core/digest.ts';
+import { REMOTE } from '../core/limits.ts';
 import type { Store } from '../store/store.ts';
 import type { Report } from './events.ts';
 import { type History, historyOf, type Ran, stepOf } from './history.ts';
@@ -12,11 +13,13 @@ import { ScanMemos } from './inputs/scan-memo.ts';
 import { StatIndex } from './inputs/stat-index.ts';
 import type { IdentifiedAction } from './key.ts';
 import type { Elsewhere } from './observed/elsewhere.ts';
+import { hasOutbox, Outbox } from './outbox.ts';
 import { clientFolder } from './own-folder.ts';
 import type { Remote } from './remote/remote.ts';
 import type { ShelfNeeds } from './snapshot/open-shelf.ts';
 import type { Shelf } from './snapshot/shelf.ts';
 import { ToolMemo } from './tool-memo.ts';
+import type { Uploads } from './uploads.ts';
 import { openUsableStore } from './usable-store.ts';
 
 export interface CacheOptions {
@@ -51,8 +54,22 @@ export interface Cache {
   openRemote(): Promise<Remote | undefined>;
   /** A shelf for snapshots, beside the results; undefined where there is no usable store. */
   openShelf(needs: ShelfNeeds): Promise<Shelf | undefined>;
+  /** The same each time; undefined where there is no remote, or no store. */
+  openUploads(): Promise<Uploads | undefined>;
+  /** Uploads, also of what earlier runs left, go on for a bounded time, or until `stop`. */
+  settleUploads(began: number, stop?: Promise<void>): Promise<SettledUploads>;
   close(): Promise<void>;
 }
+
+export interface SettledUploads {
+  /** How many results are still to be shared, and why. */
+  readonly unshared: number;
+  readonly why: string;
+  /** The remote had another result of one of the actions. */
+  readonly diverged: boolean;
+}
+
+const NOTHING_SENT: SettledUploads = { unshared: 0, why: '', diverged: false };
 
 export function openCache(options: CacheOptions): Cache {
   const own = clientFolder(options.storeFolder);
@@ -63,13 +80,24 @@ export function openCache(options: CacheOptions): Cache {
   const history = historyOf(options.storeFolder);
   let store: Promise<Store | undefined> | undefined;
   let remote: Promise<Remote | undefined> | undefined;
+  let uploads: Promise<Uploads | undefined> | undefined;
   const shelves: Shelf[] = [];
   const openStore = () => {
     store ??= openUsableStore(options.storeFolder, options.report);
     return store;
   };
+  const openRemote = () => {
+    remote ??= openRemoteIfNamed(options);
+    return remote;
+  };
+  const openUploads = () => {
+    uploads ??= openUploadsTo(options, openStore, openRemote);
+    return uploads;
+  };
   return {
     openStore,
+    openRemote,
+    openUploads,
     hits: new HitMemos(),
     digests,
     tools: new ToolMemo(options.workspace),
@@ -81,10 +109,6 @@ export function openCache(options: CacheOptions): Cache {
       if (ran.outcome === 'miss') history.append(request, noted);
       else history.note(request, noted);
     },
-    openRemote() {
-      remote ??= openRemoteIfNamed(options);
-      return remote;
-    },
     async openShelf(needs) {
       const opened = await openStore();
       if (!opened) return undefined;
@@ -93,14 +117,40 @@ export function openCache(options: CacheOptions): Cache {
       shelves.push(shelf);
       return shelf;
     },
+    async settleUploads(began, stop) {
+      const { remoteUrl, storeFolder, now, report } = options;
+      if (!remoteUrl) return NOTHING_SENT;
+      const isNeeded =
+        uploads !== undefined ||
+        (hasOutbox(storeFolder) &&
+          (remote !== undefined || !new Outbox(storeFolder, remoteUrl).restsAt(now())));
+      const opened = isNeeded ? await openUploads() : undefined;
+      if (!opened) return NOTHING_SENT;
+      opened.addEarlier(report);
+      const bound = Math.max(REMOTE.uploadsMs, (now() - began) * REMOTE.uploadsShare);
+      const left = await opened.settle(bound, stop);
+      return { unshared: left?.results ?? 0, why: left?.why ?? '', diverged: opened.diverged > 0 };
+    },
     async close() {
       history.flush();
       index.save();
+      await (await uploads)?.close();
       for (const shelf of shelves) await shelf.close();
       await (await remote)?.close();
       await (await store)?.close();
     },
   };
+}
+
+async function openUploadsTo(
+  { storeFolder, remoteUrl, now }: CacheOptions,
+  openStore: Cache['openStore'],
+  openRemote: Cache['openRemote'],
+): Promise<Uploads | undefined> {
+  const [store, remote] = await Promise.all([openStore(), openRemote()]);
+  if (!store || !remote || !remoteUrl) return undefined;
+  const { Uploads } = await import('./uploads.ts');
+  return new Uploads({ outbox: new Outbox(storeFolder, remoteUrl), store, remote, now });
 }
 
 async function openRemoteIfNamed({ remoteUrl, token, now }: CacheOptions): Promise<Remote | undefined> {

@@ -14,6 +14,8 @@ export interface RunContext {
   readonly report: Report;
   /** The command is to find nothing of earlier runs, whatever is kept. */
   readonly withoutState?: boolean;
+  /** Uploads go on beside this run: whoever opened the cache waits for them at the end. */
+  readonly sharesLater?: boolean;
   /** Resolves when the command may run, where only so many may at once. Rejects if it no longer may. */
   turn?(): Promise<void>;
   /** Throws if nothing is to begin any more: asked by whoever waits for somebody else. */

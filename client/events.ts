@@ -10,6 +10,10 @@ export type RunEvent =
   | { readonly type: 'remote-takes-nothing'; readonly why: string }
   | { readonly type: 'hit-unusable'; readonly why: string }
   | { readonly type: 'not-published'; readonly why: string }
+  /** The same action made other outputs before, which stay: here, or at the remote. */
+  | { readonly type: 'diverged'; readonly where: string }
+  /** Results that the remote does not have yet; the next run sends them. */
+  | { readonly type: 'unshared'; readonly results: number; readonly why: string }
   /** No tracer works here: nobody knows what the command did beyond its declaration. */
   | { readonly type: 'unwatched'; readonly why: string }
   /** What a watched command did beyond its declaration, or why that is not all known. */

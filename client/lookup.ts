@@ -242,9 +242,10 @@ async function fetchResult(
     if (!bytes) return false;
     const result = decodeResult(bytes);
     checkBeforeFetching(result, action.request);
-    await fetchContent(result, store.blobs, remote, report, async () => {
+    const judge = async () => {
       checkOutputs(await outputsOf(result, action.request, store.blobs), action.request);
-    });
+    };
+    await fetchContent(result, store.blobs, remote, report, judge, durationOf(result) || undefined);
     await store.results.put({ namespace: DEFAULT_NAMESPACE, key: key.hash }, bytes);
     return true;
   } catch (error) {

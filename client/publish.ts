@@ -1,7 +1,7 @@
-// Publishes a sealed result: everything that it names first, the result last, always; locally, then at the remote. The
-// action itself (its Action, Command and folders) goes along, so that a later miss can be explained against it.
+// Publishes a sealed result: everything that it names first, the result last, always; locally, then at the remote, where it is
+// on its way when this is over (uploads.ts). The action itself (its Action, Command and folders) goes along, so that a later miss can be explained against it.
 import { readFileSync } from 'node:fs';
-import { digestOf } from '../core/digest.ts';
+import { digestOf, type Hash } from '../core/digest.ts';
 import { AssayError, messageOf } from '../core/errors.ts';
 import { REMOTE, STORE } from '../core/limits.ts';
 import { DEFAULT_NAMESPACE } from '../core/namespace.ts';
@@ -13,44 +13,45 @@ import type { Sealed } from './encoded-outputs.ts';
 import type { Report } from './events.ts';
 import { fileChunks } from './file-chunks.ts';
 import type { KeyedAction } from './key.ts';
-import { ForeignStates, isRefused } from './observed/foreign-states.ts';
+import { ForeignStates } from './observed/foreign-states.ts';
 import { type Candidate, candidates, keepSet } from './observed/sets.ts';
-import { localShelf, remoteShelf, type Shelf } from './observed/shelf.ts';
+import { localShelf, type Shelf } from './observed/shelf.ts';
 import { States } from './observed/states.ts';
-import { type Remote, settleFault } from './remote/remote.ts';
-import { upload } from './remote/transfer.ts';
+import type { Unshared } from './outbox.ts';
 import type { SealedResult, Unpublishable } from './seal.ts';
 
 export interface Published {
   /** In the local store. */
   readonly published: boolean;
-  /** At the remote too. */
-  readonly shared: boolean;
+  /** The same action has made other outputs before, which stay. */
+  readonly diverged: boolean;
+  /** The key of the result, once it is on its way to the remote. */
+  readonly sent?: Hash;
 }
+
+const NOTHING: Published = { published: false, diverged: false };
 
 export async function publish(
   action: KeyedAction,
   sealed: SealedResult | Unpublishable,
   { cache, report, now, ownership }: RunContext,
 ): Promise<Published> {
-  const nothing = { published: false, shared: false };
   const refusal = sealed.publishable ? ownership?.doubt() : sealed.why;
   if (refusal !== undefined) report({ type: 'not-published', why: refusal });
   const store = await cache.openStore();
-  if (!store) return nothing;
+  if (!store) return NOTHING;
   if (!sealed.publishable || refusal !== undefined) {
     await keepAction(action, store);
-    return nothing;
+    return NOTHING;
   }
   const states = new States(action, cache.digests);
   const found = await findPlace(action, sealed, localShelf(store), states.of);
   const place = { ...found, stateOf: states.of };
-  const published = await publishLocally(action, sealed, place, store, report);
-  const remote = published ? await cache.openRemote() : undefined;
-  const isOpen = remote?.usable === true && remote.takesWrites;
-  const foreign = { ...found, stateOf: new ForeignStates(states, now).of };
-  const shared = isOpen && (await publishRemotely(action, sealed, foreign, store, remote, report));
-  return { published, shared };
+  const outcome = await publishLocally(action, sealed, place, store, report);
+  if (outcome !== 'published') return { ...NOTHING, diverged: outcome === 'diverged' };
+  const uploads = await cache.openUploads();
+  uploads?.add(unsharedOf(action, place), report, new ForeignStates(states, now).of);
+  return { published: true, diverged: false, ...(uploads && { sent: place.key.hash }) };
 }
 
 interface ResultPlace extends Candidate {
@@ -87,21 +88,21 @@ async function publishLocally(
   { key, set, stateOf }: ResultPlace,
   store: Store,
   report: Report,
-): Promise<boolean> {
+): Promise<'published' | 'diverged' | 'failed'> {
   try {
     await putLocally([...sealed.contents, ...describe(action, set)], store.blobs);
     const outcome = await store.results.put({ namespace: DEFAULT_NAMESPACE, key: key.hash }, sealed.result);
     if (set) await keepSet(action.key.hash, set, localShelf(store), stateOf);
-    if (outcome !== 'diverged') return true;
+    if (outcome !== 'diverged') return 'published';
     report({ type: 'not-published', why: 'the same action has made other outputs before, which stay' });
-    return false;
+    return outcome;
   } catch (error) {
     const changed = error instanceof AssayError && error.code === 'ASSAY_DIGEST_MISMATCH';
     report({
       type: 'not-published',
       why: changed ? 'an output changed while it was stored' : messageOf(error),
     });
-    return false;
+    return 'failed';
   }
 }
 
@@ -120,38 +121,13 @@ function contentOf(sealed: Sealed): Content {
   return sealed.digest.size <= STORE.inlineBytes ? readFileSync(sealed.file) : fileChunks(sealed.file);
 }
 
-async function publishRemotely(
-  action: KeyedAction,
-  sealed: SealedResult,
-  { key, set, stateOf }: ResultPlace,
-  store: Store,
-  remote: Remote,
-  report: Report,
-): Promise<boolean> {
-  try {
-    const contents = [...sealed.contents, ...describe(action, set)];
-    await upload(
-      contents.map(({ digest }) => digest),
-      store.blobs,
-      remote,
-      report,
-    );
-    await remote.putResult(key, sealed.result);
-    if (set) await keepRemoteSet(action.key.hash, set, remoteShelf(remote, store, report), stateOf);
-    return true;
-  } catch (error) {
-    report(settleFault(remote, error));
-    return false;
-  }
-}
-
-/** Where the sets that are there lead on by paths that are not looked at for a remote, this one has no place. */
-async function keepRemoteSet(...[key, set, shelf, stateOf]: Parameters<typeof keepSet>): Promise<void> {
-  try {
-    await keepSet(key, set, shelf, stateOf);
-  } catch (error) {
-    if (!isRefused(error)) throw error;
-  }
+function unsharedOf(action: KeyedAction, { key, set }: Candidate): Unshared {
+  return {
+    key,
+    action: action.key.hash,
+    ...(set && { set: digestOf(encodePathSet(set)).hash }),
+    blobs: describe(action, set).map(({ digest }) => digest),
+  };
 }
 
 function describe(action: KeyedAction, set?: PathSet): Sealed[] {

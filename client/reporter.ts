@@ -42,7 +42,7 @@ export class Reporter {
 
   #machineSummary(summary: RunSummary): Record<string, unknown> {
     const { outcome, key, exitCode, standing, reason, published, shared, outputsWritten } = summary;
-    const { commandMs, elapsedMs } = summary;
+    const { commandMs, elapsedMs, diverged } = summary;
     return {
       outcome,
       key,
@@ -54,6 +54,7 @@ export class Reporter {
       outputsWritten,
       commandMs: Math.round(commandMs),
       elapsedMs: Math.round(elapsedMs),
+      ...(diverged && { diverged }),
       ...(this.#found.length > 0 && { findings: this.#found.map(findingJson) }),
       ...(this.#notPublished !== undefined && { notPublished: this.#notPublished }),
       warnings: this.#warnings,
@@ -149,6 +150,10 @@ function wordsFor(event: Warning): string {
       return `the remote is not usable, going on without it: ${event.why}`;
     case 'remote-takes-nothing':
       return `the remote takes no results, they stay here: ${event.why}`;
+    case 'diverged':
+      return `the same action has made other outputs before, which stay at ${event.where}: it is not deterministic (see \`assay reproduce\`)`;
+    case 'unshared':
+      return `${event.results === 1 ? '1 result was' : `${event.results} results were`} not shared, and will be sent by the next run or \`assay push\`: ${event.why}`;
     case 'hit-unusable':
       return `a stored result could not be used, counting it as a miss: ${event.why}`;
     case 'resumed':

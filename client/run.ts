@@ -5,6 +5,7 @@
 //                 └─ miss ─> execute > seal > publish ─┘
 //
 // The command's exit code and outputs are the same whether or not any cache works.
+import type { Hash } from '../core/digest.ts';
 import type { Standing } from '../core/evidence.ts';
 import type { Checkpoints } from './checkpoint/checkpoints.ts';
 import type { RunContext } from './context.ts';
@@ -37,8 +38,10 @@ export interface RunSummary {
   readonly reason: string;
   /** The result is in the local store for the next run. */
   readonly published: boolean;
-  /** It is at the remote too. */
+  /** It is at the remote too; where uploads go on beside the run, it may still get there. */
   readonly shared: boolean;
+  /** Another result of the same action was there first, here or at the remote, and stays. */
+  readonly diverged?: true;
   /** How many outputs had to be written; the others were right already. */
   readonly outputsWritten: number;
   /** How long the command takes when it runs, and how long all of this took. */
@@ -52,11 +55,34 @@ export async function run(request: RunRequest, context: RunContext): Promise<Run
   context.keyed?.(action);
   const hit = await lookup(action, context);
   const ran = (hit && (await useHit(hit, action, context))) ?? (await makeResult(action, context));
-  return { ...ran, key: action.key.hash, elapsedMs: context.now() - began };
+  const shared = await shareWith(ran.sent, began, context);
+  return { ...finished(ran), ...shared, key: action.key.hash, elapsedMs: context.now() - began };
 }
 
-/** All but what the caller knows. */
-export type Ran = Omit<RunSummary, 'key' | 'elapsedMs'>;
+/** All but what the caller knows; `sent` is the key of a result that is on its way to the remote. */
+export type Ran = Omit<RunSummary, 'key' | 'elapsedMs'> & { readonly sent?: Hash };
+
+function finished({ sent: _, ...ran }: Ran): Omit<Ran, 'sent'> {
+  return ran;
+}
+
+/** Nobody waits for uploads but the run itself: its outputs are in place, and nobody else's are locked. */
+async function shareWith(
+  sent: Hash | undefined,
+  began: number,
+  { cache, report, sharesLater }: RunContext,
+): Promise<Partial<Pick<RunSummary, 'shared' | 'diverged'>>> {
+  if (!sharesLater) {
+    const { unshared, why } = await cache.settleUploads(began);
+    if (unshared > 0) report({ type: 'unshared', results: unshared, why });
+  }
+  if (!sent) return {};
+  const uploads = await cache.openUploads();
+  return {
+    shared: uploads?.isShared(sent) ?? false,
+    ...(uploads?.isDiverged(sent) && { diverged: true }),
+  };
+}
 
 /** Undefined if its outputs could not be put in place. */
 async function useHit(hit: Hit, action: KeyedAction, context: RunContext): Promise<Ran | undefined> {
@@ -106,14 +132,15 @@ async function runCommand(action: KeyedAction, context: RunContext): Promise<Ran
   const state = await openState(action, context);
   const { execution, checkpoints } = await executeKeepingProgress(action, context, state);
   const sealed = seal(action, execution, context);
-  const { published, shared } = await publish(action, sealed, context);
+  const { published, diverged, sent } = await publish(action, sealed, context);
   await checkpoints?.settle(published);
   if (context.ownership?.doubt() === undefined) await state?.keep(execution);
   const { commandMs } = execution;
   context.cache.remember({ action, outcome: 'miss', reason, against, commandMs });
   const { standing } = sealed;
   const ended = endOf(execution, action.request, standing);
-  return { outcome: 'miss', ...ended, standing, reason, published, shared, outputsWritten: 0, commandMs };
+  const kept = { published, shared: false, ...(diverged && { diverged }), ...(sent && { sent }) };
+  return { outcome: 'miss', ...ended, standing, reason, ...kept, outputsWritten: 0, commandMs };
 }
 
 async function openState(action: KeyedAction, context: RunContext): Promise<CarriedState | undefined> {

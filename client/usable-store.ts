@@ -3,11 +3,17 @@ import { AssayError, messageOf } from '../core/errors.ts';
 import type { Store } from '../store/store.ts';
 import type { Report } from './events.ts';
 import { localLimit } from './local-limit.ts';
+import { hasOutbox, leaseUnshared } from './outbox.ts';
 
 export async function openUsableStore(storeFolder: string, report: Report): Promise<Store | undefined> {
   try {
     const { openDiskStore } = await import('../store/stack.ts');
-    return await openDiskStore({ directory: storeFolder, maxSize: localLimit(process.env.ASSAY_MAX_SIZE) });
+    const store = await openDiskStore({
+      directory: storeFolder,
+      maxSize: localLimit(process.env.ASSAY_MAX_SIZE),
+    });
+    if (hasOutbox(storeFolder)) await leaseUnshared(storeFolder, store, Date.now());
+    return store;
   } catch (error) {
     report({ type: 'store-unusable', why: whyOf(error) });
     return undefined;

@@ -238,12 +238,34 @@ export const ZSTD = {
 } as const;
 
 export const REMOTE = {
-  /** All the waiting that a faulty remote may cost one run, whatever it does. */
-  patienceMs: 1_500,
-  /** Below this a transfer uses up patience. */
-  bytesPerSecond: 1 * MIB,
-  /** What one answer pays off, however small it is. */
-  answerWorthMs: 20,
+  /** All the silence of a remote that one run waits for: two seconds, less what is measured too late. */
+  silentMs: 1_900,
+  /** What an answer pays off, or a piece of a transfer: one that comes this often is no silence. */
+  movedWorthMs: 500,
+  /** A slow line: what a message comes with, at least, and what buffers are drained with. */
+  slowBytesPerSecond: 32 * KIB,
+  /** What kernels hold of an upload, at most, after it was sent. */
+  bufferedBytes: 4 * MIB,
+  /** Of the time between two ticks no more than this counts: beyond it this process was held up. */
+  lateTickMs: 100,
+  /** How long a process that starves may take longer to give a silent remote up. */
+  starvedMs: 20 * SECOND,
+  /** A connection has so long to be made; the silence ends it sooner. */
+  connectMs: 60 * SECOND,
+  /** A download is judged by what it has shown in this time, and none that takes less is refused. */
+  sampleMs: 1 * SECOND,
+  /** What a download may take beyond the time over a slow line, where nobody knows what it saves. */
+  unknownWorthMs: 10 * SECOND,
+  /** After the last step, uploads go on for so long, or for this share of the run. */
+  uploadsMs: 10 * SECOND,
+  uploadsShare: 0.1,
+  /** Results that are sent at once. */
+  uploads: 4,
+  /** What could not be shared is kept for this long, and leased again when the last time is this long ago. */
+  unsharedMs: 7 * 24 * 60 * MINUTE,
+  leaseUnsharedMs: 60 * MINUTE,
+  /** After an attempt in vain that took long, a run that has no other use for the remote leaves it alone for this long. */
+  retryMs: 60 * SECOND,
   /** How often the debt is counted while something is under way. */
   tickMs: 50,
   /** Above this an upload that breaks off is resumed … */

@@ -70,7 +70,7 @@ export class Entries {
     return this.#store.blobs.get(digest.hash);
   }
 
-  /** Waits until what was put is shared, or the remote's patience has run out. */
+  /** Waits until what was put is shared, or the remote is given up. */
   async close(): Promise<void> {
     await this.#uploads.drained();
     await this.#remote?.close();

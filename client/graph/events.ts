@@ -18,7 +18,9 @@ export interface StepEnd {
   /** For a miss: what differs from the closest earlier action. */
   readonly reason: string;
   readonly published: boolean;
+  /** When the step ended: uploads go on beside the others, and after the last. */
   readonly shared: boolean;
+  readonly diverged?: true;
   readonly outputsWritten: number;
   /** How long the command takes when it runs, and how long all of this took. */
   readonly commandMs: number;
@@ -47,6 +49,10 @@ export interface GraphSummary {
   readonly elapsedMs: number;
   readonly bytesUp: number;
   readonly bytesDown: number;
+  /** Results that were to be shared and are not at the remote yet. */
+  readonly unshared: number;
+  /** Another result of one of the actions was there first, and stays. */
+  readonly diverged?: true;
   /** What was not as it should be for all steps alike: the remote. */
   readonly warnings: readonly string[];
   readonly exitCode: number;

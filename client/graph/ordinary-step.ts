@@ -140,6 +140,7 @@ function runContext(
     cache: step.cache ? (force ? forced(cache) : cache) : unused(cache),
     caller,
     withoutState: force,
+    sharesLater: true,
     report: (event) => notes.take(event),
     turn: () => turn.take(),
     goOn: () => turn.goOn(),

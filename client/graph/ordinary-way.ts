@@ -4,15 +4,19 @@ import { type Cache, type CacheOptions, openCache } from '../cache.ts';
 import type { Step } from '../config/step.ts';
 import type { RunEvent } from '../events.ts';
 import { Elsewhere } from '../observed/elsewhere.ts';
+import { warningText } from '../reporter.ts';
 import { Staging } from '../staging.ts';
-import type { StepEnd } from './events.ts';
+import type { Hear, StepEnd } from './events.ts';
 import type { KnownResult } from './memory.ts';
 import { runOrdinarily, type TurnContext } from './ordinary-step.ts';
+import type { Settled } from './tally.ts';
 
 export interface OrdinaryWay {
   readonly cache: Cache;
   /** `known`: its result, though it is not in place. */
   run(step: Step, context: TurnContext, known?: KnownResult): Promise<StepEnd>;
+  /** Waits for the uploads, for a bounded time. */
+  settle(began: number, hear: Hear, stop: Promise<void>): Promise<Settled>;
   close(): Promise<void>;
 }
 
@@ -28,6 +32,12 @@ export function openOrdinaryWay(options: Omit<CacheOptions, 'forgetsScans' | 'el
   return {
     cache,
     run: (step, context, known) => runOrdinarily(step, { ...context, cache, wrote, isNews }, known),
+    async settle(began, hear, stop) {
+      const settled = await cache.settleUploads(began, stop);
+      const { unshared: results, why } = settled;
+      if (results > 0) hear({ type: 'run-warning', text: warningText({ type: 'unshared', results, why }) });
+      return settled;
+    },
     close() {
       staging.release();
       return cache.close();

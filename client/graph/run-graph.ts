@@ -1,17 +1,19 @@
 // Runs a graph: what is remembered to be in place first, all at once; the rest side by side, each step as any action.
 import { GRAPH } from '../../core/limits.ts';
-import type { GraphEvent, GraphSummary, StepEnd } from './events.ts';
+import type { GraphEvent, GraphSummary, Hear, StepEnd } from './events.ts';
 import { EVENTS_VERSION } from './events.ts';
 import type { Graph } from './graph.ts';
 import { runStep, type StepContext, skipped } from './run-step.ts';
 import { schedule } from './schedule.ts';
-import { Tally } from './tally.ts';
+import { type Settled, Tally } from './tally.ts';
 
 export interface GraphOptions extends StepContext {
   readonly jobs: number;
   readonly keepGoing: boolean;
   /** The exit code for having been told to end; undefined while nobody has. */
   interrupted(): number | undefined;
+  /** Waits for the uploads, and tells what is left. */
+  settle(began: number, hear: Hear): Promise<Settled>;
 }
 
 export async function runGraph({ order }: Graph, options: GraphOptions): Promise<GraphSummary> {
@@ -47,7 +49,8 @@ export async function runGraph({ order }: Graph, options: GraphOptions): Promise
       resumes: ({ id }) => hear({ type: 'step-resumed', step: id }),
     },
   );
-  const summary = tally.summary(now() - began, options.interrupted());
+  const settled = await options.settle(began, hear);
+  const summary = tally.summary(now() - began, options.interrupted(), settled);
   hear({ type: 'run-finished', ...summary });
   return summary;
 }

@@ -3,9 +3,11 @@ import { expectLongRun } from '../../core/bun.ts';
 import { type ParsedFlags, parseNumber } from '../../core/command.ts';
 import { GRAPH } from '../../core/limits.ts';
 import type { CacheOptions } from '../cache.ts';
+import { onSignal } from '../launch.ts';
+import { hasOutbox } from '../outbox.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
 import { storeFolder } from '../store-folder.ts';
-import type { GraphSummary } from './events.ts';
+import type { GraphSummary, Hear } from './events.ts';
 import type { Graph } from './graph.ts';
 import { appendRun, ledgerFile } from './ledger.ts';
 import { GraphMemory } from './memory.ts';
@@ -13,6 +15,7 @@ import { memoFolder, type OpenedWorkspace } from './opened-workspace.ts';
 import type { OrdinaryWay } from './ordinary-way.ts';
 import { runGraph } from './run-graph.ts';
 import type { StepContext } from './run-step.ts';
+import type { Settled } from './tally.ts';
 import { openView } from './view/view.ts';
 
 export interface Session {
@@ -51,6 +54,16 @@ export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace): Ses
       return ordinary;
     },
   };
+  /** Where all was in place, caches are opened only for what earlier runs left. */
+  const settle = async (began: number, hear: Hear, isInterrupted: boolean): Promise<Settled> => {
+    const isNeeded = ordinary !== undefined || (cacheOptions.remoteUrl && hasOutbox(store));
+    if (!isNeeded) return { unshared: 0, diverged: false };
+    const way = await context.ordinaryWay();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const release = onSignal(() => resolve());
+    if (isInterrupted) resolve();
+    return way.settle(began, hear, promise).finally(release);
+  };
   return {
     context,
     async run(graph, interrupted) {
@@ -60,6 +73,7 @@ export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace): Ses
         jobs,
         keepGoing: flags.given('keep-going'),
         interrupted,
+        settle: (began, hear) => settle(began, hear, interrupted() !== undefined),
       });
       view.finish(summary);
       memory.save();

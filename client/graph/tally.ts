@@ -1,6 +1,14 @@
 // Counts what a run of a graph did, from its events.
 import type { GraphEvent, GraphSummary, StepEnd } from './events.ts';
 
+/** What became of the uploads. */
+export interface Settled {
+  readonly unshared: number;
+  readonly diverged: boolean;
+}
+
+const NOTHING_LEFT: Settled = { unshared: 0, diverged: false };
+
 export class Tally {
   readonly ends: StepEnd[] = [];
   readonly #counts = new Map<StepEnd['outcome'], number>();
@@ -27,7 +35,7 @@ export class Tally {
     return this.#counts.get(outcome) ?? 0;
   }
 
-  summary(elapsedMs: number, interrupted: number | undefined): GraphSummary {
+  summary(elapsedMs: number, interrupted: number | undefined, settled: Settled = NOTHING_LEFT): GraphSummary {
     const hits = this.ends.filter(({ outcome }) => outcome === 'hit-local' || outcome === 'hit-remote');
     const failure = this.ends.find(({ outcome }) => outcome === 'failed');
     return {
@@ -39,6 +47,8 @@ export class Tally {
       skipped: this.count('skipped'),
       savedMs: hits.reduce((sum, end) => sum + Math.max(0, end.commandMs - end.elapsedMs), 0),
       elapsedMs,
+      unshared: settled.unshared,
+      ...((settled.diverged || this.ends.some(({ diverged }) => diverged)) && { diverged: true }),
       bytesUp: this.bytesUp,
       bytesDown: this.bytesDown,
       warnings: this.#warnings,

@@ -9,18 +9,19 @@ import { readBlob } from '../read-blob.ts';
 import type { Remote } from './remote.ts';
 import { download } from './transfer.ts';
 
-/** `judge` sees the Trees in the store before anything else is fetched, and may refuse. */
+/** `commandMs`: what it saves, if that is known. `judge` sees the Trees in the store before anything else is fetched, and may refuse. */
 export async function fetchContent(
   result: ActionResult,
   blobs: Blobs,
   remote: Remote,
   report: Report,
   judge: () => Promise<unknown>,
+  commandMs?: number,
 ): Promise<void> {
   const { blobs: named, trees } = contentNamedBy(result);
-  await download(trees, blobs, remote, report);
+  await download(trees, blobs, remote, report, commandMs);
   await judge();
   const leaves: Digest[] = [];
   for (const tree of trees) leaves.push(...leavesOf(await readBlob(tree.hash, blobs)));
-  await download([...named, ...leaves], blobs, remote, report);
+  await download([...named, ...leaves], blobs, remote, report, commandMs);
 }

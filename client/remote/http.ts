@@ -8,10 +8,10 @@ import type { Content } from '../../store/store.ts';
 import { concurrently } from '../concurrently.ts';
 import { authorization } from './authorization.ts';
 import { Company } from './company.ts';
-import { Patience } from './patience.ts';
 import {
   type KeepBlob,
   lacks,
+  OUTCOME_HEADER,
   type ReadBlob,
   type Remote,
   RemoteFault,
@@ -20,6 +20,7 @@ import {
   WriteRefused,
 } from './remote.ts';
 import { type Body, expectSuccess, expectTaken, type Response } from './response.ts';
+import { WaitBudget } from './wait-budget.ts';
 
 /** undici is imported here, not above: loading it takes longer than a whole local hit. */
 export async function openHttpRemote(options: RemoteOptions): Promise<Remote> {
@@ -27,7 +28,8 @@ export async function openHttpRemote(options: RemoteOptions): Promise<Remote> {
   const agent = new Agent({
     connections: REMOTE.connections,
     pipelining: 1,
-    connectTimeout: REMOTE.patienceMs,
+    // The wait budget ends it sooner; a timer of its own would count the time in which this process starves.
+    connectTimeout: REMOTE.connectMs,
   });
   const send: Send = (url, init) => request(url, { ...init, dispatcher: agent });
   return new HttpRemote(options, send, () => agent.destroy());
@@ -50,7 +52,7 @@ class HttpRemote implements Remote {
   readonly #headers: Record<string, string>;
   readonly #send: Send;
   readonly #destroy: () => Promise<void>;
-  readonly #patience: Patience;
+  readonly #budget: WaitBudget;
   readonly #company = new Company();
   #takesWrites = true;
 
@@ -59,11 +61,11 @@ class HttpRemote implements Remote {
     this.#headers = authorization(url, token);
     this.#send = send;
     this.#destroy = destroy;
-    this.#patience = new Patience(now);
+    this.#budget = new WaitBudget(now);
   }
 
   get usable(): boolean {
-    return !this.#patience.signal.aborted;
+    return !this.#budget.signal.aborted;
   }
 
   get takesWrites(): boolean {
@@ -71,7 +73,7 @@ class HttpRemote implements Remote {
   }
 
   giveUp(why: string): void {
-    this.#patience.giveUp(why);
+    this.#budget.giveUp(why);
   }
 
   async getResult(key: Digest): Promise<Uint8Array | undefined> {
@@ -79,7 +81,11 @@ class HttpRemote implements Remote {
       const response = await this.#request('GET', `/ac/${key.hash}`, undefined, ASKING);
       const body = isMiss(response)
         ? undefined
-        : this.#body(await expectSuccess(response), REMOTE.maxResultBytes + REMOTE.companyBytes);
+        : this.#body(
+            await expectSuccess(response),
+            REMOTE.maxResultBytes + REMOTE.companyBytes,
+            ({ length }) => this.#budget.received(length),
+          );
       if (!body) return this.#discard(response);
       const chunks: Uint8Array[] = [];
       for await (const chunk of body) chunks.push(chunk);
@@ -103,8 +109,9 @@ class HttpRemote implements Remote {
     });
   }
 
-  async putResult(key: Digest, result: Uint8Array): Promise<void> {
-    await this.#put(`/ac/${key.hash}`, result.length, result);
+  async putResult(key: Digest, result: Uint8Array): Promise<'stored' | 'diverged'> {
+    const outcome = await this.#put(`/ac/${key.hash}`, result.length, result);
+    return outcome === 'diverged' ? outcome : 'stored';
   }
 
   async close(): Promise<void> {
@@ -114,9 +121,9 @@ class HttpRemote implements Remote {
   /** What was sent before a break, also by an earlier run, is not sent again where the server keeps it. */
   async #putBlob(digest: Digest, read: ReadBlob): Promise<void> {
     if (digest.size <= REMOTE.resumeBytes)
-      return this.#put(`/cas/${digest.hash}`, digest.size, await read(digest, 0));
+      return void (await this.#put(`/cas/${digest.hash}`, digest.size, await read(digest, 0)));
     const { uploadResumably } = await import('./resumable.ts');
-    await this.#attempt(() =>
+    await this.#upload(digest.size, () =>
       uploadResumably(digest, {
         read: async (offset) => this.#bodyOf(await read(digest, offset)),
         request: (method, path, headers, body) => this.#request(method, path, body, headers),
@@ -133,7 +140,9 @@ class HttpRemote implements Remote {
     return this.#attempt(async () => {
       const response = await this.#request('GET', `/cas/${digest.hash}`);
       if (isMiss(response)) return this.#discard(response);
-      return this.#guarded(this.#body(await expectSuccess(response), digest.size));
+      return this.#guarded(
+        this.#body(await expectSuccess(response), digest.size, () => this.#budget.moved()),
+      );
     });
   }
 
@@ -147,12 +156,13 @@ class HttpRemote implements Remote {
     });
   }
 
-  async #put(path: string, size: number, content: Content): Promise<void> {
-    await this.#attempt(async () => {
+  /** What an Assay says has become of it. */
+  #put(path: string, size: number, content: Content): Promise<unknown> {
+    return this.#upload(size, async () => {
       const response = await this.#request('PUT', path, { size, body: this.#bodyOf(content) });
-      if (content instanceof Uint8Array) this.#patience.received(size);
       await expectTaken(response);
       await this.#discard(response);
+      return response.headers[OUTCOME_HEADER];
     });
   }
 
@@ -168,9 +178,9 @@ class HttpRemote implements Remote {
       method,
       headers,
       body: upload?.body ?? null,
-      signal: this.#patience.signal,
+      signal: this.#budget.signal,
     });
-    this.#patience.answered();
+    this.#budget.moved();
     return response;
   }
 
@@ -179,24 +189,28 @@ class HttpRemote implements Remote {
   }
 
   /** The body as it comes, cut off where it grows beyond what it may be. */
-  async *#body(response: Response, limit: number): AsyncGenerator<Uint8Array> {
+  async *#body(
+    response: Response,
+    limit: number,
+    came: (bytes: Uint8Array) => void,
+  ): AsyncGenerator<Uint8Array> {
     let size = 0;
     for await (const chunk of response.body) {
       const bytes: Uint8Array = chunk;
       size += bytes.length;
       if (size > limit) throw new RemoteFault('it sent more than it announced');
-      this.#patience.received(bytes.length);
+      came(bytes);
       yield bytes;
     }
   }
 
   /** Copies each chunk: the store lends its memory only until the next one is asked for, and a stream reads ahead. */
   #stream(content: AsyncIterable<Uint8Array>): Readable {
-    const patience = this.#patience;
+    const budget = this.#budget;
     async function* copies(): AsyncGenerator<Buffer> {
       for await (const chunk of content) {
         yield Buffer.from(chunk);
-        patience.received(chunk.length);
+        budget.moved();
       }
     }
     return Readable.from(copies(), { highWaterMark: 2 });
@@ -204,23 +218,35 @@ class HttpRemote implements Remote {
 
   /** A body is read after its request has been answered: its faults are the remote's too. */
   async *#guarded(body: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
-    while (true) {
-      const next = await this.#attempt(() => body.next());
-      if (next.done) return;
-      yield next.value;
+    try {
+      while (true) {
+        const next = await this.#attempt(() => body.next());
+        if (next.done) return;
+        yield next.value;
+      }
+    } finally {
+      await body.return(undefined);
     }
   }
 
-  async #attempt<T>(work: () => Promise<T>): Promise<T> {
+  #attempt<T>(work: () => Promise<T>): Promise<T> {
+    return this.#judged(() => this.#budget.ask(work));
+  }
+
+  #upload<T>(bytes: number, work: () => Promise<T>): Promise<T> {
+    return this.#judged(() => this.#budget.send(bytes, work));
+  }
+
+  async #judged<T>(work: () => Promise<T>): Promise<T> {
     try {
-      return await this.#patience.during(work);
+      return await work();
     } catch (cause) {
       if (cause instanceof WriteRefused) {
         this.#takesWrites = false;
         throw cause;
       }
-      const reason: unknown = this.#patience.signal.aborted ? this.#patience.signal.reason : cause;
-      this.#patience.giveUp(messageOf(reason));
+      const reason: unknown = this.#budget.signal.aborted ? this.#budget.signal.reason : cause;
+      this.#budget.giveUp(messageOf(reason));
       throw new RemoteFault(messageOf(reason), { cause });
     }
   }

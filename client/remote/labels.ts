@@ -7,20 +7,20 @@ import { LABELS_PATH } from '../../core/labels.ts';
 import { REMOTE } from '../../core/limits.ts';
 import type { Labelled } from '../../store/store.ts';
 import { authorization } from './authorization.ts';
-import { Patience } from './patience.ts';
 import type { RemoteOptions } from './remote.ts';
+import { WaitBudget } from './wait-budget.ts';
 
 export class RemoteLabels {
   readonly #url: string;
   readonly #headers: Record<string, string>;
-  readonly #patience: Patience;
+  readonly #budget: WaitBudget;
 
   /** A remote that speaks gRPC speaks HTTP on the same port, if it is an Assay. */
   constructor({ url, token, now }: RemoteOptions) {
     const protocol = url.protocol.replace(/^grpc/, 'http');
     this.#url = `${protocol}//${url.host}${LABELS_PATH}${url.pathname.replace(/^\/+|\/+$/g, '')}`;
     this.#headers = authorization(url, token);
-    this.#patience = new Patience(now);
+    this.#budget = new WaitBudget(now);
   }
 
   /** The newest label that begins with the first of the prefixes, else with the second … */
@@ -40,13 +40,13 @@ export class RemoteLabels {
 
   async #ask(method: 'GET' | 'PUT', query: URLSearchParams): Promise<Answer | undefined> {
     try {
-      return await this.#patience.during(async () => {
+      return await this.#budget.ask(async () => {
         const { request, Agent } = await import('undici');
         const dispatcher: Dispatcher = new Agent({
-          connectTimeout: REMOTE.patienceMs,
+          connectTimeout: REMOTE.connectMs,
           maxResponseSize: REMOTE.maxLabelBytes,
         });
-        const { signal } = this.#patience;
+        const { signal } = this.#budget;
         try {
           const response = await request(`${this.#url}?${query}`, {
             method,

@@ -16,7 +16,8 @@ export interface Remote {
   giveUp(why: string): void;
   /** The ActionResult under a key, or undefined for a miss. */
   getResult(key: Digest): Promise<Uint8Array | undefined>;
-  putResult(key: Digest, result: Uint8Array): Promise<void>;
+  /** `diverged`: another result was there first, and stays. Only an Assay says so. */
+  putResult(key: Digest, result: Uint8Array): Promise<'stored' | 'diverged'>;
   /** Hands each blob to `keep`, several at a time. A blob that it does not have is its fault, `keep`'s errors are not. */
   getBlobs(digests: readonly Digest[], keep: KeepBlob): Promise<void>;
   /** Those that it lacks are read and sent; `settled` hears of each, sent or there already. */
@@ -43,7 +44,18 @@ export class RemoteFault extends Error {
 }
 
 /** It answers, but takes nothing from here: it only gives, has no room, or wants another token for that. */
-export class WriteRefused extends RemoteFault {}
+export class WriteRefused extends RemoteFault {
+  /** Trying again is of no use: it is not about room, but about who asks. */
+  readonly isLasting: boolean;
+
+  constructor(why: string, isLasting: boolean) {
+    super(why);
+    this.isLasting = isLasting;
+  }
+}
+
+/** The header in which an Assay tells what became of a result that it was sent. */
+export const OUTCOME_HEADER = 'assay-outcome';
 
 export interface FaultNews {
   readonly type: 'remote-given-up' | 'remote-takes-nothing';

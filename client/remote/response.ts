@@ -15,11 +15,14 @@ export async function expectSuccess(response: Response): Promise<Response> {
 /** May not, must not, no such verb, too large, too many, no room: all of these are about writing alone. */
 const WRITE_REFUSALS: readonly number[] = [401, 403, 405, 413, 429, 507];
 
+/** Of these, what is about who asks, not about what there is room for now. */
+const LASTING: readonly number[] = [401, 403, 405];
+
 export async function expectTaken(response: Response): Promise<Response> {
   const { statusCode } = response;
   if (!WRITE_REFUSALS.includes(statusCode)) return expectSuccess(response);
   await response.body.dump();
-  throw new WriteRefused(explainRefusal(statusCode));
+  throw new WriteRefused(explainRefusal(statusCode), LASTING.includes(statusCode));
 }
 
 function explainRefusal(status: number): string {

@@ -15,7 +15,7 @@ export interface Wire {
     headers: Record<string, string>,
     upload?: { size: number; body: Body },
   ): Promise<Response>;
-  /** The remote is given up: its patience has an end, whatever is tried here. */
+  /** The remote is given up: its wait budget is used up, whatever is tried here. */
   isOver(): boolean;
 }
 
@@ -67,7 +67,7 @@ async function sendWhole({ hash, size }: Digest, wire: Wire): Promise<void> {
   await (await expectTaken(response)).body.dump();
 }
 
-/** Asked until the server is back and has noticed the break, or patience ends. */
+/** Asked until the server is back and has noticed the break, or the wait budget is used up. */
 async function standAfterBreak(digest: Digest, wire: Wire): Promise<Stand | undefined> {
   for (let busy = 0; ; ) {
     await pause(REMOTE.resumeMs);

@@ -4,23 +4,43 @@ import { AssayError } from '../../core/errors.ts';
 import type { Blobs, Content } from '../../store/store.ts';
 import type { Report } from '../events.ts';
 import type { Remote } from './remote.ts';
+import { Worth } from './worth.ts';
 
-/** Afterwards all of them are in the local store, which has refused what does not have its digest. */
+/**
+ * Afterwards all of them are in the local store, which has refused what does not have its digest. Throws TooSlow where that
+ * would take longer than the command, as far as anybody knows how long that takes.
+ */
 export async function download(
   digests: readonly Digest[],
   blobs: Blobs,
   remote: Remote,
   report: Report,
+  commandMs?: number,
 ): Promise<void> {
   const missing = await blobs.missing(digests);
   if (missing.length === 0) return;
+  const size = missing.reduce((sum, { size }) => sum + size, 0);
+  const worth = new Worth(remote, size, commandMs);
   let done = 0;
   let bytes = 0;
   await remote.getBlobs(missing, async (digest, content) => {
-    await blobs.put(digest, content);
+    await blobs.put(digest, weighed(content, worth));
     bytes += digest.size;
     report({ type: 'transfer', direction: 'down', done: ++done, of: missing.length, bytes });
   });
+}
+
+function weighed(content: Content, worth: Worth): Content {
+  if (!(content instanceof Uint8Array)) return weighedChunks(content, worth);
+  worth.received(content.length);
+  return content;
+}
+
+async function* weighedChunks(chunks: AsyncIterable<Uint8Array>, worth: Worth): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) {
+    worth.received(chunk.length);
+    yield chunk;
+  }
 }
 
 /** From the store, not from the workspace: what was sealed is what is shared, whatever happens to the files meanwhile. */

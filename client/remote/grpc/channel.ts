@@ -34,6 +34,9 @@ export interface ChannelOptions {
   moved(bytes: number): void;
 }
 
+/** Called with the headers and trailers of an answer that went well. */
+type HearHeaders = (headers: ReadonlyMap<string, string>) => void;
+
 export class Channel {
   readonly #authority: string;
   readonly #headers: Readonly<Record<string, string>>;
@@ -55,21 +58,21 @@ export class Channel {
   }
 
   /** One message there, one back. Asked again if the connection breaks under it, perhaps by the doing of another call. */
-  async unary(method: string, message: Uint8Array): Promise<Buffer> {
+  async unary(method: string, message: Uint8Array, heard?: HearHeaders): Promise<Buffer> {
     try {
-      return await only(this.read(method, message));
+      return await only(this.read(method, message, heard));
     } catch (error) {
       if (!(error instanceof BrokenCall) || this.#signal.aborted) throw error;
-      return only(this.read(method, message));
+      return only(this.read(method, message, heard));
     }
   }
 
   /** One message there, any number back. */
-  read(method: string, message: Uint8Array): AsyncGenerator<Buffer> {
+  read(method: string, message: Uint8Array, heard?: HearHeaders): AsyncGenerator<Buffer> {
     const call = this.#open(method);
     call.end(frame(message));
     this.#moved(message.length);
-    return this.#answers(call);
+    return this.#answers(call, heard);
   }
 
   /** Any number there, one back; which may come before all have been sent, and ends the sending. */
@@ -142,7 +145,7 @@ export class Channel {
   }
 
   /** The messages of the answer. Throws GrpcFault or BrokenCall, unless its status is OK. */
-  async *#answers(call: ClientHttp2Stream): AsyncGenerator<Buffer> {
+  async *#answers(call: ClientHttp2Stream, heard?: HearHeaders): AsyncGenerator<Buffer> {
     const deframer = new Deframer(GRPC_REMOTE.maxMessageBytes);
     const headers = headersOf(call);
     let broken: unknown;
@@ -158,6 +161,7 @@ export class Channel {
       call.close(constants.NGHTTP2_CANCEL);
     }
     judge(headers, broken);
+    heard?.(headers);
     if (!deframer.isBetweenMessages) throw new BrokenCall('it ended in the middle of a message');
   }
 }

@@ -9,7 +9,6 @@ import { VERSION } from '../../../core/version.ts';
 import type { Content } from '../../../store/store.ts';
 import { concurrently } from '../../concurrently.ts';
 import { authorization } from '../authorization.ts';
-import { Patience } from '../patience.ts';
 import {
   type KeepBlob,
   lacks,
@@ -20,6 +19,7 @@ import {
   type SettledBlob,
   WriteRefused,
 } from '../remote.ts';
+import { WaitBudget } from '../wait-budget.ts';
 import { type Shipment, shipments, slices } from './batches.ts';
 import { Channel, GrpcFault } from './channel.ts';
 import { type Capabilities, Services } from './services.ts';
@@ -30,26 +30,28 @@ export function openGrpcRemote(options: RemoteOptions): Remote {
 }
 
 class GrpcRemote implements Remote {
-  readonly #patience: Patience;
+  readonly #budget: WaitBudget;
+  /** Streams of blobs, in either direction: their worth is judged by others. */
+  #streams = 0;
   readonly #channel: Channel;
   readonly #services: Services;
   #capabilities: Promise<Capabilities> | undefined;
   #takesWrites = true;
 
   constructor({ url, token, now }: RemoteOptions) {
-    this.#patience = new Patience(now);
+    this.#budget = new WaitBudget(now);
     this.#channel = new Channel({
       url,
       headers: { ...authorization(url, token), ...introduction() },
-      signal: this.#patience.signal,
-      moved: (bytes) => this.#patience.received(bytes),
+      signal: this.#budget.signal,
+      moved: (bytes) => (this.#streams > 0 ? this.#budget.moved() : this.#budget.received(bytes)),
     });
     const instance = parseNamespace(decodeURIComponent(url.pathname).replace(/^\/+|\/+$/g, ''));
     this.#services = new Services(this.#channel, instance);
   }
 
   get usable(): boolean {
-    return !this.#patience.signal.aborted;
+    return !this.#budget.signal.aborted;
   }
 
   get takesWrites(): boolean {
@@ -57,15 +59,15 @@ class GrpcRemote implements Remote {
   }
 
   giveUp(why: string): void {
-    this.#patience.giveUp(why);
+    this.#budget.giveUp(why);
   }
 
   getResult(key: Digest): Promise<Uint8Array | undefined> {
     return this.#attempt(() => this.#services.getResult(key));
   }
 
-  putResult(key: Digest, result: Uint8Array): Promise<void> {
-    return this.#write(() => this.#services.putResult(key, result));
+  putResult(key: Digest, result: Uint8Array): Promise<'stored' | 'diverged'> {
+    return this.#write(result.length, () => this.#services.putResult(key, result));
   }
 
   async getBlobs(digests: readonly Digest[], keep: KeepBlob): Promise<void> {
@@ -81,6 +83,7 @@ class GrpcRemote implements Remote {
     if (!takesUpdates)
       throw this.#refused(
         'it says that it takes none: it is read-only, or ASSAY_TOKEN is none that may write',
+        GRPC_STATUS.PERMISSION_DENIED,
       );
     const missing = await this.#missing(digests);
     for (const digest of digests) if (!missing.has(digest.hash)) settled(digest, false);
@@ -117,12 +120,14 @@ class GrpcRemote implements Remote {
 
   async #put(shipment: Shipment, read: ReadBlob, settled: SettledBlob): Promise<void> {
     if ('single' in shipment) {
-      await this.#write(() => uploadBlob(shipment.single, read, this.#services));
+      const { single } = shipment;
+      await this.#streaming(() => this.#write(single.size, () => uploadBlob(single, read, this.#services)));
       return settled(shipment.single, true);
     }
     const blobs: { digest: Digest; data: Buffer }[] = [];
     for (const digest of shipment.batch) blobs.push({ digest, data: await gather(await read(digest, 0)) });
-    const outcomes = await this.#write(() => this.#services.updateBatch(blobs));
+    const bytes = blobs.reduce((sum, { data }) => sum + data.length, 0);
+    const outcomes = await this.#write(bytes, () => this.#services.updateBatch(blobs));
     const fine: readonly number[] = [GRPC_STATUS.OK, GRPC_STATUS.ALREADY_EXISTS];
     const stored = new Set(
       outcomes.filter(({ code }) => fine.includes(code)).map(({ digest }) => digest.hash),
@@ -130,7 +135,7 @@ class GrpcRemote implements Remote {
     const refused = outcomes.find(({ code }) => !fine.includes(code));
     if (refused)
       throw refusesWrites(refused.code)
-        ? this.#refused(explain(refused.code, refused.text))
+        ? this.#refused(explain(refused.code, refused.text), refused.code)
         : this.#fault(refusal(refused));
     for (const { digest } of blobs) {
       if (!stored.has(digest.hash))
@@ -145,15 +150,17 @@ class GrpcRemote implements Remote {
   }
 
   /**
-   * A stream is read after its call has been opened: its faults are the remote's too. Its messages pay off by their bytes
-   * alone: else one could come now and then, with next to nothing in it, and the stream would never end.
+   * A stream is read after its call has been opened: its faults are the remote's too. Whoever reads it judges how fast it
+   * comes; messages with nothing in them would never reach them.
    */
   async *#guarded(body: AsyncGenerator<Buffer>, digest: Digest): AsyncGenerator<Uint8Array> {
     let size = 0;
     let empty = 0;
     try {
       while (true) {
-        const next = await this.#during(() => body.next(), digest);
+        const next = await this.#streaming(() =>
+          this.#judged(() => this.#budget.ask(() => body.next()), digest),
+        );
         if (next.done) return;
         size += next.value.length;
         if (size > digest.size) throw this.#fault(new RemoteFault('it sent more than it announced'));
@@ -167,31 +174,44 @@ class GrpcRemote implements Remote {
   }
 
   async #attempt<T>(work: () => Promise<T>): Promise<T> {
-    const answer = await this.#during(work);
-    this.#patience.answered();
+    const answer = await this.#judged(() => this.#budget.ask(work));
+    this.#budget.moved();
     return answer;
   }
 
-  /** That it is refused says nothing against reading. */
-  #write<T>(work: () => Promise<T>): Promise<T> {
-    return this.#attempt(async () => {
-      try {
-        return await work();
-      } catch (cause) {
-        if (!(cause instanceof GrpcFault) || !refusesWrites(cause.code)) throw cause;
-        throw this.#refused(explain(cause.code, cause.message));
-      }
-    });
+  /** Of so many bytes. That it is refused says nothing against reading. */
+  async #write<T>(bytes: number, work: () => Promise<T>): Promise<T> {
+    const answer = await this.#judged(() =>
+      this.#budget.send(bytes, async () => {
+        try {
+          return await work();
+        } catch (cause) {
+          if (!(cause instanceof GrpcFault) || !refusesWrites(cause.code)) throw cause;
+          throw this.#refused(explain(cause.code, cause.message), cause.code);
+        }
+      }),
+    );
+    this.#budget.moved();
+    return answer;
   }
 
-  #refused(why: string): WriteRefused {
-    this.#takesWrites = false;
-    return new WriteRefused(why);
-  }
-
-  async #during<T>(work: () => Promise<T>, about?: Digest): Promise<T> {
+  async #streaming<T>(work: () => Promise<T>): Promise<T> {
+    this.#streams++;
     try {
-      return await this.#patience.during(work);
+      return await work();
+    } finally {
+      this.#streams--;
+    }
+  }
+
+  #refused(why: string, code: number): WriteRefused {
+    this.#takesWrites = false;
+    return new WriteRefused(why, code !== GRPC_STATUS.RESOURCE_EXHAUSTED);
+  }
+
+  async #judged<T>(work: () => Promise<T>, about?: Digest): Promise<T> {
+    try {
+      return await work();
     } catch (cause) {
       if (cause instanceof WriteRefused) throw cause;
       const isGone = about && cause instanceof GrpcFault && cause.code === GRPC_STATUS.NOT_FOUND;
@@ -200,9 +220,9 @@ class GrpcRemote implements Remote {
   }
 
   #fault(cause: unknown): RemoteFault {
-    const reason: unknown = this.#patience.signal.aborted ? this.#patience.signal.reason : cause;
+    const reason: unknown = this.#budget.signal.aborted ? this.#budget.signal.reason : cause;
     const text = reason instanceof GrpcFault ? explain(reason.code, reason.message) : messageOf(reason);
-    this.#patience.giveUp(text);
+    this.#budget.giveUp(text);
     return new RemoteFault(text, { cause });
   }
 }

@@ -27,7 +27,7 @@ import {
   UpdateActionResultRequest,
 } from '../../../core/proto/generated/reapi-services.ts';
 import { decodeResult } from '../../../core/result.ts';
-import { RemoteFault } from '../remote.ts';
+import { OUTCOME_HEADER, RemoteFault } from '../remote.ts';
 import { type Channel, GrpcFault } from './channel.ts';
 
 const CACHE = 'build.bazel.remote.execution.v2.ActionCache';
@@ -96,14 +96,18 @@ export class Services {
     }
   }
 
-  async putResult(key: Digest, result: Uint8Array): Promise<void> {
+  async putResult(key: Digest, result: Uint8Array): Promise<'stored' | 'diverged'> {
     const message = UpdateActionResultRequest.encode({
       instanceName: this.#instance,
       actionDigest: toWire(key),
       actionResult: decodeResult(result),
       digestFunction,
     }).finish();
-    await this.#channel.unary(`${CACHE}/UpdateActionResult`, message);
+    let outcome: string | undefined;
+    await this.#channel.unary(`${CACHE}/UpdateActionResult`, message, (headers) => {
+      outcome = headers.get(OUTCOME_HEADER);
+    });
+    return outcome === 'diverged' ? outcome : 'stored';
   }
 
   async missing(digests: readonly Digest[]): Promise<Digest[]> {

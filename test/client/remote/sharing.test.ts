@@ -140,7 +140,7 @@ test('a remote that is not there is told of once, whatever many steps need it, a
   const steps = Object.fromEntries(
     Array.from({ length: 40 }, (_, at) => [
       `s${at}`,
-      { command: `echo ${at} > ${at}.out`, outputs: [`${at}.out`] },
+      { command: `echo ${at} > ${at}.out`, inputs: [], outputs: [`${at}.out`] },
     ]),
   );
   shop.write('assay.json', JSON.stringify({ steps }));

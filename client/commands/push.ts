@@ -1,0 +1,57 @@
+// `assay push`: sends the results that earlier runs could not share.
+import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/command.ts';
+import { counted } from '../graph/view/words.ts';
+import { Outlet } from '../outlet.ts';
+import { push } from '../push.ts';
+import { parseRemoteUrl } from '../remote/url.ts';
+import { Reporter } from '../reporter.ts';
+import { storeFolder } from '../store-folder.ts';
+import { SAVED_ENVIRONMENT, SAVED_FLAGS } from './saved.ts';
+
+const flags = {
+  store: SAVED_FLAGS.store,
+  remote: SAVED_FLAGS.remote,
+  json: SAVED_FLAGS.json,
+} satisfies FlagTable;
+
+export const pushCommand: CommandModule = {
+  failureCode: 2,
+  help: {
+    usage: 'assay push [FLAGS]',
+    text: [
+      'Sends to the remote what earlier runs could not: results whose upload failed, was too slow, or was cut off by the end',
+      'of the run. The local store keeps them for 7 days. A later run with the same remote sends them too, but waits for that',
+      'no longer than 10 seconds, or a tenth of its own time.',
+    ].join('\n'),
+    flags,
+    environment: SAVED_ENVIRONMENT,
+    exitCodes: {
+      '0': 'everything is shared, or nothing was left',
+      '1': 'something is still to be shared',
+      '2': 'Assay refused its arguments',
+    },
+    examples: ['assay push', 'assay push --remote grpc://cache.internal:8980'],
+  },
+  async main(args) {
+    const parsed = parseFlags(args, flags);
+    if (parsed.positionals.length > 0) throw usage('assay push takes no arguments');
+    const remote = parsed.text('remote') ?? process.env.ASSAY_REMOTE;
+    if (!remote) throw usage('no remote is named: --remote URL, or ASSAY_REMOTE');
+    const { report } = new Reporter(new Outlet(2), false);
+    const pushed = await push({
+      storeFolder: storeFolder(parsed.text('store'), process.env),
+      workspace: process.cwd(),
+      remoteUrl: parseRemoteUrl(remote),
+      token: process.env.ASSAY_TOKEN,
+      now: Date.now,
+      report,
+    });
+    const { shared, unshared, why } = pushed;
+    const rest = unshared > 0 ? `, ${unshared} still to be shared: ${why}` : '';
+    const said = parsed.given('json')
+      ? JSON.stringify({ shared, unshared, ...(unshared > 0 && { why }) })
+      : `assay: ${counted(shared, 'result')} shared${rest}`;
+    new Outlet(1).write(`${said}\n`);
+    return unshared > 0 ? 1 : 0;
+  },
+};

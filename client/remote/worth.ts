@@ -1,0 +1,74 @@
+// Whether a download is worth its time: as long as the rest of it is expected to take less than running the command would.
+// The speed is measured, and what earlier downloads of the same remote have shown decides for the next before it begins.
+import { REMOTE } from '../../core/limits.ts';
+import { type OwnTime, ownTime } from './own-time.ts';
+import type { Remote } from './remote.ts';
+
+/** The remote is as good as before; only this download is not worth it. */
+export class TooSlow extends Error {
+  constructor(expectedMs: number, worthMs: number) {
+    super(
+      `its download would take ${seconds(expectedMs)}, which is longer than the command takes (${seconds(worthMs)})`,
+    );
+    this.name = 'TooSlow';
+  }
+}
+
+interface Speed {
+  bytes: number;
+  milliseconds: number;
+}
+
+const speeds = new WeakMap<Remote, Speed>();
+
+export class Worth {
+  readonly #bytes: number;
+  readonly #worthMs: number;
+  readonly #speed: Speed;
+  readonly #clock: () => number;
+  readonly #beganAt: number;
+  #countedTo: number;
+  #received = 0;
+
+  /** `commandMs`: undefined where nobody knows; then it may take as long as over a slow line. */
+  constructor(
+    remote: Remote,
+    bytes: number,
+    commandMs: number | undefined,
+    now: () => number = Date.now,
+    own: OwnTime = ownTime,
+  ) {
+    this.#bytes = bytes;
+    const slowly = REMOTE.unknownWorthMs + (bytes / REMOTE.slowBytesPerSecond) * 1000;
+    this.#worthMs = Math.max(commandMs ?? slowly, REMOTE.sampleMs);
+    this.#speed = speeds.get(remote) ?? { bytes: 0, milliseconds: 0 };
+    speeds.set(remote, this.#speed);
+    this.#clock = () => now() - own();
+    this.#beganAt = this.#countedTo = this.#clock();
+    if (this.#speed.milliseconds >= REMOTE.sampleMs) this.#judge(this.#speed);
+  }
+
+  /** Throws TooSlow. */
+  received(bytes: number): void {
+    const now = this.#clock();
+    this.#received += bytes;
+    this.#speed.bytes += bytes;
+    this.#speed.milliseconds += now - this.#countedTo;
+    this.#countedTo = now;
+    const elapsed = now - this.#beganAt;
+    if (elapsed < REMOTE.sampleMs) return;
+    // Whatever it promises: it has had twice the time.
+    if (elapsed > 2 * this.#worthMs && this.#received < this.#bytes)
+      throw new TooSlow(elapsed, this.#worthMs);
+    this.#judge({ bytes: this.#received, milliseconds: elapsed });
+  }
+
+  #judge({ bytes, milliseconds }: Speed): void {
+    const rest = ((this.#bytes - this.#received) * milliseconds) / Math.max(1, bytes);
+    if (rest > this.#worthMs) throw new TooSlow(rest, this.#worthMs);
+  }
+}
+
+function seconds(milliseconds: number): string {
+  return `${(milliseconds / 1000).toFixed(milliseconds < 10_000 ? 1 : 0)} s`;
+}

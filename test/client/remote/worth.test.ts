@@ -1,0 +1,125 @@
+// When a slow download is worth its time, by a clock that the test turns.
+import { expect, test } from 'vitest';
+import type { Remote } from '../../../client/remote/remote.ts';
+import { TooSlow, Worth } from '../../../client/remote/worth.ts';
+import { REMOTE } from '../../../core/limits.ts';
+
+const MINUTE = 60_000;
+const MEGABYTE = 1_000_000;
+
+/** Only to know it again. */
+const newRemote = (): Remote => ({
+  usable: true,
+  takesWrites: true,
+  giveUp() {},
+  getResult: async () => undefined,
+  putResult: async () => 'stored',
+  getBlobs: async () => {},
+  putBlobs: async () => {},
+  close: async () => {},
+});
+
+/** Until it is done or too slow; how long that took. */
+function download(
+  {
+    bytes,
+    perSecond,
+    commandMs,
+    starved = 0,
+  }: { bytes: number; perSecond: number; commandMs?: number; starved?: number },
+  remote = newRemote(),
+): { tookMs: number; tooSlow: boolean } {
+  let now = 0;
+  try {
+    const worth = new Worth(
+      remote,
+      bytes,
+      commandMs,
+      () => now,
+      () => now * starved,
+    );
+    for (let received = 0; received < bytes; received += perSecond / 10) {
+      now += 100;
+      worth.received(perSecond / 10);
+    }
+    return { tookMs: now, tooSlow: false };
+  } catch (error) {
+    if (!(error instanceof TooSlow)) throw error;
+    return { tookMs: now, tooSlow: true };
+  }
+}
+
+test('a slow download is used as long as the command takes longer', () => {
+  expect(download({ bytes: MEGABYTE, perSecond: 20_000, commandMs: MINUTE })).toMatchObject({
+    tooSlow: false,
+  });
+});
+
+test('and is left soon where the command is faster', () => {
+  const { tooSlow, tookMs } = download({ bytes: MEGABYTE, perSecond: 20_000, commandMs: 10_000 });
+  expect(tooSlow).toBe(true);
+  expect(tookMs).toBeLessThanOrEqual(REMOTE.sampleMs);
+});
+
+test('what is almost there is taken, whatever it has taken so far', () => {
+  const remote = newRemote();
+  let now = 0;
+  const worth = new Worth(
+    remote,
+    1_000,
+    4_000,
+    () => now,
+    () => 0,
+  );
+  for (const [at, bytes] of [
+    [900, 500],
+    [2_000, 200],
+    [4_500, 200],
+  ] as const) {
+    now = at;
+    worth.received(bytes);
+  }
+  now = 6_000;
+  expect(() => worth.received(100)).not.toThrow();
+});
+
+test('one that only ever promises to be done soon ends', () => {
+  let now = 0;
+  const worth = new Worth(
+    newRemote(),
+    1_000_000,
+    4_000,
+    () => now,
+    () => 0,
+  );
+  worth.received(999_000);
+  expect(() => {
+    for (let byte = 0; byte < 100; byte++) {
+      now += 100;
+      worth.received(1);
+    }
+  }).toThrow(TooSlow);
+});
+
+test('nothing that takes less than a second is refused', () => {
+  expect(download({ bytes: 20_000, perSecond: 25_000, commandMs: 5 })).toMatchObject({ tooSlow: false });
+});
+
+test('what one download has shown is not tried again with the next', () => {
+  const remote = newRemote();
+  const slow = { bytes: MEGABYTE, perSecond: 20_000, commandMs: 10_000 };
+  expect(download(slow, remote).tookMs).toBeGreaterThan(0);
+  expect(download(slow, remote)).toEqual({ tookMs: 0, tooSlow: true });
+  expect(download({ ...slow, bytes: 100_000 }, remote)).toMatchObject({ tooSlow: false });
+});
+
+test('the time in which this process itself starves does not count', () => {
+  const asked = { bytes: MEGABYTE, perSecond: 20_000, commandMs: 10_000 };
+  expect(download({ ...asked, starved: 0.9 })).toMatchObject({ tooSlow: false });
+});
+
+test('where nobody knows what it saves, it may come as over a slow line', () => {
+  const bytes = 10 * MEGABYTE;
+  expect(download({ bytes, perSecond: REMOTE.slowBytesPerSecond })).toMatchObject({ tooSlow: false });
+  expect(download({ bytes, perSecond: REMOTE.slowBytesPerSecond / 4 })).toMatchObject({ tooSlow: true });
+});

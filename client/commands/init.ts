@@ -1,14 +1,17 @@
-// `assay init`: a first assay.json, from scripts or a Makefile, by watching what they do.
+// `assay init`: a first assay.json, from scripts, a Makefile or a build tool's usual commands, by watching what they do.
 import { existsSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type CommandModule, parseFlags, usage } from '../../core/command.ts';
-import { type RelPath, ROOT } from '../../core/path.ts';
+import { AssayError } from '../../core/errors.ts';
+import type { RelPath } from '../../core/path.ts';
 import { openCache } from '../cache.ts';
 import { readPackages } from '../config/packages.ts';
 import { configFileOf, resolveStep, type Step, stepId } from '../config/step.ts';
+import type { RunContext } from '../context.ts';
+import { acceptedDrafts, refusal, withRemark } from '../init/accepted-drafts.ts';
 import { type CandidateStep, candidateSteps } from '../init/candidates.ts';
-import { type DraftStep, draftText } from '../init/draft.ts';
-import { observeStep, type Surroundings } from '../init/observed-step.ts';
+import { type DraftStep, draftTexts, SCHEMA } from '../init/draft.ts';
+import { NOTHING_SEEN, observeStep, type Surroundings } from '../init/observed-step.ts';
 import { Observations } from '../inputs/observations.ts';
 import { Outlet } from '../outlet.ts';
 import { storeFolder } from '../store-folder.ts';
@@ -23,7 +26,9 @@ export const initCommand: CommandModule = {
     text: [
       'Writes a first assay.json: runs each NAME (a script of package.json or a target of the Makefile; without one those',
       'with usual names, such as build and test) under a tracer, and declares what it was seen to read, make and use.',
-      'In a workspace of npm, pnpm or yarn it does so for each package, in a file of its own, those first that others need.',
+      'Where there is neither, it takes what people usually run in a project of Go, Rust, Gradle or Python.',
+      'In a workspace of npm, pnpm or yarn it does so for each package, in a file of its own, those first that others need;',
+      'what holds for all of them, and for a package that is added later, stands in the root’s file.',
       'Says, and writes beside the step, what it is not sure of. They run for real, so name none that deploys.',
     ].join('\n'),
     flags,
@@ -42,15 +47,22 @@ export const initCommand: CommandModule = {
     const candidates = candidateSteps(root, packages, parsed.positionals);
     const folders = packages.map(({ folder }) => folder);
     const store = storeFolder(parsed.text('store'), process.env);
-    const drafts = await observeAll(candidates, { root, folders, made: [] }, store);
-    const written = folders.filter(
-      (folder) => folder === ROOT || drafts.some(({ owner }) => owner.folder === folder),
-    );
-    for (const folder of written) {
-      writeFileSync(join(root, configFileOf(folder)), draftText(folder, drafts), { flag: 'wx' });
+    const [stdout, stderr] = [new Outlet(1), new Outlet(2)];
+    const cache = openCache({ storeFolder: store, workspace: root, now: Date.now, report() {} });
+    const context = { cache, caller: process.env, stdout, stderr, report() {}, now: Date.now };
+    try {
+      const watched = await observeAll(candidates, { root, folders, made: [] }, context);
+      const options = { root, hasSchema: existsSync(join(root, SCHEMA)), context };
+      const drafts = await acceptedDrafts(watched, options);
+      const why = await refusal(drafts, options);
+      if (why !== undefined) throw usage(`what was seen makes no configuration that runs: ${why}`);
+      const texts = draftTexts(drafts, options.hasSchema);
+      for (const [file, text] of texts) writeFileSync(join(root, file), text, { flag: 'wx' });
+      tell([...texts.keys()], drafts);
+      return 0;
+    } finally {
+      await cache.close();
     }
-    tell(written, drafts);
-    return 0;
   },
 };
 
@@ -59,11 +71,11 @@ function refuseIfThere(root: string, folder: RelPath): void {
   if (existsSync(join(root, file))) throw usage(`${file} is there already; remove it, or edit it`);
 }
 
-function tell(folders: readonly RelPath[], drafts: readonly DraftStep[]): void {
+function tell(files: readonly RelPath[], drafts: readonly DraftStep[]): void {
   const say = (line: string) => new Outlet(2).write(`assay: ${line}\n`);
-  for (const folder of folders) {
-    const own = drafts.filter(({ owner }) => owner.folder === folder).map(({ name }) => name);
-    say(`wrote ${configFileOf(folder)}${own.length > 0 ? ` with ${own.join(', ')}` : ''}`);
+  for (const file of files) {
+    const own = drafts.filter(({ owner }) => configFileOf(owner.folder) === file).map(({ name }) => name);
+    say(`wrote ${file}${own.length > 0 ? ` with ${own.join(', ')}` : ''}`);
   }
   for (const { owner, name, observed } of drafts) {
     for (const remark of observed.unsure) say(`not sure of ${stepId(owner.name, name)}: ${remark}`);
@@ -77,29 +89,36 @@ function tell(folders: readonly RelPath[], drafts: readonly DraftStep[]): void {
 async function observeAll(
   candidates: readonly CandidateStep[],
   surroundings: Surroundings,
-  store: string,
+  context: RunContext,
 ): Promise<DraftStep[]> {
-  const [stdout, stderr] = [new Outlet(1), new Outlet(2)];
-  const { root } = surroundings;
-  const cache = openCache({ storeFolder: store, workspace: root, now: Date.now, report() {} });
+  const drafts: DraftStep[] = [];
+  for (const candidate of candidates) {
+    context.stderr.write(`assay: watching ${stepId(candidate.owner.name, candidate.name)}\n`);
+    const made = drafts.flatMap((draft) => draft.observed.outputs);
+    drafts.push(await draftOf(candidate, { ...surroundings, made }, context));
+  }
+  return drafts;
+}
+
+/** A program that is not here can't be watched: the step is proposed all the same. */
+async function draftOf(
+  candidate: CandidateStep,
+  surroundings: Surroundings,
+  context: RunContext,
+): Promise<DraftStep> {
+  const { owner, name, command, isScript, env } = candidate;
+  const draft = { owner, name, env, ...(!isScript && { command }) };
   try {
-    const drafts: DraftStep[] = [];
-    for (const candidate of candidates) {
-      const { owner, name, command } = candidate;
-      stderr.write(`assay: watching ${stepId(owner.name, name)}\n`);
-      const context = { cache, caller: process.env, stdout, stderr, report() {}, now: Date.now };
-      const made = drafts.flatMap((draft) => draft.observed.outputs);
-      const observed = await observeStep(stepOf(candidate), { ...surroundings, made }, context);
-      drafts.push({ owner, name, observed, ...(typeof command !== 'string' && { command }) });
-    }
-    return drafts;
-  } finally {
-    await cache.close();
+    return { ...draft, observed: await observeStep(stepOf(candidate), surroundings, context) };
+  } catch (error) {
+    if (!(error instanceof AssayError && error.code === 'ASSAY_COMMAND_NOT_FOUND')) throw error;
+    const remark = `it was not watched, so it runs each time: ${error.detail}`;
+    return withRemark({ ...draft, observed: NOTHING_SEEN, isPlain: true }, remark);
   }
 }
 
 /** With nothing declared but its command. */
-function stepOf({ owner, name, command }: CandidateStep): Step {
+function stepOf({ owner, name, command, env }: CandidateStep): Step {
   const refuse = (why: string) => usage(why);
   const locate = (text: string) => ({ text, refuse });
   const step = resolveStep({
@@ -108,6 +127,7 @@ function stepOf({ owner, name, command }: CandidateStep): Step {
     fields: {
       command: typeof command === 'string' ? locate(command) : command.map(locate),
       inputs: [],
+      env: env.map(locate),
     },
     defaults: [],
     source: { file: configFileOf(owner.folder), path: ['steps', name] },

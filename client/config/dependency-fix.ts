@@ -1,6 +1,6 @@
 // What a step read of what another step makes, without coming after it: declaring the file would not order the two, so the
 // remedy of such a finding is `dependsOn`.
-import { parseRelPath } from '../../core/path.ts';
+import { relPathFromUser } from '../../core/path.ts';
 import { type Finding, LOOKS } from '../../hermeticity/finding.ts';
 import { referenceFrom } from './dependencies.ts';
 import { MadePaths } from './made-paths.ts';
@@ -32,9 +32,8 @@ function dependencyOn(other: Step, step: Step): string {
   return isShared && other.package !== step.package ? `^${other.name}` : referenceFrom(step, other);
 }
 
-/** `path`: as a finding shows it, which may lie outside. */
+/** `path`: as a finding shows it, which may lie outside, and "." for the workspace itself. */
 function makerOf(path: string, made: MadePaths): string | undefined {
-  return path.startsWith('/') || path === '..' || path.startsWith('../')
-    ? undefined
-    : made.around(parseRelPath(path))?.maker;
+  const isInside = !path.startsWith('/') && !path.split('/').includes('..');
+  return isInside ? made.around(relPathFromUser(path))?.maker : undefined;
 }

@@ -1,5 +1,5 @@
 // Runs a step once under a tracer, with nothing declared, and makes a declaration of what it was seen to do.
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type RelPath, ROOT } from '../../core/path.ts';
 import { audit } from '../audit/audit.ts';
@@ -16,11 +16,22 @@ export interface ObservedStep {
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
   readonly tools: readonly string[];
+  /** What it read of the workspace, path by path. */
+  readonly reads: readonly string[];
   /** It read what package managers installed: too much to name, so what is read is to be observed each time. */
   readonly readsPackages: boolean;
   /** What a person should look at, in words. */
   readonly unsure: readonly string[];
 }
+
+export const NOTHING_SEEN: ObservedStep = {
+  inputs: [],
+  outputs: [],
+  tools: [],
+  reads: [],
+  readsPackages: false,
+  unsure: [],
+};
 
 export interface Surroundings {
   readonly root: string;
@@ -49,7 +60,7 @@ export async function observeStep(
   );
   const topOf = topWithin(folders);
   const outputs = generalOutputs(written.map(plainPath), read, topOf);
-  const used = read.filter((path) => isInput(path, outputs));
+  const used = read.filter((path) => isInput(path, outputs) && !isBelowFile(path, root));
   const ignored = new IgnoredPaths(new Observations(root));
   const hidden = new Set(used.filter((path) => !isAmong(path, made) && ignored.has(path)));
   const inputs = generalInputs(
@@ -64,6 +75,7 @@ export async function observeStep(
   );
   return {
     inputs,
+    reads: used,
     outputs,
     tools: [...new Set(fixes('--tool'))],
     readsPackages: read.some(isInstalled),
@@ -86,6 +98,20 @@ function isInstalled(path: string): boolean {
 
 function isInput(path: string, outputs: readonly string[]): boolean {
   return isInside(path) && !isInstalled(path) && !isAmong(path, outputs) && !/(^|\/)\.git(\/|$)/.test(path);
+}
+
+/** Programs look for files below what turns out to be a file: nothing can ever lie there. */
+function isBelowFile(path: string, root: string): boolean {
+  const parts = path.split('/');
+  return parts.some((_, at) => at > 0 && isFile(join(root, ...parts.slice(0, at))));
+}
+
+function isFile(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+  } catch {
+    return false;
+  }
 }
 
 function isAmong(path: string, outputs: readonly string[]): boolean {

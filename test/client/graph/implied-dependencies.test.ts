@@ -236,6 +236,12 @@ describe('a step that reads what another one makes without saying so', () => {
     expect(warning?.text).toContain('dist/app.txt ("dependsOn": ["build"])');
   });
 
+  test('a look at the workspace itself is none of that', async () => {
+    config({ ...STEPS, look: { command: 'ls . .. > /dev/null', inputs: [] } });
+    shop.write('in.txt', 'x');
+    expect((await run('look')).ends.look).toMatchObject({ outcome: 'miss', exitCode: 0 });
+  });
+
   test('audit --fix writes that it does', async () => {
     config(STEPS);
     shop.write('in.txt', 'x');

@@ -81,21 +81,51 @@ describe('in a workspace of packages', () => {
     shop.write('shared.txt', 'shared\n');
   });
 
-  const stepsIn = (folder: string) =>
-    JSON.parse(readFileSync(join(shop.workspace, folder, 'assay.json'), 'utf8')).steps;
+  const read = (folder: string) =>
+    JSON.parse(readFileSync(join(shop.workspace, folder, 'assay.json'), 'utf8'));
+  const stepsIn = (folder: string) => read(folder).steps;
 
   test('each package gets a file; what it needs of others is run first, and depended on', async () => {
     const { code, stderr } = await shop.assay(['init']);
     expect(code, stderr).toBe(0);
-    expect(stepsIn('')).toEqual({});
-    expect(stepsIn('packages/lib')).toEqual({ build: { inputs: ['src/**'], outputs: ['dist'] } });
+    expect(read('')).toEqual({
+      packageSteps: {
+        build: { dependsOn: ['^build'], cache: false },
+        test: { dependsOn: ['build'] },
+      },
+      steps: {},
+    });
+    expect(stepsIn('packages/lib')).toEqual({
+      build: { inputs: ['src/**'], outputs: ['dist'], cache: true },
+    });
     expect(stepsIn('packages/app')).toEqual({
-      build: { inputs: ['src/**', '//shared.txt'], outputs: ['app.out'], dependsOn: ['^build'] },
-      test: { inputs: [], dependsOn: ['build'] },
+      build: { inputs: ['src/**', '//shared.txt'], outputs: ['app.out'], cache: true },
+      test: { inputs: [] },
     });
     const all = (outcome: string) => ({ 'app#build': outcome, 'app#test': outcome, 'lib#build': outcome });
     expect((await runSteps(shop, ['build', 'test'])).outcomes).toEqual(all('miss'));
     expect((await runSteps(shop, ['build', 'test'])).outcomes).toEqual(all('hit-local'));
+  });
+
+  test('a package that comes later is not left out, nor the first dependency of one that had none', async () => {
+    const lib = { name: 'lib', scripts: { build: 'mkdir -p dist && cp src/text dist/text' } };
+    shop.write('packages/app/package.json', JSON.stringify({ ...lib, name: 'app' }));
+    shop.write('packages/app/src/text', 'app\n');
+    expect((await shop.assay(['init'])).code).toBe(0);
+    expect(read('').packageSteps).toEqual({ build: { dependsOn: ['^build'], outputs: ['dist'] } });
+    const scripts = { build: 'mkdir -p dist && cat ../app/dist/text > dist/new', test: 'cat dist/new' };
+    shop.write(
+      'packages/new/package.json',
+      JSON.stringify({ name: 'new', scripts, dependencies: { app: '1' } }),
+    );
+    shop.write(
+      'packages/app/package.json',
+      JSON.stringify({ ...lib, name: 'app', dependencies: { lib: '1' } }),
+    );
+    const { ends, summary } = await runSteps(shop, ['build']);
+    expect(Object.keys(ends)).toEqual(['lib#build', 'app#build', 'new#build']);
+    expect(summary.exitCode).toBe(0);
+    expect(ends['new#build']).toMatchObject({ standing: 'clean', published: true });
   });
 
   test('nothing is run or written where one of them has a file already', async () => {
@@ -117,6 +147,75 @@ test('from a Makefile', async () => {
     command: ['make', 'all'],
     inputs: ['Makefile', 'src/**'],
     outputs: ['out'],
+  });
+});
+
+test('make builds what a target needs before it: that is watched first, and is not the target’s own', async () => {
+  shop.write('main.c', 'int main(void) { return 0; }\n');
+  shop.write(
+    'Makefile',
+    'test: all\n\t./app\nall: app\napp: main.o\n\tcc -o app main.o\nmain.o: main.c\n\tcc -c main.c\n',
+  );
+  const { stderr, code } = await shop.assay(['init', 'test', 'all']);
+  expect(code, stderr).toBe(0);
+  expect(configured()).toMatchObject({
+    all: { command: ['make', 'all'], outputs: ['app', 'main.o'] },
+    test: { command: ['make', 'test'], dependsOn: ['all'] },
+  });
+  expect(configured().test.outputs).toBeUndefined();
+  expect(JSON.parse(written().replaceAll(/^ *\/\/.*\n/gm, '')).$schema).toBeUndefined();
+  expect((await shop.assay(['run', 'test'])).code).toBe(0);
+});
+
+test('what is refused is not written: files below files, what is read and written, what two steps claim', async () => {
+  shop.write('Makefile', 'all:\n\ttrue\n');
+  shop.write('state', '1');
+  const scripts = {
+    build: 'cat src/a.txt; test -e Makefile/x || test -e .gitignore/x || mkdir -p out && echo 1 > out/a',
+    lint: 'cat state; echo 2 >> state; echo 2 > out/a',
+    test: 'cat hidden/x src/a.txt',
+  };
+  shop.write('.gitignore', 'hidden\n');
+  shop.write('hidden/x', 'x');
+  shop.write('package.json', JSON.stringify({ scripts }));
+  const { stderr, code } = await shop.assay(['init', 'build', 'lint', 'test']);
+  expect(code, stderr).toBe(0);
+  expect(written()).not.toMatch(/Makefile\/|gitignore\//);
+  expect((await shop.assay(['run', '--keep-going', 'build', 'lint', 'test'])).code).toBe(0);
+});
+
+describe('where there are neither scripts nor a Makefile', () => {
+  /** A build tool that is on PATH, and says how it was called. */
+  const withTool = async (name: string, ...args: string[]) => {
+    const tools = shop.another('tools');
+    shop.write(name, '#!/bin/sh\necho "$0 $@" | sed "s,.*/,,"\n', 0o755, tools);
+    return shop.assay(args, { env: { PATH: `${tools}:${process.env.PATH}` } });
+  };
+
+  test.each<[string, string, string, Record<string, unknown>]>([
+    ['go.mod', 'go', 'module x\n', { build: ['go', 'build', './...'], test: ['go', 'test', './...'] }],
+    ['Cargo.toml', 'cargo', '[package]\n', { build: ['cargo', 'build', '--locked'] }],
+    ['build.gradle.kts', 'gradle', '', { build: ['gradle', '--no-daemon', '--console=plain', 'build'] }],
+    [
+      'pyproject.toml',
+      'python3',
+      '[tool.pytest.ini_options]\n',
+      { test: ['python3', '-m', 'pytest', '-p', 'no:cacheprovider'] },
+    ],
+  ])('%s: the usual steps', async (file, tool, content, commands) => {
+    shop.write(file, content);
+    const { stderr, code } = await withTool(tool, 'init');
+    expect(code, stderr).toBe(0);
+    const steps = configured();
+    for (const [name, command] of Object.entries(commands)) expect(steps[name].command).toEqual(command);
+  });
+
+  test('a tool that is not installed: proposed all the same, and run each time', async () => {
+    shop.write('go.mod', 'module x\n');
+    const { stderr, code } = await shop.assay(['init', 'test'], { env: { PATH: '/usr/bin:/bin' } });
+    expect(code, stderr).toBe(0);
+    expect(stderr).toContain('not sure of test: it was not watched, so it runs each time');
+    expect(configured().test).toEqual({ command: ['go', 'test', './...'], inputs: [], cache: false });
   });
 });
 

@@ -1,7 +1,7 @@
-// An independent REAPI client: Debian's grpcio in Python, with messages that protoc makes of the .proto files. What one
+// An independent REAPI client: Debian's grpcio in Python, with messages that it makes of the .proto files. What one
 // process puts, another one takes back and compares, after the server was started anew.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -12,20 +12,17 @@ import { testServer } from '../server/rig.ts';
 
 const PROTO = join(import.meta.dirname, '../../core/proto');
 const CLIENT = join(import.meta.dirname, 'reapi_client.py');
-const FILES = [
-  'reapi.proto',
-  'reapi-services.proto',
-  'bytestream.proto',
-  'google/rpc/status.proto',
-  'build/bazel/semver/semver.proto',
-];
+const FILES = ['reapi.proto', 'reapi-services.proto', 'bytestream.proto'];
 
 const folder = mkdtempSync(join(tmpdir(), 'assay-python-'));
-const messages = join(folder, 'messages');
+const descriptors = join(folder, 'reapi.pb');
+/** Python's `build` package, as many machines have it: REAPI's names begin with the same word. */
+const decoys = join(folder, 'decoys');
 
 beforeAll(() => {
-  mkdirSync(messages);
-  execFileSync('protoc', ['-I', PROTO, `--python_out=${messages}`, ...FILES]);
+  mkdirSync(join(decoys, 'build'), { recursive: true });
+  writeFileSync(join(decoys, 'build/__init__.py'), '');
+  execFileSync('protoc', ['-I', PROTO, '--include_imports', `--descriptor_set_out=${descriptors}`, ...FILES]);
   execFileSync('/usr/bin/python3', ['-c', 'import grpc'], { stdio: 'pipe' });
 });
 
@@ -64,6 +61,7 @@ test('a server that forgets is found out', async () => {
 
 function python(url: string, verb: 'put' | 'get'): Promise<Ran> {
   const target = new URL(url).host;
-  const command = ['/usr/bin/python3', CLIENT, messages, target, 'some/project', 'a seed', verb];
-  return runProcess(command, { cwd: folder, env: { ...baseEnvironment(), PYTHONDONTWRITEBYTECODE: '1' } });
+  const command = ['/usr/bin/python3', CLIENT, descriptors, target, 'some/project', 'a seed', verb];
+  const env = { ...baseEnvironment(), PYTHONPATH: decoys, PYTHONDONTWRITEBYTECODE: '1' };
+  return runProcess(command, { cwd: folder, env });
 }

@@ -1,6 +1,9 @@
-# A REAPI client that shares no code with Assay: Debian's grpcio, and messages that protoc makes of the .proto files.
+# A REAPI client that shares no code with Assay: Debian's grpcio and protobuf.
 #
-#   reapi_client.py FOLDER_OF_MESSAGES HOST:PORT INSTANCE SEED put|get
+#   reapi_client.py DESCRIPTORS HOST:PORT INSTANCE SEED put|get
+#
+# DESCRIPTORS is what `protoc --descriptor_set_out` makes of core/proto. Nothing that protoc generates is imported: its module
+# `build.bazel` is not found where Python's package `build` is installed.
 #
 # `put` stores a build's result as a client of REAPI does, `get` takes it back and compares every byte. What was seen goes
 # to standard output as JSON; anything unexpected is an exception.
@@ -10,20 +13,34 @@ import sys
 import uuid
 
 import grpc
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-messages, target, instance, seed, verb = sys.argv[1:6]
-sys.path.insert(0, messages)
-import bytestream_pb2 as bs  # noqa: E402
-import reapi_pb2 as re  # noqa: E402
-import reapi_services_pb2 as rs  # noqa: E402
+descriptors, target, instance, seed, verb = sys.argv[1:6]
+pool = descriptor_pool.DescriptorPool()
+with open(descriptors, "rb") as file:
+    for one in descriptor_pb2.FileDescriptorSet.FromString(file.read()).file:
+        pool.Add(one)
+factory = message_factory.MessageFactory(pool)
+
+
+class Package:
+    def __init__(self, name):
+        self.name = name
+
+    def __getattr__(self, message):
+        return factory.GetPrototype(pool.FindMessageTypeByName(f"{self.name}.{message}"))
+
+
+bs = Package("google.bytestream")
+re = Package("build.bazel.remote.execution.v2")
 
 RE = "/build.bazel.remote.execution.v2."
 CAS = RE + "ContentAddressableStorage/"
 MESSAGE = 64 * 1024
 
 channel = grpc.insecure_channel(target)
-metadata_of_request = rs.RequestMetadata(
-    tool_details=rs.ToolDetails(tool_name="python", tool_version="3"), target_id="//some:target", action_mnemonic="Test"
+metadata_of_request = re.RequestMetadata(
+    tool_details=re.ToolDetails(tool_name="python", tool_version="3"), target_id="//some:target", action_mnemonic="Test"
 ).SerializeToString()
 METADATA = [("build.bazel.remote.execution.v2.requestmetadata-bin", metadata_of_request)]
 
@@ -45,14 +62,14 @@ def digest_of(data):
 
 
 def missing(*digests):
-    request = rs.FindMissingBlobsRequest(instance_name=instance, blob_digests=digests)
-    return call(CAS + "FindMissingBlobs", request, rs.FindMissingBlobsResponse).missing_blob_digests
+    request = re.FindMissingBlobsRequest(instance_name=instance, blob_digests=digests)
+    return call(CAS + "FindMissingBlobs", request, re.FindMissingBlobsResponse).missing_blob_digests
 
 
 def batch_update(*blobs):
-    requests = [rs.BatchUpdateBlobsRequest.Request(digest=digest_of(data), data=data) for data in blobs]
-    request = rs.BatchUpdateBlobsRequest(instance_name=instance, requests=requests)
-    answer = call(CAS + "BatchUpdateBlobs", request, rs.BatchUpdateBlobsResponse)
+    requests = [getattr(re, "BatchUpdateBlobsRequest.Request")(digest=digest_of(data), data=data) for data in blobs]
+    request = re.BatchUpdateBlobsRequest(instance_name=instance, requests=requests)
+    answer = call(CAS + "BatchUpdateBlobs", request, re.BatchUpdateBlobsResponse)
     assert [one.status.code for one in answer.responses] == [0] * len(blobs), answer
 
 
@@ -109,7 +126,7 @@ result = re.ActionResult(
 
 
 def get_result(**more):
-    request = rs.GetActionResultRequest(instance_name=instance, action_digest=action, **more)
+    request = re.GetActionResultRequest(instance_name=instance, action_digest=action, **more)
     return call(RE + "ActionCache/GetActionResult", request, re.ActionResult)
 
 
@@ -117,7 +134,7 @@ def put():
     refused(grpc.StatusCode.NOT_FOUND, get_result)
     blobs = [small, stdout, folder, root]
     assert len(missing(*[digest_of(blob) for blob in [*blobs, large, b""]])) == 5
-    request = rs.UpdateActionResultRequest(instance_name=instance, action_digest=action, action_result=result)
+    request = re.UpdateActionResultRequest(instance_name=instance, action_digest=action, action_result=result)
     update = lambda: call(RE + "ActionCache/UpdateActionResult", request, re.ActionResult)  # noqa: E731
     said = refused(grpc.StatusCode.FAILED_PRECONDITION, update)
     batch_update(*blobs)
@@ -130,7 +147,7 @@ def put():
 def get():
     found = get_result(inline_stdout=True, inline_output_files=["small"])
     assert found.stdout_raw == stdout and found.output_files[0].contents == small
-    origin = rs.RequestMetadata()
+    origin = re.RequestMetadata()
     assert found.execution_metadata.auxiliary_metadata[0].Unpack(origin)
     plain = get_result()
     plain.ClearField("execution_metadata")
@@ -138,12 +155,12 @@ def get():
     assert read(digest_of(large)) == large
     assert read(digest_of(large), 4_000_000, 1000) == large[4_000_000:4_001_000]
     wanted = [digest_of(small), digest_of(b"gone"), digest_of(small)]
-    request = rs.BatchReadBlobsRequest(instance_name=instance, digests=wanted)
-    answers = call(CAS + "BatchReadBlobs", request, rs.BatchReadBlobsResponse).responses
+    request = re.BatchReadBlobsRequest(instance_name=instance, digests=wanted)
+    answers = call(CAS + "BatchReadBlobs", request, re.BatchReadBlobsResponse).responses
     assert [(one.status.code, one.data) for one in answers] == [(0, small), (5, b""), (0, small)], answers
     tree = channel.unary_stream(
-        CAS + "GetTree", rs.GetTreeRequest.SerializeToString, rs.GetTreeResponse.FromString
-    )(rs.GetTreeRequest(instance_name=instance, root_digest=digest_of(root)), timeout=30)
+        CAS + "GetTree", re.GetTreeRequest.SerializeToString, re.GetTreeResponse.FromString
+    )(re.GetTreeRequest(instance_name=instance, root_digest=digest_of(root)), timeout=30)
     folders = [one.SerializeToString() for page in tree for one in page.directories]
     assert folders == [root, folder], folders
     refused(grpc.StatusCode.INVALID_ARGUMENT, lambda: read(re.Digest(hash="no hash", size_bytes=1)))
@@ -152,7 +169,7 @@ def get():
 
 
 capabilities = call(
-    RE + "Capabilities/GetCapabilities", rs.GetCapabilitiesRequest(instance_name=instance), rs.ServerCapabilities
+    RE + "Capabilities/GetCapabilities", re.GetCapabilitiesRequest(instance_name=instance), re.ServerCapabilities
 )
 seen = {"put": put, "get": get}[verb]()
 seen["updates"] = capabilities.cache_capabilities.action_cache_update_capabilities.update_enabled

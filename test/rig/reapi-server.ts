@@ -30,7 +30,7 @@ export class ReapiServer {
       'reapi-services.proto',
       'bytestream.proto',
     ]);
-    const child = spawn('/usr/bin/python3', [join(RIG, 'reapi_server.py'), descriptors, fault], {
+    const child = spawn('/usr/bin/python3', ['-I', join(RIG, 'reapi_server.py'), descriptors, fault], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     const calls: string[] = [];

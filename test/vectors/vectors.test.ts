@@ -67,7 +67,7 @@ describe('an encoder that shares no code with Assay', () => {
       `--descriptor_set_out=${descriptors}`,
       'reapi.proto',
     ]);
-    const printed = execFileSync('/usr/bin/python3', [join(HERE, 'encode.py'), descriptors], {
+    const printed = execFileSync('/usr/bin/python3', ['-I', join(HERE, 'encode.py'), descriptors], {
       input: readVectors(CURRENT),
       encoding: 'utf8',
     });

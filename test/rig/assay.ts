@@ -77,6 +77,8 @@ export interface RunOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly form?: Form;
+  /** Called with all that has been said, each time when something was. */
+  readonly onStdout?: ((said: string) => void) | undefined;
 }
 
 export class Workshop {
@@ -126,6 +128,7 @@ export class Workshop {
     return runProcess([...FORMS[options.form ?? DEFAULT_FORM], ...args], {
       cwd: options.cwd ?? this.workspace,
       env: { ...baseEnvironment(), ASSAY_STORE: this.store, ...options.env },
+      onStdout: options.onStdout,
     });
   }
 
@@ -157,7 +160,10 @@ export function baseEnvironment(): Record<string, string> {
 
 export function runProcess(
   [program = '', ...args]: readonly string[],
-  options: { cwd: string; env: Readonly<Record<string, string>> },
+  {
+    onStdout,
+    ...options
+  }: { cwd: string; env: Readonly<Record<string, string>>; onStdout?: RunOptions['onStdout'] },
 ): Promise<Ran> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -165,6 +171,7 @@ export function runProcess(
     for (const name of ['stdout', 'stderr'] as const) {
       child[name].setEncoding('utf8').on('data', (text: string) => {
         said[name] += text;
+        if (name === 'stdout') onStdout?.(said.stdout);
       });
     }
     child.once('error', reject);

@@ -31,3 +31,36 @@ export async function runSteps(
     summary: events.at(-1),
   };
 }
+
+export interface Moment {
+  readonly type: string;
+  readonly step: string;
+}
+
+/** The same, and does `then` once, when that event has come. */
+export async function runStepsAndAt(
+  shop: Workshop,
+  args: readonly string[],
+  { type, step }: Moment,
+  then: () => unknown,
+): Promise<GraphRan> {
+  let isCome = false;
+  let done: unknown;
+  const onStdout = (said: string) => {
+    if (isCome || !said.split('\n').slice(0, -1).some(isMoment)) return;
+    isCome = true;
+    done = then();
+  };
+  const isMoment = (line: string) => {
+    const event: unknown = JSON.parse(line);
+    return isRecord(event) && event.type === type && event.step === step;
+  };
+  const ran = await runSteps(shop, args, { onStdout });
+  if (!isCome) throw new Error(`there was no ${type} of ${step}:\n${ran.stdout}`);
+  await done;
+  return ran;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,12 +1,13 @@
 // Steps that depend on each other: what runs, in which order, what stops and what goes on.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { GRAPH } from '../../../core/limits.ts';
 import { DEFAULT_FORM, FORMS, Workshop } from '../../rig/assay.ts';
-import { runSteps } from '../../rig/graph.ts';
+import { type GraphRan, runSteps, runStepsAndAt } from '../../rig/graph.ts';
 
 let shop: Workshop;
 beforeEach(() => {
@@ -88,16 +89,32 @@ describe('a chain', () => {
 });
 
 describe('more steps than jobs', () => {
-  const LONG = { command: 'sleep 1.6', inputs: [], outputs: [], cache: false };
+  /** A gate is a file; those who wait for it give up after a minute, so that nobody waits for ever in a test that fails. */
+  const gate = (name: string) => join(shop.folder, name);
+  const open = (name: string) => writeFileSync(gate(name), '');
+  const waitFor = (path: string) =>
+    `n=0; while ! test -e '${path}' && [ $((n += 1)) -lt 3000 ]; do sleep 0.02; done`;
+  /** Who waits for its turn when this begins has waited for so long, when it is over, that it begins again. */
+  const openLate = async () => {
+    await wait(GRAPH.lateMs + 100);
+    open('gate');
+  };
+  const held = (name = 'gate', after = '') => ({
+    command: `${waitFor(gate(name))}; ${after}`,
+    inputs: [],
+    outputs: [],
+    cache: false,
+  });
   const COPY = { command: 'cp in.txt out.txt', inputs: ['in.txt'], outputs: ['out.txt'] };
+  const ABC = ['--jobs', '2', 'a', 'b', 'copy'];
 
   test('a step whose input changes while it waits for its turn is run with the new one, and kept', async () => {
-    config({ a: LONG, b: LONG, copy: COPY });
+    config({ a: held(), b: held(), copy: COPY });
     shop.write('in.txt', 'early');
-    const running = run('--jobs', '2', 'a', 'b', 'copy');
-    await wait(800);
-    shop.write('in.txt', 'late');
-    const { events, ends } = await running;
+    const { events, ends } = await runStepsAndAt(shop, ABC, { type: 'step-waiting', step: 'copy' }, () => {
+      shop.write('in.txt', 'late');
+      return openLate();
+    });
     const about = events.filter(({ step }) => step === 'copy').map(({ type }) => type);
     expect(about).toEqual(['step-started', 'step-waiting', 'step-resumed', 'step-finished']);
     expect(ends.copy).toMatchObject({ outcome: 'miss', published: true });
@@ -107,22 +124,26 @@ describe('more steps than jobs', () => {
   });
 
   test('who waits for its turn when another fails is skipped, and says why', async () => {
-    config({ a: { ...LONG, command: 'sleep 0.5; exit 3' }, b: LONG, copy: COPY });
+    config({ a: held('first', 'exit 3'), b: held('second'), copy: COPY });
     shop.write('in.txt', 'x');
-    const { ends, outcomes } = await run('--jobs', '2', 'a', 'b', 'copy');
+    const aFailed = { type: 'step-finished', step: 'a' };
+    const running = runStepsAndAt(shop, ABC, aFailed, () => open('second'));
+    open('first');
+    const { ends, outcomes } = await running;
     expect(outcomes).toEqual({ a: 'failed', b: 'miss', copy: 'skipped' });
     expect(ends.copy?.reason).toBe('nothing new began after a failed');
     expect(shop.has('out.txt')).toBe(false);
   });
 
   test('who waits for its turn keeps nobody from making the same', async () => {
-    config({ a: LONG, b: LONG, copy: COPY });
+    config({ a: held(), b: held(), copy: COPY });
     shop.write('in.txt', 'x');
-    const running = run('--jobs', '2', 'a', 'b', 'copy');
-    await wait(800);
-    const [other, both] = [await run('copy'), await running];
-    expect(other.outcomes).toEqual({ copy: 'miss' });
-    expect(other.events.filter(({ type }) => type === 'step-warning')).toEqual([]);
+    let other: GraphRan | undefined;
+    const both = await runStepsAndAt(shop, ABC, { type: 'step-waiting', step: 'copy' }, async () => {
+      other = await run('copy').finally(openLate);
+    });
+    expect(other?.outcomes).toEqual({ copy: 'miss' });
+    expect(other?.events.filter(({ type }) => type === 'step-warning')).toEqual([]);
     expect(both.outcomes).toEqual({ a: 'miss', b: 'miss', copy: 'hit-local' });
   });
 
@@ -140,9 +161,10 @@ describe('more steps than jobs', () => {
   });
 
   test('who waits for another run to make the same ends when it is told to', async () => {
-    config({ long: { command: 'sleep 4; echo made > out.txt', outputs: ['out.txt'] } });
+    const command = `touch '${gate('begun')}'; ${waitFor(gate('gate'))}; echo made > out.txt`;
+    config({ long: { command, outputs: ['out.txt'] } });
     const first = run('long');
-    await wait(1000);
+    await expect.poll(() => existsSync(gate('begun')), { timeout: 30_000 }).toBe(true);
     const [program, ...before] = FORMS[DEFAULT_FORM];
     const child = spawn(program, [...before, 'run', '--json', 'long'], {
       cwd: shop.workspace,
@@ -162,29 +184,32 @@ describe('more steps than jobs', () => {
     expect(code).toBe(130);
     expect(said).toContain('"outcome":"skipped"');
     expect(shop.has('out.txt')).toBe(false);
+    open('gate');
     expect((await first).code).toBe(0);
   });
 
   test('a late step begins from what it asks for: a program that appeared meanwhile is found', async () => {
+    const tool = join(shop.workspace, 'node_modules/.bin/tool');
+    const make = `mkdir -p node_modules/.bin; printf "#!/bin/sh\\necho made\\n" > new; chmod +x new; mv new ${tool}`;
     config({
-      make: {
-        command:
-          'sleep 1.3; mkdir -p node_modules/.bin; printf "#!/bin/sh\\necho made\\n" > node_modules/.bin/tool; chmod +x node_modules/.bin/tool',
-        cache: false,
-      },
-      b: LONG,
+      make: held('gate', make),
+      b: { ...held(), command: waitFor(tool) },
       use: { command: 'tool > out.txt', outputs: ['out.txt'] },
     });
-    expect((await run('--jobs', '2', 'make', 'b', 'use')).outcomes.use).toBe('miss');
+    const args = ['--jobs', '2', 'make', 'b', 'use'];
+    const useWaits = { type: 'step-waiting', step: 'use' };
+    const { outcomes } = await runStepsAndAt(shop, args, useWaits, openLate);
+    expect(outcomes.use).toBe('miss');
     expect(readFileSync(join(shop.workspace, 'out.txt'), 'utf8')).toBe('made\n');
   });
 
   test('a hit does not wait for the commands that run', async () => {
-    config({ a: LONG, b: LONG, copy: COPY });
+    config({ a: held(), b: held(), copy: COPY });
     shop.write('in.txt', 'x');
     await run('copy');
     rmSync(join(shop.workspace, 'out.txt'));
-    const { ends } = await run('--jobs', '2', 'a', 'b', 'copy');
+    const copyEnds = { type: 'step-finished', step: 'copy' };
+    const { ends } = await runStepsAndAt(shop, ABC, copyEnds, () => open('gate'));
     expect(Object.keys(ends)[0]).toBe('copy');
   });
 });

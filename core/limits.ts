@@ -36,8 +36,9 @@ export const STORE = {
   evictFrom: 0.95,
   /** … and ends here. */
   evictTo: 0.9,
-  /** Entries that are evicted in one go … */
+  /** Entries that are evicted in one go, and by gc: a commit of many costs each of them less … */
   evictEntries: 64,
+  gcEntries: 2048,
   /** … after which others have the machine for so many times as long as it took. */
   evictRest: 3,
   /** How long what the store was last seen to hold is good enough to go by. */
@@ -119,6 +120,12 @@ export const SERVER = {
   maxBatchBytes: 4 * MIB - 256 * KIB,
   /** The same as a number of blobs, for those that weigh nothing. */
   maxBatchBlobs: 65_536,
+  /** A blob that is put together from parts is at most so many times as large as its distinct parts … */
+  maxAssemblyRatio: 64,
+  /** … so many are put together at once, and so many more wait, for so long. */
+  assembliesAtOnce: 2,
+  assembliesWaiting: 256,
+  assemblyWaitMs: 60 * SECOND,
   /** Content that a result may carry inside, where a client asks for it. */
   maxInlineBytes: 1 * MIB,
   /** Calls at a time on one gRPC connection; Bazel makes up to 100. */

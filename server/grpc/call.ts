@@ -82,7 +82,7 @@ export class Call {
 
   /** The whole answer of a call that gives one message. */
   answer(message: Uint8Array, headers?: Headers): void {
-    if (this.#isGone) return;
+    if (this.isGone) return;
     if (message.byteLength > STORE.inlineBytes) this.#lend(message.byteLength);
     this.#isFinished = true;
     this.#trailers = OK_TRAILERS;
@@ -106,7 +106,7 @@ export class Call {
   async send(before: Uint8Array, content: Uint8Array): Promise<boolean> {
     const stream = this.#stream;
     const { session } = stream;
-    this.#isCutShort ||= this.#isGone;
+    this.#isCutShort ||= this.isGone;
     if (this.#isCutShort) return false;
     if (!stream.headersSent) this.#begin();
     this.#transfer.moved(content.byteLength);
@@ -130,7 +130,7 @@ export class Call {
   readonly #cutOff = (): void => this.#stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
 
   /** No more can be sent. */
-  get #isGone(): boolean {
+  get isGone(): boolean {
     return this.#stream.destroyed || this.#stream.closed;
   }
 
@@ -158,7 +158,7 @@ export class Call {
   /** The end of a call whose messages are sent. */
   #finish(): void {
     if (this.#isCutShort) this.#refuse(CUT_SHORT);
-    if (this.#isFinished || this.#isGone) return;
+    if (this.#isFinished || this.isGone) return;
     this.#isFinished = true;
     this.#trailers = OK_TRAILERS;
     if (!this.#stream.headersSent) this.#begin();
@@ -168,7 +168,7 @@ export class Call {
   #refuse(thrown: unknown): void {
     const error = thrown instanceof AssayError ? thrown : new AssayError('ASSAY_INTERNAL', messageOf(thrown));
     this.#log(error, thrown);
-    if (this.#isFinished || this.#isGone) return;
+    if (this.#isFinished || this.isGone) return;
     this.#isFinished = true;
     this.#trailers = trailersOf(error);
     if (!this.#stream.headersSent) {

@@ -10,8 +10,8 @@ import type { Exchange } from '../../exchange.ts';
 import { receiveWhole } from '../../upload.ts';
 import { findArtifact } from '../artifact.ts';
 import { keepArtifact, refuseAllButMeant, takeArtifact } from '../artifact-exchange.ts';
+import { assembled, assembledSize, assemblies } from '../assembly.ts';
 import { blocksIn } from './block-list.ts';
-import { concatenated } from './concatenated.ts';
 
 export interface BlobUpload {
   readonly target: ResultAddress;
@@ -73,14 +73,18 @@ async function commitBlocks(exchange: Exchange, { target, uploadId }: BlobUpload
     const block = await findArtifact(store, blockAddress(uploadId, id));
     parts.push(block?.digest ?? missing());
   }
-  const size = parts.reduce((sum, part) => sum + part.size, 0);
-  if (size > limits.maxBlobBytes)
-    throw new AssayError('ASSAY_TOO_LARGE', `the limit for this address is ${limits.maxBlobBytes} bytes`);
+  const size = assembledSize(parts, limits.maxBlobBytes);
   exchange.liftStallLimit();
-  await lifecycle.whileWriting(async () => {
-    const digest = await store.blobs.put({ size }, concatenated(store.blobs, parts));
-    await keepArtifact(exchange, target, { digest, attributes: {} }, true);
-  });
+  await assemblies.during(() =>
+    lifecycle.whileWriting(async () => {
+      const digest = await store.blobs.put({ size }, assembled(parts, store.blobs, goneBlock));
+      await keepArtifact(exchange, target, { digest, attributes: {} }, true);
+    }),
+  );
+}
+
+function goneBlock({ hash }: Digest): AssayError {
+  return new AssayError('ASSAY_RESULT_INCOMPLETE', `${hash} is gone; upload it again`);
 }
 
 function missing(): never {

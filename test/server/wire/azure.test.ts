@@ -36,6 +36,17 @@ describe('Azure’s protocol', () => {
     expect((await ask(url)).body.equals(Buffer.concat(blocks))).toBe(true);
   });
 
+  test('refuses a list that names one block more often than 64 times', async () => {
+    const server = await testServer();
+    const url = server.url + BLOB;
+    await ask(`${url}?comp=block&blockid=YQ`, 'PUT', { body: Buffer.from('x') });
+    const list = (count: number) =>
+      Buffer.from(`<BlockList>${'<Latest>YQ</Latest>'.repeat(count)}</BlockList>`);
+    expect(await ask(`${url}?comp=blocklist`, 'PUT', { body: list(65) })).toMatchObject({ status: 413 });
+    expect(await ask(`${url}?comp=blocklist`, 'PUT', { body: list(64) })).toMatchObject({ status: 201 });
+    expect((await ask(url)).body.toString()).toBe('x'.repeat(64));
+  });
+
   /** A pattern that can match blanks in two ways takes minutes for this, and hours for what a list may hold. */
   test.each([
     ['blanks', ' '.repeat(200_000)],

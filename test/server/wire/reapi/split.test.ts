@@ -1,5 +1,5 @@
 // Large blobs as chunks: split by content, spliced from chunks, verified either way.
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Digest, digestOf, parseDigest, toWire } from '../../../../core/digest.ts';
 import {
   SpliceBlobRequest,
@@ -7,6 +7,8 @@ import {
   SplitBlobRequest,
   SplitBlobResponse,
 } from '../../../../core/proto/generated/reapi-services.ts';
+import { openMemoryStore } from '../../../../store/stack.ts';
+import type { Blobs } from '../../../../store/store.ts';
 import { openDiskFolder } from '../../../rig/disk-store.ts';
 import type { GrpcAnswer } from '../../../rig/grpc.ts';
 import { noise } from '../../../rig/random.ts';
@@ -90,6 +92,86 @@ test('chunks that make up something else, or are not all there, are refused', as
   expect(await splice(client, { ...whole, size: 7 }, [one, gone])).toMatchObject({ status: 'NOT_FOUND' });
   expect(await split(client, whole)).toMatchObject({ status: 'NOT_FOUND' });
   expect(await client.missing(whole)).toEqual([whole]);
+});
+
+describe('a splice', () => {
+  const MANY = 64;
+
+  /** A store that tells how many reads of blobs are under way, and holds them until they are let go. */
+  function watchedStore() {
+    const store = openMemoryStore();
+    const seen = { puts: 0, reading: 0, mostReading: 0 };
+    let open = Promise.withResolvers<void>();
+    open.resolve();
+    const blobs: Blobs = {
+      ...store.blobs,
+      async get(hash) {
+        seen.reading++;
+        seen.mostReading = Math.max(seen.mostReading, seen.reading);
+        await open.promise;
+        seen.reading--;
+        return store.blobs.get(hash);
+      },
+      put(expected, content) {
+        seen.puts++;
+        return store.blobs.put(expected, content);
+      },
+    };
+    return {
+      store: { ...store, blobs },
+      seen,
+      hold: () => {
+        open = Promise.withResolvers<void>();
+        return open.resolve;
+      },
+    };
+  }
+
+  test('is at most 64 times as large as its distinct chunks', async () => {
+    const { store, seen } = watchedStore();
+    const { client } = await reapiServer({ store });
+    const chunk = Buffer.from('a chunk');
+    const [digest = digestOf(chunk)] = await client.put(chunk);
+    const repeated = (count: number) =>
+      splice(
+        client,
+        digestOf(Buffer.concat(Array.from({ length: count }, () => chunk))),
+        Array.from({ length: count }, () => digest),
+      );
+    const puts = seen.puts;
+    expect(await repeated(MANY + 1)).toMatchObject({ status: 'RESOURCE_EXHAUSTED' });
+    expect(seen.puts).toBe(puts);
+    expect(await repeated(MANY)).toMatchObject({ status: 'OK' });
+  });
+
+  test('that is announced with a wrong hash writes nothing', async () => {
+    const { store, seen } = watchedStore();
+    const { client } = await reapiServer({ store });
+    const parts = [noise(1, 70_000), noise(2, 70_000)];
+    const chunks = await client.put(...parts);
+    const wrong = digestOf(Buffer.concat([...parts].reverse()));
+    const puts = seen.puts;
+    expect(await splice(client, wrong, chunks)).toMatchObject({ status: 'INVALID_ARGUMENT' });
+    expect(seen.puts).toBe(puts);
+  });
+
+  test('waits while two others are put together', async () => {
+    const { store, seen, hold } = watchedStore();
+    const { client } = await reapiServer({ store });
+    const parts = Array.from({ length: 6 }, (_, index) => Buffer.from(`part ${index}`));
+    const chunks = await client.put(...parts);
+    const letGo = hold();
+    const answers = [0, 1, 2, 3, 4].map((index) =>
+      splice(client, digestOf(Buffer.concat(parts.slice(index, index + 2))), chunks.slice(index, index + 2)),
+    );
+    await expect.poll(() => seen.reading).toBe(2);
+    // All five have been asked for by then: calls on one connection are taken in their order.
+    await client.missing(...chunks);
+    expect(seen.reading).toBe(2);
+    letGo();
+    for (const answer of answers) expect(await answer).toMatchObject({ status: 'OK' });
+    expect(seen.mostReading).toBe(2);
+  });
 });
 
 test('a small blob is its own only chunk', async () => {

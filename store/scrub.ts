@@ -35,6 +35,13 @@ export interface Scrubbing {
   readonly signal?: AbortSignal;
 }
 
+/** Small blobs lie in memory: looking at one waits for nothing, and a server has others to serve. */
+const IN_ONE_TURN = 64;
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
 export function newTally(startedAt: number): ScrubTally {
   return { startedAt, blobs: 0, bytes: 0, damaged: 0, damage: [], results: 0, unusableResults: 0 };
 }
@@ -65,6 +72,7 @@ async function examineBlobs(from: ScrubTally, scrubbing: Scrubbing): Promise<Scr
       if (signal?.aborted) return undefined;
       tally = await examineOne(tally, digest, scrubbing);
       onProgress(tally);
+      if (tally.blobs % IN_ONE_TURN === 0) await nextTurn();
     }
   }
 }
@@ -94,6 +102,7 @@ async function lookAtResults(from: ScrubTally, scrubbing: Scrubbing): Promise<Sc
   let page = await inspection.resultsBehind(undefined);
   for (; page.results.length > 0; page = await inspection.resultsBehind(page.position)) {
     if (signal?.aborted) return undefined;
+    await nextTurn();
     for (const { address, isReadable, missing } of page.results) {
       tally.results++;
       if (!isReadable || missing > 0) tally.unusableResults++;

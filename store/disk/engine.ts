@@ -101,10 +101,10 @@ export async function openDiskEngine(
 /** Stale uploads go first, then the least recently used, and where all of that is leased, parts that nobody is sending. */
 function evicting(eviction: Eviction, sweeper: Sweeper): Pick<Eviction, 'step' | 'foresee'> {
   return {
-    async step(wantedBytes) {
+    async step(wantedBytes, mostEntries) {
       const stale = await sweeper.sweepWhenFull();
       if (stale) return uploads(stale);
-      const step = await eviction.step(wantedBytes);
+      const step = await eviction.step(wantedBytes, mostEntries);
       if (step) return step;
       const parts = await sweeper.evict(wantedBytes);
       return parts && uploads(parts);

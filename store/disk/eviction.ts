@@ -44,15 +44,21 @@ export class Eviction {
     this.#ticks = ticks;
   }
 
-  /** Undefined when all that is left is leased, or there is nothing. `wantedBytes`: no more than needed is removed. */
-  async step(wantedBytes: number): Promise<Evicted | undefined> {
+  /**
+   * Undefined when all that is left is leased, or there is nothing. `wantedBytes`: no more than needed is removed.
+   * `mostEntries` go in one commit, at most.
+   */
+  async step(wantedBytes: number, mostEntries: number): Promise<Evicted | undefined> {
     this.#index.refresh();
-    const results = this.#oldest(RESULT_AGE);
-    const blobs = this.#oldest(BLOB_AGE);
+    const results = this.#oldest(RESULT_AGE, mostEntries);
+    const blobs = this.#oldest(BLOB_AGE, mostEntries);
     const firstResult = results[0]?.tick ?? Number.POSITIVE_INFINITY;
     const firstBlob = blobs[0]?.tick ?? Number.POSITIVE_INFINITY;
-    if (firstResult <= firstBlob)
-      return this.#evictResults(upTo(results, Math.min(firstBlob, this.#ticks.expired(1))));
+    if (firstResult <= firstBlob) {
+      // What they name goes after them, and counts for more: few go at a time where little is wanted.
+      const few = results.slice(0, Math.max(STORE.evictEntries, Math.floor(wantedBytes / ENTRY_BYTES)));
+      return this.#evictResults(upTo(few, Math.min(firstBlob, this.#ticks.expired(1))));
+    }
     const unnamed = blobs.filter(({ tick }) => tick < firstResult);
     return this.#evictBlobs(upTo(unnamed, this.#ticks.expired()), wantedBytes);
   }
@@ -100,9 +106,9 @@ export class Eviction {
     return entry.isFile ? roomOf(entry.size) : entry.size;
   }
 
-  #oldest(kind: AgeKind): Age[] {
-    const rows = rowsFrom(this.#ages, Buffer.from([kind]), Buffer.from([kind + 1]));
-    return rows.slice(0, STORE.evictEntries).map(({ key }) => decodeAge(key));
+  #oldest(kind: AgeKind, most: number): Age[] {
+    const rows = rowsFrom(this.#ages, Buffer.from([kind]), Buffer.from([kind + 1]), false, most);
+    return rows.map(({ key }) => decodeAge(key));
   }
 
   get #ages(): Table {
@@ -125,8 +131,8 @@ export class Eviction {
     const removals: Promise<number>[] = [];
     for (const row of rows) {
       if (bytes >= wantedBytes) break;
-      const { size, removal } = this.#evictBlob(row);
-      bytes += size;
+      const { takes, removal } = this.#evictBlob(row);
+      bytes += takes;
       removals.push(removal);
     }
     const freed = await Promise.all(removals);
@@ -137,13 +143,13 @@ export class Eviction {
     };
   }
 
-  /** The removal resolves to what became free. */
-  #evictBlob(age: Age): { size: number; removal: Promise<number> } {
+  /** `takes`: with its place in the index. The removal resolves to what became free of content. */
+  #evictBlob(age: Age): { takes: number; removal: Promise<number> } {
     const { tick, key } = age;
     const entry = this.#index.findByKey(key);
     if (entry?.tick !== tick) {
       const moved = this.#move(BLOB_AGE, age, entry?.tick ?? 0);
-      return { size: 0, removal: moved.then(() => 0) };
+      return { takes: 0, removal: moved.then(() => 0) };
     }
     const size = entry.isFile ? roomOf(entry.size) : entry.size;
     const removal = this.#index.removeSeen(key, entry).then(async (isRemoved) => {
@@ -152,7 +158,7 @@ export class Eviction {
       if (entry.isFile) await removeFile(filePath(this.#layout, hash, entry.generation));
       return size;
     });
-    return { size, removal };
+    return { takes: size + ENTRY_BYTES, removal };
   }
 
   /** To where its entry is now; away, where there is none. */
@@ -165,6 +171,9 @@ export class Eviction {
     return false;
   }
 }
+
+/** What an entry takes in the index beside its content, about. */
+const ENTRY_BYTES = 384;
 
 function upTo(rows: readonly Age[], last: number): Age[] {
   return rows.filter(({ tick }) => tick <= last);

@@ -142,6 +142,7 @@ export class Space {
         await this.#evictTo(
           () => this.#target,
           (tookMs) => this.#restUnlessWaitedFor(tookMs),
+          STORE.evictEntries,
         );
         if (!this.#queue.isEmpty) this.#refuseFirst();
       } while (!this.#queue.isEmpty);
@@ -176,11 +177,12 @@ export class Space {
     this.#queue.refuseFirst(full(this.limit));
   }
 
-  /** Down to so many bytes, or until all that is left is leased; leaves most of the machine to others. */
+  /** Down to so many bytes, or until all that is left is leased; leaves half of the time to others. */
   evict(target: number): Promise<Evicted> {
     return this.#evictTo(
       () => target,
-      (tookMs) => pause(STORE.evictRest * tookMs),
+      (tookMs) => pause(tookMs),
+      STORE.gcEntries,
     );
   }
 
@@ -190,14 +192,19 @@ export class Space {
     return this.#eviction.foresee(this.#used - target);
   }
 
-  async #evictTo(target: () => number, rest: (tookMs: number) => Promise<void>): Promise<Evicted> {
+  /** `entries` go in one step, at most; nobody else can write meanwhile. */
+  async #evictTo(
+    target: () => number,
+    rest: (tookMs: number) => Promise<void>,
+    entries: number,
+  ): Promise<Evicted> {
     let evicted = NOTHING_EVICTED;
     for (;;) {
       const began = performance.now();
       this.#measure(began);
       this.#letIn();
       const excess = this.#used - target();
-      const step = excess > 0 && !this.#isClosing ? await this.#eviction.step(excess) : undefined;
+      const step = excess > 0 && !this.#isClosing ? await this.#eviction.step(excess, entries) : undefined;
       if (!step) break;
       const { results, blobs, bytes } = step;
       if (results + blobs > 0) this.#onEvent({ type: 'evicted', results, blobs, bytes });

@@ -6,7 +6,7 @@ export const GRAPH_FLAGS = {
     type: 'string',
     multiple: true,
     value: 'GLOB',
-    text: 'only steps of these packages, by name or folder',
+    text: 'only steps of these packages, by name or folder; "pkg#build" names its package itself',
   },
   affected: {
     type: 'string',

@@ -6,7 +6,7 @@ import { AssayError } from '../../core/errors.ts';
 import type { RelPath } from '../../core/path.ts';
 import { openCache } from '../cache.ts';
 import { readPackages } from '../config/packages.ts';
-import { configFileOf, resolveStep, type Step, stepId } from '../config/step.ts';
+import { configFileOf, resolveStep, type Step, scriptRemarks, stepId } from '../config/step.ts';
 import type { RunContext } from '../context.ts';
 import { acceptedDrafts, refusal, withRemark } from '../init/accepted-drafts.ts';
 import { type CandidateStep, candidateSteps } from '../init/candidates.ts';
@@ -109,7 +109,9 @@ async function draftOf(
   const { owner, name, command, isScript, env } = candidate;
   const draft = { owner, name, env, ...(!isScript && { command }) };
   try {
-    return { ...draft, observed: await observeStep(stepOf(candidate), surroundings, context) };
+    const observed = await observeStep(stepOf(candidate), surroundings, context);
+    const remarks = isScript ? scriptRemarks(name, owner.scripts) : [];
+    return remarks.reduce(withRemark, { ...draft, observed });
   } catch (error) {
     if (!(error instanceof AssayError && error.code === 'ASSAY_COMMAND_NOT_FOUND')) throw error;
     const remark = `it was not watched, so it runs each time: ${error.detail}`;

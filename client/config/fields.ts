@@ -41,7 +41,10 @@ export const DEFAULT_FIELDS = {
     kind: 'hermetic',
     text: 'What to do about a command that sees or does more than it declares: nothing, mark its result (default), or fail and keep nothing.',
   },
-  observed: { kind: 'flag', text: 'What earlier runs were seen to read counts as declared.' },
+  observed: {
+    kind: 'flag',
+    text: 'What earlier runs were seen to read counts as declared; without "inputs", nothing else does.',
+  },
   acceptMarked: {
     kind: 'flag',
     text: 'Take results from the remote whose runs saw or did more than they declared.',
@@ -57,7 +60,7 @@ export const STEP_FIELDS = {
   ...DEFAULT_FIELDS,
   inputs: {
     kind: 'texts',
-    text: 'Files, folders or globs that the command reads, from the package’s folder; "//…" from the root; "!GLOB" takes away. Without it: everything in the package.',
+    text: 'Files, folders or globs that the command reads, from the package’s folder; "//…" from the root; "!GLOB" takes away. Without it: everything in the package, or, with "observed", what was seen to be read.',
   },
   outputs: {
     kind: 'texts',

@@ -34,6 +34,8 @@ export interface Step {
   readonly observed: boolean;
   readonly acceptMarked: boolean;
   readonly sandbox: boolean;
+  /** What npm would do for its script, and Assay does not: said whenever its command runs. */
+  readonly remarks: readonly string[];
   /** False: it runs each time. */
   readonly cache: boolean;
   /** The ids of the steps that come first, written or implied. */
@@ -78,7 +80,8 @@ export function resolveStep({ owner, name, fields, defaults, source }: StepOrigi
   const flag = (field: 'includeIgnored' | 'cacheFailures' | 'observed' | 'acceptMarked' | 'sandbox') =>
     [fields, ...defaults.toReversed()].map((each) => each[field]).find((value) => value !== undefined) ??
     false;
-  const everything = fields.inputs ? [] : [everythingIn(folder)];
+  const isObserved = flag('observed');
+  const everything = fields.inputs || isObserved ? [] : [everythingIn(folder)];
   return {
     id: stepId(owner.name, name),
     name,
@@ -100,9 +103,10 @@ export function resolveStep({ owner, name, fields, defaults, source }: StepOrigi
     hermetic:
       [fields, ...defaults.toReversed()].map((each) => each.hermetic).find((mode) => mode !== undefined) ??
       ORDINARY.hermetic,
-    observed: flag('observed'),
+    observed: isObserved,
     acceptMarked: flag('acceptMarked'),
     sandbox: flag('sandbox'),
+    remarks: fields.command ? [] : scriptRemarks(name, owner.scripts),
     cache: fields.cache ?? true,
     dependsOn: [],
     implied: [],
@@ -141,6 +145,21 @@ function commandOf(
   }
   const line = field?.text ?? script;
   return line === undefined ? undefined : { words: ['sh', '-c', line], line };
+}
+
+/** A script is a line for the shell here: nothing runs around it, and npm sets no variables. */
+export function scriptRemarks(name: string, scripts: Package['scripts']): string[] {
+  const around = [`pre${name}`, `post${name}`].filter((one) => scripts.has(one));
+  const [variable] = /\bnpm_(?:package|config|lifecycle)_\w+/.exec(scripts.get(name) ?? '') ?? [];
+  return [
+    ...around.map(
+      (one) =>
+        `the script ${one} of package.json does not run: make it a step, or say all of it in "command"`,
+    ),
+    ...(variable === undefined
+      ? []
+      : [`its script uses ${variable}, which npm sets and Assay does not: declare it in "env" with a value`]),
+  ];
 }
 
 /** `taken`: what they must keep clear of. */

@@ -96,7 +96,7 @@ async function runUnlessLate(
 async function runAndLearn(
   step: Step,
   asked: StepRequest,
-  { cache, memory, wrote }: OrdinaryContext,
+  { cache, memory, wrote, hear }: OrdinaryContext,
   own: RunContext,
 ): Promise<RunSummary> {
   const began = own.now();
@@ -105,6 +105,8 @@ async function runAndLearn(
     action = made;
   };
   const summary = await run(asked.request, { ...own, keyed });
+  if (summary.outcome === 'miss')
+    for (const text of step.remarks) hear({ type: 'step-warning', step: step.id, text });
   const isInPlace = summary.exitCode === 0 && summary.outcome !== 'miss' && summary.outputsWritten === 0;
   if (summary.outcome === 'miss') {
     cache.tools.forget();

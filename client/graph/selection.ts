@@ -9,14 +9,15 @@ import type { StepTable } from './graph.ts';
 export interface Selection {
   /** "build", "pkg#build", "@scope/*#test"; none: every step. */
   readonly names: readonly string[];
-  /** Globs over the names and folders of packages; none: every package. */
+  /** Globs over the names and folders of packages; none: every package. A name with "#" names its package itself. */
   readonly packages: readonly string[];
   /** The folder that a bare name is meant in; a package's own, or the root's for all packages. */
   readonly folder: RelPath;
 }
 
 export function select({ names, packages, folder }: Selection, steps: StepTable): Step[] {
-  const all = [...steps.values()].filter((step) => isInPackages(step, packages));
+  const every = [...steps.values()];
+  const all = every.filter((step) => isInPackages(step, packages));
   if (packages.length > 0 && all.length === 0) {
     const known = [...new Set([...steps.values()].map((step) => step.package || '//'))];
     const [first = ''] = packages;
@@ -24,7 +25,7 @@ export function select({ names, packages, folder }: Selection, steps: StepTable)
   }
   const home = packages.length === 0 ? packageAt(folder, steps) : undefined;
   if (names.length === 0) return all.filter((step) => home === undefined || step.package === home);
-  return [...new Set(names.flatMap((name) => matching(name, home, all, steps)))];
+  return [...new Set(names.flatMap((name) => matching(name, home, name.includes('#') ? every : all, steps)))];
 }
 
 function matching(name: string, home: string | undefined, all: readonly Step[], steps: StepTable): Step[] {

@@ -195,9 +195,20 @@ class Scan {
 
   #checkMatched(pattern: CompiledPattern): void {
     if (pattern.optional || this.#matched.has(pattern)) return;
-    const hint =
-      this.#hiddenPaths > 0 ? ' (.gitignore hides some paths here: --include-ignored takes them too)' : '';
-    throw new AssayError('ASSAY_INPUT_MATCHES_NOTHING', `${JSON.stringify(pattern.source)}${hint}`);
+    throw new AssayError(
+      'ASSAY_INPUT_MATCHES_NOTHING',
+      `${JSON.stringify(pattern.source)}${this.#whyNothing(pattern)}`,
+    );
+  }
+
+  #whyNothing({ base }: CompiledPattern): string {
+    if (this.#observations.lstat(base)?.isSymbolicLink()) {
+      const target = readlinkSync(toSystemPath(this.#request.workspace, base));
+      return ` (${base} is a symbolic link to ${target}, and no pattern goes through a link: declare ${base}, and what it points to by its own path)`;
+    }
+    return this.#hiddenPaths > 0
+      ? ' (.gitignore hides some paths here: --include-ignored takes them too)'
+      : '';
   }
 }
 

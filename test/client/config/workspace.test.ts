@@ -89,6 +89,30 @@ describe('one package', () => {
     ]);
   });
 
+  test('without inputs, an observed step has those that are seen, not everything', async () => {
+    write({
+      'assay.json': { steps: { a: { command: 'true', observed: true } }, defaults: { inputs: ['//lock'] } },
+    });
+    expect(stepNamed(await load(), 'a').inputs).toEqual([{ pattern: 'lock', optional: false }]);
+  });
+
+  test('what npm would do for a script is said: its neighbours, its variables', async () => {
+    const scripts = {
+      prebuild: 'true',
+      build: 'echo $npm_package_version',
+      postbuild: 'true',
+      test: 'true',
+    };
+    write({ 'assay.json': { steps: { build: {}, test: {} } }, 'package.json': { scripts } });
+    const workspace = await load();
+    expect(stepNamed(workspace, 'build').remarks).toEqual([
+      expect.stringContaining('the script prebuild of package.json does not run'),
+      expect.stringContaining('the script postbuild of package.json does not run'),
+      expect.stringContaining('npm_package_version, which npm sets and Assay does not'),
+    ]);
+    expect(stepNamed(workspace, 'test').remarks).toEqual([]);
+  });
+
   test('without a command, the script of that name is meant', async () => {
     write({ 'assay.json': { steps: { build: {} } }, 'package.json': { scripts: { build: 'tsc -p .' } } });
     expect(stepNamed(await load(), 'build').command).toEqual(['sh', '-c', 'tsc -p .']);

@@ -51,6 +51,10 @@ describe('selection', () => {
       ['libs/other#build', 'libs/other#test:unit'],
     ],
     [
+      ['apps/web#*', '--package', 'libs/*'],
+      ['libs/core#build', 'apps/web#build', 'apps/web#test:unit'],
+    ],
+    [
       ['--package', './libs/*', 'build'],
       ['libs/core#build', 'libs/other#build'],
     ],

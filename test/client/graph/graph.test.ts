@@ -88,6 +88,15 @@ describe('a chain', () => {
   });
 });
 
+test('a script that npm would run others around says so when it runs, and not when it is a hit', async () => {
+  config({ build: { inputs: [] } });
+  shop.write('package.json', JSON.stringify({ scripts: { prebuild: 'false', build: 'true' } }));
+  const warnings = async () =>
+    (await run('build')).events.filter(({ type }) => type === 'step-warning').map(({ text }) => text);
+  expect(await warnings()).toEqual([expect.stringContaining('prebuild of package.json does not run')]);
+  expect(await warnings()).toEqual([]);
+});
+
 describe('more steps than jobs', () => {
   /** A gate is a file; those who wait for it give up after a minute, so that nobody waits for ever in a test that fails. */
   const gate = (name: string) => join(shop.folder, name);

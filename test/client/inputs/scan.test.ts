@@ -93,6 +93,13 @@ describe('patterns', () => {
     expect(() => scan(patterns)).toThrow(/ASSAY_INPUT_MATCHES_NOTHING/);
   });
 
+  test('a pattern that would go through a link matches nothing, and says that it is the link', () => {
+    shop.link('linked', 'src');
+    expect(() => scan(['linked/**'])).toThrow(
+      'linked is a symbolic link to src, and no pattern goes through',
+    );
+  });
+
   test('what is marked optional may match nothing', () => {
     expect(scan(['src/a.ts'], { optional: ['gen/**', 'nosuch'] })).toEqual(['src/a.ts']);
   });

@@ -48,7 +48,10 @@ export interface Cache {
   readonly inputs: InputSource;
   readonly history: History;
   remember(
-    ran: { action: IdentifiedAction } & Pick<Ran, 'outcome' | 'reason' | 'against' | 'commandMs'>,
+    ran: { action: IdentifiedAction } & Pick<
+      Ran,
+      'outcome' | 'reason' | 'against' | 'notKept' | 'exitCode' | 'commandMs'
+    >,
   ): void;
   /** The same remote each time; opened when it is first asked for, because a local hit has no use for it. */
   openRemote(): Promise<Remote | undefined>;

@@ -22,21 +22,38 @@ export interface Explanation {
 
 const NEVER_SEEN: Explanation = { reason: 'never seen', differences: [] };
 
+const FORGOTTEN: Explanation = {
+  reason: 'it ran before, with what is no longer stored: what differs is not known',
+  differences: [],
+};
+
 /** How many earlier actions are compared in full where none ran the same command. */
 const CANDIDATES = 10;
 
-/** Keeps the action first: it is compared with what is stored. */
-export async function explain(action: KeyedAction, { cache }: RunContext): Promise<Explanation> {
+/** Keeps the action first: it is compared with what is stored. `refusal`: why a result that was found is not taken. */
+export async function explain(
+  action: KeyedAction,
+  { cache }: RunContext,
+  refusal: string | undefined,
+): Promise<Explanation> {
   const store = await cache.openStore();
   if (!store) return { reason: 'there is no usable store', differences: [] };
   const earlier = cache.history.entries();
+  if (earlier.length > 0) await keepAction(action, store);
+  if (refusal !== undefined) return { reason: `refused: ${refusal}`, differences: [] };
   if (earlier.length === 0) return NEVER_SEEN;
-  await keepAction(action, store);
-  if (earlier.some((entry) => entry.key === action.key.hash)) {
-    const differs = await differsNow(action, store, cache.digests);
-    return { reason: differs ?? 'it ran before, but no usable result is stored', differences: [] };
-  }
-  return explainMiss(action, earlier, store.blobs);
+  const last = earlier.find((entry) => entry.key === action.key.hash);
+  if (!last) return explainMiss(action, earlier, store.blobs);
+  const differs = await differsNow(action, store, cache.digests);
+  return { reason: differs ?? whyNothingStored(last, action.request), differences: [] };
+}
+
+/** The same action ran before. */
+function whyNothingStored({ exitCode, notKept }: HistoryEntry, { hermetic }: RunRequest): string {
+  if (exitCode) return `it failed before: ${notKept ?? `it ended with ${exitCode}`}`;
+  if (notKept !== undefined) return `it ran before, but its result was not kept: ${notKept}`;
+  if (hermetic === 'strict') return 'it ran before, but no result is stored that is known to be hermetic';
+  return 'it ran before, but no usable result is stored';
 }
 
 /** The same declaration, so something else: what the action was seen to depend on besides it. */
@@ -67,7 +84,8 @@ async function explainMiss(
     );
     if (found && (!best || found.length < best.differences.length)) best = { against, differences: found };
   }
-  return best ? { ...best, reason: summarize(best.differences) } : NEVER_SEEN;
+  if (best) return { ...best, reason: summarize(best.differences) };
+  return last ? FORGOTTEN : NEVER_SEEN;
 }
 
 /** The newest run of the same step here, else of the same step elsewhere. */

@@ -21,13 +21,20 @@ export interface HistoryEntry {
   readonly reason: string;
   /** The earlier action that a miss was compared with. */
   readonly against?: Hash | undefined;
+  /** Of a command that ran: why its result was not kept. */
+  readonly notKept?: string | undefined;
+  /** Of a command that ran and failed. */
+  readonly exitCode?: number | undefined;
   /** How long the command takes when it runs; entries of old do not tell. */
   readonly commandMs?: number | undefined;
 }
 
 /** What is noted of a run besides what was asked for. */
 export interface Ran
-  extends Pick<HistoryEntry, 'step' | 'key' | 'outcome' | 'reason' | 'against' | 'commandMs'> {
+  extends Pick<
+    HistoryEntry,
+    'step' | 'key' | 'outcome' | 'reason' | 'against' | 'notKept' | 'exitCode' | 'commandMs'
+  > {
   readonly at: number;
 }
 
@@ -120,11 +127,12 @@ function parseEntry(line: string): HistoryEntry | undefined {
 
 function isEntry(value: unknown): value is HistoryEntry {
   if (typeof value !== 'object' || value === null) return false;
-  const { at, workspace, step, key, command, outcome, reason, against, name, commandMs } = value as Record<
-    string,
-    unknown
-  >;
-  const texts = [at, workspace, outcome, reason, name ?? ''].every((field) => typeof field === 'string');
+  const { at, workspace, step, key, command, outcome, reason, against, name, commandMs, ...ran } =
+    value as Record<string, unknown>;
+  const texts = [at, workspace, outcome, reason, name ?? '', ran.notKept ?? ''].every(
+    (field) => typeof field === 'string',
+  );
   const hashes = [step, key, against ?? key].every((field) => typeof field === 'string' && isHash(field));
-  return texts && hashes && typeof (commandMs ?? 0) === 'number' && Array.isArray(command);
+  const numbers = [commandMs ?? 0, ran.exitCode ?? 0].every((field) => typeof field === 'number');
+  return texts && hashes && numbers && Array.isArray(command);
 }

@@ -227,6 +227,9 @@ async function fetchHit(
 ): Promise<StoredHit | undefined> {
   if (!(await fetchResult(key, action, sides))) return undefined;
   const { store, report } = sides;
+  const { keepAction } = await import('./publish.ts');
+  // Who built it has it; without it the next miss could not be compared with this hit.
+  await keepAction(action, store);
   if (set) await keepSet(action.key.hash, set, localShelf(store), stateOf);
   return storedHit(key.hash, action.request, store, report);
 }

@@ -11,6 +11,7 @@ import type { Checkpoints } from './checkpoint/checkpoints.ts';
 import type { RunContext } from './context.ts';
 import { type Execution, execute } from './execute.ts';
 import { explain } from './explain.ts';
+import { HeardReasons } from './heard-reasons.ts';
 import type { Outcome } from './history.ts';
 import { type IdentifiedAction, type KeyedAction, keyOf } from './key.ts';
 import { replay } from './log.ts';
@@ -51,10 +52,12 @@ export interface RunSummary {
 
 export async function run(request: RunRequest, context: RunContext): Promise<RunSummary> {
   const began = context.now();
+  const heard = new HeardReasons();
+  const hearing = heard.within(context);
   const action = keyOf(request, context);
   context.keyed?.(action);
-  const hit = await lookup(action, context);
-  const ran = (hit && (await useHit(hit, action, context))) ?? (await makeResult(action, context));
+  const hit = await lookup(action, hearing);
+  const ran = (hit && (await useHit(hit, action, hearing))) ?? (await makeResult(action, hearing, heard));
   const shared = await shareWith(ran.sent, began, context);
   return { ...finished(ran), ...shared, key: action.key.hash, elapsedMs: context.now() - began };
 }
@@ -96,12 +99,12 @@ async function useHit(hit: Hit, action: KeyedAction, context: RunContext): Promi
  * First the turn, then the outputs: whoever owns outputs has all that it needs to finish, so nobody who waits for them waits for
  * ever. Who had to wait for another run of the same step looks again: that one may have made what is wanted.
  */
-async function makeResult(action: KeyedAction, context: RunContext): Promise<Ran> {
+async function makeResult(action: KeyedAction, context: RunContext, heard: HeardReasons): Promise<Ran> {
   await context.turn?.();
   return whileOwningOutputs(action.request, context, async (waited, ownership) => {
     const owning = { ...context, ownership };
     const restored = waited && (await restoreHit(await lookup(action, context), action, owning));
-    return restored || runCommand(action, owning);
+    return restored || runCommand(action, owning, heard);
   });
 }
 
@@ -127,8 +130,8 @@ export function finishHit(
   return { outcome, exitCode, standing, reason, ...kept, outputsWritten, commandMs };
 }
 
-async function runCommand(action: KeyedAction, context: RunContext): Promise<Ran> {
-  const { reason, against } = await explain(action, context);
+async function runCommand(action: KeyedAction, context: RunContext, heard: HeardReasons): Promise<Ran> {
+  const { reason, against } = await explain(action, context, heard.refusal);
   const state = await openState(action, context);
   const { execution, checkpoints } = await executeKeepingProgress(action, context, state);
   const sealed = seal(action, execution, context);
@@ -136,9 +139,11 @@ async function runCommand(action: KeyedAction, context: RunContext): Promise<Ran
   await checkpoints?.settle(published);
   if (context.ownership?.doubt() === undefined) await state?.keep(execution);
   const { commandMs } = execution;
-  context.cache.remember({ action, outcome: 'miss', reason, against, commandMs });
   const { standing } = sealed;
   const ended = endOf(execution, action.request, standing);
+  const { notKept } = heard;
+  const noted = { notKept, exitCode: ended.exitCode || undefined, commandMs };
+  context.cache.remember({ action, outcome: 'miss', reason, against, ...noted });
   const kept = { published, shared: false, ...(diverged && { diverged }), ...(sent && { sent }) };
   return { outcome: 'miss', ...ended, standing, reason, ...kept, outputsWritten: 0, commandMs };
 }

@@ -8,6 +8,7 @@ import { requestOf } from '../config/request.ts';
 import type { Step } from '../config/step.ts';
 import type { RunContext } from '../context.ts';
 import { explain } from '../explain.ts';
+import { HeardReasons } from '../heard-reasons.ts';
 import { type KeyedAction, keyOf } from '../key.ts';
 import { type Hit, lookup } from '../lookup.ts';
 import { observeOutput, sameOutput } from '../outputs.ts';
@@ -47,7 +48,12 @@ async function forecastStep(
   try {
     const { request, caller } = requestOf(step, context.workspace, context.caller);
     const { now } = context;
-    const quiet: RunContext = { cache, caller, stdout: DEAF, stderr: DEAF, report() {}, now: () => now() };
+    const heard = new HeardReasons();
+    const quiet: RunContext = heard.within({
+      ...{ cache, caller, stdout: DEAF, stderr: DEAF },
+      report() {},
+      now: () => now(),
+    });
     const action = keyOf(request, quiet);
     const key = action.key.hash;
     const hit = await lookup(action, quiet);
@@ -57,7 +63,7 @@ async function forecastStep(
       return { step: step.id, outcome: hit.outcome, key, why: `${hit.reason}, ${why}` };
     }
     leaveOpen('would run first');
-    return { step: step.id, outcome: 'miss', key, why: (await explain(action, quiet)).reason };
+    return { step: step.id, outcome: 'miss', key, why: (await explain(action, quiet, heard.refusal)).reason };
   } catch (error) {
     leaveOpen('can’t run');
     return { step: step.id, outcome: 'unknown', why: messageOf(error) };

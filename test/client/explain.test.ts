@@ -1,8 +1,10 @@
 // Why a run missed, by name.
-import { rmSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Workshop } from '../rig/assay.ts';
+import { runSteps } from '../rig/graph.ts';
+import { ServerProcess } from '../rig/server.ts';
 
 let shop: Workshop;
 
@@ -95,7 +97,70 @@ test('a hit is explained as one', async () => {
 
 test('a run that failed before is not "never seen"', async () => {
   await run({ command: ['false'] });
-  expect((await run({ command: ['false'] })).summary.reason).toContain('ran before');
+  const { summary } = await run({ command: ['false'] });
+  expect(summary.reason).toBe('it failed before: it ended with 1');
+  expect((await shop.assay(['explain'])).stdout).toContain(
+    'outcome  miss: it failed before: it ended with 1',
+  );
+});
+
+test('a run whose result was not kept says why it was not', async () => {
+  const make = () => run({ flags: ['--output', 'out'] });
+  await make();
+  expect((await make()).summary.reason).toBe(
+    'it ran before, but its result was not kept: its declared output out is missing',
+  );
+});
+
+test('an earlier action that is no longer stored is not "never seen"', async () => {
+  await run();
+  for (const name of readdirSync(shop.store))
+    if (name !== 'client') rmSync(join(shop.store, name), { recursive: true });
+  shop.write('src/a', 'A');
+  expect((await run()).summary.reason).toContain('it ran before, with what is no longer stored');
+});
+
+describe('with a remote', () => {
+  let server: ServerProcess;
+
+  beforeEach(async () => {
+    server = await ServerProcess.start(`${shop.folder}/server`);
+  });
+
+  afterEach(() => server.stop());
+
+  const steps = { copy: { command: 'cp src/a out', inputs: ['src/**'], outputs: ['out'] } };
+  const at = (store: string) => ['--remote', server.url, '--store', `${shop.folder}/${store}`];
+
+  test('the miss after a remote hit names what changed, foretold and told', async () => {
+    shop.write('assay.json', JSON.stringify({ steps }));
+    await runSteps(shop, [...at('one'), 'copy']);
+    rmSync(join(shop.workspace, 'out'));
+    expect((await runSteps(shop, [...at('two'), 'copy'])).outcomes).toEqual({ copy: 'hit-remote' });
+    shop.write('src/deep/b', 'B');
+    const foretold = await shop.assay(['run', '--dry-run', '--json', ...at('two'), 'copy']);
+    expect(JSON.parse(foretold.stdout)).toMatchObject({ outcome: 'miss', why: 'src/deep/b changed' });
+    const { ends } = await runSteps(shop, [...at('two'), 'copy']);
+    expect(ends.copy).toMatchObject({ outcome: 'miss', reason: 'src/deep/b changed' });
+    const explained = await shop.assay(['explain', '--json', '--store', `${shop.folder}/two`, 'copy']);
+    expect(JSON.parse(explained.stdout)).toMatchObject({
+      reason: 'src/deep/b changed',
+      differences: [{ kind: 'input', change: 'changed', path: 'src/deep/b' }],
+    });
+  });
+
+  test('a result of the remote that is refused is not "never seen"', async () => {
+    shop.write('undeclared', 'x');
+    const sneaky = (store: string, ...flags: string[]) =>
+      shop.run([...at(store), ...flags, '--output', 'out', '--', 'sh', '-c', 'cat undeclared > out']);
+    expect((await sneaky('one')).summary).toMatchObject({ shared: true, standing: 'marked' });
+    rmSync(join(shop.workspace, 'out'));
+    const { summary } = await sneaky('two');
+    expect(summary).toMatchObject({ outcome: 'miss' });
+    expect(summary.reason).toMatch(/^refused: the remote has a result that is marked: read .*undeclared/);
+    const explained = await shop.assay(['explain', '--store', `${shop.folder}/two`]);
+    expect(explained.stdout).toContain('outcome  miss: refused: the remote has a result that is marked');
+  });
 });
 
 test('a workspace without a run is refused with the way out', async () => {

@@ -5,6 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { isSettled } from '../../client/inputs/settled.ts';
 import { Workshop } from '../rig/assay.ts';
+import { untilThere } from '../rig/gate.ts';
 
 let shop: Workshop;
 
@@ -16,6 +17,8 @@ afterEach(() => shop.remove());
 
 const path = (name: string) => join(shop.workspace, name);
 const read = (name: string) => readFileSync(path(name), 'utf8');
+const gate = (name: string) => join(shop.folder, name);
+const open = (name: string) => writeFileSync(gate(name), '');
 const sh = (script: string, ...flags: string[]) => shop.run([...flags, '--', 'sh', '-c', script]);
 
 /** Resolves when the command says that it has started. */
@@ -57,15 +60,11 @@ test('a failure that is kept does not take the output of an earlier success with
 test('a tool that was replaced during the run is not published under the old one', async () => {
   const tool = (text: string) => shop.write('bin/tool', `#!/bin/sh\necho ${text}\n`, 0o755);
   tool('old');
-  const running = sh(
-    'echo > .started; sleep 0.5; ./bin/tool > out',
-    '--tool',
-    './bin/tool',
-    '--output',
-    'out',
-  );
+  const flags = ['--hermetic=off', '--tool', './bin/tool', '--output', 'out'];
+  const running = sh(`echo > .started; ${untilThere(gate('go'))}; ./bin/tool > out`, ...flags);
   await started('.started');
   tool('new');
+  open('go');
   expect((await running).summary).toMatchObject({
     published: false,
     notPublished: 'its tools changed while it ran',
@@ -74,17 +73,15 @@ test('a tool that was replaced during the run is not published under the old one
 
 test('an input that changed during the run and changed back is not published', async () => {
   shop.write('in', 'A');
-  const running = sh(
-    'echo > .started; sleep 0.5; cat in > out; sleep 0.5',
-    '--input',
-    'in',
-    '--output',
-    'out',
-  );
+  const first = `echo > .started; ${untilThere(gate('changed'))}; cat in > out`;
+  const second = `echo > .read; ${untilThere(gate('changed back'))}`;
+  const running = sh(`${first}; ${second}`, '--hermetic=off', '--input', 'in', '--output', 'out');
   await started('.started');
   shop.write('in', 'B');
-  await wait(700);
+  open('changed');
+  await started('.read');
   shop.write('in', 'A');
+  open('changed back');
   expect((await running).summary).toMatchObject({
     published: false,
     notPublished: 'its inputs changed while it ran',
@@ -92,8 +89,11 @@ test('an input that changed during the run and changed back is not published', a
 });
 
 test('two runs that make the same output wait for each other, and neither seals the other’s', async () => {
+  const script = `echo "$MODE" > out; ${untilThere(gate('waiting'))}; echo "$MODE" >> out`;
   const build = (mode: string) =>
-    sh('echo "$MODE" > out; sleep 0.4; echo "$MODE" >> out', '--env', `MODE=${mode}`, '--output', 'out');
+    shop.run(['--hermetic=off', '--env', `MODE=${mode}`, '--output', 'out', '--', 'sh', '-c', script], {
+      onSaid: ({ stderr }) => stderr.includes('waiting for another run') && open('waiting'),
+    });
   const [debug, release] = await Promise.all([build('debug'), build('release')]);
   expect([debug.summary.published, release.summary.published]).toEqual([true, true]);
   expect([debug, release].some(({ stderr }) => stderr.includes('waiting for another run'))).toBe(true);

@@ -9,6 +9,7 @@ import {
   rmSync,
   symlinkSync,
   utimesSync,
+  writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -18,6 +19,7 @@ import { homeIn, ownFolder, Staging } from '../../client/staging.ts';
 import { parseRelPath, ROOT } from '../../core/path.ts';
 import { identityText, ownIdentity } from '../../hermeticity/process-identity.ts';
 import { DEFAULT_FORM, FORMS, Workshop } from '../rig/assay.ts';
+import { untilThere } from '../rig/gate.ts';
 
 let shop: Workshop;
 beforeEach(() => {
@@ -143,11 +145,14 @@ test('runs that want each other’s outputs in every way never meet, and all com
 });
 
 test('runs of two processes inside each other’s outputs take turns', async () => {
-  const slow = 'mkdir -p out/sub; echo begun > out/begun; sleep 1; rm out/begun; echo whole > out/x';
+  const gate = join(shop.folder, 'gate');
+  const slow = `mkdir -p out/sub; echo begun > out/begun; ${untilThere(gate)}; rm out/begun; echo whole > out/x`;
   const outer = shop.assay(['run', '--output', 'out', '--', 'sh', '-c', slow]);
   await expect.poll(() => shop.has('out/begun'), { timeout: 20_000 }).toBe(true);
   const script = 'test ! -e out/begun && mkdir -p out/sub && echo y > out/sub/y';
-  const inner = await shop.assay(['run', '--output', 'out/sub', '--', 'sh', '-c', script]);
+  const inner = await shop.assay(['run', '--output', 'out/sub', '--', 'sh', '-c', script], {
+    onSaid: ({ stderr }) => stderr.includes('waiting for') && writeFileSync(gate, ''),
+  });
   expect([(await outer).code, inner.code]).toEqual([0, 0]);
   expect(inner.stderr).toContain('waiting for another run that makes out\n');
 });
@@ -186,9 +191,9 @@ test('a run inside one step waits for another step of the same graph', async () 
   const one = 'mkdir -p out/x; echo one > out/x/f; sleep 3; echo done > out/done';
   const other = `sleep 1; ${inner("--output out/x -- sh -c 'mkdir -p out/x; echo two > out/x/f'")}; echo > s2`;
   const steps = {
-    s1: { command: one, outputs: ['out'] },
-    s2: { command: other, outputs: ['s2'], hermetic: 'off' },
-    s3: { command: `sleep 1; ${inner('s1')} && cp out/x/f s3`, outputs: ['s3'], hermetic: 'off' },
+    s1: { command: one, inputs: [], outputs: ['out'] },
+    s2: { command: other, inputs: [], outputs: ['s2'], hermetic: 'off' },
+    s3: { command: `sleep 1; ${inner('s1')} && cp out/x/f s3`, inputs: [], outputs: ['s3'], hermetic: 'off' },
   };
   shop.write('assay.json', JSON.stringify({ steps }));
   const ran = await shop.assay(['run', '--jobs', '3', 's1', 's2', 's3']);

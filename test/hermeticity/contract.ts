@@ -356,9 +356,9 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
       });
 
       it('lets a process be stopped and go on', async () => {
-        const { report, stdout } = await sh(
-          'sh -c "kill -STOP \\$\\$; echo on" & sleep 0.2; kill -CONT $!; wait $!',
-        );
+        const stopped = 'sh -c "kill -STOP \\$\\$; echo on" & p=$!';
+        const goOn = '(while kill -CONT $p 2>/dev/null; do sleep 0.05; done) &';
+        const { report, stdout } = await sh(`${stopped}; ${goOn} wait $p`);
         expect({ exit: report.exit, stdout }).toEqual({ exit: { code: 0 }, stdout: 'on\n' });
       });
 

@@ -78,7 +78,7 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly form?: Form;
   /** Called with all that has been said, each time when something was. */
-  readonly onStdout?: ((said: string) => void) | undefined;
+  readonly onSaid?: ((said: Pick<Ran, 'stdout' | 'stderr'>) => void) | undefined;
 }
 
 export class Workshop {
@@ -128,7 +128,7 @@ export class Workshop {
     return runProcess([...FORMS[options.form ?? DEFAULT_FORM], ...args], {
       cwd: options.cwd ?? this.workspace,
       env: { ...baseEnvironment(), ASSAY_STORE: this.store, ...options.env },
-      onStdout: options.onStdout,
+      onSaid: options.onSaid,
     });
   }
 
@@ -161,9 +161,9 @@ export function baseEnvironment(): Record<string, string> {
 export function runProcess(
   [program = '', ...args]: readonly string[],
   {
-    onStdout,
+    onSaid,
     ...options
-  }: { cwd: string; env: Readonly<Record<string, string>>; onStdout?: RunOptions['onStdout'] },
+  }: { cwd: string; env: Readonly<Record<string, string>>; onSaid?: RunOptions['onSaid'] },
 ): Promise<Ran> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -171,7 +171,7 @@ export function runProcess(
     for (const name of ['stdout', 'stderr'] as const) {
       child[name].setEncoding('utf8').on('data', (text: string) => {
         said[name] += text;
-        if (name === 'stdout') onStdout?.(said.stdout);
+        onSaid?.(said);
       });
     }
     child.once('error', reject);

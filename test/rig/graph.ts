@@ -46,8 +46,8 @@ export async function runStepsAndAt(
 ): Promise<GraphRan> {
   let isCome = false;
   let done: unknown;
-  const onStdout = (said: string) => {
-    if (isCome || !said.split('\n').slice(0, -1).some(isMoment)) return;
+  const onSaid = ({ stdout }: Pick<Ran, 'stdout'>) => {
+    if (isCome || !stdout.split('\n').slice(0, -1).some(isMoment)) return;
     isCome = true;
     done = then();
   };
@@ -55,7 +55,7 @@ export async function runStepsAndAt(
     const event: unknown = JSON.parse(line);
     return isRecord(event) && event.type === type && event.step === step;
   };
-  const ran = await runSteps(shop, args, { onStdout });
+  const ran = await runSteps(shop, args, { onSaid });
   if (!isCome) throw new Error(`there was no ${type} of ${step}:\n${ran.stdout}`);
   await done;
   return ran;

@@ -7,6 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { GRAPH } from '../../../core/limits.ts';
 import { DEFAULT_FORM, FORMS, Workshop } from '../../rig/assay.ts';
+import { untilThere } from '../../rig/gate.ts';
 import { type GraphRan, runSteps, runStepsAndAt } from '../../rig/graph.ts';
 
 let shop: Workshop;
@@ -98,18 +99,15 @@ test('a script that npm would run others around says so when it runs, and not wh
 });
 
 describe('more steps than jobs', () => {
-  /** A gate is a file; those who wait for it give up after a minute, so that nobody waits for ever in a test that fails. */
   const gate = (name: string) => join(shop.folder, name);
   const open = (name: string) => writeFileSync(gate(name), '');
-  const waitFor = (path: string) =>
-    `n=0; while ! test -e '${path}' && [ $((n += 1)) -lt 3000 ]; do sleep 0.02; done`;
   /** Who waits for its turn when this begins has waited for so long, when it is over, that it begins again. */
   const openLate = async () => {
     await wait(GRAPH.lateMs + 100);
     open('gate');
   };
   const held = (name = 'gate', after = '') => ({
-    command: `${waitFor(gate(name))}; ${after}`,
+    command: `${untilThere(gate(name))}; ${after}`,
     inputs: [],
     outputs: [],
     cache: false,
@@ -170,7 +168,7 @@ describe('more steps than jobs', () => {
   });
 
   test('who waits for another run to make the same ends when it is told to', async () => {
-    const command = `touch '${gate('begun')}'; ${waitFor(gate('gate'))}; echo made > out.txt`;
+    const command = `touch '${gate('begun')}'; ${untilThere(gate('gate'))}; echo made > out.txt`;
     config({ long: { command, outputs: ['out.txt'] } });
     const first = run('long');
     await expect.poll(() => existsSync(gate('begun')), { timeout: 30_000 }).toBe(true);
@@ -202,7 +200,7 @@ describe('more steps than jobs', () => {
     const make = `mkdir -p node_modules/.bin; printf "#!/bin/sh\\necho made\\n" > new; chmod +x new; mv new ${tool}`;
     config({
       make: held('gate', make),
-      b: { ...held(), command: waitFor(tool) },
+      b: { ...held(), command: untilThere(tool) },
       use: { command: 'tool > out.txt', outputs: ['out.txt'] },
     });
     const args = ['--jobs', '2', 'make', 'b', 'use'];

@@ -1,10 +1,39 @@
 // Which steps are under way, which run their commands, and what becomes of those that wait for that.
-import { setTimeout as wait } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { type ScheduleOptions, schedule, type Turn } from '../../../client/graph/schedule.ts';
 import { Random } from '../../rig/random.ts';
 
 const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20261116);
+
+/** A step begins in each turn of the event loop: after so many turns all have begun that can. */
+const TURNS = 50;
+
+/** Waits by a clock that moves on when nothing else is left to do. So the order is that of the times, on any machine. */
+const waiting: { readonly at: number; readonly resolve: () => void }[] = [];
+let now = 0;
+let isMoving = false;
+
+function wait(ms: number): Promise<void>;
+function wait<T>(ms: number, value: T): Promise<T>;
+function wait(ms: number, value?: unknown): Promise<unknown> {
+  return new Promise((resolve) => {
+    waiting.push({ at: now + ms, resolve: () => resolve(value) });
+    if (!isMoving) void moveOn();
+  });
+}
+
+async function moveOn(): Promise<void> {
+  isMoving = true;
+  while (waiting.length > 0) {
+    for (let turn = 0; turn < TURNS; turn++) await nextTurn();
+    waiting.sort((a, b) => a.at - b.at);
+    const next = waiting.shift();
+    now = next?.at ?? now;
+    next?.resolve();
+  }
+  isMoving = false;
+}
 
 interface Planned {
   readonly id: string;
@@ -158,9 +187,9 @@ test('once it is cancelled nobody gets a turn, whether it waited or only asks no
     refusals.push(await turn.take());
     return false;
   };
-  setTimeout(() => {
+  void wait(30).then(() => {
     isCancelled = true;
-  }, 30);
+  });
   const { told } = await run(
     [planned('a', command(60)), planned('c', command(5)), planned('d', late), planned('e', hit(1), 'a')],
     { jobs: 1, isCancelled: () => isCancelled },

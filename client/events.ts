@@ -22,6 +22,8 @@ export type RunEvent =
   | { readonly type: 'hit-refused'; readonly why: string }
   /** The command starts from an earlier one's checkpoint. */
   | { readonly type: 'resumed'; readonly checkpoint: number }
+  /** Checkpoints are sealed faster than the remote takes them; `arrived`: the last that it has of this run, 0 for none. */
+  | { readonly type: 'checkpoints-behind'; readonly sealed: number; readonly arrived: number }
   /** A checkpoint could not be taken; the next may. */
   | { readonly type: 'unsealed'; readonly why: string }
   /** The command starts with the state that an earlier run of its step left. */

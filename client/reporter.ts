@@ -158,6 +158,8 @@ function wordsFor(event: Warning): string {
       return `a stored result could not be used, counting it as a miss: ${event.why}`;
     case 'resumed':
       return `starting from checkpoint ${event.checkpoint}`;
+    case 'checkpoints-behind':
+      return `the remote is behind: ${event.arrived > 0 ? `it has checkpoint ${event.arrived}` : 'it has no checkpoint of this run'}, and ${event.sealed} is sealed here`;
     case 'unsealed':
       return `no checkpoint was taken: ${event.why}`;
     case 'state-carried':

@@ -7,7 +7,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { digestOf } from '../../core/digest.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
-import { CHECKPOINT } from '../../core/limits.ts';
+import { CHECKPOINT, REMOTE } from '../../core/limits.ts';
 import { parseNamespace } from '../../core/namespace.ts';
 import { type RelPath, toSystemPath } from '../../core/path.ts';
 import { ActionResult } from '../../core/proto/generated/reapi.ts';
@@ -18,6 +18,7 @@ import { refuseLinkedParents } from '../outputs.ts';
 import { clearAfterKilledRuns } from '../run-records.ts';
 import type { Shelf } from '../snapshot/shelf.ts';
 import { type Snapshot, takeSnapshot } from '../snapshot/snapshot.ts';
+import { NewestUpload } from './newest-upload.ts';
 import type { CheckpointPlan } from './plan.ts';
 
 const NAMESPACE = parseNamespace('checkpoint');
@@ -30,11 +31,18 @@ export class Checkpoints {
   readonly #shelf: Shelf | undefined;
   /** Of the newest there is; 0 if there is none. */
   #number = 0;
+  /** Of the last that this run sealed. */
+  #sealedNumber = 0;
   /** What the newest holds, or the empty folders that the step started with. */
   #sealed = '';
   /** One at a time, in order. */
   #sealing: Promise<unknown> = Promise.resolve();
-  #sharing: Promise<unknown> = Promise.resolve();
+  readonly #uploads: NewestUpload<Snapshot>;
+  readonly #openedAt: number;
+  #isTold = false;
+  /** What earlier runs took for the checkpoint that this one begins with, and when this one began. */
+  #earlierMs = 0;
+  #placedAt = 0;
   #isTurn = false;
 
   private constructor(
@@ -48,6 +56,11 @@ export class Checkpoints {
     this.#plan = plan;
     this.#context = context;
     this.#shelf = shelf;
+    this.#openedAt = context.now();
+    this.#uploads = new NewestUpload({
+      send: async (number, snapshot) => (await shelf?.share(this.#label(number), snapshot)) ?? false,
+      fellBehind: (number, arrived) => this.#tellBehind(number, arrived),
+    });
   }
 
   static async open(action: KeyedAction, plan: CheckpointPlan, context: RunContext): Promise<Checkpoints> {
@@ -74,8 +87,14 @@ export class Checkpoints {
       mkdirSync(place, { recursive: true });
     }
     this.#sealed = fingerprint(this.#look());
+    this.#earlierMs = found?.madeInMs ?? 0;
+    this.#placedAt = this.#context.now();
     if (found) this.#context.report({ type: 'resumed', checkpoint: found.number });
     return found?.number ?? 0;
+  }
+
+  get earlierMs(): number {
+    return this.#earlierMs;
   }
 
   /** The number of the checkpoint that holds what is there now; undefined if there is none. */
@@ -96,18 +115,35 @@ export class Checkpoints {
   /** The step is over. A result that is published makes its checkpoints useless. */
   async settle(published: boolean): Promise<void> {
     await this.#sealing;
-    await this.#sharing;
-    if (!published) return;
+    if (!published) return this.#settleUploads();
+    this.#uploads.stop();
+    this.#shelf?.stopSharing();
     const last = Array.from({ length: this.#plan.keep + 1 }, (_, at) => this.#number - at);
     for (const number of last) await this.#drop(number);
     for (const folder of this.#plan.folders) removeQuietly(toSystemPath(this.#workspace, folder));
   }
 
-  async #restoreNewest(): Promise<{ number: number } | undefined> {
+  /** Another machine may go on from the newest: it is waited for as any upload is. */
+  async #settleUploads(): Promise<void> {
+    const elapsed = this.#context.now() - this.#openedAt;
+    await this.#uploads.settle(Math.max(REMOTE.uploadsMs, elapsed * REMOTE.uploadsShare));
+    this.#isTold = false;
+    if (this.#shelf?.isShared && this.#uploads.arrived < this.#sealedNumber)
+      this.#tellBehind(this.#sealedNumber, this.#uploads.arrived);
+    this.#shelf?.stopSharing();
+  }
+
+  /** Once while it runs, and at the end. */
+  #tellBehind(sealed: number, arrived: number): void {
+    if (!this.#isTold) this.#context.report({ type: 'checkpoints-behind', sealed, arrived });
+    this.#isTold = true;
+  }
+
+  async #restoreNewest(): Promise<{ number: number; madeInMs: number } | undefined> {
     try {
       this.#number = numberIn(await this.#shelf?.newestLabel(`${this.#key}/`));
       const found = await this.#shelf?.restore(this.#workspace, undefined, [`${this.#key}/`]);
-      return found && { number: numberIn(found.label) };
+      return found && { number: numberIn(found.label), madeInMs: found.madeInMs };
     } catch (error) {
       this.#context.report({ type: 'store-unusable', why: messageOf(error) });
       return undefined;
@@ -138,9 +174,9 @@ export class Checkpoints {
     let number = this.#number + 1;
     // Another run of the same action may have taken the number, or the last ones were evicted.
     while ((await shelf.keep(this.#label(number), snapshot)) === 'taken') number++;
-    this.#number = number;
+    this.#number = this.#sealedNumber = number;
     this.#sealed = content;
-    this.#sharing = this.#sharing.then(() => shelf.share(this.#label(number), snapshot));
+    if (shelf.isShared) this.#uploads.offer(number, snapshot);
     await this.#drop(this.#number - this.#plan.keep);
   }
 
@@ -153,12 +189,9 @@ export class Checkpoints {
   }
 
   #look(): Snapshot {
-    return takeSnapshot(
-      this.#workspace,
-      this.#plan.folders,
-      this.#context.cache.digests,
-      this.#context.now(),
-    );
+    const now = this.#context.now();
+    const took = this.#earlierMs + (now - this.#placedAt);
+    return takeSnapshot(this.#workspace, this.#plan.folders, this.#context.cache.digests, now, took);
   }
 
   #label(number: number): string {

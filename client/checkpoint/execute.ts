@@ -47,7 +47,13 @@ export async function executeWithCheckpoints(
         return { ASSAY_CHECKPOINT: String(number), ASSAY_CHECKPOINT_DESK: folder };
       },
     });
-    return { execution, checkpoints };
+    // What earlier runs did of it belongs to it: a hit saves all of that.
+    const { earlierMs } = checkpoints;
+    const startedAt = execution.startedAt - earlierMs;
+    return {
+      execution: { ...execution, startedAt, commandMs: execution.commandMs + earlierMs },
+      checkpoints,
+    };
   } finally {
     clearInterval(timer);
     desk?.close();

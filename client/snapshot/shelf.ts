@@ -16,7 +16,7 @@ import type { RemoteLabels } from '../remote/labels.ts';
 import { type Remote, RemoteFault, settleFault } from '../remote/remote.ts';
 import { upload } from '../remote/transfer.ts';
 import { restoreOutputs } from '../restore.ts';
-import { outputsIn, type Snapshot, takenAt } from './snapshot.ts';
+import { madeInMs, outputsIn, type Snapshot, takenAt } from './snapshot.ts';
 
 export interface Elsewhere {
   readonly remote: Remote;
@@ -45,6 +45,8 @@ export interface Restored {
   readonly paths: readonly RelPath[];
   /** How many of its paths had to be written; the others were right already. */
   readonly written: number;
+  /** How long it took to make what it holds; 0 where nobody has said. */
+  readonly madeInMs: number;
 }
 
 type Candidate = Pick<Restored, 'label' | 'from'>;
@@ -57,6 +59,8 @@ export class Shelf {
   readonly #elsewhere: Elsewhere | undefined;
   readonly #digests: FileDigests;
   readonly #report: Report;
+  #isStopped = false;
+  #sharing: Promise<boolean> | undefined;
 
   constructor({ namespace, fits = () => true, time, store, elsewhere, digests, report }: ShelfOptions) {
     this.#namespace = namespace;
@@ -78,8 +82,25 @@ export class Shelf {
     return outcome === 'stored' ? 'saved' : 'taken';
   }
 
+  /** Whether there is a remote that takes snapshots. */
+  get isShared(): boolean {
+    return this.#usable()?.remote.takesWrites === true;
+  }
+
+  /** Ends what is on its way to the remote, without a word: nobody needs it, or the time for it is over. */
+  stopSharing(): void {
+    this.#isStopped = true;
+    this.#elsewhere?.remote.giveUp('it is not needed any more');
+  }
+
   /** Sends a snapshot that is in the local store. False if the remote did not take it, or has another of that label. */
-  async share(label: string, { bytes, contents }: Snapshot): Promise<boolean> {
+  share(label: string, snapshot: Snapshot): Promise<boolean> {
+    const sharing = this.#share(label, snapshot);
+    this.#sharing = sharing;
+    return sharing;
+  }
+
+  async #share(label: string, { bytes, contents }: Snapshot): Promise<boolean> {
     const away = this.#usable();
     if (!away?.remote.takesWrites) return false;
     try {
@@ -116,6 +137,7 @@ export class Shelf {
 
   async close(): Promise<void> {
     await this.#elsewhere?.remote.close();
+    await this.#sharing;
   }
 
   /** Takes its content away; the label stays, and leads to nothing. */
@@ -168,7 +190,7 @@ export class Shelf {
   async #restoreOne(
     root: string,
     { label, from }: Candidate,
-  ): Promise<Pick<Restored, 'paths' | 'written'> | undefined> {
+  ): Promise<Pick<Restored, 'paths' | 'written' | 'madeInMs'> | undefined> {
     try {
       const bytes = from === 'local' ? await this.#local(label) : await this.#fetch(label);
       if (!bytes) return undefined;
@@ -177,7 +199,7 @@ export class Shelf {
       const { written } = await restoreOutputs(outputs, root, this.#store.blobs, this.#digests, {
         time: this.#time,
       });
-      return { paths: outputs.map(({ path }) => path), written };
+      return { paths: outputs.map(({ path }) => path), written, madeInMs: madeInMs(bytes) };
     } catch (error) {
       const away = this.#elsewhere;
       if (away && error instanceof RemoteFault) this.#giveUp(away, error);
@@ -216,7 +238,7 @@ export class Shelf {
   }
 
   #giveUp({ remote }: Elsewhere, error: unknown): void {
-    this.#report(settleFault(remote, error));
+    if (!this.#isStopped) this.#report(settleFault(remote, error));
   }
 
   /** Of the label alone, so that a server without labels finds an exact one too. */

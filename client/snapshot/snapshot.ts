@@ -22,26 +22,48 @@ export function takeSnapshot(
   paths: readonly RelPath[],
   digests: FileDigests,
   takenAt: number,
+  /** How long it took to make what lies there, if that is known. */
+  madeInMs = 0,
 ): Snapshot {
   for (const path of paths) refuseRoot(path);
   const outputs = paths.map((path) => fitOutput(root, path, digests) ?? nothingAt(path));
   const { result, contents } = encodeOutputs(outputs, root, ROOT);
-  const seconds = Math.floor(takenAt / 1000);
-  const executionCompletedTimestamp = { seconds, nanos: (takenAt - seconds * 1000) * 1_000_000 };
-  const executionMetadata = { worker: '', executionCompletedTimestamp, auxiliaryMetadata: [] };
+  const executionMetadata = {
+    worker: '',
+    executionStartTimestamp: timestamp(takenAt - madeInMs),
+    executionCompletedTimestamp: timestamp(takenAt),
+    auxiliaryMetadata: [],
+  };
   return {
     bytes: ActionResult.encode({ ...result, executionMetadata }).finish(),
     contents: contents.values(),
   };
 }
 
+function timestamp(milliseconds: number): Timestamp {
+  const seconds = Math.floor(milliseconds / 1000);
+  return { seconds, nanos: Math.round((milliseconds - seconds * 1000) * 1_000_000) };
+}
+
 /** In milliseconds since 1970. */
 export function takenAt(bytes: Uint8Array): number {
-  const { seconds, nanos } = decodeResult(bytes).executionMetadata?.executionCompletedTimestamp ?? {
-    seconds: 0,
-    nanos: 0,
-  };
-  return seconds * 1000 + nanos / 1_000_000;
+  return millisecondsOf(decodeResult(bytes).executionMetadata?.executionCompletedTimestamp);
+}
+
+/** How long it took to make; 0 where nobody has said. Snapshots of 0.1 have no such time. */
+export function madeInMs(bytes: Uint8Array): number {
+  const { executionStartTimestamp: start, executionCompletedTimestamp: end } =
+    decodeResult(bytes).executionMetadata ?? {};
+  return start && end ? Math.max(0, millisecondsOf(end) - millisecondsOf(start)) : 0;
+}
+
+function millisecondsOf(at: Timestamp | undefined): number {
+  return at ? at.seconds * 1000 + at.nanos / 1_000_000 : 0;
+}
+
+interface Timestamp {
+  readonly seconds: number;
+  readonly nanos: number;
 }
 
 /** What it would write. Whoever may write to a cache could have named anything: what leaves the root is refused. */

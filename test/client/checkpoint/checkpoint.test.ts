@@ -1,6 +1,8 @@
 // Checkpoints of long steps: what a run that was killed leaves, the next one starts from.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { closeSync, cpSync, existsSync, openSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -201,13 +203,35 @@ test('a checkpoint that has rotted is passed over for the one before', async () 
   expect(again.lines[0]).toBe('from 2: 2');
 });
 
+test('what a resumed run took is what all of its pieces took', async () => {
+  const slow = [
+    'sh',
+    '-c',
+    'sleep 0.4; echo x > state/n; : > "$ASSAY_CHECKPOINT_DESK/r.request"; while [ -e "$ASSAY_CHECKPOINT_DESK/r.request" ]; do sleep 0.02; done; [ -e "$GO" ] || exit 1; echo > made',
+  ];
+  const go = join(shop.folder, 'go');
+  const args = ['--output', 'made', '--checkpoint', 'state', '--env', `GO=${go}`, '--hermetic', 'off'];
+  const piece = async () => {
+    const { stderr } = await start({ command: slow, args }).ended;
+    return JSON.parse(stderr.trimEnd().split('\n').at(-1) ?? '');
+  };
+  const first = await piece();
+  shop.write('../go', '');
+  const second = await piece();
+  expect(second.published).toBe(true);
+  expect(second.commandMs).toBeGreaterThanOrEqual(400 + 400);
+  rmSync(join(shop.workspace, 'made'));
+  expect(await piece()).toMatchObject({ outcome: 'hit-local', commandMs: second.commandMs });
+  expect(first.exitCode).toBe(1);
+});
+
 test('another machine with the same remote goes on', async () => {
   const server = await ServerProcess.start(join(shop.folder, 'server'));
   closers.push(() => server.stop());
   const remote = ['--remote', server.url];
   const running = count(3, { args: remote });
   await new Promise<void>((resolve) => running.heard((line) => line === 'sealed 3' && resolve()));
-  await sharedCheckpoints(server.url, 3);
+  await sharedCheckpoint(server.url, 3);
   running.child.kill('SIGKILL');
   await running.ended;
   const elsewhere = shop.another('elsewhere');
@@ -216,12 +240,57 @@ test('another machine with the same remote goes on', async () => {
   expect(again.lines[0]).toBe('from 3: 3');
 });
 
-/** Sharing goes on behind the step's back; the server's own count says when it is done. */
-async function sharedCheckpoints(url: string, count: number): Promise<void> {
+/** In front of a server: what is sent to its checkpoints waits until `let` is called. */
+async function slowTo(url: string): Promise<{ url: string; let: () => void }> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const { method = 'GET', url: path = '' } = request;
+    if (method === 'PUT' && path.startsWith('/checkpoint/')) await promise;
+    const body = method === 'PUT' ? { body: new Uint8Array(Buffer.concat(chunks)) } : {};
+    const got = await fetch(url + path, { method, ...body });
+    response.writeHead(got.status).end(Buffer.from(await got.arrayBuffer()));
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  closers.push(async () => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, let: resolve };
+}
+
+test('of checkpoints that are sealed faster than they are sent, the remote gets the newest next', async () => {
+  const server = await ServerProcess.start(join(shop.folder, 'server'));
+  closers.push(() => server.stop());
+  const slow = await slowTo(server.url);
+  // For so many bytes a line may be silent for some seconds.
+  const running = count(4, { args: ['--remote', slow.url, '--env', 'PAD=1'] });
+  await new Promise<void>((resolve) => running.heard((line) => line === 'sealed 4' && resolve()));
+  slow.let();
+  await sharedCheckpoint(server.url, 4);
+  running.child.kill('SIGKILL');
+  expect((await running.ended).stderr).toContain('the remote is behind: it has no checkpoint of this run');
   const puts = /route="labels",method="PUT",status="2xx"\} (\d+)/;
+  expect(puts.exec(await (await fetch(`${server.url}/metrics`)).text())?.[1]).toBe('2');
+});
+
+test('a run that is done does not wait for checkpoints that nobody needs', async () => {
+  const server = await ServerProcess.start(join(shop.folder, 'server'));
+  closers.push(() => server.stop());
+  const slow = await slowTo(server.url);
+  const { stderr, code } = await count(undefined, { args: ['--remote', slow.url] }).ended;
+  expect(code).toBe(0);
+  const { shared, warnings } = JSON.parse(stderr.trimEnd().split('\n').at(-1) ?? '');
+  expect(shared).toBe(true);
+  expect(warnings.filter((text: string) => text.includes('not usable'))).toEqual([]);
+});
+
+/** Sharing goes on behind the step's back; one that is overtaken is not sent. */
+async function sharedCheckpoint(url: string, number: number): Promise<void> {
   for (;;) {
-    const metrics = await (await fetch(`${url}/metrics`)).text();
-    if (Number(puts.exec(metrics)?.[1] ?? 0) >= count) return;
+    const answer = await fetch(`${url}/labels/v1/checkpoint?prefix=`);
+    if (answer.ok && (await answer.text()).includes(`/${number}"`)) return;
     await wait(20);
   }
 }

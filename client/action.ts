@@ -5,6 +5,7 @@ import { usage } from '../core/command.ts';
 import { AssayError } from '../core/errors.ts';
 import { isWithin, type RelPath, ROOT, relPathFromUser, toSystemPath } from '../core/path.ts';
 import { CHECKPOINT_DEFAULTS, type CheckpointPlan } from './checkpoint/plan.ts';
+import { currentFolder } from './current-folder.ts';
 import { variable } from './declared-variables.ts';
 import { checkText } from './environment.ts';
 import {
@@ -55,7 +56,7 @@ export interface ActionDeclaration {
 }
 
 export function requestFor(action: ActionDeclaration): RunRequest {
-  const workspace = realFolder(action.workspace ?? process.cwd());
+  const workspace = action.workspace === undefined ? currentFolder() : realFolder(action.workspace);
   const [program, ...rest] = action.command;
   for (const word of action.command) checkText('an argument', word);
   if (!program) throw usage('there is no command to run');
@@ -117,11 +118,16 @@ function refuseShared(some: readonly RelPath[], one: string, others: readonly Re
 function workingDirectory(workspace: string, folder: string | undefined): RelPath {
   const path = toSystemPath(workspace, relPathFromUser(folder ?? ''));
   const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory();
-  const real = isFolder ? relative(workspace, realpathSync(path.toString())) : '..';
+  const real = isFolder ? relative(realPath(workspace), realPath(path.toString())) : '..';
   if (real === '..' || real.startsWith('../')) {
     throw usage(`--cwd ${JSON.stringify(folder)} is not a folder in the workspace`);
   }
   return relPathFromUser(real);
+}
+
+/** Only compared with each other: where the path is not UTF-8, both are wrong in the same way. */
+function realPath(path: string): string {
+  return realpathSync.native(path);
 }
 
 function patterns(globs: readonly string[] = [], optional: boolean): InputPattern[] {

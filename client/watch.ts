@@ -3,9 +3,10 @@
 import { AssayError } from '../core/errors.ts';
 import { NativeTracer } from '../hermeticity/native.ts';
 import { StraceTracer } from '../hermeticity/strace.ts';
+import { hasName } from './current-folder.ts';
 import type { PrivateFolders } from './environment.ts';
 import type { Report } from './events.ts';
-import { type Ended, type Launcher, launchDirectly } from './launch.ts';
+import { type Ended, type Launch, type Launcher, launchDirectly } from './launch.ts';
 import type { RunRequest } from './request.ts';
 import type { Watched } from './testimony.ts';
 import { tracedBy } from './trace.ts';
@@ -16,11 +17,12 @@ export interface MaybeWatched extends Ended {
 
 /** The helper refuses before the command has started, if it can't work here: then strace is tried, and asked first. */
 export function watchedLauncher(
-  { hermetic, observed }: RunRequest,
+  { hermetic, observed, workspace }: RunRequest,
   report: Report,
 ): (folders: PrivateFolders) => Launcher<MaybeWatched> {
   if (hermetic === 'off' && !observed) return () => launchDirectly;
   return (folders) => async (launch) => {
+    if (!hasName(workspace)) return unwatched(NAMELESS, launch);
     try {
       return await tracedBy(new NativeTracer())(folders)(launch);
     } catch (error) {
@@ -29,12 +31,18 @@ export function watchedLauncher(
       const trial = await strace.available();
       if (trial.available) return tracedBy(strace)(folders)(launch);
       const why = `${error.detail}; ${strace.name}: ${trial.reason}`;
-      if (hermetic === 'strict') throw new AssayError('ASSAY_NO_TRACER', why);
-      report({ type: 'unwatched', why });
-      return launchDirectly(launch);
+      return unwatched(why, launch);
     }
   };
+
+  function unwatched(why: string, launch: Launch): Promise<Ended> {
+    if (hermetic === 'strict') throw new AssayError('ASSAY_NO_TRACER', why);
+    report({ type: 'unwatched', why });
+    return launchDirectly(launch);
+  }
 }
+
+const NAMELESS = 'the path of the workspace is not UTF-8';
 
 export function isNoTracer(error: unknown): error is AssayError {
   return error instanceof AssayError && error.code === 'ASSAY_NO_TRACER';

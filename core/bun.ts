@@ -3,6 +3,7 @@
 interface BunRuntime {
   readonly SHA256: { hash(bytes: Uint8Array, encoding: 'hex'): string };
   readonly hash: { xxHash64(bytes: Uint8Array): bigint };
+  readonly embeddedFiles: readonly { readonly name: string }[];
   readonly unsafe: { setJITPolicy(reluctance: number): void };
 }
 

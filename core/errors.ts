@@ -234,6 +234,11 @@ const catalogue = {
       'Check the disk and the rights on the store’s folder; the text after the code names the call that failed.',
     status: 500,
   },
+  ASSAY_ADDRESS_SPACE: {
+    summary: 'The index of the store does not fit into the addresses that this process may use.',
+    wayOut: 'Raise the limit (ulimit -v unlimited); `assay run` goes on without the store.',
+    status: 500,
+  },
   ASSAY_NO_STORE: {
     summary: 'There is no store in that folder.',
     wayOut: 'Point --store, or ASSAY_STORE, at one; `assay run` and `assay serve` begin it.',

@@ -61,6 +61,8 @@ export const STORE = {
   maxReaders: 1024,
   /** Address space for the index; it grows beyond this by itself, but then keeps its old mappings. */
   indexMapBytes: 64 * GIB,
+  /** Address space that the process needs besides, for its heap and its threads. */
+  addressSpaceSlack: 1 * GIB,
   /** A disk with less than this free is full: no index is begun on it, and nothing is added to one. */
   spareBytes: 1 * MIB,
   /** How often an index that seems damaged is looked at again while another process commits to it. */

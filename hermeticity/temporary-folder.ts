@@ -1,6 +1,6 @@
 // A folder among the temporary files that is one process's own, `assay-PURPOSE-OWNER-XXXXXX`. A process that is killed leaves
 // its folders behind, with whatever a command has put there; the first one that a later process makes takes those away.
-import { lstatSync, mkdtempSync, readdirSync, realpathSync } from 'node:fs';
+import { lstatSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AssayError, messageOf } from '../core/errors.ts';
@@ -13,13 +13,15 @@ const NAME = /^assay-[a-z]+-(\d+-\d+-\d+)-\w{6}$/;
 /** Folders in which this process has looked for what others left. */
 const swept = new Set<string>();
 
-/** `purpose`: one word, for who looks at the names there. TMPDIR may name a folder that is not there, or not ours to write in. */
+/** `purpose`: one word, for who looks at the names there. TMPDIR may name a folder that is not there, full, or not ours to write in. */
 export function temporaryFolder(purpose: string): string {
   const reasons: string[] = [];
-  for (const place of new Set([tmpdir(), '/tmp', '/var/tmp'])) {
+  const { XDG_RUNTIME_DIR = '/tmp' } = process.env;
+  for (const place of new Set([tmpdir(), '/tmp', '/var/tmp', '/dev/shm', XDG_RUNTIME_DIR])) {
     try {
       const around = realpathSync(place);
       const made = mkdtempSync(join(around, `assay-${purpose}-${identityText(ownIdentity())}-`));
+      requireSpace(made);
       sweepOnce(around);
       return made;
     } catch (error) {
@@ -27,6 +29,18 @@ export function temporaryFolder(purpose: string): string {
     }
   }
   throw new AssayError('ASSAY_NO_TEMPORARY_FOLDER', reasons.join('; '));
+}
+
+/** A folder can be made on some file systems on which not a byte can be written. */
+function requireSpace(folder: string): void {
+  const probe = join(folder, 'probe');
+  try {
+    writeFileSync(probe, 'x');
+    rmSync(probe);
+  } catch (error) {
+    removeTemporaryFolder(folder);
+    throw error;
+  }
 }
 
 /** What can't be taken away stays: a command may have left something there that even its owner can't remove. */

@@ -10,10 +10,13 @@ import { mendedAddon } from './lmdb-addon.ts';
 
 const ADDON = './lmdb.node';
 
+const LOADER = join(import.meta.dirname, '../store/addon.ts');
+
 /** An ES module can't import an addon; CommonJS can't ask where it lies by `import.meta`. */
 const LOOKUPS = {
   cjs: `
-    import addon from '${ADDON}';
+    import { loadAddon } from '${LOADER}';
+    const addon = loadAddon(() => require('${ADDON}'));
     export default () => addon;`,
   esm: `
     import { createRequire } from 'node:module';

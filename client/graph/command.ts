@@ -1,9 +1,9 @@
 // `assay run STEP…`: from flags to a graph, and what is then done with it: run it, watch it, foretell it, draw it.
-import { realpathSync } from 'node:fs';
 import { relative } from 'node:path';
 import { type FlagTable, type ParsedFlags, parseFlags, usage } from '../../core/command.ts';
 import { relPathFromUser } from '../../core/path.ts';
 import { exitCodeOf } from '../../hermeticity/exit.ts';
+import { currentFolder } from '../current-folder.ts';
 import { onSignal } from '../launch.ts';
 import { inOneLine, Outlet } from '../outlet.ts';
 import { storeFolder } from '../store-folder.ts';
@@ -31,12 +31,12 @@ interface Chosen {
 }
 
 async function choose(flags: ParsedFlags): Promise<Chosen> {
-  const workspace = await openWorkspace(process.cwd(), memoFolder(flags.text('store')), process.env);
+  const workspace = await openWorkspace(currentFolder(), memoFolder(flags.text('store')), process.env);
   const { steps, root } = workspace;
   const names = flags.positionals;
   const wantsAll = ['graph', 'dry-run', 'affected'].some((flag) => flags.given(flag));
   if (names.length === 0 && !wantsAll) throw namesWanted(workspace);
-  const folder = relPathFromUser(relative(root, realpathSync(process.cwd())));
+  const folder = relPathFromUser(relative(root, currentFolder()));
   const wanted = select({ names, packages: flags.all('package'), folder }, steps);
   const ref = flags.text('affected');
   if (ref === undefined) return { workspace, graph: graphOf(wanted, steps) };

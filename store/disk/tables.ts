@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { AssayError } from '../../core/errors.ts';
 import { STORE } from '../../core/limits.ts';
+import { requireAddressSpace } from './address-space.ts';
 import { Anchor } from './anchor.ts';
 import { type Change, Commits } from './commits.ts';
 import { faultOf, indexFaultOf } from './faults.ts';
@@ -145,6 +146,7 @@ export class Tables {
 function openRoot(folder: string): Opened {
   try {
     refuseUnopenable(folder);
+    requireAddressSpace(STORE.indexMapBytes);
     const root = open<Buffer, Buffer>(optionsFor(folder));
     takeSlotOrClose(root, folder);
     return { root, tables: new Map([['presence', openTable(root, 'presence')]]) };

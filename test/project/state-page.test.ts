@@ -62,3 +62,31 @@ test('the exact key of node_modules spares npm ci', async () => {
   expect(again).toMatchObject({ code: 0, stdout: expect.not.stringContaining('downloaded') });
   expect(shop.has('node_modules/left-pad')).toBe(true);
 });
+
+test('eslint’s cache is of use at another path, as the page has it', async () => {
+  // As eslint: the cache is by absolute path; what is in it is not linted again.
+  const eslint = [
+    '#!/bin/sh',
+    'mkdir -p .lint && touch .lint/cache',
+    'for file in src/*; do',
+    '  grep -qx "$PWD/$file $(sha256sum < $file)" .lint/cache || echo "linted $file"',
+    'done',
+    'for file in src/*; do echo "$PWD/$file $(sha256sum < $file)"; done > .lint/cache',
+  ].join('\n');
+  const lint = async (workspace: string) => {
+    shop.write('eslint', eslint, 0o755, workspace);
+    shop.write('lint.sh', snippet('cache=.lint/cache').replace(/^eslint /m, './eslint '), 0o644, workspace);
+    const flags = ['--input', 'src/**', '--input', 'lint.sh', '--input', 'eslint', '--state', '.lint'];
+    const ran = await shop.run([...flags, '--', 'sh', 'lint.sh'], { cwd: workspace });
+    expect(ran.code, ran.stderr).toBe(0);
+    return ran;
+  };
+  const [one, two] = [shop.another('one'), shop.another('two')];
+  for (const workspace of [one, two])
+    for (const name of ['a', 'b']) shop.write(`src/${name}`, name, 0o644, workspace);
+  expect((await lint(one)).stdout).toBe('linted src/a\nlinted src/b\n');
+  shop.write('src/b', 'changed', 0o644, two);
+  const elsewhere = await lint(two);
+  expect(elsewhere.stdout).toBe('linted src/b\n');
+  expect(elsewhere.summary.findings ?? []).toEqual([]);
+});

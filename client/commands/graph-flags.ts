@@ -29,7 +29,7 @@ export const GRAPH_FLAGS = {
     type: 'string',
     optionalValue: true,
     value: 'mermaid|dot|html',
-    text: 'print the graph instead of running it (html: a page for a browser)',
+    text: 'print the graph instead of running it (html: a page for a browser, with what --dry-run tells)',
   },
   logs: {
     type: 'string',

@@ -21,7 +21,7 @@ export async function runSteps(args: readonly string[], table: FlagTable): Promi
     return watch(flags);
   }
   const { workspace, graph } = await choose(flags);
-  if (flags.given('graph')) return print(flags.text('graph') || 'mermaid', graph);
+  if (flags.given('graph')) return print(flags, workspace, graph);
   return flags.given('dry-run') ? foretell(flags, workspace, graph) : run(flags, workspace, graph);
 }
 
@@ -138,12 +138,31 @@ async function foretell(flags: ParsedFlags, workspace: OpenedWorkspace, graph: G
   }
 }
 
-async function print(wanted: string, graph: Graph): Promise<number> {
+async function print(flags: ParsedFlags, workspace: OpenedWorkspace, graph: Graph): Promise<number> {
   const { DRAWINGS, draw } = await import('./drawing.ts');
+  const wanted = flags.text('graph') || 'mermaid';
   const drawing = DRAWINGS.find((one) => one === wanted);
   if (!drawing) throw usage(`--graph takes ${DRAWINGS.join(', ')}, not ${JSON.stringify(wanted)}`);
-  new Outlet(1).write(draw(graph, drawing));
+  const text = drawing === 'html' ? await page(flags, workspace, graph) : draw(graph, drawing);
+  new Outlet(1).write(text);
   return 0;
+}
+
+/** With what a run would do, as --dry-run tells it. */
+async function page(flags: ParsedFlags, workspace: OpenedWorkspace, graph: Graph): Promise<string> {
+  const [{ forecast }, { graphPage }] = await Promise.all([import('./dry-run.ts'), import('./page/page.ts')]);
+  const session = openSession(flags, workspace);
+  try {
+    const found = await forecast(graph, session.context);
+    return graphPage(graph, {
+      root: workspace.root,
+      forecasts: new Map(found.map((one) => [one.step, one])),
+      affectedSince: flags.text('affected'),
+      now: new Date(),
+    });
+  } finally {
+    await session.close();
+  }
 }
 
 /** Commands that run are told by those who run them; here it is only noted that nothing new should begin. */

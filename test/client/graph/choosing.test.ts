@@ -156,12 +156,6 @@ describe('--graph', () => {
   test('as DOT', async () => {
     expect(await graph('--graph=dot')).toContain('"libs/core#build" -> "apps/web#build";');
   });
-
-  test('as a page that needs nothing from elsewhere', async () => {
-    const page = await graph('--graph=html');
-    expect(page).toContain('data-from="libs/core#build" data-to="apps/web#build"');
-    expect(page.replace('http://www.w3.org/2000/svg', '')).not.toMatch(/https?:|src=|@import/);
-  });
 });
 
 describe('--watch', () => {

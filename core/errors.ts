@@ -159,7 +159,7 @@ const catalogue = {
     status: 413,
   },
   ASSAY_BODY_TIMEOUT: {
-    summary: 'The body stopped arriving, or arrived too slowly. Nothing was kept.',
+    summary: 'A body or an answer stopped moving, or moved too slowly while the server was short of room.',
     wayOut: 'Send it again over a connection that moves.',
     status: 408,
   },

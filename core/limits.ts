@@ -87,7 +87,7 @@ export const STORE = {
   openFiles: 256,
   /** … how many more may wait for one of these places, and for how long. */
   openFilesWaiting: 4096,
-  openFilesWaitMs: 10 * SECOND,
+  openFilesWaitMs: 60 * SECOND,
   /** What a process needs for itself of the files that it may open: libraries, the index, logs, folders being synced. */
   ownDescriptors: 48,
   /** Should there be none left all the same, this is how often and for how long it is tried again. */
@@ -140,29 +140,31 @@ export const SERVER = {
   sessionMegabytes: 64,
   /** A gRPC connection without a call is closed after this; its client opens another one when it needs it. */
   idleSessionMs: 5 * MINUTE,
-  /** A connection must send its whole header within this. */
-  headerTimeoutMs: 10 * SECOND,
+  /**
+   * A client that keeps the server waiting and moves nothing for this long is cut, in either direction. A header, a TLS handshake
+   * and the first call of a gRPC connection must be whole within it. As long as nginx waits.
+   */
+  noProgressMs: 60 * SECOND,
+  /** Under pressure it must move so many bytes within so long. */
+  pressedNoProgressMs: 5 * SECOND,
+  progressBytes: 16 * KIB,
+  /** Pressure: more than this share of all connections, or of heldBytes or lentBytes, is in use, or bodies wait for a place. */
+  pressedConnections: 0.8,
+  pressedBytes: 0.5,
   /** Requests that a client may have sent on one HTTP connection before it has the answers to those before. */
   maxPipelined: 128,
   /** Idle between two requests on one connection. */
   keepAliveMs: 75 * SECOND,
-  /** A client may keep a body waiting, in either direction, this long before its bytes count … */
-  bodyGraceMs: 8 * SECOND,
-  /** … and must then keep this average. */
-  bodyBytesPerSecond: 16 * KIB,
   /** How often each connection and body is looked at for the limits above … */
   sweepMs: 200,
   /** … and in a crowd, how often the next few are. */
   crowdSweepMs: 10,
   /** How much of an upload is taken from the network before the store has asked for it. */
   uploadBufferBytes: 1 * MIB,
-  /** A connection on which nothing moves during a request is cut … */
-  stallMs: 15 * SECOND,
-  /** … and one that has been sent part of a large blob and takes none of it, after this or twice this. */
-  unreadMs: 4 * SECOND,
-  /** Downloads that have a chunk of a large blob in memory at once; others wait for their turn, but no longer than that. */
+  /** Downloads that have a chunk of a large blob in memory at once; others wait for their turn. */
   maxDownloads: 20,
-  downloadWaitMs: 10 * SECOND,
+  /** How long a request waits for its turn, or for a place, before it is refused. */
+  turnWaitMs: 60 * SECOND,
   /** So many of them read theirs at once: what has been read is checked in one go, while others wait. */
   maxReads: 2,
   /** Who keeps up, while nobody waits for a turn, has so many chunks read in one go. */
@@ -172,7 +174,7 @@ export const SERVER = {
   minCompressedBytes: 1 * KIB,
   /** What kernels may hold of an answer that nobody reads. */
   unreadBytes: 8 * MIB,
-  /** While there are others, what kernels take of a chunk in one turn: they copy it, and everybody waits. Whole copies. */
+  /** What is written in one go to a client that has not shown yet that it reads, and to anybody while others wait. Whole copies. */
   slicedBytes: 256 * KIB,
   /** So many of them send straight from their chunk, which stays until the client has it; others send copies … */
   lentChunks: 16,
@@ -208,9 +210,8 @@ export const SERVER = {
   maxConnections: 4096,
   /** Beyond those, so many are let in to be told that there is no place; further ones are closed without a word. */
   surplusConnections: 16,
-  /** Large bodies on their way in at once, each with a buffer or two of a chunk; more wait, but no longer than that. */
+  /** Large bodies on their way in at once, each with a buffer or two of a chunk; more wait. */
   maxBodies: 256,
-  bodyWaitMs: 10 * SECOND,
   /** Bodies that are held in memory as a whole, of all connections together. */
   heldBytes: 512 * MIB,
   /** The same for answers that are larger than a small blob, until their clients have taken them. */

@@ -24,8 +24,9 @@ const LIMITS = `
 - A bit that flips in LMDB's own pages (not in what they hold) can make entries unreachable, which are misses, or the index
   unreadable: then the store is refused in words, or the process ends inside LMDB. Wrong bytes never pass.
 - A disk that says it has synced and has not. Power-loss tests believe in syncs.
-- Clients that read nothing of a large answer hold 32 KiB each until they are cut off, 4 to 8 s later, and 16 of them 1 MiB,
-  or 2 if they had kept up for 8 MiB ([decision 0092](decisions/0092-who-does-not-read.md)). One that reads nothing of many small answers is cut after 15 to 30 s.
+- A client that moves nothing is cut after 60 s, or after 5 s when the server is short of room ([decision 0231](decisions/0231-a-minute-without-progress.md)). Until
+  then one that reads nothing of a large answer holds 32 KiB, and 16 of them 1 MiB, or 2 if they had kept up for 8 MiB
+  ([decision 0092](decisions/0092-who-does-not-read.md)). One that dribbles holds its connection for as long as there is room.
 
 ## What is measured instead of asserted
 

@@ -3,7 +3,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { AssayError } from '../core/errors.ts';
-import type { ServerLimits } from '../core/limits.ts';
+import { SERVER, type ServerLimits } from '../core/limits.ts';
 import { bodyOf, PAGE_FORM } from './refusal.ts';
 
 export function createHttpServer(limits: ServerLimits, onRequest: RequestListener): Server {
@@ -11,10 +11,10 @@ export function createHttpServer(limits: ServerLimits, onRequest: RequestListene
   const server = createServer(
     {
       maxHeaderSize: limits.maxHeaderBytes,
-      headersTimeout: limits.headerTimeoutMs,
+      headersTimeout: limits.noProgressMs,
       /** Exchange says so in words. */
       requireHostHeader: false,
-      /** A 16 GiB upload takes as long as it takes: Pace looks after bodies. */
+      /** A 16 GiB upload takes as long as it takes: Pace looks after bodies, and answers that are not taken. */
       requestTimeout: 0,
       keepAliveTimeout: limits.keepAliveMs,
       connectionsCheckingInterval: limits.sweepMs,
@@ -23,7 +23,6 @@ export function createHttpServer(limits: ServerLimits, onRequest: RequestListene
     },
     onTurn,
   );
-  server.timeout = limits.stallMs;
   /** The same door: who may not come in, or sends too much, is told before the body is asked for. */
   server.on('checkContinue', onTurn);
   return server;
@@ -88,8 +87,13 @@ function inOriginForm(onRequest: RequestListener): RequestListener {
  * the middle of a blob and be taken for part of it.
  */
 export function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (!socket.writable || socket.bytesWritten > 0) socket.destroy();
-  else refuseBeforeRequest(codeFor(error.code), socket);
+  if (!socket.writable || socket.bytesWritten > 0) {
+    socket.destroy();
+    return;
+  }
+  refuseBeforeRequest(codeFor(error.code), socket);
+  const timer = setTimeout(() => socket.destroy(), SERVER.lingerMs);
+  socket.once('close', () => clearTimeout(timer));
 }
 
 /** To a connection that has not been sent anything. */

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { ServerLimits } from '../core/limits.ts';
 import type { Store } from '../store/store.ts';
 import type { Gate } from './auth.ts';
+import type { Clock } from './awake-clock.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Load } from './load.ts';
 import type { Metrics } from './metrics.ts';
@@ -22,6 +23,7 @@ export interface ServerContext {
   readonly limits: ServerLimits;
   readonly log: Logger;
   readonly metrics: Metrics;
+  readonly clock: Clock;
   readonly pace: Pace;
   readonly load: Load;
   readonly lifecycle: Lifecycle;

@@ -2,7 +2,7 @@
 // bytes end early or turn out wrong, the connection is cut before that length is reached.
 import type { Blob, LargeBlob } from '../store/store.ts';
 import type { Exchange } from './exchange.ts';
-import type { Transfer } from './pace.ts';
+import { Outlet } from './outlet.ts';
 import { endedEarly, sendPortions } from './portions.ts';
 import { type Span, spanOf } from './range.ts';
 import type { Headers } from './refusal.ts';
@@ -22,13 +22,13 @@ export function sendBlob(
   const begin = () => exchange.begin(status, ['content-length', String(length), ...head]);
   if (exchange.method !== 'HEAD') return sendChunks(exchange, blob, { offset, length }, begin);
   begin();
-  exchange.response.end();
+  exchange.end();
 }
 
 /** The head goes out with the first bytes: until then a fault in the store can still be told in an answer. */
 async function sendChunks(exchange: Exchange, blob: LargeBlob, span: Span, begin: () => void): Promise<void> {
   const { response, server } = exchange;
-  const outlet = new Outlet(exchange);
+  const outlet = new Outlet(response, server.pace);
   try {
     const { bytes, isTaken } = await sendPortions(server, blob, span, (portion) => {
       if (!response.headersSent) begin();
@@ -40,62 +40,9 @@ async function sendChunks(exchange: Exchange, blob: LargeBlob, span: Span, begin
       return;
     }
     if (bytes !== span.length) throw endedEarly(bytes, span.length);
-    response.end();
+    exchange.end();
   } finally {
     outlet.close();
-  }
-}
-
-/** Writes one portion at a time, and waits until the kernel has it all: until then its memory is still being read. */
-export class Outlet {
-  readonly #exchange: Exchange;
-  readonly #transfer: Transfer;
-  #settle: (isWritten: boolean) => void = () => {};
-  #isTimed = false;
-
-  constructor(exchange: Exchange) {
-    const { response, server } = exchange;
-    this.#exchange = exchange;
-    this.#transfer = server.pace.begin(
-      () => {
-        response.destroy();
-        this.#settle(false);
-      },
-      () => this.#time(true),
-    );
-    response.on('close', this.#onClose);
-  }
-
-  readonly #onClose = (): void => this.#settle(false);
-
-  /** False when the client is gone, or was too slow and is now cut off. */
-  write(portion: Buffer): Promise<boolean> {
-    this.#transfer.moved(portion.length);
-    this.#transfer.waits();
-    return new Promise((resolve) => {
-      this.#settle = resolve;
-      this.#exchange.response.write(portion, this.#onWritten);
-    });
-  }
-
-  readonly #onWritten = (error: Error | null | undefined): void => {
-    this.#time(false);
-    this.#transfer.rests();
-    this.#settle(!error);
-  };
-
-  /** Most portions are taken at once: a timer, which costs as much as sending one, is for those that are seen to wait. */
-  #time(isWaitedFor: boolean): void {
-    if (this.#isTimed === isWaitedFor) return;
-    this.#isTimed = isWaitedFor;
-    const { request, server } = this.#exchange;
-    request.socket.setTimeout(isWaitedFor ? server.limits.unreadMs : server.limits.stallMs);
-  }
-
-  close(): void {
-    const { response, server } = this.#exchange;
-    server.pace.end(this.#transfer);
-    response.off('close', this.#onClose);
   }
 }
 

@@ -5,6 +5,7 @@ import { AssayError, messageOf } from '../core/errors.ts';
 import { STORE } from '../core/limits.ts';
 import type { ServerContext } from './context.ts';
 import type { Route } from './metrics.ts';
+import { Outlet } from './outlet.ts';
 import { bodyOf, CONTENT_FORM, type Headers, headersOf, type RefusalForm } from './refusal.ts';
 
 const MISS = new AssayError('ASSAY_NOT_FOUND', 'there is nothing under that address');
@@ -24,7 +25,6 @@ export class Exchange {
   readonly server: ServerContext;
   readonly #route: Route;
   readonly #form: RefusalForm;
-  #hasStallLimit = true;
 
   constructor(
     request: IncomingMessage,
@@ -76,33 +76,50 @@ export class Exchange {
     if (this.server.readOnly) throw new AssayError('ASSAY_READ_ONLY', 'this server is read-only');
   }
 
-  /** While a large body is on its way to the store, Pace alone says when the client is too slow. */
-  liftStallLimit(): void {
-    this.request.socket.setTimeout(0);
-    this.#hasStallLimit = false;
-  }
-
   /** The head of an answer whose body the caller writes. */
   begin(status: number, headers: Headers): void {
     const { server, response } = this;
     server.metrics.answered(this.#route, this.method, status);
-    if (!this.#hasStallLimit) this.request.socket.setTimeout(server.limits.stallMs);
-    if (server.lifecycle.isStopping || server.load.isPressed) response.shouldKeepAlive = false;
+    if (server.lifecycle.isStopping || server.load.hasFewConnectionsLeft) response.shouldKeepAlive = false;
     response.writeHead(status, headers);
   }
 
   /** A whole answer. HEAD gets its head, with the length that the body would have. */
   answer(status: number, headers: Headers, body: Buffer): void {
-    if (body.length > STORE.inlineBytes && this.method !== 'HEAD') this.#lend(body.length);
+    const isSent = this.method !== 'HEAD';
+    if (isSent && body.length > STORE.inlineBytes) this.#lend(body.length);
     this.begin(status, ['content-length', String(body.length), ...headers]);
-    if (this.method === 'HEAD') this.response.end();
-    else if (body.length <= SENT_AS_STRING_BYTES) this.response.end(body.toString('latin1'), 'latin1');
-    else this.response.end(body);
+    if (!isSent) this.end();
+    else if (body.length <= SENT_AS_STRING_BYTES) this.end(body.toString('latin1'));
+    else if (body.length <= STORE.inlineBytes) this.end(body);
+    else this.#sendInPieces(body).catch((error: unknown) => this.refuse(error));
   }
 
-  /** Until it has been taken, which must not be waited for too long. */
+  /** The end of an answer. A client that does not read may keep it from leaving, for as long as it may with a body. */
+  end(last?: Buffer | string): void {
+    const { response, server } = this;
+    if (last === undefined) response.end();
+    else response.end(last, 'latin1');
+    if (!response.socket?.writableLength) return;
+    const transfer = server.pace.begin(() => response.destroy());
+    transfer.waits();
+    response.once('close', () => server.pace.end(transfer));
+  }
+
+  async #sendInPieces(body: Buffer): Promise<void> {
+    const { response, server } = this;
+    const outlet = new Outlet(response, server.pace);
+    try {
+      if (await outlet.writeAll(body, server.limits.slicedBytes)) this.end();
+      else response.destroy();
+    } finally {
+      outlet.close();
+    }
+  }
+
+  /** Until it has been taken. */
   #lend(bytes: number): void {
-    const { request, response, server } = this;
+    const { response, server } = this;
     server.load.lend(bytes);
     let isLent = true;
     const giveBack = () => {
@@ -110,7 +127,6 @@ export class Exchange {
       isLent = false;
     };
     response.once('finish', giveBack).once('close', giveBack);
-    request.socket.setTimeout(server.limits.unreadMs);
   }
 
   /** The same for what the cache holds, which is counted. */
@@ -130,7 +146,7 @@ export class Exchange {
 
   answerUnchanged(headers: Headers): void {
     this.begin(304, headers);
-    this.response.end();
+    this.end();
   }
 
   /** Anything that was thrown, as an answer, or as the end of the connection where an answer has begun. */
@@ -160,10 +176,10 @@ export class Exchange {
     this.begin(error.entry.status, [...length, ...headersOf(error, this.#form), ...moreHeaders]);
     response.write(body);
     const isWaitingForOurWord = request.headers.expect !== undefined;
-    const timer = setTimeout(() => response.end(), isWaitingForOurWord ? 0 : this.server.limits.lingerMs);
+    const timer = setTimeout(() => this.end(), isWaitingForOurWord ? 0 : this.server.limits.lingerMs);
     const finish = () => {
       clearTimeout(timer);
-      response.end();
+      if (!response.writableEnded) this.end();
     };
     request.once('end', finish).once('close', finish).resume();
   }

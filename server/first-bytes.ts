@@ -6,6 +6,7 @@
 // before it is certain. What is neither is HTTP/1's to refuse.
 import type { Socket } from 'node:net';
 import type { ServerLimits } from '../core/limits.ts';
+import type { Clock } from './awake-clock.ts';
 import { refuseBeforeRequest } from './connections.ts';
 import { joined } from './joined.ts';
 import { Placed, Roster } from './roster.ts';
@@ -25,32 +26,36 @@ const NOTHING = Buffer.alloc(0);
 
 export type Spoken = 'HTTP/1' | 'HTTP/2';
 
-type Limits = Pick<ServerLimits, 'headerTimeoutMs' | 'maxHeaderBytes' | 'lingerMs'>;
+type Limits = Pick<ServerLimits, 'maxHeaderBytes' | 'lingerMs'>;
 
 class Unspoken extends Placed {
   readonly socket: Socket;
-  readonly since = performance.now();
+  /** When it was connected, or refused. */
+  since: number;
   arrived: Buffer = NOTHING;
   /** It has been told so, and what still comes is dropped. */
   isRefused = false;
 
-  constructor(socket: Socket) {
+  constructor(socket: Socket, since: number) {
     super();
     this.socket = socket;
+    this.since = since;
   }
 }
 
 export class FirstBytes {
   readonly #limits: Limits;
+  readonly #clock: Clock;
   readonly #unspoken = new Roster<Unspoken>();
 
-  constructor(limits: Limits) {
+  constructor(limits: Limits, clock: Clock) {
     this.#limits = limits;
+    this.#clock = clock;
   }
 
   /** `decide` gets the socket as if nothing had been read of it, or never if it is closed before. */
   await(socket: Socket, decide: (spoken: Spoken) => void): void {
-    const unspoken = new Unspoken(socket);
+    const unspoken = new Unspoken(socket, this.#clock.now);
     const giveUp = () => this.#giveUp(unspoken, 'ASSAY_BAD_REQUEST');
     const onReadable = () => {
       const spoken = this.#hear(unspoken);
@@ -82,17 +87,17 @@ export class FirstBytes {
       return;
     }
     unspoken.isRefused = true;
+    unspoken.since = this.#clock.now;
     unspoken.arrived = NOTHING;
     refuseBeforeRequest(why, socket);
   }
 
-  /** Closes those who have been waited for long enough, of a share of all and the next time of the next. */
-  check(share: number): void {
-    const { headerTimeoutMs, lingerMs } = this.#limits;
-    const latest = performance.now() - headerTimeoutMs;
+  /** Closes those who have been waited for longer than `patienceMs`, of a share of all and the next time of the next. */
+  check(share: number, patienceMs: number): void {
+    const { now } = this.#clock;
     this.#unspoken.show(share, (unspoken) => {
-      const dueAt = unspoken.since + (unspoken.isRefused ? lingerMs : 0);
-      if (dueAt <= latest) this.#giveUp(unspoken, 'ASSAY_HEADER_TIMEOUT');
+      const mostMs = unspoken.isRefused ? this.#limits.lingerMs : patienceMs;
+      if (now - unspoken.since > mostMs) this.#giveUp(unspoken, 'ASSAY_HEADER_TIMEOUT');
     });
   }
 

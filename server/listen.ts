@@ -6,6 +6,7 @@ import { SERVER, type ServerLimits } from '../core/limits.ts';
 import { descriptorLimit } from '../store/disk/descriptors.ts';
 import type { Store } from '../store/store.ts';
 import { openGate, tokenGate } from './auth.ts';
+import { AwakeClock, type Clock } from './awake-clock.ts';
 import { Sessions } from './grpc/sessions.ts';
 import { isLoopback, urlOf } from './host.ts';
 import { Lifecycle } from './lifecycle.ts';
@@ -34,6 +35,7 @@ export interface ServerOptions {
   readonly readOnly?: boolean;
   readonly tls?: TlsIdentity | undefined;
   readonly limits?: Partial<ServerLimits>;
+  readonly clock?: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
 }
@@ -55,8 +57,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     throw new AssayError('ASSAY_OPEN_NETWORK', `${host} can be reached from other machines`);
   }
   const limits = { ...SERVER, ...options.limits };
-  const pace = new Pace(limits);
+  const clock = options.clock ?? new AwakeClock(limits);
   const load = new Load(limits, descriptorLimit());
+  const pace = new Pace(limits, clock, load);
   const lifecycle = new Lifecycle();
   const about = { storeFolder, isLocal, startedAt: Date.now() };
   const gate = token === undefined ? openGate() : tokenGate(token);
@@ -74,6 +77,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     limits,
     log,
     metrics,
+    clock,
     pace,
     load,
     lifecycle,
@@ -84,6 +88,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   /** A connection that could not be accepted, for want of file descriptors: the others are none the worse. */
   door.server.on('error', (error) => log.error({ err: error }, 'could not accept a connection'));
   const stopSweeping = sweepAgainAndAgain(load, limits, (share) => {
+    clock.tick();
     pace.check(share);
     door.closeSlow(share);
   });

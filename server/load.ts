@@ -8,9 +8,6 @@ import { Places } from '../store/places.ts';
 import { keepHeapSmall } from './heap.ts';
 import { Turns } from './turns.ts';
 
-/** From here on connections are not kept alive for a next request that may never come. */
-const PRESSED_SHARE = 3 / 4;
-
 export class Load {
   readonly maxConnections: number;
   /** For each large body that is being taken in. */
@@ -40,17 +37,18 @@ export class Load {
     this.bodies = new Places({
       places: limits.maxBodies,
       waiting: limits.maxConnections,
-      waitMs: limits.bodyWaitMs,
+      waitMs: limits.turnWaitMs,
     });
     this.downloads = new Places({
       places: limits.maxDownloads,
       waiting: limits.maxConnections * limits.maxStreams,
-      waitMs: limits.downloadWaitMs,
+      waitMs: limits.turnWaitMs,
     });
     this.reads = new Places({
       places: limits.maxReads,
-      waiting: limits.maxDownloads,
-      waitMs: limits.downloadWaitMs,
+      /** Those whose turn it is, and those that gave their turn away while a chunk was lent to them. */
+      waiting: limits.maxDownloads + limits.lentChunks,
+      waitMs: limits.turnWaitMs,
     });
     this.lent = new Places({ places: limits.lentChunks, waiting: 0, waitMs: 0 });
     this.compressions = new Places({ places: limits.maxCompressions, waiting: 0, waitMs: 0 });
@@ -61,19 +59,37 @@ export class Load {
     return this.#connections >= this.#limits.crowd;
   }
 
-  get isPressed(): boolean {
-    return this.#connections > this.maxConnections * PRESSED_SHARE;
+  /** Connections are not kept alive then for a next request that may never come. */
+  get hasFewConnectionsLeft(): boolean {
+    return this.#connections > this.maxConnections * this.#limits.pressedConnections;
   }
 
+  /** Slow clients are in the way of others: they have less time then. */
+  get isPressed(): boolean {
+    const { pressedBytes, heldBytes, lentBytes } = this.#limits;
+    return (
+      this.hasFewConnectionsLeft ||
+      this.bodies.isWaitedFor ||
+      this.#heldBytes > heldBytes * pressedBytes ||
+      this.#lentBytes > lentBytes * pressedBytes
+    );
+  }
+
+  /** A connection, before its TLS handshake. */
   connected(socket: Socket): void {
     this.#connections++;
     if (this.#connections === this.#limits.crowd) keepHeapSmall(true);
-    if (this.#connections > this.maxConnections) this.#surplus.add(socket);
     socket.once('close', () => {
       if (this.#connections === this.#limits.crowd) keepHeapSmall(false);
       this.#connections--;
-      this.#surplus.delete(socket);
     });
+  }
+
+  /** The same one after it. */
+  welcome(socket: Socket): void {
+    if (this.#connections <= this.maxConnections) return;
+    this.#surplus.add(socket);
+    socket.once('close', () => this.#surplus.delete(socket));
   }
 
   /** There was no place for it: it is here to be told so. */

@@ -4,10 +4,12 @@ import type { Server as HttpServer } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
 import type { ServerLimits } from '../core/limits.ts';
+import type { Clock } from './awake-clock.ts';
 import type { ServerContext } from './context.ts';
 import { FirstBytes } from './first-bytes.ts';
 import type { Sessions } from './grpc/sessions.ts';
 import type { Load } from './load.ts';
+import type { Pace } from './pace.ts';
 import { Placed, Roster } from './roster.ts';
 import type { TlsIdentity } from './tls.ts';
 
@@ -18,10 +20,12 @@ const ALPN = ['http/1.1', 'h2'];
 
 class Connection extends Placed {
   readonly socket: Socket;
+  readonly since: number;
 
-  constructor(socket: Socket) {
+  constructor(socket: Socket, since: number) {
     super();
     this.socket = socket;
+    this.since = since;
   }
 }
 
@@ -32,6 +36,9 @@ export class Port {
   readonly #grpc: Sessions;
   readonly #limits: ServerLimits;
   readonly #load: Load;
+  readonly #pace: Pace;
+  readonly #clock: Clock;
+  #unsecuredCheckedAt = 0;
   readonly #connections = new Roster<Connection>();
   /** The same connections again, once their handshake is done. */
   readonly #secureConnections = new Roster<Connection>();
@@ -40,19 +47,24 @@ export class Port {
   constructor(
     http: HttpServer,
     grpc: Sessions,
-    { limits, load }: Pick<ServerContext, 'limits' | 'load'>,
+    { limits, load, pace, clock }: Pick<ServerContext, 'limits' | 'load' | 'pace' | 'clock'>,
     tls: TlsIdentity | undefined,
   ) {
     this.#http = http;
     this.#grpc = grpc;
     this.#limits = limits;
     this.#load = load;
-    this.#firstBytes = new FirstBytes(limits);
+    this.#pace = pace;
+    this.#clock = clock;
+    this.#firstBytes = new FirstBytes(limits, clock);
     this.#secured = tls && this.#secure(tls);
     this.server = this.#secured ?? createServer({ allowHalfOpen: true, noDelay: true });
     this.server.maxConnections = load.maxConnections + limits.surplusConnections;
-    this.server.on('connection', (socket: Socket) => remember(socket, this.#connections));
-    this.#secured?.on('secureConnection', (socket) => remember(socket, this.#secureConnections));
+    this.server.on('connection', (socket: Socket) => {
+      load.connected(socket);
+      remember(socket, this.#connections, clock.now);
+    });
+    this.#secured?.on('secureConnection', (socket) => remember(socket, this.#secureConnections, clock.now));
     this.server.on(tls ? 'secureConnection' : 'connection', (socket: Socket) => this.#listen(socket));
     /** It does not listen itself, and looks after slow headers only when it thinks that it does. */
     http.emit('listening');
@@ -62,7 +74,7 @@ export class Port {
     const server = createTlsServer({
       ...tls,
       ALPNProtocols: ALPN,
-      handshakeTimeout: this.#limits.headerTimeoutMs,
+      handshakeTimeout: this.#limits.noProgressMs,
       noDelay: true,
     });
     /** What is no TLS, or no client that the server trusts. */
@@ -77,13 +89,23 @@ export class Port {
 
   /** Called again and again while the server runs, each time for the next share of all. */
   closeSlow(share: number): void {
-    this.#firstBytes.check(share);
-    this.#grpc.closeSilent(share);
+    const { patienceMs } = this.#pace;
+    this.#firstBytes.check(share, patienceMs);
+    this.#grpc.closeSilent(share, patienceMs);
+    if (this.#secured && this.#load.isPressed) this.#closeSlowHandshakes(patienceMs);
+  }
+
+  /** Only under pressure: TLS itself has a timer for the time that they have otherwise. */
+  #closeSlowHandshakes(patienceMs: number): void {
+    const { now } = this.#clock;
+    if (now - this.#unsecuredCheckedAt < patienceMs / 2) return;
+    this.#unsecuredCheckedAt = now;
+    this.#closeUnsecured(now - patienceMs);
   }
 
   /** Called again and again during a stop: connections become idle one after the other. */
   closeIdle(): void {
-    if (this.#secured) this.#closeUnsecured();
+    if (this.#secured) this.#closeUnsecured(this.#clock.now);
     this.#firstBytes.closeAll();
     this.#http.closeIdleConnections();
     this.#grpc.drain();
@@ -100,16 +122,16 @@ export class Port {
   }
 
   /** Whose handshake is not done: nothing tells which secure socket goes with which plain one but where they come from. */
-  #closeUnsecured(): void {
+  #closeUnsecured(connectedUntil: number): void {
     const secure = new Set<string>();
     this.#secureConnections.showAll(({ socket }) => secure.add(originOf(socket)));
-    this.#connections.showAll(({ socket }) => {
-      if (!secure.has(originOf(socket))) socket.destroy();
+    this.#connections.showAll(({ socket, since }) => {
+      if (since <= connectedUntil && !secure.has(originOf(socket))) socket.destroy();
     });
   }
 
   #listen(socket: Socket): void {
-    this.#load.connected(socket);
+    this.#load.welcome(socket);
     socket.on('error', ignore);
     this.#firstBytes.await(socket, (spoken) => {
       if (spoken === 'HTTP/2') this.#takeGrpc(socket);
@@ -124,8 +146,8 @@ export class Port {
   }
 }
 
-function remember(socket: Socket, roster: Roster<Connection>): void {
-  const connection = new Connection(socket);
+function remember(socket: Socket, roster: Roster<Connection>, now: number): void {
+  const connection = new Connection(socket, now);
   roster.add(connection);
   socket.on('error', ignore).once('close', () => roster.delete(connection));
 }

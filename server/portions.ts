@@ -45,11 +45,11 @@ export async function sendPortions(
     try {
       for await (const chunk of inTurn(chunks, load.reads)) {
         sent += await turn.take(chunk);
-        goesOn = sent < span.length && (turn.isOver || load.downloads.isWaitedFor);
+        goesOn = sent < span.length && (turn.isOver || turn.hasLeft || load.downloads.isWaitedFor);
         if (goesOn) break;
       }
     } finally {
-      load.downloads.leave();
+      turn.leave();
     }
     if (!(await turn.lastIsTaken)) return { bytes: sent, isTaken: false };
   }
@@ -86,6 +86,8 @@ class Turn {
   /** Of the last copy, which may be under way longer than the chunk that it was made of is there. */
   lastIsTaken: Promise<boolean> = Promise.resolve(true);
   isOver = false;
+  /** Its place among the downloads is somebody else's, while it may still have its chunk. */
+  hasLeft = false;
   /** In chunks that were lent to it, one after the other. */
   #taken = 0;
 
@@ -106,26 +108,42 @@ class Turn {
     return this.#load.lent.tryEnter() ? this.#lend(chunk) : this.#sendCopies(chunk);
   }
 
+  leave(): void {
+    if (this.hasLeft) return;
+    this.hasLeft = true;
+    this.#load.downloads.leave();
+  }
+
   async #lend(chunk: Buffer): Promise<number> {
+    let sent = 0;
+    let seen = -1;
+    /** A client that pauses may keep the chunk, but not the turn of others. */
+    const watch = setInterval(() => {
+      if (sent === seen && this.#load.downloads.isWaitedFor) this.leave();
+      seen = sent;
+    }, this.#limits.promptMs);
     try {
-      let sent = 0;
       while (sent < chunk.length && !this.isOver) {
         const slice = await this.#sliceOf(chunk.subarray(sent));
         this.lastIsTaken = this.#send(slice);
         this.isOver = !(await this.lastIsTaken);
         if (!this.isOver) sent += slice.length;
+        if (!this.isOver) this.#taken += slice.length;
       }
-      this.#taken += sent;
       return sent;
     } finally {
+      clearInterval(watch);
       this.#load.lent.leave();
     }
   }
 
-  /** The kernel copies what it takes, during which everybody waits: little at a time while many are sent to. */
+  /**
+   * The kernel copies what it takes, during which everybody waits: little at a time while many are sent to. And a client's
+   * progress is seen only when a slice has been taken: one that has not shown that it reads gets no more than that.
+   */
   async #sliceOf(rest: Buffer): Promise<Buffer> {
-    if (!this.#load.downloads.isWaitedFor) return rest;
-    await this.#load.sends.next();
+    if (this.#load.downloads.isWaitedFor) await this.#load.sends.next();
+    else if (this.keepsUp) return rest;
     return rest.subarray(0, this.#limits.slicedBytes);
   }
 

@@ -78,7 +78,6 @@ class UploadStream implements AsyncIterable<Buffer> {
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Buffer, void, void> {
     const { bodies } = this.#exchange.server.load;
-    this.#exchange.liftStallLimit();
     const flow = this.#open();
     try {
       await this.#worthAPlace(flow);
@@ -233,9 +232,8 @@ function tooLarge(limit: number): AssayError {
   return new AssayError('ASSAY_TOO_LARGE', `the limit for this address is ${limit} bytes`);
 }
 
-function tooSlow({ server: { limits } }: Exchange): AssayError {
-  const rule = `${limits.bodyBytesPerSecond} bytes a second after the first ${limits.bodyGraceMs / 1000} s`;
-  return new AssayError('ASSAY_BODY_TIMEOUT', `the body came slower than ${rule}`);
+function tooSlow({ server: { pace } }: Exchange): AssayError {
+  return new AssayError('ASSAY_BODY_TIMEOUT', pace.rule);
 }
 
 function cutShort(): AssayError {

@@ -83,7 +83,10 @@ export class Call {
   /** The whole answer of a call that gives one message. */
   answer(message: Uint8Array, headers?: Headers): void {
     if (this.isGone) return;
-    if (message.byteLength > STORE.inlineBytes) this.#lend(message.byteLength);
+    if (message.byteLength > STORE.inlineBytes) {
+      this.#answerInPieces(message, headers);
+      return;
+    }
     this.#isFinished = true;
     this.#trailers = OK_TRAILERS;
     this.#begin(headers);
@@ -91,12 +94,25 @@ export class Call {
     this.#end('OK');
   }
 
-  /** Until it has been taken, for which the client has as long as for anything else of that size. */
-  #lend(bytes: number): void {
-    const { load } = this.server;
-    load.lend(bytes);
-    this.#stream.once('close', () => load.giveBack(bytes));
-    this.#transfer.moved(bytes);
+  /** It stays in memory until it has been taken, and only so much of it is under way that the client's progress is seen. */
+  #answerInPieces(message: Uint8Array, headers: Headers | undefined): void {
+    const { load, limits } = this.server;
+    load.lend(message.byteLength);
+    this.#stream.once('close', () => load.giveBack(message.byteLength));
+    this.#isFinished = true;
+    this.#begin(headers);
+    const send = async () => {
+      for (let at = 0; at < message.byteLength; at += limits.slicedBytes) {
+        const head = at === 0 ? frameHead(message.byteLength) : undefined;
+        if (!(await this.#write(message.subarray(at, at + limits.slicedBytes), head))) return this.#cutOff();
+      }
+      this.#trailers = OK_TRAILERS;
+      this.#end('OK');
+    };
+    send().catch((error: unknown) => {
+      this.#log(CUT_SHORT, error);
+      this.#cutOff();
+    });
   }
 
   /**
@@ -104,30 +120,37 @@ export class Call {
    * this settles. False when the client is gone, or was too slow and is now cut off: then the call does not end with OK.
    */
   async send(before: Uint8Array, content: Uint8Array): Promise<boolean> {
-    const stream = this.#stream;
-    const { session } = stream;
+    const { session } = this.#stream;
     this.#isCutShort ||= this.isGone;
     if (this.#isCutShort) return false;
-    if (!stream.headersSent) this.#begin();
-    this.#transfer.moved(content.byteLength);
+    if (!this.#stream.headersSent) this.#begin();
+    const head = Buffer.concat([frameHead(before.byteLength + content.byteLength), before]);
+    const isWritten = await this.#write(content, head);
+    this.#isCutShort = !isWritten;
+    if (!isWritten && session) await untilNothingIsUnderWay(session, this.server.limits.noProgressMs);
+    return isWritten;
+  }
+
+  /** True when the client has taken all of it. */
+  async #write(content: Uint8Array, head?: Uint8Array): Promise<boolean> {
+    const stream = this.#stream;
     this.#transfer.waits();
-    stream.setTimeout(this.server.limits.unreadMs, this.#cutOff);
     const isWritten = await new Promise<boolean>((resolve) => {
       this.#settleWrite = resolve;
       stream.cork();
-      stream.write(Buffer.concat([frameHead(before.byteLength + content.byteLength), before]));
+      if (head) stream.write(head);
       // A call that the client has cancelled has its writes done without an error.
       stream.write(content, (error) => resolve(!error && !stream.closed));
       stream.uncork();
     });
-    stream.setTimeout(0, this.#cutOff);
+    if (isWritten) this.#transfer.moved(content.byteLength);
     this.#transfer.rests();
-    this.#isCutShort = !isWritten;
-    if (!isWritten && session) await untilNothingIsUnderWay(session, this.server.limits.stallMs);
     return isWritten;
   }
 
-  readonly #cutOff = (): void => this.#stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  #cutOff(): void {
+    this.#stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  }
 
   /** No more can be sent. */
   get isGone(): boolean {
@@ -198,11 +221,9 @@ export class Call {
 
   /** Called while everybody waits for the client, for too long. */
   #giveUp(): void {
-    const { bodyBytesPerSecond, bodyGraceMs } = this.server.limits;
-    const rule = `${bodyBytesPerSecond} bytes a second after the first ${bodyGraceMs / 1000} s`;
-    this.#inlet.fail(new AssayError('ASSAY_BODY_TIMEOUT', `the call moved slower than ${rule}`));
+    this.#inlet.fail(new AssayError('ASSAY_BODY_TIMEOUT', this.server.pace.rule));
     this.#settleWrite(false);
-    if (this.#isFinished || this.#stream.headersSent) this.#stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    if (this.#isFinished || this.#stream.headersSent) this.#cutOff();
   }
 
   /** The detail of a client's mistake quotes the client, who may have put a secret where none belongs: it stays out. */

@@ -18,8 +18,12 @@ export function watchClosing(session: Http2Session): void {
  * client that does not give it in time, or gives a made-up one, is cut off.
  */
 export async function untilNothingIsUnderWay(session: Http2Session, withinMs: number): Promise<void> {
-  const timer = setTimeout(() => session.destroy(), withinMs);
+  let isOver = false;
+  /** A process that was stopped comes to its timers before it looks at what has arrived meanwhile: hence the turn more. */
+  const cut = () => setImmediate(() => isOver || session.destroy());
+  const timer = setTimeout(cut, withinMs);
   await Promise.race([closings.get(session), answerToPing(session)]);
+  isOver = true;
   clearTimeout(timer);
 }
 

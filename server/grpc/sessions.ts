@@ -12,6 +12,7 @@ import {
 import type { Socket } from 'node:net';
 import { AssayError } from '../../core/errors.ts';
 import type { ServerLimits } from '../../core/limits.ts';
+import type { Clock } from '../awake-clock.ts';
 import type { ServerContext } from '../context.ts';
 import { Placed, Roster } from '../roster.ts';
 import { Call } from './call.ts';
@@ -28,11 +29,12 @@ const NO_SUCH_METHOD: Method = {
 
 class Silent extends Placed {
   readonly session: ServerHttp2Session;
-  readonly since = performance.now();
+  readonly since: number;
 
-  constructor(session: ServerHttp2Session) {
+  constructor(session: ServerHttp2Session, since: number) {
     super();
     this.session = session;
+    this.since = since;
   }
 }
 
@@ -42,9 +44,11 @@ export class Sessions {
   /** Of those, the ones that have not made a call yet. */
   readonly #silent = new Roster<Silent>();
   readonly #limits: ServerLimits;
+  readonly #clock: Clock;
 
   constructor(context: ServerContext, methods: Methods) {
     this.#limits = context.limits;
+    this.#clock = context.clock;
     this.#server = createServer(http2Options(context.limits));
     this.#server.on('session', (session: ServerHttp2Session) => this.#welcome(session));
     this.#server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
@@ -69,19 +73,19 @@ export class Sessions {
   }
 
   /**
-   * Closes those who have not made a call in time, of a share of all and the next time of the next. Timers of their own would
+   * Closes those who have not made a call within `patienceMs`, of a share of all and the next time of the next. Timers of their own would
    * close all those together who came together; they come back together too, and everybody else waits.
    */
-  closeSilent(share: number): void {
-    const latest = performance.now() - this.#limits.headerTimeoutMs;
+  closeSilent(share: number, patienceMs: number): void {
+    const { now } = this.#clock;
     this.#silent.show(share, ({ session, since }) => {
-      if (since <= latest) session.destroy();
+      if (now - since > patienceMs) session.destroy();
     });
   }
 
   #welcome(session: ServerHttp2Session): void {
-    const { headerTimeoutMs, idleSessionMs, connectionWindowBytes } = this.#limits;
-    const silent = new Silent(session);
+    const { noProgressMs, idleSessionMs, connectionWindowBytes } = this.#limits;
+    const silent = new Silent(session, this.#clock.now);
     this.#open.add(session);
     this.#silent.add(silent);
     session.once('close', () => {
@@ -94,7 +98,7 @@ export class Sessions {
     session.setLocalWindowSize(connectionWindowBytes);
     session.once('stream', () => {
       this.#silent.delete(silent);
-      session.setTimeout(idleSessionMs, () => endIdle(session, headerTimeoutMs));
+      session.setTimeout(idleSessionMs, () => endIdle(session, noProgressMs));
     });
   }
 }

@@ -34,7 +34,6 @@ export async function giveArtifact(exchange: Exchange, address: ResultAddress, h
 /** What is damaged shows here, and is then a miss. Beyond the bound the client would wait too long for a first byte. */
 async function readThrough(exchange: Exchange, blob: Blob): Promise<void> {
   if (blob.bytes || blob.size > SERVER.readFirstBytes) return;
-  exchange.liftStallLimit();
   for await (const _chunk of blob.chunks()) if (exchange.request.socket.destroyed) return;
 }
 

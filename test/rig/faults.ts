@@ -67,9 +67,9 @@ export const FAULTS = {
   },
   'slow-sockets': {
     fault:
-      '2,000 connections that say nothing, dribble headers and bodies, never read their answer, or begin HTTP/2 and stop, as many of each',
+      '2,000 connections that say nothing, dribble headers and bodies, never read their answer, or begin HTTP/2 and stop; then 1,600 more',
     promise:
-      'who sends too slowly is cut within 15 s, who does not read soon after the kernel’s buffers are full; others are served meanwhile; memory grows by less than 64 MiB',
+      'healthy clients are served all the time; memory grows by less than 64 MiB, and 128 with the 1,600; slow ones are waited for, and cut when more than 80 % of all connections are in use',
     test: 'test/attack/slow-sockets.test.ts',
   },
   churn: {

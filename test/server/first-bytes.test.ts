@@ -4,6 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { SERVER } from '../../core/limits.ts';
+import { AwakeClock } from '../../server/awake-clock.ts';
 import { FirstBytes, type Spoken } from '../../server/first-bytes.ts';
 
 const GREETING = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0';
@@ -14,7 +15,7 @@ test.each([
 ])('%s', async (expected, all, last) => {
   const decided: Spoken[] = [];
   const { client, server } = await connected();
-  new FirstBytes(SERVER).await(server, (spoken) => decided.push(spoken));
+  new FirstBytes(SERVER, new AwakeClock(SERVER)).await(server, (spoken) => decided.push(spoken));
   client.write(all);
   await wait(100);
   expect(decided).toEqual([]);

@@ -103,7 +103,7 @@ describe('the header of a first request', () => {
   });
 
   test('of one who is told that it is late, and goes on, is not waited for', async () => {
-    const server = await testServer({ limits: { headerTimeoutMs: 300, lingerMs: 300, sweepMs: 10 } });
+    const server = await testServer({ limits: { noProgressMs: 300, lingerMs: 300, sweepMs: 10 } });
     const connection = await RawConnection.to(server, { allowHalfOpen: true });
     connection.send('GET /healthz HTTP/1.1\r\nx: ');
     const more = setInterval(() => connection.send('x'), 20);
@@ -115,7 +115,7 @@ describe('the header of a first request', () => {
 
 describe('a connection that holds nothing up', () => {
   /** Those who do speak have said something by then, however busy the machine is. */
-  const limits = { headerTimeoutMs: 500, sweepMs: 10 };
+  const limits = { noProgressMs: 500, sweepMs: 10 };
 
   test.each([
     ['says nothing', ''],

@@ -82,11 +82,55 @@ test('while others wait for a turn, a chunk goes out in small pieces, one in eac
     isOver = true;
     return { sizes, turns: new Set(turns).size };
   };
-  expect((await sizesAndTurns(new Load(limits, 1024), 1)).sizes).toEqual([6]);
+  expect((await sizesAndTurns(new Load(limits, 1024), 1)).sizes).toEqual([2, 2, 2]);
   const lent = await sizesAndTurns(new Load(limits, 1024), 2);
-  expect(lent.sizes).toEqual([2, 2, 2, 6]);
+  expect(lent.sizes).toEqual([2, 2, 2, 2, 2, 2]);
   expect(lent.turns).toBeGreaterThanOrEqual(3);
   const copied = await sizesAndTurns(new Load({ ...limits, lentChunks: 0 }, 1024), 2);
   expect(copied.sizes).toEqual(Array.from({ length: 12 }, () => 1));
   expect(copied.turns).toBe(6);
+});
+
+test('many that pause with a chunk and come back together all come to their end', async () => {
+  const limits = { ...SERVER, maxDownloads: 2, lentChunks: 8, maxReads: 1, promptMs: 1 };
+  const load = new Load(limits, 1024);
+  const blob: LargeBlob = {
+    size: 1,
+    async *chunks() {
+      yield Buffer.alloc(1);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    },
+  };
+  let paused = 0;
+  const isBack = Promise.withResolvers<boolean>();
+  const downloads = Array.from({ length: 20 }, () => {
+    let isFirst = true;
+    return sendPortions({ load, limits }, blob, { offset: 0, length: 1 }, () => {
+      if (!isFirst || paused === limits.lentChunks) return Promise.resolve(true);
+      isFirst = false;
+      if (++paused === limits.lentChunks) setTimeout(() => isBack.resolve(true), 20);
+      return isBack.promise;
+    });
+  });
+  for (const sent of await Promise.all(downloads)) expect(sent).toEqual({ bytes: 1, isTaken: true });
+});
+
+test('who pauses with a chunk gives its turn to others, and goes on when it is back', async () => {
+  const limits = { ...SERVER, maxDownloads: 1, lentChunks: 1 };
+  const load = new Load(limits, 1024);
+  const blob: LargeBlob = {
+    size: 4,
+    async *chunks(offset = 0) {
+      for (let at = offset; at < 4; at += 2) yield Buffer.alloc(2);
+    },
+  };
+  const span = { offset: 0, length: 4 };
+  const isBack = Promise.withResolvers<boolean>();
+  const paused = sendPortions({ load, limits }, blob, span, () => isBack.promise);
+  const others = [1, 2, 3].map(() => sendPortions({ load, limits }, blob, span, async () => true));
+  for (const sent of await Promise.all(others)) expect(sent).toEqual({ bytes: 4, isTaken: true });
+  isBack.resolve(true);
+  expect(await paused).toEqual({ bytes: 4, isTaken: true });
+  expect(load.downloads.tryEnter()).toBe(true);
+  expect(load.downloads.tryEnter()).toBe(false);
 });

@@ -7,6 +7,7 @@ import { request } from 'undici';
 import { onTestFinished } from 'vitest';
 import type { Digest } from '../../core/digest.ts';
 import type { ServerLimits } from '../../core/limits.ts';
+import type { Clock } from '../../server/awake-clock.ts';
 import { type RunningServer, startServer } from '../../server/listen.ts';
 import { reportStoreEvents } from '../../server/log.ts';
 import { Metrics } from '../../server/metrics.ts';
@@ -25,6 +26,7 @@ export interface TestServerOptions {
   readonly readOnly?: boolean;
   readonly tls?: TlsIdentity | undefined;
   readonly limits?: Partial<ServerLimits>;
+  readonly clock?: Clock;
 }
 
 export interface TestServer extends RunningServer {

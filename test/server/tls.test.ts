@@ -131,7 +131,7 @@ test.each([
 
 test('a handshake that never comes ends the connection', async () => {
   const tls = loadTlsIdentity(files.server);
-  const server = await testServer({ tls, limits: { headerTimeoutMs: 100, sweepMs: 10 } });
+  const server = await testServer({ tls, limits: { noProgressMs: 100, sweepMs: 10 } });
   await (await RawConnection.to(server)).untilClosed();
 });
 
@@ -147,7 +147,7 @@ test('a server that stops does not wait for a handshake that never comes, and fi
   const server = await testServer({
     tls,
     store,
-    limits: { drainMs: 10 * 60_000, headerTimeoutMs: 10 * 60_000 },
+    limits: { drainMs: 10 * 60_000, noProgressMs: 10 * 60_000 },
   });
   const silent = await RawConnection.to(server);
   const asked = get(server, `/cas/${'a'.repeat(64)}`);

@@ -74,7 +74,6 @@ async function commitBlocks(exchange: Exchange, { target, uploadId }: BlobUpload
     parts.push(block?.digest ?? missing());
   }
   const size = assembledSize(parts, limits.maxBlobBytes);
-  exchange.liftStallLimit();
   await assemblies.during(() =>
     lifecycle.whileWriting(async () => {
       const digest = await store.blobs.put({ size }, assembled(parts, store.blobs, goneBlock));

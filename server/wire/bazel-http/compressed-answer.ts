@@ -6,8 +6,8 @@
 import type { Hash } from '../../../core/digest.ts';
 import { SERVER } from '../../../core/limits.ts';
 import type { Blob, LargeBlob } from '../../../store/store.ts';
-import { Outlet } from '../../download.ts';
 import type { Exchange } from '../../exchange.ts';
+import { Outlet } from '../../outlet.ts';
 import { endedEarly } from '../../portions.ts';
 import type { Headers } from '../../refusal.ts';
 import { acceptsZstd } from '../accept-encoding.ts';
@@ -48,7 +48,7 @@ async function answerLarge(exchange: Exchange, blob: LargeBlob, head: Headers): 
   const { load } = exchange.server;
   if (exchange.method === 'HEAD') {
     exchange.begin(200, head);
-    exchange.response.end();
+    exchange.end();
     return true;
   }
   if (load.isCrowded || !load.compressions.tryEnter()) return false;
@@ -62,7 +62,7 @@ async function answerLarge(exchange: Exchange, blob: LargeBlob, head: Headers): 
 
 async function sendCompressed(exchange: Exchange, blob: LargeBlob, head: Headers): Promise<void> {
   const { response, server } = exchange;
-  const outlet = new Outlet(exchange);
+  const outlet = new Outlet(response, server.pace);
   let sent = 0;
   try {
     for await (const piece of deflated(wholeOf(blob))) {
@@ -73,7 +73,7 @@ async function sendCompressed(exchange: Exchange, blob: LargeBlob, head: Headers
       }
       sent += piece.length;
     }
-    response.end();
+    exchange.end();
   } finally {
     server.metrics.sent(sent);
     outlet.close();

@@ -49,14 +49,14 @@ export async function tellUpload(exchange: Exchange, address: UploadAddress): Pr
   const status = await statusOf(exchange, address);
   if (!status) return exchange.answerMiss();
   exchange.begin(204, [...describe(address, status), 'cache-control', 'no-store']);
-  exchange.response.end();
+  exchange.end();
 }
 
 export async function cancelUpload(exchange: Exchange, address: UploadAddress): Promise<void> {
   const { store, lifecycle } = exchange.server;
   await lifecycle.whileWriting(() => store.uploads.cancel(idOf(address)));
   exchange.begin(204, []);
-  exchange.response.end();
+  exchange.end();
 }
 
 async function receivePart(

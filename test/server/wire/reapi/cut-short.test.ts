@@ -1,7 +1,6 @@
 // A stream that is not complete never ends with OK, whoever is to blame: the client, the store or the server.
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { digestOf, toWire } from '../../../../core/digest.ts';
 import { frame } from '../../../../core/grpc-frame.ts';
@@ -12,6 +11,7 @@ import { type GrpcCall, GrpcClient } from '../../../rig/grpc.ts';
 import { noise } from '../../../rig/random.ts';
 import { directoryOf } from '../../../store/content.ts';
 import { largeBlob, storeWith, testServer } from '../../rig.ts';
+import { TestClock } from '../../test-clock.ts';
 import { PATHS, readName, reapiServer } from './rig.ts';
 
 const MIB = 1024 * 1024;
@@ -58,7 +58,7 @@ test('a blob of a batch of which the store gives too little', async () => {
 });
 
 describe('a client that stops reading and is cut off', () => {
-  const limits = { unreadMs: 100, sweepMs: 10 };
+  const limits = { sweepMs: 10 };
   const compressed = `compressed-blobs/zstd/${DIGEST.hash}/${DIGEST.size}`;
 
   test.each([
@@ -66,13 +66,14 @@ describe('a client that stops reading and is cut off', () => {
     ['a copy', readName(DIGEST), { lentChunks: 0 }],
     ['a compressed piece', compressed, {}],
   ])('because it has no window: %s', async (_what, name, more) => {
-    const server = await testServer({ limits: { ...limits, ...more } });
+    const clock = new TestClock();
+    const server = await testServer({ clock, limits: { ...limits, ...more } });
     await server.store.blobs.put(DIGEST, BYTES);
     const client = await clientOf(server.url, 1024);
     const call = client.open(PATHS.read);
     call.stream.end(frame(readRequest(name)));
     call.stream.pause();
-    await delay(400);
+    await clock.passOften(61);
     call.stream.resume();
     expect(await statusOf(call)).not.toBe('OK');
   });
@@ -82,19 +83,21 @@ describe('a client that stops reading and is cut off', () => {
     ['a copy', readName(VAST), { lentChunks: 0 }],
     ['a compressed piece', `compressed-blobs/zstd/${VAST.hash}/${VAST.size}`, {}],
   ])('because its connection is full: %s', async (_what, name, more) => {
-    const server = await testServer({ limits: { ...limits, ...more }, store: vastBlob() });
+    const clock = new TestClock();
+    const server = await testServer({ clock, limits: { ...limits, ...more }, store: vastBlob() });
     const line = await PausableLine.to(server);
     const client = await clientOf(line.url, 2 ** 31 - 1);
     line.pause();
     const call = client.open(PATHS.read);
     call.stream.end(frame(readRequest(name)));
-    await delay(400);
+    await clock.passOften(61);
     line.resume();
     expect(await statusOf(call)).not.toBe('OK');
   });
 
   test('a tree', async () => {
-    const server = await testServer({ limits });
+    const clock = new TestClock();
+    const server = await testServer({ clock, limits });
     const folders = Array.from({ length: 50 }, (_, number) =>
       directoryOf(Array.from({ length: 200 + number }, () => DIGEST)),
     );
@@ -105,7 +108,7 @@ describe('a client that stops reading and is cut off', () => {
     const call = client.open(PATHS.getTree);
     call.stream.end(frame(GetTreeRequest.encode({ ...request, digestFunction: 0 }).finish()));
     call.stream.pause();
-    await delay(400);
+    await clock.passOften(61);
     call.stream.resume();
     expect(await statusOf(call)).not.toBe('OK');
   });

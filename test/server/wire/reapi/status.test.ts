@@ -6,6 +6,7 @@ import { DEFAULT_NAMESPACE } from '../../../../core/namespace.ts';
 import { GrpcClient } from '../../../rig/grpc.ts';
 import { addressOf, contentOf, directoryOf, resultWith } from '../../../store/content.ts';
 import { storeWith } from '../../rig.ts';
+import { TestClock } from '../../test-clock.ts';
 import { PATHS, ReapiClient, readName, reapiClient, reapiServer, uploadName, writeRequest } from './rig.ts';
 
 const MIB = 1024 * 1024;
@@ -169,7 +170,7 @@ test('a fault of the store is INTERNAL, and its detail stays here', async () => 
 });
 
 test('a client that stops in the middle is told', async () => {
-  const limits = { bodyGraceMs: 50, bodyBytesPerSecond: 1e9, sweepMs: 10 };
+  const limits = { noProgressMs: 50, sweepMs: 10 };
   const { client } = await reapiServer({ limits });
   const call = client.grpc.open(PATHS.write);
   await call.send(
@@ -250,16 +251,22 @@ describe('an answer that is in memory until it is taken', () => {
     }
   });
 
-  test('may be taken as slowly as anything of its size', async () => {
-    const { server } = await reapiServer({
-      limits: { bodyGraceMs: 50, bodyBytesPerSecond: 1000, sweepMs: 10 },
-    });
+  test('may be taken slowly, as long as some of it is taken', async () => {
+    const clock = new TestClock();
+    const { server } = await reapiServer({ clock, limits: { sweepMs: 10, slicedBytes: 128 * 1024 } });
     await server.store.results.put(addressOf('an action'), result);
     const grpc = await GrpcClient.to(server.url, {}, { settings: { initialWindowSize: 0 } });
     onTestFinished(() => grpc.close());
+    let isAnswered = false;
     const answer = new ReapiClient(grpc).getResult({ hash: addressOf('an action').key, size: 1 });
-    await delay(500);
-    grpc.session.settings({ initialWindowSize: 2 * MIB });
+    answer.finally(() => {
+      isAnswered = true;
+    });
+    for (let windowBytes = 256 * 1024; !isAnswered; windowBytes += 256 * 1024) {
+      await clock.pass(50);
+      grpc.session.settings({ initialWindowSize: windowBytes });
+      await delay(20);
+    }
     expect(await answer).toMatchObject({ status: 'OK', messages: [result] });
   });
 });

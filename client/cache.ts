@@ -19,7 +19,7 @@ import type { Remote } from './remote/remote.ts';
 import type { ShelfNeeds } from './snapshot/open-shelf.ts';
 import type { Shelf } from './snapshot/shelf.ts';
 import { ToolMemo } from './tool-memo.ts';
-import type { Uploads } from './uploads.ts';
+import type { Settling, Uploads } from './uploads.ts';
 import { openUsableStore } from './usable-store.ts';
 
 export interface CacheOptions {
@@ -59,8 +59,8 @@ export interface Cache {
   openShelf(needs: ShelfNeeds): Promise<Shelf | undefined>;
   /** The same each time; undefined where there is no remote, or no store. */
   openUploads(): Promise<Uploads | undefined>;
-  /** Uploads, also of what earlier runs left, go on for a bounded time, or until `stop`. */
-  settleUploads(began: number, stop?: Promise<void>): Promise<SettledUploads>;
+  /** Uploads, also of what earlier runs left, go on for a bounded time. */
+  settleUploads(began: number, settling: Settling): Promise<SettledUploads>;
   close(): Promise<void>;
 }
 
@@ -120,7 +120,7 @@ export function openCache(options: CacheOptions): Cache {
       shelves.push(shelf);
       return shelf;
     },
-    async settleUploads(began, stop) {
+    async settleUploads(began, settling) {
       const { remoteUrl, storeFolder, now, report } = options;
       if (!remoteUrl) return NOTHING_SENT;
       const isNeeded =
@@ -131,7 +131,7 @@ export function openCache(options: CacheOptions): Cache {
       if (!opened) return NOTHING_SENT;
       opened.addEarlier(report);
       const bound = Math.max(REMOTE.uploadsMs, (now() - began) * REMOTE.uploadsShare);
-      const left = await opened.settle(bound, stop);
+      const left = await opened.settle(bound, settling);
       return { unshared: left?.results ?? 0, why: left?.why ?? '', diverged: opened.diverged > 0 };
     },
     async close() {

@@ -12,6 +12,8 @@ export type RunEvent =
   | { readonly type: 'not-published'; readonly why: string }
   /** The same action made other outputs before, which stay: here, or at the remote. */
   | { readonly type: 'diverged'; readonly where: string }
+  /** The command is done; so many results are still on their way to the remote. */
+  | { readonly type: 'sending'; readonly results: number }
   /** Results that the remote does not have yet; the next run sends them. */
   | { readonly type: 'unshared'; readonly results: number; readonly why: string }
   /** No tracer works here: nobody knows what the command did beyond its declaration. */

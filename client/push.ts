@@ -1,11 +1,12 @@
 // Sends what earlier runs could not share, for whoever does nothing else with a remote.
 import { type CacheOptions, openCache, type SettledUploads } from './cache.ts';
+import type { Settling } from './uploads.ts';
 
 /** Within the time that a run has for it. */
 export async function sendUnshared(options: CacheOptions): Promise<SettledUploads> {
   const cache = openCache(options);
   try {
-    return await cache.settleUploads(options.now());
+    return await cache.settleUploads(options.now(), sayingHow(options));
   } finally {
     await cache.close();
   }
@@ -23,10 +24,14 @@ export async function push(options: CacheOptions): Promise<Pushed> {
   try {
     const uploads = await cache.openUploads();
     const earlier = uploads?.addEarlier(options.report) ?? 0;
-    const left = await uploads?.settle(undefined);
+    const left = await uploads?.settle(undefined, sayingHow(options));
     const unshared = left?.results ?? 0;
     return { shared: earlier - unshared, unshared, why: left?.why ?? '' };
   } finally {
     await cache.close();
   }
+}
+
+function sayingHow({ report }: CacheOptions): Settling {
+  return { sending: (results) => report({ type: 'sending', results }) };
 }

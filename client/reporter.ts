@@ -29,6 +29,7 @@ export class Reporter {
   readonly report: Report = (event) => {
     if (event.type === 'transfer') this.#progress(event);
     else if (event.type === 'not-published') this.#notPublished = event.why;
+    else if (event.type === 'sending') this.#say(sendingText(event.results));
     else if (event.type === 'findings') this.#findings(event);
     else this.#warn(warningText(event));
   };
@@ -130,7 +131,11 @@ function findingText({ kind, path, detail, fix }: Finding): string {
   return `${kind} ${what}${fix ? ` (${fixText(fix)})` : ''}`;
 }
 
-export type Warning = Exclude<RunEvent, { type: 'transfer' | 'not-published' }>;
+export type Warning = Exclude<RunEvent, { type: 'transfer' | 'not-published' | 'sending' }>;
+
+export function sendingText(results: number): string {
+  return `sending ${results === 1 ? '1 result' : `${results} results`} to the remote`;
+}
 
 export function warningText(event: Warning): string {
   return inOneLine(wordsFor(event));

@@ -76,7 +76,9 @@ async function shareWith(
   { cache, report, sharesLater }: RunContext,
 ): Promise<Partial<Pick<RunSummary, 'shared' | 'diverged'>>> {
   if (!sharesLater) {
-    const { unshared, why } = await cache.settleUploads(began);
+    const { unshared, why } = await cache.settleUploads(began, {
+      sending: (results) => report({ type: 'sending', results }),
+    });
     if (unshared > 0) report({ type: 'unshared', results: unshared, why });
   }
   if (!sent) return {};

@@ -35,6 +35,13 @@ export interface Left {
   readonly why: string;
 }
 
+export interface Settling {
+  /** Ends the waiting. */
+  readonly stop?: Promise<void>;
+  /** Hears now and then how many results are still to be sent. */
+  sending?(results: number): void;
+}
+
 export class Uploads {
   readonly #options: UploadsOptions;
   readonly #waiting: Job[] = [];
@@ -78,9 +85,13 @@ export class Uploads {
     return this.#diverged.size;
   }
 
-  /** The run's own work is over: waits until all is sent, for so long at most, or until `stop`. */
-  async settle(milliseconds: number | undefined, stop?: Promise<void>): Promise<Left | undefined> {
+  /** The run's own work is over: waits until all is sent, for so long at most. */
+  async settle(
+    milliseconds: number | undefined,
+    { stop, sending }: Settling = {},
+  ): Promise<Left | undefined> {
     const began = this.#options.now();
+    const progress = setInterval(() => sending?.(this.#left.size), REMOTE.sendingMs);
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => {
       if (milliseconds !== undefined) timer = setTimeout(resolve, milliseconds);
@@ -94,6 +105,7 @@ export class Uploads {
       if (!isDone) break;
     }
     clearTimeout(timer);
+    clearInterval(progress);
     if (this.#left.size === 0) return undefined;
     const took = this.#options.now() - began;
     if (this.#options.remote.usable) this.#why ||= `the upload took longer than ${Math.round(took / 1000)} s`;

@@ -269,6 +269,8 @@ export const REMOTE = {
   /** After the last step, uploads go on for so long, or for this share of the run. */
   uploadsMs: 10 * SECOND,
   uploadsShare: 0.1,
+  /** How often that is said. */
+  sendingMs: 2 * SECOND,
   /** Results that are sent at once. */
   uploads: 4,
   /** What could not be shared is kept for this long, and leased again when the last time is this long ago. */

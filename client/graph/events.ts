@@ -86,6 +86,8 @@ export type GraphEvent =
       readonly direction: 'up' | 'down';
       readonly bytes: number;
     }
+  /** All steps have ended; so many results are still on their way to the remote. */
+  | { readonly type: 'run-sending'; readonly results: number }
   | ({ readonly type: 'step-finished' } & StepEnd)
   | ({ readonly type: 'run-finished' } & GraphSummary);
 

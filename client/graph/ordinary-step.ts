@@ -175,7 +175,7 @@ class Notes {
     else if (event.type === 'transfer') this.#count(event.direction, event.bytes);
     else if (event.type === 'remote-given-up' || event.type === 'remote-takes-nothing') this.#tellOnce(event);
     else if (event.type === 'findings') this.#tellFindings(event);
-    else this.#warn(event);
+    else if (event.type !== 'sending') this.#warn(event);
   }
 
   #tellFindings(event: Warning & { type: 'findings' }): void {

@@ -33,7 +33,10 @@ export function openOrdinaryWay(options: Omit<CacheOptions, 'forgetsScans' | 'el
     cache,
     run: (step, context, known) => runOrdinarily(step, { ...context, cache, wrote, isNews }, known),
     async settle(began, hear, stop) {
-      const settled = await cache.settleUploads(began, stop);
+      const settled = await cache.settleUploads(began, {
+        stop,
+        sending: (results) => hear({ type: 'run-sending', results }),
+      });
       const { unshared: results, why } = settled;
       if (results > 0) hear({ type: 'run-warning', text: warningText({ type: 'unshared', results, why }) });
       return settled;

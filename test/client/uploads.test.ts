@@ -92,7 +92,7 @@ test('nothing is left of what was shared', async () => {
 test('who is told to stop waits no longer', async () => {
   const { uploads, add } = uploadsTo(remoteThat(() => new Promise(() => {})));
   add(await madeResult('slow'));
-  expect(await uploads.settle(60_000, Promise.resolve())).toMatchObject({ results: 1 });
+  expect(await uploads.settle(60_000, { stop: Promise.resolve() })).toMatchObject({ results: 1 });
 });
 
 test('after a fault nothing more is tried, and all that is left is counted', async () => {

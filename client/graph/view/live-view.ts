@@ -2,7 +2,7 @@
 import { GRAPH } from '../../../core/limits.ts';
 import type { Ear } from '../../outlet.ts';
 import type { Paint } from '../../paint.ts';
-import { duration } from '../../reporter.ts';
+import { duration, sendingText } from '../../reporter.ts';
 import type { GraphEvent, GraphSummary, StepEnd } from '../events.ts';
 import type { Tally } from '../tally.ts';
 import { type LogMode, LogPrinter } from './log-printer.ts';
@@ -55,6 +55,9 @@ export class LiveView {
         break;
       case 'run-warning':
         this.#say(`${this.#options.paint('yellow', '!')} ${event.text}`);
+        break;
+      case 'run-sending':
+        this.#say(sendingText(event.results));
         break;
       case 'step-finished':
         this.#finish(event);

@@ -1,6 +1,7 @@
 // For logs and pipes: a line when a step ends, its log beside it as asked for, the summary at the end. In a CI system that
 // knows groups, what a step said folds away under its line, and all of it goes to one stream so that it stays together.
 import { plain } from '../../paint.ts';
+import { sendingText } from '../../reporter.ts';
 import type { GraphEvent, GraphSummary, StepEnd } from '../events.ts';
 import type { Tally } from '../tally.ts';
 import type { CiSyntax } from './ci.ts';
@@ -32,6 +33,7 @@ export class PlainView {
     else if (event.type === 'step-warning') this.#say(this.#warning(event.step, event.text));
     else if (event.type === 'run-warning')
       this.#say(this.#options.ci?.warn('Assay', event.text) ?? `assay: ${event.text}\n`);
+    else if (event.type === 'run-sending') this.#say(`assay: ${sendingText(event.results)}\n`);
     else if (event.type === 'step-finished') this.#finish(event);
     else if (event.type === 'run-finished') this.#summarize(event);
   }

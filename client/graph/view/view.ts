@@ -42,7 +42,7 @@ export function openView(flags: ParsedFlags, variables: Variables): View {
       shown.hear(event);
     },
     warn(event) {
-      if (event.type !== 'transfer' && event.type !== 'not-published')
+      if (event.type !== 'transfer' && event.type !== 'not-published' && event.type !== 'sending')
         ears.stderr.write(`assay: ${warningText(event)}\n`);
     },
     finish(summary) {

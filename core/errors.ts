@@ -336,6 +336,13 @@ const catalogue = {
     status: 400,
     exitCode: 127,
   },
+  ASSAY_LONG_PATH: {
+    summary:
+      'The action uses or makes a path that is longer than the kernel takes, and can’t be run in a copy.',
+    wayOut:
+      'Let it use shorter paths (4,095 bytes with all folders); `assay audit` without --reproduce tells the rest.',
+    status: 400,
+  },
   ASSAY_NO_TEMPORARY_FOLDER: {
     summary: 'There is no folder for temporary files in which a command could have a place of its own.',
     wayOut: 'Set TMPDIR to a folder that you may write in.',

@@ -38,6 +38,11 @@ interface Place {
   readonly asked?: BytePath;
 }
 
+/** Of the kernel, with the NUL at its end. */
+const PATH_MAX = 4096;
+const BEYOND_PATH_MAX =
+  "a path is longer than the kernel takes (PATH_MAX), so what lies there can't be looked at";
+
 export class StraceAccesses {
   readonly #builder: ReportBuilder<number>;
   readonly #bornBefore: bigint;
@@ -103,6 +108,7 @@ export class StraceAccesses {
     const walked = this.#walker.walk(base, raw, follow);
     for (const link of walked.links) this.#followed(process, link);
     const path = foldSelf(process, walked.path);
+    if (path.length >= PATH_MAX) this.#builder.gap(BEYOND_PATH_MAX);
     return walked.links.length > 0 ? { path, asked: absolute(base, raw) } : { path };
   }
 
@@ -181,8 +187,11 @@ export class StraceAccesses {
   /** strace does not say whether O_CREAT made the file: its time of birth does, if it is still there. */
   #existedBefore(path: BytePath): boolean {
     if (this.#told.wasWritten(path)) return true;
-    const status = statSync(toBuffer(path), { throwIfNoEntry: false, bigint: true });
-    return status !== undefined && status.birthtimeNs <= this.#bornBefore;
+    try {
+      return statSync(toBuffer(path), { bigint: true }).birthtimeNs <= this.#bornBefore;
+    } catch {
+      return false; // gone, or too long a path to ask for
+    }
   }
 
   #created(process: StraceProcess, place: Place, what: Pick<PathAccess, 'folder' | 'wanted'> = {}): void {

@@ -1,5 +1,6 @@
 // Runs an action once under a tracer and judges it. Nothing is looked up and nothing is published: an audit is about the
 // action, not about its result. Its outputs are left in place.
+import { AssayError } from '../../core/errors.ts';
 import type { TraceReport } from '../../hermeticity/access.ts';
 import type { Finding } from '../../hermeticity/finding.ts';
 import type { Reproduction } from '../../hermeticity/reproduce/reproduce.ts';
@@ -45,7 +46,7 @@ export async function audit(request: RunRequest, context: RunContext, options: A
   const first = { complete, gaps: report.gaps, exitCode, findings, report };
   if (!options.reproduce) return { ...first, hermetic: complete && findings.length === 0 };
   const seen = { report, exitCode, tookMs: commandMs };
-  return withReproduction(first, await reproduceAction(action, context, { seen }));
+  return withReproduction(first, await reproduceAction(action, context, { seen }).catch(unrepeatable));
 }
 
 /** State without the outputs that belong to it would leave a tool's work half done. */
@@ -54,6 +55,12 @@ async function startClean(action: KeyedAction, context: RunContext): Promise<voi
   const { CarriedState } = await import('../state/carried.ts');
   const state = await CarriedState.open(action, { ...context, withoutState: true });
   await state.place();
+}
+
+/** What was seen in the first run is told all the same. */
+function unrepeatable(error: unknown): Reproduction {
+  if (!(error instanceof AssayError) || error.code !== 'ASSAY_LONG_PATH') throw error;
+  return { findings: [], variations: [], runs: 0, gaps: [`it could not be run again: ${error.message}`] };
 }
 
 /** What could not be compared counts like what could not be seen. */

@@ -1,6 +1,6 @@
 // Runs an action again and again from clean copies under varied conditions, and tells what its result depends on. Nothing
 // is looked up but the state of earlier runs, nothing is published, and the workspace stays as it is.
-import { AssayError } from '../../core/errors.ts';
+import { AssayError, isSystemError, messageOf } from '../../core/errors.ts';
 import type { TraceReport } from '../../hermeticity/access.ts';
 import { type Reproduction, reproduce } from '../../hermeticity/reproduce/reproduce.ts';
 import { removeTemporaryFolder, temporaryFolder } from '../../hermeticity/temporary-folder.ts';
@@ -47,11 +47,22 @@ export function reproduceAction(
           signal: stop.signal,
           ...(process.stderr.isTTY && { begins: (number, varied) => stderr.write(progress(number, varied)) }),
         });
+      } catch (error) {
+        throw isLongPath(error) ? new AssayError('ASSAY_LONG_PATH', messageOf(error).slice(0, SHOWN)) : error;
       } finally {
         release();
       }
     }),
   );
+}
+
+/** Such a path begins with what a person knows of it. */
+const SHOWN = 200;
+
+/** In the workspace, or only in the deeper place of a copy. */
+function isLongPath(error: unknown): boolean {
+  if (isSystemError(error, 'ENAMETOOLONG')) return true;
+  return error instanceof AssayError && error.code === 'ASSAY_BAD_PATH';
 }
 
 /** `work` learns the folder below which the state of the nearest earlier run lies, if there is one. */

@@ -138,9 +138,11 @@ static bool locate_at(struct task *task, const struct call *call, const uint64_t
   }
   if (raw[0] == 0) return false;
   const char *base = "/";
+  errno = 0;
   if (raw[0] != '/') {
     base = is_cwd(call, arguments, folder) ? working_folder(task) : path_of_handle(task, (int)arguments[folder]);
   }
+  if (!base && errno == ENAMETOOLONG) tell_gap(task->process->serial, BEYOND_PATH_MAX);
   if (!base) return false;
   if (resolve(viewer_of(task), base, raw, look, place)) return true;
   tell_gap(task->process->serial, TOO_LONG);

@@ -14,6 +14,8 @@
 
 enum { MOST_LINKS = 40 };
 
+const char BEYOND_PATH_MAX[] = "a path is longer than the kernel takes (PATH_MAX), so what lies there can't be looked at";
+
 static struct node **buckets;
 static uint32_t bucket_count, node_count, generation = 1;
 
@@ -289,7 +291,7 @@ static enum type walk_on(struct walk *walk, char *rest, enum look look) {
     if (missing || walk->too_long) continue;
     bool end = *rest == 0 && !folder_wanted;
     struct node *node = node_here(walk);
-    type = type_of(node, walk->viewer.pid);
+    type = walk->length < PATH_MAX ? type_of(node, walk->viewer.pid) : end ? TYPE_OTHER : TYPE_FOLDER;
     if (type == TYPE_LINK && (!end || look == FOLLOW)) {
       rest = through_link(walk, node, rest, folder_wanted);
       if (!rest) return TYPE_OTHER;
@@ -327,6 +329,7 @@ bool resolve(struct viewer viewer, const char *base, const char *raw, enum look 
   memcpy(rest, way, length + 1);
   place->type = walk_on(&walk, rest, look);
   if (walk.too_long) return false;
+  if (walk.length >= PATH_MAX) tell_gap(viewer.process, BEYOND_PATH_MAX);
   place->node = walk.length ? node_here(&walk) : node_of("/", 1);
   place->asked = walk.links > 0 ? absolute(base, raw) : NULL;
   return true;

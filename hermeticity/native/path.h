@@ -15,6 +15,9 @@
 /* A path can be longer than the kernel's PATH_MAX where it starts at a folder handle. */
 enum { LONGEST_PATH = 16 * 1024 };
 
+/* Why a trace is not complete in which such a path occurs. */
+extern const char BEYOND_PATH_MAX[];
+
 enum type { TYPE_UNKNOWN, TYPE_ABSENT, TYPE_FOLDER, TYPE_LINK, TYPE_OTHER };
 
 enum told {

@@ -61,6 +61,18 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
         expect(report.exit).toEqual({ signal: `signal ${number}` });
       });
 
+      it('is not seen whole where it uses a path that is longer than PATH_MAX', async () => {
+        const script = [
+          'import os',
+          'for _ in range(25): os.mkdir("d" * 200); os.chdir("d" * 200)',
+          'open("secret", "w").write("x")',
+          'open("secret").read()',
+        ].join('\n');
+        const { report } = await trace(tracer, folder.path, ['/usr/bin/python3', '-S', '-c', script]);
+        expect(report).toMatchObject({ exit: { code: 0 }, complete: false });
+        expect(report.gaps.join()).toContain('PATH_MAX');
+      });
+
       it('gets the given environment and nothing else', async () => {
         const { stdout } = await trace(tracer, folder.path, ['/usr/bin/env'], { env: { ONLY: 'this' } });
         expect(stdout).toBe('ONLY=this\n');

@@ -199,3 +199,13 @@ test('works for an ordinary user too', async () => {
   expect(ran.stderr).toContain('s\n');
   expect(brief(JSON.parse(ran.stdout))).toEqual(['read secret.txt']);
 });
+
+test('a path that is longer than PATH_MAX is told, and second runs that can’t be made are too', async () => {
+  const deep = 'for _ in range(25): os.mkdir("d" * 200); os.chdir("d" * 200)';
+  const script = `import os; os.mkdir("out"); os.chdir("out")\n${deep}\nopen("secret", "w").write("x")`;
+  const made = await audit(['--reproduce', '--output', 'out'], `python3 -S -c '${script}'`);
+  expect(made).toMatchObject({ hermetic: false, complete: false, exitCode: 0, code: 3 });
+  expect(made.stderr).not.toContain('ASSAY_');
+  expect(JSON.stringify(made)).toContain('it could not be run again: ASSAY_LONG_PATH');
+  expect(JSON.stringify(made)).toContain('(PATH_MAX)');
+});

@@ -63,6 +63,8 @@ export const STORE = {
   indexMapBytes: 64 * GIB,
   /** Address space that the process needs besides, for its heap and its threads. */
   addressSpaceSlack: 1 * GIB,
+  /** A command that looks through a whole store has no more than this of it mapped. */
+  mappedBytes: 192 * MIB,
   /** A disk with less than this free is full: no index is begun on it, and nothing is added to one. */
   spareBytes: 1 * MIB,
   /** How often an index that seems damaged is looked at again while another process commits to it. */

@@ -32,6 +32,8 @@ export interface Scrubbing {
   readonly onDamage?: (digest: Digest) => Promise<void>;
   /** Hears of each result that is whole. */
   readonly onResult?: (address: ResultAddress) => void;
+  /** Awaited now and then, while nothing is being looked at. */
+  readonly onPage?: () => Promise<void>;
   readonly signal?: AbortSignal;
 }
 
@@ -63,7 +65,7 @@ export async function scrub(from: ScrubTally, scrubbing: Scrubbing): Promise<Scr
 }
 
 async function examineBlobs(from: ScrubTally, scrubbing: Scrubbing): Promise<ScrubTally | undefined> {
-  const { inspection, onProgress, signal } = scrubbing;
+  const { inspection, onProgress, onPage, signal } = scrubbing;
   let tally = from;
   for (;;) {
     const page = await inspection.blobsBehind(tally.behind);
@@ -74,6 +76,7 @@ async function examineBlobs(from: ScrubTally, scrubbing: Scrubbing): Promise<Scr
       onProgress(tally);
       if (tally.blobs % IN_ONE_TURN === 0) await nextTurn();
     }
+    await onPage?.();
   }
 }
 
@@ -97,12 +100,13 @@ async function examineOne(
 }
 
 async function lookAtResults(from: ScrubTally, scrubbing: Scrubbing): Promise<ScrubTally | undefined> {
-  const { inspection, onResult, signal } = scrubbing;
+  const { inspection, onResult, onPage, signal } = scrubbing;
   const tally = { ...from, results: 0, unusableResults: 0 };
   let page = await inspection.resultsBehind(undefined);
   for (; page.results.length > 0; page = await inspection.resultsBehind(page.position)) {
     if (signal?.aborted) return undefined;
     await nextTurn();
+    await onPage?.();
     for (const { address, isReadable, missing } of page.results) {
       tally.results++;
       if (!isReadable || missing > 0) tally.unusableResults++;

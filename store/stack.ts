@@ -48,6 +48,8 @@ export interface DiskStore extends Store {
   readonly space: Space;
   /** Removes staged files that nobody will continue. */
   readonly sweep: () => Promise<Swept>;
+  /** Unmaps the index where much of it is mapped. Nobody else in this process may use the store meanwhile. */
+  readonly trim: () => Promise<void>;
   /** Compares the index with the folder and mends what does not fit. */
   readonly reconcile: Reconcile;
 }
@@ -63,8 +65,8 @@ export async function openDiskStore({
 }: DiskStoreOptions): Promise<DiskStore> {
   const limit = (folder: string) => bytesOf(maxSize, folder);
   const engine = await openDiskEngine(directory, { onEvent, now, clock, gatherMs, leaseMs, limit });
-  const { space, sweep, reconcile } = engine;
-  return { ...stack({ ...engine, blobs: verified(engine.blobs) }, onEvent), space, sweep, reconcile };
+  const { space, sweep, trim, reconcile } = engine;
+  return { ...stack({ ...engine, blobs: verified(engine.blobs) }, onEvent), space, sweep, trim, reconcile };
 }
 
 /** Its engine hands out the bytes that it was given, so there is nothing to verify. */

@@ -56,7 +56,9 @@ export const gcCommand: CommandModule = {
       const before = space.used();
       const isDryRun = parsed.given('dry-run');
       const swept = isDryRun ? undefined : await store.sweep();
-      const evicted = await (isDryRun ? space.wouldEvict(space.limit) : space.evict(space.limit));
+      const evicted = await (isDryRun
+        ? space.wouldEvict(space.limit, store.trim)
+        : space.evict(space.limit, store.trim));
       const gone = { ...evicted, uploads: evicted.uploads + (swept?.files ?? 0) };
       const left = isDryRun ? before - gone.bytes : space.used();
       const report = { dryRun: isDryRun, limit: space.limit, before, after: left, ...gone };

@@ -56,6 +56,7 @@ export async function verify(
       },
       onDamage: (digest) => healer.heal(digest),
       onResult: (address) => sample.offer(address),
+      onPage: store.trim,
     });
     if (!tally) throw new AssayError('ASSAY_INTERNAL', 'nobody told the scrub to stop, and it did');
     const restore = await testRestore(sample.taken, store);

@@ -31,6 +31,8 @@ export interface DiskEngine {
   readonly space: Space;
   /** Removes staged files that nobody will continue. */
   sweep(): Promise<Swept>;
+  /** Unmaps the index where much of it is mapped. Nobody else in this process may use the store meanwhile. */
+  trim(): Promise<void>;
   reconcile: Reconcile;
   close(): Promise<void>;
 }
@@ -84,6 +86,7 @@ export async function openDiskEngine(
     },
     space,
     sweep: () => sweeper.sweep(),
+    trim: () => index.tables.trim(),
     async reconcile(rest) {
       const { Reconciliation } = await import('./reconciliation.ts');
       await sweeper.sweep();
@@ -109,9 +112,9 @@ function evicting(eviction: Eviction, sweeper: Sweeper): Pick<Eviction, 'step' |
       const parts = await sweeper.evict(wantedBytes);
       return parts && uploads(parts);
     },
-    async foresee(wantedBytes) {
+    async foresee(wantedBytes, onPage) {
       const { stale, rest } = await sweeper.foresee(wantedBytes);
-      const entries = await eviction.foresee(wantedBytes - stale.bytes);
+      const entries = await eviction.foresee(wantedBytes - stale.bytes, onPage);
       const found = sumOf(uploads(stale), entries);
       return found.bytes >= wantedBytes ? found : sumOf(found, uploads(rest));
     },

@@ -63,13 +63,13 @@ export class Eviction {
     return this.#evictBlobs(upTo(unnamed, this.#ticks.expired()), wantedBytes);
   }
 
-  /** What steps for so many bytes would remove, as things are now. */
-  async foresee(wantedBytes: number): Promise<Evicted> {
+  /** What steps for so many bytes would remove, as things are now. `onPage` is awaited now and then. */
+  async foresee(wantedBytes: number, onPage: () => Promise<void>): Promise<Evicted> {
     const last = this.#ticks.expired(1);
-    const results = this.#expired(RESULT_AGE, last);
+    const results = this.#expired(RESULT_AGE, last, onPage);
     let result = (await results.next()).value;
     let [named, blobs, bytes] = [0, 0, 0];
-    for await (const blob of this.#expired(BLOB_AGE, last)) {
+    for await (const blob of this.#expired(BLOB_AGE, last, onPage)) {
       if (bytes >= wantedBytes) break;
       for (; result && result.tick <= blob.tick; result = (await results.next()).value) named++;
       blobs++;
@@ -79,7 +79,7 @@ export class Eviction {
   }
 
   /** In the order in which they would go. Others get a turn now and then. */
-  async *#expired(kind: AgeKind, last: number): AsyncGenerator<Age, undefined> {
+  async *#expired(kind: AgeKind, last: number, onPage: () => Promise<void>): AsyncGenerator<Age, undefined> {
     const end = Buffer.from([kind + 1]);
     let from: Buffer = Buffer.from([kind]);
     for (;;) {
@@ -93,6 +93,7 @@ export class Eviction {
       }
       from = ageKeyOf(kind, until.tick, until.place);
       await new Promise((resolve) => setImmediate(resolve));
+      await onPage();
     }
   }
 

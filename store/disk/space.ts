@@ -177,19 +177,25 @@ export class Space {
     this.#queue.refuseFirst(full(this.limit));
   }
 
-  /** Down to so many bytes, or until all that is left is leased; leaves half of the time to others. */
-  evict(target: number): Promise<Evicted> {
+  /**
+   * Down to so many bytes, or until all that is left is leased; leaves half of the time to others. `onStep` is awaited
+   * after each.
+   */
+  evict(target: number, onStep: () => Promise<void> = async () => {}): Promise<Evicted> {
     return this.#evictTo(
       () => target,
-      (tookMs) => pause(tookMs),
+      async (tookMs) => {
+        await onStep();
+        await pause(tookMs);
+      },
       STORE.gcEntries,
     );
   }
 
-  /** What `evict` would remove now. */
-  wouldEvict(target: number): Promise<Evicted> {
+  /** What `evict` would remove now. `onPage` is awaited now and then. */
+  wouldEvict(target: number, onPage: () => Promise<void> = async () => {}): Promise<Evicted> {
     this.#measure(performance.now());
-    return this.#eviction.foresee(this.#used - target);
+    return this.#eviction.foresee(this.#used - target, onPage);
   }
 
   /** `entries` go in one step, at most; nobody else can write meanwhile. */

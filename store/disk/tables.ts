@@ -12,6 +12,7 @@ import { Anchor } from './anchor.ts';
 import { type Change, Commits } from './commits.ts';
 import { faultOf, indexFaultOf } from './faults.ts';
 import { DATA_FILE, refuseUnopenable } from './guard.ts';
+import { mappedBytes } from './mapped.ts';
 import { takeReaderSlot } from './reader-slot.ts';
 import { freeBytes, Room } from './room.ts';
 
@@ -119,8 +120,10 @@ export class Tables {
    * it is closed here and opened anew by the next who needs it.
    */
   async #letGoIfGivenUp(): Promise<void> {
-    const opened = this.#opened;
-    if (!opened || isAnswering(opened)) return;
+    if (this.#opened && !isAnswering(this.#opened)) await this.#letGo(this.#opened);
+  }
+
+  async #letGo(opened: Opened): Promise<void> {
     this.#opened = undefined;
     this.#isLettingGo = true;
     try {
@@ -128,6 +131,16 @@ export class Tables {
     } finally {
       this.#isLettingGo = false;
     }
+  }
+
+  /**
+   * Unmaps the index where more than that is mapped; the next who needs it maps it anew. For a command that looks through
+   * all of it, while nobody else in this process uses it.
+   */
+  async trim(mostBytes: number = STORE.mappedBytes): Promise<void> {
+    if (mappedBytes() <= mostBytes) return;
+    await this.#commits.ended();
+    if (this.#opened) await this.#letGo(this.#opened);
   }
 
   /** What is in use of the index's file: it never shrinks, but what is not in use is written again. */

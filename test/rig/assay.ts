@@ -155,7 +155,13 @@ export class Workshop {
 /** With the cache of compiled sources that bin/assay uses: a start from source takes a quarter of the time. */
 export function baseEnvironment(): Record<string, string> {
   const { PATH = '', HOME = '/' } = process.env;
-  return { PATH, HOME, NODE_COMPILE_CACHE: join(PROJECT, 'node_modules', '.cache', 'assay') };
+  return {
+    PATH,
+    HOME,
+    NODE_COMPILE_CACHE: join(PROJECT, 'node_modules', '.cache', 'assay'),
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_CONFIG_NOSYSTEM: '1',
+  };
 }
 
 export function runProcess(

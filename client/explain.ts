@@ -51,7 +51,7 @@ export async function explain(
 /** The same action ran before. */
 function whyNothingStored({ exitCode, notKept }: HistoryEntry, { hermetic }: RunRequest): string {
   if (exitCode) return `it failed before: ${notKept ?? `it ended with ${exitCode}`}`;
-  if (notKept !== undefined) return `it ran before, but its result was not kept: ${notKept}`;
+  if (notKept !== undefined) return `it ran before, but left no result: ${notKept}`;
   if (hermetic === 'strict') return 'it ran before, but no result is stored that is known to be hermetic';
   return 'it ran before, but no usable result is stored';
 }

@@ -1,7 +1,7 @@
 // What is still to be shared with a remote: results of the local store whose upload has not ended well yet. Each is noted in a file
 // of its own before its upload begins, so a run that is killed leaves it, and the file goes when the remote has the result.
 //
-// What is noted is kept from eviction for REMOTE.unsharedMs: every run that opens the store leases it again. A note that
+// What is noted is kept from eviction for REMOTE.unsharedMs: whoever opens the store and may evict leases it again first. A note that
 // can't be written or read costs the sharing of that result, and nothing else.
 import {
   existsSync,
@@ -18,7 +18,7 @@ import { join } from 'node:path';
 import { type Digest, digestOf, type Hash, isHash } from '../core/digest.ts';
 import { REMOTE } from '../core/limits.ts';
 import { DEFAULT_NAMESPACE } from '../core/namespace.ts';
-import type { Store } from '../store/store.ts';
+import type { DiskStore } from '../store/stack.ts';
 import { clientFolder, makeOwnFolder, PRIVATE_FILE } from './own-folder.ts';
 
 export interface Unshared {
@@ -86,19 +86,28 @@ export function hasOutbox(storeFolder: string): boolean {
 }
 
 /**
- * Leases all that is still to be shared, for whichever remote, and forgets what has been so for too long. When that was done last
- * is the folder's own time.
+ * Leases what is still to be shared, for whichever remote, the newest first and no more than a part of what the store may hold: else
+ * a remote that is gone for days would leave no room for anything new. Forgets what has been there for too long. When that
+ * was done last is the folder's own time.
  */
-export async function leaseUnshared(storeFolder: string, store: Store, now: number): Promise<void> {
+export async function leaseUnshared(
+  storeFolder: string,
+  store: Pick<DiskStore, 'results' | 'blobs' | 'space'>,
+  now: number,
+): Promise<void> {
   const folder = outboxFolder(storeFolder);
   const leasedAt = statSync(folder, { throwIfNoEntry: false })?.mtimeMs;
   if (leasedAt === undefined || Math.abs(now - leasedAt) < REMOTE.leaseUnsharedMs) return;
+  let left = store.space.limit * REMOTE.unsharedShare;
   for (const remote of listed(folder)) {
     const notes = join(folder, remote);
     forgetOld(notes, now);
-    for (const { key, blobs } of notesIn(notes)) {
-      await store.results.get({ namespace: DEFAULT_NAMESPACE, key: key.hash });
+    for (const { key, blobs } of notesIn(notes).reverse()) {
+      if (left <= 0) break;
+      const stored = await store.results.get({ namespace: DEFAULT_NAMESPACE, key: key.hash });
+      if (!stored) continue;
       await store.blobs.touch(blobs.map(({ hash }) => hash));
+      left -= [...stored.references, ...blobs].reduce((sum, { size }) => sum + size, 0);
     }
   }
   quietly(() => utimesSync(folder, now / 1000, now / 1000));

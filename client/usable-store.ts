@@ -12,7 +12,7 @@ export async function openUsableStore(storeFolder: string, report: Report): Prom
       directory: storeFolder,
       maxSize: localLimit(process.env.ASSAY_MAX_SIZE),
     });
-    if (hasOutbox(storeFolder)) await leaseUnshared(storeFolder, store, Date.now());
+    if (hasOutbox(storeFolder)) await leaseUnshared(storeFolder, store, Date.now()).catch(() => undefined);
     return store;
   } catch (error) {
     report({ type: 'store-unusable', why: whyOf(error) });

@@ -278,6 +278,8 @@ export const REMOTE = {
   /** What could not be shared is kept for this long, and leased again when the last time is this long ago. */
   unsharedMs: 7 * 24 * 60 * MINUTE,
   leaseUnsharedMs: 60 * MINUTE,
+  /** Of what the store may hold, so much is kept for that. */
+  unsharedShare: 0.25,
   /** After an attempt in vain that took long, a run that has no other use for the remote leaves it alone for this long. */
   retryMs: 60 * SECOND,
   /** How often the debt is counted while something is under way. */

@@ -5,6 +5,7 @@ import { parseSizeLimit } from '../../store/size-limit.ts';
 import { openDiskStore } from '../../store/stack.ts';
 import { bytesText, counted } from '../graph/view/words.ts';
 import { localLimit } from '../local-limit.ts';
+import { leaseUnshared } from '../outbox.ts';
 import { Outlet } from '../outlet.ts';
 import { storeFolder } from '../store-folder.ts';
 import { STORE_FLAGS } from './store-flags.ts';
@@ -46,8 +47,9 @@ export const gcCommand: CommandModule = {
     const parsed = parseFlags(args, flags);
     if (parsed.positionals.length > 0) throw usage(`gc takes no ${JSON.stringify(parsed.positionals[0])}`);
     const size = parsed.text('max-size');
+    const folder = storeFolder(parsed.text('store'), process.env);
     const store = await openDiskStore({
-      directory: storeFolder(parsed.text('store'), process.env),
+      directory: folder,
       maxSize: size ? parseSizeLimit('--max-size', size) : localLimit(process.env.ASSAY_MAX_SIZE),
       leaseMs: parseDuration('--lease', parsed.text('lease') ?? `${STORE.leaseMs / 1000}s`),
     });
@@ -55,6 +57,7 @@ export const gcCommand: CommandModule = {
       const { space } = store;
       const before = space.used();
       const isDryRun = parsed.given('dry-run');
+      if (!isDryRun) await leaseUnshared(folder, store, Date.now());
       const swept = isDryRun ? undefined : await store.sweep();
       const evicted = await (isDryRun
         ? space.wouldEvict(space.limit, store.trim)

@@ -108,7 +108,7 @@ test('a run whose result was not kept says why it was not', async () => {
   const make = () => run({ flags: ['--output', 'out'] });
   await make();
   expect((await make()).summary.reason).toBe(
-    'it ran before, but its result was not kept: its declared output out is missing',
+    'it ran before, but left no result: its declared output out is missing',
   );
 });
 

@@ -148,20 +148,6 @@ describe('a result whose upload failed', () => {
     const third = await runSteps(shop, ['--remote', later.url, '--store', `${shop.folder}/other`, '*']);
     expect(third.outcomes).toEqual({ a: 'hit-remote', b: 'hit-remote' });
   });
-
-  test('outlives what fills the store', async () => {
-    const later = await laterServer();
-    const env = { ASSAY_MAX_SIZE: '3MB' };
-    const fill = (name: string, flags: readonly string[] = []) =>
-      shop.run([...flags, '--output', name, '--', 'sh', '-c', `head -c 700000 /dev/urandom > ${name}`], {
-        env,
-      });
-    await fill('kept', ['--remote', later.url]);
-    for (const name of ['b', 'c', 'd', 'e', 'f']) await fill(name);
-    await later.start();
-    const pushed = await shop.assay(['push', '--json', '--remote', later.url], { env });
-    expect(pushed).toMatchObject({ code: 0, stdout: '{"shared":1,"unshared":0}\n' });
-  });
 });
 
 test('who may not write has nothing to send later', async () => {

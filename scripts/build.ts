@@ -28,6 +28,7 @@ import { buildLibrary } from './build-library.ts';
 import { LATE_ENTRY, lateFiles, lateModules } from './late.ts';
 import { leanLmdb, writeAddon } from './lean-lmdb.ts';
 import { ADDON } from './lmdb-addon.ts';
+import { progress } from './progress.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const PACKAGES = join(ROOT, 'node_modules');
@@ -164,12 +165,14 @@ const JIT_RELUCTANCE = 3;
 
 /** Bun lays out the code of what a hit calls first, and side by side, once it has seen hits. */
 function compileForHits({ scratch, action, step, run }: Scene): void {
+  progress('compiling the executable, to see which code hits call');
   compile([]);
   const orders = [step, action].map((args, index) => {
     const order = join(scratch, `order-${index}`);
     run([EXECUTABLE, ...args], { BUN_BYTECODE_ORDER_OUT: order });
     return `--bytecode-order=${order}`;
   });
+  progress('compiling it again, with that code first');
   compile(orders);
 }
 
@@ -195,10 +198,14 @@ for (const needed of [ADDON, BUN, NODE]) {
   if (!existsSync(needed))
     throw new Error(`${needed} is not there: run npm ci, with optional packages, on Linux`);
 }
+progress('bundling for Node, and the library with its types');
 await Promise.all([bundle(), buildLibrary()]);
 writeEntry();
 symlinkSync(relative(BUNDLE, NODE), join(BUNDLE, 'node'));
+progress('running a step and an action until they hit');
 await inSceneOfHits((scene) => {
+  progress('keeping the compiled code of hits');
   keepCompiledCode(scene);
   compileForHits(scene);
 });
+progress('built dist/assay, dist/node and dist/lib');

@@ -22,6 +22,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { progress } from './progress.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const DIST = join(ROOT, 'dist');
@@ -78,11 +79,14 @@ const AS_NPM_PACKS = [
   '--numeric-owner',
   '--mode=go+rX,go-w',
   '--transform=s,^,package/,S',
+  '--checkpoint=2000',
+  '--checkpoint-action=dot',
 ];
 
 function pack(name: string | undefined): string {
   const about = manifest(name);
   const folder = mkdtempSync(join(DIST, 'package-'));
+  progress('copying what is installed');
   try {
     for (const path of CONTENT) {
       mkdirSync(dirname(join(folder, path)), { recursive: true });
@@ -95,12 +99,10 @@ function pack(name: string | undefined): string {
     cpSync(NODE_LICENSE, join(folder, 'dist/node/LICENSE'));
     writeFileSync(join(folder, 'package.json'), `${JSON.stringify(about, null, 2)}\n`);
     const packed = join(folder, 'packed.tgz');
-    execFileSync('tar', [
-      ...AS_NPM_PACKS,
-      `--file=${packed}`,
-      `--directory=${folder}`,
-      ...readdirSync(folder),
-    ]);
+    progress('packing, a dot for every 20 MB');
+    const args = [...AS_NPM_PACKS, `--file=${packed}`, `--directory=${folder}`, ...readdirSync(folder)];
+    execFileSync('tar', args, { stdio: ['ignore', 2, 2] });
+    process.stderr.write('\n');
     const made = join(DIST, `assay-${about.version}-linux-${process.arch}.tgz`);
     renameSync(packed, made);
     return made;

@@ -1,6 +1,6 @@
 // What `npm run package` makes works where it is installed: in a folder with nothing else, without a network and without a
 // Node of its own. (`npm test` builds first what it packs.)
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   mkdtempSync,
@@ -23,6 +23,7 @@ const PACKING_MS = 180_000;
 
 let folder = '';
 let env: Record<string, string> = {};
+let progress = '';
 
 const within = (path: string) => join(folder, path);
 const assay = (...args: string[]) => run(within('node_modules/.bin/assay'), ...args);
@@ -35,12 +36,17 @@ const outcome = ({ stderr }: Ran) => /^assay: (hit \(\w+\)|miss)/m.exec(stderr)?
 beforeAll(() => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'assay-package-')));
   env = { PATH: '/usr/bin:/bin', HOME: folder, ASSAY_STORE: within('store') };
-  const packed = execFileSync(process.execPath, [join(PROJECT, 'scripts/package.ts')], { encoding: 'utf8' });
+  const ran = spawnSync(process.execPath, [join(PROJECT, 'scripts/package.ts')], { encoding: 'utf8' });
+  progress = ran.stderr;
   writeFileSync(within('package.json'), '{ "private": true, "type": "module" }');
-  npm('install', '--offline', '--no-audit', '--no-fund', packed.trim());
+  npm('install', '--offline', '--no-audit', '--no-fund', ran.stdout.trim());
 }, PACKING_MS);
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test('packing says what it is at', () => {
+  expect(progress).toMatch(/^ +\d+ s {2}copying what is installed\n +\d+ s {2}packing.*\n\.+\n$/);
+});
 
 test('it brings no other package and none of the tests', () => {
   expect(readdirSync(within('node_modules')).filter((name) => !name.startsWith('.'))).toEqual(['assay']);

@@ -18,7 +18,7 @@ import { join } from 'node:path';
 import { type Digest, digestOf, type Hash, isHash } from '../core/digest.ts';
 import { REMOTE } from '../core/limits.ts';
 import { DEFAULT_NAMESPACE } from '../core/namespace.ts';
-import type { DiskStore } from '../store/stack.ts';
+import type { Store } from '../store/store.ts';
 import { clientFolder, makeOwnFolder, PRIVATE_FILE } from './own-folder.ts';
 
 export interface Unshared {
@@ -30,6 +30,11 @@ export interface Unshared {
   readonly set?: Hash | undefined;
   /** What goes along with the result and is not named by it: the action's own messages, the path set. */
   readonly blobs: readonly Digest[];
+}
+
+/** Not stack.ts's own type: the library's declarations lead here, and must not lead to LMDB's. */
+interface BoundedStore extends Pick<Store, 'results' | 'blobs'> {
+  readonly space: { readonly limit: number };
 }
 
 export class Outbox {
@@ -90,11 +95,7 @@ export function hasOutbox(storeFolder: string): boolean {
  * a remote that is gone for days would leave no room for anything new. Forgets what has been there for too long. When that
  * was done last is the folder's own time.
  */
-export async function leaseUnshared(
-  storeFolder: string,
-  store: Pick<DiskStore, 'results' | 'blobs' | 'space'>,
-  now: number,
-): Promise<void> {
+export async function leaseUnshared(storeFolder: string, store: BoundedStore, now: number): Promise<void> {
   const folder = outboxFolder(storeFolder);
   const leasedAt = statSync(folder, { throwIfNoEntry: false })?.mtimeMs;
   if (leasedAt === undefined || Math.abs(now - leasedAt) < REMOTE.leaseUnsharedMs) return;

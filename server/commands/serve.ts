@@ -84,7 +84,8 @@ export const serveCommand: CommandModule = {
       'Shares a store on one port: over HTTP and gRPC, as `assay run --remote` and Bazel’s --remote_cache speak them, and under',
       'base paths of their own as ccache, sccache, Gradle, Turborepo, Nx, Rush and GitHub Actions do',
       '(GET / lists them; docs/PROTOCOLS.md has a snippet for each).',
-      'Stops on SIGTERM, SIGINT or SIGHUP, after the uploads in flight.',
+      `Stops on SIGTERM, SIGINT or SIGHUP: takes nothing new, waits up to ${SERVER.drainMs / 1000} s for what is under way, and cuts the rest.`,
+      'A second signal ends it at once. Give it 20 s before you kill it (docker stop --time 20; systemd waits for 90 s by itself).',
     ].join('\n'),
     flags,
     environment: {

@@ -53,6 +53,18 @@ describe.each(WAYS)('moon over %s', (_name, way) => {
   });
 });
 
+/** As docs/PROTOCOLS.md warns. */
+test('moon in CI asks a server at 127.0.0.1, and none at localhost', { timeout: 3 * MINUTES }, async () => {
+  const shop = await withProject();
+  const url = await servedFrom(shop);
+  const asksAt = async (address: string) => {
+    const { cold, warm } = await coldAndWarm(shop, address, { api: 'http', compression: 'none' }, 'true');
+    return `${cold.said}${warm.said}`.includes('cached from remote');
+  };
+  expect(await asksAt(url.replace('127.0.0.1', 'localhost'))).toBe(false);
+  expect(await asksAt(url)).toBe(true);
+});
+
 async function withProject(): Promise<Workshop> {
   const shop = workshop();
   shop.write('pkg/moon.yml', PROJECT);
@@ -67,9 +79,14 @@ interface Built {
   readonly outputs: readonly string[];
 }
 
-async function coldAndWarm(shop: Workshop, url: string, way: Way): Promise<{ cold: Built; warm: Built }> {
+async function coldAndWarm(
+  shop: Workshop,
+  url: string,
+  way: Way,
+  ci = 'false',
+): Promise<{ cold: Built; warm: Built }> {
   shop.write('.moon/workspace.yml', JSON.stringify(settings(url, way)));
-  return { cold: await build(shop), warm: await build(shop) };
+  return { cold: await build(shop, ci), warm: await build(shop, ci) };
 }
 
 /** JSON is YAML. */
@@ -89,7 +106,7 @@ function settings(url: string, { api, compression }: Way): object {
 /** Kept, because moon compiles its own plugins for each new user, which takes it 20 s. Its caches are in the workspace. */
 const HOME = join(TOOLS, '.cache', 'moon');
 
-async function build({ workspace }: Workshop): Promise<Built> {
+async function build({ workspace }: Workshop, ci: string): Promise<Built> {
   for (const old of ['.moon/cache', 'pkg/out'])
     rmSync(join(workspace, old), { recursive: true, force: true });
   const said = await run([npmTool('moon'), 'run', 'pkg:build'], {
@@ -97,7 +114,7 @@ async function build({ workspace }: Workshop): Promise<Built> {
     home: HOME,
     env: {
       ASSAY_TOKEN: TOKEN,
-      CI: 'false',
+      CI: ci,
       MOON_TOOLCHAIN_FORCE_GLOBALS: 'true',
     },
   });

@@ -39,6 +39,12 @@ test('Rush gets no hit from a server that forgets', { timeout: 2 * MINUTES }, as
   expect(warm.output).toBe('SOME WORDS\n');
 });
 
+/** As docs/PROTOCOLS.md warns. */
+test('Rush fails where there is no server', { timeout: 2 * MINUTES }, async () => {
+  const nowhere = 'http://127.0.0.1:1';
+  await expect(coldAndWarm(await withProject(), nowhere)).rejects.toThrow('ECONNREFUSED');
+});
+
 async function withProject(): Promise<Workshop> {
   const shop = workshop();
   for (const [path, value] of Object.entries(FILES)) shop.write(path, JSON.stringify(value));

@@ -3,6 +3,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Workshop } from '../rig/assay.ts';
+import { ask, testServer } from '../server/rig.ts';
 import { forgetfulServer, MINUTES, npmTool, run, servedFrom, TOKEN, workshop } from './rig.ts';
 
 const FILES = {
@@ -37,7 +38,7 @@ test('Turborepo learns from the server what it would not have to run', { timeout
   const shop = withPackage();
   const url = await servedFrom(shop);
   await build(shop, url);
-  const plan = await turbo(shop, url, 'run', 'build', '--dry=json');
+  const plan = await turbo(shop, url, ['run', 'build', '--dry=json']);
   expect(plan).toMatch(/"status": "HIT",\s+"source": "REMOTE"/);
 });
 
@@ -46,6 +47,17 @@ test('Turborepo gets no hit from a server that forgets', { timeout: 2 * MINUTES 
   expect(warm.said).toMatch(/cache miss, executing/);
   expect(warm.said).toMatch(/Cached: +0 cached, 1 total/);
   expect(warm.output).toBe('SOME WORDS\n');
+});
+
+/** As docs/PROTOCOLS.md warns: also where the server asks for none. */
+test('Turborepo asks no server where it has no token', { timeout: 2 * MINUTES }, async () => {
+  const shop = withPackage();
+  const server = await testServer();
+  const builds = [await build(shop, server.url, ''), await build(shop, server.url, '')];
+  for (const { said } of builds) expect(said).toMatch(/Cached: +0 cached, 1 total/);
+  expect((await ask(`${server.url}/metrics`)).body.toString()).not.toContain('route="turbo"');
+  const withAny = [await build(shop, server.url, 'any'), await build(shop, server.url, 'any')];
+  expect(withAny[1]?.said).toMatch(/Cached: +1 cached, 1 total/);
 });
 
 function withPackage(): Workshop {
@@ -65,14 +77,19 @@ async function coldAndWarm(shop: Workshop, url: string): Promise<{ cold: Built; 
   return { cold: await build(shop, url), warm: await build(shop, url) };
 }
 
-async function build(shop: Workshop, url: string): Promise<Built> {
+async function build(shop: Workshop, url: string, token = TOKEN): Promise<Built> {
   const local = ['.turbo', 'node_modules', 'pkg/.turbo', 'pkg/out'];
   for (const path of local) rmSync(join(shop.workspace, path), { recursive: true, force: true });
-  const said = await turbo(shop, url, 'run', 'build');
+  const said = await turbo(shop, url, ['run', 'build'], token);
   return { said, output: readFileSync(join(shop.workspace, 'pkg/out/shouted.txt'), 'utf8') };
 }
 
-function turbo({ folder, workspace }: Workshop, url: string, ...args: readonly string[]): Promise<string> {
+function turbo(
+  { folder, workspace }: Workshop,
+  url: string,
+  args: readonly string[],
+  token = TOKEN,
+): Promise<string> {
   return run([npmTool('turbo'), ...args, '--cache=remote:rw'], {
     cwd: workspace,
     home: folder,
@@ -81,7 +98,7 @@ function turbo({ folder, workspace }: Workshop, url: string, ...args: readonly s
       TURBO_TELEMETRY_DISABLED: '1',
       TURBO_NO_UPDATE_NOTIFIER: '1',
       TURBO_API: url,
-      TURBO_TOKEN: TOKEN,
+      TURBO_TOKEN: token,
       TURBO_TEAM: 'team',
       TURBO_PREFLIGHT: 'true',
       TURBO_REMOTE_CACHE_SIGNATURE_KEY: 'a key of thirty-two bytes or more',

@@ -7,11 +7,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { digestOf } from '../../core/digest.ts';
-import { baseEnvironment, FORMS } from '../rig/assay.ts';
+import { SERVER } from '../../core/limits.ts';
+import { baseEnvironment, DEFAULT_FORM, FORMS, runProcess } from '../rig/assay.ts';
 import { contentOf } from '../store/content.ts';
 import { ask, pathOf, putHead, RawConnection } from './rig.ts';
 
 const MIB = 1024 * 1024;
+
+/** What people install, unless it is older than the sources. */
+const INSTALLED = DEFAULT_FORM === 'bundle' ? FORMS.executable : FORMS.source;
 
 /** A process whose words are all kept; ended when the test is over. */
 class Serve {
@@ -20,7 +24,7 @@ class Serve {
   stderr = '';
 
   constructor(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-    const [program, ...before] = FORMS.source;
+    const [program, ...before] = INSTALLED;
     this.child = spawn(program, [...before, 'serve', ...args], {
       env: { ...baseEnvironment(), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -60,7 +64,7 @@ test('says where it listens, where its store is and what to try next', async () 
   const url = await serve.url();
   expect(new URL(url).port).not.toBe('0');
   expect(serve.stdout).toContain(`The store is in ${store}`);
-  expect(serve.stdout).toMatch(new RegExp(`ASSAY_REMOTE=${url} npx assay run .* -- `));
+  expect(serve.stdout).toMatch(new RegExp(`ASSAY_REMOTE=${url} (npx )?assay run .* -- `));
   expect(JSON.parse((await ask(`${url}/status`)).body.toString())).toMatchObject({ store });
 });
 
@@ -112,6 +116,11 @@ test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
     expect((await ask((await again.url()) + pathOf(digestOf(bytes)))).body.equals(bytes)).toBe(true);
   },
 );
+
+test('its help says how long a stop may take', async () => {
+  const help = await runProcess([...INSTALLED, 'serve', '--help'], { cwd: '/', env: baseEnvironment() });
+  expect(help.stdout).toContain(`waits up to ${SERVER.drainMs / 1000} s for what is under way`);
+});
 
 test('a second signal ends it at once', async () => {
   const serve = new Serve(['--port', '0', '--store', folder()]);

@@ -68,8 +68,10 @@ export class ActionMemory {
     const { request, inputs, tools, key } = action;
     const names = withoutPatterns(request.variables, this.#caller).map(({ name }) => name);
     if (inputs.strayLinks.length > 0 || names.includes('PATH') || names.some(looksSecret)) return;
-    const rows = new Map([...inputs.looks(), ...outputs, ...besides]);
-    if (!allSettled([...rows.values(), ...tools.flatMap(({ looks }) => looks)], beganAt)) return;
+    const rows = new Map(inputs.looks());
+    for (const more of [outputs, besides]) for (const [name, row] of more) rows.set(name, row);
+    if (!allSettled(rows.values(), beganAt)) return;
+    if (!tools.every(({ looks }) => allSettled(looks, beganAt))) return;
     const { log, ...rest } = hit;
     const written: Written = {
       ...rest,

@@ -7,6 +7,7 @@ import type { ActionResult } from '../core/proto/generated/reapi.ts';
 import { emptyResult } from '../core/result.ts';
 import { encodeTree } from '../core/tree.ts';
 import type { FileDigests } from './inputs/file-digest.ts';
+import type { KeptContents } from './kept-contents.ts';
 import { type Output, observeOutput, refuseLinkedParents, whyUnfit } from './outputs.ts';
 
 /** Content that a result needs: bytes in hand, or a file in the workspace. */
@@ -52,10 +53,12 @@ export function encodeOutputs(
   outputs: readonly Output[],
   workspace: string,
   workingDirectory: RelPath,
+  kept?: KeptContents,
 ): EncodedOutputs {
   const contents = new Contents();
   const keepFile = (path: RelPath, digest: Digest): void => {
-    contents.add({ digest, file: toSystemPath(workspace, path) });
+    const bytes = kept?.of(digest.hash);
+    contents.add(bytes ? { digest, bytes } : { digest, file: toSystemPath(workspace, path) });
   };
   const result = emptyResult(0);
   for (const output of outputs) {

@@ -23,12 +23,15 @@ export function replay(log: Log, to: Readonly<Record<StreamName, Ear>>): void {
 
 /** Gathers a log while it is spoken; stops keeping it, but not listening, when there is too much. */
 export class LogRecorder {
-  readonly #pieces: LogPiece[] = [];
+  readonly #streams = { stdout: new GrowingBytes(), stderr: new GrowingBytes() };
+  readonly #order = new RunLengths();
   #size = 0;
 
   add(stream: StreamName, bytes: Buffer): void {
     this.#size += bytes.length;
-    if (!this.tooLong) this.#pieces.push({ stream, bytes });
+    if (this.tooLong) return;
+    this.#streams[stream].add(bytes);
+    this.#order.add(stream, bytes.length);
   }
 
   get tooLong(): boolean {
@@ -36,9 +39,35 @@ export class LogRecorder {
   }
 
   finish(): Log {
-    const join = (name: StreamName) =>
-      Buffer.concat(this.#pieces.filter(({ stream }) => stream === name).map(({ bytes }) => bytes));
-    return { stdout: join('stdout'), stderr: join('stderr'), order: runLengths(this.#pieces) };
+    const { stdout, stderr } = this.#streams;
+    return { stdout: stdout.bytes(), stderr: stderr.bytes(), order: this.#order.lengths };
+  }
+}
+
+/**
+ * Bytes that come piece by piece, kept once. What is longer than a few pieces moves into room for the longest log: the system
+ * gives memory only to the part of it that has been written.
+ */
+class GrowingBytes {
+  #room = Buffer.alloc(0);
+  #length = 0;
+
+  add(bytes: Buffer): void {
+    const needed = this.#length + bytes.length;
+    if (needed > this.#room.length) this.#grow(needed);
+    bytes.copy(this.#room, this.#length);
+    this.#length = needed;
+  }
+
+  bytes(): Buffer {
+    return this.#room.subarray(0, this.#length);
+  }
+
+  #grow(needed: number): void {
+    const size = needed > RUN.logRoomBytes ? RUN.maxLogBytes : Math.min(2 * needed, RUN.logRoomBytes);
+    const room = Buffer.allocUnsafeSlow(size);
+    this.#room.copy(room, 0, 0, this.#length);
+    this.#room = room;
   }
 }
 
@@ -55,15 +84,14 @@ function* pieces({ stdout, stderr, order }: Log): Generator<LogPiece> {
   if (rest.stderr.length > 0) yield { stream: 'stderr', bytes: rest.stderr };
 }
 
-function runLengths(spoken: readonly LogPiece[]): number[] {
-  const lengths = [0];
-  let current: StreamName = 'stdout';
-  for (const { stream, bytes } of spoken) {
-    if (stream !== current) {
-      lengths.push(0);
-      current = stream;
-    }
-    lengths[lengths.length - 1] = (lengths.at(-1) ?? 0) + bytes.length;
+/** Lengths of runs, alternating, stdout first. */
+class RunLengths {
+  readonly lengths: number[] = [0];
+  #current: StreamName = 'stdout';
+
+  add(stream: StreamName, length: number): void {
+    if (stream !== this.#current) this.lengths.push(0);
+    this.#current = stream;
+    this.lengths[this.lengths.length - 1] = (this.lengths.at(-1) ?? 0) + length;
   }
-  return lengths;
 }

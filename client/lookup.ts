@@ -204,7 +204,7 @@ async function logBytes(
   digest: ActionResult['stdoutDigest'],
   blobs: Blobs,
 ): Promise<Buffer> {
-  return Buffer.from(digest && raw.length === 0 ? await readBlob(parseDigest(digest).hash, blobs) : raw);
+  return digest && raw.length === 0 ? readBlob(parseDigest(digest).hash, blobs) : Buffer.from(raw);
 }
 
 function durationOf({ executionMetadata }: ActionResult): number {

@@ -44,7 +44,7 @@ export class Outlet implements Ear {
   }
 
   write(said: string | Uint8Array): void {
-    let rest = Buffer.from(said);
+    let rest = typeof said === 'string' ? Buffer.from(said) : inPlace(said);
     this.#lastByte = rest.at(-1) ?? this.#lastByte;
     while (rest.length > 0 && !this.#readerIsGone) rest = rest.subarray(this.#writeSome(rest));
   }
@@ -59,6 +59,11 @@ export class Outlet implements Ear {
       return 0;
     }
   }
+}
+
+/** The same memory: a log may be long. */
+function inPlace({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }
 
 function isWindow(device: number): boolean {

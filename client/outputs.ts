@@ -67,7 +67,24 @@ export function observeOutput(workspace: string, path: RelPath, digests: FileDig
 }
 
 export function sameOutput(a: Output | undefined, b: Output): boolean {
-  return a !== undefined && a.kind === b.kind && fingerprint(a) === fingerprint(b);
+  if (a === undefined || a.kind !== b.kind) return false;
+  if (a.kind === 'directory' && b.kind === 'directory' && haveSameEntries(a.entries, b.entries)) return true;
+  return fingerprint(a) === fingerprint(b);
+}
+
+/** Whether they are the same, entry by entry. A hundred thousand are not encoded only to be compared. */
+function haveSameEntries(present: readonly Entry[], wanted: readonly Entry[]): boolean {
+  if (present.length !== wanted.length) return false;
+  const byPath = new Map(wanted.map((entry) => [entry.path, entry]));
+  if (byPath.size !== wanted.length) return false;
+  return present.every((entry) => isSameEntry(byPath.get(entry.path), entry));
+}
+
+function isSameEntry(a: Entry | undefined, b: Entry): boolean {
+  if (a?.kind === 'file' && b.kind === 'file')
+    return a.digest.hash === b.digest.hash && a.executable === b.executable;
+  if (a?.kind === 'symlink' && b.kind === 'symlink') return a.target === b.target;
+  return a?.kind === 'directory' && b.kind === 'directory';
 }
 
 /**

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { digestOf, type Hash } from '../core/digest.ts';
 import { AssayError, messageOf } from '../core/errors.ts';
-import { REMOTE, STORE } from '../core/limits.ts';
+import { REMOTE, RUN, STORE } from '../core/limits.ts';
 import { DEFAULT_NAMESPACE } from '../core/namespace.ts';
 import { encodePathSet, type PathSet, resultKey, type StateOf } from '../core/path-set.ts';
 import type { Blobs, Content, Store } from '../store/store.ts';
@@ -111,14 +111,25 @@ export async function putLocally(contents: readonly Sealed[], blobs: Blobs): Pro
     (await blobs.missing(contents.map(({ digest }) => digest))).map(({ hash }) => hash),
   );
   const wanted = contents.filter(({ digest }) => missing.has(digest.hash));
-  await concurrently(wanted, REMOTE.concurrency, async (content) => {
+  const put = async (content: Sealed): Promise<void> => {
     await blobs.put(content.digest, contentOf(content));
-  });
+  };
+  await concurrently(wanted.filter(isSmall), RUN.smallPutsAtOnce, put);
+  await concurrently(
+    wanted.filter((content) => !isSmall(content)),
+    REMOTE.concurrency,
+    put,
+  );
+}
+
+/** It goes into the index: the more of them wait at once, the more go with one commit. */
+function isSmall({ digest }: Sealed): boolean {
+  return digest.size <= STORE.inlineBytes;
 }
 
 function contentOf(sealed: Sealed): Content {
   if ('bytes' in sealed) return sealed.bytes;
-  return sealed.digest.size <= STORE.inlineBytes ? readFileSync(sealed.file) : fileChunks(sealed.file);
+  return isSmall(sealed) ? readFileSync(sealed.file) : fileChunks(sealed.file);
 }
 
 function unsharedOf(action: KeyedAction, { key, set }: Candidate): Unshared {

@@ -7,7 +7,8 @@ export async function readBlob(hash: Hash, blobs: Blobs): Promise<Buffer> {
   const blob = await blobs.get(hash);
   if (!blob) throw new AssayError('ASSAY_NOT_FOUND', `the store no longer has ${hash}`);
   if (blob.bytes) return blob.bytes;
-  const chunks: Buffer[] = [];
-  for await (const chunk of blob.chunks()) chunks.push(Buffer.from(chunk));
-  return Buffer.concat(chunks);
+  const whole = Buffer.allocUnsafe(blob.size);
+  let filled = 0;
+  for await (const chunk of blob.chunks()) filled += chunk.copy(whole, filled);
+  return whole;
 }

@@ -12,6 +12,7 @@ import type { FindingKind } from '../hermeticity/finding.ts';
 import type { RunContext } from './context.ts';
 import { type Contents, encodeOutputs, fitOutput, type Sealed } from './encoded-outputs.ts';
 import type { Execution } from './execute.ts';
+import { KeptContents } from './kept-contents.ts';
 import { changedSince, type KeyedAction } from './key.ts';
 import { encodeOrder } from './log-order.ts';
 import type { Output } from './outputs.ts';
@@ -51,11 +52,13 @@ export function seal(
       refusalOf(request, testimony, standing) ?? stateRefusal(execution) ?? changedSince(action, context);
     if (why !== undefined) return { publishable: false, standing, why };
     const pathSet = testimony?.pathSet();
+    const kept = new KeptContents();
+    const reading = kept.keeping(digests);
     const outputs = request.outputs.map(
-      (path) => fitOutput(request.workspace, path, digests) ?? missing(path),
+      (path) => fitOutput(request.workspace, path, reading) ?? missing(path),
     );
     return {
-      ...encode(action, execution, outputs, testimony?.evidence),
+      ...encode(action, execution, outputs, kept, testimony?.evidence),
       standing,
       ...(pathSet && { pathSet }),
     };
@@ -119,9 +122,10 @@ function encode(
   { request }: KeyedAction,
   execution: Execution,
   outputs: readonly Output[],
+  kept: KeptContents,
   evidence: Evidence | undefined,
 ): Pick<SealedResult, 'publishable' | 'result' | 'contents'> {
-  const { result, contents } = encodeOutputs(outputs, request.workspace, request.workingDirectory);
+  const { result, contents } = encodeOutputs(outputs, request.workspace, request.workingDirectory, kept);
   result.exitCode = execution.exitCode;
   addLog(result, execution, evidence, contents);
   return { publishable: true, result: ActionResult.encode(result).finish(), contents: contents.values() };

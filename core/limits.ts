@@ -379,6 +379,8 @@ export const INDEX = {
 export const RUN = {
   /** How much of each of a command's streams is kept for replay; a run that says more is not published. */
   maxLogBytes: 64 * MIB,
+  /** A stream that is longer than this gets room for the longest at once, of which only what is written takes memory. */
+  logRoomBytes: MIB,
   /** How long the streams of a command that has ended may stay open, held by a process that it left behind. */
   streamsCloseMs: 2 * SECOND,
   /** How long git may take to say whether it tracks something. */
@@ -396,6 +398,10 @@ export const RUN = {
   foreignStagingMs: 24 * 60 * MINUTE,
   /** How long a pipe that is full is left alone before it is tried again. */
   fullPipeMs: 2,
+  /** Small blobs that are put into the local store at once. At most 64 KiB each, so they are 16 MiB. */
+  smallPutsAtOnce: 256,
+  /** Of the outputs of one run, how much is kept from their sealing to their storing. */
+  keptContentBytes: 16 * MIB,
   /** Logs up to this size travel inside the result. */
   inlineLogBytes: 16 * KIB,
   /** How many earlier runs are remembered to explain a miss. */

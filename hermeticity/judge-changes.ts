@@ -88,6 +88,7 @@ export class ChangeJudge {
 
   /** What is its own already was judged when it was made. A new folder is told, and some of the files that come into it. */
   #judgeWrite(access: Access, path: AbsPath, what: Pick<PathAccess, 'asked' | 'folder'> = {}): void {
+    if (this.#isOutputOnly(path)) return;
     const [nearest, ...further] = this.#scene.own.ownAbove(path);
     if (nearest === path) return;
     const folders = [nearest, ...further].filter((folder) => folder !== undefined);
@@ -95,6 +96,14 @@ export class ChangeJudge {
     const holder = folders.findLast((folder) => !this.#scene.declared.isImplied(folder));
     if (holder === undefined) this.#suspectWrite(access, path, what);
     else if (!what.folder && this.#isOneOfTheFirstIn(holder)) this.#suspectWrite(access, path, what, holder);
+  }
+
+  /** Most of what is written: nothing is to be said about it. */
+  #isOutputOnly(path: AbsPath): boolean {
+    const { declared } = this.#scene;
+    if (!declared.isInOutput(path)) return false;
+    const relative = relativeIn(declared.workspace, path);
+    return relative !== undefined && !declared.isPresentInput(relative);
   }
 
   #isOneOfTheFirstIn(holder: AbsPath): boolean {

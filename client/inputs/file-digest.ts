@@ -6,21 +6,24 @@ import { AssayError, messageOf } from '../../core/errors.ts';
 import { STORE } from '../../core/limits.ts';
 import type { StatIndex } from './stat-index.ts';
 
+/** `isWhole`: the piece is all of the file. */
+export type OnRead = (bytes: Buffer, isWhole: boolean) => void;
+
 export interface FileDigests {
   /**
    * `name`: what the index knows the file by. `stats`: of the file itself. `locate` is asked only if it must be read.
-   * `onChunk` is called while it is read, and may throw.
+   * `onRead` hears each piece while it is read, whose memory is used again, and may throw.
    */
-  digest(name: string, stats: Stats, locate: () => string | Buffer, onChunk?: () => void): Digest;
+  digest(name: string, stats: Stats, locate: () => string | Buffer, onRead?: OnRead): Digest;
 }
 
 export function fileDigests(index: StatIndex, now: () => number): FileDigests {
   return {
-    digest(name, stats, locate, onChunk) {
+    digest(name, stats, locate, onRead) {
       const known = index.lookup(name, stats);
       if (known) return known;
       const lookedAt = now();
-      const { digest, stats: read } = digestFile(locate(), onChunk);
+      const { digest, stats: read } = digestFile(locate(), onRead);
       index.remember(name, read, digest, lookedAt);
       return digest;
     },
@@ -30,10 +33,7 @@ export function fileDigests(index: StatIndex, now: () => number): FileDigests {
 const buffer = { value: Buffer.alloc(0) };
 
 /** Reads the whole file, synchronously: for many small files twice as fast as promises (docs/decisions/0002). */
-export function digestFile(
-  systemPath: string | Buffer,
-  onChunk?: () => void,
-): { digest: Digest; stats: Stats } {
+export function digestFile(systemPath: string | Buffer, onRead?: OnRead): { digest: Digest; stats: Stats } {
   let descriptor: number;
   try {
     descriptor = openSync(systemPath, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
@@ -46,26 +46,31 @@ export function digestFile(
     const stats = fstatSync(descriptor);
     if (!stats.isFile())
       throw new AssayError('ASSAY_INPUT_UNREADABLE', `${systemPath.toString()}: not a regular file any more`);
-    return { digest: digestOpenFile(descriptor, onChunk), stats };
+    return { digest: digestOpenFile(descriptor, onRead), stats };
   } finally {
     closeSync(descriptor);
   }
 }
 
-function digestOpenFile(descriptor: number, onChunk?: () => void): Digest {
+function digestOpenFile(descriptor: number, onRead?: OnRead): Digest {
   if (buffer.value.length === 0) buffer.value = Buffer.allocUnsafe(STORE.chunkBytes);
   const chunk = buffer.value;
   let length = readSync(descriptor, chunk, 0, chunk.length, null);
   if (length < chunk.length) {
     const more = readSync(descriptor, chunk, length, chunk.length - length, null);
-    if (more === 0) return digestOf(chunk.subarray(0, length));
+    if (more === 0) {
+      const whole = chunk.subarray(0, length);
+      onRead?.(whole, true);
+      return digestOf(whole);
+    }
     length += more;
   }
   const hash = createHash('sha256');
   let size = 0;
   for (; length > 0; length = readSync(descriptor, chunk, 0, chunk.length, null)) {
-    onChunk?.();
-    hash.update(chunk.subarray(0, length));
+    const piece = chunk.subarray(0, length);
+    onRead?.(piece, false);
+    hash.update(piece);
     size += length;
   }
   return { hash: parseHash(hash.digest('hex')), size };

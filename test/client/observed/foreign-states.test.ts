@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { digestFile } from '../../../client/inputs/file-digest.ts';
+import { digestFile, type FileDigests } from '../../../client/inputs/file-digest.ts';
 import { ForeignStates } from '../../../client/observed/foreign-states.ts';
 import { States } from '../../../client/observed/states.ts';
 import { digestOf, parseHash, toWire } from '../../../core/digest.ts';
@@ -27,9 +27,8 @@ function seen(root: string, path: string, state = 'other'): SeenPath {
 }
 
 function foreign(now: () => number = () => 0): ForeignStates {
-  const digests = {
-    digest: (_: string, __: unknown, locate: () => string | Buffer, onChunk?: () => void) =>
-      digestFile(locate(), onChunk).digest,
+  const digests: FileDigests = {
+    digest: (_, __, locate, onRead) => digestFile(locate(), onRead).digest,
   };
   const request = { workspace: shop.workspace, outputs: [] };
   const environment = [{ name: 'PATH', value: '/srv/tools/bin:/usr/bin' }];

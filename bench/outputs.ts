@@ -1,0 +1,70 @@
+// What 100,000 outputs cost: the command alone, the run that publishes them, a hit that restores them, and one that finds them
+// in place, each with the largest process's memory; and 50 MB of log. In one run on one machine; ratios count. Prints a
+// table; asserts nothing. Needs `npm run build` and python3.
+//
+//   node bench/outputs.ts [--outputs 100000]
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { table } from './server/table.ts';
+
+const ASSAY = join(import.meta.dirname, '..', 'dist', 'assay');
+const LOG_BYTES = 50_000_000;
+
+const MAKE = `
+const { mkdirSync, writeFileSync } = require('node:fs');
+for (let d = 0; d < Number(process.argv[2]) / 100; d++) {
+  mkdirSync('out/' + d, { recursive: true });
+  for (let i = 0; i < 100; i++) writeFileSync('out/' + d + '/' + i, 'output ' + d + ' ' + i);
+}
+`;
+
+/** Seconds of the clock, of the processor, and the memory of the largest process, of one command. */
+const MEASURE = `
+import json, resource, subprocess, sys, time
+began = time.monotonic()
+code = subprocess.call(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(json.dumps([code, time.monotonic() - began, used.ru_utime + used.ru_stime, used.ru_maxrss]))
+`;
+
+function main(): void {
+  const { values } = parseArgs({ options: { outputs: { type: 'string', default: '100000' } } });
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'assay-bench-outputs-')));
+  const workspace = join(folder, 'workspace');
+  try {
+    mkdirSync(workspace);
+    writeFileSync(join(workspace, 'make.cjs'), MAKE);
+    const command = [process.execPath, 'make.cjs', values.outputs];
+    const run = [ASSAY, 'run', '--store', join(folder, 'store')];
+    const step = [...run, '--input', 'make.cjs', '--output', 'out', '--', ...command];
+    const log = [...run, '--', 'sh', '-c', `head -c ${LOG_BYTES} /dev/zero | tr '\\0' x`];
+    const clear = () => rmSync(join(workspace, 'out'), { recursive: true, force: true });
+    const rows = [['', 'seconds', 'CPU seconds', 'MiB']];
+    const add = (name: string, argv: readonly string[]) => rows.push([name, ...measured(argv, workspace)]);
+    add('the command alone', command);
+    clear();
+    add('watched and published', step);
+    clear();
+    add('restored', step);
+    add('found in place', step);
+    add('found in place again', step);
+    add('a log, published', log);
+    add('a log, replayed', log);
+    console.log(`${values.outputs} outputs; ${LOG_BYTES} bytes of log`);
+    console.log(table(rows));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function measured(argv: readonly string[], cwd: string): string[] {
+  const ran = spawnSync('/usr/bin/python3', ['-c', MEASURE, ...argv], { cwd, encoding: 'utf8' });
+  const [code, seconds, cpu, kilobytes]: number[] = JSON.parse(ran.stdout);
+  if (code !== 0) throw new Error(`it ended with ${code}: ${argv.join(' ')}`);
+  return [seconds?.toFixed(1) ?? '', cpu?.toFixed(1) ?? '', ((kilobytes ?? 0) / 1024).toFixed(0)];
+}
+
+main();

@@ -224,9 +224,19 @@ const catalogue = {
     status: 503,
   },
   ASSAY_STORE_FULL: {
-    summary: 'The disk under the store is full, or what is in use fills its limit. Nothing partial was kept.',
-    wayOut: 'Free space on that disk, raise --max-size, or wait: what nobody uses goes when its lease ends.',
+    summary: 'What is in use fills the store’s limit. Nothing partial was kept.',
+    wayOut: 'Wait: what nobody uses goes when its lease ends. Or raise --max-size.',
     status: 507,
+  },
+  ASSAY_DISK_FULL: {
+    summary: 'The disk under the store is full. Nothing partial was kept.',
+    wayOut: 'Free space on that disk.',
+    status: 507,
+  },
+  ASSAY_STORE_IN_USE: {
+    summary: 'Another process uses the store.',
+    wayOut: 'Stop that process, then try again.',
+    status: 409,
   },
   ASSAY_STORE_FAULT: {
     summary: 'The store could not read or write its files.',

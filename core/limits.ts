@@ -41,6 +41,8 @@ export const STORE = {
   gcEntries: 2048,
   /** … after which others have the machine for so many times as long as it took. */
   evictRest: 3,
+  /** A store that has refused a write for want of room says that it is full for this long, or until the next one is taken. */
+  refusingMs: 1 * MINUTE,
   /** How long what the store was last seen to hold is good enough to go by. */
   usedMs: 100,
   /** The largest part of a disk that a server's store takes, and the most that a client's does, unless told otherwise. */
@@ -222,6 +224,8 @@ export const SERVER = {
   companyBytes: 256 * KIB,
   /** When a client that was turned away may come back. */
   retryAfterSeconds: 1,
+  /** The same where the store is full: as leases end, room comes back. */
+  fullRetryAfterSeconds: 60,
   /** Between two looks through the whole store, and after one that failed. */
   scrubPauseMs: 24 * 60 * MINUTE,
   scrubRetryMs: 5 * MINUTE,

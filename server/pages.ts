@@ -9,7 +9,10 @@ import { PROTOCOLS } from './metrics.ts';
 /** Open to everybody: load balancers hold no token. */
 export async function healthz(exchange: Exchange): Promise<void> {
   onlyReading(exchange);
-  answerJson(exchange, { status: 'ok' });
+  const { store, readOnly } = exchange.server;
+  const reason = store.fault?.(!readOnly);
+  if (reason === undefined) answerJson(exchange, { status: 'ok' });
+  else answerJson(exchange, { status: 'fault', reason }, 503);
 }
 
 export async function metricsPage(exchange: Exchange): Promise<void> {

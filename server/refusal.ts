@@ -31,6 +31,7 @@ export function headersOf({ code, entry }: AssayError, form: RefusalForm): Heade
   const type = ['content-type', form.type];
   if (code === 'ASSAY_UNAUTHORIZED') return [...type, ...CHALLENGE];
   if (code === 'ASSAY_BAD_ENCODING') return [...type, 'accept-encoding', 'identity'];
+  if (code === 'ASSAY_STORE_FULL') return [...type, 'retry-after', String(SERVER.fullRetryAfterSeconds)];
   if (entry.status === 503) return [...type, 'retry-after', String(SERVER.retryAfterSeconds)];
   if (code === 'ASSAY_METHOD_NOT_ALLOWED') return [...type, 'allow', form.methods];
   return type;

@@ -7,6 +7,8 @@ import { STORE } from '../core/limits.ts';
 import type { RawBlobs } from './raw.ts';
 import type { Content, ResultRecords, UploadPart, UploadStatus, Uploads } from './store.ts';
 
+const NO_ROOM: ReadonlySet<AssayError['code']> = new Set(['ASSAY_STORE_FULL', 'ASSAY_DISK_FULL'] as const);
+
 export interface Room {
   /** `during` would not wait. */
   isFree(bytes: number): boolean;
@@ -64,7 +66,7 @@ export function limitedUploads(uploads: Uploads, room: Room): Uploads {
       try {
         return await append(id, part);
       } catch (error) {
-        if (error instanceof AssayError && error.code === 'ASSAY_STORE_FULL') await uploads.cancel(id);
+        if (error instanceof AssayError && NO_ROOM.has(error.code)) await uploads.cancel(id);
         throw error;
       }
     },

@@ -83,6 +83,7 @@ export function stack({ records, uploads, labels, ...engine }: Engine, onEvent: 
     uploads,
     labels: liveLabels(labels, results),
     inspect: engine.inspect,
+    fault: engine.fault,
     close: () => engine.close(),
   };
 }

@@ -188,6 +188,8 @@ export interface Store {
   readonly labels: Labels;
   /** Undefined where there is no disk that could go bad. */
   readonly inspect?: (() => Promise<Inspection>) | undefined;
+  /** Why it can't be used now, or not be written to; undefined as above, or when nothing is known to be wrong. */
+  readonly fault?: ((isWritten: boolean) => string | undefined) | undefined;
   close(): Promise<void>;
 }
 
@@ -198,5 +200,6 @@ export interface Engine {
   readonly uploads: Uploads;
   readonly labels: LabelRecords;
   readonly inspect?: (() => Promise<Inspection>) | undefined;
+  readonly fault?: ((isWritten: boolean) => string | undefined) | undefined;
   close(): Promise<void>;
 }

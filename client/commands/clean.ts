@@ -2,8 +2,10 @@
 import { existsSync, realpathSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/command.ts';
+import { AssayError } from '../../core/errors.ts';
 import { relPathFromUser, toSystemPath } from '../../core/path.ts';
-import { VERSION } from '../../store/disk/layout.ts';
+import { layoutIn, VERSION } from '../../store/disk/layout.ts';
+import { usersOf } from '../../store/disk/users.ts';
 import { SCRUB_JOURNAL } from '../../store/scrub-journal.ts';
 import { loadWorkspace } from '../config/workspace.ts';
 import { select } from '../graph/selection.ts';
@@ -21,7 +23,10 @@ const flags = {
     type: 'boolean',
     text: 'instead: forget what Assay remembers of files, hits and runs; what is stored stays',
   },
-  'whole-store': { type: 'boolean', text: 'instead: remove the local store with everything in it' },
+  'whole-store': {
+    type: 'boolean',
+    text: 'instead: remove the local store with everything in it,\nunless a server or a run uses it',
+  },
 } satisfies FlagTable;
 
 export const cleanCommand: CommandModule = {
@@ -33,7 +38,7 @@ export const cleanCommand: CommandModule = {
     environment: { ASSAY_STORE: 'the local store’s folder' },
     exitCodes: {
       '0': 'removed, or there was nothing to remove',
-      '2': 'there is no assay.json or no such step, or it can’t be removed',
+      '2': 'there is no assay.json or no such step, or it can’t be removed, or the store is in use',
     },
     examples: ['assay clean', 'assay clean web#build', 'assay clean --memory'],
   },
@@ -46,6 +51,7 @@ export const cleanCommand: CommandModule = {
     if (names.length > 0) throw usage('--memory and --whole-store concern all steps: name none');
     // Only what Assay itself puts there: --store may name a folder that holds other things, too.
     const parts = isStore ? [VERSION, SCRUB_JOURNAL].map((part) => join(store, part)) : [];
+    if (isStore) refuseInUse(store);
     const there = [clientFolder(store), ...parts].filter((path) => existsSync(path));
     for (const path of there) rmSync(path, { recursive: true, force: true });
     new Outlet(2).write(
@@ -54,6 +60,14 @@ export const cleanCommand: CommandModule = {
     return 0;
   },
 };
+
+/** A server would lose what it has acknowledged. */
+function refuseInUse(store: string): void {
+  const users = usersOf(layoutIn(join(store, VERSION)).index);
+  if (users.length === 0) return;
+  const names = users.map(({ pid, command }) => `process ${pid} (${command})`);
+  throw new AssayError('ASSAY_STORE_IN_USE', `${store} is open in ${names.join(', ')}; nothing was removed`);
+}
 
 async function removeOutputs(names: readonly string[], packages: readonly string[]): Promise<number> {
   const { root, steps } = await loadWorkspace(process.cwd());

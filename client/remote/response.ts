@@ -35,6 +35,6 @@ function explainStatus(status: number): string {
   if (status === 401 || status === 403)
     return `it answered ${status}: set ASSAY_TOKEN to a token that it takes`;
   if (status === 413) return 'it answered 413: something is larger than it takes';
-  if (status === 507) return 'it answered 507: its disk is full';
+  if (status === 507) return 'it answered 507: its store or disk is full';
   return `it answered ${status}`;
 }

@@ -20,6 +20,10 @@ export class Anchor {
     };
   }
 
+  get isInPlace(): boolean {
+    return this.#isSame();
+  }
+
   /** Looking costs a few microseconds, so an answer holds for a moment. */
   check(now = performance.now()): void {
     if (now < this.#until) return;

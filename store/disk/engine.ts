@@ -8,6 +8,7 @@ import { DiskBlobs } from './blobs.ts';
 import { type Evicted, Eviction, NOTHING_EVICTED, sumOf } from './eviction.ts';
 import { faultOf } from './faults.ts';
 import { found } from './founding.ts';
+import { faultIn } from './health.ts';
 import { Index } from './index.ts';
 import { DiskLabels } from './labels.ts';
 import { prepareLayout } from './layout.ts';
@@ -28,6 +29,8 @@ export interface DiskEngine {
   readonly uploads: Uploads;
   readonly labels: LabelRecords;
   inspect(): Promise<Inspection>;
+  /** Why the store can't be used now, or not be written to. */
+  fault(isWritten: boolean): string | undefined;
   readonly space: Space;
   /** Removes staged files that nobody will continue. */
   sweep(): Promise<Swept>;
@@ -84,6 +87,7 @@ export async function openDiskEngine(
       const { DiskInspection } = await import('./inspection.ts');
       return new DiskInspection(index, blobs.unleased());
     },
+    fault: (isWritten) => faultIn(layout, index, space, isWritten),
     space,
     sweep: () => sweeper.sweep(),
     trim: () => index.tables.trim(),

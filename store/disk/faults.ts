@@ -19,7 +19,7 @@ export function indexFaultOf(call: string, folder: string, cause: unknown): Assa
 }
 
 function faultWith(isFull: boolean, call: string, cause: unknown): AssayError {
-  const code = isFull ? 'ASSAY_STORE_FULL' : 'ASSAY_STORE_FAULT';
+  const code = isFull ? 'ASSAY_DISK_FULL' : 'ASSAY_STORE_FAULT';
   return new AssayError(code, `${call}: ${messageOf(cause)}`, { cause });
 }
 

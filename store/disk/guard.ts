@@ -39,7 +39,7 @@ export function refuseUnopenable(folder: string): void {
   const isThere = checkData(join(folder, DATA_FILE));
   if (isThere) return;
   accessSync(folder, constants.W_OK | constants.X_OK);
-  if (isNearlyFull(folder)) throw new AssayError('ASSAY_STORE_FULL', `no room for an index in ${folder}`);
+  if (isNearlyFull(folder)) throw new AssayError('ASSAY_DISK_FULL', `no room for an index in ${folder}`);
 }
 
 function refuseUnusableLock(path: string): void {

@@ -36,7 +36,7 @@ export class Room {
   #take(needed: number): void {
     if (needed > this.#leftBytes || this.#now() > this.#until) this.#look(needed);
     if (needed > this.#leftBytes) {
-      throw new AssayError('ASSAY_STORE_FULL', 'too little is left on the disk to write the index');
+      throw new AssayError('ASSAY_DISK_FULL', 'too little is left on the disk to write the index');
     }
     this.#leftBytes -= needed;
   }

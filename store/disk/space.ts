@@ -35,6 +35,8 @@ export class Space {
   #mostUntil = Number.NEGATIVE_INFINITY;
   /** What has been let in and is not in the index yet. */
   #underWay = 0;
+  /** When somebody was last refused, unless somebody was let in since. */
+  #refusedAt: number | undefined;
   #background: Promise<void> | undefined;
   #isClosing = false;
 
@@ -70,6 +72,11 @@ export class Space {
   #measure(now: number): void {
     this.#used = this.#holdings.bytes();
     this.#usedUntil = now + STORE.usedMs;
+  }
+
+  /** For a while after a refusal: nobody knows before the next try whether there is room again. */
+  get isRefusing(): boolean {
+    return this.#refusedAt !== undefined && performance.now() - this.#refusedAt < STORE.refusingMs;
   }
 
   isFree(bytes: number): boolean {
@@ -118,8 +125,10 @@ export class Space {
     const { limit } = this;
     if (limit === Number.POSITIVE_INFINITY) return 0;
     const room = roomOf(bytes);
+    if (room > limit) throw tooLarge(limit);
     if (this.#isOpen(room)) this.#underWay += room;
     else await this.#wait(room);
+    this.#refusedAt = undefined;
     if (this.used() + this.#underWay > STORE.evictFrom * limit) this.#beginInBackground();
     return room;
   }
@@ -174,6 +183,8 @@ export class Space {
   #refuseFirst(): void {
     this.#measure(performance.now());
     this.#letIn();
+    if (this.#queue.isEmpty) return;
+    this.#refusedAt = performance.now();
     this.#queue.refuseFirst(full(this.limit));
   }
 
@@ -227,6 +238,11 @@ export class Space {
     this.#rest.end();
     await this.#background;
   }
+}
+
+/** No eviction could make room for it. */
+function tooLarge(limit: number): AssayError {
+  return new AssayError('ASSAY_TOO_LARGE', `the limit of the whole store is ${limit} bytes`);
 }
 
 function full(limit: number): AssayError {

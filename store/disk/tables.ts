@@ -87,6 +87,11 @@ export class Tables {
     return table;
   }
 
+  /** False when its file was removed or replaced: what is written would be lost. */
+  get isInPlace(): boolean {
+    return this.#anchor.isInPlace;
+  }
+
   /** Makes those that are not there yet: once, when a store begins. */
   makeAll(): void {
     for (const name of TABLE_NAMES) this.table(name);

@@ -76,5 +76,5 @@ test('a local store stays within ASSAY_MAX_SIZE, and a run that finds no room is
   );
   expect(run.code).toBe(0);
   expect(run.summary).toMatchObject({ outcome: 'miss', published: false });
-  expect(run.summary.notPublished ?? run.stderr).toContain('ASSAY_STORE_FULL');
+  expect(run.summary.notPublished ?? run.stderr).toContain('ASSAY_TOO_LARGE');
 });

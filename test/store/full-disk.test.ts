@@ -89,7 +89,7 @@ describe('on a full disk', () => {
 
     const { taken, refusal } = await fill(store, name, size);
     expect(refusal).toBeInstanceOf(AssayError);
-    expect(refusal).toMatchObject({ code: 'ASSAY_STORE_FULL' });
+    expect(refusal).toMatchObject({ code: 'ASSAY_DISK_FULL' });
     expect(taken.length).toBeGreaterThan(0);
     expect(filesIn(directory, 'staging')).toEqual([]);
     await expectAllThere(store, taken);
@@ -122,7 +122,7 @@ describe('on a full disk', () => {
   test('a new store is refused in words', async () => {
     writeFileSync(join(disk, 'filler'), Buffer.alloc(DISK - 256 * 1024));
     await expect(openDiskStore({ directory: join(disk, 'new') })).rejects.toMatchObject({
-      code: 'ASSAY_STORE_FULL',
+      code: 'ASSAY_DISK_FULL',
     });
   });
 });

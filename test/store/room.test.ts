@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { STORE } from '../../core/limits.ts';
 import { Room } from '../../store/disk/room.ts';
 
-const FULL = { code: 'ASSAY_STORE_FULL' };
+const FULL = { code: 'ASSAY_DISK_FULL' };
 const written = async () => 'written';
 
 test('what does not fit beside the reserve is refused, and not begun', async () => {

@@ -100,7 +100,7 @@ describe('a remote that', () => {
   });
 
   test.each([
-    ['is full', 507, 'its disk is full'],
+    ['is full', 507, 'its store or disk is full'],
     ['is read-only', 403, 'it is read-only, or ASSAY_TOKEN is none that may write'],
     ['wants a token for it', 401, 'it is read-only, or ASSAY_TOKEN is none that may write'],
   ])('%s when it comes to writing', async (_name, status, words) => {

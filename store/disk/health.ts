@@ -1,0 +1,26 @@
+// Whether a store can be used right now, in one line, without writing anything: what a load balancer wants to know.
+import { accessSync, constants } from 'node:fs';
+import { isSystemError } from '../../core/errors.ts';
+import { STORE } from '../../core/limits.ts';
+import type { Index } from './index.ts';
+import type { Layout } from './layout.ts';
+import { freeBytes } from './room.ts';
+import type { Space } from './space.ts';
+
+/** Names no folder: everybody may read it. Undefined while nothing is known to be wrong. */
+export function faultIn(layout: Layout, index: Index, space: Space, isWritten: boolean): string | undefined {
+  if (!index.tables.isInPlace) return 'the store was removed or replaced while it was in use';
+  return isWritten ? writeFault(layout, space) : undefined;
+}
+
+function writeFault({ index, staging }: Layout, space: Space): string | undefined {
+  try {
+    for (const folder of [index, staging]) accessSync(folder, constants.W_OK);
+    if (freeBytes(index) < STORE.spareBytes + STORE.commitBytes) return 'the disk under the store is full';
+  } catch (error) {
+    if (isSystemError(error, 'EROFS')) return 'the disk under the store is read-only';
+    if (isSystemError(error, 'EACCES')) return 'the server may not write to the store';
+    return 'the store can not be reached';
+  }
+  return space.isRefusing ? 'what is in use fills the store’s limit' : undefined;
+}

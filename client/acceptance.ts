@@ -14,7 +14,7 @@ import { type Evidence, type Standing, standingOf } from '../core/evidence.ts';
 import { POLICY_VERSION } from '../hermeticity/policy-version.ts';
 import type { RunRequest } from './request.ts';
 
-type Asked = Pick<RunRequest, 'hermetic' | 'acceptMarked'>;
+type Asked = Pick<RunRequest, 'hermetic' | 'acceptMarked' | 'name'>;
 
 /** A verdict of another policy may have passed over what this one finds. */
 export function takesLocally(evidence: Evidence | undefined, { hermetic }: Asked): boolean {
@@ -28,7 +28,7 @@ export function whyNotFromRemote(evidence: Evidence | undefined, request: Asked)
   if (!takesLocally(evidence, request))
     return `the remote has a result that is ${shortcomingOf(standing, evidence?.policy)}`;
   if (standing !== 'marked' || request.acceptMarked) return undefined;
-  return `the remote has a result that is marked: ${reasonOf(evidence)}`;
+  return `the remote has a result that is marked: ${reasonOf(evidence)} (${request.name === undefined ? '--accept-marked' : '"acceptMarked": true in assay.json'} would take it)`;
 }
 
 function shortcomingOf(standing: Standing, policy: string | undefined): string {

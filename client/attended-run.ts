@@ -11,17 +11,20 @@ import { parseRemoteUrl } from './remote/url.ts';
 import type { RunRequest } from './request.ts';
 import type { RunSummary } from './run.ts';
 
-export interface Attendance extends Pick<RunContext, 'caller' | 'stdout' | 'stderr' | 'report'> {
+export interface Attendance
+  extends Pick<RunContext, 'caller' | 'stdout' | 'stderr' | 'report' | 'signal' | 'goOn'> {
   readonly storeFolder: string;
   readonly remote?: string | undefined;
   readonly token?: string | undefined;
+  /** Run the command, whatever is stored. */
+  readonly force?: boolean | undefined;
 }
 
 export async function runRequest(request: RunRequest, attendance: Attendance): Promise<RunSummary> {
   const began = Date.now();
   const remoteUrl = attendance.remote ? parseRemoteUrl(attendance.remote) : undefined;
   const memory = new ActionMemory(join(clientFolder(attendance.storeFolder), 'actions'), attendance.caller);
-  const known = memory.recall(request);
+  const known = attendance.force ? undefined : memory.recall(request);
   if (known) {
     const summary = finish(known, request, attendance, began);
     if (remoteUrl && hasOutbox(attendance.storeFolder)) await share(request, remoteUrl, attendance);

@@ -22,6 +22,8 @@ export interface RunContext {
   goOn?(): void;
   /** Of its outputs, where it has them to itself. */
   readonly ownership?: Ownership;
+  /** Ends the command. */
+  readonly signal?: AbortSignal | undefined;
   now(): number;
   /** Hears the action as soon as it has its key. */
   keyed?(action: KeyedAction): void;

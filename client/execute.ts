@@ -83,7 +83,7 @@ type LauncherFor<T extends Ended> = (folders: PrivateFolders) => Launcher<T>;
 export async function executeBy<T extends Ended>(
   launcherFor: LauncherFor<T>,
   action: KeyedAction,
-  context: Pick<RunContext, 'stdout' | 'stderr' | 'now'>,
+  context: Pick<RunContext, 'stdout' | 'stderr' | 'now' | 'signal'>,
   { unkeyed = () => ({}), overEarlier = false }: Attempt = {},
 ): Promise<T & Execution> {
   const { request, tools, environment } = action;
@@ -104,6 +104,7 @@ export async function executeBy<T extends Ended>(
             context[stream].write(bytes);
           },
           startedAs: (pid) => aside.writtenBy(pid),
+          signal: context.signal,
         });
         failed = end.exitCode !== 0;
         const tooLong = recorder.tooLong && {

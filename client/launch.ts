@@ -19,6 +19,8 @@ export interface Launch {
   hear(stream: StreamName, bytes: Buffer): void;
   /** Hears which process, with all that it starts, works on the outputs. */
   startedAs(pid: number): void;
+  /** Ends it, as SIGTERM does. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface Ended {
@@ -58,7 +60,7 @@ async function launchBy(way: WayToWait, launch: Launch): Promise<Ended | string>
   launch.startedAs(child.pid);
   const streams = [follow(child.stdout, 'stdout', launch), follow(child.stderr, 'stderr', launch)];
   const status = way.tellsStatus ? toldStatus(child.stdio[STATUS_DESCRIPTOR]) : undefined;
-  const release = onSignal((signal) => signalGroup(child, signal));
+  const release = onStop(launch.signal, (signal) => signalGroup(child, signal));
   try {
     const waiter = await ended(child);
     const end = status ? endOf((await status) ?? exitWithTracer(waiter)) : endAsTold(waiter, way);
@@ -120,6 +122,18 @@ export function onSignal(handle: (signal: NodeJS.Signals) => void): () => void {
   for (const signal of HANDED_ON) process.on(signal, handle);
   return () => {
     for (const signal of HANDED_ON) process.off(signal, handle);
+  };
+}
+
+/** The same, and for one who asks from within. */
+export function onStop(asked: AbortSignal | undefined, handle: (signal: NodeJS.Signals) => void): () => void {
+  const release = onSignal(handle);
+  const stop = () => handle('SIGTERM');
+  if (asked?.aborted) stop();
+  asked?.addEventListener('abort', stop, { once: true });
+  return () => {
+    asked?.removeEventListener('abort', stop);
+    release();
   };
 }
 

@@ -32,6 +32,7 @@ const EAR: Kind = {
   takes: 'something to write to',
   holds: (value) => isObject(value) && 'write' in value && typeof value.write === 'function',
 };
+const SIGNAL: Kind = { takes: 'an AbortSignal', holds: (value) => value instanceof AbortSignal };
 const STANDARD: Kind = {
   takes: `one of ${HERMETIC.join(', ')}`,
   holds: (value) => HERMETIC.some((name) => name === value),
@@ -70,6 +71,8 @@ const OPTIONS: Fields<LibraryOptions> = {
   stdout: EAR,
   stderr: EAR,
   report: CALLED,
+  force: FLAG,
+  signal: SIGNAL,
 };
 
 export function checkAction(action: unknown): void {

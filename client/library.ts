@@ -2,6 +2,7 @@
 //
 //   const { outcome, exitCode } = await run({ command: ['node', 'build.js'], inputs: ['src/**'], outputs: ['dist'] });
 import './node-version.ts';
+import { AssayError, messageOf } from '../core/errors.ts';
 import { openDiskStore } from '../store/stack.ts';
 import type { Store } from '../store/store.ts';
 import { type ActionDeclaration, requestFor } from './action.ts';
@@ -31,6 +32,10 @@ export interface LibraryOptions {
   readonly token?: string | undefined;
   /** The variables that declared names get their values from, and where tools are searched (default: process.env). */
   readonly environment?: Variables | undefined;
+  /** Run the command, whatever is stored. */
+  readonly force?: boolean | undefined;
+  /** Ends the command, as SIGTERM does; the run then rejects with ASSAY_INTERRUPTED. */
+  readonly signal?: AbortSignal | undefined;
   /** Hear what the command says, whether it runs or is replayed (default: nobody does). */
   readonly stdout?: Ear | undefined;
   readonly stderr?: Ear | undefined;
@@ -42,14 +47,26 @@ export interface LibraryOptions {
 export async function run(action: ActionDeclaration, options: LibraryOptions = {}): Promise<RunSummary> {
   checkAction(action);
   checkOptions(options);
-  return runRequest(requestFor(action), {
+  const { signal } = options;
+  const goOn = () => {
+    if (signal?.aborted) throw interrupted(signal);
+  };
+  goOn();
+  const summary = await runRequest(requestFor(action), {
     ...options,
+    goOn,
     storeFolder: storeOf(options),
     caller: options.environment ?? process.env,
     stdout: options.stdout ?? DEAF,
     stderr: options.stderr ?? DEAF,
     report: options.report ?? ignore,
   });
+  if (summary.outcome === 'miss' && summary.exitCode !== 0) goOn();
+  return summary;
+}
+
+function interrupted({ reason }: AbortSignal): AssayError {
+  return new AssayError('ASSAY_INTERRUPTED', messageOf(reason), { cause: reason });
 }
 
 /** The key of an action as it is now: 64 hex digits. Nothing runs. */

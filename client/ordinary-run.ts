@@ -3,6 +3,7 @@
 import type { ActionMemory } from './action-memory.ts';
 import type { Attendance } from './attended-run.ts';
 import { openCache } from './cache.ts';
+import type { RunContext } from './context.ts';
 import type { KeyedAction } from './key.ts';
 import type { RunRequest } from './request.ts';
 import { type RunSummary, run } from './run.ts';
@@ -14,7 +15,7 @@ export interface OrdinaryAttendance extends Omit<Attendance, 'remote'> {
 
 export async function runOrdinarily(
   request: RunRequest,
-  { storeFolder, remoteUrl, token, memory, ...attendance }: OrdinaryAttendance,
+  { storeFolder, remoteUrl, token, memory, force = false, ...attendance }: OrdinaryAttendance,
 ): Promise<RunSummary> {
   const began = Date.now();
   const { workspace } = request;
@@ -25,11 +26,20 @@ export async function runOrdinarily(
     action = made;
   };
   try {
-    const summary = await run(request, { ...attendance, cache, now: Date.now, keyed });
+    const context = { ...attendance, cache, now: Date.now, keyed };
+    if (force) return await runForced(request, context);
+    const summary = await run(request, context);
     const inPlace = action && cache.hits.looks(action);
     if (action && inPlace) memory.learn(action, inPlace, began);
     return summary;
   } finally {
     await cache.close();
   }
+}
+
+/** What it makes is compared with what is stored; nothing is remembered to be in place. */
+async function runForced(request: RunRequest, context: RunContext): Promise<RunSummary> {
+  const { forced } = await import('./graph/cache-modes.ts');
+  const summary = await run(request, { ...context, cache: forced(context.cache), withoutState: true });
+  return { ...summary, reason: 'forced' };
 }

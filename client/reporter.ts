@@ -67,9 +67,8 @@ export class Reporter {
     const name = key.slice(0, 12);
     if (outcome !== 'miss') {
       const where = outcome === 'hit-local' ? 'local' : 'remote';
-      const saved = Math.max(0, commandMs - elapsedMs);
       const mark = standing === 'marked' ? ', marked' : '';
-      return `${this.#paint('green', 'hit')} (${where}${mark}) ${name}, ${outputsText(summary)}, saved ${duration(saved)}`;
+      return `${this.#paint('green', 'hit')} (${where}${mark}) ${name}, ${outputsText(summary)}${savedText(commandMs - elapsedMs)}`;
     }
     return `${this.#paint('yellow', 'miss')} ${name}: ${reason}; ran ${duration(commandMs)}, ${this.#publicationText(summary)}`;
   }
@@ -148,7 +147,7 @@ function wordsFor(event: Warning): string {
     case 'unwatched':
       return `the command runs unwatched: ${event.why}`;
     case 'hit-refused':
-      return `${event.why}; running the command instead (--accept-marked would take it)`;
+      return `${event.why}; running the command instead`;
     case 'store-unusable':
       return `the local store is not usable, running without it: ${event.why}`;
     case 'remote-given-up':
@@ -183,6 +182,11 @@ function wordsFor(event: Warning): string {
 function outputsText({ outputsWritten }: RunSummary): string {
   if (outputsWritten === 0) return 'outputs already in place';
   return outputsWritten === 1 ? '1 output restored' : `${outputsWritten} outputs restored`;
+}
+
+/** Nothing where a hit took as long as the command: that it was one stands beside it. */
+export function savedText(milliseconds: number): string {
+  return milliseconds < 1 ? '' : `, saved ${duration(milliseconds)}`;
 }
 
 export function duration(milliseconds: number): string {

@@ -43,6 +43,8 @@ export interface RunSummary {
   readonly shared: boolean;
   /** Another result of the same action was there first, here or at the remote, and stays. */
   readonly diverged?: true;
+  /** Why the result of a command that ran is not there, if it is not. */
+  readonly notPublished?: string;
   /** How many outputs had to be written; the others were right already. */
   readonly outputsWritten: number;
   /** How long the command takes when it runs, and how long all of this took. */
@@ -59,7 +61,14 @@ export async function run(request: RunRequest, context: RunContext): Promise<Run
   const hit = await lookup(action, hearing);
   const ran = (hit && (await useHit(hit, action, hearing))) ?? (await makeResult(action, hearing, heard));
   const shared = await shareWith(ran.sent, began, context);
-  return { ...finished(ran), ...shared, key: action.key.hash, elapsedMs: context.now() - began };
+  const notPublished = ran.outcome === 'miss' && !ran.published ? heard.notKept : undefined;
+  return {
+    ...finished(ran),
+    ...shared,
+    key: action.key.hash,
+    ...(notPublished !== undefined && { notPublished }),
+    elapsedMs: context.now() - began,
+  };
 }
 
 /** All but what the caller knows; `sent` is the key of a result that is on its way to the remote. */

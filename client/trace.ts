@@ -13,7 +13,7 @@ import { type PrivateFolders, searchPathOf } from './environment.ts';
 import { Coverage } from './inputs/coverage.ts';
 import { listFolder } from './inputs/list-folder.ts';
 import type { KeyedAction } from './key.ts';
-import { type Ended, endOf, type Launcher, onSignal } from './launch.ts';
+import { type Ended, endOf, type Launcher, onStop } from './launch.ts';
 import { keptBy, type RunRequest } from './request.ts';
 import { homeOrNowhere } from './store-folder.ts';
 import type { Watched } from './testimony.ts';
@@ -39,9 +39,9 @@ export function tracedBy(
   where: Watched['where'] = 'machine',
 ): (folders: PrivateFolders) => Launcher<Traced> {
   return (folders) =>
-    async ({ argv, cwd, env, hear, startedAs }) => {
+    async ({ argv, cwd, env, hear, startedAs, signal }) => {
       const stop = new AbortController();
-      const release = onSignal((signal) => stop.abort(signal));
+      const release = onStop(signal, (name) => stop.abort(name));
       try {
         const report = await tracer.run({ argv, cwd, env, output: hear, startedAs, signal: stop.signal });
         return { ...endOf(report.exit), ...survivorFault(report), watched: { report, folders, where } };

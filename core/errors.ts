@@ -487,6 +487,11 @@ export class AssayError extends Error {
     this.detail = detail;
   }
 
+  /** What to do about it. */
+  get hint(): string {
+    return this.entry.wayOut;
+  }
+
   get entry(): ErrorEntry {
     return ERRORS[this.code];
   }

@@ -41,6 +41,7 @@ const flags = {
     text: 'how often (default: 600)',
   },
   'checkpoint-keep': { type: 'string', value: 'N', text: 'how many of them (default: 2)' },
+  force: GRAPH_FLAGS.force,
   store: STORE_FLAGS.store,
   remote: {
     type: 'string',
@@ -109,6 +110,7 @@ export const runCommand: CommandModule = {
       storeFolder: storeFolder(parsed.text('store'), process.env),
       remote: parsed.text('remote') ?? process.env.ASSAY_REMOTE,
       token: process.env.ASSAY_TOKEN,
+      force: parsed.given('force'),
       caller: process.env,
       stdout: new Outlet(1),
       stderr,

@@ -106,7 +106,7 @@ function statsOf(runs: readonly LedgerRun[]): Stats {
 
 function worthOf(outcome: string, commandMs: number, elapsedMs: number): Worth {
   if (outcome.startsWith('hit')) return { ...NOTHING, hits: 1, savedMs: Math.max(0, commandMs - elapsedMs) };
-  if (outcome === 'skipped') return NOTHING;
+  if (outcome === 'skipped' || outcome === 'interrupted') return NOTHING;
   return { ...NOTHING, runs: 1, failures: outcome === 'failed' ? 1 : 0, spentMs: commandMs };
 }
 

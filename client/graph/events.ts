@@ -6,8 +6,11 @@ import type { StreamName } from '../log.ts';
 
 export const EVENTS_VERSION = 1;
 
-/** `failed`: its command ran and ended with another code than 0, or could not be started. `skipped`: it never ran. */
-export type StepOutcome = Outcome | 'failed' | 'skipped';
+/**
+ * `failed`: its command ran and ended with another code than 0, or could not be started. `interrupted`: the same, after somebody had
+ * told the run to end. `skipped`: it never ran.
+ */
+export type StepOutcome = Outcome | 'failed' | 'interrupted' | 'skipped';
 
 export interface StepEnd {
   readonly step: string;
@@ -43,6 +46,7 @@ export interface GraphSummary {
   readonly hitsRemote: number;
   readonly misses: number;
   readonly failed: number;
+  readonly interrupted: number;
   readonly skipped: number;
   /** What the commands of all hits took when they ran, less what the hits took now. */
   readonly savedMs: number;

@@ -25,7 +25,8 @@ export async function runGraph({ order }: Graph, options: GraphOptions): Promise
     options.hear(event);
   };
   const finish = (end: StepEnd): boolean => {
-    hear({ type: 'step-finished', ...end });
+    const wasEnded = end.outcome === 'failed' && options.interrupted() !== undefined;
+    hear({ type: 'step-finished', ...end, ...(wasEnded && { outcome: 'interrupted' }) });
     return end.outcome !== 'failed' && end.outcome !== 'skipped';
   };
   hear({

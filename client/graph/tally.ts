@@ -44,6 +44,7 @@ export class Tally {
       hitsRemote: this.count('hit-remote'),
       misses: this.count('miss'),
       failed: this.count('failed'),
+      interrupted: this.count('interrupted'),
       skipped: this.count('skipped'),
       savedMs: hits.reduce((sum, end) => sum + Math.max(0, end.commandMs - end.elapsedMs), 0),
       elapsedMs,

@@ -27,8 +27,19 @@ describe.each([
     BY_ANOTHER_POLICY,
     { warn: undefined, strict: `clean by assay-policy-0, not ${POLICY_VERSION}` },
   ],
-  ['marked', MARKED, { warn: 'marked: read secret.txt', strict: 'marked, not clean' }],
-  ['incomplete', INCOMPLETE, { warn: 'marked: it traced another process', strict: 'marked, not clean' }],
+  [
+    'marked',
+    MARKED,
+    { warn: 'marked: read secret.txt (--accept-marked would take it)', strict: 'marked, not clean' },
+  ],
+  [
+    'incomplete',
+    INCOMPLETE,
+    {
+      warn: 'marked: it traced another process (--accept-marked would take it)',
+      strict: 'marked, not clean',
+    },
+  ],
   ['unwatched', undefined, { warn: undefined, strict: 'unwatched, not clean' }],
 ])('a result that is %s', (_name, evidence, refusals) => {
   const said = (refusal: string | undefined) => refusal && `the remote has a result that is ${refusal}`;
@@ -43,4 +54,10 @@ describe.each([
     expect(whyNotFromRemote(evidence, STRICT)).toBe(said(refusals.strict));
     expect(whyNotFromRemote(evidence, { ...WARN, acceptMarked: true })).toBe(undefined);
   });
+});
+
+test('a step is told the field that would take a marked result', () => {
+  expect(whyNotFromRemote(MARKED, { ...WARN, name: 'build' })).toContain(
+    '("acceptMarked": true in assay.json would',
+  );
 });

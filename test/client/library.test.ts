@@ -66,3 +66,40 @@ test('a Node that lacks what the library calls is refused in words', () => {
   expect(fit).toEqual(['22.19.0', '24.0.0', '26.10.0']);
   expect(() => refuseOldNode('20.20.2')).toThrow('needs Node 22.19 or later, and this is 20.20.2');
 });
+
+test('a signal ends the command, and the run rejects', async () => {
+  const stop = new AbortController();
+  const report = () => {};
+  const action = { ...ENDLESS, workspace: shop.workspace };
+  const ran = run(action, { store: shop.store, signal: stop.signal, report });
+  await expect.poll(() => shop.has('begun'), { timeout: 30_000 }).toBe(true);
+  stop.abort(new Error('no longer wanted'));
+  await expect(ran).rejects.toMatchObject({
+    code: 'ASSAY_INTERRUPTED',
+    detail: 'no longer wanted',
+    hint: expect.any(String),
+  });
+  await expect(run(action, { store: shop.store, signal: stop.signal })).rejects.toMatchObject({
+    code: 'ASSAY_INTERRUPTED',
+  });
+});
+
+const ENDLESS = { command: ['sh', '-c', 'echo > begun; while :; do sleep 0.05; done'], outputs: ['begun'] };
+
+test('the summary says why nothing was kept, and `force` runs what is stored', async () => {
+  const action = (script: string) => ({
+    command: ['sh', '-c', script],
+    workspace: shop.workspace,
+    outputs: ['out'],
+  });
+  const failed = await run(action('exit 3'), { store: shop.store });
+  expect(failed).toMatchObject({ exitCode: 3, published: false, notPublished: 'it ended with 3' });
+  const made = action('echo x > out');
+  expect(await run(made, { store: shop.store })).toMatchObject({ outcome: 'miss', published: true });
+  expect(await run(made, { store: shop.store })).toMatchObject({ outcome: 'hit-local' });
+  expect(await run(made, { store: shop.store, force: true })).toMatchObject({
+    outcome: 'miss',
+    reason: 'forced',
+    published: true,
+  });
+});

@@ -131,3 +131,13 @@ test('an input under a declared output is refused before anything runs', async (
   expect(ran.stderr).toContain('ASSAY_OUTPUT_OVERLAP');
   expect(readFileSync(join(shop.workspace, 'src/a'), 'utf8')).toBe('precious');
 });
+
+test('--force runs a command whose result is stored, and keeps no other one', async () => {
+  const args = ['--input', 'in.txt', '--output', 'out', '--env', 'N', '--', 'sh', '-c'];
+  await shop.run([...args, 'date +%N > out']);
+  const first = readFileSync(join(shop.workspace, 'out'), 'utf8');
+  expect((await shop.run([...args, 'date +%N > out'])).summary.outcome).toBe('hit-local');
+  const forced = await shop.run(['--force', ...args, 'date +%N > out']);
+  expect(forced.summary).toMatchObject({ outcome: 'miss', reason: 'forced', published: false });
+  expect(readFileSync(join(shop.workspace, 'out'), 'utf8')).not.toBe(first);
+});

@@ -4,7 +4,8 @@ import type { StepEnd } from '../events.ts';
 import { failureReason } from './words.ts';
 
 export interface CiSyntax {
-  groupStart(title: string, at: number): string;
+  /** `open`: somebody has to look at it, so it does not fold away. */
+  groupStart(title: string, at: number, open: boolean): string;
   groupEnd(title: string, at: number): string;
   /** Lines that mark a step's failure, or nothing. */
   annotate(end: StepEnd): string;
@@ -34,8 +35,8 @@ function property(text: string): string {
 }
 
 const GITLAB: CiSyntax = {
-  groupStart: (title, at) =>
-    `\x1b[0Ksection_start:${seconds(at)}:${sectionName(title)}[collapsed=true]\r\x1b[0K${title}\n`,
+  groupStart: (title, at, open) =>
+    `\x1b[0Ksection_start:${seconds(at)}:${sectionName(title)}[collapsed=${!open}]\r\x1b[0K${title}\n`,
   groupEnd: (title, at) => `\x1b[0Ksection_end:${seconds(at)}:${sectionName(title)}\r\x1b[0K\n`,
   annotate: () => '',
   warn: (step, text) => `assay: ${step}: ${text}\n`,

@@ -56,7 +56,8 @@ export class LogPrinter {
     this.#kept.delete(step);
     for (const stream of STREAMS) {
       const rest = this.#begun.get(`${stream} ${step}`);
-      if (rest && rest.length > 0) this.#ears[stream].write(`${step}: ${rest.toString()}\n`);
+      if (rest && rest.length > 0)
+        this.#ears[stream].write(namedLines(step, Buffer.concat([rest, LINE_END])));
       this.#begun.delete(`${stream} ${step}`);
     }
   }
@@ -67,7 +68,20 @@ export class LogPrinter {
     const end = text.lastIndexOf(NEWLINE) + 1;
     this.#begun.set(name, text.subarray(end));
     if (end === 0) return;
-    const lines = text.toString('utf8', 0, end - 1).split('\n');
-    this.#ears[stream].write(lines.map((line) => `${step}: ${line}\n`).join(''));
+    this.#ears[stream].write(namedLines(step, text.subarray(0, end)));
   }
+}
+
+const LINE_END = Buffer.from('\n');
+
+/** Whole lines, byte by byte: what a command says need not be UTF-8. */
+function namedLines(step: string, lines: Buffer): Buffer {
+  const name = Buffer.from(`${step}: `);
+  const parts: Buffer[] = [];
+  for (let start = 0; start < lines.length; ) {
+    const end = lines.indexOf(NEWLINE, start) + 1;
+    parts.push(name, lines.subarray(start, end));
+    start = end;
+  }
+  return Buffer.concat(parts);
 }

@@ -1,6 +1,6 @@
 // A run of a graph as Markdown: for a job's summary in CI.
 import { plain } from '../../paint.ts';
-import { duration } from '../../reporter.ts';
+import { duration, savedText } from '../../reporter.ts';
 import type { GraphSummary, StepEnd } from '../events.ts';
 import { failureReason, summaryLines } from './words.ts';
 
@@ -11,11 +11,19 @@ const MARKS: Readonly<Record<StepEnd['outcome'], string>> = {
   'hit-remote': 'hit (remote)',
   miss: 'ran',
   failed: '**failed**',
+  interrupted: 'interrupted',
   skipped: 'skipped',
 };
 
 /** What failed or ran first: hits are what nobody needs to look at. */
-const RANK: readonly StepEnd['outcome'][] = ['failed', 'miss', 'skipped', 'hit-remote', 'hit-local'];
+const RANK: readonly StepEnd['outcome'][] = [
+  'failed',
+  'interrupted',
+  'miss',
+  'skipped',
+  'hit-remote',
+  'hit-local',
+];
 
 export const MARKDOWN_BEGINS = '### Assay: ';
 
@@ -40,7 +48,7 @@ function row(end: StepEnd): string {
   const { step, outcome, commandMs, elapsedMs, reason } = end;
   const isHit = outcome === 'hit-local' || outcome === 'hit-remote';
   const whyNot = outcome === 'failed' ? failureReason(end) : reason;
-  const why = isHit ? `saved ${duration(Math.max(0, commandMs - elapsedMs))}` : whyNot;
+  const why = isHit ? savedText(commandMs - elapsedMs).replace(', ', '') : whyNot;
   return `| ${cell(step)} | ${MARKS[outcome]} | ${duration(isHit ? elapsedMs : commandMs)} | ${cell(why)} |`;
 }
 

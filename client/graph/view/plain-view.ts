@@ -47,7 +47,7 @@ export class PlainView {
     const failed = end.outcome === 'failed';
     const line = stepLine(end, plain, true);
     const hasLog = this.#logs.wants(end.step, failed);
-    if (hasLog && ci) this.#say(ci.groupStart(line, now()));
+    if (hasLog && ci) this.#say(ci.groupStart(line, now(), failed));
     else this.#say(`assay: ${line}\n`);
     if (hasLog) this.#logs.print(end.step);
     if (hasLog && ci) this.#say(ci.groupEnd(line, now()));

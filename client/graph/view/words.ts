@@ -1,6 +1,6 @@
 // A run of a graph in words: one line for each step, a few for the whole. The same on a terminal and in a log file.
 import type { Paint } from '../../paint.ts';
-import { duration } from '../../reporter.ts';
+import { duration, savedText } from '../../reporter.ts';
 import type { GraphSummary, StepEnd } from '../events.ts';
 
 /** How many reasons, steps of one reason, and slow steps the summary names. */
@@ -21,12 +21,14 @@ function outcomeText(end: StepEnd, paint: Paint, key: string): string {
     case 'hit-remote': {
       const kind = `${outcome === 'hit-local' ? 'local' : 'remote'}${end.standing === 'marked' ? ', marked' : ''}`;
       const restored = end.outputsWritten === 0 ? '' : `, ${counted(end.outputsWritten, 'output')} restored`;
-      return `${paint('green', `hit (${kind})`)}${key}${restored}, saved ${duration(Math.max(0, commandMs - elapsedMs))}`;
+      return `${paint('green', `hit (${kind})`)}${key}${restored}${savedText(commandMs - elapsedMs)}`;
     }
     case 'miss':
       return `${paint('yellow', 'ran')}${key} ${duration(commandMs)}: ${reason}${notKept(end)}`;
     case 'failed':
       return failureText(end, paint, key);
+    case 'interrupted':
+      return `${paint('yellow', 'interrupted')}${key} after ${duration(commandMs)}`;
     case 'skipped':
       return `${paint('dim', 'skipped')}: ${reason}`;
   }
@@ -83,16 +85,17 @@ function reasonLines(misses: readonly StepEnd[]): string[] {
 }
 
 function headline(summary: GraphSummary, paint: Paint): string {
-  const { steps, hitsLocal, hitsRemote, misses, failed, skipped, savedMs, elapsedMs } = summary;
+  const { steps, hitsLocal, hitsRemote, misses, failed, interrupted, skipped, savedMs, elapsedMs } = summary;
   const hits = hitsLocal + hitsRemote;
   const where = hitsRemote > 0 ? ` (${hitsLocal} local, ${hitsRemote} remote)` : '';
   const parts = [
     hits > 0 && paint('green', `${hits} hit${where}`),
     misses > 0 && paint('yellow', `${misses} ran`),
     failed > 0 && paint('red', `${failed} failed`),
+    interrupted > 0 && paint('yellow', `${interrupted} interrupted`),
     skipped > 0 && `${skipped} skipped`,
   ].filter((part) => part !== false);
-  const saved = hits > 0 ? `, saved ${duration(savedMs)}` : '';
+  const saved = savedText(savedMs);
   const moved = [
     summary.bytesDown > 0 && `${bytesText(summary.bytesDown)} down`,
     summary.bytesUp > 0 && `${bytesText(summary.bytesUp)} up`,

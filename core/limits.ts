@@ -32,6 +32,10 @@ export const STORE = {
   tickSlackMs: 1 * SECOND,
   /** The beginnings of this many ticks are kept: far more than a lease has. */
   keptTicks: 16_384,
+  /** Of the index, this part of what it uses lies free beside it: blobs need pages in a row (docs/decisions/0223). */
+  indexSlack: 8,
+  /** The share of a store's limit that its index may take: its file never shrinks, and large blobs need the rest. */
+  indexShare: 0.75,
   /** Where the store may fill so much of its limit, eviction begins … */
   evictFrom: 0.95,
   /** … and ends here. */
@@ -102,6 +106,8 @@ export const STORE = {
   /** How much of what was found corrupt is kept for a look at it; the oldest goes first. */
   quarantineFiles: 64,
   quarantineBytes: 1 * GIB,
+  /** And of the store's limit, no more than this part. */
+  quarantineShare: 0.05,
   /** How often a scrub writes down how far it is, and how many damaged blobs it names. */
   journalMs: 1 * SECOND,
   damageShown: 100,

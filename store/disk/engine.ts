@@ -58,22 +58,25 @@ export async function openDiskEngine(
 ): Promise<DiskEngine> {
   const layout = await prepareLayout(directory, found);
   const index = Index.open(layout.index, gatherMs);
-  const quarantine = new Quarantine(layout.quarantine, now);
   const ticks = new Ticks(index.tables, clock, leaseMs);
   const leases = new Leases(index, ticks, onEvent);
   const eviction = new Eviction(layout, index, ticks);
   const uploadRecords = new UploadRecords(index.tables);
   const sweeper = new Sweeper(layout, uploadRecords, now, onEvent);
-  const holdings = {
-    bytes: () => index.bytes() + uploadRecords.stagedBytes(),
-    fold: () => index.tally.fold(),
-  };
   const limitNow = () => {
     try {
       return limit(layout.index);
     } catch (cause) {
       throw faultOf('looking at the size of the disk', cause);
     }
+  };
+  const quarantine = new Quarantine(layout.quarantine, now, limitNow);
+  const holdings = {
+    held: () => {
+      const held = index.held();
+      return { ...held, files: held.files + uploadRecords.stagedBytes() + quarantine.bytes() };
+    },
+    fold: () => index.tally.fold(),
   };
   const space = new Space(holdings, evicting(eviction, sweeper), limitNow, onEvent);
   const blobs = new DiskBlobs(layout, index, leases, quarantine, sweeper, onEvent);
@@ -93,8 +96,10 @@ export async function openDiskEngine(
     trim: () => index.tables.trim(),
     async reconcile(rest) {
       const { Reconciliation } = await import('./reconciliation.ts');
+      // It stops where another store lies in this one's place, whose staged parts are none of ours.
+      const reconciled = await new Reconciliation(layout, index, leases, blobs, onEvent).run(rest);
       await sweeper.sweep();
-      return new Reconciliation(layout, index, leases, blobs, onEvent).run(rest);
+      return reconciled;
     },
     async close() {
       await uploads.close();

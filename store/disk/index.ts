@@ -5,6 +5,7 @@
 // replacement meant for an entry as it was seen never hits a newer one, nor one that was used since.
 import { getLastVersion } from 'lmdb';
 import { type Digest, type Hash, KeyedDigest } from '../../core/digest.ts';
+import { STORE } from '../../core/limits.ts';
 import type { ResultAddress } from '../store.ts';
 import { newGeneration } from './generation.ts';
 import {
@@ -18,6 +19,7 @@ import {
   resultKeyOf,
   tickIn,
 } from './record.ts';
+import type { Held } from './space.ts';
 import { peek, read, type Table, Tables } from './tables.ts';
 import { roomOf, Tally } from './tally.ts';
 import type { Stamp } from './ticks.ts';
@@ -80,9 +82,14 @@ export class Index {
   }
 
   /** What it takes itself, and all the files that it knows of. */
-  bytes(): number {
+  held(): Held {
     this.refresh();
-    return this.tables.usedBytes() + this.tally.bytes();
+    const used = this.tables.usedBytes();
+    return {
+      index: used + used / STORE.indexSlack,
+      indexFile: this.tables.fileBytes(),
+      files: this.tally.bytes(),
+    };
   }
 
   find(hash: Hash): Entry | undefined {

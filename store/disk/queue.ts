@@ -1,8 +1,14 @@
 // Who waits for room in a store that is full, in the order in which they came. Nobody is overtaken: a large write would
 // otherwise wait for as long as small ones come.
 
-interface Waiting {
+export interface Need {
   readonly room: number;
+  /** Otherwise it is for a file. */
+  readonly isForIndex: boolean;
+}
+
+interface Waiting {
+  readonly need: Need;
   enter(): void;
   refuse(error: unknown): void;
 }
@@ -14,21 +20,21 @@ export class Queue {
     return this.#waiting.length === 0;
   }
 
-  /** What the first of them needs; 0 if there is none. */
-  get wanted(): number {
-    return this.#waiting[0]?.room ?? 0;
+  /** What the first of them needs. */
+  get wanted(): Need | undefined {
+    return this.#waiting[0]?.need;
   }
 
   /** Resolves when it is let in, and rejects when it is refused. */
-  wait(room: number): Promise<void> {
+  wait(need: Need): Promise<void> {
     return new Promise((enter, refuse) => {
-      this.#waiting.push({ room, enter, refuse });
+      this.#waiting.push({ need, enter, refuse });
     });
   }
 
   /** Those at the front for whom `take` finds room; it is asked for one after the other. */
-  letIn(take: (room: number) => boolean): void {
-    for (let [first] = this.#waiting; first && take(first.room); [first] = this.#waiting) {
+  letIn(take: (need: Need) => boolean): void {
+    for (let [first] = this.#waiting; first && take(first.need); [first] = this.#waiting) {
       this.#waiting.shift();
       first.enter();
     }

@@ -10,14 +10,23 @@ import { STORE } from '../../core/limits.ts';
 import type { OnStoreEvent } from '../events.ts';
 import type { Reservation } from '../limit.ts';
 import { type Evicted, type Eviction, NOTHING_EVICTED, sumOf } from './eviction.ts';
-import { Queue } from './queue.ts';
+import { type Need, Queue } from './queue.ts';
 import { Rest } from './rest.ts';
 import { roomOf } from './tally.ts';
 
-/** What a store holds. */
+/** What a store holds, in bytes. */
+export interface Held {
+  /** What the index uses of its file, and a part that must lie free there. */
+  readonly index: number;
+  /** The file never shrinks: what is not used of it is room for the index, and for nothing else. */
+  readonly indexFile: number;
+  /** Blobs, and what is staged. */
+  readonly files: number;
+}
+
 export interface Holdings {
-  /** In files, in the index and in uploads, as it is now. */
-  bytes(): number;
+  /** As it is now. */
+  held(): Held;
   /** Makes the next count cheaper. */
   fold(): Promise<void>;
 }
@@ -29,12 +38,13 @@ export class Space {
   readonly #onEvent: OnStoreEvent;
   readonly #queue = new Queue();
   readonly #rest = new Rest();
-  #used = 0;
-  #usedUntil = Number.NEGATIVE_INFINITY;
+  #held: Held = { index: 0, indexFile: 0, files: 0 };
+  #heldUntil = Number.NEGATIVE_INFINITY;
   #most = 0;
   #mostUntil = Number.NEGATIVE_INFINITY;
-  /** What has been let in and is not in the index yet. */
+  /** What has been let in and is not counted yet, and the part of it that the index will hold. */
   #underWay = 0;
+  #underWayToIndex = 0;
   /** When somebody was last refused, unless somebody was let in since. */
   #refusedAt: number | undefined;
   #background: Promise<void> | undefined;
@@ -63,15 +73,20 @@ export class Space {
     return this.#most;
   }
 
+  /** What lies on the disk. */
   used(): number {
+    return onDisk(this.#heldNow());
+  }
+
+  #heldNow(): Held {
     const now = performance.now();
-    if (now >= this.#usedUntil) this.#measure(now);
-    return this.#used;
+    if (now >= this.#heldUntil) this.#measure(now);
+    return this.#held;
   }
 
   #measure(now: number): void {
-    this.#used = this.#holdings.bytes();
-    this.#usedUntil = now + STORE.usedMs;
+    this.#held = this.#holdings.held();
+    this.#heldUntil = now + STORE.usedMs;
   }
 
   /** For a while after a refusal: nobody knows before the next try whether there is room again. */
@@ -80,21 +95,26 @@ export class Space {
   }
 
   isFree(bytes: number): boolean {
-    return this.limit === Number.POSITIVE_INFINITY || this.#isOpen(roomOf(bytes));
+    return this.limit === Number.POSITIVE_INFINITY || this.#isOpen(needOf(bytes));
   }
 
-  #isOpen(room: number): boolean {
-    return this.#queue.isEmpty && this.#fits(room);
+  #isOpen(need: Need): boolean {
+    return this.#queue.isEmpty && this.#fits(need);
   }
 
-  #fits(room: number): boolean {
-    return this.used() + this.#underWay + room <= this.limit;
+  /** What goes into the index finds room in its file. A file of its own needs room beside it. */
+  #fits({ room, isForIndex }: Need): boolean {
+    const held = this.#heldNow();
+    const coming = this.#underWay + room;
+    if (!isForIndex) return onDisk(held) + coming <= this.limit;
+    const inIndex = held.index + this.#underWayToIndex + room;
+    return inUse(held) + coming <= this.limit && inIndex <= STORE.indexShare * this.limit;
   }
 
   /** Around a write of that many bytes; at once, if there is room for them. */
   async during<T>(bytes: number, write: () => Promise<T>): Promise<T> {
     if (this.limit === Number.POSITIVE_INFINITY) return write();
-    const reservation = await this.reserve(bytes);
+    const reservation = await this.#hold(needOf(bytes));
     try {
       return await write();
     } finally {
@@ -103,17 +123,22 @@ export class Space {
   }
 
   /** Room for a write whose size is known only in part, or that is counted before it ends. */
-  async reserve(bytes: number): Promise<Reservation> {
-    let held = await this.#take(bytes);
+  reserve(bytes: number): Promise<Reservation> {
+    return this.#hold({ room: roomOf(bytes), isForIndex: false });
+  }
+
+  async #hold(need: Need): Promise<Reservation> {
+    const { isForIndex } = need;
+    let held = await this.#take(need);
     const settle = (room: number) => {
       const settled = Math.min(room, held);
       held -= settled;
-      this.#underWay -= settled;
-      this.#used += settled;
+      this.#enter({ room: -settled, isForIndex });
+      this.#held = added(this.#held, { room: settled, isForIndex });
     };
     return {
       grow: async (more) => {
-        held += await this.#take(more);
+        held += await this.#take({ room: roomOf(more), isForIndex });
       },
       settle,
       end: () => settle(held),
@@ -121,20 +146,28 @@ export class Space {
   }
 
   /** Resolves to what is taken of the room. */
-  async #take(bytes: number): Promise<number> {
+  async #take(need: Need): Promise<number> {
     const { limit } = this;
     if (limit === Number.POSITIVE_INFINITY) return 0;
-    const room = roomOf(bytes);
-    if (room > limit) throw tooLarge(limit);
-    if (this.#isOpen(room)) this.#underWay += room;
-    else await this.#wait(room);
+    if (need.room > limit) throw tooLarge(limit);
+    if (this.#isOpen(need)) this.#enter(need);
+    else await this.#wait(need);
     this.#refusedAt = undefined;
-    if (this.used() + this.#underWay > STORE.evictFrom * limit) this.#beginInBackground();
-    return room;
+    if (this.#excess(this.#heldNow(), STORE.evictFrom) > 0) this.#beginInBackground();
+    return need.room;
   }
 
-  async #wait(room: number): Promise<void> {
-    const entered = this.#queue.wait(room);
+  #enter({ room, isForIndex }: Need): void {
+    this.#underWay += room;
+    if (isForIndex) this.#underWayToIndex += room;
+  }
+
+  /** Nothing is removed for a file that would not fit if all others were gone. */
+  async #wait(need: Need): Promise<void> {
+    const { indexFile } = this.#heldNow();
+    if (!need.isForIndex && indexFile + need.room > this.limit)
+      throw besideIndex(need, indexFile, this.limit);
+    const entered = this.#queue.wait(need);
     this.#rest.end();
     this.#background ??= this.#makeRoom();
     await entered;
@@ -148,8 +181,8 @@ export class Space {
   async #makeRoom(): Promise<void> {
     try {
       do {
-        await this.#evictTo(
-          () => this.#target,
+        await this.#evictWhile(
+          (held) => this.#excess(held, STORE.evictTo),
           (tookMs) => this.#restUnlessWaitedFor(tookMs),
           STORE.evictEntries,
         );
@@ -163,8 +196,19 @@ export class Space {
     }
   }
 
-  get #target(): number {
-    return Math.min(this.limit - this.#underWay - this.#queue.wanted, STORE.evictTo * this.limit);
+  /** How much too much there is, with what is to come, where so large a part of the limit may be in use. */
+  #excess(held: Held, part: number): number {
+    const { limit } = this;
+    const { wanted } = this.#queue;
+    const coming = this.#underWay + (wanted?.room ?? 0);
+    const toIndex = this.#underWayToIndex + (wanted?.isForIndex ? wanted.room : 0);
+    const indexLimit = STORE.indexShare * limit;
+    return Math.max(
+      inUse(held) - Math.min(limit - coming, part * limit),
+      held.index - Math.min(indexLimit - toIndex, part * indexLimit),
+      // What goes into the index finds room in its file, and only files can make it less that lies beside it.
+      Math.min(onDisk(held) + coming - toIndex - limit, held.files),
+    );
   }
 
   async #restUnlessWaitedFor(tookMs: number): Promise<void> {
@@ -172,9 +216,9 @@ export class Space {
   }
 
   #letIn(): void {
-    this.#queue.letIn((room) => {
-      const isFitting = this.#fits(room);
-      if (isFitting) this.#underWay += room;
+    this.#queue.letIn((need) => {
+      const isFitting = this.#fits(need);
+      if (isFitting) this.#enter(need);
       return isFitting;
     });
   }
@@ -193,8 +237,8 @@ export class Space {
    * after each.
    */
   evict(target: number, onStep: () => Promise<void> = async () => {}): Promise<Evicted> {
-    return this.#evictTo(
-      () => target,
+    return this.#evictWhile(
+      (held) => excessOver(target, held),
       async (tookMs) => {
         await onStep();
         await pause(tookMs);
@@ -206,12 +250,12 @@ export class Space {
   /** What `evict` would remove now. `onPage` is awaited now and then. */
   wouldEvict(target: number, onPage: () => Promise<void> = async () => {}): Promise<Evicted> {
     this.#measure(performance.now());
-    return this.#eviction.foresee(this.#used - target, onPage);
+    return this.#eviction.foresee(excessOver(target, this.#held), onPage);
   }
 
   /** `entries` go in one step, at most; nobody else can write meanwhile. */
-  async #evictTo(
-    target: () => number,
+  async #evictWhile(
+    excessOf: (held: Held) => number,
     rest: (tookMs: number) => Promise<void>,
     entries: number,
   ): Promise<Evicted> {
@@ -220,7 +264,7 @@ export class Space {
       const began = performance.now();
       this.#measure(began);
       this.#letIn();
-      const excess = this.#used - target();
+      const excess = excessOf(this.#held);
       const step = excess > 0 && !this.#isClosing ? await this.#eviction.step(excess, entries) : undefined;
       if (!step) break;
       const { results, blobs, bytes } = step;
@@ -229,7 +273,7 @@ export class Space {
       await this.#holdings.fold();
       await rest(performance.now() - began);
     }
-    this.#usedUntil = Number.NEGATIVE_INFINITY;
+    this.#heldUntil = Number.NEGATIVE_INFINITY;
     return evicted;
   }
 
@@ -243,6 +287,34 @@ export class Space {
 /** No eviction could make room for it. */
 function tooLarge(limit: number): AssayError {
   return new AssayError('ASSAY_TOO_LARGE', `the limit of the whole store is ${limit} bytes`);
+}
+
+/** As blobs are cut: what is no larger is written into the index, and the rest into files. */
+function needOf(bytes: number): Need {
+  return { room: roomOf(bytes), isForIndex: bytes <= STORE.inlineBytes };
+}
+
+function added({ index, indexFile, files }: Held, { room, isForIndex }: Need): Held {
+  return isForIndex ? { index: index + room, indexFile, files } : { index, indexFile, files: files + room };
+}
+
+function inUse({ index, files }: Held): number {
+  return index + files;
+}
+
+function onDisk({ index, indexFile, files }: Held): number {
+  return Math.max(index, indexFile) + files;
+}
+
+function excessOver(target: number, held: Held): number {
+  return Math.max(inUse(held) - target, Math.min(onDisk(held) - target, held.files));
+}
+
+function besideIndex({ room }: Need, indexFile: number, limit: number): AssayError {
+  return new AssayError(
+    'ASSAY_STORE_FULL',
+    `the index takes ${indexFile} bytes of the limit of ${limit}, and only a new store has a smaller one; a file of ${room} bytes can’t lie beside it`,
+  );
 }
 
 function full(limit: number): AssayError {

@@ -3,6 +3,7 @@
 // A promise of a change resolves after the commit is on the disk: LMDB runs in its plain, synchronous mode
 // (docs/decisions/0010), in which visible and durable are one moment. Conditions are checked inside the commit, by LMDB,
 // against the version that each value carries; no change needs a transaction of ours to be open meanwhile.
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { AssayError } from '../../core/errors.ts';
@@ -148,11 +149,16 @@ export class Tables {
     if (this.#opened) await this.#letGo(this.#opened);
   }
 
-  /** What is in use of the index's file: it never shrinks, but what is not in use is written again. */
+  /** What is in use of the index's file. */
   usedBytes(): number {
-    let pages = 0;
-    for (const name of TABLE_NAMES) pages += pagesOf(this.table(name));
-    return pages * PAGE_BYTES;
+    let bytes = 0;
+    for (const name of TABLE_NAMES) bytes += bytesOf(this.table(name));
+    return bytes;
+  }
+
+  /** The whole file: it never shrinks, but what is not in use is written again. */
+  fileBytes(): number {
+    return statSync(join(this.#folder, DATA_FILE), { throwIfNoEntry: false })?.size ?? 0;
   }
 
   async close(): Promise<void> {
@@ -190,11 +196,10 @@ function openTable(root: Root, name: TableName): Table {
   });
 }
 
-const PAGE_BYTES = 4096;
-
-function pagesOf(table: Table): number {
+function bytesOf(table: Table): number {
   const stats: unknown = table.getStats();
-  return PAGE_COUNTS.reduce((sum, name) => sum + numberIn(stats, name), 0);
+  const pages = PAGE_COUNTS.reduce((sum, name) => sum + numberIn(stats, name), 0);
+  return pages * numberIn(stats, 'pageSize');
 }
 
 const PAGE_COUNTS = ['treeBranchPageCount', 'treeLeafPageCount', 'overflowPages'];

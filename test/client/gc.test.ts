@@ -53,7 +53,7 @@ test('gc keeps what is leased, says so, and tells it by its exit code', async ()
 test('gc counts one thing as one, and writes sizes as everybody does', async () => {
   await fill();
   const { stdout } = await gc('--dry-run', '--max-size', '3.5MB', '--lease', '1s');
-  expect(stdout).toMatch(/would remove 1 result and 1 blob: 3\.\d MiB -> 2\.\d MiB, limit 3\.3 MiB\n$/);
+  expect(stdout).toMatch(/would remove 1 result and 1 blob: 3\.\d MiB -> [23]\.\d MiB, limit 3\.3 MiB\n$/);
 });
 
 test.each([

@@ -15,7 +15,7 @@ class Steered {
   #steps: ((bytes: number | Error | undefined) => void)[] = [];
   #begun: (() => void)[] = [];
   readonly space = new Space(
-    { bytes: () => this.held, fold: async () => {} },
+    { held: () => ({ index: 0, indexFile: 0, files: this.held }), fold: async () => {} },
     { step: () => this.#step(), foresee: () => Promise.reject(new Error('not asked')) },
     () => LIMIT,
     (event) => this.#hear(event),

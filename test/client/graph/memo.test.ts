@@ -246,7 +246,7 @@ test('a tool that a command changed is seen by the steps after it', async () => 
 });
 
 test('a tool that was restored is seen by the steps after it', async () => {
-  const uses = (output: string, command: string) => ({ command, outputs: [output], tools: ['./bin/mytool'] });
+  const uses = (output: string, command: string) => ({ command, outputs: [output], tools: ['mytool'] });
   const making = 'cat in > bin/mytool; chmod +x bin/mytool';
   const steps = {
     before: { ...uses('a', 'echo a > a'), inputs: [] },

@@ -28,7 +28,7 @@ export function request(
 }
 
 export function bytesOf({ method, path, headers, body, announced = body.length }: FuzzRequest): Buffer {
-  const lines = Object.entries({ host: 'fuzz', ...headers, 'content-length': String(announced) });
+  const lines = Object.entries({ host: 'localhost', ...headers, 'content-length': String(announced) });
   const head = [`${method} ${path} HTTP/1.1`, ...lines.map(([name, value]) => `${name}: ${value}`), '', ''];
   return Buffer.concat([Buffer.from(head.join('\r\n'), 'latin1'), body]);
 }

@@ -57,7 +57,8 @@ async function keep(label: string, snapshot: Snapshot, shelf: Shelf | undefined)
   if (!shelf) return { outcome: 'failed', shared: false, why: 'there is no usable store' };
   try {
     const outcome = await shelf.keep(label, snapshot);
-    return { outcome, shared: outcome === 'saved' && (await shelf.share(label, snapshot)) };
+    const shared = outcome === 'saved' ? shelf.share(label, snapshot) : shelf.shareStored(label);
+    return { outcome, shared: await shared };
   } catch (error) {
     if (error instanceof AssayError && error.code === 'ASSAY_BAD_LABEL') throw error;
     return { outcome: 'failed', shared: false, why: messageOf(error) };

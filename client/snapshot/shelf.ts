@@ -100,11 +100,32 @@ export class Shelf {
     return sharing;
   }
 
-  async #share(label: string, { bytes, contents }: Snapshot): Promise<boolean> {
+  /** Sends one that was kept before, unless the remote has it. */
+  async shareStored(label: string): Promise<boolean> {
+    const away = this.#usable();
+    const stored = await this.#store.results.get(this.#address(this.#keyOf(label)));
+    if (!away || !stored) return false;
+    try {
+      if (await away.remote.getResult(this.#keyOf(label))) return true;
+    } catch (error) {
+      this.#giveUp(away, error);
+      return false;
+    }
+    return this.#send(label, stored.bytes, stored.references);
+  }
+
+  #share(label: string, { bytes, contents }: Snapshot): Promise<boolean> {
+    return this.#send(
+      label,
+      bytes,
+      contents.map(({ digest }) => digest),
+    );
+  }
+
+  async #send(label: string, bytes: Uint8Array, digests: readonly Digest[]): Promise<boolean> {
     const away = this.#usable();
     if (!away?.remote.takesWrites) return false;
     try {
-      const digests = contents.map(({ digest }) => digest);
       await upload(digests, this.#store.blobs, away.remote, this.#report);
       await away.remote.putResult(this.#keyOf(label), bytes);
       return (await away.labels.put({ label, key: this.#keyOf(label).hash })) !== 'taken';

@@ -190,6 +190,18 @@ describe('through a remote', () => {
     });
   });
 
+  test('what could not be sent when it was saved is sent when it is saved again', async () => {
+    expect(await save('npm-1', ['--remote', 'http://127.0.0.1:9'])).toMatchObject({ shared: false });
+    const server = await ServerProcess.start(`${shop.folder}/server`);
+    closers.push(() => server.stop());
+    const before = there();
+    fill('second');
+    expect(await save('npm-1', ['--remote', server.url])).toMatchObject({ outcome: 'taken', shared: true });
+    forget();
+    expect(await restore('npm-1', elsewhere(server.url))).toMatchObject({ outcome: 'exact', from: 'remote' });
+    expect(there()).toEqual(before);
+  });
+
   test('the newer one of here and there counts', async () => {
     const server = await ServerProcess.start(`${shop.folder}/server`);
     closers.push(() => server.stop());

@@ -67,21 +67,13 @@ export function outputToldBy(name: string): string {
   }
 }
 
-/** Which file it is: another run's lock under the same name is another file. */
-export interface Lock {
-  readonly path: string;
-  readonly dev: number;
-  readonly ino: number;
-}
-
 /** A text: why no lock can be made here, and what to do. */
-export function tryToTake(path: string): Lock | 'held' | { readonly impossible: string } {
+export function tryToTake(path: string): 'taken' | 'held' | { readonly impossible: string } {
   const home = dirname(path);
   try {
     if (lstatSync(home).isSymbolicLink()) return { impossible: `.assay is a symbolic link: rm ${home}` };
     if (!linkToOwn(home, path)) symlinkSync(identityText(ownIdentity()), path);
-    const { dev, ino } = lstatSync(path);
-    return { path, dev, ino };
+    return 'taken';
   } catch (error) {
     // Nobody has made the home yet, or another run has just removed it, because it was empty.
     if (isSystemError(error, 'ENOENT')) {
@@ -140,11 +132,10 @@ export function ownerOf(lock: string): ProcessIdentity | undefined {
   }
 }
 
-/** It is the very lock that this process has made. */
-export function isOwn({ path, dev, ino }: Lock): boolean {
+/** It names this process, which nobody else does: whoever takes a lock over puts its own in its place. */
+export function isOwn(lock: string): boolean {
   try {
-    const stats = lstatSync(path);
-    return stats.dev === dev && stats.ino === ino && readlinkSync(path) === identityText(ownIdentity());
+    return readlinkSync(lock) === identityText(ownIdentity());
   } catch {
     return false;
   }
@@ -221,8 +212,8 @@ function removeIfOld(guard: string): void {
 }
 
 /** Not another run's, which has taken it meanwhile because the command had removed all of .assay. */
-export function release(lock: Lock): void {
-  if (isOwn(lock)) remove(lock.path);
+export function release(lock: string): void {
+  if (isOwn(lock)) remove(lock);
 }
 
 function remove(lock: string): void {

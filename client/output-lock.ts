@@ -17,7 +17,6 @@ import type { RunContext } from './context.ts';
 import {
   isLock,
   isOwn,
-  type Lock,
   lockIn,
   outputToldBy,
   overlaps,
@@ -81,7 +80,7 @@ class Claim implements Ownership {
   readonly #workspace: string;
   readonly #home: string;
   readonly #outputs: readonly RelPath[];
-  readonly #locks = new Map<string, Lock>();
+  readonly #locks = new Set<string>();
   readonly #silences = new Silences();
   #record: OwnRecord | undefined;
   /** Why there are no locks. */
@@ -102,7 +101,7 @@ class Claim implements Ownership {
   }
 
   beat(): void {
-    for (const lock of this.#locks.values()) if (isOwn(lock)) touch(lock.path);
+    for (const lock of this.#locks) if (isOwn(lock)) touch(lock);
   }
 
   /**
@@ -110,10 +109,10 @@ class Claim implements Ownership {
    * this process stood still for an hour.
    */
   lost(): string | undefined {
-    for (const lock of this.#locks.values()) {
+    for (const lock of this.#locks) {
       if (isOwn(lock)) continue;
-      return ownerOf(lock.path)
-        ? `another run took over its outputs while it ran (${lock.path})`
+      return ownerOf(lock)
+        ? `another run took over its outputs while it ran (${lock})`
         : `its lock was removed while it ran, so another run may have changed its outputs (\`git clean -fdx -e .assay\` spares it)`;
     }
     return undefined;
@@ -129,10 +128,10 @@ class Claim implements Ownership {
   giveUp(): void {
     this.#record?.remove();
     this.#record = undefined;
-    for (const lock of this.#locks.values()) {
-      if (holders.get(lock.path) !== this) continue;
+    for (const lock of this.#locks) {
+      if (holders.get(lock) !== this) continue;
       release(lock);
-      holders.delete(lock.path);
+      holders.delete(lock);
     }
     if (this.#locks.size > 0) removeIfEmpty(this.#home);
     this.#locks.clear();
@@ -147,11 +146,10 @@ class Claim implements Ownership {
       this.#refuseIfPartOfItself(path);
       return this.#takeOver(path) && this.#take(output);
     }
-    if ('impossible' in outcome) this.#impossible = outcome.impossible;
-    else {
-      this.#locks.set(path, outcome);
+    if (outcome === 'taken') {
+      this.#locks.add(path);
       holders.set(path, this);
-    }
+    } else this.#impossible = outcome.impossible;
     return true;
   }
 

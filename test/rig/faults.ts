@@ -55,7 +55,7 @@ export const FAULTS = {
     test: 'test/crash/small-disk.test.ts',
   },
   'rotten-disk': {
-    fault: '1,000 flipped bits and 1,000 files cut short under a running server',
+    fault: '1,000 flipped bits and 1,000 files cut short under a running server that has just served them',
     promise:
       'none is served whole; each is quarantined, is missing from then on, and is healed by the next upload',
     test: 'test/crash/rotten-disk.test.ts',

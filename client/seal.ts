@@ -43,7 +43,17 @@ export function seal(
   const { digests } = context.cache;
   const failure = failureOf(request, execution);
   if (failure !== undefined) return { publishable: false, standing: 'unwatched', why: failure };
-  const testimony = execution.watched && testify(action, execution.watched, digests);
+  let testimony: Testimony | undefined;
+  try {
+    testimony = execution.watched && testify(action, execution.watched, digests);
+  } catch (error) {
+    /* A folder that it listed may be gone, or closed, by now: that is no reason to fail the command. */
+    return {
+      publishable: false,
+      standing: 'unwatched',
+      why: `what it read can't be judged: ${whyOf(error)}`,
+    };
+  }
   const watched = standingOf(testimony?.evidence);
   const standing = execution.earlierState !== undefined && watched === 'clean' ? 'marked' : watched;
   if (testimony) tell(testimony, execution, context);
@@ -63,9 +73,12 @@ export function seal(
       ...(pathSet && { pathSet }),
     };
   } catch (error) {
-    const why = error instanceof AssayError ? error.detail : messageOf(error);
-    return { publishable: false, standing, why };
+    return { publishable: false, standing, why: whyOf(error) };
   }
+}
+
+function whyOf(error: unknown): string {
+  return error instanceof AssayError ? error.detail : messageOf(error);
 }
 
 /** The outputs that a command was given with its state it may read. */
@@ -96,7 +109,8 @@ function refusalOf(
   if (hermetic === 'strict' && standing !== 'clean') return 'it is not hermetic';
   const removal = testimony?.findings.find(({ kind }) => kind === 'delete');
   if (removal) return `it removes ${removal.path}, which a hit would not`;
-  if (testimony?.timeRefusal !== undefined) return testimony.timeRefusal;
+  const byTime = testimony?.timeRefusal();
+  if (byTime !== undefined) return byTime;
   if (!observed) return undefined;
   if (!testimony) return 'nobody watched what it read';
   const [gap] = testimony.evidence.gaps;

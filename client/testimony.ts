@@ -29,8 +29,8 @@ export interface Watched {
 export interface Testimony {
   readonly findings: readonly Finding[];
   readonly evidence: Evidence;
-  /** Why its result may hang on file times, if so. */
-  readonly timeRefusal: string | undefined;
+  /** Why its result may hang on file times, if so. Throws where that can't be looked at. */
+  timeRefusal(): string | undefined;
   /** Throws where something that the action looked at changed meanwhile. */
   pathSet(): PathSet;
 }
@@ -54,7 +54,7 @@ export function testify(action: KeyedAction, watched: Watched, digests: FileDige
   return {
     findings,
     evidence: { ...evidenceOf(report, findings), sandboxed: where === 'sandbox' },
-    timeRefusal: timeRefusal(action.request, verdict.timed),
+    timeRefusal: () => timeRefusal(action.request, verdict.timed),
     pathSet: () => gatherPathSet(action, verdict, folders, new States(action, digests)),
   };
 }

@@ -133,3 +133,10 @@ test("Python's compiled modules count by their sources' times", async () => {
   const clean = await run([...declared, '--env', 'PYTHONDONTWRITEBYTECODE=1'], '/usr/bin/python3', 'main.py');
   expect([clean.published, textOf('out')]).toEqual([true, 'two']);
 });
+
+test('a file that make looked at and that lies below a file by now fails no build', async () => {
+  shop.write('Makefile', 'out: d/x\n\trm -r d\n\techo > d\n\techo 1 > out\n');
+  shop.write('d/x', '');
+  const summary = await run(['--input', 'Makefile', '--output', 'out'], 'make');
+  expect(summary).toMatchObject({ outcome: 'miss', exitCode: 0, published: false });
+});

@@ -10,9 +10,10 @@ import { homeIn } from '../../client/staging.ts';
 import { baseEnvironment, FORMS, Workshop } from '../rig/assay.ts';
 import { keepFigures } from '../rig/figures.ts';
 import { Random } from '../rig/random.ts';
+import { soak } from '../rig/soak.ts';
 import { describeTree } from '../rig/tree.ts';
 
-const KILLS = 100;
+const KILLS = soak(1_000);
 const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20261115);
 
 let shop: Workshop;
@@ -78,7 +79,7 @@ const clear = () => {
 const outputs = () => describeTree(shop.workspace).filter((line) => /^(out|copy)/.test(line));
 
 test(`the next run is right after ${KILLS} kills in run and restore (seed ${SEED})`, {
-  timeout: 900_000,
+  timeout: 3_600_000,
 }, async () => {
   const random = new Random(SEED);
   const seen = { killed: 0, misses: 0, hits: 0 };

@@ -9,13 +9,15 @@ import type { StoreEvent } from '../../store/events.ts';
 import { type DiskStore, openDiskStore } from '../../store/stack.ts';
 import { keepFigures } from '../rig/figures.ts';
 import { Random } from '../rig/random.ts';
+import { soak } from '../rig/soak.ts';
 import { Child } from '../store/children/child.ts';
 import { EVICTED, uploadOf } from '../store/children/evicted.ts';
 import { addressOf, readFrom } from '../store/content.ts';
 import { filesIn, useFolders } from '../store/folders.ts';
 
 const SEED = Number(process.env.ASSAY_TEST_SEED ?? 150);
-const MOMENTS = 150;
+/** Even: two lanes share them. */
+const MOMENTS = 2 * soak(500);
 /** A child has a few more under way than it has told of. */
 const AHEAD = 4;
 const { folder } = useFolders();
@@ -151,4 +153,4 @@ test(`after kill -9 at ${MOMENTS} moments of eviction and uploads nothing is tor
     'torn or lost': 0,
     seed: SEED,
   });
-}, 600_000);
+}, 3_600_000);

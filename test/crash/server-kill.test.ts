@@ -14,9 +14,10 @@ import { keepFigures } from '../rig/figures.ts';
 import { GrpcClient } from '../rig/grpc.ts';
 import { Random } from '../rig/random.ts';
 import { ServerProcess } from '../rig/server.ts';
+import { soak } from '../rig/soak.ts';
 import { ReapiClient } from '../server/wire/reapi/rig.ts';
 
-const KILLS = 200;
+const KILLS = soak(1_000);
 const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20261115);
 const UPLOADERS = 8;
 const SMALL = { least: 1, most: 8 * 1024 };
@@ -54,7 +55,7 @@ afterEach(async () => {
 });
 
 test(`0 torn answers, 0 acknowledged lost, after ${KILLS} kills (seed ${SEED})`, {
-  timeout: 900_000,
+  timeout: 3_600_000,
 }, async () => {
   const random = new Random(SEED);
   const seen = { acknowledged: 0, begun: 0, lostUnacknowledged: 0 };

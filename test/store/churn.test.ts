@@ -7,13 +7,14 @@ import type { StoreEvent } from '../../store/events.ts';
 import type { DiskStore } from '../../store/stack.ts';
 import { keepFigures } from '../rig/figures.ts';
 import { Random } from '../rig/random.ts';
+import { soak } from '../rig/soak.ts';
 import { addressOf, contentOf, readFrom, resultNaming } from './content.ts';
 import { useFolders } from './folders.ts';
 
 const MIB = 1024 * 1024;
 const LIMIT = 64 * MIB;
 const CHURN = 10 * LIMIT;
-const HITS = 100_000;
+const HITS = soak(1_000_000);
 const CLIENTS = 20;
 const LEASE = 1_000_000;
 const LEASED_BYTES = LIMIT / 4;

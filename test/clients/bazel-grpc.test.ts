@@ -37,7 +37,7 @@ test.each([DEFAULT_FORM, 'executable'] as const)(
 );
 
 test('a read-only server is read, and says that it takes nothing', { timeout: 4 * MINUTES }, async () => {
-  const store = join(workspace.folder, 'store-source');
+  const store = join(workspace.folder, `store-${DEFAULT_FORM}`);
   const server = await ServerProcess.start(store, { args: ['--read-only'] });
   try {
     const remote = server.url.replace('http:', 'grpc:');

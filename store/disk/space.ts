@@ -177,16 +177,20 @@ export class Space {
     if (!this.#isClosing) this.#background ??= this.#makeRoom();
   }
 
-  /** Until nobody waits; who finds no room although all went that could is refused. */
+  /** Until no write waits. A write that finds no room although all went that could is refused. */
   async #makeRoom(): Promise<void> {
     try {
       do {
+        let evictedFor: Need | undefined;
         await this.#evictWhile(
-          (held) => this.#excess(held, STORE.evictTo),
+          (held) => {
+            evictedFor = this.#queue.wanted;
+            return this.#excess(held, STORE.evictTo);
+          },
           (tookMs) => this.#restUnlessWaitedFor(tookMs),
           STORE.evictEntries,
         );
-        if (!this.#queue.isEmpty) this.#refuseFirst();
+        if (evictedFor) this.#refuseUnlessFitting(evictedFor);
       } while (!this.#queue.isEmpty);
     } catch (error) {
       this.#onEvent({ type: 'eviction-failed', detail: messageOf(error) });
@@ -223,11 +227,14 @@ export class Space {
     });
   }
 
-  /** Unless another process has just made room. */
-  #refuseFirst(): void {
+  /**
+   * Another process may just have made room. A write that began to wait after the last eviction step is not refused: nothing
+   * was removed for it yet.
+   */
+  #refuseUnlessFitting(need: Need): void {
     this.#measure(performance.now());
     this.#letIn();
-    if (this.#queue.isEmpty) return;
+    if (this.#queue.wanted !== need) return;
     this.#refusedAt = performance.now();
     this.#queue.refuseFirst(full(this.limit));
   }

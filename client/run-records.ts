@@ -83,19 +83,15 @@ export function recordCommand(
 
 /** What the command makes that `runner` has started and this process is a part of: nothing, if there is no such command. */
 export function outputsAround(workspace: string, runner: ProcessIdentity): readonly RelPath[] {
-  const isRunners = ({ owner }: RunRecord) => identityText(owner) === identityText(runner);
-  const around = recordsIn(workspace).find(
-    (record) => isRunners(record) && record.command !== undefined && isAncestor(record.command),
-  );
+  const isRunners = (owner: ProcessIdentity) => identityText(owner) === identityText(runner);
+  const around = recordsIn(workspace, isRunners).find(({ command }) => command && isAncestor(command));
   return around?.outputs ?? [];
 }
 
 /** Of processes that live, other than this one. */
 export function othersIn(workspace: string): RunRecord[] {
   const own = identityText(ownIdentity());
-  return recordsIn(workspace).filter(
-    ({ owner }) => identityText(owner) !== own && livenessOf(owner) === 'running',
-  );
+  return recordsIn(workspace, (owner) => identityText(owner) !== own && livenessOf(owner) === 'running');
 }
 
 /** Ends the commands and removes the folders that killed runs of this workspace have left. */
@@ -142,15 +138,16 @@ function isPrivate(place: string): boolean {
   }
 }
 
-function recordsIn(workspace: string): RunRecord[] {
+/** The names of records tell their owners, so only records of the owners that are meant are read. */
+function recordsIn(workspace: string, isMeant: (owner: ProcessIdentity) => boolean): RunRecord[] {
   const mark = markOf(workspace);
   return files()
-    .filter((one) => one.mark === mark)
+    .filter((one) => one.mark === mark && isMeant(one.owner))
     .flatMap(({ file, owner }) => read(file, owner) ?? [])
     .filter((record) => record.workspace === workspace);
 }
 
-/** In the names of its records, so that only those are read. */
+/** In the names of a workspace's records. */
 function markOf(workspace: string): string {
   return digestOf(Buffer.from(workspace)).hash.slice(0, MARK_LENGTH);
 }

@@ -11,7 +11,6 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
-  renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
@@ -57,13 +56,14 @@ let count = 0;
 /** Undefined if it can't be written: a later run does not learn of it then. */
 export function recordRun(what: Omit<RunRecord, 'owner'>): OwnRecord | undefined {
   const name = `${identityText(ownIdentity())}-${count++}-${markOf(what.workspace)}`;
-  const command = what.command && identityText(what.command);
-  for (const place of PLACES) {
+  const content = JSON.stringify({ ...what, command: what.command && identityText(what.command) });
+  for (const place of lastPlace === undefined ? PLACES : [lastPlace, ...PLACES]) {
     const file = join(place, name);
     try {
       if (!isPrivate(place)) makePrivate(place);
-      writeFileSync(join(place, `.${name}`), JSON.stringify({ ...what, command }), { mode: PRIVATE_FILE });
-      renameSync(join(place, `.${name}`), file);
+      // Whoever reads it half written has a record of its own, which this process sees when it looks afterwards.
+      writeFileSync(file, content, { mode: PRIVATE_FILE, flag: 'wx' });
+      lastPlace = place;
       return { remove: () => removeQuietly(file) };
     } catch {
       // The next place may do.
@@ -71,6 +71,9 @@ export function recordRun(what: Omit<RunRecord, 'owner'>): OwnRecord | undefined
   }
   return undefined;
 }
+
+/** Where this process could write its last record. */
+let lastPlace: string | undefined;
 
 export function recordCommand(
   pid: number,
@@ -83,20 +86,21 @@ export function recordCommand(
 
 /** What the command makes that `runner` has started and this process is a part of: nothing, if there is no such command. */
 export function outputsAround(workspace: string, runner: ProcessIdentity): readonly RelPath[] {
-  const isRunners = (owner: ProcessIdentity) => identityText(owner) === identityText(runner);
+  const isRunners = (name: string) => isOf(runner, name);
   const around = recordsIn(workspace, isRunners).find(({ command }) => command && isAncestor(command));
   return around?.outputs ?? [];
 }
 
 /** Of processes that live, other than this one. */
 export function othersIn(workspace: string): RunRecord[] {
-  const own = identityText(ownIdentity());
-  return recordsIn(workspace, (owner) => identityText(owner) !== own && livenessOf(owner) === 'running');
+  const own = ownIdentity();
+  const others = recordsIn(workspace, (name) => !isOf(own, name));
+  return others.filter(({ owner }) => livenessOf(owner) === 'running');
 }
 
 /** Ends the commands and removes the folders that killed runs of this workspace have left. */
 export function clearAfterKilledRuns(workspace: string): void {
-  for (const { file, owner } of files()) {
+  for (const { file, owner } of files(() => true)) {
     if (!isAbandoned(file, owner)) continue;
     const record = read(file, owner);
     if (record?.workspace === workspace) clear(record);
@@ -138,13 +142,16 @@ function isPrivate(place: string): boolean {
   }
 }
 
-/** The names of records tell their owners, so only records of the owners that are meant are read. */
-function recordsIn(workspace: string, isMeant: (owner: ProcessIdentity) => boolean): RunRecord[] {
-  const mark = markOf(workspace);
-  return files()
-    .filter((one) => one.mark === mark && isMeant(one.owner))
+/** A graph has many records at a time: only those whose names are meant are taken apart and read. */
+function recordsIn(workspace: string, isMeant: (name: string) => boolean): RunRecord[] {
+  const mark = `-${markOf(workspace)}`;
+  return files((name) => name.endsWith(mark) && isMeant(name))
     .flatMap(({ file, owner }) => read(file, owner) ?? [])
     .filter((record) => record.workspace === workspace);
+}
+
+function isOf(owner: ProcessIdentity, name: string): boolean {
+  return name.startsWith(`${identityText(owner)}-`);
 }
 
 /** In the names of a workspace's records. */
@@ -153,15 +160,16 @@ function markOf(workspace: string): string {
 }
 
 const MARK_LENGTH = 16;
-const NAME = /^(\d+-\d+-\d+)-\d+-([0-9a-f]+)$/;
+const NAME = /^(\d+-\d+-\d+)-\d+-[0-9a-f]+$/;
 
-function files(): { file: string; owner: ProcessIdentity; mark: string }[] {
+function files(isMeant: (name: string) => boolean): { file: string; owner: ProcessIdentity }[] {
   return PLACES.filter(isPrivate).flatMap((place) =>
-    namesIn(place).flatMap((name) => {
-      const [, identity = '', mark = ''] = NAME.exec(name) ?? [];
-      const owner = parseIdentity(identity);
-      return owner ? [{ file: join(place, name), owner, mark }] : [];
-    }),
+    namesIn(place)
+      .filter(isMeant)
+      .flatMap((name) => {
+        const owner = parseIdentity(NAME.exec(name)?.[1] ?? '');
+        return owner ? [{ file: join(place, name), owner }] : [];
+      }),
   );
 }
 

@@ -151,7 +151,7 @@ async function compareLarge(servers: Servers, loader: Loader): Promise<void> {
   console.log(
     table([
       ['CPU-s per GB', 'assay', 'nginx', 'at most', ''],
-      line('GET 64 MiB', getCost, 0.6),
+      line('GET 64 MiB', getCost, 0.9),
       line('PUT 64 MiB, durable (nginx: not durable)', putCost, 2.5),
     ]),
   );

@@ -228,7 +228,7 @@ async function fetchHit(
   if (!(await fetchResult(key, action, sides))) return undefined;
   const { store, report } = sides;
   const { keepAction } = await import('./publish.ts');
-  // Who built it has it; without it the next miss could not be compared with this hit.
+  // The next miss is compared with this action. The machine that built it has it; this one must keep a copy.
   await keepAction(action, store);
   if (set) await keepSet(action.key.hash, set, localShelf(store), stateOf);
   return storedHit(key.hash, action.request, store, report);

@@ -1,7 +1,7 @@
-// What is still to be shared with a remote: results of the local store whose upload has not ended well yet. Each is noted in a file
-// of its own before its upload begins, so a run that is killed leaves it, and the file goes when the remote has the result.
+// The outbox: results of the local store that a remote does not have yet. A run writes a note, one file for each result,
+// before the upload begins. The note is removed when the remote has the result, so a killed run leaves its notes.
 //
-// What is noted is kept from eviction for REMOTE.unsharedMs: whoever opens the store and may evict leases it again first. A note that
+// A noted result is kept from eviction for REMOTE.unsharedMs: every process that may evict renews its lease first. A note that
 // can't be written or read costs the sharing of that result, and nothing else.
 import {
   existsSync,

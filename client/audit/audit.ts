@@ -57,7 +57,7 @@ async function startClean(action: KeyedAction, context: RunContext): Promise<voi
   await state.place();
 }
 
-/** What was seen in the first run is told all the same. */
+/** The audit still reports the first run where second runs can't be made. */
 function unrepeatable(error: unknown): Reproduction {
   if (!(error instanceof AssayError) || error.code !== 'ASSAY_LONG_PATH') throw error;
   return { findings: [], variations: [], runs: 0, gaps: [`it could not be run again: ${error.message}`] };

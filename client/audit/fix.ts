@@ -34,7 +34,7 @@ export async function fixStep(
   const isSame = ({ id }: Step) => id === step.id;
   const hasSource = ({ source }: Step) => source.file === file && source.path.join() === path.join();
   const whyNot = (texts: Texts, isAsked: (one: Step) => boolean) => whyRefused(root, texts, context, isAsked);
-  /* What is refused anyway, because a package is not built yet, says nothing about the addition. */
+  // A file that is refused without the addition (a package is not built yet) can't show whether the addition is right.
   const isTried = (await whyNot(new Map(), hasSource)) === undefined ? hasSource : isSame;
   const attempt = (text: string) => whyNot(new Map([[file, text]]), isTried);
   const additions = clear.map((fix) => additionFor(step, fix));
@@ -50,7 +50,7 @@ export async function fixStep(
   };
 }
 
-/** What is read and written is neither an input nor an output: a key would be of what the last run left. */
+/** A path that the command reads and writes is neither an input nor an output: the key would hold what the last run left. */
 function isContrary({ flag, value }: Fix, all: readonly Fix[]): boolean {
   const others = flag === '--input' ? '--output' : '--input';
   if (flag !== '--input' && flag !== '--output') return false;

@@ -19,7 +19,7 @@ export interface Surroundings {
   readonly root: string;
   readonly steps: StepTable;
   readonly caller: Variables;
-  /** What is known of earlier runs. */
+  /** The paths that earlier runs were seen to look at. */
   readonly seen: SeenPaths;
 }
 

@@ -47,7 +47,7 @@ function coveredOutputs(step: Step, steps: StepTable, made: MadePaths, ignored: 
   return [...found.values()].filter(({ maker }) => !before.has(maker));
 }
 
-/** What is left out of a folder as a whole, or hidden there, is as if the output were. */
+/** An exclusion or an ignore rule that covers the whole folder covers the output in it. */
 function isTaken(
   path: RelPath,
   taken: Alternative,

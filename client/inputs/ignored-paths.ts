@@ -18,7 +18,7 @@ export class IgnoredPaths {
     return this.hides(parsed, this.#observations.lstat(parsed)?.isDirectory() ?? false);
   }
 
-  /** Whatever lies there now. */
+  /** By the rules alone: the path need not exist. */
   hides(path: RelPath, isFolder: boolean): boolean {
     if (path === ROOT) return false;
     const parent = parentOf(path);

@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util';
 import { type Digest, digestOf, toWire } from '../core/digest.ts';
 import { DEFAULT_NAMESPACE } from '../core/namespace.ts';
 import { ActionResult } from '../core/proto/generated/reapi.ts';
-import { openDiskStore } from '../store/stack.ts';
+import { openDiskStore } from '../store/open.ts';
 
 const BLOB_BYTES = 200;
 const BLOBS_IN_A_RESULT = 10;

@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Digest, digestOf } from '../core/digest.ts';
 import { DEFAULT_NAMESPACE } from '../core/namespace.ts';
-import { found } from '../store/disk/founding.ts';
-import { layoutIn, VERSION } from '../store/disk/layout.ts';
+import { found } from '../store/disk/create.ts';
+import { layoutIn, VERSION } from '../store/disk/fs/layout.ts';
 import {
   ageKeyOf,
   BLOB_AGE,
@@ -18,9 +18,9 @@ import {
   encodeResult,
   RESULT_AGE,
   resultKeyOf,
-} from '../store/disk/record.ts';
-import { Tables } from '../store/disk/tables.ts';
-import { openDiskStore } from '../store/stack.ts';
+} from '../store/disk/index/records.ts';
+import { Tables } from '../store/disk/index/tables.ts';
+import { openDiskStore } from '../store/open.ts';
 
 const IN_ONE_COMMIT = 50_000;
 const STARTS = 10;

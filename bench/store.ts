@@ -10,7 +10,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Digest, digestOf, toWire } from '../core/digest.ts';
 import { DEFAULT_NAMESPACE } from '../core/namespace.ts';
 import { ActionResult } from '../core/proto/generated/reapi.ts';
-import { openDiskStore } from '../store/stack.ts';
+import { openDiskStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 
 const MIB = 1024 * 1024;

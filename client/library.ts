@@ -3,7 +3,7 @@
 //   const { outcome, exitCode } = await run({ command: ['node', 'build.js'], inputs: ['src/**'], outputs: ['dist'] });
 import './node-version.ts';
 import { AssayError, messageOf } from '../core/errors.ts';
-import { openDiskStore } from '../store/stack.ts';
+import { openDiskStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { type ActionDeclaration, requestFor } from './action.ts';
 import { runRequest } from './attended-run.ts';

@@ -32,7 +32,7 @@ export interface Unshared {
   readonly blobs: readonly Digest[];
 }
 
-/** Not stack.ts's own type: the library's declarations lead here, and must not lead to LMDB's. */
+/** Not store/open.ts's own type: the library's declarations lead here, and must not lead to LMDB's. */
 interface BoundedStore extends Pick<Store, 'results' | 'blobs'> {
   readonly space: { readonly limit: number };
 }

@@ -7,7 +7,7 @@ import { hasOutbox, leaseUnshared } from './outbox.ts';
 
 export async function openUsableStore(storeFolder: string, report: Report): Promise<Store | undefined> {
   try {
-    const { openDiskStore } = await import('../store/stack.ts');
+    const { openDiskStore } = await import('../store/open.ts');
     const store = await openDiskStore({
       directory: storeFolder,
       maxSize: localLimit(process.env.ASSAY_MAX_SIZE),

@@ -10,7 +10,7 @@ import { mendedAddon } from './lmdb-addon.ts';
 
 const ADDON = './lmdb.node';
 
-const LOADER = join(import.meta.dirname, '../store/addon.ts');
+const LOADER = join(import.meta.dirname, '../store/disk/index/lmdb-addon.ts');
 
 /** An ES module can't import an addon; CommonJS can't ask where it lies by `import.meta`. */
 const LOOKUPS = {

@@ -3,7 +3,7 @@ import type { Server } from 'node:net';
 import type { Logger } from 'pino';
 import { AssayError, isSystemError, messageOf } from '../core/errors.ts';
 import { SERVER, type ServerLimits } from '../core/limits.ts';
-import { descriptorLimit } from '../store/disk/descriptors.ts';
+import { descriptorLimit } from '../store/disk/fs/descriptors.ts';
 import type { Store } from '../store/store.ts';
 import { openGate, tokenGate } from './auth.ts';
 import { AwakeClock, type Clock } from './awake-clock.ts';

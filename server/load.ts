@@ -4,7 +4,7 @@
 import type { Socket } from 'node:net';
 import { AssayError } from '../core/errors.ts';
 import { type ServerLimits, STORE } from '../core/limits.ts';
-import { Places } from '../store/places.ts';
+import { Places } from '../store/shared/semaphore.ts';
 import { keepHeapSmall } from './heap.ts';
 import { Turns } from './turns.ts';
 

@@ -5,7 +5,7 @@
 // and keeps neither the chunk nor its file open when one is not taken at once.
 import { AssayError } from '../core/errors.ts';
 import type { ServerLimits } from '../core/limits.ts';
-import type { Places } from '../store/places.ts';
+import type { Places } from '../store/shared/semaphore.ts';
 import type { LargeBlob } from '../store/store.ts';
 import type { Load } from './load.ts';
 import type { Span } from './range.ts';

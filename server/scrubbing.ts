@@ -2,10 +2,10 @@
 // goes on after a restart where it was. What it finds damaged is quarantined; the store tells of that itself.
 import type { Logger } from 'pino';
 import { SERVER } from '../core/limits.ts';
-import { newTally, scrub } from '../store/scrub.ts';
-import { ScrubJournal } from '../store/scrub-journal.ts';
+import { ScrubJournal } from '../store/scrub/journal.ts';
+import { newTally, scrub } from '../store/scrub/scrub.ts';
+import { Throttle } from '../store/scrub/throttle.ts';
 import type { Store } from '../store/store.ts';
-import { Throttle } from '../store/throttle.ts';
 
 export interface ScrubbingOptions {
   readonly store: Store;

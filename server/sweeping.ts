@@ -3,7 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { STORE } from '../core/limits.ts';
-import type { DiskStore } from '../store/stack.ts';
+import type { DiskStore } from '../store/open.ts';
 
 /** Resolves soon after it is told to stop. */
 export async function keepSweeping(

@@ -1,5 +1,5 @@
 // The store's verbs. The disk and memory engines speak them, each decorator takes them and gives them back, and the
-// client and the server know nothing else. stack.ts says which decorators stand around an engine, and in which order.
+// client and the server know nothing else. open.ts says which decorators stand around an engine, and in which order.
 import type { Digest, Hash } from '../core/digest.ts';
 import type { Namespace } from '../core/namespace.ts';
 

@@ -1,8 +1,8 @@
 // `assay gc`: makes a store smaller now, as it would by itself when it is full. A server may be running on it.
 import { type CommandModule, type FlagTable, parseDuration, parseFlags, usage } from '../../core/command.ts';
 import { STORE } from '../../core/limits.ts';
+import { openDiskStore } from '../../store/open.ts';
 import { parseSizeLimit } from '../../store/size-limit.ts';
-import { openDiskStore } from '../../store/stack.ts';
 import { bytesText, counted } from '../graph/view/words.ts';
 import { localLimit } from '../local-limit.ts';
 import { leaseUnshared } from '../outbox.ts';

@@ -1,7 +1,7 @@
 // `assay verify`: looks through a whole store, says what is wrong with it, and mends what can be mended.
 import { type CommandModule, type FlagTable, parseFlags, parseNumber, usage } from '../../core/command.ts';
 import { STORE } from '../../core/limits.ts';
-import { type ScrubTally, shareDone } from '../../store/scrub.ts';
+import { type ScrubTally, shareDone } from '../../store/scrub/scrub.ts';
 import { bytesText, counted } from '../graph/view/words.ts';
 import { Outlet } from '../outlet.ts';
 import { parseRemoteUrl } from '../remote/url.ts';

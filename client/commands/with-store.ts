@@ -1,5 +1,5 @@
 // The local store, opened for as long as a command looks into it.
-import { openDiskStore } from '../../store/stack.ts';
+import { openDiskStore } from '../../store/open.ts';
 import type { Store } from '../../store/store.ts';
 
 export async function withStore<T>(folder: string, work: (store: Store) => Promise<T>): Promise<T> {

@@ -3,11 +3,11 @@
 import { existsSync, readdirSync } from 'node:fs';
 import type { Digest } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
-import { newTally, type ScrubTally, scrub } from '../../store/scrub.ts';
-import { ScrubJournal } from '../../store/scrub-journal.ts';
-import { openDiskStore } from '../../store/stack.ts';
+import { openDiskStore } from '../../store/open.ts';
+import { ScrubJournal } from '../../store/scrub/journal.ts';
+import { newTally, type ScrubTally, scrub } from '../../store/scrub/scrub.ts';
+import { Throttle } from '../../store/scrub/throttle.ts';
 import type { ResultAddress, Store } from '../../store/store.ts';
-import { Throttle } from '../../store/throttle.ts';
 import type { Remote } from '../remote/remote.ts';
 import { Sample } from './sample.ts';
 import { type TestRestore, testRestore } from './test-restore.ts';

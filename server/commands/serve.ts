@@ -11,8 +11,8 @@ import {
   usage,
 } from '../../core/command.ts';
 import { SERVER, STORE } from '../../core/limits.ts';
+import { openDiskStore } from '../../store/open.ts';
 import { parseSizeLimit, type SizeLimit } from '../../store/size-limit.ts';
-import { openDiskStore } from '../../store/stack.ts';
 import type { Store } from '../../store/store.ts';
 import { becomeNode } from '../become-node.ts';
 import { countExternalMemoryWithHeap } from '../external-memory.ts';

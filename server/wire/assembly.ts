@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Digest } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
 import { SERVER, STORE } from '../../core/limits.ts';
-import { Places } from '../../store/places.ts';
+import { Places } from '../../store/shared/semaphore.ts';
 import type { Blobs } from '../../store/store.ts';
 
 /** For all protocols together. */

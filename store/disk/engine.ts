@@ -1,27 +1,27 @@
 // The disk engine: opens a store's folder and puts its parts together. Several processes may have one folder open, and
 // each may be killed at any moment.
 import type { OnStoreEvent } from '../events.ts';
-import { limitedBlobs, limitedRecords, limitedUploads } from '../limit.ts';
+import { limitedBlobs, limitedRecords, limitedUploads } from '../layers/limit.ts';
 import type { RawBlobs } from '../raw.ts';
 import type { Inspection, LabelRecords, ResultRecords, Uploads } from '../store.ts';
-import { DiskBlobs } from './blobs.ts';
-import { type Evicted, Eviction, NOTHING_EVICTED, sumOf } from './eviction.ts';
-import { faultOf } from './faults.ts';
-import { found } from './founding.ts';
+import { found } from './create.ts';
+import { DiskBlobs } from './files/blobs.ts';
+import { Quarantine } from './files/quarantine.ts';
+import { Sweeper, type Swept } from './files/sweep.ts';
+import { faultOf } from './fs/faults.ts';
+import { prepareLayout } from './fs/layout.ts';
+import type { Clock } from './fs/uptime.ts';
 import { faultIn } from './health.ts';
-import { Index } from './index.ts';
-import { DiskLabels } from './labels.ts';
-import { prepareLayout } from './layout.ts';
-import { Leases } from './leases.ts';
-import { Quarantine } from './quarantine.ts';
-import type { Reconciled } from './reconciliation.ts';
-import { DiskResults } from './results.ts';
-import { Space } from './space.ts';
-import { Sweeper, type Swept } from './sweep.ts';
-import { Ticks } from './ticks.ts';
-import { UploadRecords } from './upload-records.ts';
-import { DiskUploads } from './uploads.ts';
-import type { Clock } from './uptime.ts';
+import { Index } from './index/index.ts';
+import { DiskLabels } from './index/labels.ts';
+import { Leases } from './index/leases.ts';
+import { Ticks } from './index/logical-clock.ts';
+import { DiskResults } from './index/results.ts';
+import { UploadRecords } from './index/upload-records.ts';
+import { type Evicted, Eviction, NOTHING_EVICTED, sumOf } from './space/eviction.ts';
+import type { Reconciled } from './space/reconciliation.ts';
+import { Space } from './space/space.ts';
+import { DiskUploads } from './uploads/uploads.ts';
 
 export interface DiskEngine {
   readonly blobs: RawBlobs;
@@ -95,7 +95,7 @@ export async function openDiskEngine(
     sweep: () => sweeper.sweep(),
     trim: () => index.tables.trim(),
     async reconcile(rest) {
-      const { Reconciliation } = await import('./reconciliation.ts');
+      const { Reconciliation } = await import('./space/reconciliation.ts');
       // It stops where another store lies in this one's place, whose staged parts are none of ours.
       const reconciled = await new Reconciliation(layout, index, leases, blobs, onEvent).run(rest);
       await sweeper.sweep();

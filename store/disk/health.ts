@@ -2,10 +2,10 @@
 import { accessSync, constants } from 'node:fs';
 import { isSystemError } from '../../core/errors.ts';
 import { STORE } from '../../core/limits.ts';
-import type { Index } from './index.ts';
-import type { Layout } from './layout.ts';
-import { freeBytes } from './room.ts';
-import type { Space } from './space.ts';
+import { freeBytes } from './fs/free-space.ts';
+import type { Layout } from './fs/layout.ts';
+import type { Index } from './index/index.ts';
+import type { Space } from './space/space.ts';
 
 /** Names no folder: everybody may read it. Undefined while nothing is known to be wrong. */
 export function faultIn(layout: Layout, index: Index, space: Space, isWritten: boolean): string | undefined {

@@ -3,12 +3,12 @@
 import { type Digest, type Hash, isHash } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
 import { storedNamespace } from '../../core/namespace.ts';
-import { examine } from '../examine.ts';
+import { examine } from '../layers/examine.ts';
 import type { RawBlobs } from '../raw.ts';
 import type { Health, InspectedResult, Inspection, OnRead, ResultAddress, ResultsPage } from '../store.ts';
-import type { Index } from './index.ts';
-import { decodePresence, decodeResult } from './record.ts';
-import { type Row, rowsFrom } from './tables.ts';
+import type { Index } from './index/index.ts';
+import { decodePresence, decodeResult } from './index/records.ts';
+import { type Row, rowsFrom } from './index/tables.ts';
 
 const FIRST = Buffer.alloc(1);
 const HASH_BYTES = 32;

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Digest, digestOf, parseHash } from '../../core/digest.ts';
-import { VERSION } from '../../store/disk/layout.ts';
+import { VERSION } from '../../store/disk/fs/layout.ts';
 import { Workshop } from '../rig/assay.ts';
 import { bombOf, compressedName, stackedEncodings } from '../rig/bombs.ts';
 import { keepFigures } from '../rig/figures.ts';

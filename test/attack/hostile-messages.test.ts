@@ -10,7 +10,7 @@ import { parseRelPath } from '../../core/path.ts';
 import { ActionResult, Directory, Tree } from '../../core/proto/generated/reapi.ts';
 import { contentNamedBy, decodeResult } from '../../core/result.ts';
 import { leavesOf } from '../../core/tree.ts';
-import { openMemoryStore } from '../../store/stack.ts';
+import { openMemoryStore } from '../../store/open.ts';
 import { Workshop } from '../rig/assay.ts';
 
 const EMPTY_RESULT: ActionResult = {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openDiskStore } from '../../store/stack.ts';
+import { openDiskStore } from '../../store/open.ts';
 import { Workshop } from '../rig/assay.ts';
 import { addressOf, contentOf, putOne, resultNaming } from '../store/content.ts';
 
@@ -16,7 +16,7 @@ const reportOf = ({ stdout }: { stdout: string }) => JSON.parse(stdout);
 
 /** Results that were used two hours ago, by the machine's own clock. */
 async function fill(): Promise<void> {
-  const { uptimeClock } = await import('../../store/disk/uptime.ts');
+  const { uptimeClock } = await import('../../store/disk/fs/uptime.ts');
   const real = uptimeClock();
   let passed = 0;
   const clock = { name: real.name, now: () => real.now() - 2 * 3_600_000 + passed };

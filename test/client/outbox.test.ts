@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { leaseUnshared, Outbox } from '../../client/outbox.ts';
 import { digestOf } from '../../core/digest.ts';
 import { REMOTE, STORE } from '../../core/limits.ts';
-import type { DiskStore } from '../../store/stack.ts';
+import type { DiskStore } from '../../store/open.ts';
 import { addressOf, contentOf, putOne, resultNaming } from '../store/content.ts';
 import { useFolders } from '../store/folders.ts';
 

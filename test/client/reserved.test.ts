@@ -10,7 +10,7 @@ import { parseRelPath } from '../../core/path.ts';
 import { ActionResult } from '../../core/proto/generated/reapi.ts';
 import { emptyResult } from '../../core/result.ts';
 import { encodeTree } from '../../core/tree.ts';
-import { openDiskStore } from '../../store/stack.ts';
+import { openDiskStore } from '../../store/open.ts';
 import { Workshop } from '../rig/assay.ts';
 
 let shop: Workshop;

@@ -21,7 +21,7 @@ import { type Digest, digestOf } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
 import { STORE } from '../../core/limits.ts';
 import { parseRelPath } from '../../core/path.ts';
-import { openDiskStore, openMemoryStore } from '../../store/stack.ts';
+import { openDiskStore, openMemoryStore } from '../../store/open.ts';
 import type { Blobs, LargeBlob } from '../../store/store.ts';
 import { Workshop } from '../rig/assay.ts';
 import { Random } from '../rig/random.ts';

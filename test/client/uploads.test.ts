@@ -8,7 +8,7 @@ import { digestOf } from '../../core/digest.ts';
 import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
 import { ActionResult } from '../../core/proto/generated/reapi.ts';
 import { emptyResult } from '../../core/result.ts';
-import { openDiskStore } from '../../store/stack.ts';
+import { openDiskStore } from '../../store/open.ts';
 import type { Store } from '../../store/store.ts';
 import { Workshop } from '../rig/assay.ts';
 

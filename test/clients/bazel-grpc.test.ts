@@ -1,7 +1,7 @@
 // Debian's Bazel with `--remote_cache=grpc://…`: what one build put there, a clean one takes from there.
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { openMemoryStore } from '../../store/stack.ts';
+import { openMemoryStore } from '../../store/open.ts';
 import type { Store } from '../../store/store.ts';
 import { DEFAULT_FORM } from '../rig/assay.ts';
 import { ServerProcess } from '../rig/server.ts';

@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openMemoryStore } from '../../store/stack.ts';
+import { openMemoryStore } from '../../store/open.ts';
 import { baseEnvironment, type Ran, RUNTIME_FORMS, runProcess } from '../rig/assay.ts';
 import { ServerProcess } from '../rig/server.ts';
 import { testServer } from '../server/rig.ts';

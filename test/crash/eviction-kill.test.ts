@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { digestOf } from '../../core/digest.ts';
 import type { StoreEvent } from '../../store/events.ts';
-import { type DiskStore, openDiskStore } from '../../store/stack.ts';
+import { type DiskStore, openDiskStore } from '../../store/open.ts';
 import { keepFigures } from '../rig/figures.ts';
 import { Random } from '../rig/random.ts';
 import { soak } from '../rig/soak.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { OnStoreEvent } from '../../store/events.ts';
-import { openDiskStore } from '../../store/stack.ts';
+import { openDiskStore } from '../../store/open.ts';
 import type { Store } from '../../store/store.ts';
 
 export function temporaryFolder(): string {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { digestOf, EMPTY } from '../../core/digest.ts';
-import { openDiskStore, openMemoryStore } from '../../store/stack.ts';
+import { openDiskStore, openMemoryStore } from '../../store/open.ts';
 import { contentOf, streamOf } from '../store/content.ts';
 import {
   ask,

@@ -14,7 +14,7 @@ import { Metrics } from '../../server/metrics.ts';
 import type { TlsIdentity } from '../../server/tls.ts';
 import type { S3Keys } from '../../server/wire/s3/signature.ts';
 import type { OnStoreEvent } from '../../store/events.ts';
-import { openMemoryStore } from '../../store/stack.ts';
+import { openMemoryStore } from '../../store/open.ts';
 import type { Blobs, LargeBlob, Store } from '../../store/store.ts';
 
 export interface TestServerOptions {

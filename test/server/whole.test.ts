@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { digestOf } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
-import { openDiskStore } from '../../store/stack.ts';
+import { openDiskStore } from '../../store/open.ts';
 import type { Content } from '../../store/store.ts';
 import { contentOf } from '../store/content.ts';
 import { ask, codeIn, pathOf, putHead, RawConnection, storeWith, testServer } from './rig.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { STORE } from '../../core/limits.ts';
-import { giveBack, isPooled, takeBuffer } from '../../store/buffers.ts';
+import { giveBack, isPooled, takeBuffer } from '../../store/shared/buffers.ts';
 
 test('buffers given back are taken again, and every one only once', () => {
   const taken = Array.from({ length: STORE.pooledBuffers + 2 }, () => takeBuffer());

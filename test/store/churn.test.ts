@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { type Digest, digestOf } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
 import type { StoreEvent } from '../../store/events.ts';
-import type { DiskStore } from '../../store/stack.ts';
+import type { DiskStore } from '../../store/open.ts';
 import { keepFigures } from '../rig/figures.ts';
 import { Random } from '../rig/random.ts';
 import { soak } from '../rig/soak.ts';

@@ -1,7 +1,7 @@
 // One commit after another: LMDB's binding never answers what begins after a commit that could not be written.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { Commits } from '../../store/disk/commits.ts';
+import { Commits } from '../../store/disk/index/commits.ts';
 
 /** A change whose commit ends when the test says so. */
 class Change {

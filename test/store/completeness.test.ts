@@ -3,9 +3,9 @@ import { expect, test } from 'vitest';
 import { digestOf } from '../../core/digest.ts';
 import { STORE } from '../../core/limits.ts';
 import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
-import { onlyComplete } from '../../store/completeness.ts';
-import type { DivergingResults } from '../../store/divergence.ts';
-import { openMemoryStore } from '../../store/stack.ts';
+import { onlyComplete } from '../../store/layers/completeness.ts';
+import type { DivergingResults } from '../../store/layers/divergence.ts';
+import { openMemoryStore } from '../../store/open.ts';
 import { contentOf, directoryOf, outputRoot, outputTree, resultWith, treeOf } from './content.ts';
 
 const LEAF = digestOf(contentOf('a leaf', 10));

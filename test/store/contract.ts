@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Digest, digestOf, EMPTY, type Hash, toWire } from '../../core/digest.ts';
 import { SERVER, STORE } from '../../core/limits.ts';
 import { parseNamespace } from '../../core/namespace.ts';
-import { rivalAddress } from '../../store/divergence.ts';
 import type { StoreEvent } from '../../store/events.ts';
+import { rivalAddress } from '../../store/layers/divergence.ts';
 import type { Content, ResultRecords, Store } from '../../store/store.ts';
 import {
   addressOf,

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { digestOf } from '../../core/digest.ts';
-import { openDiskStore } from '../../store/stack.ts';
+import { openDiskStore } from '../../store/open.ts';
 import type { Store } from '../../store/store.ts';
 import { Random } from '../rig/random.ts';
 import { Child } from './children/child.ts';

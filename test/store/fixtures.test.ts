@@ -4,8 +4,8 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../core/digest.ts';
-import { VERSION } from '../../store/disk/layout.ts';
-import { openDiskStore } from '../../store/stack.ts';
+import { VERSION } from '../../store/disk/fs/layout.ts';
+import { openDiskStore } from '../../store/open.ts';
 import { ADDRESS, LABEL, LARGE, RESULT, SMALL } from '../fixtures/content.ts';
 import { Workshop } from '../rig/assay.ts';
 import { readFrom } from './content.ts';

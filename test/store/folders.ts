@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach } from 'vitest';
-import { type DiskStore, type DiskStoreOptions, openDiskStore } from '../../store/stack.ts';
+import { type DiskStore, type DiskStoreOptions, openDiskStore } from '../../store/open.ts';
 
 export function makeFolder(): string {
   return mkdtempSync(join(tmpdir(), 'assay-store-'));

@@ -4,8 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../core/digest.ts';
 import { STORE } from '../../core/limits.ts';
 import { DEFAULT_NAMESPACE, parseNamespace } from '../../core/namespace.ts';
-import { loadChecksum } from '../../store/checksum.ts';
-import { fileName, filePath, parseFileName } from '../../store/disk/layout.ts';
+import { fileName, filePath, parseFileName } from '../../store/disk/fs/layout.ts';
 import {
   ageKeyOf,
   BLOB_AGE,
@@ -24,7 +23,8 @@ import {
   labelKeyOf,
   RESULT_AGE,
   resultKeyOf,
-} from '../../store/disk/record.ts';
+} from '../../store/disk/index/records.ts';
+import { loadChecksum } from '../../store/shared/checksum.ts';
 
 const hello = digestOf(Buffer.from('hello'));
 const GENERATION = 123_456_789;

@@ -3,8 +3,8 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { found } from '../../store/disk/founding.ts';
-import { layoutIn } from '../../store/disk/layout.ts';
+import { found } from '../../store/disk/create.ts';
+import { layoutIn } from '../../store/disk/fs/layout.ts';
 
 let folder: string;
 beforeEach(() => {

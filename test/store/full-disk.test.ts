@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type Digest, digestOf } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
-import { openDiskStore } from '../../store/stack.ts';
+import { openDiskStore } from '../../store/open.ts';
 import type { Store } from '../../store/store.ts';
 import { addressOf, contentOf, readFrom, resultNaming, streamOf } from './content.ts';
 import { filesIn, makeFolder, removeFolder } from './folders.ts';

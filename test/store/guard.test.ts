@@ -4,9 +4,9 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { digestOf } from '../../core/digest.ts';
-import { Index } from '../../store/disk/index.ts';
-import { VERSION } from '../../store/disk/layout.ts';
-import { openDiskStore } from '../../store/stack.ts';
+import { VERSION } from '../../store/disk/fs/layout.ts';
+import { Index } from '../../store/disk/index/index.ts';
+import { openDiskStore } from '../../store/open.ts';
 import { contentOf, putAll, readFrom } from './content.ts';
 import { useFolders } from './folders.ts';
 

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../core/digest.ts';
 import { DEFAULT_NAMESPACE, parseNamespace } from '../../core/namespace.ts';
-import { DiskLabels } from '../../store/disk/labels.ts';
-import { VERSION } from '../../store/disk/layout.ts';
-import { labelKeyOf } from '../../store/disk/record.ts';
-import { type Table, type TableName, Tables } from '../../store/disk/tables.ts';
-import { liveLabels } from '../../store/labels.ts';
+import { VERSION } from '../../store/disk/fs/layout.ts';
+import { DiskLabels } from '../../store/disk/index/labels.ts';
+import { labelKeyOf } from '../../store/disk/index/records.ts';
+import { type Table, type TableName, Tables } from '../../store/disk/index/tables.ts';
+import { liveLabels } from '../../store/layers/labels.ts';
 import { addressOf, contentOf, putOne, resultNaming } from './content.ts';
 import { useFolders } from './folders.ts';
 

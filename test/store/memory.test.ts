@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { type Digest, digestOf, type Hash } from '../../core/digest.ts';
-import { memoryEngine } from '../../store/memory.ts';
-import { memoryUploads } from '../../store/memory-uploads.ts';
-import { openMemoryStore, stack } from '../../store/stack.ts';
+import { memoryEngine } from '../../store/memory/engine.ts';
+import { memoryUploads } from '../../store/memory/uploads.ts';
+import { openMemoryStore, stack } from '../../store/open.ts';
 import type { Blobs } from '../../store/store.ts';
 import { contentOf, putAll, readFrom } from './content.ts';
 import { type Backend, describeStore } from './contract.ts';

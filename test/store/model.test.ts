@@ -3,7 +3,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { type Digest, digestOf, type Hash } from '../../core/digest.ts';
 import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
-import { type DiskStore, openDiskStore } from '../../store/stack.ts';
+import { type DiskStore, openDiskStore } from '../../store/open.ts';
 import { keepFigures } from '../rig/figures.ts';
 import { Random } from '../rig/random.ts';
 import { addressOf, resultNaming } from './content.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../core/digest.ts';
 import { STORE } from '../../core/limits.ts';
-import type { DiskStore } from '../../store/stack.ts';
+import type { DiskStore } from '../../store/open.ts';
 import { Random } from '../rig/random.ts';
 import { contentOf, putOne, readFrom } from './content.ts';
 import { useFolders } from './folders.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Places } from '../../store/places.ts';
+import { Places } from '../../store/shared/semaphore.ts';
 
 const OVERLOADED = { code: 'ASSAY_OVERLOADED' };
 

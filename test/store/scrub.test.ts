@@ -1,6 +1,6 @@
 // A scrub on a store with many small entries: a server that does it has others to serve meanwhile.
 import { expect, test } from 'vitest';
-import { newTally, scrub } from '../../store/scrub.ts';
+import { newTally, scrub } from '../../store/scrub/scrub.ts';
 import { addressOf, contentOf, putAll, resultNaming } from './content.ts';
 import { useFolders } from './folders.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Evicted } from '../../store/disk/eviction.ts';
-import { Space } from '../../store/disk/space.ts';
+import type { Evicted } from '../../store/disk/space/eviction.ts';
+import { Space } from '../../store/disk/space/space.ts';
 import type { StoreEvent } from '../../store/events.ts';
 
 const KIB = 1024;

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { STORE } from '../../core/limits.ts';
-import { giveBack, takeBuffer } from '../../store/buffers.ts';
-import { StagingFile } from '../../store/disk/staging-file.ts';
+import { StagingFile } from '../../store/disk/files/staging-file.ts';
+import { giveBack, takeBuffer } from '../../store/shared/buffers.ts';
 
 let folder: string;
 beforeEach(() => {

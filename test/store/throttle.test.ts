@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Throttle } from '../../store/throttle.ts';
+import { Throttle } from '../../store/scrub/throttle.ts';
 
 test('what passes in a second is bounded, and unused time is not saved up', async () => {
   let now = 0;

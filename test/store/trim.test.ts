@@ -2,10 +2,10 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { digestOf } from '../../core/digest.ts';
-import { Index } from '../../store/disk/index.ts';
+import { VERSION } from '../../store/disk/fs/layout.ts';
+import { mappedBytes } from '../../store/disk/fs/mapped-memory.ts';
+import { Index } from '../../store/disk/index/index.ts';
 import { DiskInspection } from '../../store/disk/inspection.ts';
-import { VERSION } from '../../store/disk/layout.ts';
-import { mappedBytes } from '../../store/disk/mapped.ts';
 import { contentOf, putAll, readFrom } from './content.ts';
 import { useFolders } from './folders.ts';
 

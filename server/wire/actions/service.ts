@@ -12,7 +12,7 @@ import type {
   GetCacheEntryDownloadURLRequest,
   GetCacheEntryDownloadURLResponse,
 } from '../../../core/proto/generated/actions_cache.ts';
-import { refuseUnfit } from '../../../store/labels.ts';
+import { refuseUnfit } from '../../../store/layers/labels.ts';
 import type { Exchange } from '../../exchange.ts';
 import { type Artifact, encodeArtifact, findArtifact } from '../artifact.ts';
 import { entryAddress, entryHash, pendingAddress, versionNamespace } from './entry.ts';

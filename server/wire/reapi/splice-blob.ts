@@ -5,7 +5,7 @@ import { AssayError } from '../../../core/errors.ts';
 import { SpliceBlobRequest, SpliceBlobResponse } from '../../../core/proto/generated/reapi-services.ts';
 import { SPLICE } from '../../../core/request-shapes.ts';
 import { nodeCrypto } from '../../../core/sha256.ts';
-import { refuseWrong } from '../../../store/expected.ts';
+import { refuseWrong } from '../../../store/shared/expected.ts';
 import type { Blobs } from '../../../store/store.ts';
 import type { Call } from '../../grpc/call.ts';
 import { taking } from '../../grpc/method.ts';

@@ -1,6 +1,6 @@
 // The data of a Write call in order: each message must begin where the last one ended, and only the last may end it.
 import { AssayError } from '../../../core/errors.ts';
-import { giveBack, takeBuffer } from '../../../store/buffers.ts';
+import { giveBack, takeBuffer } from '../../../store/shared/buffers.ts';
 import { WriteParser, type WriteRequest } from './write-parser.ts';
 
 export class WriteStream implements AsyncIterable<Buffer> {

@@ -8,7 +8,7 @@ import { parseRelPath } from '../../../core/path.ts';
 import { ActionResult, type Directory, Tree } from '../../../core/proto/generated/reapi.ts';
 import { emptyResult } from '../../../core/result.ts';
 import { encodeTree } from '../../../core/tree.ts';
-import { openDiskStore } from '../../../store/stack.ts';
+import { openDiskStore } from '../../../store/open.ts';
 import { RUNTIME_FORMS, type RunOptions, Workshop } from '../../rig/assay.ts';
 import { ReapiServer } from '../../rig/reapi-server.ts';
 import { rot } from '../../rig/rot.ts';

@@ -10,7 +10,7 @@ import { digestOf, toWire } from '../../../core/digest.ts';
 import { parseNamespace } from '../../../core/namespace.ts';
 import { ActionResult } from '../../../core/proto/generated/reapi.ts';
 import { emptyResult } from '../../../core/result.ts';
-import { openDiskStore } from '../../../store/stack.ts';
+import { openDiskStore } from '../../../store/open.ts';
 import {
   baseEnvironment,
   DEFAULT_FORM,

@@ -8,7 +8,7 @@ import { digestOf, toWire } from '../../../core/digest.ts';
 import { DEFAULT_NAMESPACE } from '../../../core/namespace.ts';
 import { assetAddress, encodeAsset } from '../../../server/wire/asset/asset.ts';
 import { keepChunks } from '../../../server/wire/reapi/chunk-list.ts';
-import { openDiskStore } from '../../../store/stack.ts';
+import { openDiskStore } from '../../../store/open.ts';
 import { baseEnvironment, DEFAULT_FORM, FORMS, Workshop } from '../../rig/assay.ts';
 import { ServerProcess } from '../../rig/server.ts';
 import { contentOf } from '../../store/content.ts';

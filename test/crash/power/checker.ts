@@ -4,7 +4,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { digestOf } from '../../../core/digest.ts';
-import { openDiskStore } from '../../../store/stack.ts';
+import { openDiskStore } from '../../../store/open.ts';
 import type { Store } from '../../../store/store.ts';
 import { Random } from '../../rig/random.ts';
 import { contentOf, readFrom } from '../../store/content.ts';

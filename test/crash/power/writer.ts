@@ -1,7 +1,7 @@
 // The process that is recorded: fills a store in two sittings and says on standard output what is durable.
 import { writeSync } from 'node:fs';
 import { digestOf } from '../../../core/digest.ts';
-import { openDiskStore } from '../../../store/stack.ts';
+import { openDiskStore } from '../../../store/open.ts';
 import { streamOf } from '../../store/content.ts';
 import { blobOf, resultOf } from './items.ts';
 

@@ -10,7 +10,7 @@ import {
   GetCacheEntryDownloadURLRequest,
   GetCacheEntryDownloadURLResponse,
 } from '../../../core/proto/generated/actions_cache.ts';
-import { openMemoryStore } from '../../../store/stack.ts';
+import { openMemoryStore } from '../../../store/open.ts';
 import { contentOf } from '../../store/content.ts';
 import { type Answer, ask, putHead, RawConnection, type TestServer, testServer } from '../rig.ts';
 

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
 import { STORE } from '../../../core/limits.ts';
-import { openMemoryStore } from '../../../store/stack.ts';
+import { openMemoryStore } from '../../../store/open.ts';
 import type { Store } from '../../../store/store.ts';
 import { contentOf } from '../../store/content.ts';
 import { ask, largeBlob, putHead, RawConnection, testServer } from '../rig.ts';

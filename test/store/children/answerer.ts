@@ -1,7 +1,7 @@
 // Puts the blob of each number that it reads from its standard input, and answers with a line when that is durable.
 import { createInterface } from 'node:readline';
 import { digestOf } from '../../../core/digest.ts';
-import { openDiskStore } from '../../../store/stack.ts';
+import { openDiskStore } from '../../../store/open.ts';
 import { blobOf } from './items.ts';
 
 const [directory = '', seedText = ''] = process.argv.slice(2);

@@ -4,7 +4,7 @@
 import { writeSync } from 'node:fs';
 import { digestOf } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
-import { openDiskStore } from '../../../store/stack.ts';
+import { openDiskStore } from '../../../store/open.ts';
 import { addressOf, resultNaming } from '../content.ts';
 import { EVICTED, uploadOf } from './evicted.ts';
 

@@ -2,7 +2,7 @@
 // a line "blob N" or "result N".
 import { writeSync } from 'node:fs';
 import { digestOf } from '../../../core/digest.ts';
-import { openDiskStore } from '../../../store/stack.ts';
+import { openDiskStore } from '../../../store/open.ts';
 import { streamOf } from '../content.ts';
 import { blobOf, resultOf } from './items.ts';
 

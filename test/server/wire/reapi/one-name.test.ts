@@ -4,7 +4,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { digestOf } from '../../../../core/digest.ts';
 import { parseUploadName, uploadId } from '../../../../server/wire/reapi/resource-name.ts';
 import type { OnStoreEvent } from '../../../../store/events.ts';
-import { openMemoryStore } from '../../../../store/stack.ts';
+import { openMemoryStore } from '../../../../store/open.ts';
 import type { Store } from '../../../../store/store.ts';
 import { openDiskFolder } from '../../../rig/disk-store.ts';
 import type { GrpcCall } from '../../../rig/grpc.ts';

@@ -7,7 +7,7 @@ import {
   SplitBlobRequest,
   SplitBlobResponse,
 } from '../../../../core/proto/generated/reapi-services.ts';
-import { openMemoryStore } from '../../../../store/stack.ts';
+import { openMemoryStore } from '../../../../store/open.ts';
 import type { Blobs } from '../../../../store/store.ts';
 import { openDiskFolder } from '../../../rig/disk-store.ts';
 import type { GrpcAnswer } from '../../../rig/grpc.ts';

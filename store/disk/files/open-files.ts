@@ -1,0 +1,47 @@
+// The content files that this process has open, of which there may be so many and no more: each comes with a buffer of a
+// chunk or two, and the process may open only so many files. Who finds all places taken waits, and is never answered in
+// part because a file could not be opened.
+import { STORE } from '../../../core/limits.ts';
+import { Places } from '../../shared/semaphore.ts';
+import { closeFile, openFile } from '../fs/calls.ts';
+import { descriptorLimit } from '../fs/descriptors.ts';
+
+/** A third of what is left after the process's own: the rest is for connections. */
+const SHARE = 3;
+const LEAST = 4;
+
+let places: Places | undefined;
+
+/** Asked for when the first file is opened: a run that meets no large blob does not pay for it. */
+function thePlaces(): Places {
+  places ??= newPlaces();
+  return places;
+}
+
+function newPlaces(): Places {
+  const left = Math.floor((descriptorLimit() - STORE.ownDescriptors) / SHARE);
+  return new Places({
+    places: Math.max(LEAST, Math.min(STORE.openFiles, left)),
+    waiting: STORE.openFilesWaiting,
+    waitMs: STORE.openFilesWaitMs,
+  });
+}
+
+export async function openContent(path: string, flags: string | number, mode?: number): Promise<number> {
+  await thePlaces().enter();
+  try {
+    return await openFile(path, flags, mode);
+  } catch (error) {
+    thePlaces().leave();
+    throw error;
+  }
+}
+
+/** Of a file that openContent has opened, or of one that took its place. */
+export async function closeContent(file: number): Promise<void> {
+  try {
+    await closeFile(file);
+  } finally {
+    thePlaces().leave();
+  }
+}

@@ -1,0 +1,66 @@
+// Where bytes go that were found wrong: out of the way of every reader, but there for a person to look at. Bounded, also by
+// a part of the store's limit, in which it counts; the oldest goes first. None of it is needed for any promise, so its failures are told in the event and go no further.
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { messageOf } from '../../../core/errors.ts';
+import { STORE } from '../../../core/limits.ts';
+import { listFolder, orIfGone, removeFile, rename, stat, writeWhole } from '../fs/calls.ts';
+import { roomOf } from '../index/byte-count.ts';
+
+export class Quarantine {
+  readonly #folder: string;
+  readonly #now: () => number;
+  readonly #limit: () => number;
+
+  /** `limit`: of the whole store. */
+  constructor(folder: string, now: () => number, limit: () => number) {
+    this.#folder = folder;
+    this.#now = now;
+    this.#limit = limit;
+  }
+
+  /** What lies there now: nothing, as a rule. */
+  bytes(): number {
+    const names = existsSync(this.#folder) ? readdirSync(this.#folder) : [];
+    const sizes = names.map(
+      (name) => statSync(join(this.#folder, name), { throwIfNoEntry: false })?.size ?? 0,
+    );
+    return sizes.reduce((sum, size) => sum + roomOf(size), 0);
+  }
+
+  keepBytes(name: string, bytes: Buffer): Promise<string> {
+    return this.#keep(name, (path) => writeWhole(path, bytes));
+  }
+
+  keepFile(name: string, from: string): Promise<string> {
+    return this.#keep(name, (path) => rename(from, path));
+  }
+
+  /** Says in words what became of the bytes. */
+  async #keep(name: string, move: (path: string) => Promise<void>): Promise<string> {
+    const kept = `${this.#now()}-${name}`;
+    try {
+      await move(join(this.#folder, kept));
+      await this.#trim();
+      return `kept as quarantine/${kept}`;
+    } catch (error) {
+      return `not kept: ${messageOf(error)}`;
+    }
+  }
+
+  async #trim(): Promise<void> {
+    const most = Math.min(STORE.quarantineBytes, STORE.quarantineShare * this.#limit());
+    const newestFirst = (await listFolder(this.#folder)).sort(byAge);
+    let bytes = 0;
+    for (const [index, name] of newestFirst.entries()) {
+      const path = join(this.#folder, name);
+      bytes += (await orIfGone(stat(path), { size: 0 })).size;
+      if (index >= STORE.quarantineFiles || bytes > most) await removeFile(path);
+    }
+  }
+}
+
+/** Names begin with the time. */
+function byAge(a: string, b: string): number {
+  return Number.parseInt(b, 10) - Number.parseInt(a, 10);
+}

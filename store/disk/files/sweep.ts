@@ -1,0 +1,171 @@
+// Removes staged files that nobody will continue: orphans of killed processes, abandoned uploads and, where a full store
+// needs the room, any staged part that nobody is writing, the oldest first.
+//
+// A file that this process writes is never removed. Another process shows that it writes one by the file's mtime: a live
+// sender is cut long before STORE.idleUploadMs. That is by the wall clock: one that steps may hit an upload in progress,
+// which then fails before it is acknowledged. Files that have their final name are therefore never touched here, but by
+// reconciliation.ts, which asks no clock that can be set.
+import { basename, join } from 'node:path';
+import { STORE } from '../../../core/limits.ts';
+import type { OnStoreEvent } from '../../events.ts';
+import { listFolder, orIfGone, stat } from '../fs/calls.ts';
+import { type Layout, uploadPath } from '../fs/layout.ts';
+import { roomOf } from '../index/byte-count.ts';
+import type { UploadRecords, UploadRow } from '../index/upload-records.ts';
+import { removeStaged, stateOf } from './staging-file.ts';
+
+/** What went, or would go, of staging. */
+export interface Swept {
+  readonly files: number;
+  readonly bytes: number;
+}
+
+interface StagedFile {
+  readonly path: string;
+  readonly bytes: number;
+  readonly idleMs: number;
+  /** Undefined for an orphan, and for a blob that comes in one piece. */
+  readonly upload: UploadRow | undefined;
+}
+
+/** Says whether a file may go. */
+type Rule = (file: StagedFile) => boolean;
+
+export class Sweeper {
+  readonly #layout: Layout;
+  readonly #records: UploadRecords;
+  readonly #now: () => number;
+  readonly #onEvent: OnStoreEvent;
+  #sweptAt = Number.NEGATIVE_INFINITY;
+  #running: Promise<unknown> = Promise.resolve();
+
+  constructor(layout: Layout, records: UploadRecords, now: () => number, onEvent: OnStoreEvent) {
+    this.#layout = layout;
+    this.#records = records;
+    this.#now = now;
+    this.#onEvent = onEvent;
+  }
+
+  /** Returns at once; `idle` resolves when nothing is left to do. */
+  afterPut(): void {
+    if (!this.#isDue(STORE.sweepMs)) return;
+    this.#running = this.#running.then(() => this.sweep()).catch(() => {});
+  }
+
+  async idle(): Promise<void> {
+    await this.#running;
+  }
+
+  /** For a store that is full: abandoned uploads go sooner. At most once in a while; undefined if nothing went. */
+  async sweepWhenFull(): Promise<Swept | undefined> {
+    if (!this.#isDue(STORE.fullSweepMs)) return undefined;
+    const swept = await this.#sweep(isStale);
+    return swept.files > 0 ? swept : undefined;
+  }
+
+  /** What no process will continue. */
+  sweep(): Promise<Swept> {
+    this.#sweptAt = this.#now();
+    return this.#sweep(isAbandoned);
+  }
+
+  /** Parts that nobody is writing, the oldest first, until so many bytes are free; undefined if there are none. */
+  async evict(wantedBytes: number): Promise<Swept | undefined> {
+    const swept = await this.#remove(firstOf(await this.#list(), isUnwritten, wantedBytes));
+    return swept.files > 0 ? swept : undefined;
+  }
+
+  /** Makes a place for one more upload. False if all of them are being written. */
+  async makePlace(): Promise<boolean> {
+    await this.sweep();
+    if (this.#records.isFull)
+      await this.#remove((await this.#list()).filter(isUnwritten).slice(0, STORE.evictEntries));
+    return !this.#records.isFull;
+  }
+
+  /** What `sweepWhenFull` and then `evict` would remove. */
+  async foresee(wantedBytes: number): Promise<{ readonly stale: Swept; readonly rest: Swept }> {
+    const files = await this.#list();
+    const stale = files.filter(isStale);
+    const rest = files.filter((file) => !stale.includes(file));
+    return { stale: sumOf(stale), rest: sumOf(firstOf(rest, isUnwritten, wantedBytes)) };
+  }
+
+  #isDue(pauseMs: number): boolean {
+    const isDue = Math.abs(this.#now() - this.#sweptAt) >= pauseMs;
+    if (isDue) this.#sweptAt = this.#now();
+    return isDue;
+  }
+
+  async #sweep(rule: Rule): Promise<Swept> {
+    const swept = await this.#remove((await this.#list()).filter(rule));
+    await this.#forgetLost();
+    return swept;
+  }
+
+  /** The oldest first. Nothing of what this process is writing. */
+  async #list(): Promise<StagedFile[]> {
+    const names = await listFolder(this.#layout.staging);
+    const uploads = new Map<string, UploadRow>();
+    for (const row of this.#records.rows()) if (!row.isFinished) uploads.set(nameOf(this.#layout, row), row);
+    const files: StagedFile[] = [];
+    for (const name of names) {
+      const path = join(this.#layout.staging, name);
+      const stats = stateOf(path) === 'open' ? undefined : await orIfGone(stat(path), undefined);
+      if (!stats) continue;
+      // A clock that was set back leaves times in the future, which say as little as old ones.
+      const idleMs = Math.abs(this.#now() - stats.mtimeMs);
+      files.push({ path, bytes: roomOf(stats.size), idleMs, upload: uploads.get(name) });
+    }
+    return files.sort((a, b) => b.idleMs - a.idleMs);
+  }
+
+  async #remove(files: readonly StagedFile[]): Promise<Swept> {
+    const removed: StagedFile[] = [];
+    for (const file of files) {
+      if (stateOf(file.path) === 'open') continue;
+      if (file.upload && !(await this.#records.removeRow(file.upload))) continue;
+      await removeStaged(file.path);
+      removed.push(file);
+    }
+    const swept = sumOf(removed);
+    if (swept.files > 0) this.#onEvent({ type: 'swept', ...swept });
+    return swept;
+  }
+
+  /** Records without a file, and those of finished uploads, which Assay 0.1 kept. */
+  async #forgetLost(): Promise<void> {
+    const rows = [...this.#records.rows()];
+    // Listed after the index was read: a record's file was there before the record was.
+    const names = new Set(await listFolder(this.#layout.staging));
+    const lost = rows.filter((row) => row.isFinished || !names.has(nameOf(this.#layout, row)));
+    await Promise.all(lost.map((row) => this.#records.removeRow(row)));
+  }
+}
+
+function nameOf(layout: Layout, { generation }: UploadRow): string {
+  return basename(uploadPath(layout, generation));
+}
+
+const isAbandoned: Rule = ({ upload, idleMs }) =>
+  idleMs >= (upload ? STORE.abandonedUploadMs : STORE.idleUploadMs);
+
+const isStale: Rule = ({ upload, idleMs }) => idleMs >= (upload ? STORE.staleUploadMs : STORE.idleUploadMs);
+
+const isUnwritten: Rule = ({ path, idleMs }) => stateOf(path) === 'resting' || idleMs >= STORE.idleUploadMs;
+
+function firstOf(files: readonly StagedFile[], rule: Rule, wantedBytes: number): StagedFile[] {
+  const chosen: StagedFile[] = [];
+  let bytes = 0;
+  for (const file of files) {
+    if (bytes >= wantedBytes) break;
+    if (!rule(file)) continue;
+    chosen.push(file);
+    bytes += file.bytes;
+  }
+  return chosen;
+}
+
+function sumOf(files: readonly StagedFile[]): Swept {
+  return { files: files.length, bytes: files.reduce((sum, { bytes }) => sum + bytes, 0) };
+}

@@ -1,0 +1,94 @@
+// Where things lie in a store's folder; docs/FORMAT.md has the whole format as a grammar.
+//
+// The version is in a folder's name, so that nothing of another version is ever opened by mistake.
+import { existsSync, readdirSync, renameSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { type Hash, isHash } from '../../../core/digest.ts';
+import { AssayError, isSystemError } from '../../../core/errors.ts';
+import { faultOf } from './faults.ts';
+
+export const VERSION = 'v4';
+/** Their records are read as they are, so a store only changes its name. Who knew it only by that name refuses it from then on. */
+const EARLIER = ['v3', 'v2', 'v1'];
+
+export interface Layout {
+  readonly index: string;
+  readonly files: string;
+  readonly staging: string;
+  readonly quarantine: string;
+}
+
+/** Refuses a folder that holds another version; `found` makes what is not there yet. */
+export async function prepareLayout(
+  directory: string,
+  found: (layout: Layout) => Promise<void>,
+): Promise<Layout> {
+  const root = resolve(directory);
+  const layout = layoutIn(join(root, VERSION));
+  try {
+    adoptEarlier(root);
+    refuseOtherVersions(root);
+    if (!existsSync(layout.quarantine)) await found(layout);
+  } catch (cause) {
+    throw faultOf(`opening the store ${root}`, cause);
+  }
+  return layout;
+}
+
+export function layoutIn(base: string): Layout {
+  return {
+    index: join(base, 'index'),
+    files: join(base, 'files'),
+    staging: join(base, 'staging'),
+    quarantine: join(base, 'quarantine'),
+  };
+}
+
+function adoptEarlier(root: string): void {
+  const to = join(root, VERSION);
+  const from = EARLIER.map((name) => join(root, name)).find((path) => existsSync(path));
+  if (from === undefined || existsSync(to)) return;
+  try {
+    renameSync(from, to);
+  } catch (error) {
+    // Another process was first.
+    if (!isSystemError(error, 'ENOENT', 'ENOTEMPTY', 'EEXIST')) throw error;
+  }
+}
+
+function refuseOtherVersions(root: string): void {
+  const others = existsSync(root) ? readdirSync(root).filter(isOtherVersion) : [];
+  if (others.length === 0) return;
+  throw new AssayError(
+    'ASSAY_STORE_VERSION',
+    `${root} holds a store of format ${others.join(', ')}; this Assay reads and writes ${VERSION}`,
+  );
+}
+
+function isOtherVersion(name: string): boolean {
+  return /^v\d+$/.test(name) && name !== VERSION;
+}
+
+/** Two digits of the hash, so that no folder grows too long. */
+export function shardOf(hash: Hash): string {
+  return hash.slice(0, 2);
+}
+
+/** The generation is in the name: a file is never replaced, so a removal can't hit a newer one. */
+export function fileName(hash: Hash, generation: number): string {
+  return `${hash}-${generation.toString(16).padStart(12, '0')}`;
+}
+
+export function filePath({ files }: Layout, hash: Hash, generation: number): string {
+  return join(files, shardOf(hash), fileName(hash, generation));
+}
+
+export function parseFileName(name: string): { hash: Hash; generation: number } | undefined {
+  const [, hash = '', generation = ''] = /^([^-]*)-([0-9a-f]{12})$/.exec(name) ?? [];
+  return isHash(hash) ? { hash, generation: Number.parseInt(generation, 16) } : undefined;
+}
+
+/** Of a blob that arrives in parts. */
+export function uploadPath({ staging }: Layout, generation: number): string {
+  return join(staging, `upload-${generation.toString(16).padStart(12, '0')}`);
+}

@@ -1,0 +1,76 @@
+// How many bytes lie in files. Every change of it goes along with the change that it counts, in the same commit, as a row
+// of its own; now and then the rows are added up. So it is right after any crash, and no two writers wait for each other.
+import { getLastVersion } from 'lmdb';
+import { STORE } from '../../../core/limits.ts';
+import { newGeneration } from './generation.ts';
+import { read, rowsFrom, type Table, type Tables } from './tables.ts';
+
+/** What a file takes on a disk of 4 KiB blocks. */
+export function roomOf(size: number): number {
+  return Math.ceil(size / BLOCK) * BLOCK;
+}
+
+const BLOCK = 4096;
+const SUM = Buffer.from('sum');
+const ROWS_FROM = Buffer.from('b');
+const ROWS_TO = Buffer.from('c');
+
+export class Tally {
+  readonly #tables: Tables;
+
+  constructor(tables: Tables) {
+    this.#tables = tables;
+  }
+
+  get #table(): Table {
+    return this.#tables.table('state');
+  }
+
+  /** Called in the turn of the change that it counts, inside its condition. */
+  add(bytes: number): void {
+    const key = Buffer.alloc(7);
+    key.set(ROWS_FROM);
+    key.writeUIntBE(newGeneration(), 1, 6);
+    this.#table.put(key, encode(bytes), 1);
+  }
+
+  bytes(): number {
+    this.#tables.refresh();
+    let sum = decode(read(this.#table, SUM));
+    let rows = rowsFrom(this.#table, ROWS_FROM, ROWS_TO);
+    for (let last = rows.at(-1); last; last = rows.at(-1)) {
+      for (const { value } of rows) sum += decode(value);
+      rows = rowsFrom(this.#table, last.key, ROWS_TO, true);
+    }
+    return sum;
+  }
+
+  /** Adds up some of the rows, if there are many. Who else does so at the same time has the sum's version changed. */
+  async fold(): Promise<void> {
+    this.#tables.refresh();
+    const rows = rowsFrom(this.#table, ROWS_FROM, ROWS_TO);
+    if (rows.length < STORE.rangeEntries / 2) return;
+    const before = read(this.#table, SUM);
+    const version = before ? getLastVersion() : undefined;
+    const sum = rows.reduce((total, { value }) => total + decode(value), decode(before));
+    const change = () => {
+      for (const { key } of rows) this.#table.remove(key);
+      this.#table.put(SUM, encode(sum), (version ?? 0) + 1);
+    };
+    await this.#tables.commit(() =>
+      version === undefined
+        ? this.#table.ifNoExists(SUM, change)
+        : this.#table.ifVersion(SUM, version, change),
+    );
+  }
+}
+
+function encode(bytes: number): Buffer {
+  const value = Buffer.alloc(8);
+  value.writeDoubleLE(bytes);
+  return value;
+}
+
+function decode(value: Buffer | undefined): number {
+  return value?.readDoubleLE() ?? 0;
+}

@@ -1,0 +1,125 @@
+// The labels of the disk engine: a table of what each names, with a number that says which is newer, and beside it the order
+// in which they are found by their beginning (label-order.ts). The numbers are drawn one after the other from a counter,
+// which also makes all changes of labels follow one another: a put that did not see the last one is refused by the counter's
+// version and tries again.
+import { getLastVersion } from 'lmdb';
+import type { Hash } from '../../../core/digest.ts';
+import type { Namespace } from '../../../core/namespace.ts';
+import type { LabelAddress, Labelled, LabelRecords } from '../../store.ts';
+import { LabelOrder } from './label-order.ts';
+import { decodeLabel, encodeLabel, labelAddressOf, labelKeyOf } from './records.ts';
+import { peek, type Row, read, rowsFrom, type Table, type Tables } from './tables.ts';
+
+/** A namespace may hold no "!": no label has this key. */
+const COUNTER = Buffer.from('!counter');
+/** It is there where every label is in the order: in all stores but those of before format 4, until they are asked. */
+const ORDERED = Buffer.from('!ordered');
+const NOTHING = Buffer.alloc(1);
+const FIRST = Buffer.alloc(1);
+
+interface Numbered extends Labelled {
+  readonly number: number;
+}
+
+export class DiskLabels implements LabelRecords {
+  readonly #tables: Tables;
+  readonly #order: LabelOrder;
+  #ordering: Promise<void> | undefined;
+
+  constructor(tables: Tables) {
+    this.#tables = tables;
+    this.#order = new LabelOrder(tables);
+  }
+
+  get #table(): Table {
+    return this.#tables.table('labels');
+  }
+
+  async get(address: LabelAddress): Promise<Labelled | undefined> {
+    this.#tables.refresh();
+    const found = this.#find(address);
+    return found && { label: found.label, key: found.key };
+  }
+
+  #find(address: LabelAddress): Numbered | undefined {
+    const labelKey = labelKeyOf(address);
+    const record = read(this.#table, labelKey);
+    const number = getLastVersion();
+    const key = record && decodeLabel(labelKey, record);
+    return key && { label: address.label, key, number };
+  }
+
+  async *startingWith(namespace: Namespace, prefix: string): AsyncGenerator<Labelled> {
+    await this.#orderAll();
+    for await (const { label, number } of this.#order.startingWith({ namespace, label: prefix })) {
+      const found = this.#find({ namespace, label });
+      if (found?.number === number) yield { label, key: found.key };
+    }
+  }
+
+  async put(address: LabelAddress, key: Hash, replacing: Labelled | undefined): Promise<boolean> {
+    for (;;) {
+      this.#tables.refresh();
+      const current = this.#find(address);
+      if (current?.key !== replacing?.key) return false;
+      if (await this.#putAfter(this.#lastNumber(), address, key, current)) return true;
+    }
+  }
+
+  #lastNumber(): number | undefined {
+    return peek(this.#table, COUNTER) && getLastVersion();
+  }
+
+  /** False if another label was put since. */
+  #putAfter(
+    last: number | undefined,
+    address: LabelAddress,
+    key: Hash,
+    current: Numbered | undefined,
+  ): Promise<boolean> {
+    const number = (last ?? 0) + 1;
+    const labelKey = labelKeyOf(address);
+    const change = () => {
+      this.#table.put(COUNTER, NOTHING, number);
+      if (last === undefined) this.#table.put(ORDERED, NOTHING, 1);
+      this.#table.put(labelKey, encodeLabel(labelKey, key), number);
+      if (current) this.#order.remove(address, current.number);
+      this.#order.add(address, number);
+    };
+    return this.#tables.commitIfRoom(0, () =>
+      last === undefined
+        ? this.#table.ifNoExists(COUNTER, change)
+        : this.#table.ifVersion(COUNTER, last, change),
+    );
+  }
+
+  /** What an earlier format has written, once. A put meanwhile orders its own. */
+  async #orderAll(): Promise<void> {
+    this.#tables.refresh();
+    if (this.#lastNumber() === undefined || peek(this.#table, ORDERED)) return;
+    this.#ordering ??= this.#orderEach().finally(() => {
+      this.#ordering = undefined;
+    });
+    await this.#ordering;
+  }
+
+  async #orderEach(): Promise<void> {
+    let rows = rowsFrom(this.#table, FIRST, undefined);
+    for (let last = rows.at(-1); last; last = rows.at(-1)) {
+      const page = rows;
+      await this.#tables.commitIfRoom(0, () => this.#addAll(page));
+      this.#tables.refresh();
+      rows = rowsFrom(this.#table, last.key, undefined, true);
+    }
+    await this.#tables.commit(() => this.#table.put(ORDERED, NOTHING, 1));
+  }
+
+  async #addAll(rows: readonly Row[]): Promise<boolean> {
+    const added = rows.flatMap(({ key, version = 0 }) => {
+      const address = labelAddressOf(key);
+      return address ? this.#order.add(address, version) : [];
+    });
+    await Promise.all(added);
+    return true;
+  }
+}

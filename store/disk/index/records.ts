@@ -1,0 +1,268 @@
+// The bytes of the index's keys and values. A change here changes the format's version and docs/FORMAT.md.
+import { type Digest, HASH_BYTES, type Hash, KeyedDigest } from '../../../core/digest.ts';
+import { STORE } from '../../../core/limits.ts';
+import { storedNamespace } from '../../../core/namespace.ts';
+import { sha256 } from '../../../core/sha256.ts';
+import type { Expected, LabelAddress, ResultAddress, StoredResult } from '../../store.ts';
+
+const INLINE = 0;
+const FILE = 1;
+const PRESENCE_V1_BYTES = 7;
+const TICK_BYTES = 4;
+const GENERATION_BYTES = 6;
+const PRESENCE_V2_BYTES = PRESENCE_V1_BYTES + TICK_BYTES + GENERATION_BYTES;
+const POSITION_BYTES = 6;
+const PRESENCE_V3_BYTES = PRESENCE_V2_BYTES + POSITION_BYTES;
+const SIZE_BYTES = 6;
+const COUNT_BYTES = 4;
+const CHECKSUM_BYTES = 8;
+const PRESENCE_BYTES = PRESENCE_V3_BYTES + CHECKSUM_BYTES;
+const REFERENCE_BYTES = HASH_BYTES + SIZE_BYTES;
+
+export interface Presence {
+  readonly size: number;
+  readonly isFile: boolean;
+  /** The tick of its last use, as far as it was written down; 0 before there were any. */
+  readonly tick: number;
+  /** Another one each time the blob is stored anew; the name of its file ends with it. */
+  readonly generation: number;
+  /**
+   * Grows with time, so that what is stored side by side lies side by side (docs/decisions/0121); 0 where content lies under
+   * the hash alone, as it did before version 3.
+   */
+  readonly position: number;
+  /** Of the bytes of a small blob, since version 4 and where the writer had it at hand. */
+  readonly checksum: bigint | undefined;
+}
+
+export function encodePresence(presence: Presence): Buffer {
+  const { size, isFile, tick, generation, position, checksum } = presence;
+  const record = Buffer.allocUnsafe(lengthOf(presence));
+  record[0] = isFile ? FILE : INLINE;
+  record.writeUIntLE(size, 1, SIZE_BYTES);
+  record.writeUInt32LE(tick, PRESENCE_V1_BYTES);
+  record.writeUIntLE(generation, PRESENCE_V1_BYTES + TICK_BYTES, GENERATION_BYTES);
+  if (position !== 0) record.writeUIntLE(position, PRESENCE_V2_BYTES, POSITION_BYTES);
+  if (checksum !== undefined) record.writeBigUInt64LE(checksum, PRESENCE_V3_BYTES);
+  return record;
+}
+
+function lengthOf({ position, checksum }: Presence): number {
+  if (position === 0) return PRESENCE_V2_BYTES;
+  return checksum === undefined ? PRESENCE_V3_BYTES : PRESENCE_BYTES;
+}
+
+/** No blob has this size: a record that can't be read is one of a blob that can't be whole. */
+const UNREADABLE_SIZE = -1;
+
+/** In version 1 the version of a record was the generation, and there were no ticks. */
+export function decodePresence(record: Buffer, version: number): Presence {
+  const isFile = record[0] === FILE;
+  const isReadable = isFile || record[0] === INLINE;
+  if (isReadable && hasTick(record)) {
+    return {
+      size: record.readUIntLE(1, SIZE_BYTES),
+      isFile,
+      tick: record.readUInt32LE(PRESENCE_V1_BYTES),
+      generation: record.readUIntLE(PRESENCE_V1_BYTES + TICK_BYTES, GENERATION_BYTES),
+      position: record.length > PRESENCE_V2_BYTES ? record.readUIntLE(PRESENCE_V2_BYTES, POSITION_BYTES) : 0,
+      checksum: record.length > PRESENCE_V3_BYTES ? record.readBigUInt64LE(PRESENCE_V3_BYTES) : undefined,
+    };
+  }
+  const size =
+    isReadable && record.length === PRESENCE_V1_BYTES ? record.readUIntLE(1, SIZE_BYTES) : UNREADABLE_SIZE;
+  return {
+    size,
+    isFile: isFile && size !== UNREADABLE_SIZE,
+    tick: 0,
+    generation: version,
+    position: 0,
+    checksum: undefined,
+  };
+}
+
+function hasTick({ length }: Buffer): boolean {
+  return length === PRESENCE_BYTES || length === PRESENCE_V3_BYTES || length === PRESENCE_V2_BYTES;
+}
+
+/** The tick alone, of a blob with that size; undefined if the record's is another. */
+export function tickIn(record: Buffer, size: number): number | undefined {
+  const isUsual = hasTick(record) && (record[0] === FILE || record[0] === INLINE);
+  if (!isUsual) return decodePresence(record, 0).size === size ? 0 : undefined;
+  return record.readUIntLE(1, SIZE_BYTES) === size ? record.readUInt32LE(PRESENCE_V1_BYTES) : undefined;
+}
+
+/** Of the content of a blob, whose presence lies under `key`. */
+export function contentKeyOf(key: Buffer, position: number): Buffer {
+  if (position === 0) return key;
+  const bytes = Buffer.allocUnsafe(POSITION_BYTES + key.length);
+  bytes.writeUIntBE(position, 0, POSITION_BYTES);
+  bytes.set(key, POSITION_BYTES);
+  return bytes;
+}
+
+/**
+ * `kind` and tick in front: all of one kind lie together, the least recently used first. `place` is the key of a result, or
+ * of a blob's content.
+ */
+export function ageKeyOf(kind: AgeKind, tick: number, place: Buffer): Buffer {
+  const bytes = Buffer.allocUnsafe(1 + TICK_BYTES + place.length);
+  bytes[0] = kind;
+  bytes.writeUInt32BE(tick, 1);
+  bytes.set(place, 1 + TICK_BYTES);
+  return bytes;
+}
+
+export type AgeKind = typeof RESULT_AGE | typeof BLOB_AGE;
+export const RESULT_AGE = 1;
+export const BLOB_AGE = 2;
+
+export interface Age {
+  readonly tick: number;
+  readonly place: Buffer;
+  /** Of the entry in its own table. */
+  readonly key: Buffer;
+}
+
+export function decodeAge(row: Buffer): Age {
+  const place = row.subarray(1 + TICK_BYTES);
+  const key = row[0] === BLOB_AGE ? place.subarray(-HASH_BYTES) : place;
+  return { tick: row.readUInt32BE(1), place, key };
+}
+
+export function encodeChecksums(checksums: readonly bigint[]): Buffer {
+  const record = Buffer.alloc(checksums.length * CHECKSUM_BYTES);
+  checksums.forEach((checksum, chunk) => {
+    record.writeBigUInt64LE(checksum, chunk * CHECKSUM_BYTES);
+  });
+  return record;
+}
+
+/** Undefined when there are not exactly as many as a blob of that size has chunks. */
+export function decodeChecksums(record: Buffer, size: number): readonly bigint[] | undefined {
+  const count = Math.ceil(size / STORE.chunkBytes);
+  if (record.length !== count * CHECKSUM_BYTES) return undefined;
+  return Array.from({ length: count }, (_, chunk) => record.readBigUInt64LE(chunk * CHECKSUM_BYTES));
+}
+
+/** A namespace never holds a NUL, and the hash has a fixed length: no two addresses share a key. */
+export function resultKeyOf({ namespace, key }: ResultAddress): Buffer {
+  const bytes = Buffer.allocUnsafe(namespace.length + 1 + HASH_BYTES);
+  bytes.write(namespace, 'latin1');
+  bytes[namespace.length] = 0;
+  bytes.write(key, namespace.length + 1, 'hex');
+  return bytes;
+}
+
+/**
+ * Begins with the SHA-256 of its key and the rest: a result has no address of its own to be checked against. The key is in
+ * it since version 4, so that no bit that flips in the index can put a result under another key.
+ */
+export function encodeResult(key: Buffer, { bytes, references }: StoredResult): Buffer {
+  const record = Buffer.allocUnsafe(
+    HASH_BYTES + COUNT_BYTES + references.length * REFERENCE_BYTES + bytes.length,
+  );
+  let at = record.writeUInt32LE(references.length + COVERS_KEY, HASH_BYTES);
+  for (const { hash, size } of references) {
+    at += record.write(hash, at, 'hex');
+    at = record.writeUIntLE(size, at, SIZE_BYTES);
+  }
+  record.set(bytes, at);
+  record.write(checksumOf(key, record), 0, 'hex');
+  return record;
+}
+
+/** Added to the count of references. */
+const COVERS_KEY = 2 ** 31;
+
+/** Undefined when a bit of it has changed. Keeps the record's memory. */
+export function decodeResult(key: Buffer, record: Buffer): StoredResult | undefined {
+  if (record.length < HASH_BYTES + COUNT_BYTES) return undefined;
+  const count = record.readUInt32LE(HASH_BYTES);
+  const coversKey = count >= COVERS_KEY;
+  if (checksumOf(coversKey ? key : undefined, record) !== record.toString('hex', 0, HASH_BYTES))
+    return undefined;
+  const end = HASH_BYTES + COUNT_BYTES + (coversKey ? count - COVERS_KEY : count) * REFERENCE_BYTES;
+  const references: Digest[] = [];
+  for (let at = HASH_BYTES + COUNT_BYTES; at < end; at += REFERENCE_BYTES) {
+    references.push(new KeyedDigest(record, at, record.readUIntLE(at + HASH_BYTES, SIZE_BYTES)));
+  }
+  return { bytes: record.subarray(end), references };
+}
+
+function checksumOf(key: Buffer | undefined, record: Buffer): string {
+  const rest = record.subarray(HASH_BYTES);
+  return sha256(key ? Buffer.concat([key, rest]) : rest);
+}
+
+/** 32 bytes in hex are a Hash, whatever they are; this is read too often to be matched against a pattern. */
+function hashAt(record: Buffer, at: number): Hash {
+  return record.toString('hex', at, at + HASH_BYTES) as Hash;
+}
+
+/** Labels are UTF-8, in which no byte of a longer character passes for another one, and 0xff stands nowhere. */
+export function labelKeyOf({ namespace, label }: LabelAddress): Buffer {
+  return Buffer.from(`${namespace}\0${label}`);
+}
+
+/** Undefined for a row that is none of a label's. */
+export function labelAddressOf(key: Buffer): LabelAddress | undefined {
+  const split = key.indexOf(0);
+  const namespace = split === -1 ? undefined : storedNamespace(key.toString('latin1', 0, split));
+  return namespace === undefined ? undefined : { namespace, label: key.toString('utf8', split + 1) };
+}
+
+/** The hash of the result, and a checksum of that and the label's own key. */
+export function encodeLabel(labelKey: Buffer, result: Hash): Buffer {
+  const record = Buffer.allocUnsafe(HASH_BYTES + CHECKSUM_BYTES);
+  record.write(result, 'hex');
+  labelChecksum(labelKey, record).copy(record, HASH_BYTES);
+  return record;
+}
+
+/** Undefined when a bit of it or of its key has changed. Before version 4 there was nothing to tell that by. */
+export function decodeLabel(labelKey: Buffer, record: Buffer): Hash | undefined {
+  const isRight =
+    record.length === HASH_BYTES || labelChecksum(labelKey, record).equals(record.subarray(HASH_BYTES));
+  return isRight ? hashAt(record, 0) : undefined;
+}
+
+function labelChecksum(labelKey: Buffer, record: Buffer): Buffer {
+  const covered = Buffer.concat([labelKey, record.subarray(0, HASH_BYTES)]);
+  return Buffer.from(sha256(covered).slice(0, 2 * CHECKSUM_BYTES), 'hex');
+}
+
+export interface UploadRecord {
+  readonly expected: Expected;
+  /** What is durable in its file. */
+  readonly committed: number;
+  /** Records of what is a blob by now were kept by Assay 0.1. */
+  readonly isFinished: boolean;
+}
+
+const KNOWS_HASH = 1;
+const KNOWS_SIZE = 2;
+const IS_FINISHED = 4;
+
+export function encodeUpload({ expected, committed }: Omit<UploadRecord, 'isFinished'>): Buffer {
+  const record = Buffer.alloc(1 + 2 * SIZE_BYTES + HASH_BYTES);
+  const { hash, size } = expected;
+  record[0] = (hash === undefined ? 0 : KNOWS_HASH) | (size === undefined ? 0 : KNOWS_SIZE);
+  record.writeUIntLE(committed, 1, SIZE_BYTES);
+  record.writeUIntLE(size ?? 0, 1 + SIZE_BYTES, SIZE_BYTES);
+  record.write(hash ?? '', 1 + 2 * SIZE_BYTES, 'hex');
+  return record;
+}
+
+export function decodeUpload(record: Buffer): UploadRecord {
+  const flags = record.readUInt8(0);
+  const hash = hashAt(record, 1 + 2 * SIZE_BYTES);
+  return {
+    expected: {
+      hash: flags & KNOWS_HASH ? hash : undefined,
+      size: flags & KNOWS_SIZE ? record.readUIntLE(1 + SIZE_BYTES, SIZE_BYTES) : undefined,
+    },
+    committed: record.readUIntLE(1, SIZE_BYTES),
+    isFinished: (flags & IS_FINISHED) !== 0,
+  };
+}

@@ -1,0 +1,74 @@
+// The result records of the disk engine: each checked whenever it is read, because it is small and nothing else would
+// notice. One that fails is dropped, which makes it a miss.
+import type { OnStoreEvent } from '../../events.ts';
+import type { ResultAddress, ResultRecords, StoredResult } from '../../store.ts';
+import type { Index, ResultEntry } from './index.ts';
+import type { Leases } from './leases.ts';
+import { decodeResult, encodeResult, resultKeyOf } from './records.ts';
+import { SeenResults } from './result-memo.ts';
+
+export class DiskResults implements ResultRecords {
+  readonly #index: Index;
+  readonly #leases: Leases;
+  readonly #onEvent: OnStoreEvent;
+  readonly #seen = new SeenResults();
+
+  constructor(index: Index, leases: Leases, onEvent: OnStoreEvent) {
+    this.#index = index;
+    this.#leases = leases;
+    this.#onEvent = onEvent;
+  }
+
+  async get(address: ResultAddress): Promise<StoredResult | undefined> {
+    const entry = this.#find(address);
+    if (!entry) return undefined;
+    const result = this.#seen.decode(resultKeyOf(address), entry.record);
+    if (!result && (await this.#index.removeResult(address, entry.generation))) {
+      this.#onEvent({ type: 'result-dropped', address, detail: 'its record fails its checksum' });
+    }
+    return result;
+  }
+
+  /** One that was there when this turn began will do; what was not there may have come. */
+  #find(address: ResultAddress): ResultEntry | undefined {
+    const entry = this.#index.result(address);
+    if (entry) return entry;
+    this.#index.refresh();
+    return this.#index.result(address);
+  }
+
+  async put(
+    address: ResultAddress,
+    result: StoredResult,
+    replacing: StoredResult | undefined,
+  ): Promise<boolean> {
+    this.#index.refresh();
+    const entry = this.#index.result(address);
+    const key = resultKeyOf(address);
+    const current = entry && decodeResult(key, entry.record);
+    if (!isSame(current, replacing)) return false;
+    const tick = await this.#leaseReferences(result);
+    return this.#index.replaceResult(address, encodeResult(key, result), entry?.generation, tick);
+  }
+
+  /**
+   * A result never has a later tick than anything that it names: so when all results up to a tick are gone, the blobs up
+   * to that tick are named by none.
+   */
+  async use(address: ResultAddress, result: StoredResult): Promise<void> {
+    const key = resultKeyOf(address);
+    if (this.#index.resultTick(key) >= this.#leases.ticks.freshResult()) return;
+    const tick = await this.#leaseReferences(result);
+    this.#index.refresh();
+    const entry = this.#index.result(address);
+    if (entry) await this.#index.useResult(key, entry.generation, tick);
+  }
+
+  #leaseReferences({ references }: StoredResult): Promise<number> {
+    return this.#leases.take(references.map(({ hash }) => hash));
+  }
+}
+
+function isSame(a: StoredResult | undefined, b: StoredResult | undefined): boolean {
+  return a && b ? a.bytes.equals(b.bytes) : a === b;
+}

@@ -1,0 +1,87 @@
+// What the index knows of uploads that arrive in parts. The version of a record is the generation of the file that its
+// bytes are in: whoever takes an upload over writes a file of its own and changes the version, so a process that still
+// works on the old file can commit nothing more.
+import { getLastVersion } from 'lmdb';
+import { STORE } from '../../../core/limits.ts';
+import { nodeCrypto } from '../../../core/sha256.ts';
+import { roomOf } from './byte-count.ts';
+import { decodeUpload, encodeUpload, type UploadRecord } from './records.ts';
+import { read, rowsFrom, type Table, type Tables } from './tables.ts';
+
+export interface KnownUpload extends UploadRecord {
+  readonly generation: number;
+}
+
+export type NewUpload = Omit<KnownUpload, 'isFinished'>;
+
+/** A record as it lies in the table, whose key does not tell the upload's id. */
+export interface UploadRow extends KnownUpload {
+  readonly key: Buffer;
+}
+
+export class UploadRecords {
+  readonly #tables: Tables;
+
+  constructor(tables: Tables) {
+    this.#tables = tables;
+  }
+
+  get #table(): Table {
+    return this.#tables.table('uploads');
+  }
+
+  find(id: string): KnownUpload | undefined {
+    this.#tables.refresh();
+    const record = read(this.#table, keyOf(id));
+    return record && { ...decodeUpload(record), generation: getLastVersion() };
+  }
+
+  /** In place of the record of that generation, or of none; false if another one is there. */
+  put(id: string, { generation, ...record }: NewUpload, replacing: number | undefined): Promise<boolean> {
+    const key = keyOf(id);
+    const value = encodeUpload(record);
+    return this.#tables.commitIfRoom(value.length, () =>
+      replacing === undefined
+        ? this.#table.ifNoExists(key, () => this.#table.put(key, value, generation))
+        : this.#table.put(key, value, generation, replacing),
+    );
+  }
+
+  remove(id: string, generation: number): Promise<boolean> {
+    return this.removeRow({ key: keyOf(id), generation });
+  }
+
+  /** False if it is gone, or another process has taken it over. */
+  removeRow({ key, generation }: Pick<UploadRow, 'key' | 'generation'>): Promise<boolean> {
+    return this.#tables.commit(() => this.#table.remove(key, generation));
+  }
+
+  /** There is no place for one more. */
+  get isFull(): boolean {
+    this.#tables.refresh();
+    return this.#table.getCount() >= STORE.maxUploads;
+  }
+
+  /** All of them, as they are now. */
+  *rows(): Generator<UploadRow> {
+    this.#tables.refresh();
+    let rows = rowsFrom(this.#table, Buffer.alloc(1), undefined);
+    for (let last = rows.at(-1); last; last = rows.at(-1)) {
+      for (const { key, value, version = 0 } of rows)
+        yield { key, ...decodeUpload(value), generation: version };
+      rows = rowsFrom(this.#table, last.key, undefined, true);
+    }
+  }
+
+  /** What lies in their files. */
+  stagedBytes(): number {
+    let sum = 0;
+    for (const { committed, isFinished } of this.rows()) sum += isFinished ? 0 : roomOf(committed);
+    return sum;
+  }
+}
+
+/** Callers choose ids of any length. */
+function keyOf(id: string): Buffer {
+  return nodeCrypto().hash('sha256', id, 'buffer');
+}

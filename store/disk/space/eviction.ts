@@ -1,0 +1,181 @@
+// Removes the least recently used, in small steps: results, and blobs that no result names.
+//
+// A result never has a later tick than a blob that it names (results.ts). So a blob is named by nothing when every result
+// has a later tick than it has; the oldest rows of `ages` tell. A row may lag behind its entry, never run ahead: what was
+// used since is found out by looking at the entry, and its row is moved. An entry goes only if nobody has touched it
+// between that look and the commit, which LMDB compares. docs/decisions/0017 has the argument in whole.
+import { parseHash } from '../../../core/digest.ts';
+import { STORE } from '../../../core/limits.ts';
+import { removeFile } from '../fs/calls.ts';
+import { filePath, type Layout } from '../fs/layout.ts';
+import { roomOf } from '../index/byte-count.ts';
+import type { Index } from '../index/index.ts';
+import type { Ticks } from '../index/logical-clock.ts';
+import { type Age, type AgeKind, ageKeyOf, BLOB_AGE, decodeAge, RESULT_AGE } from '../index/records.ts';
+import { rowsFrom, type Table } from '../index/tables.ts';
+
+export interface Evicted {
+  readonly results: number;
+  readonly blobs: number;
+  /** Of which only parts had come. */
+  readonly uploads: number;
+  readonly bytes: number;
+}
+
+export const NOTHING_EVICTED: Evicted = { results: 0, blobs: 0, uploads: 0, bytes: 0 };
+
+export function sumOf(a: Evicted, b: Evicted): Evicted {
+  return {
+    results: a.results + b.results,
+    blobs: a.blobs + b.blobs,
+    uploads: a.uploads + b.uploads,
+    bytes: a.bytes + b.bytes,
+  };
+}
+
+export class Eviction {
+  readonly #layout: Layout;
+  readonly #index: Index;
+  readonly #ticks: Ticks;
+
+  constructor(layout: Layout, index: Index, ticks: Ticks) {
+    this.#layout = layout;
+    this.#index = index;
+    this.#ticks = ticks;
+  }
+
+  /**
+   * Undefined when all that is left is leased, or there is nothing. `wantedBytes`: no more than needed is removed.
+   * `mostEntries` go in one commit, at most.
+   */
+  async step(wantedBytes: number, mostEntries: number): Promise<Evicted | undefined> {
+    this.#index.refresh();
+    const results = this.#oldest(RESULT_AGE, mostEntries);
+    const blobs = this.#oldest(BLOB_AGE, mostEntries);
+    const firstResult = results[0]?.tick ?? Number.POSITIVE_INFINITY;
+    const firstBlob = blobs[0]?.tick ?? Number.POSITIVE_INFINITY;
+    if (firstResult <= firstBlob) {
+      // What they name goes after them, and counts for more: few go at a time where little is wanted.
+      const few = results.slice(0, Math.max(STORE.evictEntries, Math.floor(wantedBytes / ENTRY_BYTES)));
+      return this.#evictResults(upTo(few, Math.min(firstBlob, this.#ticks.expired(1))));
+    }
+    const unnamed = blobs.filter(({ tick }) => tick < firstResult);
+    return this.#evictBlobs(upTo(unnamed, this.#ticks.expired()), wantedBytes);
+  }
+
+  /** What steps for so many bytes would remove, as things are now. `onPage` is awaited now and then. */
+  async foresee(wantedBytes: number, onPage: () => Promise<void>): Promise<Evicted> {
+    const last = this.#ticks.expired(1);
+    const results = this.#expired(RESULT_AGE, last, onPage);
+    let result = (await results.next()).value;
+    let [named, blobs, bytes] = [0, 0, 0];
+    for await (const blob of this.#expired(BLOB_AGE, last, onPage)) {
+      if (bytes >= wantedBytes) break;
+      for (; result && result.tick <= blob.tick; result = (await results.next()).value) named++;
+      blobs++;
+      bytes += this.#sizeOf(blob.key);
+    }
+    return { ...NOTHING_EVICTED, results: named, blobs, bytes };
+  }
+
+  /** In the order in which they would go. Others get a turn now and then. */
+  async *#expired(kind: AgeKind, last: number, onPage: () => Promise<void>): AsyncGenerator<Age, undefined> {
+    const end = Buffer.from([kind + 1]);
+    let from: Buffer = Buffer.from([kind]);
+    for (;;) {
+      this.#index.refresh();
+      const rows = rowsFrom(this.#ages, from, end, from.length > 1).map((row) => decodeAge(row.key));
+      const until = rows.at(-1);
+      if (!until) return undefined;
+      for (const age of rows) {
+        if (age.tick > last) return undefined;
+        if (this.#tickOf(kind, age.key) <= last) yield age;
+      }
+      from = ageKeyOf(kind, until.tick, until.place);
+      await new Promise((resolve) => setImmediate(resolve));
+      await onPage();
+    }
+  }
+
+  #tickOf(kind: AgeKind, key: Buffer): number {
+    return kind === RESULT_AGE ? this.#index.resultTick(key) : (this.#index.findByKey(key)?.tick ?? 0);
+  }
+
+  #sizeOf(key: Buffer): number {
+    const entry = this.#index.findByKey(key);
+    if (!entry) return 0;
+    return entry.isFile ? roomOf(entry.size) : entry.size;
+  }
+
+  #oldest(kind: AgeKind, most: number): Age[] {
+    const rows = rowsFrom(this.#ages, Buffer.from([kind]), Buffer.from([kind + 1]), false, most);
+    return rows.map(({ key }) => decodeAge(key));
+  }
+
+  get #ages(): Table {
+    return this.#index.tables.table('ages');
+  }
+
+  async #evictResults(rows: readonly Age[]): Promise<Evicted | undefined> {
+    if (rows.length === 0) return undefined;
+    const removals = rows.map((age) => {
+      const actual = this.#index.resultTick(age.key);
+      if (actual === age.tick) return this.#index.removeUnused(age.key, age.tick);
+      return this.#move(RESULT_AGE, age, actual);
+    });
+    return { ...NOTHING_EVICTED, results: (await Promise.all(removals)).filter(Boolean).length };
+  }
+
+  async #evictBlobs(rows: readonly Age[], wantedBytes: number): Promise<Evicted | undefined> {
+    if (rows.length === 0) return undefined;
+    let bytes = 0;
+    const removals: Promise<number>[] = [];
+    for (const row of rows) {
+      if (bytes >= wantedBytes) break;
+      const { takes, removal } = this.#evictBlob(row);
+      bytes += takes;
+      removals.push(removal);
+    }
+    const freed = await Promise.all(removals);
+    return {
+      ...NOTHING_EVICTED,
+      blobs: freed.filter((size) => size > 0).length,
+      bytes: freed.reduce((sum, size) => sum + size, 0),
+    };
+  }
+
+  /** `takes`: with its place in the index. The removal resolves to what became free of content. */
+  #evictBlob(age: Age): { takes: number; removal: Promise<number> } {
+    const { tick, key } = age;
+    const entry = this.#index.findByKey(key);
+    if (entry?.tick !== tick) {
+      const moved = this.#move(BLOB_AGE, age, entry?.tick ?? 0);
+      return { takes: 0, removal: moved.then(() => 0) };
+    }
+    const size = entry.isFile ? roomOf(entry.size) : entry.size;
+    const removal = this.#index.removeSeen(key, entry).then(async (isRemoved) => {
+      if (!isRemoved) return 0;
+      const hash = parseHash(key.toString('hex'));
+      if (entry.isFile) await removeFile(filePath(this.#layout, hash, entry.generation));
+      return size;
+    });
+    return { takes: size + ENTRY_BYTES, removal };
+  }
+
+  /** To where its entry is now; away, where there is none. */
+  async #move(kind: AgeKind, { tick, place }: Age, to: number): Promise<false> {
+    await this.#index.tables.commit(async () => {
+      const removed = this.#ages.remove(ageKeyOf(kind, tick, place));
+      if (to > tick) await this.#ages.put(ageKeyOf(kind, to, place), Buffer.alloc(1));
+      return removed;
+    });
+    return false;
+  }
+}
+
+/** What an entry takes in the index beside its content, about. */
+const ENTRY_BYTES = 384;
+
+function upTo(rows: readonly Age[], last: number): Age[] {
+  return rows.filter(({ tick }) => tick <= last);
+}

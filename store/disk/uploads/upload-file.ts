@@ -1,0 +1,181 @@
+// The file of an upload that arrives in parts, hashed as it grows. What was hashed is known only to this process: another
+// one, or a later one, reads the file again.
+import { type Digest, type Hash, parseHash } from '../../../core/digest.ts';
+import { STORE } from '../../../core/limits.ts';
+import { nodeCrypto } from '../../../core/sha256.ts';
+import { giveBack, isPooled, takeBuffer } from '../../shared/buffers.ts';
+import { type Checksum, loadChecksum } from '../../shared/checksum.ts';
+import { renameInto, type Staged } from '../files/incoming-blob.ts';
+import { removeStaged, StagingFile } from '../files/staging-file.ts';
+import { closeFile, openFile, orIfGone, readFully } from '../fs/calls.ts';
+import { attempt } from '../fs/faults.ts';
+import { filePath, type Layout, uploadPath } from '../fs/layout.ts';
+import { newGeneration } from '../index/generation.ts';
+import { encodeChecksums } from '../index/records.ts';
+
+export class UploadFile implements Staged {
+  readonly generation: number;
+  readonly #layout: Layout;
+  readonly #path: string;
+  readonly #file: StagingFile;
+  readonly #checksum: Checksum;
+  readonly #checksums: bigint[] = [];
+  readonly #hasher = nodeCrypto().createHash('sha256');
+  /**
+   * The chunk that is not full yet; of the others everything is known, and nothing is kept. While it is worked on it is a
+   * buffer of the pool, which alone can go past the page cache; while it rests it takes no more memory than it needs.
+   */
+  #chunk: Buffer = Buffer.alloc(0);
+  #filled = 0;
+  #before = 0;
+
+  static async create(layout: Layout, expectedSize: number | undefined): Promise<UploadFile> {
+    const checksum = await loadChecksum();
+    const generation = newGeneration();
+    const path = uploadPath(layout, generation);
+    const file = await attempt('creating a staging file', () => StagingFile.create(path, expectedSize));
+    return new UploadFile(layout, generation, path, file, checksum);
+  }
+
+  private constructor(
+    layout: Layout,
+    generation: number,
+    path: string,
+    file: StagingFile,
+    checksum: Checksum,
+  ) {
+    this.generation = generation;
+    this.#layout = layout;
+    this.#path = path;
+    this.#file = file;
+    this.#checksum = checksum;
+  }
+
+  get size(): number {
+    return this.#before + this.#filled;
+  }
+
+  async take(piece: Uint8Array): Promise<void> {
+    for (let taken = 0; taken < piece.byteLength; ) {
+      const part = piece.subarray(taken, taken + STORE.chunkBytes - this.#filled);
+      const isWholeChunk = part.byteLength === STORE.chunkBytes;
+      await (isWholeChunk && isPooled(part) ? this.#add(viewOf(part)) : this.#gather(part));
+      taken += part.byteLength;
+    }
+  }
+
+  async #gather(part: Uint8Array): Promise<void> {
+    this.#wake();
+    this.#chunk.set(part, this.#filled);
+    this.#filled += part.byteLength;
+    if (this.#filled === STORE.chunkBytes) await this.#endChunk();
+  }
+
+  async #endChunk(): Promise<void> {
+    await this.#add(this.#unfinished());
+    this.#filled = 0;
+  }
+
+  /** Writes and hashes a chunk where it lies. */
+  async #add(chunk: Buffer): Promise<void> {
+    await this.#write(chunk);
+    this.#hasher.update(chunk);
+    this.#checksums.push(this.#checksum(chunk));
+    this.#before += chunk.length;
+  }
+
+  /** Gives its buffer back to the pool, and its descriptor, until the upload goes on. */
+  async rest(): Promise<void> {
+    const kept = Buffer.from(this.#chunk.subarray(0, this.#filled));
+    giveBack(this.#chunk);
+    this.#chunk = kept;
+    await this.#file.rest();
+  }
+
+  #wake(): void {
+    if (this.#chunk.length === STORE.chunkBytes) return;
+    const chunk = takeBuffer();
+    this.#chunk.copy(chunk);
+    this.#chunk = chunk;
+  }
+
+  async #write(chunk: Buffer): Promise<void> {
+    await attempt('writing a staging file', () => this.#file.write(chunk, this.#before));
+  }
+
+  #unfinished(): Buffer {
+    this.#wake();
+    return this.#chunk.subarray(0, this.#filled);
+  }
+
+  /** All that was taken is durable when this resolves. */
+  async sync(): Promise<void> {
+    if (this.#filled > 0) await this.#write(this.#unfinished());
+    await attempt('syncing a staging file', () => this.#file.sync());
+  }
+
+  /** Of the whole: nothing can be taken after this. */
+  async finish(): Promise<Digest> {
+    if (this.#filled > 0) await this.#endChunk();
+    return { hash: parseHash(this.#hasher.digest('hex')), size: this.#before };
+  }
+
+  /** The bytes of one that is finished and no larger than a chunk. */
+  onlyChunk(): Buffer {
+    return this.#chunk.subarray(0, this.#before);
+  }
+
+  checksums(): Buffer {
+    return encodeChecksums(this.#checksums);
+  }
+
+  async place(hash: Hash, generation: number): Promise<void> {
+    await this.sync();
+    await this.#file.end();
+    const target = filePath(this.#layout, hash, generation);
+    await attempt('placing a file', () => renameInto(this.#path, target));
+  }
+
+  /** What is staged stays, for whoever goes on. */
+  async close(): Promise<void> {
+    await this.#file.rest();
+    giveBack(this.#chunk);
+    this.#chunk = Buffer.alloc(0);
+  }
+
+  /** Removes what is staged and not placed. */
+  async discard(): Promise<void> {
+    await this.close();
+    await removeStaged(this.#path);
+  }
+}
+
+function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
+}
+
+/** The bytes of an upload that another process has left, up to what it had made durable; none where they are gone. */
+export async function* leftBytes(
+  layout: Layout,
+  generation: number,
+  committed: number,
+): AsyncGenerator<Buffer> {
+  const file = await orIfGone(openFile(uploadPath(layout, generation), 'r'), undefined);
+  if (file === undefined) return;
+  const buffer = Buffer.allocUnsafeSlow(STORE.chunkBytes);
+  try {
+    for (let position = 0; position < committed; ) {
+      const wanted = buffer.subarray(0, Math.min(buffer.length, committed - position));
+      const count = await attempt('reading a staging file', () => readFully(file, wanted, position));
+      if (count === 0) return;
+      yield wanted.subarray(0, count);
+      position += count;
+    }
+  } finally {
+    await closeFile(file);
+  }
+}
+
+export function removeLeft(layout: Layout, generation: number): Promise<void> {
+  return removeStaged(uploadPath(layout, generation));
+}

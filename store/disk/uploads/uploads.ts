@@ -1,0 +1,241 @@
+// Uploads in parts, on disk. A part's bytes go to a staging file; every STORE.uploadSyncBytes, and when the part ends or
+// breaks off, the file is synced and then the index is told how far it has come. So what the index says is there after
+// any crash, and at most that many bytes are sent again.
+//
+// The hash of what has arrived lives in this process. An upload that another process began is read once from its file,
+// into a file of our own: two processes never write to one file, whatever they believe of each other.
+import type { Digest } from '../../../core/digest.ts';
+import { AssayError } from '../../../core/errors.ts';
+import { STORE } from '../../../core/limits.ts';
+import { refuseExcess, refuseWrong } from '../../shared/expected.ts';
+import { type Expected, isLastPart, type UploadPart, type UploadStatus, type Uploads } from '../../store.ts';
+import type { DiskBlobs } from '../files/blobs.ts';
+import type { Sweeper } from '../files/sweep.ts';
+import type { Layout } from '../fs/layout.ts';
+import type { KnownUpload, UploadRecords } from '../index/upload-records.ts';
+import { Arrival, superseded } from './incoming-part.ts';
+import { leftBytes, removeLeft, UploadFile } from './upload-file.ts';
+
+export class DiskUploads implements Uploads {
+  readonly #layout: Layout;
+  readonly #records: UploadRecords;
+  readonly #blobs: DiskBlobs;
+  readonly #sweeper: Sweeper;
+  /** Those that can go on at once; the one that has waited longest comes first. */
+  readonly #ready = new Map<string, UploadFile>();
+  readonly #arriving = new Map<string, Arrival>();
+
+  constructor(layout: Layout, records: UploadRecords, blobs: DiskBlobs, sweeper: Sweeper) {
+    this.#layout = layout;
+    this.#records = records;
+    this.#blobs = blobs;
+    this.#sweeper = sweeper;
+  }
+
+  async status(id: string): Promise<UploadStatus | undefined> {
+    const known = await this.#find(id);
+    return known && { committed: known.committed, isFinished: false };
+  }
+
+  append(id: string, part: UploadPart): Promise<UploadStatus> {
+    return this.#alone(id, new Arrival(part.content), (arrival) => this.#receive(id, part, arrival));
+  }
+
+  cancel(id: string): Promise<void> {
+    return this.#alone(id, new Arrival(Buffer.alloc(0)), async () => {
+      const known = this.#records.find(id);
+      if (known) await this.#forget(id, known.generation);
+    });
+  }
+
+  async close(): Promise<void> {
+    for (const arrival of this.#arriving.values()) arrival.stop();
+    await Promise.all([...this.#arriving.values()].map(({ over }) => over));
+    await Promise.all([...this.#ready.values()].map((file) => file.close()));
+  }
+
+  /** One at a time works on an upload, the newest: whoever was on it is most likely gone. */
+  async #alone<T>(id: string, arrival: Arrival, work: (arrival: Arrival) => Promise<T>): Promise<T> {
+    for (let earlier = this.#arriving.get(id); earlier; earlier = this.#arriving.get(id)) {
+      earlier.stop();
+      await earlier.over;
+    }
+    this.#arriving.set(id, arrival);
+    try {
+      return await work(arrival);
+    } finally {
+      arrival.close();
+      this.#arriving.delete(id);
+      arrival.end();
+    }
+  }
+
+  async #receive(id: string, part: UploadPart, arrival: Arrival): Promise<UploadStatus> {
+    const known = await this.#find(id);
+    refuseMisplaced(known, part);
+    const file = (await this.#takeReady(id, known)) ?? (await this.#begin(id, known, part.expected));
+    const failure = await this.#fill(id, file, part, arrival);
+    if (!failure && isLastPart(part)) return this.#finish(id, file, part.expected);
+    await this.#park(id, file);
+    if (failure) throw failure.cause;
+    return { committed: file.size, isFinished: false };
+  }
+
+  /** Assay 0.1 kept the records of finished uploads: such a one is none. */
+  async #find(id: string): Promise<KnownUpload | undefined> {
+    const known = this.#records.find(id);
+    if (!known?.isFinished) return known;
+    await this.#records.remove(id, known.generation);
+    return undefined;
+  }
+
+  async #takeReady(id: string, known: KnownUpload | undefined): Promise<UploadFile | undefined> {
+    const file = this.#ready.get(id);
+    this.#ready.delete(id);
+    if (!file || file.generation === known?.generation) return file;
+    await file.close();
+    return undefined;
+  }
+
+  async #begin(id: string, known: KnownUpload | undefined, expected: Expected): Promise<UploadFile> {
+    if (!known && this.#records.isFull && !(await this.#sweeper.makePlace()))
+      throw new AssayError('ASSAY_TOO_MANY_UPLOADS', `${STORE.maxUploads} are begun`);
+    const file = await UploadFile.create(this.#layout, expected.size);
+    try {
+      if (known) await this.#takeOver(file, known);
+      await this.#commit(id, file, expected, known?.generation);
+    } catch (error) {
+      await file.discard();
+      throw error;
+    }
+    if (known) await removeLeft(this.#layout, known.generation);
+    return file;
+  }
+
+  async #takeOver(file: UploadFile, { generation, committed }: KnownUpload): Promise<void> {
+    for await (const chunk of leftBytes(this.#layout, generation, committed)) await file.take(chunk);
+    await file.sync();
+  }
+
+  /** What the content failed with, if it did: by then all that came is durable. Throws what our own disk fails with. */
+  async #fill(
+    id: string,
+    file: UploadFile,
+    { expected, offset }: UploadPart,
+    arrival: Arrival,
+  ): Promise<{ cause: unknown } | undefined> {
+    try {
+      if (file.size !== offset) return { cause: misplaced(file.size, offset) };
+      const failure = await this.#takeAll(id, file, expected, arrival);
+      await file.sync();
+      await this.#commit(id, file, expected, file.generation);
+      return failure;
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+  }
+
+  async #takeAll(
+    id: string,
+    file: UploadFile,
+    expected: Expected,
+    arrival: Arrival,
+  ): Promise<{ cause: unknown } | undefined> {
+    let durable = file.size;
+    for (;;) {
+      const next = await attempted(arrival.next());
+      if ('cause' in next) return next;
+      if (!next.piece) return undefined;
+      await this.#refuseTooMuch(id, file, expected, next.piece.byteLength);
+      await file.take(next.piece);
+      if (file.size - durable < STORE.uploadSyncBytes) continue;
+      await file.sync();
+      await this.#commit(id, file, expected, file.generation);
+      durable = file.size;
+    }
+  }
+
+  async #refuseTooMuch(id: string, file: UploadFile, expected: Expected, more: number): Promise<void> {
+    if (file.size + more <= (expected.size ?? Number.POSITIVE_INFINITY)) return;
+    await this.#forget(id, file.generation);
+    refuseExcess(expected, file.size + more);
+  }
+
+  async #commit(
+    id: string,
+    { size: committed, generation }: UploadFile,
+    expected: Expected,
+    replacing: number | undefined,
+  ): Promise<void> {
+    const record = { expected, committed, generation };
+    if (!(await this.#records.put(id, record, replacing))) throw superseded();
+  }
+
+  async #finish(id: string, file: UploadFile, expected: Expected): Promise<UploadStatus> {
+    try {
+      const digest = await file.finish();
+      if (isWrong(expected, digest)) await this.#forget(id, file.generation);
+      refuseWrong(expected, digest);
+      await this.#enter(file, digest);
+      await this.#records.remove(id, file.generation);
+      return { committed: digest.size, isFinished: true, digest };
+    } finally {
+      await file.close();
+    }
+  }
+
+  async #enter(file: UploadFile, digest: Digest): Promise<void> {
+    if (digest.size > STORE.inlineBytes) return this.#blobs.enter(file, digest);
+    if (digest.size > 0) await this.#blobs.put(digest, file.onlyChunk());
+    await file.discard();
+  }
+
+  async #park(id: string, file: UploadFile): Promise<void> {
+    await file.rest();
+    this.#ready.set(id, file);
+    if (this.#ready.size <= STORE.readyUploads) return;
+    for (const [oldest, waiting] of this.#ready) {
+      this.#ready.delete(oldest);
+      return waiting.close();
+    }
+  }
+
+  async #forget(id: string, generation: number): Promise<void> {
+    await this.#records.remove(id, generation);
+    await this.#ready.get(id)?.close();
+    this.#ready.delete(id);
+    await removeLeft(this.#layout, generation);
+  }
+}
+
+/** Before anything is read or made because of it. */
+function refuseMisplaced(known: KnownUpload | undefined, { expected, offset }: UploadPart): void {
+  const { hash, size } = known?.expected ?? expected;
+  if (hash !== expected.hash || size !== expected.size) {
+    throw new AssayError('ASSAY_DIGEST_MISMATCH', 'this upload was begun for another content');
+  }
+  const committed = known?.committed ?? 0;
+  if (offset !== committed) throw misplaced(committed, offset);
+}
+
+function misplaced(committed: number, offset: number): AssayError {
+  return new AssayError(
+    'ASSAY_BAD_OFFSET',
+    `the upload stands at ${committed}, the part begins at ${offset}`,
+  );
+}
+
+function isWrong(expected: Expected, { hash, size }: Digest): boolean {
+  return (expected.hash ?? hash) !== hash || (expected.size ?? size) !== size;
+}
+
+async function attempted(
+  next: Promise<Uint8Array | undefined>,
+): Promise<{ piece: Uint8Array | undefined } | { cause: unknown }> {
+  try {
+    return { piece: await next };
+  } catch (cause) {
+    return { cause };
+  }
+}

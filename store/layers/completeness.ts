@@ -1,0 +1,122 @@
+// Promises: a result is taken only when every byte that it names is stored, and served only while that still holds.
+//
+// Stands outermost on the results: it is where bytes from a client become a result with references. Leaves of Trees and
+// of Directory messages are gathered once, at put, so that a get asks the index about them and reads no blob.
+import { type Digest, DigestSet, type Hash, parseDigest } from '../../core/digest.ts';
+import { AssayError } from '../../core/errors.ts';
+import { STORE } from '../../core/limits.ts';
+import { decodeWhole } from '../../core/message.ts';
+import { Directory } from '../../core/proto/generated/reapi.ts';
+import { contentNamedBy, decodeResult, refuseOtherContent } from '../../core/result.ts';
+import { DIRECTORY } from '../../core/shapes.ts';
+import { leavesOf } from '../../core/tree.ts';
+import type { OnStoreEvent } from '../events.ts';
+import { Places } from '../shared/semaphore.ts';
+import type { Blobs, LargeBlob, Results } from '../store.ts';
+import type { DivergingResults } from './divergence.ts';
+
+export function onlyComplete(results: DivergingResults, blobs: Blobs, onEvent: OnStoreEvent): Results {
+  return {
+    async get(address) {
+      const result = await results.get(address);
+      if (!result) return undefined;
+      const missing = await blobs.missing(result.references);
+      if (missing.length > 0) {
+        onEvent({ type: 'incomplete', address, missing: missing.map(({ hash, size }) => ({ hash, size })) });
+        return undefined;
+      }
+      await results.use(address, result);
+      return result;
+    },
+
+    async put(address, bytes, options) {
+      const references = await gatherReferences(bytes, blobs);
+      refuseIfAny(await blobs.missing(references));
+      return results.put(address, { bytes: Buffer.from(bytes), references }, options);
+    },
+  };
+}
+
+async function gatherReferences(bytes: Uint8Array, blobs: Blobs): Promise<Digest[]> {
+  const result = decodeResult(bytes);
+  refuseOtherContent(result);
+  const named = contentNamedBy(result);
+  const references = new DigestSet();
+  for (const digest of named.blobs) references.add(digest);
+  for (const tree of named.trees) {
+    for (const leaf of await decoded(tree, blobs, leavesOf)) references.add(leaf);
+  }
+  await addDescendants(named.directories, blobs, references);
+  return references.values();
+}
+
+/** A folder that is reached twice is read once. */
+async function addDescendants(roots: readonly Digest[], blobs: Blobs, references: DigestSet): Promise<void> {
+  const seen = new Set<Hash>();
+  const waiting = [...roots];
+  for (let folder = waiting.pop(); folder; folder = waiting.pop()) {
+    references.add(folder);
+    if (seen.has(folder.hash)) continue;
+    seen.add(folder.hash);
+    const { files, directories } = await decoded(folder, blobs, decodeDirectory);
+    for (const { digest, name } of files) references.add(parseDigest(digest ?? withoutDigest(name)));
+    for (const { digest, name } of directories) waiting.push(parseDigest(digest ?? withoutDigest(name)));
+  }
+}
+
+const largeTrees = new Places({
+  places: STORE.treesAtOnce,
+  waiting: STORE.openFilesWaiting,
+  waitMs: STORE.openFilesWaitMs,
+});
+
+/** Clients put many results at the same time, and all of them may name a tree of the largest size. */
+function decoded<T>(digest: Digest, blobs: Blobs, decode: (bytes: Buffer) => T): Promise<T> {
+  const read = async () => decode(await readWhole(digest, blobs));
+  return digest.size > STORE.inlineBytes ? largeTrees.during(read) : read();
+}
+
+async function readWhole(digest: Digest, blobs: Blobs): Promise<Buffer> {
+  if (digest.size > STORE.maxTreeBytes) {
+    throw new AssayError(
+      'ASSAY_RESULT_MALFORMED',
+      `${digest.hash} is too large for a Tree: ${digest.size} bytes`,
+    );
+  }
+  const blob = await blobs.get(digest.hash);
+  if (blob?.size !== digest.size) throw incomplete([digest]);
+  return blob.bytes ?? collectChunks(blob, digest);
+}
+
+/** A blob that turns out corrupt is quarantined by now, so it is missing, and can be sent again. */
+async function collectChunks(blob: LargeBlob, digest: Digest): Promise<Buffer> {
+  const whole = Buffer.allocUnsafe(blob.size);
+  let filled = 0;
+  try {
+    for await (const chunk of blob.chunks()) filled += chunk.copy(whole, filled);
+  } catch (error) {
+    const isCorrupt = error instanceof AssayError && error.code === 'ASSAY_BLOB_CORRUPT';
+    throw isCorrupt ? incomplete([digest]) : error;
+  }
+  return whole;
+}
+
+function decodeDirectory(bytes: Uint8Array): Directory {
+  return decodeWhole(Directory, DIRECTORY, bytes, 'a blob that a result names as a Directory is not one');
+}
+
+function withoutDigest(name: string): never {
+  throw new AssayError('ASSAY_RESULT_MALFORMED', `${JSON.stringify(name)} in a Directory has no digest`);
+}
+
+function refuseIfAny(missing: readonly Digest[]): void {
+  if (missing.length > 0) throw incomplete(missing);
+}
+
+const NAMED_IN_A_REFUSAL = 3;
+
+function incomplete(missing: readonly Digest[]): AssayError {
+  const named = missing.slice(0, NAMED_IN_A_REFUSAL).map(({ hash, size }) => `${hash} (${size} bytes)`);
+  const more = missing.length > named.length ? ` and ${missing.length - named.length} more` : '';
+  return new AssayError('ASSAY_RESULT_INCOMPLETE', `missing: ${named.join(', ')}${more}`);
+}

@@ -1,0 +1,80 @@
+// Promises: a key that has a whole result keeps it. A second result with other outputs is recorded beside it and
+// reported, never written over it, whoever else is writing at the same time. Only a failure gives way to a success: most
+// clients do not accept it, and it would keep the key from ever being a hit for them.
+//
+// Stands directly on the engine's records, because only there can "put if nothing changed meanwhile" be asked. It gets
+// results whose references are gathered already, so completeness.ts stands around it.
+import type { Namespace } from '../../core/namespace.ts';
+import { decodeResult, outcomeOf } from '../../core/result.ts';
+import type { OnStoreEvent } from '../events.ts';
+import type {
+  Blobs,
+  ResultAddress,
+  ResultOutcome,
+  ResultPutOptions,
+  ResultRecords,
+  StoredResult,
+} from '../store.ts';
+
+export interface DivergingResults {
+  get(address: ResultAddress): Promise<StoredResult | undefined>;
+  use(address: ResultAddress, result: StoredResult): Promise<void>;
+  put(address: ResultAddress, result: StoredResult, options?: ResultPutOptions): Promise<ResultOutcome>;
+}
+
+export function recordingDivergence(
+  records: ResultRecords,
+  blobs: Blobs,
+  onEvent: OnStoreEvent,
+): DivergingResults {
+  async function put(
+    address: ResultAddress,
+    result: StoredResult,
+    options: ResultPutOptions = {},
+  ): Promise<ResultOutcome> {
+    const first = await records.get(address);
+    if (first && !options.replace && (await isWhole(first))) {
+      if (sameOutcome(first, result)) return 'unchanged';
+      onEvent({ type: 'diverged', address });
+      if (!givesWay(first, result)) {
+        await keepBeside(address, result);
+        return 'diverged';
+      }
+      await keepBeside(address, first);
+    }
+    return (await records.put(address, result, first)) ? 'stored' : put(address, result, options);
+  }
+
+  async function keepBeside(address: ResultAddress, result: StoredResult): Promise<void> {
+    const beside = rivalAddress(address);
+    let isKept = false;
+    while (!isKept) isKept = await records.put(beside, result, await records.get(beside));
+  }
+
+  async function isWhole(result: StoredResult): Promise<boolean> {
+    return (await blobs.missing(result.references)).length === 0;
+  }
+
+  return {
+    get: (address) => records.get(address),
+    use: (address, result) => records.use(address, result),
+    put,
+  };
+}
+
+/** One rival for each key, the newest. No client can name it: "!" has no place in a namespace. */
+export function rivalAddress({ namespace, key }: ResultAddress): ResultAddress {
+  return { namespace: `!diverged/${namespace}` as Namespace, key };
+}
+
+function givesWay(first: StoredResult, second: StoredResult): boolean {
+  return decodeResult(first.bytes).exitCode !== 0 && decodeResult(second.bytes).exitCode === 0;
+}
+
+function sameOutcome(first: StoredResult, second: StoredResult): boolean {
+  return Buffer.compare(outcomeOfStored(first), outcomeOfStored(second)) === 0;
+}
+
+function outcomeOfStored({ bytes }: StoredResult): Uint8Array {
+  return outcomeOf(decodeResult(bytes));
+}

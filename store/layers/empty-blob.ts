@@ -1,0 +1,29 @@
+// Promises: the empty blob is always there, whatever the engine holds. REAPI clients name it without ever sending it.
+//
+// Stands above verification, because there is nothing to verify, and below everything that asks what is missing.
+import { type Digest, digestOf, EMPTY } from '../../core/digest.ts';
+import { collect, refuseWrong } from '../shared/expected.ts';
+import type { Blobs, Content, Expected, SmallBlob } from '../store.ts';
+
+const EMPTY_BLOB: SmallBlob = { size: 0, bytes: Buffer.alloc(0) };
+
+export function withEmptyBlob(blobs: Blobs): Blobs {
+  return {
+    get: (hash) => (hash === EMPTY.hash ? Promise.resolve(EMPTY_BLOB) : blobs.get(hash)),
+    put: (expected, content) =>
+      expected.hash === EMPTY.hash ? takeNothing(expected, content) : blobs.put(expected, content),
+    missing: (digests) =>
+      blobs.missing(digests.some(isEmpty) ? digests.filter((digest) => !isEmpty(digest)) : digests),
+    touch: (hashes) => blobs.touch(hashes.filter((hash) => hash !== EMPTY.hash)),
+  };
+}
+
+/** The size first: many are asked about at a time, and the text of a hash may still have to be made. */
+function isEmpty(digest: Digest): boolean {
+  return digest.size === 0 && digest.hash === EMPTY.hash;
+}
+
+async function takeNothing(expected: Expected, content: Content): Promise<Digest> {
+  refuseWrong(expected, digestOf(await collect({ ...expected, size: 0 }, content)));
+  return EMPTY;
+}

@@ -1,0 +1,49 @@
+// One blob, read whole from the disk and compared with its address. Unlike verify.ts, which serves what it checks, this
+// relies on no checksum of ours: SHA-256, every byte. What is wrong is quarantined as there.
+import type { Hash } from '../../core/digest.ts';
+import { STORE } from '../../core/limits.ts';
+import { nodeCrypto, sha256 } from '../../core/sha256.ts';
+import type { RawBlob, RawBlobs, RawFile, RawLargeBlob } from '../raw.ts';
+import { giveBack, takeBuffer } from '../shared/buffers.ts';
+import type { Health, OnRead } from '../store.ts';
+
+export async function examine(raw: RawBlobs, hash: Hash, onRead: OnRead): Promise<Health> {
+  const blob = await raw.get(hash);
+  if (!blob) return 'gone';
+  const fault = await faultIn(hash, blob, onRead);
+  if (fault === undefined) return 'whole';
+  if ((await raw.get(hash))?.generation !== blob.generation) return 'gone';
+  await raw.quarantine(hash, blob.generation, fault);
+  return 'damaged';
+}
+
+async function faultIn(hash: Hash, blob: RawBlob, onRead: OnRead): Promise<string | undefined> {
+  if (blob.kind === 'broken') return blob.detail;
+  if (blob.kind === 'large') return faultInFile(hash, blob, onRead);
+  await onRead(blob.size);
+  return sha256(blob.bytes) === hash ? undefined : 'its bytes have another SHA-256';
+}
+
+async function faultInFile(hash: Hash, blob: RawLargeBlob, onRead: OnRead): Promise<string | undefined> {
+  const file = await blob.open();
+  if (!file) return 'its file is missing';
+  const buffer = takeBuffer();
+  try {
+    return (await hashOf(file, blob.size, buffer, onRead)) === hash
+      ? undefined
+      : 'its file has another SHA-256';
+  } finally {
+    giveBack(buffer);
+    await file.close();
+  }
+}
+
+async function hashOf(file: RawFile, size: number, buffer: Buffer, onRead: OnRead): Promise<string> {
+  const hasher = nodeCrypto().createHash('sha256');
+  for (let position = 0; position < size; position += STORE.chunkBytes) {
+    const part = buffer.subarray(0, Math.min(STORE.chunkBytes, size - position));
+    hasher.update(part.subarray(0, await file.read(part, position)));
+    await onRead(part.length);
+  }
+  return hasher.digest('hex');
+}

@@ -1,0 +1,57 @@
+// Promises: a label leads to a hit or is not found, and names one thing for as long as that is there.
+//
+// Stands above the results, whose `get` says what is a hit now, and leases it. A label whose result is gone is free again.
+import { AssayError } from '../../core/errors.ts';
+import { STORE } from '../../core/limits.ts';
+import type { Namespace } from '../../core/namespace.ts';
+import { isDistinct } from '../../core/text.ts';
+import type { LabelAddress, Labelled, LabelRecords, Labels, Results } from '../store.ts';
+
+export function liveLabels(records: LabelRecords, results: Results): Labels {
+  async function isHit(namespace: Namespace, { key }: Labelled): Promise<boolean> {
+    return (await results.get({ namespace, key })) !== undefined;
+  }
+
+  async function firstHit(
+    namespace: Namespace,
+    candidates: AsyncIterable<Labelled>,
+  ): Promise<Labelled | undefined> {
+    for await (const candidate of candidates) if (await isHit(namespace, candidate)) return candidate;
+    return undefined;
+  }
+
+  async function put(address: LabelAddress, key: Labelled['key']): Promise<'stored' | 'taken'> {
+    refuseUnfit(address.label);
+    const current = await records.get(address);
+    if (current?.key === key) return 'stored';
+    if (current && (await isHit(address.namespace, current))) return 'taken';
+    return (await records.put(address, key, current)) ? 'stored' : put(address, key);
+  }
+
+  return {
+    put,
+    async newest(namespace, prefixes, exact) {
+      if (exact !== undefined && isFit(exact)) {
+        const named = await records.get({ namespace, label: exact });
+        if (named && (await isHit(namespace, named))) return named;
+      }
+      for (const prefix of prefixes.filter((text) => text === '' || isFit(text))) {
+        const found = await firstHit(namespace, records.startingWith(namespace, prefix));
+        if (found) return found;
+      }
+      return undefined;
+    },
+  };
+}
+
+/** For those who must know before there is anything to label. */
+export function refuseUnfit(label: string): void {
+  if (!isFit(label)) throw new AssayError('ASSAY_BAD_LABEL', JSON.stringify(label.slice(0, SHOWN)));
+}
+
+const SHOWN = 100;
+
+function isFit(label: string): boolean {
+  const length = Buffer.byteLength(label);
+  return length > 0 && length <= STORE.maxLabelBytes && !label.includes('\0') && isDistinct(label);
+}

@@ -1,0 +1,105 @@
+// Promises: no byte leaves the store unless it is the right one, however often it was read before. What is found wrong is
+// quarantined, is missing from then on, and is healed by the next put.
+//
+// Stands directly on the engine, whose raw blobs nobody else may see: everything above relies on what `get` returns.
+// Each is checked against a checksum from the time of writing: small ones whole, large ones chunk by chunk, because a
+// chunk must be known to be right before the ones after it have been read.
+import type { Hash } from '../../core/digest.ts';
+import { AssayError } from '../../core/errors.ts';
+import { STORE } from '../../core/limits.ts';
+import { sha256 } from '../../core/sha256.ts';
+import type { RawBlobs, RawFile, RawLargeBlob, RawSmallBlob } from '../raw.ts';
+import { giveBack, takeBuffer } from '../shared/buffers.ts';
+import { checksumOfSmall, loadChecksum } from '../shared/checksum.ts';
+import type { Blobs, LargeBlob } from '../store.ts';
+
+export function verified(raw: RawBlobs): Blobs {
+  return {
+    async get(hash) {
+      const blob = await raw.get(hash);
+      if (!blob) return undefined;
+      if (blob.kind === 'large') return new VerifiedLargeBlob(hash, blob, raw);
+      if (blob.kind === 'small' && isRight(hash, blob)) return blob;
+      const detail = blob.kind === 'broken' ? blob.detail : 'its bytes have another SHA-256';
+      await raw.quarantine(hash, blob.generation, detail);
+      return undefined;
+    },
+    put: (expected, content) => raw.put(expected, content),
+    missing: (digests) => raw.missing(digests),
+    touch: (hashes) => raw.touch(hashes),
+  };
+}
+
+/** The address is the last word: where the checksums differ, it may be the stored one that has changed. */
+function isRight(hash: Hash, { bytes, checksum }: RawSmallBlob): boolean {
+  return (checksum !== undefined && checksumOfSmall(bytes) === checksum) || sha256(bytes) === hash;
+}
+
+class VerifiedLargeBlob implements LargeBlob {
+  readonly size: number;
+  readonly #hash: Hash;
+  readonly #blob: RawLargeBlob;
+  readonly #raw: RawBlobs;
+
+  constructor(hash: Hash, blob: RawLargeBlob, raw: RawBlobs) {
+    this.size = blob.size;
+    this.#hash = hash;
+    this.#blob = blob;
+    this.#raw = raw;
+  }
+
+  /** Holds its file open from the first chunk to the last: what happens to the blob meanwhile can't mix two files. */
+  async *chunks(offset = 0, length = this.size, atOnce = () => 1): AsyncGenerator<Buffer> {
+    const end = Math.min(offset + length, this.size);
+    const file = await this.#open();
+    let buffer = takeBuffer(atOnce());
+    try {
+      for (let position = offset; position < end; ) {
+        const bytes = await this.#readVerified(file, buffer, position, end);
+        yield bytes;
+        position += bytes.length;
+        buffer = exchanged(buffer, atOnce());
+      }
+    } finally {
+      giveBack(buffer);
+      await file.close();
+    }
+  }
+
+  async #open(): Promise<RawFile> {
+    return (await this.#blob.open()) ?? this.#refuse('its file is missing');
+  }
+
+  /** Whole chunks, as many as the buffer holds; of these, what lies between `position` and `end`. */
+  async #readVerified(file: RawFile, buffer: Buffer, position: number, end: number): Promise<Buffer> {
+    const checksum = await loadChecksum();
+    const start = position - (position % STORE.chunkBytes);
+    const wanted = Math.ceil((end - start) / STORE.chunkBytes) * STORE.chunkBytes;
+    const length = Math.min(buffer.length, wanted, this.size - start);
+    const bytes = await this.#read(file, buffer.subarray(0, length), start);
+    for (let at = 0; at < length; at += STORE.chunkBytes) {
+      const index = (start + at) / STORE.chunkBytes;
+      const isWhole = checksum(bytes.subarray(at, at + STORE.chunkBytes)) === this.#blob.checksums[index];
+      if (!isWhole) await this.#refuse(`chunk ${index} fails its checksum`);
+    }
+    return bytes.subarray(position - start, end - start);
+  }
+
+  async #read(file: RawFile, target: Buffer, position: number): Promise<Buffer> {
+    const count = await file.read(target, position);
+    if (count < target.length) await this.#refuse(`its file ends at byte ${position + count}`);
+    return target;
+  }
+
+  async #refuse(detail: string): Promise<never> {
+    await this.#raw.quarantine(this.#hash, this.#blob.generation, detail);
+    throw new AssayError('ASSAY_BLOB_CORRUPT', `${this.#hash}: ${detail}`);
+  }
+}
+
+/** The same buffer, if it has the size that is wanted now. */
+function exchanged(buffer: Buffer, chunks: number): Buffer {
+  if (buffer.length === chunks * STORE.chunkBytes) return buffer;
+  giveBack(buffer);
+  return takeBuffer(chunks);
+}

@@ -1,0 +1,69 @@
+// Uploads in parts, in the memory of this process.
+import { digestOf, EMPTY } from '../../core/digest.ts';
+import { AssayError } from '../../core/errors.ts';
+import { STORE } from '../../core/limits.ts';
+import { refuseExcess, refuseWrong } from '../shared/expected.ts';
+import { type Blobs, isLastPart, type UploadPart, type UploadStatus, type Uploads } from '../store.ts';
+
+interface Upload {
+  readonly expected: UploadPart['expected'];
+  readonly pieces: Buffer[];
+  status: UploadStatus;
+  /** The part that is arriving: a newer one takes the place of an older one. */
+  arriving: UploadPart | undefined;
+}
+
+export function memoryUploads(blobs: Blobs): Uploads {
+  const kept = new Map<string, Upload>();
+
+  /** Undefined before the first part. */
+  function find(id: string, { expected, offset }: UploadPart): Upload | undefined {
+    const upload = kept.get(id);
+    const committed = upload?.status.committed ?? 0;
+    const begun = upload?.expected ?? expected;
+    if (begun.hash !== expected.hash || begun.size !== expected.size)
+      throw new AssayError('ASSAY_DIGEST_MISMATCH', 'this upload was begun for another content');
+    if (offset !== committed) throw new AssayError('ASSAY_BAD_OFFSET', `the upload stands at ${committed}`);
+    return upload;
+  }
+
+  function begin(id: string, expected: Upload['expected']): Upload {
+    if (kept.size >= STORE.maxUploads)
+      throw new AssayError('ASSAY_TOO_MANY_UPLOADS', `${kept.size} are begun`);
+    const upload = { expected, pieces: [], status: { committed: 0, isFinished: false }, arriving: undefined };
+    kept.set(id, upload);
+    return upload;
+  }
+
+  async function finish(id: string, { expected, pieces }: Upload): Promise<UploadStatus> {
+    const bytes = Buffer.concat(pieces);
+    const digest = digestOf(bytes);
+    kept.delete(id);
+    refuseWrong(expected, digest);
+    if (digest.hash !== EMPTY.hash) await blobs.put(digest, bytes);
+    return { committed: digest.size, isFinished: true, digest };
+  }
+
+  return {
+    async status(id) {
+      return kept.get(id)?.status;
+    },
+    async append(id, part) {
+      const upload = find(id, part) ?? begin(id, part.expected);
+      upload.arriving = part;
+      for await (const piece of part.content instanceof Uint8Array ? [part.content] : part.content) {
+        if (kept.get(id) !== upload || upload.arriving !== part)
+          throw new AssayError('ASSAY_BAD_OFFSET', 'the upload was taken over, or cancelled');
+        const committed = upload.status.committed + piece.byteLength;
+        if (committed > (part.expected.size ?? Number.POSITIVE_INFINITY)) kept.delete(id);
+        refuseExcess(part.expected, committed);
+        upload.pieces.push(Buffer.from(piece));
+        upload.status = { committed, isFinished: false };
+      }
+      return isLastPart(part) ? finish(id, upload) : upload.status;
+    },
+    async cancel(id) {
+      kept.delete(id);
+    },
+  };
+}

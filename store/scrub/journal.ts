@@ -1,0 +1,56 @@
+// How far the scrub of a store is, in a file beside it: STORE/verify.json. Replaced whole, so that whoever reads it, or
+// goes on from it after a kill, finds one state or another; losing the last seconds costs only the time to do them again.
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isHash } from '../../core/digest.ts';
+import { STORE } from '../../core/limits.ts';
+import type { ScrubTally } from './scrub.ts';
+
+export const SCRUB_JOURNAL = 'verify.json';
+
+export class ScrubJournal {
+  readonly #path: string;
+  readonly #now: () => number;
+  #keptAt = Number.NEGATIVE_INFINITY;
+
+  constructor(directory: string, now: () => number) {
+    this.#path = join(directory, SCRUB_JOURNAL);
+    this.#now = now;
+  }
+
+  /** Undefined where there is none, or none that can be understood. */
+  read(): ScrubTally | undefined {
+    try {
+      const tally: unknown = JSON.parse(readFileSync(this.#path, 'utf8'));
+      return isTally(tally) ? tally : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** At most once in a while, but always the last. A journal that can't be written costs a resumption, nothing else. */
+  keep(tally: ScrubTally): void {
+    if (tally.finishedAt === undefined && this.#now() - this.#keptAt < STORE.journalMs) return;
+    this.#keptAt = this.#now();
+    try {
+      writeFileSync(`${this.#path}.tmp`, `${JSON.stringify(tally)}\n`);
+      renameSync(`${this.#path}.tmp`, this.#path);
+    } catch {
+      // A full or read-only disk: the scrub itself goes on.
+    }
+  }
+}
+
+const COUNTS = ['startedAt', 'blobs', 'bytes', 'damaged', 'results', 'unusableResults'] as const;
+
+function isTally(value: unknown): value is ScrubTally {
+  if (typeof value !== 'object' || value === null) return false;
+  const fields: Partial<Record<keyof ScrubTally, unknown>> = value;
+  const { behind, damage, finishedAt } = fields;
+  return (
+    COUNTS.every((name) => Number.isSafeInteger(fields[name])) &&
+    (behind === undefined || (typeof behind === 'string' && isHash(behind))) &&
+    (finishedAt === undefined || Number.isSafeInteger(finishedAt)) &&
+    Array.isArray(damage)
+  );
+}

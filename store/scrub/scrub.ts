@@ -1,0 +1,117 @@
+// Looks through a whole store: every blob against its SHA-256, every result for what it names. Goes on where an earlier
+// one was interrupted, because it keeps what it has seen in a journal. Blobs come in the order of their hashes, which are
+// spread evenly: so the last hash tells how far it is.
+import type { Digest, Hash } from '../../core/digest.ts';
+import { STORE } from '../../core/limits.ts';
+import type { Inspection, ResultAddress } from '../store.ts';
+import type { Throttle } from './throttle.ts';
+
+export interface ScrubTally {
+  readonly startedAt: number;
+  /** Set when it has come to its end. */
+  readonly finishedAt?: number | undefined;
+  /** The last blob that was examined. */
+  readonly behind?: Hash | undefined;
+  readonly blobs: number;
+  readonly bytes: number;
+  /** How many were damaged, and the first of them. */
+  readonly damaged: number;
+  readonly damage: readonly Digest[];
+  readonly results: number;
+  /** Results that could not be read, or that name what is not there: each is a miss. */
+  readonly unusableResults: number;
+}
+
+export interface Scrubbing {
+  readonly inspection: Inspection;
+  readonly throttle: Throttle | undefined;
+  readonly now: () => number;
+  /** After each step; the tally is then what has been done for good. */
+  readonly onProgress: (tally: ScrubTally) => void;
+  /** Hears of each damaged blob when it has been quarantined. */
+  readonly onDamage?: (digest: Digest) => Promise<void>;
+  /** Hears of each result that is whole. */
+  readonly onResult?: (address: ResultAddress) => void;
+  /** Awaited now and then, while nothing is being looked at. */
+  readonly onPage?: () => Promise<void>;
+  readonly signal?: AbortSignal;
+}
+
+/** Small blobs lie in memory: looking at one waits for nothing, and a server has others to serve. */
+const IN_ONE_TURN = 64;
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+export function newTally(startedAt: number): ScrubTally {
+  return { startedAt, blobs: 0, bytes: 0, damaged: 0, damage: [], results: 0, unusableResults: 0 };
+}
+
+/** From 0 to 1. */
+export function shareDone({ behind, finishedAt }: ScrubTally): number {
+  if (finishedAt !== undefined) return 1;
+  return behind === undefined ? 0 : Number.parseInt(behind.slice(0, 8), 16) / 2 ** 32;
+}
+
+/** Undefined if it was told to stop. */
+export async function scrub(from: ScrubTally, scrubbing: Scrubbing): Promise<ScrubTally | undefined> {
+  const examined = await examineBlobs(from, scrubbing);
+  const looked = examined && (await lookAtResults(examined, scrubbing));
+  if (!looked) return undefined;
+  const finished = { ...looked, finishedAt: scrubbing.now() };
+  scrubbing.onProgress(finished);
+  return finished;
+}
+
+async function examineBlobs(from: ScrubTally, scrubbing: Scrubbing): Promise<ScrubTally | undefined> {
+  const { inspection, onProgress, onPage, signal } = scrubbing;
+  let tally = from;
+  for (;;) {
+    const page = await inspection.blobsBehind(tally.behind);
+    if (page.length === 0) return tally;
+    for (const digest of page) {
+      if (signal?.aborted) return undefined;
+      tally = await examineOne(tally, digest, scrubbing);
+      onProgress(tally);
+      if (tally.blobs % IN_ONE_TURN === 0) await nextTurn();
+    }
+    await onPage?.();
+  }
+}
+
+async function examineOne(
+  tally: ScrubTally,
+  digest: Digest,
+  { inspection, throttle, onDamage }: Scrubbing,
+): Promise<ScrubTally> {
+  const onRead = async (bytes: number): Promise<void> => throttle?.pass(bytes);
+  const health = await inspection.examine(digest.hash, onRead);
+  if (health === 'damaged') await onDamage?.(digest);
+  const isDamaged = health === 'damaged';
+  return {
+    ...tally,
+    behind: digest.hash,
+    blobs: tally.blobs + 1,
+    bytes: tally.bytes + Math.max(0, digest.size),
+    damaged: tally.damaged + (isDamaged ? 1 : 0),
+    damage: isDamaged ? [...tally.damage, digest].slice(0, STORE.damageShown) : tally.damage,
+  };
+}
+
+async function lookAtResults(from: ScrubTally, scrubbing: Scrubbing): Promise<ScrubTally | undefined> {
+  const { inspection, onResult, onPage, signal } = scrubbing;
+  const tally = { ...from, results: 0, unusableResults: 0 };
+  let page = await inspection.resultsBehind(undefined);
+  for (; page.results.length > 0; page = await inspection.resultsBehind(page.position)) {
+    if (signal?.aborted) return undefined;
+    await nextTurn();
+    await onPage?.();
+    for (const { address, isReadable, missing } of page.results) {
+      tally.results++;
+      if (!isReadable || missing > 0) tally.unusableResults++;
+      else if (address) onResult?.(address);
+    }
+  }
+  return tally;
+}

@@ -8,7 +8,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { NativeTracer } from '../hermeticity/native.ts';
+import { NativeTracer } from '../hermeticity/trace/native.ts';
 import { median } from './server/table.ts';
 
 const PROJECT = join(import.meta.dirname, '..');

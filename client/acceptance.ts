@@ -11,7 +11,7 @@
 // path set, so it is found only where that is unchanged; what can't be looked at again (network, time) is said each time.
 // Unwatched are those of other clients, and of machines without a tracer.
 import { type Evidence, type Standing, standingOf } from '../core/evidence.ts';
-import { POLICY_VERSION } from '../hermeticity/policy-version.ts';
+import { POLICY_VERSION } from '../hermeticity/verdict/policy-version.ts';
 import type { RunRequest } from './request.ts';
 
 type Asked = Pick<RunRequest, 'hermetic' | 'acceptMarked' | 'name'>;

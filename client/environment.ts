@@ -12,7 +12,7 @@
 import { delimiter } from 'node:path';
 import type { Property } from '../core/action.ts';
 import { AssayError } from '../core/errors.ts';
-import { type AbsPath, absPath } from '../hermeticity/abspath.ts';
+import { type AbsPath, absPath } from '../hermeticity/system/absolute-path.ts';
 import { neverPassed, withoutPatterns } from './declared-variables.ts';
 import type { DeclaredVariable } from './request.ts';
 

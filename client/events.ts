@@ -1,6 +1,6 @@
 // Everything that a run wants a person or a machine to know while it goes on. Reporters consume it; the flow never prints.
 import type { RelPath } from '../core/path.ts';
-import type { Finding } from '../hermeticity/finding.ts';
+import type { Finding } from '../hermeticity/verdict/finding.ts';
 
 export type RunEvent =
   /** The cache, or a part of it, is not to be had; the command runs all the same. */

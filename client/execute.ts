@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { RUN } from '../core/limits.ts';
 import type { RelPath } from '../core/path.ts';
-import { absPath } from '../hermeticity/abspath.ts';
+import { absPath } from '../hermeticity/system/absolute-path.ts';
 import type { RunContext } from './context.ts';
 import { actualEnvironment, type PrivateFolders } from './environment.ts';
 import type { KeyedAction } from './key.ts';

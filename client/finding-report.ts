@@ -1,5 +1,5 @@
 // One finding: a line for people, an object for machines.
-import { commandText, type Finding, fixText } from '../hermeticity/finding.ts';
+import { commandText, type Finding, fixText } from '../hermeticity/verdict/finding.ts';
 
 export function findingJson({
   kind,

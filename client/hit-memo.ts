@@ -6,7 +6,13 @@
 import type { Hash } from '../core/digest.ts';
 import type { Standing } from '../core/evidence.ts';
 import { RUN } from '../core/limits.ts';
-import { type AbsPath, absPath, isPlain, parentFolder, relativeIn } from '../hermeticity/abspath.ts';
+import {
+  type AbsPath,
+  absPath,
+  isPlain,
+  parentFolder,
+  relativeIn,
+} from '../hermeticity/system/absolute-path.ts';
 import { lookAgain } from './inputs/observations.ts';
 import { isSettled } from './inputs/settled.ts';
 import { type Row, rowOf } from './inputs/stat-table.ts';

@@ -2,7 +2,7 @@
 import { type EncodedAction, encodeAction, type Property } from '../core/action.ts';
 import type { Digest } from '../core/digest.ts';
 import { messageOf } from '../core/errors.ts';
-import { SANDBOX_VERSION } from '../hermeticity/sandbox-version.ts';
+import { SANDBOX_VERSION } from '../hermeticity/sandbox/sandbox-version.ts';
 import type { RunContext } from './context.ts';
 import { withoutPatterns } from './declared-variables.ts';
 import { keyedEnvironment, looksSecret, type Variables } from './environment.ts';

@@ -6,9 +6,14 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { AssayError } from '../core/errors.ts';
 import { RUN } from '../core/limits.ts';
-import type { Exit, SignalName } from '../hermeticity/access.ts';
-import { exitCodeOf, exitWithTracer } from '../hermeticity/exit.ts';
-import { STATUS_DESCRIPTOR, toldStatus, type WayToWait, waysToWait } from '../hermeticity/wait-status.ts';
+import { exitCodeOf, exitWithTracer } from '../hermeticity/system/exit-status.ts';
+import type { Exit, SignalName } from '../hermeticity/trace/access.ts';
+import {
+  STATUS_DESCRIPTOR,
+  toldStatus,
+  type WayToWait,
+  waysToWait,
+} from '../hermeticity/trace/wait-status.ts';
 import type { StreamName } from './log.ts';
 
 export interface Launch {

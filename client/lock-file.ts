@@ -27,7 +27,7 @@ import {
   ownIdentity,
   type ProcessIdentity,
   parseIdentity,
-} from '../hermeticity/process-identity.ts';
+} from '../hermeticity/system/process-identity.ts';
 import { ownFolder, removeIfEmpty } from './staging.ts';
 
 const NAMED = 'lock-';

@@ -10,7 +10,7 @@ import { type RelPath, resolveFrom } from '../core/path.ts';
 import type { PathSet, StateOf } from '../core/path-set.ts';
 import type { ActionResult } from '../core/proto/generated/reapi.ts';
 import { decodeResult } from '../core/result.ts';
-import type { AbsPath } from '../hermeticity/abspath.ts';
+import type { AbsPath } from '../hermeticity/system/absolute-path.ts';
 import type { Blobs, Store } from '../store/store.ts';
 import { takesLocally, whyNotFromRemote } from './acceptance.ts';
 import type { RunContext } from './context.ts';

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { AssayError } from '../core/errors.ts';
 import { RUN } from '../core/limits.ts';
 import { isWithin, type RelPath } from '../core/path.ts';
-import { isAncestor, type ProcessIdentity } from '../hermeticity/process-identity.ts';
+import { isAncestor, type ProcessIdentity } from '../hermeticity/system/process-identity.ts';
 import type { RunContext } from './context.ts';
 import {
   isLock,

@@ -2,7 +2,7 @@
 // declared tools that the fixed PATH does not find. Gone when the action ends.
 import { chmodSync, lstatSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { removeTemporaryFolder, temporaryFolder } from '../hermeticity/temporary-folder.ts';
+import { removeTemporaryFolder, temporaryFolder } from '../hermeticity/system/temporary-folder.ts';
 import type { PrivateFolders } from './environment.ts';
 import type { KeyedAction } from './key.ts';
 import { locateOnPath, type Tool } from './tools.ts';

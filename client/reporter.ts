@@ -1,6 +1,6 @@
 // Turns the events and the summary of a run into words on standard error, or into one JSON object as its last line.
 // What the command itself says goes through untouched.
-import { type Finding, fixText } from '../hermeticity/finding.ts';
+import { type Finding, fixText } from '../hermeticity/verdict/finding.ts';
 import type { Report, RunEvent } from './events.ts';
 import { findingJson } from './finding-report.ts';
 import { type Ear, inOneLine } from './outlet.ts';

@@ -17,7 +17,7 @@ import { AssayError, isSystemError, messageOf } from '../core/errors.ts';
 import { STORE } from '../core/limits.ts';
 import { join, nameToBytes, type RelPath, ROOT, toSystemPath } from '../core/path.ts';
 import type { Entry } from '../core/tree.ts';
-import { holdsMount } from '../hermeticity/mounts.ts';
+import { holdsMount } from '../hermeticity/system/mounts.ts';
 import type { Blobs, LargeBlob } from '../store/store.ts';
 import { withAnchor } from './anchor.ts';
 import type { RunContext } from './context.ts';

@@ -26,7 +26,7 @@ import {
   ownIdentity,
   type ProcessIdentity,
   parseIdentity,
-} from '../hermeticity/process-identity.ts';
+} from '../hermeticity/system/process-identity.ts';
 
 export interface RunRecord {
   /** The process that wrote it. */

@@ -1,10 +1,6 @@
 // Runs an action in the sandbox, watched from within, and judges it there: what it can't see it can't depend on, so all
 // that counts besides its declaration is the installed software that it was shown.
 import { existsSync } from 'node:fs';
-import { type AbsPath, absPath, inside, isAtOrBelow, relativeIn } from '../hermeticity/abspath.ts';
-import type { Declaration } from '../hermeticity/declaration.ts';
-import type { FindingKind } from '../hermeticity/finding.ts';
-import { helperPath, NativeTracer } from '../hermeticity/native.ts';
 import {
   isSoftware,
   type Mount,
@@ -12,8 +8,18 @@ import {
   SANDBOX,
   type Sandboxed,
   sandboxed,
-} from '../hermeticity/sandbox.ts';
-import { judge, type Verdict } from '../hermeticity/verdict.ts';
+} from '../hermeticity/sandbox/sandbox.ts';
+import {
+  type AbsPath,
+  absPath,
+  inside,
+  isAtOrBelow,
+  relativeIn,
+} from '../hermeticity/system/absolute-path.ts';
+import { helperPath, NativeTracer } from '../hermeticity/trace/native.ts';
+import type { Declaration } from '../hermeticity/verdict/declaration.ts';
+import type { FindingKind } from '../hermeticity/verdict/finding.ts';
+import { judge, type Verdict } from '../hermeticity/verdict/verdict.ts';
 import { actualEnvironment, type PrivateFolders, searchPathOf } from './environment.ts';
 import type { Report } from './events.ts';
 import type { KeyedAction } from './key.ts';

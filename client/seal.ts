@@ -8,7 +8,7 @@ import { RUN } from '../core/limits.ts';
 import type { RelPath } from '../core/path.ts';
 import type { PathSet } from '../core/path-set.ts';
 import { ActionResult } from '../core/proto/generated/reapi.ts';
-import type { FindingKind } from '../hermeticity/finding.ts';
+import type { FindingKind } from '../hermeticity/verdict/finding.ts';
 import type { RunContext } from './context.ts';
 import { type Contents, encodeOutputs, fitOutput, type Sealed } from './encoded-outputs.ts';
 import type { Execution } from './execute.ts';

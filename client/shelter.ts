@@ -2,7 +2,7 @@
 // command that looks through the workspace does not find them. No rename leads there.
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { removeTemporaryFolder, temporaryFolder } from '../hermeticity/temporary-folder.ts';
+import { removeTemporaryFolder, temporaryFolder } from '../hermeticity/system/temporary-folder.ts';
 
 export class Shelter {
   #root: string | undefined;

@@ -12,7 +12,7 @@ import { lstatSync, mkdirSync, renameSync, rmdirSync, rmSync, statSync } from 'n
 import { dirname, join } from 'node:path';
 import { isSystemError } from '../core/errors.ts';
 import type { RelPath } from '../core/path.ts';
-import { identityText, ownIdentity } from '../hermeticity/process-identity.ts';
+import { identityText, ownIdentity } from '../hermeticity/system/process-identity.ts';
 import { hasName } from './current-folder.ts';
 import { clearAfterKilledRuns, type OwnRecord, recordCommand, recordRun } from './run-records.ts';
 

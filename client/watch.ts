@@ -1,8 +1,8 @@
 // Who watches a command: the best tracer that works here, or nobody. That nobody can is a reason to say so, and to refuse
 // only where a verdict was asked for.
 import { AssayError } from '../core/errors.ts';
-import { NativeTracer } from '../hermeticity/native.ts';
-import { StraceTracer } from '../hermeticity/strace.ts';
+import { NativeTracer } from '../hermeticity/trace/native.ts';
+import { StraceTracer } from '../hermeticity/trace/strace/strace.ts';
 import { hasName } from './current-folder.ts';
 import type { PrivateFolders } from './environment.ts';
 import type { Report } from './events.ts';

@@ -1,10 +1,10 @@
 // Runs an action once under a tracer and judges it. Nothing is looked up and nothing is published: an audit is about the
 // action, not about its result. Its outputs are left in place.
 import { AssayError } from '../../core/errors.ts';
-import type { TraceReport } from '../../hermeticity/access.ts';
-import type { Finding } from '../../hermeticity/finding.ts';
 import type { Reproduction } from '../../hermeticity/reproduce/reproduce.ts';
-import { judge } from '../../hermeticity/verdict.ts';
+import type { TraceReport } from '../../hermeticity/trace/access.ts';
+import type { Finding } from '../../hermeticity/verdict/finding.ts';
+import { judge } from '../../hermeticity/verdict/verdict.ts';
 import type { RunContext } from '../context.ts';
 import { executeBy } from '../execute.ts';
 import { type KeyedAction, keyOf } from '../key.ts';

@@ -1,6 +1,6 @@
 // The files of a trace, each once, with all that was done to it: what a person wants to look up after a finding.
-import { type AbsPath, absPath, relativeIn, shown } from '../../hermeticity/abspath.ts';
-import type { TraceReport } from '../../hermeticity/access.ts';
+import { type AbsPath, absPath, relativeIn, shown } from '../../hermeticity/system/absolute-path.ts';
+import type { TraceReport } from '../../hermeticity/trace/access.ts';
 
 export interface TouchedFile {
   /** As audits show paths. */

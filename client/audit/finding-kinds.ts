@@ -1,6 +1,6 @@
 // What each kind of finding means and how it is mended, in one sentence each, and in which group it stands: by what there
 // is to do. docs/HERMETICITY.md tells more.
-import type { FindingKind } from '../../hermeticity/finding.ts';
+import type { FindingKind } from '../../hermeticity/verdict/finding.ts';
 
 export interface KindWords {
   readonly title: string;

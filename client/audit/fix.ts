@@ -1,7 +1,7 @@
 // Writes the declarations that an audit missed into the step's own file, so that the next audit does not.
 import { lstatSync, readlinkSync } from 'node:fs';
 import { parseRelPath, ROOT, toSystemPath } from '../../core/path.ts';
-import { type Finding, type Fix, patternOf } from '../../hermeticity/finding.ts';
+import { type Finding, type Fix, patternOf } from '../../hermeticity/verdict/finding.ts';
 import { type Addition, addToStep, asWrittenBy } from '../config/edit.ts';
 import type { Texts } from '../config/packages.ts';
 import { type Step, takesEverything } from '../config/step.ts';

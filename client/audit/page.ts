@@ -1,8 +1,8 @@
 // An audit as one page that needs nothing beside it: no script, no font, no other address. Findings by what to do, the
 // tree of processes, the files, what was varied. Folding and moving about work by keyboard, because they are the browser's own.
-import { readable } from '../../hermeticity/abspath.ts';
-import type { TracedProcess } from '../../hermeticity/access.ts';
-import { commandText, type Finding, fixText } from '../../hermeticity/finding.ts';
+import { readable } from '../../hermeticity/system/absolute-path.ts';
+import type { TracedProcess } from '../../hermeticity/trace/access.ts';
+import { commandText, type Finding, fixText } from '../../hermeticity/verdict/finding.ts';
 import type { Audit } from './audit.ts';
 import { type TouchedFile, touchedFiles } from './files.ts';
 import { GROUPS, KINDS } from './finding-kinds.ts';

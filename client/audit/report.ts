@@ -1,5 +1,5 @@
 // An audit in words, grouped by what there is to do, and as one JSON object for machines.
-import { fixText } from '../../hermeticity/finding.ts';
+import { fixText } from '../../hermeticity/verdict/finding.ts';
 import { findingJson, findingLine } from '../finding-report.ts';
 import { variationLines } from '../reproduce/report.ts';
 import type { Audit } from './audit.ts';

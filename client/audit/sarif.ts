@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { pathToFileURL } from 'node:url';
 import { VERSION } from '../../core/version.ts';
-import { commandText, type Finding, type FindingKind, fixText } from '../../hermeticity/finding.ts';
+import { commandText, type Finding, type FindingKind, fixText } from '../../hermeticity/verdict/finding.ts';
 import type { Audit } from './audit.ts';
 import { KINDS } from './finding-kinds.ts';
 

@@ -1,7 +1,7 @@
 // `assay stats`: what the cache was worth, by step and over time.
 import { realpathSync } from 'node:fs';
 import { type CommandModule, type FlagTable, parseFlags, parseNumber, usage } from '../../core/command.ts';
-import { commandText } from '../../hermeticity/finding.ts';
+import { commandText } from '../../hermeticity/verdict/finding.ts';
 import { type LedgerRun, ledgerFile, readRuns } from '../graph/ledger.ts';
 import { bytesText, counted } from '../graph/view/words.ts';
 import { type HistoryEntry, historyOf } from '../history.ts';

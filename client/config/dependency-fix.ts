@@ -1,7 +1,7 @@
 // What a step read of what another step makes, without coming after it: declaring the file would not order the two, so the
 // remedy of such a finding is `dependsOn`.
 import { relPathFromUser } from '../../core/path.ts';
-import { type Finding, LOOKS } from '../../hermeticity/finding.ts';
+import { type Finding, LOOKS } from '../../hermeticity/verdict/finding.ts';
 import { referenceFrom } from './dependencies.ts';
 import { MadePaths } from './made-paths.ts';
 import { stepsBefore } from './request.ts';

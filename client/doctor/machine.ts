@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DOCTOR } from '../../core/limits.ts';
-import { sandboxAvailable } from '../../hermeticity/sandbox.ts';
+import { sandboxAvailable } from '../../hermeticity/sandbox/sandbox.ts';
 import { chooseTracer } from '../trace.ts';
 import { type Finding, ill, illBecause, notice, well } from './finding.ts';
 

@@ -24,7 +24,7 @@ import { join } from 'node:path';
 import { type Digest, parseHash } from '../../core/digest.ts';
 import { GOCACHE, STORE } from '../../core/limits.ts';
 import { nodeCrypto } from '../../core/sha256.ts';
-import { removeTemporaryFolder, temporaryFolder } from '../../hermeticity/temporary-folder.ts';
+import { removeTemporaryFolder, temporaryFolder } from '../../hermeticity/system/temporary-folder.ts';
 import type { Content } from '../../store/store.ts';
 import { type FileDigests, fileDigests } from '../inputs/file-digest.ts';
 import { StatIndex } from '../inputs/stat-index.ts';

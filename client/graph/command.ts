@@ -2,7 +2,7 @@
 import { relative } from 'node:path';
 import { type FlagTable, type ParsedFlags, parseFlags, usage } from '../../core/command.ts';
 import { relPathFromUser } from '../../core/path.ts';
-import { exitCodeOf } from '../../hermeticity/exit.ts';
+import { exitCodeOf } from '../../hermeticity/system/exit-status.ts';
 import { currentFolder } from '../current-folder.ts';
 import { onSignal } from '../launch.ts';
 import { inOneLine, Outlet } from '../outlet.ts';

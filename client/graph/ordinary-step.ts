@@ -2,7 +2,7 @@
 // its name.
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { GRAPH } from '../../core/limits.ts';
-import type { FindingKind } from '../../hermeticity/finding.ts';
+import type { FindingKind } from '../../hermeticity/verdict/finding.ts';
 import type { Cache } from '../cache.ts';
 import { withDependencyFixes } from '../config/dependency-fix.ts';
 import { requestOf, type StepRequest } from '../config/request.ts';

@@ -8,8 +8,8 @@
 // from a source.
 import { lstatSync } from 'node:fs';
 import { childOf, parentOf, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
-import { absPath, readable, relativeIn } from '../../hermeticity/abspath.ts';
-import type { TimedLook } from '../../hermeticity/file-times.ts';
+import { absPath, readable, relativeIn } from '../../hermeticity/system/absolute-path.ts';
+import type { TimedLook } from '../../hermeticity/verdict/file-times.ts';
 import { isInRepository, isTracked } from '../git-tracked.ts';
 import { IgnoredPaths } from '../inputs/ignored-paths.ts';
 import { Observations } from '../inputs/observations.ts';

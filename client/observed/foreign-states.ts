@@ -8,7 +8,7 @@ import { AssayError } from '../../core/errors.ts';
 import { OBSERVED } from '../../core/limits.ts';
 import { parseRelPath } from '../../core/path.ts';
 import type { PathSet, SeenPath, StateOf } from '../../core/path-set.ts';
-import { type AbsPath, FILESYSTEM_ROOT, inside, readable } from '../../hermeticity/abspath.ts';
+import { type AbsPath, FILESYSTEM_ROOT, inside, readable } from '../../hermeticity/system/absolute-path.ts';
 import { isAbove, isInstalled, isKernels, WORKSPACE } from './roots.ts';
 import type { States } from './states.ts';
 

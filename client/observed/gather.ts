@@ -19,9 +19,9 @@ import {
   parentFolder,
   readable,
   toBytes,
-} from '../../hermeticity/abspath.ts';
-import type { Look } from '../../hermeticity/looks.ts';
-import type { Verdict } from '../../hermeticity/verdict.ts';
+} from '../../hermeticity/system/absolute-path.ts';
+import type { Look } from '../../hermeticity/verdict/read-set.ts';
+import type { Verdict } from '../../hermeticity/verdict/verdict.ts';
 import type { PrivateFolders } from '../environment.ts';
 import { wasUntouched } from '../inputs/settled.ts';
 import type { KeyedAction } from '../key.ts';

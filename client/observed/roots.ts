@@ -12,9 +12,9 @@ import {
   parentFolder,
   relativeIn,
   shown,
-} from '../../hermeticity/abspath.ts';
-import { installationOf } from '../../hermeticity/installation.ts';
-import { DEFAULT_POLICY } from '../../hermeticity/policy.ts';
+} from '../../hermeticity/system/absolute-path.ts';
+import { installationOf } from '../../hermeticity/verdict/installation.ts';
+import { DEFAULT_POLICY } from '../../hermeticity/verdict/policy.ts';
 import { searchPathOf } from '../environment.ts';
 import type { KeyedAction } from '../key.ts';
 import type { RunRequest } from '../request.ts';

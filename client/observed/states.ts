@@ -9,7 +9,13 @@ import { digestOf } from '../../core/digest.ts';
 import { AssayError, isSystemError } from '../../core/errors.ts';
 import { childOf, nameFromBytes, parentOf, type RelPath, ROOT } from '../../core/path.ts';
 import type { PathSet, SeenPath } from '../../core/path-set.ts';
-import { type AbsPath, absPath, inside, isAtOrBelow, toBytes } from '../../hermeticity/abspath.ts';
+import {
+  type AbsPath,
+  absPath,
+  inside,
+  isAtOrBelow,
+  toBytes,
+} from '../../hermeticity/system/absolute-path.ts';
 import type { FileDigests } from '../inputs/file-digest.ts';
 import type { Elsewhere } from './elsewhere.ts';
 import { isAbove, type Looker, Roots } from './roots.ts';

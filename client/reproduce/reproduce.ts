@@ -1,9 +1,9 @@
 // Runs an action again and again from clean copies under varied conditions, and tells what its result depends on. Nothing
 // is looked up but the state of earlier runs, nothing is published, and the workspace stays as it is.
 import { AssayError, isSystemError, messageOf } from '../../core/errors.ts';
-import type { TraceReport } from '../../hermeticity/access.ts';
 import { type Reproduction, reproduce } from '../../hermeticity/reproduce/reproduce.ts';
-import { removeTemporaryFolder, temporaryFolder } from '../../hermeticity/temporary-folder.ts';
+import { removeTemporaryFolder, temporaryFolder } from '../../hermeticity/system/temporary-folder.ts';
+import type { TraceReport } from '../../hermeticity/trace/access.ts';
 import type { RunContext } from '../context.ts';
 import { type KeyedAction, keyOf } from '../key.ts';
 import { onSignal } from '../launch.ts';

@@ -6,7 +6,7 @@ import type { Digest } from '../../core/digest.ts';
 import { AssayError, type ErrorCode, messageOf } from '../../core/errors.ts';
 import { ROOT } from '../../core/path.ts';
 import { decodeResult } from '../../core/result.ts';
-import { removeTemporaryFolder, temporaryFolder } from '../../hermeticity/temporary-folder.ts';
+import { removeTemporaryFolder, temporaryFolder } from '../../hermeticity/system/temporary-folder.ts';
 import type { ResultAddress, Store } from '../../store/store.ts';
 import { digestFile, type FileDigests } from '../inputs/file-digest.ts';
 import { type Output, observeOutput, outputsNamedBy, sameOutput, whyUnfit } from '../outputs.ts';

@@ -21,7 +21,7 @@
  *   START       text: why the command could not be started; code: errno
  *   END         wait status:u32 of the command
  *
- * A stream without END was cut off, and counts as incomplete. hermeticity/records.ts decodes it.
+ * A stream without END was cut off, and counts as incomplete. hermeticity/trace/records.ts decodes it.
  */
 #ifndef ASSAY_RECORD_H
 #define ASSAY_RECORD_H

@@ -1,5 +1,5 @@
 // From what made a difference to a finding: its kind, the first thing that differs, and what to do about it.
-import type { Finding, FindingKind, Fix } from '../finding.ts';
+import type { Finding, FindingKind, Fix } from '../verdict/finding.ts';
 import { keyOf, type Subject } from './comparison.ts';
 import { NOISE } from './trial.ts';
 import { isVariation, VARIATIONS, type Variation } from './variation.ts';

@@ -11,7 +11,7 @@ import {
   symlinkSync,
 } from 'node:fs';
 import { parentOf, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
-import { removeTree } from '../leftovers.ts';
+import { removeTree } from '../system/remove-tree.ts';
 
 /** How the same files may look in two checkouts. */
 export interface Looks {

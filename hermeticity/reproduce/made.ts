@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { STORE } from '../../core/limits.ts';
 import { childOf, nameFromBytes, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
-import { openedFor } from '../leftovers.ts';
+import { openedFor } from '../system/remove-tree.ts';
 
 /** One string for all that something is: kind, content, whether it may be run. Two equal strings mean the same result. */
 export type Identity = string;

@@ -1,9 +1,9 @@
 // Does the same action give the same result elsewhere and at another time? Runs it again from clean copies, with all that it
 // is told about the world held still or varied, and tells what its result depends on.
 import { REPRODUCE } from '../../core/limits.ts';
-import { absPath, isAtOrBelow, readable } from '../abspath.ts';
-import type { Finding } from '../finding.ts';
-import { removeTemporaryFolder, temporaryFolder } from '../temporary-folder.ts';
+import { absPath, isAtOrBelow, readable } from '../system/absolute-path.ts';
+import { removeTemporaryFolder, temporaryFolder } from '../system/temporary-folder.ts';
+import type { Finding } from '../verdict/finding.ts';
 import { type Cause, causeFindings, stateFinding } from './causes.ts';
 import { describeDifference, keyOf, subjectsThatDiffer } from './comparison.ts';
 import { helperPath, powersHere } from './helper.ts';

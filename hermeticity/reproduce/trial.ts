@@ -2,7 +2,7 @@
 import { mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { isWithin, type RelPath, toSystemPath } from '../../core/path.ts';
-import { removeTree } from '../leftovers.ts';
+import { removeTree } from '../system/remove-tree.ts';
 import { type Moment, type Mount, mountOption, optionsFor } from './conditions.ts';
 import { layCopy, layInto } from './copy.ts';
 import { runVaried } from './helper.ts';

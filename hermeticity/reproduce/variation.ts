@@ -1,5 +1,5 @@
 // What is varied between two runs, and what it means when the result changes with it.
-import type { FindingKind } from '../finding.ts';
+import type { FindingKind } from '../verdict/finding.ts';
 
 export const VARIATIONS = {
   clock: {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { takesLocally, whyNotFromRemote } from '../../client/acceptance.ts';
 import type { Evidence } from '../../core/evidence.ts';
-import { POLICY_VERSION } from '../../hermeticity/policy-version.ts';
+import { POLICY_VERSION } from '../../hermeticity/verdict/policy-version.ts';
 
 const CLEAN: Evidence = {
   tracer: 'assay-trace',

@@ -17,7 +17,7 @@ import { whileOwningOutputs } from '../../client/output-lock.ts';
 import { ORDINARY, type RunRequest } from '../../client/request.ts';
 import { homeIn, ownFolder, Staging } from '../../client/staging.ts';
 import { parseRelPath, ROOT } from '../../core/path.ts';
-import { identityText, ownIdentity } from '../../hermeticity/process-identity.ts';
+import { identityText, ownIdentity } from '../../hermeticity/system/process-identity.ts';
 import { DEFAULT_FORM, FORMS, Workshop } from '../rig/assay.ts';
 import { untilThere } from '../rig/gate.ts';
 

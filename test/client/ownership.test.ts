@@ -27,7 +27,7 @@ import { restoreOutputs } from '../../client/restore.ts';
 import { homeIn } from '../../client/staging.ts';
 import { digestOf } from '../../core/digest.ts';
 import { parseRelPath, ROOT } from '../../core/path.ts';
-import { identify, identityText, ownIdentity } from '../../hermeticity/process-identity.ts';
+import { identify, identityText, ownIdentity } from '../../hermeticity/system/process-identity.ts';
 import { openMemoryStore } from '../../store/open.ts';
 import { baseEnvironment, FORMS, type RanWithSummary, Workshop } from '../rig/assay.ts';
 import { ServerProcess } from '../rig/server.ts';

@@ -13,7 +13,7 @@ import {
   relativeIn,
   shown,
   toBytes,
-} from '../../hermeticity/abspath.ts';
+} from '../../hermeticity/system/absolute-path.ts';
 
 describe('bytes', () => {
   const odd = [

@@ -5,9 +5,9 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { toBytes } from '../../hermeticity/abspath.ts';
-import type { TraceReport } from '../../hermeticity/access.ts';
-import type { TracedCommand, Tracer } from '../../hermeticity/tracer.ts';
+import { toBytes } from '../../hermeticity/system/absolute-path.ts';
+import type { TraceReport } from '../../hermeticity/trace/access.ts';
+import type { TracedCommand, Tracer } from '../../hermeticity/trace/tracer.ts';
 import { compileFixture, Folder, linesBelow, PROJECT, type TracedRun, trace } from './rig.ts';
 
 const CORES = join(PROJECT, 'test/hermeticity/fixtures/cores.py');

@@ -1,8 +1,8 @@
 // The corpus: small actions, each with what must be found about it; and hermetic ones, about which nothing may be. Every
 // backend is held to every one of them.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type AbsPath, absPath } from '../../hermeticity/abspath.ts';
-import type { Tracer } from '../../hermeticity/tracer.ts';
+import { type AbsPath, absPath } from '../../hermeticity/system/absolute-path.ts';
+import type { Tracer } from '../../hermeticity/trace/tracer.ts';
 import { C } from './corpus/c.ts';
 import { type Case, lineOf, Stage } from './corpus/case.ts';
 import { MAKE } from './corpus/make.ts';

@@ -1,7 +1,7 @@
 // What came with a tool.
 import { describe, expect, it } from 'vitest';
-import { absPath } from '../../hermeticity/abspath.ts';
-import { installationOf } from '../../hermeticity/installation.ts';
+import { absPath } from '../../hermeticity/system/absolute-path.ts';
+import { installationOf } from '../../hermeticity/verdict/installation.ts';
 
 const HOME = absPath('/home/me');
 const WORKSPACE = absPath('/home/me/work');

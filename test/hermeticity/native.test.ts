@@ -3,7 +3,7 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, copyFileSync, existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { helperPath, NativeTracer } from '../../hermeticity/native.ts';
+import { helperPath, NativeTracer } from '../../hermeticity/trace/native.ts';
 import { Folder, linesBelow, NATIVE, nativeTracer, PROJECT, trace } from './rig.ts';
 
 const NODE = join(PROJECT, 'node_modules/.bin/node');

@@ -1,7 +1,7 @@
 // The helper's records: decoded the same however the stream is cut, refused where they make no sense.
 import { describe, expect, it } from 'vitest';
-import { RecordDecoder } from '../../hermeticity/records.ts';
-import { ReportBuilder } from '../../hermeticity/report-builder.ts';
+import { RecordDecoder } from '../../hermeticity/trace/records.ts';
+import { ReportBuilder } from '../../hermeticity/trace/report-builder.ts';
 
 function record(
   kind: number,

@@ -4,11 +4,11 @@ import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type AbsPath, absPath } from '../../hermeticity/abspath.ts';
-import type { Access, TraceReport } from '../../hermeticity/access.ts';
-import { NativeTracer } from '../../hermeticity/native.ts';
-import { StraceTracer } from '../../hermeticity/strace.ts';
-import type { TracedCommand, Tracer } from '../../hermeticity/tracer.ts';
+import { type AbsPath, absPath } from '../../hermeticity/system/absolute-path.ts';
+import type { Access, TraceReport } from '../../hermeticity/trace/access.ts';
+import { NativeTracer } from '../../hermeticity/trace/native.ts';
+import { StraceTracer } from '../../hermeticity/trace/strace/strace.ts';
+import type { TracedCommand, Tracer } from '../../hermeticity/trace/tracer.ts';
 
 export const PROJECT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 export const NATIVE = join(PROJECT, 'hermeticity/native');

@@ -19,7 +19,7 @@ import {
   type SandboxRequest,
   sandboxAvailable,
   sandboxed,
-} from '../../hermeticity/sandbox.ts';
+} from '../../hermeticity/sandbox/sandbox.ts';
 import { Folder } from './rig.ts';
 
 let folder: Folder;

@@ -1,7 +1,12 @@
 // Addresses from the kernel's bytes, as everybody writes them.
 import { isIPv6 } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { addressFromBytes, addressText, ipv6Text, isLoopback } from '../../hermeticity/socket-address.ts';
+import {
+  addressFromBytes,
+  addressText,
+  ipv6Text,
+  isLoopback,
+} from '../../hermeticity/trace/socket-address.ts';
 
 describe('an address', () => {
   it('of IPv6 is written short, and is the same address', () => {

@@ -1,7 +1,7 @@
 // Lines of strace, put in order: what a parent never came to say about its children.
 import { expect, it } from 'vitest';
-import { ReportBuilder } from '../../hermeticity/report-builder.ts';
-import { StraceInterpreter } from '../../hermeticity/strace-interpreter.ts';
+import { ReportBuilder } from '../../hermeticity/trace/report-builder.ts';
+import { StraceInterpreter } from '../../hermeticity/trace/strace/reassemble.ts';
 
 function interpret(lines: readonly string[]) {
   const builder = new ReportBuilder<number>();

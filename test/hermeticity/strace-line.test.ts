@@ -7,7 +7,7 @@ import {
   parseLine,
   pathBehind,
   stringsIn,
-} from '../../hermeticity/strace-line.ts';
+} from '../../hermeticity/trace/strace/line.ts';
 
 describe('a line', () => {
   it('of a whole call has its arguments and its result', () => {

@@ -1,12 +1,12 @@
 // The rules of the verdict, one at a time, on reports made by hand. The corpus shows them on real actions.
 import { describe, expect, it } from 'vitest';
 import type { RelPath } from '../../core/path.ts';
-import { type AbsPath, absPath } from '../../hermeticity/abspath.ts';
-import type { Access, TracedProcess, TraceReport, Without } from '../../hermeticity/access.ts';
-import type { Declaration } from '../../hermeticity/declaration.ts';
-import { fixText } from '../../hermeticity/finding.ts';
-import { DEFAULT_POLICY } from '../../hermeticity/policy.ts';
-import { judge } from '../../hermeticity/verdict.ts';
+import { type AbsPath, absPath } from '../../hermeticity/system/absolute-path.ts';
+import type { Access, TracedProcess, TraceReport, Without } from '../../hermeticity/trace/access.ts';
+import type { Declaration } from '../../hermeticity/verdict/declaration.ts';
+import { fixText } from '../../hermeticity/verdict/finding.ts';
+import { DEFAULT_POLICY } from '../../hermeticity/verdict/policy.ts';
+import { judge } from '../../hermeticity/verdict/verdict.ts';
 
 const WORKSPACE = absPath('/home/me/work');
 

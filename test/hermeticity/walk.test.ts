@@ -1,7 +1,7 @@
 // Following a path through links, for the tracer that is told only what was asked for.
 import { symlinkSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { absolute, Walker } from '../../hermeticity/walk.ts';
+import { absolute, Walker } from '../../hermeticity/trace/resolve-links.ts';
 import { Folder } from './rig.ts';
 
 let folder: Folder;

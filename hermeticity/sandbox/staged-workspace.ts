@@ -1,0 +1,88 @@
+// A workspace of declared inputs only, in a folder of its own, and the way back for declared outputs.
+//
+// Inputs are copied, never linked: an action that writes to one must not reach the original. Their times are all the same,
+// because times are not in the key.
+import {
+  chmodSync,
+  constants,
+  copyFileSync,
+  cpSync,
+  lstatSync,
+  lutimesSync,
+  mkdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { isSystemError } from '../../core/errors.ts';
+import { parentOf, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
+import { removeTemporaryFolder, temporaryFolder } from '../system/temporary-folder.ts';
+
+/** 2000-01-01: old enough for every tool, and not zero, which some take for "unknown". */
+const INPUT_TIME = new Date(Date.UTC(2000, 0, 1));
+
+export class Stage {
+  readonly #workspace: string;
+  readonly #outputs: readonly RelPath[];
+  readonly #folder: string;
+  /** Where the staged workspace is. */
+  readonly root: string;
+
+  /** `inputs`: every declared file, link and empty folder, as it lies in `workspace`. */
+  constructor(workspace: string, inputs: Iterable<RelPath>, outputs: readonly RelPath[]) {
+    this.#workspace = workspace;
+    this.#outputs = outputs;
+    this.#folder = temporaryFolder('stage');
+    this.root = join(this.#folder, 'workspace');
+    mkdirSync(this.root);
+    for (const input of inputs) this.#bringIn(input);
+    for (const output of outputs) this.#makeParent(output);
+  }
+
+  /** Declared outputs take the place of what was there; everything else that the action made stays behind. */
+  collect(): void {
+    for (const output of this.#outputs) {
+      const made = toSystemPath(this.root, output);
+      const place = toSystemPath(this.#workspace, output);
+      rmSync(place, { recursive: true, force: true });
+      if (lstatSync(made, { throwIfNoEntry: false }) === undefined) continue;
+      mkdirSync(toSystemPath(this.#workspace, parentOf(output)), { recursive: true });
+      move(made, place);
+    }
+  }
+
+  remove(): void {
+    removeTemporaryFolder(this.#folder);
+  }
+
+  #bringIn(path: RelPath): void {
+    const from = toSystemPath(this.#workspace, path);
+    const to = toSystemPath(this.root, path);
+    const status = lstatSync(from);
+    this.#makeParent(path);
+    if (status.isDirectory()) mkdirSync(to, { recursive: true });
+    else if (status.isSymbolicLink()) symlinkSync(readlinkSync(from, 'buffer'), to);
+    else {
+      copyFileSync(from, to, constants.COPYFILE_FICLONE);
+      chmodSync(to, status.mode & 0o111 ? 0o755 : 0o644);
+    }
+    lutimesSync(to, INPUT_TIME, INPUT_TIME);
+  }
+
+  #makeParent(path: RelPath): void {
+    const parent = parentOf(path);
+    if (parent !== ROOT) mkdirSync(toSystemPath(this.root, parent), { recursive: true });
+  }
+}
+
+/** The stage may lie on another file system than the workspace. */
+function move(from: string | Buffer, to: string | Buffer): void {
+  try {
+    renameSync(from, to);
+  } catch (error) {
+    if (!isSystemError(error, 'EXDEV')) throw error;
+    cpSync(String(from), String(to), { recursive: true, verbatimSymlinks: true });
+  }
+}

@@ -1,0 +1,49 @@
+// What both tracers do with the process that they start.
+import type { ChildProcess } from 'node:child_process';
+import { constants } from 'node:os';
+import { AssayError } from '../../core/errors.ts';
+import type { Exit } from './access.ts';
+import type { TracedCommand } from './tracer.ts';
+
+export function forwardOutput(child: ChildProcess, output: TracedCommand['output']): void {
+  if (output === 'inherit') return;
+  child.stdout?.on('data', (chunk: Buffer) => output('stdout', chunk));
+  child.stderr?.on('data', (chunk: Buffer) => output('stderr', chunk));
+}
+
+/** Resolves when the process has ended and its output has been read to the end. */
+export function ended(child: ChildProcess, name: string): Promise<Exit> {
+  return new Promise((resolve, reject) => {
+    child.once('error', (error) => {
+      reject(
+        new AssayError('ASSAY_NO_TRACER', `${name} can not be started: ${error.message}`, { cause: error }),
+      );
+    });
+    child.once('close', (code, signal) => resolve(signal ? { signal } : { code: code ?? 0 }));
+  });
+}
+
+/**
+ * SIGKILL to the tracer: the kernel then ends all that it traces. A tracer that hands signals on to the command gets the
+ * one that is the reason, if one is. Gives back what undoes the listening.
+ */
+export function stopOnAbort(
+  child: ChildProcess,
+  signal: AbortSignal | undefined,
+  handsOn = false,
+): () => void {
+  const stop = () => child.kill(handsOn && isSignal(signal?.reason) ? signal.reason : 'SIGKILL');
+  if (signal?.aborted) stop();
+  signal?.addEventListener('abort', stop, { once: true });
+  return () => signal?.removeEventListener('abort', stop);
+}
+
+function isSignal(reason: unknown): reason is NodeJS.Signals {
+  return typeof reason === 'string' && Object.hasOwn(constants.signals, reason);
+}
+
+export function startFailure(name: string, errno: number): AssayError {
+  const code =
+    Object.entries(constants.errno).find(([, number]) => number === errno)?.[0] ?? `errno ${errno}`;
+  return new AssayError('ASSAY_COMMAND_NOT_FOUND', `${name} (${code})`);
+}

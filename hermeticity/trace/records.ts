@@ -1,0 +1,217 @@
+// Decodes the records of the helper; hermeticity/native/record.h is their grammar.
+import { AssayError } from '../../core/errors.ts';
+import { nameFromBytes } from '../../core/path.ts';
+import { absPathFromBytes, absPathFromSlice, linkTargetFromBytes } from '../system/absolute-path.ts';
+import { exitOfStatus } from '../system/exit-status.ts';
+import type { Exit, PathVerb } from './access.ts';
+import type { ReportBuilder, Told } from './report-builder.ts';
+import { addressFromBytes } from './socket-address.ts';
+
+/** The helper must have been built from the same grammar. */
+export const RECORD_VERSION = 2;
+
+const HEADER_BYTES = 16;
+const MAX_PAYLOAD_BYTES = 1 << 20;
+
+const KIND = {
+  process: 1,
+  image: 2,
+  exit: 3,
+  rename: 20,
+  hardlink: 21,
+  symlink: 22,
+  socket: 30,
+  ring: 31,
+  survivor: 40,
+  gap: 41,
+  start: 42,
+  end: 255,
+} as const;
+
+/** Those of the records 10, 11 … */
+const PATH_VERBS: readonly PathVerb[] = [
+  'read',
+  'probe',
+  'absent',
+  'list',
+  'write',
+  'delete',
+  'exec',
+  'followed',
+  'entered',
+];
+const FIRST_PATH_VERB = 10;
+
+const FLAG = { created: 1, folder: 2, attributes: 4, exchange: 8, bound: 16, cut: 32, wanted: 64 } as const;
+
+export interface StartFailure {
+  readonly text: string;
+  readonly errno: number;
+}
+
+interface Record {
+  readonly kind: number;
+  readonly flags: number;
+  readonly code: number;
+  readonly process: number;
+  readonly atMs: number;
+  readonly payload: Buffer;
+}
+
+/** Feeds a builder from chunks that are cut anywhere. */
+export class RecordDecoder {
+  readonly #builder: ReportBuilder<number>;
+  #rest: Buffer = Buffer.alloc(0);
+  #exit: Exit | undefined;
+  #startFailure: StartFailure | undefined;
+
+  constructor(builder: ReportBuilder<number>) {
+    this.#builder = builder;
+  }
+
+  /** How the command ended; undefined until the last record is there. */
+  get exit(): Exit | undefined {
+    return this.#exit;
+  }
+
+  get startFailure(): StartFailure | undefined {
+    return this.#startFailure;
+  }
+
+  push(chunk: Buffer): void {
+    const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+    let at = 0;
+    while (bytes.length - at >= HEADER_BYTES) {
+      const length = bytes.readUInt32LE(at + 12);
+      if (length > MAX_PAYLOAD_BYTES)
+        throw new AssayError('ASSAY_TRACE_BROKEN', `a record of ${length} bytes`);
+      const end = at + HEADER_BYTES + length;
+      if (end > bytes.length) break;
+      const kind = bytes.readUInt8(at);
+      const verb = PATH_VERBS[kind - FIRST_PATH_VERB];
+      if (verb) this.#takePath(verb, bytes, at, end);
+      else this.#take(recordAt(bytes, at, end));
+      at = end;
+    }
+    this.#rest = bytes.subarray(at);
+  }
+
+  /** Nearly all records are these, tens of thousands of a large command: they are taken without a copy of their bytes. */
+  #takePath(verb: PathVerb, bytes: Buffer, at: number, end: number): void {
+    const told = pathAccess(verb, bytes.readUInt8(at + 1), bytes, at + HEADER_BYTES, end);
+    this.#builder.access(bytes.readUInt32LE(at + 4), told, bytes.readUInt32LE(at + 8));
+  }
+
+  #take(record: Record): void {
+    const { process, atMs, payload } = record;
+    switch (record.kind) {
+      case KIND.process:
+        this.#builder.processStarted(
+          process,
+          payload.readUInt32LE(0),
+          payload.readUInt32LE(4) || undefined,
+          atMs,
+        );
+        return;
+      case KIND.image:
+        this.#builder.programStarted(process, argumentsOf(payload), atMs);
+        return;
+      case KIND.exit:
+        return;
+      case KIND.survivor:
+        this.#builder.survivor(process);
+        return;
+      case KIND.gap:
+        this.#builder.gap(payload.toString('utf8'));
+        return;
+      case KIND.start:
+        this.#startFailure = { text: payload.toString('utf8'), errno: record.code };
+        return;
+      case KIND.end:
+        this.#exit = exitOfStatus(payload.readUInt32LE(0));
+        return;
+      default:
+        this.#builder.access(process, accessOf(record), atMs);
+    }
+  }
+}
+
+function recordAt(bytes: Buffer, at: number, end: number): Record {
+  return {
+    kind: bytes.readUInt8(at),
+    flags: bytes.readUInt8(at + 1),
+    code: bytes.readUInt16LE(at + 2),
+    process: bytes.readUInt32LE(at + 4),
+    atMs: bytes.readUInt32LE(at + 8),
+    payload: bytes.subarray(at + HEADER_BYTES, end),
+  };
+}
+
+function accessOf(record: Record): Told {
+  const { kind, flags, payload } = record;
+  switch (kind) {
+    case KIND.rename:
+    case KIND.hardlink: {
+      const [from, to] = pair(payload);
+      return {
+        kind: kind === KIND.rename ? 'rename' : 'hardlink',
+        path: absPathFromBytes(from),
+        to: absPathFromBytes(to ?? Buffer.alloc(0)),
+        ...(flags & FLAG.exchange && { exchange: true }),
+      };
+    }
+    case KIND.symlink: {
+      const [path, target] = pair(payload);
+      return {
+        kind: 'symlink',
+        path: absPathFromBytes(path),
+        target: linkTargetFromBytes(target ?? Buffer.alloc(0)),
+      };
+    }
+    case KIND.socket:
+      return {
+        kind: flags & FLAG.bound ? 'bind' : 'connect',
+        address: addressFromBytes(payload),
+        ...(record.code !== 0 && { failed: true }),
+      };
+    case KIND.ring:
+      return { kind: 'io_uring', entries: payload.readUInt32LE(0), flags: payload.readUInt32LE(4) };
+    default:
+      throw new AssayError('ASSAY_TRACE_BROKEN', `a record of unknown kind ${kind}`);
+  }
+}
+
+/** A path from `start` to `end`, or to a NUL after which there is another one. */
+function pathAccess(kind: PathVerb, flags: number, bytes: Buffer, start: number, end: number): Told {
+  const nul = bytes.indexOf(0, start);
+  const pathEnd = nul === -1 || nul > end ? end : nul;
+  const path = absPathFromSlice(bytes, start, pathEnd);
+  /* The target of a link that was followed is told for people who read raw records; the walk goes on by itself. */
+  const hasAsked = pathEnd < end && kind !== 'followed';
+  if (!hasAsked && flags === 0) return { kind, path };
+  return {
+    kind,
+    path,
+    ...(hasAsked && { asked: absPathFromSlice(bytes, pathEnd + 1, end) }),
+    ...(flags & FLAG.created && { created: true }),
+    ...(flags & FLAG.folder && { folder: true }),
+    ...(flags & FLAG.attributes && { attributes: true }),
+    ...(flags & FLAG.wanted && { wanted: true }),
+  };
+}
+
+function pair(payload: Buffer): [Buffer, Buffer | undefined] {
+  const nul = payload.indexOf(0);
+  return nul === -1 ? [payload, undefined] : [payload.subarray(0, nul), payload.subarray(nul + 1)];
+}
+
+function argumentsOf(payload: Buffer): string[] {
+  const list: string[] = [];
+  for (let start = 0; start < payload.length; ) {
+    const nul = payload.indexOf(0, start);
+    const end = nul === -1 ? payload.length : nul;
+    list.push(nameFromBytes(payload.subarray(start, end)));
+    start = end + 1;
+  }
+  return list;
+}

@@ -1,0 +1,368 @@
+// What a whole call of a process, as strace wrote it down, did to files and sockets.
+import { statSync } from 'node:fs';
+import { nameFromBytes } from '../../../core/path.ts';
+import { type AbsPath, absPathFromBytes, linkTargetFromBytes } from '../../system/absolute-path.ts';
+import type { PathAccess, SocketAccess, Without } from '../access.ts';
+import { ToldOnce } from '../deduplicate.ts';
+import { interpreterOf } from '../interpreter.ts';
+import type { ReportBuilder, Told } from '../report-builder.ts';
+import { absolute, type BytePath, toBuffer, Walker } from '../resolve-links.ts';
+import { addressText } from '../socket-address.ts';
+import { TRACED_CALLS, type TracedCall } from './calls.ts';
+import { bytesOf, type Call, errorOf, pathBehind, stringsIn } from './line.ts';
+import { addressesIn } from './sockets.ts';
+
+/** Errors that say nothing about the path. */
+const ABOUT_THE_CALL = new Set([
+  'EFAULT',
+  'EINVAL',
+  'EBADF',
+  'ENOSYS',
+  'EMFILE',
+  'ENFILE',
+  'EINTR',
+  'ENOMEM',
+  'ENAMETOOLONG',
+  'EOPNOTSUPP',
+]);
+const MAX_INTERPRETERS = 5;
+
+export interface StraceProcess {
+  readonly pid: number;
+  cwd: BytePath;
+}
+
+interface Place {
+  readonly path: BytePath;
+  /** If links led from there to `path`. */
+  readonly asked?: BytePath;
+}
+
+/** Of the kernel, with the NUL at its end. */
+const PATH_MAX = 4096;
+const BEYOND_PATH_MAX =
+  "a path is longer than the kernel takes (PATH_MAX), so what lies there can't be looked at";
+
+export class StraceAccesses {
+  readonly #builder: ReportBuilder<number>;
+  readonly #bornBefore: bigint;
+  readonly #walker = new Walker();
+  readonly #told = new ToldOnce();
+  readonly #addresses = new Set<string>();
+  /** Sockets for which the kernel chose the port: it is known when somebody asks for it. */
+  readonly #portsToCome = new Set<string>();
+  #atMs = 0;
+
+  /** `bornBefore`: a file that is not younger than this (in nanoseconds) was there before the command. */
+  constructor(builder: ReportBuilder<number>, bornBefore: bigint) {
+    this.#builder = builder;
+    this.#bornBefore = bornBefore;
+  }
+
+  take(process: StraceProcess, call: Call, atMs: number): void {
+    const traced = TRACED_CALLS.get(call.name);
+    this.#atMs = atMs;
+    if (!traced) return;
+    if (traced.path !== undefined) this.#onPath(process, traced, call, traced.path);
+    else if (traced.meaning === 'connect' || traced.meaning === 'bound')
+      this.#onSocket(process, traced, call);
+    else if (traced.meaning === 'io_uring') this.#ring(process, call);
+    else if (errorOf(call.result) === undefined) this.#onHandleOrView(process, traced, call);
+    else if (traced.meaning === 'ptrace') this.#ptrace(call);
+  }
+
+  otherView(): void {
+    this.#builder.gap('a process changed its own view of the file system (mounts, namespaces, chroot)');
+  }
+
+  // ---- calls that name a path ----
+
+  #onPath(process: StraceProcess, traced: TracedCall, call: Call, position: number): void {
+    const flags = traced.flags === undefined ? '' : (call.arguments[traced.flags] ?? '');
+    const stays = traced.stays === true || /AT_SYMLINK_NOFOLLOW|O_NOFOLLOW|O_EXCL/.test(flags);
+    const place = this.#locate(process, call, traced.folder, position, !stays);
+    const error = errorOf(call.result);
+    if (!place) return;
+    if (traced.meaning === 'readlink' && error === 'EINVAL') this.#exists(process, place);
+    else if (error !== undefined)
+      this.#failed(process, place, error, traced.meaning === 'open' && wantsContent(flags));
+    else this.#succeeded(process, traced, call, place, flags);
+  }
+
+  /** By its handle where a call gives no path (futimens). Undefined where there is neither, or the path was cut off. */
+  #locate(
+    process: StraceProcess,
+    call: Call,
+    folder: number | undefined,
+    position: number,
+    follow: boolean,
+  ): Place | undefined {
+    const raw = bytesOf(call.arguments[position]);
+    const named = folder === undefined ? undefined : pathBehind(call.arguments[folder]);
+    if (call.arguments[position] === 'NULL' && named) return { path: named.toString('latin1') };
+    if (!raw || raw.length === 0) return undefined;
+    return this.#resolve(process, named?.toString('latin1') ?? process.cwd, raw.toString('latin1'), follow);
+  }
+
+  #resolve(process: StraceProcess, base: BytePath, raw: BytePath, follow: boolean): Place {
+    const walked = this.#walker.walk(base, raw, follow);
+    for (const link of walked.links) this.#followed(process, link);
+    const path = foldSelf(process, walked.path);
+    if (path.length >= PATH_MAX) this.#builder.gap(BEYOND_PATH_MAX);
+    return walked.links.length > 0 ? { path, asked: absolute(base, raw) } : { path };
+  }
+
+  #succeeded(process: StraceProcess, traced: TracedCall, call: Call, place: Place, flags: string): void {
+    switch (traced.meaning) {
+      case 'open':
+        this.#opened(process, call, call.name === 'creat' ? 'O_WRONLY|O_CREAT|O_TRUNC' : flags, place);
+        break;
+      case 'readlink':
+        this.#followed(process, place.path);
+        break;
+      case 'truncate':
+        if (call.arguments[1] !== '0') this.#happened(process, 'read', place);
+        this.#happened(process, 'write', place);
+        break;
+      case 'attribute':
+        this.#changedAttributes(process, place);
+        break;
+      case 'create':
+      case 'create-folder':
+        this.#created(process, place, traced.meaning === 'create-folder' ? { folder: true } : {});
+        break;
+      case 'symlink':
+        this.#symlinked(process, call, place);
+        break;
+      case 'hardlink':
+      case 'rename':
+        this.#paired(process, traced, call, place);
+        break;
+      case 'delete':
+        this.#deleted(process, place);
+        break;
+      case 'exec':
+        this.#executed(process, call, place);
+        break;
+      case 'chdir':
+        process.cwd = place.path;
+        this.#happened(process, 'entered', place);
+        break;
+      default:
+        this.#exists(process, place);
+    }
+  }
+
+  /** A call that failed has still looked. */
+  #failed(process: StraceProcess, place: Place, error: string, wanted: boolean): void {
+    if (ABOUT_THE_CALL.has(error)) return;
+    const missing = error === 'ENOENT' || error === 'ENOTDIR' || this.#walker.kindOf(place.path) === 'absent';
+    if (!missing) this.#exists(process, place);
+    else if (this.#told.isNewsThatItIsAbsent(place.path))
+      this.#tell(process, { kind: 'absent', ...paths(place), ...(wanted && { wanted }) });
+  }
+
+  #opened(process: StraceProcess, call: Call, flags: string, asked: Place): void {
+    const real = foldSelf(process, pathBehind(call.result)?.toString('latin1') ?? asked.path);
+    const place = real === asked.path ? asked : { path: real, asked: asked.path };
+    const looksOnly = /O_DIRECTORY|O_PATH/.test(flags) || this.#walker.kindOf(place.path) === 'folder';
+    const writes = /O_WRONLY|O_RDWR/.test(flags);
+    const empties = flags.includes('O_TRUNC');
+    const creates = flags.includes('O_CREAT') && !this.#existedBefore(place.path);
+    if (looksOnly) this.#lookedAt(process, place);
+    else if (creates) this.#created(process, place, wantsContent(flags) ? { wanted: true } : {});
+    else {
+      // Without O_TRUNC what was in the file stays in it, so the result depends on it even where nobody reads it.
+      if (!empties) this.#happened(process, 'read', place);
+      if (writes || empties) this.#happened(process, 'write', place);
+    }
+  }
+
+  /** Why a folder is listed may be another reason each time that it is opened. */
+  #lookedAt(process: StraceProcess, place: Place): void {
+    this.#told.forgetListing(place.path);
+    this.#exists(process, place);
+  }
+
+  /** strace does not say whether O_CREAT made the file: its time of birth does, if it is still there. */
+  #existedBefore(path: BytePath): boolean {
+    if (this.#told.wasWritten(path)) return true;
+    try {
+      return statSync(toBuffer(path), { bigint: true }).birthtimeNs <= this.#bornBefore;
+    } catch {
+      return false; // gone, or too long a path to ask for
+    }
+  }
+
+  #created(process: StraceProcess, place: Place, what: Pick<PathAccess, 'folder' | 'wanted'> = {}): void {
+    this.#told.created(place.path);
+    this.#tell(process, { kind: 'write', ...paths(place), created: true, ...what });
+  }
+
+  #deleted(process: StraceProcess, place: Place): void {
+    this.#told.removed(place.path);
+    this.#walker.forget();
+    this.#tell(process, { kind: 'delete', ...paths(place) });
+  }
+
+  #symlinked(process: StraceProcess, call: Call, place: Place): void {
+    const target = bytesOf(call.arguments[0]) ?? Buffer.alloc(0);
+    this.#told.created(place.path);
+    this.#walker.forget();
+    this.#tell(process, {
+      kind: 'symlink',
+      path: toAbsPath(place.path),
+      target: linkTargetFromBytes(target),
+    });
+  }
+
+  /** The second path stands right after the first, with its folder where there is one. */
+  #paired(process: StraceProcess, traced: TracedCall, call: Call, from: Place): void {
+    const distance = traced.folder === undefined ? 1 : 2;
+    const folder = traced.folder === undefined ? undefined : traced.folder + distance;
+    const to = this.#locate(process, call, folder, (traced.path ?? 0) + distance, false);
+    if (!to) return;
+    const both = { path: toAbsPath(from.path), to: toAbsPath(to.path) };
+    const exchange = call.arguments[4]?.includes('RENAME_EXCHANGE') === true;
+    this.#walker.forget();
+    if (traced.meaning === 'rename') {
+      this.#told.removed(from.path);
+      this.#told.created(to.path);
+      this.#tell(process, { kind: 'rename', ...both, ...(exchange && { exchange: true }) });
+    } else if (from.path.startsWith('/proc/')) {
+      this.#created(process, to);
+    } else {
+      this.#told.linked(to.path);
+      this.#tell(process, { kind: 'hardlink', ...both });
+    }
+  }
+
+  #executed(process: StraceProcess, call: Call, place: Place): void {
+    const argv = stringsIn(call.arguments[call.name === 'execveat' ? 2 : 1]).map(nameFromBytes);
+    this.#builder.programStarted(process.pid, argv, this.#atMs);
+    let program = place;
+    for (let depth = 0; depth < MAX_INTERPRETERS && !this.#told.wasExecuted(program.path); depth++) {
+      this.#happened(process, 'exec', program);
+      const interpreter = interpreterOf(toBuffer(program.path));
+      if (!interpreter) return;
+      program = this.#resolve(process, process.cwd, interpreter.toString('latin1'), true);
+    }
+  }
+
+  // ---- calls that don't ----
+
+  #onHandleOrView(process: StraceProcess, traced: TracedCall, call: Call): void {
+    const path = pathBehind(call.arguments[0])?.toString('latin1');
+    const opened = pathBehind(call.result)?.toString('latin1');
+    switch (traced.meaning) {
+      case 'opened-handle':
+        if (opened) this.#happened(process, 'read', { path: opened });
+        break;
+      case 'list':
+        if (path && this.#told.isNewsThatItLists(path, process.pid)) {
+          this.#tell(process, { kind: 'list', path: toAbsPath(path) });
+        }
+        break;
+      case 'attribute-handle':
+        if (path) this.#changedAttributes(process, { path });
+        break;
+      case 'fchdir':
+        if (path) process.cwd = path;
+        break;
+      case 'new-view':
+        if (call.arguments[0] !== 'CLONE_FS') this.otherView();
+        break;
+      case 'ptrace':
+        this.#ptrace(call);
+        break;
+      case 'seccomp':
+        if (call.arguments[1]?.includes('NEW_LISTENER')) {
+          this.#builder.gap('a process answers system calls for another one (seccomp listener)');
+        }
+        break;
+    }
+  }
+
+  #ptrace(call: Call): void {
+    const starts = /^PTRACE_(TRACEME|ATTACH|SEIZE)/.test(call.arguments[0] ?? '');
+    if (starts) this.#builder.gap('a process tried to trace another one');
+  }
+
+  #onSocket(process: StraceProcess, traced: TracedCall, call: Call): void {
+    const kind = traced.meaning === 'bound' ? 'bind' : 'connect';
+    const failed = errorOf(call.result) !== undefined;
+    const handle = call.arguments[0] ?? '';
+    if (kind === 'bind' && failed) return;
+    if (call.name === 'getsockname' && !this.#portsToCome.delete(handle)) return;
+    const toPath = (raw: Buffer) =>
+      toAbsPath(this.#resolve(process, process.cwd, raw.toString('latin1'), true).path);
+    for (const address of addressesIn(call, toPath)) {
+      if (kind === 'bind' && address.family === 'inet' && address.port === 0) this.#portsToCome.add(handle);
+      else
+        this.#reached(process, call, {
+          kind,
+          address,
+          ...(failed && address.family === 'unix' && { failed }),
+        });
+    }
+  }
+
+  #reached(process: StraceProcess, call: Call, told: Without<SocketAccess, 'process' | 'atMs'>): void {
+    const key = `${told.kind} ${told.failed ?? false} ${addressText(told.address)}`;
+    if (this.#addresses.has(key)) return;
+    this.#addresses.add(key);
+    if (call.name === 'bind' && told.address.family === 'unix') {
+      this.#tell(process, { kind: 'write', path: told.address.path, created: true });
+    }
+    this.#tell(process, told);
+  }
+
+  #ring(process: StraceProcess, call: Call): void {
+    const flags = /flags=(0x[0-9a-f]+|\d+)/.exec(call.arguments[1] ?? '')?.[1] ?? '0';
+    this.#tell(process, { kind: 'io_uring', entries: Number(call.arguments[0]), flags: Number(flags) });
+  }
+
+  // ---- telling ----
+
+  #exists(process: StraceProcess, place: Place): void {
+    if (this.#told.isNewsThatItExists(place.path)) this.#tell(process, { kind: 'probe', ...paths(place) });
+  }
+
+  #happened(process: StraceProcess, kind: 'read' | 'write' | 'exec' | 'entered', place: Place): void {
+    if (this.#told.isNews(place.path, kind)) this.#tell(process, { kind, ...paths(place) });
+  }
+
+  #changedAttributes(process: StraceProcess, place: Place): void {
+    if (!this.#told.isNews(place.path, 'attributes')) return;
+    this.#tell(process, { kind: 'write', ...paths(place), attributes: true });
+  }
+
+  #followed(process: StraceProcess, path: BytePath): void {
+    if (path.startsWith('/proc/') || !this.#told.isNews(path, 'followed')) return;
+    this.#tell(process, { kind: 'followed', path: toAbsPath(path) });
+  }
+
+  #tell(process: StraceProcess, told: Told): void {
+    this.#builder.access(process.pid, told, this.#atMs);
+  }
+}
+
+/** What would have been in the file would have counted: it was to be read, or to be written on to. */
+function wantsContent(flags: string): boolean {
+  if (/O_TRUNC|O_EXCL|O_PATH|O_DIRECTORY/.test(flags)) return false;
+  return flags.includes('O_APPEND') || !flags.includes('O_WRONLY');
+}
+
+function paths(place: Place): { path: AbsPath; asked?: AbsPath } {
+  return { path: toAbsPath(place.path), ...(place.asked !== undefined && { asked: toAbsPath(place.asked) }) };
+}
+
+function toAbsPath(path: BytePath): AbsPath {
+  return absPathFromBytes(toBuffer(path));
+}
+
+/** A process that names itself by its number means what /proc/self means. */
+function foldSelf(process: StraceProcess, path: BytePath): BytePath {
+  if (!path.startsWith('/proc/')) return path;
+  return path.replace(new RegExp(`^/proc/(?:${process.pid}|thread-self)(?=/|$)`), '/proc/self');
+}

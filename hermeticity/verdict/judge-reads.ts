@@ -1,0 +1,301 @@
+// Judges what an action looked at: reads, looks at what is there and what is not, listings, programs, links on the way.
+import type { RelPath } from '../../core/path.ts';
+import {
+  type AbsPath,
+  inside,
+  isAtOrBelow,
+  isBelow,
+  parentFolder,
+  readable,
+  relativeIn,
+} from '../system/absolute-path.ts';
+import type { PathAccess } from '../trace/access.ts';
+import { Habits } from './ambient-probes.ts';
+import { type TimedLook, toolGoingByTime } from './file-times.ts';
+import { type Fix, patternOf } from './finding.ts';
+import { Looks } from './read-set.ts';
+import type { Scene } from './verdict-state.ts';
+
+/** Names in a listed folder that are there for people, not for builds. */
+/** The caller's own folder in the workspace: whoever looks through that sees it, and nothing follows; from what is in it, much may. */
+const CALLERS_OWN = '.assay';
+const UNSEEN_NAMES = new Set(['.git', CALLERS_OWN]);
+
+export class LookJudge {
+  readonly #scene: Scene;
+  readonly #ownPids: ReadonlySet<string>;
+  readonly looks: Looks;
+  /** Files of the workspace that a tool may have gone by the times of. */
+  readonly timed = new Map<AbsPath, TimedLook>();
+  readonly #habits: Habits;
+  #made: ReadonlySet<AbsPath> | undefined;
+
+  constructor(scene: Scene) {
+    this.#scene = scene;
+    this.looks = new Looks(scene);
+    this.#habits = new Habits(scene);
+    this.#ownPids = new Set(scene.report.processes.map(({ pid }) => String(pid)));
+  }
+
+  hear(access: PathAccess): void {
+    if (this.#isExplained(access)) return;
+    const { declared } = this.#scene;
+    switch (this.#scene.placeOf(access.path)) {
+      case 'workspace':
+        this.#inWorkspace(access, relativeIn(declared.workspace, access.path));
+        break;
+      case 'toolchain':
+        this.#note(access);
+        break;
+      case 'kernel':
+        this.#atKernel(access);
+        break;
+      case 'elsewhere':
+        this.#elsewhere(access);
+        break;
+      case 'scratch':
+        break;
+    }
+  }
+
+  /** It is the action's own, or was removed by it; but that it made a folder again does not say what lay in the earlier one. */
+  #isExplained({ kind, path, wanted }: PathAccess): boolean {
+    const { own, declared } = this.#scene;
+    const isStale = kind === 'absent' && wanted && declared.wasThereEarlier(path) && !own.wasDeleted(path);
+    return !isStale && (own.isOwn(path) || (kind === 'absent' && own.isRemoved(path)));
+  }
+
+  // ---- in the workspace ----
+
+  #inWorkspace(access: PathAccess, path: RelPath | undefined): void {
+    if (path === undefined || (isCallersOwn(path) && !isContent(access))) return;
+    const { declared } = this.#scene;
+    if (declared.isInOutput(access.path)) this.#inOutput(access, path);
+    else if (access.kind === 'list') this.#listed(access, path);
+    else if (access.kind === 'absent') {
+      if (declared.isImplied(access.path) || declared.covers(path)) return;
+      this.looks.note(access);
+      this.#suspectLook('absent', access, declaring('--optional-input', path));
+    } else if (declared.isInput(path)) {
+      this.#noteTime(access, true);
+    } else if (isContent(access)) {
+      this.#noteTime(access, false);
+      this.looks.note(access);
+      this.#suspectRead(access, declaring('--input', path));
+    } else if (!declared.isImplied(access.path)) {
+      this.#noteTime(access, false);
+      this.looks.note(access);
+      this.#suspectLook('probe', access, declaring('--input', path));
+    }
+  }
+
+  #noteTime(access: PathAccess, isInput: boolean): void {
+    const { path } = access;
+    const tool = toolGoingByTime(access, this.#scene.report.processes[access.process]);
+    if (tool !== undefined && !this.timed.has(path)) this.timed.set(path, { path, tool, isInput });
+  }
+
+  /**
+   * Outputs are cleared before an action runs elsewhere, so what an earlier run left must not matter. That it is looked at
+   * before it is written over, as cp, ld and `mkdir -p` do, and that it is listed to be removed, is no harm.
+   */
+  #inOutput(access: PathAccess, path: RelPath): void {
+    const { own, declared } = this.#scene;
+    const at = access.path;
+    if (access.kind === 'absent') this.#suspectStale(access);
+    if (access.kind === 'absent' || access.kind === 'followed' || declared.isInput(path)) return;
+    const unless = (): boolean => {
+      if (access.kind === 'list') return own.wasDeleted(at);
+      return !isContent(access) && (own.wasWritten(at) || own.wasDeleted(at) || own.holds(at));
+    };
+    this.#scene.suspect({
+      kind: 'stale-output',
+      access,
+      path: at,
+      detail: 'left from an earlier run',
+      unless,
+    });
+  }
+
+  /**
+   * An earlier output was put aside, and somebody who did not come to write it looked for it: make does so to see what is
+   * to be done, cp to write it, others to use it. Who opened it to read wanted to use it, whatever came after.
+   */
+  #suspectStale(access: PathAccess): void {
+    const { declared, own, policy, report } = this.#scene;
+    const program = this.#scene.programOf(access);
+    if (!declared.wasThereEarlier(access.path)) return;
+    if (policy.removers.has(program)) own.deleted(access.path);
+    if (policy.caretakers.has(program)) return;
+    const wroteIt = () =>
+      !access.wanted &&
+      report.accesses.some((one) => {
+        if (one.kind !== 'write' || !isAtOrBelow(one.path, access.path)) return false;
+        return one.folder === true || (one.process === access.process && !policy.shells.has(program));
+      });
+    const detail = 'looked for what an earlier run left';
+    this.#scene.suspect({ kind: 'stale-output', access, path: access.path, detail, unless: wroteIt });
+  }
+
+  /** A listing is declared if each name in it is, and if a name that came to it would be. */
+  #listed(access: PathAccess, folder: RelPath): void {
+    const { declared, policy } = this.#scene;
+    const program = this.#scene.programOf(access);
+    const unexplained = declared.namesIn(folder).filter((name) => !this.#explains(folder, name));
+    const isLoader = policy.moduleLoaders.test(program);
+    const isFirst = isLoader && this.#habits.isFirstListing(access);
+    const isImport = isLoader && this.#habits.isImport(access);
+    const looksUp = isImport || (isFirst && this.#isModuleFolder(access.path));
+    const excused =
+      (policy.nameCachers.has(program) && (declared.growsIn(folder) || !this.#habits.collects(access))) ||
+      (isFirst && isImport) ||
+      (unexplained.length === 0 && (looksUp || declared.growsIn(folder)));
+    this.looks.note(access, excused);
+    if (excused) return;
+    const detail =
+      unexplained.length > 0 ? `shows ${someOf(unexplained)}` : 'no pattern takes in what may appear there';
+    const value = folder === '' ? '*' : `${patternOf(folder)}/*`;
+    const fix = { flag: this.#flagFor(folder, unexplained), value };
+    this.#scene.suspect({ kind: 'list', access, path: access.path, detail, fix });
+  }
+
+  /** A pattern for files is refused where there are only folders, unless it may match nothing. */
+  #flagFor(folder: RelPath, unexplained: readonly string[]): '--input' | '--optional-input' {
+    const { declared } = this.#scene;
+    const hasFiles =
+      unexplained.length > 0 ||
+      declared.namesIn(folder).some((name) => declared.isPresentInput(childOf(folder, name)));
+    return hasFiles ? '--input' : '--optional-input';
+  }
+
+  #explains(folder: RelPath, name: string): boolean {
+    const { declared } = this.#scene;
+    const path = childOf(folder, name);
+    const real = inside(declared.workspace, path);
+    return (
+      UNSEEN_NAMES.has(name) ||
+      declared.isInput(path) ||
+      declared.isImplied(real) ||
+      declared.isInOutput(real) ||
+      declared.isInScratch(real) ||
+      this.#isMade(real)
+    );
+  }
+
+  /** Made by the action at some time: the names in a folder are those that are there when it has ended. */
+  #isMade(path: AbsPath): boolean {
+    this.#made ??= new Set(
+      this.#scene.report.accesses.flatMap((access) => {
+        if (access.kind === 'write' || access.kind === 'symlink') return [access.path];
+        return access.kind === 'rename' || access.kind === 'hardlink' ? [access.to] : [];
+      }),
+    );
+    return this.#made.has(path);
+  }
+
+  /** Some source was read there: then its folder is searched for modules. */
+  #isModuleFolder(folder: AbsPath): boolean {
+    return this.#scene.report.accesses.some(
+      (access) =>
+        access.kind === 'read' && access.path.endsWith('.py') && parentFolder(access.path) === folder,
+    );
+  }
+
+  // ---- outside of it ----
+
+  #atKernel(access: PathAccess): void {
+    const telling = this.#scene.policy.telling.get(access.path);
+    if (telling && access.kind === 'read') this.#scene.suspect({ kind: telling, access, path: access.path });
+    const pid = /^\/proc\/(\d+)(?:\/|$)/.exec(access.path)?.[1];
+    const foreign = pid !== undefined && !this.#ownPids.has(pid);
+    const everybody = access.kind === 'list' && access.path === '/proc';
+    if (foreign || everybody) this.#elsewhere(access);
+  }
+
+  #elsewhere(access: PathAccess): void {
+    const { kind, path } = access;
+    if (this.#scene.policy.background.has(path)) return;
+    this.#noteElsewhere(access);
+    if (isContent(access)) {
+      this.#suspectRead(access, kind === 'exec' ? { flag: '--tool', value: readable(path) } : undefined);
+    } else if (kind === 'list') {
+      const looksUp = this.#scene.policy.nameCachers.has(this.#scene.programOf(access));
+      if (!looksUp) this.#scene.suspect({ kind, access, path });
+    } else if (!this.#isOnTheWay(path)) {
+      const excused = kind === 'absent' && this.#habits.excusesAbove(path);
+      if (!excused) this.#suspectLook(kind === 'absent' ? 'absent' : 'probe', access);
+    }
+  }
+
+  /** Who lists the folders above the workspace looks for a few names there. */
+  #noteElsewhere(access: PathAccess): void {
+    const { declared, policy } = this.#scene;
+    const looksUp = access.kind === 'list' && policy.nameCachers.has(this.#scene.programOf(access));
+    if (!looksUp) this.#note(access);
+    else if (!isBelow(declared.workspace, access.path)) this.looks.note(access, true);
+    else this.looks.noteNames(access.path, policy.upwardNames);
+  }
+
+  /** That a folder is there which leads to what it may use says nothing. */
+  #note(access: PathAccess): void {
+    const isThere = access.kind === 'probe' || access.kind === 'entered';
+    if (!isThere || !this.#scene.declared.isAboveItsPlaces(access.path)) this.looks.note(access);
+  }
+
+  /** Folders that lead to what it may use, and what is looked for along PATH. */
+  #isOnTheWay(path: AbsPath): boolean {
+    const { declared } = this.#scene;
+    return declared.isAboveItsPlaces(path) || declared.isSearched(parentFolder(path));
+  }
+
+  // ---- in common ----
+
+  #suspectRead(access: PathAccess, fix: Fix | undefined): void {
+    this.#scene.suspect({
+      kind: 'read',
+      access,
+      path: access.path,
+      ...(access.kind === 'exec' && { detail: 'executed' }),
+      ...(access.kind === 'followed' && { detail: 'a symbolic link on the way' }),
+      ...(fix && { fix }),
+    });
+  }
+
+  /** What it writes later is told as written: that it looked first is not worth a finding of its own. */
+  #suspectLook(kind: 'probe' | 'absent', access: PathAccess, fix?: Fix): void {
+    const { own } = this.#scene;
+    if (kind === 'absent' && this.#habits.excusesAbsent(access)) return;
+    this.#scene.suspect({
+      kind,
+      access,
+      path: access.path,
+      ...(fix && { fix }),
+      unless: () => own.wasWritten(access.path) || own.wasDeleted(access.path),
+    });
+  }
+}
+
+function childOf(folder: RelPath, name: string): RelPath {
+  return (folder === '' ? name : `${folder}/${name}`) as RelPath;
+}
+
+function isCallersOwn(path: RelPath): boolean {
+  return path === CALLERS_OWN || path.startsWith(`${CALLERS_OWN}/`);
+}
+
+/** What is never an input can't be declared to be one. */
+function declaring(flag: Fix['flag'], path: RelPath): Fix | undefined {
+  const isNeverInput = path.split('/').some((name) => UNSEEN_NAMES.has(name));
+  return isNeverInput ? undefined : { flag, value: patternOf(path) };
+}
+
+/** Its content was used, not only that it is there. */
+function isContent({ kind }: PathAccess): boolean {
+  return kind === 'read' || kind === 'exec' || kind === 'followed';
+}
+
+function someOf(names: readonly string[]): string {
+  const SHOWN = 3;
+  const list = names.slice(0, SHOWN).map(readable).join(', ');
+  return names.length > SHOWN ? `${list} and ${names.length - SHOWN} more` : list;
+}

@@ -1,0 +1,42 @@
+// A suspicion: a finding unless something that came later explains it.
+import { type AbsPath, foldersAbove } from '../system/absolute-path.ts';
+import type { Access } from '../trace/access.ts';
+import type { FindingKind, Fix } from './finding.ts';
+
+export interface Suspicion {
+  readonly kind: FindingKind;
+  readonly access: Access;
+  readonly path?: AbsPath;
+  readonly detail?: string;
+  readonly fix?: Fix;
+  /** Asked when everything has been heard. */
+  readonly unless?: () => boolean;
+}
+
+/** Those that stand at the end, each kind once for a path, without looks that say nothing more than another finding. */
+export function standing(suspicions: readonly Suspicion[]): Suspicion[] {
+  const left = suspicions.filter(({ unless }) => !unless?.());
+  const implied = impliedBy(left);
+  const seen = new Set<string>();
+  return left.filter(({ kind, path, detail }) => {
+    if (kind === 'probe' && path !== undefined && implied.has(path)) return false;
+    const key = path === undefined ? `${kind}\0\0${detail ?? ''}` : `${kind}\0${path}`;
+    const isNew = !seen.has(key);
+    seen.add(key);
+    return isNew;
+  });
+}
+
+/** What was read or listed is there, and so is every folder in which something was found. */
+function impliedBy(suspicions: readonly Suspicion[]): ReadonlySet<AbsPath> {
+  const implied = new Set<AbsPath>();
+  for (const { kind, path } of suspicions) {
+    if (path === undefined) continue;
+    if (kind === 'read' || kind === 'list' || kind === 'stale-output') implied.add(path);
+    for (const folder of foldersAbove(path)) {
+      if (implied.has(folder)) break;
+      implied.add(folder);
+    }
+  }
+  return implied;
+}

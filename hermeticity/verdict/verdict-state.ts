@@ -1,0 +1,50 @@
+// What every part of a verdict looks at: the report, the declaration, the policy, what the action made itself so far, and
+// the suspicions that have come up.
+import { type AbsPath, absPath, isAtOrBelow, isBelow } from '../system/absolute-path.ts';
+import type { Access, TraceReport } from '../trace/access.ts';
+import type { Declared } from './declaration.ts';
+import { Ownership } from './own-files.ts';
+import type { Policy } from './policy.ts';
+import type { Suspicion } from './suspicion.ts';
+
+/** Where a path lies, seen from the declaration. */
+export type Place = 'workspace' | 'scratch' | 'toolchain' | 'kernel' | 'elsewhere';
+
+const SHARED_MEMORY = absPath('/dev/shm');
+
+export class Scene {
+  readonly report: TraceReport;
+  readonly declared: Declared;
+  readonly policy: Policy;
+  readonly own = new Ownership();
+  readonly suspicions: Suspicion[] = [];
+
+  constructor(report: TraceReport, declared: Declared, policy: Policy) {
+    this.report = report;
+    this.declared = declared;
+    this.policy = policy;
+  }
+
+  suspect(suspicion: Suspicion): void {
+    this.suspicions.push(suspicion);
+  }
+
+  placeOf(path: AbsPath): Place {
+    if (this.declared.isInScratch(path)) return 'scratch';
+    if (this.declared.isTool(path)) return 'toolchain';
+    if (isAtOrBelow(path, this.declared.workspace)) return 'workspace';
+    if (this.policy.machine.has(path) || isSharedMemory(path)) return 'elsewhere';
+    if (this.policy.toolchain.some((folder) => isAtOrBelow(path, folder))) return 'toolchain';
+    if (this.policy.kernel.some((folder) => isAtOrBelow(path, folder))) return 'kernel';
+    return 'elsewhere';
+  }
+
+  /** The last part of the name of the program that did it. */
+  programOf(access: Access): string {
+    return this.report.processes[access.process]?.argv[0]?.split('/').at(-1) ?? '';
+  }
+}
+
+export function isSharedMemory(path: AbsPath): boolean {
+  return isBelow(path, SHARED_MEMORY);
+}

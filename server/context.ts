@@ -2,15 +2,15 @@
 import type { Logger } from 'pino';
 import type { ServerLimits } from '../core/limits.ts';
 import type { Store } from '../store/store.ts';
-import type { Gate } from './auth.ts';
-import type { Clock } from './awake-clock.ts';
+import type { Load } from './capacity/limits-in-use.ts';
+import type { Clock } from './connection/awake-clock.ts';
+import type { Pace } from './connection/min-rate.ts';
+import type { Gate } from './http/auth.ts';
+import type { HostCheck } from './http/host-check.ts';
+import type { OriginCheck } from './http/same-origin.ts';
 import type { Lifecycle } from './lifecycle.ts';
-import type { Load } from './load.ts';
-import type { Metrics } from './metrics.ts';
-import type { HostCheck } from './named-host.ts';
-import type { Pace } from './pace.ts';
-import type { OriginCheck } from './same-origin.ts';
-import type { SignatureGate } from './wire/s3/signature.ts';
+import type { Metrics } from './pages/metrics.ts';
+import type { SignatureGate } from './protocols/s3/signature.ts';
 
 export interface ServerContext {
   readonly store: Store;

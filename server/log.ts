@@ -2,7 +2,7 @@
 // logged at `info` or above, and nothing that a client sent is logged as it came.
 import pino, { type Logger } from 'pino';
 import type { OnStoreEvent } from '../store/events.ts';
-import type { Metrics } from './metrics.ts';
+import type { Metrics } from './pages/metrics.ts';
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 

@@ -5,16 +5,16 @@
 // Everything else is fastify's to find, and is answered through the same Exchange, before fastify looks at a body.
 import type { RequestListener, Server } from 'node:http';
 import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
-import { createHttpServer, refuseMalformed } from './connections.ts';
+import { adapted } from './adapters.ts';
 import type { ServerContext } from './context.ts';
-import { type Answering, Exchange } from './exchange.ts';
-import { frontPage } from './front-page.ts';
-import type { Route } from './metrics.ts';
-import { healthz, metricsPage, nothingHere, status } from './pages.ts';
-import { PAGE_FORM } from './refusal.ts';
-import { adapted } from './wire/adapters.ts';
-import { bazelHttp } from './wire/bazel-http/adapter.ts';
-import { resumable } from './wire/resumable/adapter.ts';
+import { createHttpServer, refuseMalformed } from './http/connections.ts';
+import { PAGE_FORM } from './http/error-response.ts';
+import { type Answering, Exchange } from './http/exchange.ts';
+import { frontPage } from './pages/front-page.ts';
+import type { Route } from './pages/metrics.ts';
+import { healthz, metricsPage, nothingHere, status } from './pages/status.ts';
+import { bazelHttp } from './protocols/bazel-http/adapter.ts';
+import { resumable } from './protocols/resumable/adapter.ts';
 
 type Door = (request: FastifyRequest, reply: FastifyReply) => void;
 

@@ -5,11 +5,11 @@ import { AssayError, messageOf } from '../../core/errors.ts';
 import { frame, frameHead } from '../../core/grpc-frame.ts';
 import { GRPC_STATUS, type GrpcStatus, grpcStatusOf } from '../../core/grpc-status.ts';
 import { STORE } from '../../core/limits.ts';
+import type { Transfer } from '../connection/min-rate.ts';
 import type { ServerContext } from '../context.ts';
-import type { Transfer } from '../pace.ts';
 import { untilNothingIsUnderWay } from './in-flight.ts';
-import { Inlet } from './inlet.ts';
 import type { Method } from './method.ts';
+import { Inlet } from './request-stream.ts';
 
 /** Names and values in turn, which node takes as they are; an object it would copy for each call. */
 const HEAD = [':status', '200', 'content-type', 'application/grpc'];

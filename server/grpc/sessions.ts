@@ -12,9 +12,9 @@ import {
 import type { Socket } from 'node:net';
 import { AssayError } from '../../core/errors.ts';
 import type { ServerLimits } from '../../core/limits.ts';
-import type { Clock } from '../awake-clock.ts';
+import type { Clock } from '../connection/awake-clock.ts';
+import { Placed, Roster } from '../connection/connection-set.ts';
 import type { ServerContext } from '../context.ts';
-import { Placed, Roster } from '../roster.ts';
 import { Call } from './call.ts';
 import { watchClosing } from './in-flight.ts';
 import type { Method, Methods } from './method.ts';

@@ -2,8 +2,8 @@
 // one that takes no writes. Who may not come in does not, whichever way it is tried, and leaves nothing in the store.
 import { expect, onTestFinished, test } from 'vitest';
 import { frame } from '../../core/grpc-frame.ts';
-import { assetMethods } from '../../server/wire/asset/adapter.ts';
-import { reapiMethods } from '../../server/wire/reapi/adapter.ts';
+import { assetMethods } from '../../server/protocols/asset/adapter.ts';
+import { reapiMethods } from '../../server/protocols/reapi/adapter.ts';
 import { Workshop } from '../rig/assay.ts';
 import { type CallHeaders, GrpcClient } from '../rig/grpc.ts';
 import { Random } from '../rig/random.ts';

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { TlsIdentity } from '../../server/tls.ts';
+import type { TlsIdentity } from '../../server/connection/tls.ts';
 import { openMemoryStore } from '../../store/open.ts';
 import type { Store } from '../../store/store.ts';
 import { baseEnvironment, DEFAULT_FORM, type Form, type Ran, runProcess, Workshop } from '../rig/assay.ts';

@@ -3,7 +3,7 @@
 import { readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { loadTlsIdentity } from '../../server/tls.ts';
+import { loadTlsIdentity } from '../../server/connection/tls.ts';
 import { DEFAULT_FORM, type Workshop } from '../rig/assay.ts';
 import { certify, forgetfulServer, MINUTES, run, servedFrom, TOKEN, TOOLS, workshop } from './rig.ts';
 

@@ -1,7 +1,7 @@
 // Addresses are taken literally or refused: no two spellings name one thing.
 import { describe, expect, test } from 'vitest';
 import { AssayError } from '../../core/errors.ts';
-import { type Address, kindOf, parseAddress } from '../../server/wire/bazel-http/address.ts';
+import { type Address, kindOf, parseAddress } from '../../server/protocols/bazel-http/address.ts';
 import { codeIn, RawConnection, testServer } from './rig.ts';
 
 const HASH = 'a'.repeat(64);

@@ -1,7 +1,7 @@
 // The token: asked for everywhere but at /healthz, taken as Bearer or as a Basic password, never told.
 import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../core/digest.ts';
-import { tokenGate } from '../../server/auth.ts';
+import { tokenGate } from '../../server/http/auth.ts';
 import { contentOf } from '../store/content.ts';
 import { ask, codeIn, pathOf, testServer } from './rig.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { joined } from '../../server/joined.ts';
+import { joined } from '../../server/capacity/append-buffer.ts';
 
 test('what a slow client has sent so far keeps no other memory than its own', () => {
   let soFar: Buffer = Buffer.from('a');

@@ -1,7 +1,7 @@
 // A web page must not reach a server that asks for no token: not by a name of its own, and not from its own origin.
 import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../core/digest.ts';
-import { ownHostsOnly } from '../../server/named-host.ts';
+import { ownHostsOnly } from '../../server/http/host-check.ts';
 import { contentOf } from '../store/content.ts';
 import { ask, codeIn, type Method, pathOf, RawConnection, type TestServer, testServer } from './rig.ts';
 import { PATHS, reapiClient } from './wire/reapi/rig.ts';

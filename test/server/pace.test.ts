@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { AwakeClock } from '../../server/awake-clock.ts';
-import { Pace } from '../../server/pace.ts';
+import { AwakeClock } from '../../server/connection/awake-clock.ts';
+import { Pace } from '../../server/connection/min-rate.ts';
 
 const LIMITS = { noProgressMs: 60_000, pressedNoProgressMs: 5_000, progressBytes: 1000 };
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../core/digest.ts';
 import { VERSION } from '../../core/version.ts';
-import { SETTINGS } from '../../server/front-page.ts';
+import { SETTINGS } from '../../server/pages/front-page.ts';
 import { addressOf, contentOf, putOne, resultNaming } from '../store/content.ts';
 import { ask, pathOf, RawConnection, testServer } from './rig.ts';
 

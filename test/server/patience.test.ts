@@ -8,7 +8,7 @@ import { digestOf } from '../../core/digest.ts';
 import { frame } from '../../core/grpc-frame.ts';
 import { SERVER } from '../../core/limits.ts';
 import { ReadRequest, ReadResponse } from '../../core/proto/generated/bytestream.ts';
-import { Load } from '../../server/load.ts';
+import { Load } from '../../server/capacity/limits-in-use.ts';
 import { GrpcClient } from '../rig/grpc.ts';
 import { noise } from '../rig/random.ts';
 import { largeBlob, pathOf, putHead, RawConnection, storeWith, type TestServer, testServer } from './rig.ts';

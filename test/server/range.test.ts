@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { spanOf } from '../../server/range.ts';
+import { spanOf } from '../../server/http/range.ts';
 
 test.each([
   ['bytes=0-0', { offset: 0, length: 1 }],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Placed, Roster } from '../../server/roster.ts';
+import { Placed, Roster } from '../../server/connection/connection-set.ts';
 import { Random } from '../rig/random.ts';
 
 const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20261116);

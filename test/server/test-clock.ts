@@ -1,7 +1,7 @@
 // A clock for a server in a test: it stands still until the test moves it, and tells when the server has looked at it.
 import { setTimeout as delay } from 'node:timers/promises';
 import { vi } from 'vitest';
-import type { Clock } from '../../server/awake-clock.ts';
+import type { Clock } from '../../server/connection/awake-clock.ts';
 
 export class TestClock implements Clock {
   now = 0;

@@ -4,7 +4,7 @@ import { zstdDecompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
 import { STORE } from '../../../core/limits.ts';
-import { acceptsZstd } from '../../../server/wire/accept-encoding.ts';
+import { acceptsZstd } from '../../../server/protocols/shared/accept-encoding.ts';
 import type { Store } from '../../../store/store.ts';
 import { addressOf, contentOf, putOne, resultNaming } from '../../store/content.ts';
 import { ask, codeIn, largeBlob, pathOf, RawConnection, storeWith, testServer } from '../rig.ts';

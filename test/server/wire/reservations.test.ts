@@ -1,7 +1,7 @@
 // Reservations of entries of GitHub's cache, by a clock that the test holds.
 import { expect, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
-import { Reservations } from '../../../server/wire/actions/reservations.ts';
+import { Reservations } from '../../../server/protocols/actions/reservations.ts';
 
 const LIMITS = { reservationMs: 100, ticketMs: 1000, maxReservations: 2 };
 const [ENTRY, OTHER, THIRD] = ['a', 'b', 'c'].map((text) => digestOf(Buffer.from(text)).hash);

@@ -2,7 +2,7 @@
 // which shares no code with the one that checks them, and held to the specification's own example.
 import { createHash, createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { signatureGate } from '../../../server/wire/s3/signature.ts';
+import { signatureGate } from '../../../server/protocols/s3/signature.ts';
 import { contentOf } from '../../store/content.ts';
 import { type Answer, ask, type Method, testServer } from '../rig.ts';
 import { describeOpaque } from './contract.ts';

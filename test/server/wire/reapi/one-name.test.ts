@@ -2,7 +2,7 @@
 import { zstdCompressSync } from 'node:zlib';
 import { describe, expect, test, vi } from 'vitest';
 import { digestOf } from '../../../../core/digest.ts';
-import { parseUploadName, uploadId } from '../../../../server/wire/reapi/resource-name.ts';
+import { parseUploadName, uploadId } from '../../../../server/protocols/reapi/resource-name.ts';
 import type { OnStoreEvent } from '../../../../store/events.ts';
 import { openMemoryStore } from '../../../../store/open.ts';
 import type { Store } from '../../../../store/store.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { digestOf, toWire } from '../../../../core/digest.ts';
 import { GetActionResultRequest } from '../../../../core/proto/generated/reapi-services.ts';
-import { readResultQuery } from '../../../../server/wire/reapi/result-query.ts';
+import { readResultQuery } from '../../../../server/protocols/reapi/result-query.ts';
 
 const ACTION = digestOf(Buffer.from('an action'));
 

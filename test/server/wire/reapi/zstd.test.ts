@@ -6,7 +6,7 @@ import {
   BatchUpdateBlobsResponse,
   Compressor_Value,
 } from '../../../../core/proto/generated/reapi-services.ts';
-import { inflated } from '../../../../server/wire/reapi/zstd.ts';
+import { inflated } from '../../../../server/protocols/reapi/zstd.ts';
 import { bombOf } from '../../../rig/bombs.ts';
 import { openDiskFolder } from '../../../rig/disk-store.ts';
 import { noise } from '../../../rig/random.ts';

@@ -1,0 +1,58 @@
+// The scrub of a running server: looks through the whole store at a bounded rate, again and again with a day between, and
+// goes on after a restart where it was. What it finds damaged is quarantined; the store tells of that itself.
+import type { Logger } from 'pino';
+import { SERVER } from '../../core/limits.ts';
+import { ScrubJournal } from '../../store/scrub/journal.ts';
+import { newTally, scrub } from '../../store/scrub/scrub.ts';
+import { Throttle } from '../../store/scrub/throttle.ts';
+import type { Store } from '../../store/store.ts';
+
+export interface ScrubbingOptions {
+  readonly store: Store;
+  readonly storeFolder: string;
+  readonly bytesPerSecond: number;
+  readonly log: Logger;
+}
+
+/** Resolves, once told to stop, when the blob that is just being looked at is done. */
+export async function keepScrubbing(options: ScrubbingOptions, signal: AbortSignal): Promise<void> {
+  const { store, storeFolder, log } = options;
+  const inspection = await store.inspect?.();
+  if (!inspection) return;
+  const journal = new ScrubJournal(storeFolder, Date.now);
+  while (!signal.aborted) {
+    const earlier = journal.read();
+    await until((earlier?.finishedAt ?? Number.NEGATIVE_INFINITY) + SERVER.scrubPauseMs, signal);
+    const from = earlier && earlier.finishedAt === undefined ? earlier : newTally(Date.now());
+    try {
+      const tally = await scrub(from, {
+        inspection,
+        throttle: new Throttle(options.bytesPerSecond, undefined, (ms) => until(Date.now() + ms, signal)),
+        now: Date.now,
+        onProgress: (current) => journal.keep(current),
+        signal,
+      });
+      if (tally) log.info({ ...tally, damage: undefined }, 'verified the store');
+    } catch (error) {
+      log.error({ err: error }, 'could not verify the store');
+      await until(Date.now() + SERVER.scrubRetryMs, signal);
+    }
+  }
+}
+
+/** Not longer than a day, so that a clock that steps back does not put it off for good. */
+function until(time: number, signal: AbortSignal): Promise<void> {
+  const ms = Math.min(time - Date.now(), SERVER.scrubPauseMs);
+  if (ms <= 0 || signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener(
+      'abort',
+      () => {
+        clearTimeout(timer);
+        resolve();
+      },
+      { once: true },
+    );
+  });
+}

@@ -1,0 +1,44 @@
+// An error of the catalogue as the head and body of an answer, in the form that the client reads.
+import type { AssayError } from '../../core/errors.ts';
+import { SERVER } from '../../core/limits.ts';
+
+/** Names and values in turn, as writeHead takes them: an object would be copied and checked on every answer. */
+export type Headers = string[];
+
+/** How a protocol says no. */
+export interface RefusalForm {
+  readonly type: string;
+  /** What Allow names where the method was not the right one. */
+  readonly methods: string;
+  /** `message` is what the client may know of the error's detail. */
+  body(error: AssayError, message: string): string;
+}
+
+const CHALLENGE = ['www-authenticate', 'Bearer', 'www-authenticate', 'Basic realm="assay"'];
+
+export function jsonForm(methods: string): RefusalForm {
+  return {
+    type: 'application/json',
+    methods,
+    body: ({ code, entry: { wayOut } }, message) => JSON.stringify({ code, message, wayOut }),
+  };
+}
+
+export const PAGE_FORM = jsonForm('GET, HEAD');
+export const CONTENT_FORM = jsonForm('GET, HEAD, PUT');
+
+export function headersOf({ code, entry }: AssayError, form: RefusalForm): Headers {
+  const type = ['content-type', form.type];
+  if (code === 'ASSAY_UNAUTHORIZED') return [...type, ...CHALLENGE];
+  if (code === 'ASSAY_BAD_ENCODING') return [...type, 'accept-encoding', 'identity'];
+  if (code === 'ASSAY_STORE_FULL') return [...type, 'retry-after', String(SERVER.fullRetryAfterSeconds)];
+  if (entry.status === 503) return [...type, 'retry-after', String(SERVER.retryAfterSeconds)];
+  if (code === 'ASSAY_METHOD_NOT_ALLOWED') return [...type, 'allow', form.methods];
+  return type;
+}
+
+/** The detail of a fault may name folders of this machine: it is for the log, not for the client. */
+export function bodyOf(error: AssayError, form: RefusalForm): Buffer {
+  const { status, summary } = error.entry;
+  return Buffer.from(`${form.body(error, status >= 500 ? summary : error.detail)}\n`);
+}

@@ -1,0 +1,48 @@
+// GitHub Actions' cache service, version 2: its calls at /twirp/ or below /actions/NAMESPACE/, which want the token, and its
+// uploads and downloads at signed addresses, which are their own leave.
+import { type Namespace, parseNamespace } from '../../../core/namespace.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import { type Adapter, badKey, notTaken } from '../shared/adapter.ts';
+import { CREATE, FINALIZE, GET_URL } from './calls.ts';
+import { sendDownload } from './download.ts';
+import { createEntry, finalizeEntry, getDownloadUrl } from './service.ts';
+import { redeem } from './signed-url.ts';
+import { conductCall, TWIRP_FORM } from './twirp.ts';
+import { receiveSignedUpload } from './upload.ts';
+
+const CALL = /^(?:(?<within>.+)\/)?twirp\/github\.actions\.results\.api\.v1\.CacheService\/(?<name>\w+)$/;
+
+export const actions: Adapter = {
+  protocol: 'actions',
+  base: '/actions/',
+  atRoot: 'twirp/',
+  refusals: TWIRP_FORM,
+  async answer(exchange, { path, query }) {
+    const found = CALL.exec(path)?.groups;
+    if (!found) return signedAddress(exchange, path, new URLSearchParams(query));
+    exchange.admit();
+    if (exchange.method !== 'POST') throw notTaken(exchange);
+    return call(exchange, parseNamespace(found.within ?? ''), found.name ?? '');
+  },
+};
+
+function call(exchange: Exchange, within: Namespace, name: string): Promise<void> {
+  switch (name) {
+    case 'GetCacheEntryDownloadURL':
+      return conductCall(exchange, GET_URL, (asked) => getDownloadUrl(exchange, within, asked));
+    case 'CreateCacheEntry':
+      return conductCall(exchange, CREATE, (asked) => createEntry(exchange, within, asked));
+    case 'FinalizeCacheEntryUpload':
+      return conductCall(exchange, FINALIZE, (asked) => finalizeEntry(exchange, within, asked));
+    default:
+      throw badKey('CreateCacheEntry, FinalizeCacheEntryUpload and GetCacheEntryDownloadURL');
+  }
+}
+
+function signedAddress(exchange: Exchange, path: string, query: URLSearchParams): Promise<void> {
+  if (!/^(upload|download)\//.test(path)) throw badKey('/twirp/… or /actions/[NAMESPACE/]twirp/…');
+  const subject = redeem(path, query);
+  return subject.startsWith('upload/')
+    ? receiveSignedUpload(exchange, subject, query)
+    : sendDownload(exchange, subject);
+}

@@ -1,0 +1,122 @@
+// The three calls of the cache service. An entry is found from the moment when it is finalized, and never before: until
+// then what was uploaded for it lies elsewhere.
+import type { Hash } from '../../../core/digest.ts';
+import { AssayError } from '../../../core/errors.ts';
+import { SERVER } from '../../../core/limits.ts';
+import type { Namespace } from '../../../core/namespace.ts';
+import type {
+  CreateCacheEntryRequest,
+  CreateCacheEntryResponse,
+  FinalizeCacheEntryUploadRequest,
+  FinalizeCacheEntryUploadResponse,
+  GetCacheEntryDownloadURLRequest,
+  GetCacheEntryDownloadURLResponse,
+} from '../../../core/proto/generated/actions_cache.ts';
+import { refuseUnfit } from '../../../store/layers/labels.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import { type Artifact, encodeArtifact, findArtifact } from '../shared/artifact.ts';
+import { entryAddress, entryHash, pendingAddress, versionNamespace } from './entry.ts';
+import { reservationsOf } from './reservations.ts';
+import { ticketUrl } from './signed-url.ts';
+
+/** A miss is an answer like any other here. */
+export async function getDownloadUrl(
+  exchange: Exchange,
+  within: Namespace,
+  { key, version, restoreKeys }: GetCacheEntryDownloadURLRequest,
+): Promise<GetCacheEntryDownloadURLResponse> {
+  const { store, metrics } = exchange.server;
+  const namespace = versionNamespace(within, version);
+  if (restoreKeys.length > SERVER.maxRestoreKeys)
+    throw new AssayError('ASSAY_BAD_MESSAGE', `there are more than ${SERVER.maxRestoreKeys} restore keys`);
+  const found = await store.labels.newest(namespace, restoreKeys, key);
+  const artifact = found && (await findArtifact(store, { namespace, key: found.key }));
+  metrics.lookedUp('actions', artifact !== undefined);
+  if (!artifact) return { ok: false, signedDownloadUrl: '', matchedKey: '' };
+  const url = ticketUrl(exchange, `download/${artifact.digest.hash}`);
+  return { ok: true, signedDownloadUrl: url, matchedKey: found.label };
+}
+
+export async function createEntry(
+  exchange: Exchange,
+  within: Namespace,
+  { key, version }: CreateCacheEntryRequest,
+): Promise<CreateCacheEntryResponse> {
+  if (exchange.server.readOnly) return { ok: false, signedUploadUrl: '', message: WRITE_DENIED };
+  refuseUnfit(key);
+  const address = entryAddress(within, version, key);
+  const existing = await exchange.server.store.labels.newest(address.namespace, [], key);
+  if (existing) throw alreadyThere(key);
+  const entry = entryHash(address);
+  const uploadId = reservationsOf(exchange.server).reserve(entry);
+  if (uploadId === undefined) throw reserved(key);
+  const url = ticketUrl(exchange, `upload/${entry}/${uploadId}`);
+  return { ok: true, signedUploadUrl: url, message: '' };
+}
+
+export async function finalizeEntry(
+  exchange: Exchange,
+  within: Namespace,
+  { key, version, sizeBytes }: FinalizeCacheEntryUploadRequest,
+): Promise<FinalizeCacheEntryUploadResponse> {
+  if (exchange.server.readOnly) return { ok: false, entryId: 0, message: WRITE_DENIED };
+  const { store, lifecycle } = exchange.server;
+  const address = entryAddress(within, version, key);
+  const entry = entryHash(address);
+  const { uploadId, artifact } = await uploadedFor(exchange, entry, sizeBytes);
+  /** The label first: it leads nowhere without the entry, but an entry without it could be neither found nor written again. */
+  try {
+    await lifecycle.whileWriting(async () => {
+      await store.labels.put({ namespace: address.namespace, label: key }, address.key);
+      const outcome = await store.results.put(address, encodeArtifact(artifact));
+      if (outcome === 'diverged') throw alreadyThere(key);
+    });
+  } finally {
+    reservationsOf(exchange.server).answered(entry, uploadId);
+  }
+  return { ok: true, entryId: Number.parseInt(address.key.slice(0, 12), 16), message: '' };
+}
+
+interface Uploaded {
+  readonly uploadId: string;
+  readonly artifact: Artifact;
+}
+
+/** The one upload of that size. The call does not say which it means: of two that differ it might be the other job's. */
+async function uploadedFor({ server }: Exchange, entry: Hash, sizeBytes: number): Promise<Uploaded> {
+  const uploads: Uploaded[] = [];
+  for (const uploadId of reservationsOf(server).uploadIdsOf(entry)) {
+    const artifact = await findArtifact(server.store, pendingAddress(entry, uploadId));
+    if (artifact) uploads.push({ uploadId, artifact });
+  }
+  const [any] = uploads;
+  if (!any) throw new AssayError('ASSAY_NOT_FOUND', 'nothing was uploaded for this entry');
+  const fitting = uploads.filter(({ artifact }) => artifact.digest.size === sizeBytes);
+  const [one] = fitting;
+  if (!one) throw otherSize(sizeBytes, any.artifact.digest.size);
+  if (fitting.some(({ artifact }) => artifact.digest.hash !== one.artifact.digest.hash)) throw ambiguous();
+  return one;
+}
+
+/** GitHub's clients know a denial by how this begins. */
+const WRITE_DENIED = 'cache write denied: this server is read-only';
+
+function reserved(key: string): AssayError {
+  const name = JSON.stringify(key.slice(0, 512));
+  return new AssayError('ASSAY_ENTRY_RESERVED', `another job is uploading the entry ${name}`);
+}
+
+function ambiguous(): AssayError {
+  return new AssayError('ASSAY_ENTRY_RESERVED', 'two jobs have uploaded different content of that size');
+}
+
+function alreadyThere(key: string): AssayError {
+  return new AssayError(
+    'ASSAY_RECORD_EXISTS',
+    `the entry ${JSON.stringify(key.slice(0, 512))} is there already`,
+  );
+}
+
+function otherSize(announced: number, uploaded: number): AssayError {
+  return new AssayError('ASSAY_SIZE_MISMATCH', `${announced} bytes announced, ${uploaded} uploaded`);
+}

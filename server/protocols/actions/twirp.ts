@@ -1,0 +1,62 @@
+// Twirp: a POST for each call, its message as JSON or as protobuf, and the answer in the same.
+import { AssayError } from '../../../core/errors.ts';
+import { decodeWhole } from '../../../core/message.ts';
+import type { RefusalForm } from '../../http/error-response.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import { answerJson, receiveJson } from '../../http/json.ts';
+import { receiveWhole } from '../../http/upload.ts';
+
+export interface Call<Request, Response> {
+  readonly request: { decode(bytes: Uint8Array): Request };
+  readonly response: { encode(message: Response): { finish(): Uint8Array } };
+  readJson(json: unknown): Request;
+  writeJson(response: Response): object;
+}
+
+export async function conductCall<Request, Response>(
+  exchange: Exchange,
+  call: Call<Request, Response>,
+  perform: (request: Request) => Promise<Response>,
+): Promise<void> {
+  if (isProtobuf(exchange)) {
+    const answer = call.response.encode(await perform(await receiveMessage(exchange, call.request))).finish();
+    exchange.answer(200, ['content-type', 'application/protobuf'], Buffer.from(answer));
+  } else {
+    answerJson(exchange, call.writeJson(await perform(call.readJson(await receiveJson(exchange)))));
+  }
+}
+
+async function receiveMessage<T>(exchange: Exchange, type: Call<T, never>['request']): Promise<T> {
+  const bytes = await receiveWhole(exchange, exchange.server.limits.maxMessageBytes);
+  return decodeWhole(type, {}, bytes, 'the body is not the message of this call', 'ASSAY_BAD_MESSAGE');
+}
+
+/** Anything else is refused, also because a page in a browser may send some other types to anybody without asking. */
+function isProtobuf({ request: { headers } }: Exchange): boolean {
+  const type = headers['content-type'] ?? '';
+  if (type.startsWith('application/protobuf')) return true;
+  if (type.startsWith('application/json')) return false;
+  throw new AssayError('ASSAY_BAD_MESSAGE', 'a call comes as application/json or application/protobuf');
+}
+
+const CODES: Readonly<Record<number, string>> = {
+  400: 'invalid_argument',
+  401: 'unauthenticated',
+  403: 'permission_denied',
+  404: 'not_found',
+  408: 'deadline_exceeded',
+  409: 'already_exists',
+  412: 'failed_precondition',
+  413: 'resource_exhausted',
+  415: 'invalid_argument',
+  503: 'unavailable',
+  507: 'resource_exhausted',
+};
+
+/** The code of the catalogue goes with it as a detail. */
+export const TWIRP_FORM: RefusalForm = {
+  type: 'application/json',
+  methods: 'GET, HEAD, POST, PUT',
+  body: ({ code, entry }, msg) =>
+    JSON.stringify({ code: CODES[entry.status] ?? 'internal', msg, meta: { code, way_out: entry.wayOut } }),
+};

@@ -1,0 +1,24 @@
+// What a signed upload URL takes, as Azure's blob storage does.
+import { parseHash } from '../../../core/digest.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import { receiveUpload } from '../azure/upload.ts';
+import { badKey, notTaken } from '../shared/adapter.ts';
+import { pendingAddress } from './entry.ts';
+import { reservationsOf } from './reservations.ts';
+
+const SUBJECT = /^upload\/(?<name>[0-9a-f]{64})\/(?<uploadId>[0-9a-f]{32})$/;
+
+export async function receiveSignedUpload(
+  exchange: Exchange,
+  subject: string,
+  query: URLSearchParams,
+): Promise<void> {
+  const { name, uploadId } = SUBJECT.exec(subject)?.groups ?? {};
+  if (name === undefined || uploadId === undefined) throw badKey('those that CreateCacheEntry gives');
+  if (exchange.method !== 'PUT') throw notTaken(exchange);
+  const entry = parseHash(name);
+  const target = pendingAddress(entry, uploadId);
+  await reservationsOf(exchange.server).whileArriving(entry, uploadId, () =>
+    receiveUpload(exchange, { target, uploadId, query }),
+  );
+}

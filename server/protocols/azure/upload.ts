@@ -1,0 +1,95 @@
+// What Azure's blob storage takes at the address of a blob: the whole in one PUT, or blocks in any order and then a list that
+// says which of them, in which order, are the whole.
+//
+// Everything on the way lies in the store, so a restart loses no block; what is never used is evicted like the rest.
+import { type Digest, digestOf } from '../../../core/digest.ts';
+import { AssayError } from '../../../core/errors.ts';
+import { DEFAULT_NAMESPACE, protocolNamespace } from '../../../core/namespace.ts';
+import type { ResultAddress } from '../../../store/store.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import { receiveWhole } from '../../http/upload.ts';
+import { findArtifact } from '../shared/artifact.ts';
+import { keepArtifact, refuseAllButMeant, takeArtifact } from '../shared/artifact-exchange.ts';
+import { assembled, assembledSize, assemblies } from '../shared/assembly.ts';
+import { blocksIn } from './block-list.ts';
+
+export interface BlobUpload {
+  readonly target: ResultAddress;
+  /** Blocks of two uploads do not mix. */
+  readonly uploadId: string;
+  readonly query: URLSearchParams;
+}
+
+export async function receiveUpload(exchange: Exchange, upload: BlobUpload): Promise<void> {
+  exchange.admitWrite();
+  switch (upload.query.get('comp')) {
+    case null:
+      await receiveAll(exchange, upload);
+      break;
+    case 'block':
+      await receiveBlock(exchange, upload);
+      break;
+    case 'blocklist':
+      await commitBlocks(exchange, upload);
+      break;
+    default:
+      throw notSpoken('comp is block or blocklist');
+  }
+  exchange.answer(201, ['x-ms-request-server-encrypted', 'false'], Buffer.alloc(0));
+}
+
+async function receiveAll(exchange: Exchange, { target }: BlobUpload): Promise<void> {
+  const type = exchange.request.headers['x-ms-blob-type'];
+  if (type !== undefined && type !== 'BlockBlob') throw notSpoken('only block blobs are taken');
+  await takeArtifact(exchange, target, { replace: true });
+}
+
+/** Conditions are for the whole, and come with its list. */
+async function receiveBlock(exchange: Exchange, { uploadId, query }: BlobUpload): Promise<void> {
+  if (exchange.request.headers['if-none-match'] !== undefined) throw notSpoken('a block has no conditions');
+  await takeArtifact(exchange, blockAddress(uploadId, blockIdIn(query)), { replace: true });
+}
+
+const BLOCKS = protocolNamespace('azure-blocks', DEFAULT_NAMESPACE);
+
+function blockAddress(uploadId: string, blockId: string): ResultAddress {
+  return { namespace: BLOCKS, key: digestOf(Buffer.from(`${uploadId}\0${blockId}`)).hash };
+}
+
+const MAX_BLOCK_ID_LENGTH = 256;
+
+function blockIdIn(query: URLSearchParams): string {
+  const id = query.get('blockid') ?? '';
+  if (id === '' || id.length > MAX_BLOCK_ID_LENGTH) throw notSpoken('a block has a blockid');
+  return id;
+}
+
+async function commitBlocks(exchange: Exchange, { target, uploadId }: BlobUpload): Promise<void> {
+  const { store, limits, lifecycle } = exchange.server;
+  await refuseAllButMeant(exchange, target);
+  const list = (await receiveWhole(exchange, limits.maxMessageBytes)).toString('utf8');
+  const parts: Digest[] = [];
+  for (const id of blocksIn(list)) {
+    const block = await findArtifact(store, blockAddress(uploadId, id));
+    parts.push(block?.digest ?? missing());
+  }
+  const size = assembledSize(parts, limits.maxBlobBytes);
+  await assemblies.during(() =>
+    lifecycle.whileWriting(async () => {
+      const digest = await store.blobs.put({ size }, assembled(parts, store.blobs, goneBlock));
+      await keepArtifact(exchange, target, { digest, attributes: {} }, true);
+    }),
+  );
+}
+
+function goneBlock({ hash }: Digest): AssayError {
+  return new AssayError('ASSAY_RESULT_INCOMPLETE', `${hash} is gone; upload it again`);
+}
+
+function missing(): never {
+  throw new AssayError('ASSAY_RESULT_INCOMPLETE', 'the list names a block that was not uploaded');
+}
+
+function notSpoken(why: string): AssayError {
+  return new AssayError('ASSAY_BAD_MESSAGE', why);
+}

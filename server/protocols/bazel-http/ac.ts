@@ -1,0 +1,62 @@
+// /ac: the result of an action by the action's hash, within a namespace. It is bytes of an ActionResult both ways, or, as
+// moon asks for it, the same in JSON; what it names is looked at by the store, which neither takes nor serves a result
+// with something missing.
+import { hash } from 'node:crypto';
+import { accompanied } from '../../../core/company.ts';
+import type { ResultAddress } from '../../../store/store.ts';
+import type { Headers } from '../../http/error-response.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import { receiveWhole } from '../../http/upload.ts';
+import { resultFromJson, resultToJson } from '../moon/result-json.ts';
+import { judge, preconditionFailed, refuseUnlessFirst, refuseUnlessMeant } from '../shared/conditions.ts';
+import { companyFor } from './inlined-blobs.ts';
+
+const DESCRIPTION = ['cache-control', 'no-cache', 'vary', 'accept, assay-company'];
+const PROTOBUF = ['content-type', 'application/x-protobuf', ...DESCRIPTION];
+const JSON_TEXT = ['content-type', 'application/json', ...DESCRIPTION];
+
+export async function getResult(exchange: Exchange, address: ResultAddress): Promise<void> {
+  const { store, metrics } = exchange.server;
+  const result = await store.results.get(address);
+  metrics.lookedUp('ac', result !== undefined);
+  if (!result) return exchange.answerMiss();
+  const { bytes } = result;
+  const { accept } = exchange.request.headers;
+  if (isJson(accept))
+    return answerResult(exchange, JSON_TEXT, tagOf(bytes, '-json'), () => resultToJson(bytes));
+  const company = await companyFor(exchange, bytes);
+  /** What comes with a result is not always the same, so it has no tag. */
+  if (company.length > 0) exchange.answerContent(200, PROTOBUF, accompanied({ result: bytes, company }));
+  else answerResult(exchange, PROTOBUF, tagOf(bytes), () => accompanied({ result: bytes, company }));
+}
+
+function answerResult(exchange: Exchange, description: Headers, entityTag: string, body: () => Buffer): void {
+  const headers = [...description, 'etag', entityTag];
+  const judgement = judge(exchange.request.headers, entityTag);
+  if (judgement === 'failed') throw preconditionFailed();
+  if (judgement === 'known') exchange.answerUnchanged(headers);
+  else exchange.answerContent(200, headers, body());
+}
+
+/** A result has another tag in each of its forms. */
+function tagOf(result: Uint8Array, form = ''): string {
+  return `"${hash('sha256', result, 'hex')}${form}"`;
+}
+
+/** A result that differs from the one already kept is no failure of the build that sends it: it is told in a header. */
+export async function putResult(exchange: Exchange, address: ResultAddress): Promise<void> {
+  const { store, limits, lifecycle } = exchange.server;
+  await refuseUnlessMeant(exchange, async () => {
+    const kept = await store.results.get(address);
+    return kept && tagOf(kept.bytes);
+  });
+  const sent = await receiveWhole(exchange, limits.maxResultBytes);
+  const bytes = isJson(exchange.request.headers['content-type']) ? resultFromJson(sent) : sent;
+  const outcome = await lifecycle.whileWriting(() => store.results.put(address, bytes));
+  refuseUnlessFirst(exchange, outcome);
+  exchange.answerStored(['assay-outcome', outcome]);
+}
+
+function isJson(mediaType: string | undefined): boolean {
+  return mediaType?.startsWith('application/json') ?? false;
+}

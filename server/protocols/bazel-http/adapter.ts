@@ -1,0 +1,51 @@
+// Bazel's HTTP cache protocol: GET, HEAD and PUT on /cas and /ac under any prefix.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { AssayError } from '../../../core/errors.ts';
+import type { ServerContext } from '../../context.ts';
+import { CONTENT_FORM } from '../../http/error-response.ts';
+import { Exchange } from '../../http/exchange.ts';
+import type { Kind } from '../../pages/metrics.ts';
+import { resumablePut } from '../resumable/adapter.ts';
+import { getResult, putResult } from './ac.ts';
+import { type Address, kindOf, parseAddress } from './address.ts';
+import { getBlob, putBlob, refuseUnlessMeantFor } from './cas.ts';
+
+/** False when the address is none of this protocol's; then nothing has happened. */
+export function bazelHttp(
+  request: IncomingMessage,
+  response: ServerResponse,
+  context: ServerContext,
+): boolean {
+  const url = request.url ?? '';
+  const kind = kindOf(url);
+  if (!kind) return false;
+  new Exchange(request, response, context, kind, CONTENT_FORM).conduct((exchange) =>
+    answer(exchange, url, kind),
+  );
+  return true;
+}
+
+function answer(exchange: Exchange, url: string, kind: Kind): Promise<void> {
+  exchange.admit();
+  const address = parseAddress(url, kind);
+  switch (exchange.method) {
+    case 'GET':
+    case 'HEAD':
+      return get(exchange, address);
+    case 'PUT':
+      exchange.admitWrite();
+      return put(exchange, address);
+    default:
+      throw new AssayError('ASSAY_METHOD_NOT_ALLOWED', `${exchange.method} is not taken here`);
+  }
+}
+
+function get(exchange: Exchange, { kind, namespace, hash }: Address): Promise<void> {
+  return kind === 'cas' ? getBlob(exchange, hash) : getResult(exchange, { namespace, key: hash });
+}
+
+async function put(exchange: Exchange, { kind, namespace, hash }: Address): Promise<void> {
+  if (kind === 'ac') return putResult(exchange, { namespace, key: hash });
+  await refuseUnlessMeantFor(exchange, hash);
+  return resumablePut(exchange, namespace, hash) ?? putBlob(exchange, hash);
+}

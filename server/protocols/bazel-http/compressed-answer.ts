@@ -1,0 +1,90 @@
+// A blob as zstd, for a client that accepts it. A client that asks for a part, or for one content by its tag, gets the bytes
+// as they are: parts and tags are of those.
+//
+// The length is not known beforehand, so the body comes in chunks. One that ends early has no last chunk, which no client
+// takes for whole. HTTP/1.0 has no chunks, and so gets the bytes as they are.
+import type { Hash } from '../../../core/digest.ts';
+import { SERVER } from '../../../core/limits.ts';
+import type { Blob, LargeBlob } from '../../../store/store.ts';
+import { Outlet } from '../../http/body-writer.ts';
+import type { Headers } from '../../http/error-response.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import { endedEarly } from '../../http/send-blob.ts';
+import { deflate, deflated } from '../reapi/zstd.ts';
+import { acceptsZstd } from '../shared/accept-encoding.ts';
+import { judge } from '../shared/conditions.ts';
+
+const IDENTITY_ONLY = ['range', 'if-match', 'if-range'];
+
+/** False where the client gets the bytes as they are; then nothing has happened. */
+export async function answerCompressed(
+  exchange: Exchange,
+  hash: Hash,
+  blob: Blob,
+  more: Headers,
+): Promise<boolean> {
+  const { headers: asked, httpVersion } = exchange.request;
+  if (httpVersion === '1.0') return false;
+  if (blob.size < SERVER.minCompressedBytes || !acceptsZstd(asked['accept-encoding'])) return false;
+  if (IDENTITY_ONLY.some((name) => asked[name] !== undefined)) return false;
+  const entityTag = `"${hash}-zstd"`;
+  const headers = ['content-type', 'application/octet-stream', 'etag', entityTag, ...more];
+  if (judge(asked, entityTag) === 'known') {
+    exchange.answerUnchanged(headers);
+    return true;
+  }
+  const head = [...headers, 'content-encoding', 'zstd'];
+  return blob.bytes ? answerSmall(exchange, blob.bytes, head) : answerLarge(exchange, blob, head);
+}
+
+function answerSmall(exchange: Exchange, bytes: Buffer, head: Headers): boolean {
+  const compressed = deflate(bytes);
+  if (compressed.length >= bytes.length) return false;
+  exchange.answerContent(200, head, compressed);
+  return true;
+}
+
+async function answerLarge(exchange: Exchange, blob: LargeBlob, head: Headers): Promise<boolean> {
+  const { load } = exchange.server;
+  if (exchange.method === 'HEAD') {
+    exchange.begin(200, head);
+    exchange.end();
+    return true;
+  }
+  if (load.isCrowded || !load.compressions.tryEnter()) return false;
+  try {
+    await sendCompressed(exchange, blob, head);
+  } finally {
+    load.compressions.leave();
+  }
+  return true;
+}
+
+async function sendCompressed(exchange: Exchange, blob: LargeBlob, head: Headers): Promise<void> {
+  const { response, server } = exchange;
+  const outlet = new Outlet(response, server.pace);
+  let sent = 0;
+  try {
+    for await (const piece of deflated(wholeOf(blob))) {
+      if (!response.headersSent) exchange.begin(200, head);
+      if (!(await outlet.write(piece))) {
+        response.destroy();
+        return;
+      }
+      sent += piece.length;
+    }
+    exchange.end();
+  } finally {
+    server.metrics.sent(sent);
+    outlet.close();
+  }
+}
+
+async function* wholeOf(blob: LargeBlob): AsyncGenerator<Buffer, void, void> {
+  let read = 0;
+  for await (const chunk of blob.chunks()) {
+    read += chunk.length;
+    yield chunk;
+  }
+  if (read !== blob.size) throw endedEarly(read, blob.size);
+}

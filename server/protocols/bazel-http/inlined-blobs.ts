@@ -1,0 +1,53 @@
+// The small blobs that a result names, for a client that asks to have them with it (core/company.ts). What is too large, or does not
+// fit any more, it asks for as before.
+import { COMPANION_HEAD_BYTES, COMPANY_HEADER, type Companion } from '../../../core/company.ts';
+import type { Digest } from '../../../core/digest.ts';
+import { contentNamedBy, decodeResult } from '../../../core/result.ts';
+import { leavesOf } from '../../../core/tree.ts';
+import type { Blobs } from '../../../store/store.ts';
+import type { Exchange } from '../../http/exchange.ts';
+
+/**
+ * In a crowd nobody gets more than was asked for by name. A large result comes alone: to look through it takes time, in which
+ * everybody else waits, and a client that has to fetch so many outputs saves nothing by a few of them.
+ */
+export async function companyFor(
+  { request, server }: Exchange,
+  result: Uint8Array,
+): Promise<readonly Companion[]> {
+  const room = Math.min(Number(request.headers[COMPANY_HEADER] ?? 0), server.limits.companyBytes);
+  if (!(room > COMPANION_HEAD_BYTES) || request.method === 'HEAD') return [];
+  if (server.load.isCrowded || result.length > server.limits.companyBytes) return [];
+  const party = new Party(server.store.blobs, room);
+  const { blobs, trees } = contentNamedBy(decodeResult(result));
+  for (const tree of trees) {
+    const bytes = await party.invite(tree);
+    if (bytes) for (const leaf of leavesOf(bytes)) await party.invite(leaf);
+  }
+  for (const blob of blobs) await party.invite(blob);
+  return party.company;
+}
+
+class Party {
+  readonly company: Companion[] = [];
+  readonly #blobs: Blobs;
+  readonly #invited = new Set<string>();
+  #room: number;
+
+  constructor(blobs: Blobs, room: number) {
+    this.#blobs = blobs;
+    this.#room = room;
+  }
+
+  /** Its bytes, if it comes. */
+  async invite({ hash, size }: Digest): Promise<Buffer | undefined> {
+    const takes = COMPANION_HEAD_BYTES + size;
+    if (takes > this.#room || this.#invited.has(hash)) return undefined;
+    this.#invited.add(hash);
+    const blob = await this.#blobs.get(hash);
+    if (!blob?.bytes) return undefined;
+    this.#room -= takes;
+    this.company.push({ hash, bytes: blob.bytes });
+    return blob.bytes;
+  }
+}

@@ -1,0 +1,30 @@
+// ccache's remote storage over HTTP: /ccache/[NAMESPACE/] and a key in one of its three layouts.
+//
+//   subdirs   75/9bfs…           its default
+//   flat      759bfs…            the same key in one part
+//   bazel     ac/<64 hex>        made to look like an action's hash, which it is not: hence a base path of its own
+//
+// The newest entry stays: manifests grow with every compilation, and results carry the time at which they were made.
+import { parseNamespace } from '../../../core/namespace.ts';
+import { type ArtifactKey, plainAdapter } from '../shared/plain-adapter.ts';
+
+const NAMESPACE = '(?:(?<namespace>.+)/)?';
+const BAZEL = new RegExp(`^${NAMESPACE}(?<key>ac/[0-9a-f]{64})$`);
+const SUBDIRS = new RegExp(`^${NAMESPACE}(?<first>[0-9a-v]{2})/(?<rest>[0-9a-v]{16,126})$`);
+const FLAT = new RegExp(`^${NAMESPACE}(?<key>[0-9a-v]{18,128})$`);
+
+export const ccache = plainAdapter({
+  protocol: 'ccache',
+  base: '/ccache/',
+  form: '/ccache/[NAMESPACE/]KEY in one of ccache’s layouts: 75/9bfs…, 759bfs… or ac/<64 hex>',
+  keyIn,
+  replace: true,
+});
+
+/** One entry whether the layout is subdirs or flat. The bazel layout cuts keys short: its entries are others. */
+function keyIn(path: string): ArtifactKey | undefined {
+  const found = (BAZEL.exec(path) ?? SUBDIRS.exec(path) ?? FLAT.exec(path))?.groups;
+  if (!found) return undefined;
+  const { namespace = '', key, first, rest } = found;
+  return { namespace: parseNamespace(namespace), key: key ?? `${first}${rest}` };
+}

@@ -1,0 +1,51 @@
+// Labels over HTTP, for `assay save`, `assay restore`, the state of steps and checkpoints. Below /labels/v1/NAMESPACE:
+//
+//   GET ?exact=LABEL&prefix=PREFIX&prefix=…   {"label","key"} of that label, else of the newest that begins so; or 404
+//   PUT ?label=LABEL&key=HASH                 200, or 409 where the label names something else that is there
+import { parseHash } from '../../../core/digest.ts';
+import { AssayError } from '../../../core/errors.ts';
+import { LABELS_PATH } from '../../../core/labels.ts';
+import { type Namespace, parseNamespace } from '../../../core/namespace.ts';
+import { jsonForm } from '../../http/error-response.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import { answerJson } from '../../http/json.ts';
+import { type Adapter, notTaken } from '../shared/adapter.ts';
+
+export const labels: Adapter = {
+  protocol: 'labels',
+  base: LABELS_PATH,
+  refusals: jsonForm('GET, PUT'),
+  async answer(exchange, { path, query }) {
+    exchange.admit();
+    const namespace = parseNamespace(path);
+    const asked = new URLSearchParams(query);
+    switch (exchange.method) {
+      case 'GET':
+        return find(exchange, namespace, asked);
+      case 'PUT':
+        exchange.admitWrite();
+        return put(exchange, namespace, asked);
+      default:
+        throw notTaken(exchange);
+    }
+  },
+};
+
+async function find(exchange: Exchange, namespace: Namespace, asked: URLSearchParams): Promise<void> {
+  const { store, metrics } = exchange.server;
+  const found = await store.labels.newest(namespace, asked.getAll('prefix'), asked.get('exact') ?? undefined);
+  metrics.lookedUp('labels', found !== undefined);
+  if (found) answerJson(exchange, found);
+  else exchange.answerMiss();
+}
+
+async function put(exchange: Exchange, namespace: Namespace, asked: URLSearchParams): Promise<void> {
+  const label = asked.get('label') ?? '';
+  const { store, lifecycle } = exchange.server;
+  const key = parseHash(asked.get('key') ?? '');
+  const outcome = await lifecycle.whileWriting(() => store.labels.put({ namespace, label }, key));
+  if (outcome === 'taken') {
+    throw new AssayError('ASSAY_LABEL_TAKEN', `${JSON.stringify(label.slice(0, 100))} names something else`);
+  }
+  exchange.answerStored([]);
+}

@@ -1,0 +1,36 @@
+// Nx's self-hosted cache: /v1/cache/KEY, at the root or below /nx/NAMESPACE/.
+//
+// Nx fails the task when a body breaks off, so all of an artifact is read and checked before its first byte is sent. It
+// wants its records to be written once: a second one with other content is refused, which Nx takes in silence.
+import { AssayError } from '../../../core/errors.ts';
+import { parseNamespace } from '../../../core/namespace.ts';
+import type { RefusalForm } from '../../http/error-response.ts';
+import { type ArtifactKey, plainAdapter } from '../shared/plain-adapter.ts';
+
+const ADDRESS = /^(?:(?<namespace>.+)\/)?v1\/cache\/(?<key>[0-9A-Za-z_-]{1,255})$/;
+
+/** Nx shows it to the person as it stands, and only if it is text. */
+const TEXT_FORM: RefusalForm = {
+  type: 'text/plain; charset=utf-8',
+  methods: 'GET, HEAD, PUT',
+  body: ({ code, entry: { wayOut } }, message) => `${code}: ${message}\n${wayOut}`,
+};
+
+export const nx = plainAdapter({
+  protocol: 'nx',
+  base: '/nx/',
+  atRoot: 'v1/cache/',
+  form: '/v1/cache/KEY or /nx/[NAMESPACE/]v1/cache/KEY',
+  keyIn,
+  refusals: TEXT_FORM,
+  isReadFirst: true,
+  answerTaken(exchange, outcome) {
+    if (outcome === 'diverged') throw new AssayError('ASSAY_RECORD_EXISTS', 'the first content stays');
+    exchange.answerStored(['assay-outcome', outcome]);
+  },
+});
+
+function keyIn(path: string): ArtifactKey | undefined {
+  const { namespace = '', key } = ADDRESS.exec(path)?.groups ?? {};
+  return key === undefined ? undefined : { namespace: parseNamespace(namespace), key };
+}

@@ -1,0 +1,55 @@
+// BatchReadBlobs: many small blobs in one call. Each one that was asked for is answered, in that order, also when it was
+// asked for twice.
+import { type Digest, parseDigest, toWire } from '../../../core/digest.ts';
+import { AssayError } from '../../../core/errors.ts';
+import {
+  BatchReadBlobsRequest,
+  BatchReadBlobsResponse,
+  type BatchReadBlobsResponse_Response,
+  Compressor_Value,
+} from '../../../core/proto/generated/reapi-services.ts';
+import { ABOUT_MANY_DIGESTS } from '../../../core/request-shapes.ts';
+import type { ServerContext } from '../../context.ts';
+import { taking } from '../../grpc/method.ts';
+import { bytesOf } from '../../http/blob-bytes.ts';
+import { OK, refuseOversize, statusFor } from './batch.ts';
+import { instanceOf } from './instance.ts';
+import { deflate } from './zstd.ts';
+
+const NOTHING = Buffer.alloc(0);
+const MISS = new AssayError('ASSAY_NOT_FOUND', 'this blob is not here');
+
+export const batchReadBlobs = taking(BatchReadBlobsRequest, ABOUT_MANY_DIGESTS, async (request, call) => {
+  const { server } = call;
+  instanceOf(request);
+  const digests = request.digests.map(parseDigest);
+  refuseOversize(
+    digests.map(({ size }) => size),
+    server.limits,
+  );
+  const mayDeflate = request.acceptableCompressors.includes(Compressor_Value.ZSTD);
+  const responses = await Promise.all(digests.map((digest) => read(digest, mayDeflate, server)));
+  const bytes = BatchReadBlobsResponse.encode({ responses }).finish();
+  server.metrics.sent(bytes.length);
+  call.answer(bytes);
+});
+
+async function read(
+  digest: Digest,
+  mayDeflate: boolean,
+  server: ServerContext,
+): Promise<BatchReadBlobsResponse_Response> {
+  const about = { digest: toWire(digest), compressor: Compressor_Value.IDENTITY };
+  try {
+    const blob = await server.store.blobs.get(digest.hash);
+    const isHere = blob?.size === digest.size;
+    server.metrics.lookedUp('cas', isHere);
+    if (!isHere) throw MISS;
+    const data = await bytesOf(blob);
+    const small = mayDeflate ? deflate(data) : data;
+    if (small.length >= data.length) return { ...about, status: OK, data };
+    return { ...about, status: OK, data: small, compressor: Compressor_Value.ZSTD };
+  } catch (error) {
+    return { ...about, status: statusFor(error, server), data: NOTHING };
+  }
+}

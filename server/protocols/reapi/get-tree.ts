@@ -1,0 +1,113 @@
+// GetTree: a folder and all below it, as the Directory messages that are stored, in pages of one stream. Each distinct
+// folder comes once, parents first; one that is missing is left out with all below it, as the specification has it.
+//
+// A page's token is the number of folders before the next page. Blobs never change, so the same walk leads there again.
+import { delimited } from '../../../core/amend.ts';
+import { type Digest, type Hash, parseDigest } from '../../../core/digest.ts';
+import { AssayError } from '../../../core/errors.ts';
+import { STORE } from '../../../core/limits.ts';
+import { decodeWhole } from '../../../core/message.ts';
+import { Directory } from '../../../core/proto/generated/reapi.ts';
+import { GetTreeRequest } from '../../../core/proto/generated/reapi-services.ts';
+import { ABOUT_ONE_DIGEST } from '../../../core/request-shapes.ts';
+import { DIRECTORY } from '../../../core/shapes.ts';
+import type { Blobs } from '../../../store/store.ts';
+import { Holding } from '../../capacity/limits-in-use.ts';
+import type { Call } from '../../grpc/call.ts';
+import { taking } from '../../grpc/method.ts';
+import { bytesOf } from '../../http/blob-bytes.ts';
+import { digestIn, instanceOf } from './instance.ts';
+
+/** The numbers of GetTreeResponse's directories and next_page_token. */
+const DIRECTORIES_FIELD = 1;
+const TOKEN_FIELD = 2;
+const NOTHING = new Uint8Array(0);
+
+export const getTree = taking(GetTreeRequest, ABOUT_ONE_DIGEST, async (request, call) => {
+  const holding = new Holding(call.server.load);
+  try {
+    await sendTree(request, call, holding);
+  } finally {
+    holding.letGo();
+  }
+});
+
+/** A folder is in memory as it was read, as a field of its page, and in the page that is being sent. */
+const COPIES = 3;
+
+async function sendTree(request: GetTreeRequest, call: Call, holding: Holding): Promise<void> {
+  const { store, limits } = call.server;
+  instanceOf(request);
+  const skipped = countIn(request.pageToken);
+  const perPage = request.pageSize > 0 ? request.pageSize : Number.POSITIVE_INFINITY;
+  const hold = (bytes: number) => holding.take(COPIES * bytes);
+  let page: Uint8Array[] = [];
+  let pageBytes = 0;
+  let passed = 0;
+  for await (const bytes of foldersBelow(digestIn(request.rootDigest), store.blobs, hold)) {
+    if (passed++ < skipped) {
+      holding.letGo();
+      continue;
+    }
+    if (page.length >= perPage || (page.length > 0 && pageBytes + bytes.length > limits.maxBatchBytes)) {
+      const token = delimited(TOKEN_FIELD, Buffer.from(String(passed - 1)));
+      if (!(await call.send(NOTHING, Buffer.concat([...page, token])))) return;
+      page = [];
+      pageBytes = 0;
+      holding.letGo();
+      hold(bytes.length);
+    }
+    page.push(delimited(DIRECTORIES_FIELD, bytes));
+    pageBytes += bytes.length;
+  }
+  if (skipped > passed) throw badToken();
+  await call.send(NOTHING, Buffer.concat(page));
+}
+
+type Hold = (bytes: number) => void;
+
+async function* foldersBelow(root: Digest, blobs: Blobs, hold: Hold): AsyncGenerator<Buffer, void, void> {
+  const seen = new Set<Hash>([root.hash]);
+  const waiting = [root];
+  for (const folder of waiting) {
+    const bytes = await folderBytes(folder, blobs, hold);
+    if (!bytes && folder === root)
+      throw new AssayError('ASSAY_NOT_FOUND', 'the root of the tree is not here');
+    if (!bytes) continue;
+    yield bytes;
+    for (const { digest } of decodeDirectory(bytes).directories) {
+      const child = parseDigest(digest ?? { hash: '', sizeBytes: 0 });
+      if (!seen.has(child.hash)) waiting.push(child);
+      seen.add(child.hash);
+    }
+  }
+}
+
+async function folderBytes({ hash, size }: Digest, blobs: Blobs, hold: Hold): Promise<Buffer | undefined> {
+  if (size > STORE.maxTreeBytes)
+    throw new AssayError('ASSAY_TOO_LARGE', `${hash} is too large for a Directory`);
+  const blob = await blobs.get(hash);
+  if (blob?.size !== size) return undefined;
+  hold(size);
+  return bytesOf(blob);
+}
+
+function decodeDirectory(bytes: Buffer): Directory {
+  return decodeWhole(
+    Directory,
+    DIRECTORY,
+    bytes,
+    'a blob of the tree is no Directory',
+    'ASSAY_MESSAGE_MALFORMED',
+  );
+}
+
+function countIn(token: string): number {
+  if (token === '') return 0;
+  if (!/^\d{1,9}$/.test(token)) throw badToken();
+  return Number(token);
+}
+
+function badToken(): AssayError {
+  return new AssayError('ASSAY_UNSUPPORTED', 'the page token is none that this server gave for this tree');
+}

@@ -1,0 +1,69 @@
+// Content inside a result: what a client asks to have with it and is small enough, in place of further calls. The rest of
+// the result stays byte for byte as it is.
+import { amendEach, delimited } from '../../../core/amend.ts';
+import { parseDigest } from '../../../core/digest.ts';
+import type { Digest as WireDigest } from '../../../core/proto/generated/reapi.ts';
+import { decodeResult } from '../../../core/result.ts';
+import type { Blobs } from '../../../store/store.ts';
+import { bytesOf } from '../../http/blob-bytes.ts';
+import type { ResultQuery } from './result-query.ts';
+
+/** The numbers of ActionResult's output_files, stdout_raw and stderr_raw, and of OutputFile.contents. */
+const FILES_FIELD = 2;
+const STDOUT_FIELD = 5;
+const STDERR_FIELD = 7;
+const CONTENTS_FIELD = 5;
+
+export function asksForContent(query: ResultQuery): boolean {
+  return query.inlineStdout || query.inlineStderr || query.inlineOutputFiles.length > 0;
+}
+
+export async function withContent(
+  bytes: Buffer,
+  query: ResultQuery,
+  blobs: Blobs,
+  maxBytes: number,
+): Promise<Buffer> {
+  const result = decodeResult(bytes);
+  const allowance = new Allowance(blobs, maxBytes);
+  const logs: Uint8Array[] = [];
+  const addLog = async (field: number, raw: Uint8Array, digest: WireDigest | undefined) => {
+    const content = raw.length === 0 ? await allowance.take(digest) : undefined;
+    if (content) logs.push(delimited(field, content));
+  };
+  if (query.inlineStdout) await addLog(STDOUT_FIELD, result.stdoutRaw, result.stdoutDigest);
+  if (query.inlineStderr) await addLog(STDERR_FIELD, result.stderrRaw, result.stderrDigest);
+  const wanted = new Set(query.inlineOutputFiles);
+  const contents = new Map<number, Uint8Array>();
+  for (const [index, { path, contents: present, digest }] of result.outputFiles.entries()) {
+    const isWanted = wanted.has(path) && present.length === 0;
+    const content = isWanted ? await allowance.take(digest) : undefined;
+    if (content) contents.set(index, delimited(CONTENTS_FIELD, content));
+  }
+  const withFiles = amendEach(bytes, FILES_FIELD, (file, index) => {
+    const content = contents.get(index);
+    return content && Buffer.concat([file, content]);
+  });
+  return Buffer.concat([withFiles, ...logs]);
+}
+
+/** What may still be put into this answer. */
+class Allowance {
+  readonly #blobs: Blobs;
+  #bytesLeft: number;
+
+  constructor(blobs: Blobs, bytes: number) {
+    this.#blobs = blobs;
+    this.#bytesLeft = bytes;
+  }
+
+  /** Undefined for what does not fit, or has gone meanwhile: the client then asks for it, as it would have anyway. */
+  async take(wire: WireDigest | undefined): Promise<Buffer | undefined> {
+    if (!wire || wire.sizeBytes === 0 || wire.sizeBytes > this.#bytesLeft) return undefined;
+    const { hash, size } = parseDigest(wire);
+    const blob = await this.#blobs.get(hash);
+    if (blob?.size !== size) return undefined;
+    this.#bytesLeft -= size;
+    return bytesOf(blob);
+  }
+}

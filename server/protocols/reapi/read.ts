@@ -1,0 +1,75 @@
+// ByteStream.Read: a blob, or a part of it, as a stream of messages. The store checks every chunk before it goes out; where
+// one turns out wrong, the call ends with a status instead of OK, so no client can take the rest for whole.
+import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
+import { AssayError } from '../../../core/errors.ts';
+import { ReadRequest } from '../../../core/proto/generated/bytestream.ts';
+import { FLAT } from '../../../core/request-shapes.ts';
+import type { Blob } from '../../../store/store.ts';
+import { taking } from '../../grpc/method.ts';
+import type { Span } from '../../http/range.ts';
+import { endedEarly, sendPortions } from '../../http/send-blob.ts';
+import { parseReadName } from './resource-name.ts';
+import { deflated } from './zstd.ts';
+
+const MISS = new AssayError('ASSAY_NOT_FOUND', 'this blob is not here');
+
+/** The number of ReadResponse.data. */
+const DATA_FIELD = 10;
+
+export const read = taking(ReadRequest, FLAT, async (request, call) => {
+  const { store, metrics } = call.server;
+  const { digest, isCompressed } = parseReadName(request.resourceName);
+  refuseOddSpan(request, isCompressed, digest.size);
+  const blob = await store.blobs.get(digest.hash);
+  const isHere = blob?.size === digest.size;
+  metrics.lookedUp('cas', isHere);
+  if (!isHere) throw MISS;
+  const span = spanOf(blob, request);
+  const send = (piece: Buffer) => call.send(dataHead(piece.length), piece);
+  if (!blob.bytes && !isCompressed) {
+    const { bytes, isTaken } = await sendPortions(call.server, blob, span, send);
+    metrics.sent(bytes);
+    if (isTaken && bytes !== span.length) throw endedEarly(bytes, span.length);
+    return;
+  }
+  let sent = 0;
+  for await (const piece of isCompressed ? deflated(pieces(blob, span)) : pieces(blob, span)) {
+    if (!(await send(piece))) break;
+    sent += piece.length;
+  }
+  metrics.sent(sent);
+});
+
+function refuseOddSpan({ readOffset, readLimit }: ReadRequest, isCompressed: boolean, size: number): void {
+  if (readOffset < 0 || readOffset > size) {
+    throw new AssayError(
+      'ASSAY_BAD_RANGE',
+      `this blob has ${size} bytes; byte ${readOffset} is none of them`,
+    );
+  }
+  if (readLimit < 0) throw new AssayError('ASSAY_UNSUPPORTED', 'the limit is negative');
+  if (readLimit > 0 && isCompressed) {
+    throw new AssayError('ASSAY_UNSUPPORTED', 'a compressed blob can not be read with a limit');
+  }
+}
+
+function spanOf({ size }: Blob, { readOffset: offset, readLimit: limit }: ReadRequest): Span {
+  return { offset, length: Math.min(limit === 0 ? size : limit, size - offset) };
+}
+
+async function* pieces(blob: Blob, { offset, length }: Span): AsyncGenerator<Buffer, void, void> {
+  if (length === 0) return;
+  let given = 0;
+  for await (const piece of blob.bytes
+    ? [blob.bytes.subarray(offset, offset + length)]
+    : blob.chunks(offset, length)) {
+    given += piece.length;
+    yield piece;
+  }
+  if (given !== length) throw endedEarly(given, length);
+}
+
+/** What stands before the data in a ReadResponse. */
+function dataHead(length: number): Uint8Array {
+  return new BinaryWriter().tag(DATA_FIELD, WireType.LengthDelimited).uint32(length).finish();
+}

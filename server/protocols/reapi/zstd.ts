@@ -1,0 +1,113 @@
+// zstd, the one compression of blobs on the wire. What is inflated is counted while it comes out: a few kilobytes can stand
+// for terabytes, so nothing grows beyond the size that its digest announces.
+
+import type { Transform } from 'node:stream';
+import {
+  constants,
+  createZstdCompress,
+  createZstdDecompress,
+  zstdCompressSync,
+  zstdDecompressSync,
+} from 'node:zlib';
+import { AssayError } from '../../../core/errors.ts';
+import { ZSTD } from '../../../core/limits.ts';
+import { release } from '../../capacity/release.ts';
+
+const DECODING = { params: { [constants.ZSTD_d_windowLogMax]: ZSTD.maxWindowLog } };
+const ENCODING = { params: { [constants.ZSTD_c_compressionLevel]: ZSTD.level } };
+
+/** Exactly `size` bytes, or a refusal. */
+export function inflate(bytes: Uint8Array, size: number): Buffer {
+  try {
+    const inflated =
+      size === 0 ? Buffer.alloc(0) : zstdDecompressSync(bytes, { ...DECODING, maxOutputLength: size });
+    if (inflated.length === size) return inflated;
+  } catch (cause) {
+    throw notZstd(cause);
+  }
+  throw new AssayError('ASSAY_SIZE_MISMATCH', `it does not inflate to the announced ${size} bytes`);
+}
+
+export function deflate(bytes: Uint8Array): Buffer {
+  return zstdCompressSync(bytes, ENCODING);
+}
+
+/**
+ * Throws as soon as more than `size` bytes come out, or so many for so few that it can only be meant to do harm. A piece is
+ * valid until the next one is asked for.
+ */
+export async function* inflated(
+  pieces: AsyncIterable<Uint8Array>,
+  size: number,
+): AsyncGenerator<Buffer, void, void> {
+  let total = 0;
+  let sent = 0;
+  async function* counted(): AsyncGenerator<Uint8Array> {
+    for await (const piece of pieces) {
+      for (let at = 0; at < piece.length; ) {
+        const slice = piece.subarray(at, at + Math.max(ZSTD.firstBytes, sent));
+        at += slice.length;
+        sent += slice.length;
+        yield slice;
+      }
+    }
+  }
+  for await (const piece of through(
+    createZstdDecompress({ ...DECODING, chunkSize: ZSTD.pieceBytes }),
+    counted(),
+  )) {
+    total += piece.length;
+    if (total > ZSTD.unjudgedBytes + sent * ZSTD.maxRatio) throw bomb();
+    if (total > size) {
+      throw new AssayError('ASSAY_BAD_COMPRESSION', `it inflates to more than the announced ${size} bytes`);
+    }
+    yield piece;
+    release(piece);
+  }
+}
+
+export function deflated(pieces: AsyncIterable<Uint8Array>): AsyncIterable<Buffer> {
+  return through(createZstdCompress({ ...ENCODING, chunkSize: ZSTD.pieceBytes }), pieces);
+}
+
+/** The source is asked for the next piece when the last one has been worked in: its memory may be in use again then. */
+async function* through(
+  codec: Transform,
+  pieces: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Buffer, void, void> {
+  let failure: { readonly reason: unknown } | undefined;
+  const feed = async () => {
+    for await (const piece of pieces) await written(codec, piece);
+    codec.end();
+  };
+  feed().catch((reason: unknown) => {
+    failure = { reason };
+    codec.destroy();
+  });
+  try {
+    for await (const piece of codec) yield piece;
+  } catch (cause) {
+    throw failure ? failure.reason : notZstd(cause);
+  }
+  if (failure) throw failure.reason;
+}
+
+function written(codec: Transform, piece: Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    codec.write(piece, (error) => (error ? reject(error) : resolve()));
+  });
+}
+
+function bomb(): AssayError {
+  const { maxRatio, unjudgedBytes } = ZSTD;
+  const detail = `beyond ${unjudgedBytes} bytes it inflates more than ${maxRatio}-fold; send it without compression`;
+  return new AssayError('ASSAY_BAD_COMPRESSION', detail);
+}
+
+function notZstd(cause: unknown): AssayError {
+  return new AssayError(
+    'ASSAY_BAD_COMPRESSION',
+    'the bytes are not zstd, or inflate to more than announced',
+    { cause },
+  );
+}

@@ -1,0 +1,144 @@
+// One resumable upload: its beginning, its parts, its status and its end, as answers.
+import type { Hash } from '../../../core/digest.ts';
+import { AssayError } from '../../../core/errors.ts';
+import type { Namespace } from '../../../core/namespace.ts';
+import type { Store, UploadStatus } from '../../../store/store.ts';
+import type { Headers } from '../../http/error-response.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import { announcedSize, receiveStream } from '../../http/upload.ts';
+import { receiveBlob } from '../shared/receive-blob.ts';
+
+export interface UploadAddress {
+  readonly namespace: Namespace;
+  readonly hash: Hash;
+}
+
+/** Those on which somebody is sending right now, by store. */
+const sending = new WeakMap<Store, Set<string>>();
+
+/** Who can't begin, because another sends the same or has left some of it, sends the whole as a plain PUT does. */
+export async function beginUpload(exchange: Exchange, address: UploadAddress): Promise<void> {
+  const isComplete = completeIn(exchange);
+  if (!isComplete || !isSending(exchange, address)) {
+    const isBegun = await alone(exchange, address, async () => {
+      if (await unfinished(exchange, address)) return false;
+      await receivePart(exchange, address, 0, isComplete, 201);
+      return true;
+    });
+    if (isBegun) return;
+  }
+  if (!isComplete) throw taken('begun already');
+  await receiveBlob(exchange, address.hash);
+  exchange.answerStored([]);
+}
+
+export async function continueUpload(exchange: Exchange, address: UploadAddress): Promise<void> {
+  const offset = offsetIn(exchange);
+  const isComplete = completeIn(exchange);
+  await alone(exchange, address, async () => {
+    const status = await statusOf(exchange, address);
+    if (!status) return exchange.answerMiss();
+    if (status.isFinished) return exchange.answer(200, describe(address, status), Buffer.alloc(0));
+    if (status.committed === offset) return receivePart(exchange, address, offset, isComplete, 204);
+    exchange.refuse(taken(`at ${status.committed}`), describe(address, status));
+  });
+}
+
+export async function tellUpload(exchange: Exchange, address: UploadAddress): Promise<void> {
+  if (isSending(exchange, address)) throw taken('being sent by another connection');
+  const status = await statusOf(exchange, address);
+  if (!status) return exchange.answerMiss();
+  exchange.begin(204, [...describe(address, status), 'cache-control', 'no-store']);
+  exchange.end();
+}
+
+export async function cancelUpload(exchange: Exchange, address: UploadAddress): Promise<void> {
+  const { store, lifecycle } = exchange.server;
+  await lifecycle.whileWriting(() => store.uploads.cancel(idOf(address)));
+  exchange.begin(204, []);
+  exchange.end();
+}
+
+async function receivePart(
+  exchange: Exchange,
+  address: UploadAddress,
+  offset: number,
+  isLast: boolean,
+  unfinishedStatus: number,
+): Promise<void> {
+  const { store, limits, lifecycle } = exchange.server;
+  const content = receiveStream(exchange, limits.maxBlobBytes - offset);
+  const length = announcedSize(exchange.request);
+  const part = { expected: { hash: address.hash }, offset, content, length, isLast };
+  const status = await lifecycle.whileWriting(() => store.uploads.append(idOf(address), part));
+  exchange.answer(status.isFinished ? 200 : unfinishedStatus, describe(address, status), Buffer.alloc(0));
+}
+
+/** Nobody else is let on this upload meanwhile. */
+async function alone<T>(exchange: Exchange, address: UploadAddress, work: () => Promise<T>): Promise<T> {
+  if (isSending(exchange, address)) throw taken('being sent by another connection');
+  const ids = sendingOf(exchange.server.store);
+  const id = idOf(address);
+  ids.add(id);
+  try {
+    return await work();
+  } finally {
+    ids.delete(id);
+  }
+}
+
+/** An upload that is finished is a blob, and the store knows no more of it than that. */
+async function statusOf(exchange: Exchange, address: UploadAddress): Promise<UploadStatus | undefined> {
+  const status = await unfinished(exchange, address);
+  if (status) return status;
+  const blob = await exchange.server.store.blobs.get(address.hash);
+  return blob && { committed: blob.size, isFinished: true };
+}
+
+function unfinished(exchange: Exchange, address: UploadAddress): Promise<UploadStatus | undefined> {
+  return exchange.server.store.uploads.status(idOf(address));
+}
+
+function describe({ namespace, hash }: UploadAddress, { committed, isFinished }: UploadStatus): Headers {
+  const prefix = namespace === '' ? '' : `/${namespace}`;
+  return [
+    'location',
+    `${prefix}/uploads/${hash}`,
+    'upload-offset',
+    String(committed),
+    'upload-complete',
+    isFinished ? '?1' : '?0',
+  ];
+}
+
+/** The store's uploads are everybody's: those of this protocol have names that no other gives. */
+function idOf({ namespace, hash }: UploadAddress): string {
+  return `http ${namespace} ${hash}`;
+}
+
+function isSending({ server: { store } }: Exchange, address: UploadAddress): boolean {
+  return sendingOf(store).has(idOf(address));
+}
+
+function sendingOf(store: Store): Set<string> {
+  const known = sending.get(store) ?? new Set();
+  sending.set(store, known);
+  return known;
+}
+
+function completeIn({ request }: Exchange): boolean {
+  const value = request.headers['upload-complete'];
+  if (value === '?1') return true;
+  if (value === '?0') return false;
+  throw new AssayError('ASSAY_BAD_REQUEST', 'Upload-Complete is ?1 with the last part and ?0 before');
+}
+
+function offsetIn({ request }: Exchange): number {
+  const value = request.headers['upload-offset'];
+  if (typeof value === 'string' && /^\d{1,15}$/.test(value)) return Number(value);
+  throw new AssayError('ASSAY_BAD_REQUEST', 'Upload-Offset says where the part begins');
+}
+
+function taken(how: string): AssayError {
+  return new AssayError('ASSAY_UPLOAD_CONFLICT', `the upload is ${how}`);
+}

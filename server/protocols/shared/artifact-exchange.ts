@@ -1,0 +1,80 @@
+// An artifact as the body of an answer, and the body of a request as an artifact.
+import type { Hash } from '../../../core/digest.ts';
+import { SERVER } from '../../../core/limits.ts';
+import type { Blob, ResultAddress, ResultOutcome } from '../../../store/store.ts';
+import type { Headers } from '../../http/error-response.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import type { Protocol } from '../../pages/metrics.ts';
+import { type Artifact, type Attributes, encodeArtifact, findArtifact } from './artifact.ts';
+import { answerBlob } from './blob-answer.ts';
+import { isForFreeKey, refuseUnlessFirst, refuseUnlessMeant } from './conditions.ts';
+import { receiveBlob } from './receive-blob.ts';
+import { refuseAllButWhole } from './whole-object.ts';
+
+export interface Giving {
+  readonly protocol: Protocol;
+  readonly describe?: (attributes: Attributes) => Headers;
+  /** The client takes a body that breaks off for a failure of the build: all of it is read before any of it is sent. */
+  readonly isReadFirst?: boolean;
+}
+
+const REVALIDATE = ['cache-control', 'no-cache'];
+
+export async function giveArtifact(exchange: Exchange, address: ResultAddress, how: Giving): Promise<void> {
+  const { store, metrics } = exchange.server;
+  const artifact = await findArtifact(store, address);
+  const blob = artifact && (await store.blobs.get(artifact.digest.hash));
+  metrics.lookedUp(how.protocol, blob !== undefined);
+  if (!blob) return exchange.answerMiss();
+  if (how.isReadFirst && exchange.method === 'GET') await readThrough(exchange, blob);
+  const described = how.describe?.(artifact.attributes) ?? [];
+  return answerBlob(exchange, artifact.digest.hash, blob, [...REVALIDATE, ...described]);
+}
+
+/** What is damaged shows here, and is then a miss. Beyond the bound the client would wait too long for a first byte. */
+async function readThrough(exchange: Exchange, blob: Blob): Promise<void> {
+  if (blob.bytes || blob.size > SERVER.readFirstBytes) return;
+  for await (const _chunk of blob.chunks()) if (exchange.request.socket.destroyed) return;
+}
+
+export interface Taking {
+  readonly attributes?: Attributes;
+  /** What the body must hash to, where the client says. */
+  readonly hash?: Hash | undefined;
+  /** The protocol's keys may get another content: the newest stays, not the first. */
+  readonly replace?: boolean;
+}
+
+export async function takeArtifact(
+  exchange: Exchange,
+  address: ResultAddress,
+  { attributes = {}, hash, replace = false }: Taking = {},
+): Promise<ResultOutcome> {
+  await refuseAllButMeant(exchange, address);
+  const digest = await receiveBlob(exchange, hash);
+  return keepArtifact(exchange, address, { digest, attributes }, replace);
+}
+
+/** Before the body is asked for. */
+export async function refuseAllButMeant(exchange: Exchange, address: ResultAddress): Promise<void> {
+  await refuseUnlessMeant(exchange, async () => {
+    const kept = await findArtifact(exchange.server.store, address);
+    return kept && `"${kept.digest.hash}"`;
+  });
+  refuseAllButWhole(exchange);
+}
+
+export async function keepArtifact(
+  exchange: Exchange,
+  address: ResultAddress,
+  artifact: Artifact,
+  replace: boolean,
+): Promise<ResultOutcome> {
+  const { store, lifecycle } = exchange.server;
+  const how = { replace: replace && !isForFreeKey(exchange) };
+  const outcome = await lifecycle.whileWriting(() =>
+    store.results.put(address, encodeArtifact(artifact), how),
+  );
+  refuseUnlessFirst(exchange, outcome);
+  return outcome;
+}

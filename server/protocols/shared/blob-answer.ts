@@ -1,0 +1,27 @@
+// A stored blob as the answer to GET or HEAD: its hash is its entity tag, and a part of it is given where one is asked for.
+import type { Hash } from '../../../core/digest.ts';
+import { AssayError } from '../../../core/errors.ts';
+import type { Blob } from '../../../store/store.ts';
+import { askedSpan, sendBlob } from '../../http/download.ts';
+import type { Headers } from '../../http/error-response.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import { judge, preconditionFailed } from './conditions.ts';
+
+const DESCRIPTION = ['content-type', 'application/octet-stream', 'accept-ranges', 'bytes', 'etag'];
+
+/** `headers` are those that say more than the content type and the tag. */
+export function answerBlob(exchange: Exchange, hash: Hash, blob: Blob, more: Headers): Promise<void> | void {
+  const { headers: asked } = exchange.request;
+  const entityTag = `"${hash}"`;
+  const headers = [...DESCRIPTION, entityTag, ...more];
+  const judgement = judge(asked, entityTag);
+  if (judgement === 'failed') throw preconditionFailed();
+  if (judgement === 'known') return exchange.answerUnchanged(headers);
+  const span = asked.range === undefined ? undefined : askedSpan(exchange, blob.size, entityTag);
+  if (span === 'beyond') return exchange.refuse(beyond(blob.size), ['content-range', `bytes */${blob.size}`]);
+  return sendBlob(exchange, blob, headers, span);
+}
+
+function beyond(size: number): AssayError {
+  return new AssayError('ASSAY_BAD_RANGE', `this blob has ${size} bytes`);
+}

@@ -1,0 +1,17 @@
+// The body of a request as a blob. Tools with opaque keys do not know its hash, and learn it from what is stored.
+import type { Digest, Hash } from '../../../core/digest.ts';
+import { STORE } from '../../../core/limits.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import { announcedSize, receiveStream, receiveWhole } from '../../http/upload.ts';
+import { asAnnounced } from './announced-checksum.ts';
+
+export async function receiveBlob(exchange: Exchange, hash?: Hash): Promise<Digest> {
+  const { store, limits, lifecycle } = exchange.server;
+  const size = announcedSize(exchange.request);
+  const isSmall = size !== undefined && size <= STORE.inlineBytes;
+  const content = isSmall
+    ? await receiveWhole(exchange, limits.maxBlobBytes)
+    : receiveStream(exchange, limits.maxBlobBytes);
+  const checked = asAnnounced(content, exchange.request.headers);
+  return lifecycle.whileWriting(() => store.blobs.put({ hash, size }, checked));
+}

@@ -1,0 +1,33 @@
+// Requests that mean more than "this body under this key": kept as if they did not, they would leave something under the
+// key that nobody meant. They are refused.
+import type { IncomingHttpHeaders } from 'node:http';
+import { AssayError } from '../../../core/errors.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import { isForFreeKey } from './conditions.ts';
+
+/** What holds of these can't be kept true while the body arrives; what does not hold has been refused before. */
+const CONDITIONS = [
+  'if-match',
+  'if-unmodified-since',
+  'content-range',
+  'x-amz-copy-source',
+  'x-ms-copy-source',
+];
+
+export function refuseAllButWhole(exchange: Exchange): void {
+  const { headers } = exchange.request;
+  const condition = CONDITIONS.find((name) => headers[name] !== undefined);
+  if (condition !== undefined) throw notSpoken(`a PUT with ${condition}`);
+  if (headers['if-none-match'] !== undefined && !isForFreeKey(exchange))
+    throw notSpoken('a PUT with If-None-Match, other than *,');
+  if (isFramed(headers)) throw notSpoken('a body in signed chunks (aws-chunked)');
+}
+
+/** Its body holds sizes and signatures between the bytes that are meant. */
+function isFramed({ 'x-amz-content-sha256': sent }: IncomingHttpHeaders): boolean {
+  return String(sent ?? '').startsWith('STREAMING-');
+}
+
+function notSpoken(what: string): AssayError {
+  return new AssayError('ASSAY_BAD_MESSAGE', `${what} is not taken here`);
+}

@@ -1,0 +1,57 @@
+// Turborepo's remote cache, version 8 of its API: /v8/artifacts at the root or below /turbo/NAMESPACE/. The team that the
+// client names, by slug or by id, is a part of the namespace.
+import { parseNamespace } from '../../../core/namespace.ts';
+import type { ResultAddress } from '../../../store/store.ts';
+import { jsonForm } from '../../http/error-response.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import { type Adapter, badKey, notTaken, type Place } from '../shared/adapter.ts';
+import { artifactAddress } from '../shared/artifact.ts';
+import { getArtifact, putArtifact } from './artifact.ts';
+import { allowAuthorization } from './preflight.ts';
+import { tellWhichExist } from './query.ts';
+import { acknowledgeEvents, status } from './session.ts';
+
+const ADDRESS = /^(?:(?<prefix>.+)\/)?v8\/artifacts(?:\/(?<name>[0-9A-Za-z_-]{1,255}))?$/;
+
+export const turbo: Adapter = {
+  protocol: 'turbo',
+  base: '/turbo/',
+  atRoot: 'v8/artifacts',
+  refusals: jsonForm('GET, HEAD, OPTIONS, POST, PUT'),
+  async answer(exchange, place) {
+    if (exchange.method === 'OPTIONS') return allowAuthorization(exchange);
+    exchange.admit();
+    const { name, address } = parse(place);
+    if (name === undefined) return tellWhichExist(exchange, address);
+    if (name === 'status') return status(exchange);
+    if (name === 'events') return acknowledgeEvents(exchange);
+    return artifact(exchange, address(name));
+  },
+};
+
+function artifact(exchange: Exchange, address: ResultAddress): Promise<void> {
+  switch (exchange.method) {
+    case 'GET':
+    case 'HEAD':
+      return getArtifact(exchange, address);
+    case 'PUT':
+      exchange.admitWrite();
+      return putArtifact(exchange, address);
+    default:
+      throw notTaken(exchange);
+  }
+}
+
+interface Asked {
+  readonly name: string | undefined;
+  readonly address: (hash: string) => ResultAddress;
+}
+
+function parse({ path, query }: Place): Asked {
+  const found = ADDRESS.exec(path)?.groups;
+  if (!found) throw badKey('/v8/artifacts/HASH or /turbo/[NAMESPACE/]v8/artifacts/HASH');
+  const team = new URLSearchParams(query);
+  const parts = [found.prefix, team.get('slug') || team.get('teamId')];
+  const namespace = parseNamespace(parts.filter(Boolean).join('/'));
+  return { name: found.name, address: (hash) => artifactAddress('turbo', namespace, hash) };
+}

@@ -1,0 +1,32 @@
+// One artifact. The tag is the client's own signature of it: what it sent, it gets back and checks itself.
+import { AssayError } from '../../../core/errors.ts';
+import type { ResultAddress } from '../../../store/store.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import { answerJson } from '../../http/json.ts';
+import type { Attributes } from '../shared/artifact.ts';
+import { giveArtifact, takeArtifact } from '../shared/artifact-exchange.ts';
+
+const KEPT = ['x-artifact-duration', 'x-artifact-tag', 'x-artifact-sha', 'x-artifact-dirty-hash'];
+
+export function getArtifact(exchange: Exchange, address: ResultAddress): Promise<void> {
+  const describe = (attributes: Attributes) => Object.entries(attributes).flat();
+  return giveArtifact(exchange, address, { protocol: 'turbo', describe });
+}
+
+/** Other content under a known hash does not fail the build that sends it: the first stays, the event is recorded. */
+export async function putArtifact(exchange: Exchange, address: ResultAddress): Promise<void> {
+  const outcome = await takeArtifact(exchange, address, { attributes: attributesIn(exchange) });
+  answerJson(exchange, { urls: [] }, 202, ['assay-outcome', outcome]);
+}
+
+const VISIBLE = /^[\x20-\x7e]{1,1024}$/;
+
+function attributesIn({ request: { headers } }: Exchange): Attributes {
+  const sent = KEPT.flatMap((name) => {
+    const value = headers[name];
+    return typeof value === 'string' && value !== '' ? [[name, value] as const] : [];
+  });
+  const odd = sent.find(([, value]) => !VISIBLE.test(value));
+  if (odd) throw new AssayError('ASSAY_BAD_MESSAGE', `${odd[0]} is not a line of plain text`);
+  return Object.fromEntries(sent);
+}

@@ -1,0 +1,71 @@
+// WebDAV as sccache speaks it: /webdav/PATH. Every folder is there; a file may be written again.
+
+import { DEFAULT_NAMESPACE } from '../../../core/namespace.ts';
+import type { ResultAddress } from '../../../store/store.ts';
+import { jsonForm } from '../../http/error-response.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import { type Adapter, badKey, notTaken } from '../shared/adapter.ts';
+import { artifactAddress } from '../shared/artifact.ts';
+import { giveArtifact, takeArtifact } from '../shared/artifact-exchange.ts';
+import { propertiesOfFile, propertiesOfFolder } from './properties.ts';
+
+const METHODS = 'GET, HEAD, MKCOL, OPTIONS, PROPFIND, PUT';
+
+export const webdav: Adapter = {
+  protocol: 'webdav',
+  base: '/webdav/',
+  refusals: jsonForm(METHODS),
+  async answer(exchange, { path }) {
+    exchange.admit();
+    const file = fileIn(path);
+    return file === undefined
+      ? folder(exchange)
+      : fileAt(exchange, artifactAddress('webdav', DEFAULT_NAMESPACE, file));
+  },
+};
+
+/** A trailing slash in a client's endpoint doubles one in the path: both are the same file. Undefined for a folder. */
+function fileIn(path: string): string | undefined {
+  const single = path.replace(/\/{2,}/g, '/').replace(/^\//, '');
+  if (single === '' || single.endsWith('/')) return undefined;
+  if (!PATH.test(single)) throw badKey('/webdav/PATH, with no part of it "." or ".."');
+  return single;
+}
+
+const PATH = /^(?!(?:.*\/)?\.{1,2}(?:\/|$))[\x21-\x7e]{1,1024}$/;
+
+async function folder(exchange: Exchange): Promise<void> {
+  switch (exchange.method) {
+    case 'PROPFIND':
+      return propertiesOfFolder(exchange);
+    case 'MKCOL':
+      exchange.admitWrite();
+      return exchange.answer(201, [], Buffer.alloc(0));
+    case 'OPTIONS':
+      return tellMethods(exchange);
+    default:
+      throw notTaken(exchange);
+  }
+}
+
+async function fileAt(exchange: Exchange, address: ResultAddress): Promise<void> {
+  switch (exchange.method) {
+    case 'GET':
+    case 'HEAD':
+      return giveArtifact(exchange, address, { protocol: 'webdav' });
+    case 'PUT':
+      exchange.admitWrite();
+      await takeArtifact(exchange, address, { replace: true });
+      return exchange.answer(201, [], Buffer.alloc(0));
+    case 'PROPFIND':
+      return propertiesOfFile(exchange, address);
+    case 'OPTIONS':
+      return tellMethods(exchange);
+    default:
+      throw notTaken(exchange);
+  }
+}
+
+function tellMethods(exchange: Exchange): void {
+  exchange.answer(200, ['dav', '1', 'allow', METHODS], Buffer.alloc(0));
+}

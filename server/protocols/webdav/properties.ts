@@ -1,0 +1,30 @@
+// PROPFIND, Depth 0: a file that is there, or a folder. Every folder is there, so that no client climbs up to make them.
+import type { ResultAddress } from '../../../store/store.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import { findArtifact } from '../shared/artifact.ts';
+import { escapeXml } from '../shared/xml.ts';
+
+export function propertiesOfFolder(exchange: Exchange): void {
+  answer(exchange, '<D:resourcetype><D:collection/></D:resourcetype>');
+}
+
+export async function propertiesOfFile(exchange: Exchange, address: ResultAddress): Promise<void> {
+  const { store, metrics } = exchange.server;
+  const artifact = await findArtifact(store, address);
+  metrics.lookedUp('webdav', artifact !== undefined);
+  if (!artifact) return exchange.answerMiss();
+  const { hash, size } = artifact.digest;
+  const properties = `<D:getcontentlength>${size}</D:getcontentlength><D:getetag>"${hash}"</D:getetag>`;
+  answer(exchange, `<D:resourcetype/>${properties}`);
+}
+
+/** Clients want a time; when a file came here is nobody's concern. */
+const NO_TIME = '<D:getlastmodified>Thu, 01 Jan 1970 00:00:00 GMT</D:getlastmodified>';
+
+function answer(exchange: Exchange, properties: string): void {
+  const href = escapeXml((exchange.request.url ?? '').split('?', 1)[0] ?? '');
+  const found = `<D:prop>${properties}${NO_TIME}</D:prop><D:status>HTTP/1.1 200 OK</D:status>`;
+  const response = `<D:response><D:href>${href}</D:href><D:propstat>${found}</D:propstat></D:response>`;
+  const body = `<?xml version="1.0" encoding="utf-8"?><D:multistatus xmlns:D="DAV:">${response}</D:multistatus>`;
+  exchange.answer(207, ['content-type', 'application/xml; charset=utf-8'], Buffer.from(body));
+}

@@ -1,9 +1,9 @@
 // The one entry of `assay`: finds the command, answers --help and --version, and turns a refusal into words and a code.
 // Commands are imported when asked for, so that a hit does not pay for the server.
 import { Outlet } from '../client/outlet.ts';
-import { type CommandModule, renderHelp, suggestion } from '../core/command.ts';
+import { type CommandModule, renderHelp, suggestion } from '../core/cli/command.ts';
+import { flowed, inTwoColumns } from '../core/cli/layout.ts';
 import { AssayError, isSystemError, messageOf } from '../core/errors.ts';
-import { flowed, inTwoColumns } from '../core/layout.ts';
 import { VERSION } from '../core/version.ts';
 
 interface Entry {

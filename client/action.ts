@@ -1,7 +1,7 @@
 // An action as a person or a program declares it, and the request that it makes: paths checked, defaults filled in.
 import { realpathSync, statSync } from 'node:fs';
 import { relative } from 'node:path';
-import { usage } from '../core/command.ts';
+import { usage } from '../core/cli/command.ts';
 import { AssayError } from '../core/errors.ts';
 import { isWithin, type RelPath, ROOT, relPathFromUser, toSystemPath } from '../core/path.ts';
 import { CHECKPOINT_DEFAULTS, type CheckpointPlan } from './checkpoint/plan.ts';

@@ -1,6 +1,6 @@
 // What a program hands to the library, looked at before it is believed. Types are gone when it runs, and an action whose `input`
 // was meant to be its `inputs` would be one without any: its result would be found again whatever they are.
-import { suggestion, usage } from '../core/command.ts';
+import { suggestion, usage } from '../core/cli/command.ts';
 import type { ActionDeclaration } from './action.ts';
 import type { LibraryOptions } from './library.ts';
 import { HERMETIC } from './request.ts';

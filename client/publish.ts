@@ -1,13 +1,13 @@
 // Publishes a sealed result: everything that it names first, the result last, always; locally, then at the remote, where it is
 // on its way when this is over (uploads.ts). The action itself (its Action, Command and folders) goes along, so that a later miss can be explained against it.
 import { readFileSync } from 'node:fs';
+import { concurrently } from '../core/concurrently.ts';
 import { digestOf, type Hash } from '../core/digest.ts';
 import { AssayError, messageOf } from '../core/errors.ts';
 import { REMOTE, RUN, STORE } from '../core/limits.ts';
 import { DEFAULT_NAMESPACE } from '../core/namespace.ts';
 import { encodePathSet, type PathSet, resultKey, type StateOf } from '../core/path-set.ts';
 import type { Blobs, Content, Store } from '../store/store.ts';
-import { concurrently } from './concurrently.ts';
 import type { RunContext } from './context.ts';
 import type { Sealed } from './encoded-outputs.ts';
 import type { Report } from './events.ts';

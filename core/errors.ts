@@ -1,13 +1,13 @@
 // The one catalogue of everything that Assay refuses or reports. docs/ERRORS.md is generated from it.
 //
 // A code is stable: scripts may match on it. `status` is what the server answers, `wayOut` is what a person can do next.
-import type { GrpcStatus } from './grpc-status.ts';
+import type { GrpcStatus } from './grpc/status.ts';
 
 export interface ErrorEntry {
   readonly summary: string;
   readonly wayOut: string;
   readonly status: number;
-  /** Where gRPC has a better word than the counterpart of the HTTP status (core/grpc-status.ts). */
+  /** Where gRPC has a better word than the counterpart of the HTTP status (core/grpc/status.ts). */
   readonly grpc?: GrpcStatus;
   /** Where scripts expect a certain exit code; else it is the command's own for failures. */
   readonly exitCode?: number;
@@ -381,7 +381,8 @@ const catalogue = {
   },
   ASSAY_CONFIG: {
     summary: 'An assay.json, or a file that names the packages of a workspace, can’t be understood.',
-    wayOut: 'Mend the line that is named; schema/assay.schema.json tells editors what may stand there.',
+    wayOut:
+      'Mend the line that is named; the schema (`"$schema"`, docs/STEPS.md) tells editors what may stand there.',
     status: 400,
   },
   ASSAY_STEP_UNKNOWN: {

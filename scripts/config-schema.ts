@@ -1,5 +1,5 @@
 // Prints the JSON schema of assay.json from the table of its fields; `npm run generate` writes it to
-// schema/assay.schema.json, and a test holds the committed file to what is printed here.
+// client/config/assay.schema.json, and a test holds the committed file to what is printed here.
 import {
   CHECKPOINT_FIELDS,
   DEFAULT_FIELDS,

@@ -33,11 +33,13 @@ const CONTENT = [
   'dist/assay-vary',
   'dist/node',
   'dist/lib',
-  'schema/assay.schema.json',
   'README.md',
   'CHANGELOG.md',
   'LICENSE',
 ];
+
+/** Projects name this path in `"$schema"`, so it stays as it is in every version of the package. */
+const SCHEMA = { source: 'client/config/assay.schema.json', installed: 'schema/assay.schema.json' };
 
 /** What Node comes with; a Debian package or an image made of this one has to pass it on. */
 const NODE_LICENSE = join(ROOT, `node_modules/node-linux-${process.arch}/LICENSE`);
@@ -49,8 +51,13 @@ function isInstalled(path: string): boolean {
 
 const SCOPED = /^@[a-z0-9~-][a-z0-9._~-]*\/[a-z0-9~-][a-z0-9._~-]*$/;
 
+interface Manifest {
+  readonly [field: string]: unknown;
+  readonly exports: Readonly<Record<string, unknown>>;
+}
+
 function manifest(name: string | undefined) {
-  const { version, description, license, type, exports }: Readonly<Record<string, unknown>> = JSON.parse(
+  const { version, description, license, type, exports }: Manifest = JSON.parse(
     readFileSync(join(ROOT, 'package.json'), 'utf8'),
   );
   return {
@@ -59,7 +66,7 @@ function manifest(name: string | undefined) {
     description,
     license,
     type,
-    exports,
+    exports: { ...exports, './schema.json': `./${SCHEMA.installed}` },
     ...(name === undefined && { private: true }),
     bin: { assay: 'dist/assay' },
     os: ['linux'],
@@ -96,6 +103,7 @@ function pack(name: string | undefined): string {
         filter: isInstalled,
       });
     }
+    cpSync(join(ROOT, SCHEMA.source), join(folder, SCHEMA.installed));
     cpSync(NODE_LICENSE, join(folder, 'dist/node/LICENSE'));
     writeFileSync(join(folder, 'package.json'), `${JSON.stringify(about, null, 2)}\n`);
     const packed = join(folder, 'packed.tgz');

@@ -1,6 +1,6 @@
 // How much a store may hold: bytes, a share of the disk that it is on, or the lesser of both.
 import { statfsSync } from 'node:fs';
-import { usage } from '../core/command.ts';
+import { usage } from '../core/cli/command.ts';
 
 export interface SizeLimit {
   readonly bytes?: number | undefined;

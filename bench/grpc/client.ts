@@ -1,7 +1,7 @@
 // A gRPC client of a few lines on node:http2, with several connections as builds have them.
 import { once } from 'node:events';
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
-import { Deframer, frame } from '../../core/grpc-frame.ts';
+import { Deframer, frame } from '../../core/grpc/frame.ts';
 
 const MAX_MESSAGE = 64 * 1024 * 1024;
 const STREAM_WINDOW = 1024 * 1024;

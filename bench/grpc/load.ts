@@ -2,7 +2,7 @@
 // jobs from its parent one at a time; an answer that is not the right one ends it. What a job reads it has put before.
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
-import { frame } from '../../core/grpc-frame.ts';
+import { frame } from '../../core/grpc/frame.ts';
 import { ReadRequest, WriteRequest } from '../../core/proto/generated/bytestream.ts';
 import { ActionResult } from '../../core/proto/generated/reapi.ts';
 import {

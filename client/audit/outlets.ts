@@ -1,7 +1,7 @@
 // Where an audit goes besides the terminal: SARIF for code scanning, a page for people.
 import { renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { usage } from '../../core/command.ts';
+import { usage } from '../../core/cli/command.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
 
 /** Refuses at once what would be refused after a long run. */

@@ -3,7 +3,7 @@
 //   --assay-output=PATH     among the request's arguments; meant for Assay alone, the tool never sees it
 //   --output-flag NAME      on Assay's command line: what follows NAME in a request (`NAME PATH` or `NAME=PATH`) is one
 import { lstatSync } from 'node:fs';
-import { usage } from '../../core/command.ts';
+import { usage } from '../../core/cli/command.ts';
 import { type RelPath, ROOT, relPathFromUser, toSystemPath } from '../../core/path.ts';
 import { refuseReserved } from '../reserved.ts';
 

@@ -4,7 +4,7 @@
 // The command finds the number of the checkpoint that it starts from in ASSAY_CHECKPOINT (0: from the beginning), and in
 // ASSAY_CHECKPOINT_DESK the folder where it may ask. Neither is in the key: a result must not depend on them.
 import { join } from 'node:path';
-import { usage } from '../../core/command.ts';
+import { usage } from '../../core/cli/command.ts';
 import type { RunContext } from '../context.ts';
 import { type Execution, execute, type Preparation } from '../execute.ts';
 import type { KeyedAction } from '../key.ts';

@@ -1,5 +1,5 @@
 // The flags that declare an action, shared by every command that takes one, and the request that they make.
-import { type FlagTable, type ParsedFlags, parseFlags, parseNumber, usage } from '../../core/command.ts';
+import { type FlagTable, type ParsedFlags, parseFlags, parseNumber, usage } from '../../core/cli/command.ts';
 import { type ActionDeclaration, requestFor } from '../action.ts';
 import { checkText } from '../environment.ts';
 import { HERMETIC, ORDINARY, type RunRequest } from '../request.ts';

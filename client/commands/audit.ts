@@ -1,5 +1,5 @@
 // `assay audit`: runs an action under a tracer and tells what it saw or changed beyond its declaration.
-import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/command.ts';
+import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/cli/command.ts';
 import { type Audit, audit } from '../audit/audit.ts';
 import type { Fixed } from '../audit/fix.ts';
 import { checkReportFile, writeReport } from '../audit/outlets.ts';

@@ -1,7 +1,7 @@
 // `assay bazel-worker`: a persistent worker of Bazel around any tool. Started otherwise, it runs the tool once, uncached.
 import { readFileSync, realpathSync } from 'node:fs';
-import type { CommandModule, FlagTable, ParsedFlags } from '../../core/command.ts';
-import { parseFlags, usage } from '../../core/command.ts';
+import type { CommandModule, FlagTable, ParsedFlags } from '../../core/cli/command.ts';
+import { parseFlags, usage } from '../../core/cli/command.ts';
 import { NO_INPUTS } from '../bazel-worker/bazel-inputs.ts';
 import { serveBazel } from '../bazel-worker/loop.ts';
 import { type Worked, type WorkerOptions, work } from '../bazel-worker/work.ts';

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/command.ts';
+import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/cli/command.ts';
 import { CHECKPOINT } from '../../core/limits.ts';
 import { ANSWER, REQUEST } from '../checkpoint/desk.ts';
 import { Outlet } from '../outlet.ts';

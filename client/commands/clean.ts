@@ -1,7 +1,7 @@
 // `assay clean`: takes away what steps made, or what Assay remembers.
 import { existsSync, realpathSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/command.ts';
+import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/cli/command.ts';
 import { AssayError } from '../../core/errors.ts';
 import { relPathFromUser, toSystemPath } from '../../core/path.ts';
 import { layoutIn, VERSION } from '../../store/disk/fs/layout.ts';

@@ -1,5 +1,5 @@
 // `assay diff`: what differs between two actions, by name.
-import { type CommandModule, parseFlags, usage } from '../../core/command.ts';
+import { type CommandModule, parseFlags, usage } from '../../core/cli/command.ts';
 import { differences } from '../difference.ts';
 import { describe } from '../explain.ts';
 import { Outlet } from '../outlet.ts';

@@ -1,5 +1,5 @@
 // `assay doctor`: one page about what is wrong with a set-up, and how to mend it.
-import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/command.ts';
+import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/cli/command.ts';
 import type { Finding } from '../doctor/finding.ts';
 import { lookAtMachine } from '../doctor/machine.ts';
 import { lookAtRemote } from '../doctor/remote.ts';

@@ -1,5 +1,5 @@
 // `assay explain`: why a run hit or missed, by name.
-import { type CommandModule, parseFlags, usage } from '../../core/command.ts';
+import { type CommandModule, parseFlags, usage } from '../../core/cli/command.ts';
 import { type Difference, differences } from '../difference.ts';
 import { describe } from '../explain.ts';
 import type { HistoryEntry } from '../history.ts';

@@ -1,5 +1,11 @@
 // `assay gc`: makes a store smaller now, as it would by itself when it is full. A server may be running on it.
-import { type CommandModule, type FlagTable, parseDuration, parseFlags, usage } from '../../core/command.ts';
+import {
+  type CommandModule,
+  type FlagTable,
+  parseDuration,
+  parseFlags,
+  usage,
+} from '../../core/cli/command.ts';
 import { STORE } from '../../core/limits.ts';
 import { openDiskStore } from '../../store/open.ts';
 import { parseSizeLimit } from '../../store/size-limit.ts';

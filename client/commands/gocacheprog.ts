@@ -1,6 +1,6 @@
 // `assay gocacheprog`: the helper process that the go command starts by itself when GOCACHEPROG names it.
 import { join } from 'node:path';
-import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/command.ts';
+import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/cli/command.ts';
 import type { Report } from '../events.ts';
 import { DiskFiles } from '../gocache/disk-files.ts';
 import { Entries, GO_NAMESPACE } from '../gocache/entries.ts';

@@ -1,5 +1,5 @@
 // The flags of `assay run STEP…`.
-import type { FlagTable } from '../../core/command.ts';
+import type { FlagTable } from '../../core/cli/command.ts';
 
 export const GRAPH_FLAGS = {
   package: {

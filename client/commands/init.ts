@@ -1,7 +1,7 @@
 // `assay init`: a first assay.json, from scripts, a Makefile or a build tool's usual commands, by watching what they do.
 import { existsSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type CommandModule, parseFlags, usage } from '../../core/command.ts';
+import { type CommandModule, parseFlags, usage } from '../../core/cli/command.ts';
 import { AssayError } from '../../core/errors.ts';
 import type { RelPath } from '../../core/path.ts';
 import { openCache } from '../cache.ts';

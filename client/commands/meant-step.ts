@@ -2,7 +2,7 @@
 // `assay run` takes it. What is no step here may still be a key, or a step of long ago: the history knows.
 import { realpathSync } from 'node:fs';
 import { relative } from 'node:path';
-import { usage } from '../../core/command.ts';
+import { usage } from '../../core/cli/command.ts';
 import { type Hash, isHash } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
 import { relPathFromUser } from '../../core/path.ts';

@@ -1,7 +1,7 @@
 // The one action that a command is about: declared by flags before `-- COMMAND`, or a step of assay.json by its name.
 import { realpathSync } from 'node:fs';
 import { relative } from 'node:path';
-import { type FlagTable, type ParsedFlags, parseFlags, usage } from '../../core/command.ts';
+import { type FlagTable, type ParsedFlags, parseFlags, usage } from '../../core/cli/command.ts';
 import { relPathFromUser } from '../../core/path.ts';
 import type { Step } from '../config/step.ts';
 import type { Variables } from '../environment.ts';

@@ -1,5 +1,5 @@
 // `assay push`: sends the results that earlier runs could not share.
-import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/command.ts';
+import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/cli/command.ts';
 import { counted } from '../graph/view/words.ts';
 import { Outlet } from '../outlet.ts';
 import { push } from '../push.ts';

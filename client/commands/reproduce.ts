@@ -1,5 +1,5 @@
 // `assay reproduce`: runs an action again and again from clean copies, and tells what its result depends on beyond its key.
-import type { CommandModule } from '../../core/command.ts';
+import type { CommandModule } from '../../core/cli/command.ts';
 import { openCache } from '../cache.ts';
 import { Outlet } from '../outlet.ts';
 import { Reporter } from '../reporter.ts';

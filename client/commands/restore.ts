@@ -1,5 +1,5 @@
 // `assay restore`: puts back what `assay save` has kept, from its key or from the newest one that begins as asked.
-import { type CommandModule, type FlagTable, parseFlags } from '../../core/command.ts';
+import { type CommandModule, type FlagTable, parseFlags } from '../../core/cli/command.ts';
 import { messageOf } from '../../core/errors.ts';
 import { inOneLine, Outlet } from '../outlet.ts';
 import type { Restored, Shelf } from '../snapshot/shelf.ts';

@@ -1,6 +1,6 @@
 // `assay run`: reads the flags, runs one action, says how it went. Without a command of its own it is about the steps of
 // an assay.json (client/graph/command.ts).
-import { type CommandModule, type FlagTable, usage } from '../../core/command.ts';
+import { type CommandModule, type FlagTable, usage } from '../../core/cli/command.ts';
 import { Outlet } from '../outlet.ts';
 import { Reporter } from '../reporter.ts';
 import { storeFolder } from '../store-folder.ts';

@@ -1,5 +1,5 @@
 // `assay save`: keeps what lies at some paths under a key that never changes its meaning.
-import { type CommandModule, type FlagTable, parseFlags } from '../../core/command.ts';
+import { type CommandModule, type FlagTable, parseFlags } from '../../core/cli/command.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { bytesText, counted } from '../graph/view/words.ts';
 import { Outlet } from '../outlet.ts';

@@ -3,7 +3,7 @@
 // The paths are a part of what a key means, as in GitHub's cache: each set of paths has keys of its own. So a restore
 // finds only what was saved from the very paths that it names, and writes nowhere else, whatever a snapshot holds.
 import { realpathSync, statSync } from 'node:fs';
-import { type FlagTable, type ParsedFlags, usage } from '../../core/command.ts';
+import { type FlagTable, type ParsedFlags, usage } from '../../core/cli/command.ts';
 import { digestOf } from '../../core/digest.ts';
 import { type Namespace, parseNamespace } from '../../core/namespace.ts';
 import { isWithin, type RelPath, relPathFromUser } from '../../core/path.ts';

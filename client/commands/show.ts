@@ -1,5 +1,5 @@
 // `assay show`: all that the store knows about a key.
-import { type CommandModule, parseFlags, usage } from '../../core/command.ts';
+import { type CommandModule, parseFlags, usage } from '../../core/cli/command.ts';
 import { commandText } from '../../hermeticity/verdict/finding.ts';
 import { bytesText } from '../graph/view/words.ts';
 import { Outlet } from '../outlet.ts';

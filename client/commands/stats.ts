@@ -1,6 +1,12 @@
 // `assay stats`: what the cache was worth, by step and over time.
 import { realpathSync } from 'node:fs';
-import { type CommandModule, type FlagTable, parseFlags, parseNumber, usage } from '../../core/command.ts';
+import {
+  type CommandModule,
+  type FlagTable,
+  parseFlags,
+  parseNumber,
+  usage,
+} from '../../core/cli/command.ts';
 import { commandText } from '../../hermeticity/verdict/finding.ts';
 import { type LedgerRun, ledgerFile, readRuns } from '../graph/ledger.ts';
 import { bytesText, counted } from '../graph/view/words.ts';

@@ -1,5 +1,5 @@
 // The flags of commands that use the local store.
-import type { FlagTable } from '../../core/command.ts';
+import type { FlagTable } from '../../core/cli/command.ts';
 
 export const STORE_FLAGS = {
   store: {

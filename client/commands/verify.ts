@@ -1,5 +1,11 @@
 // `assay verify`: looks through a whole store, says what is wrong with it, and mends what can be mended.
-import { type CommandModule, type FlagTable, parseFlags, parseNumber, usage } from '../../core/command.ts';
+import {
+  type CommandModule,
+  type FlagTable,
+  parseFlags,
+  parseNumber,
+  usage,
+} from '../../core/cli/command.ts';
 import { STORE } from '../../core/limits.ts';
 import { type ScrubTally, shareDone } from '../../store/scrub/scrub.ts';
 import { bytesText, counted } from '../graph/view/words.ts';

@@ -1,6 +1,6 @@
 // What `dependsOn` means: "build" is of the same package, "^build" of the packages that it depends on, "pkg#build" of
 // another, "//#build" of the root.
-import { suggestion } from '../../core/command.ts';
+import { suggestion } from '../../core/cli/command.ts';
 import type { Located } from './document.ts';
 import type { Package } from './packages.ts';
 import { type Step, stepId } from './step.ts';

@@ -1,6 +1,6 @@
 // A JSON file with comments, as values that know where they stand: every refusal names file, line and column.
 import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
-import { suggestion } from '../../core/command.ts';
+import { suggestion } from '../../core/cli/command.ts';
 import { AssayError } from '../../core/errors.ts';
 
 export interface Document {

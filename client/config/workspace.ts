@@ -3,7 +3,7 @@
 // The root is the folder of the nearest assay.json, or of one above it that counts the nearest one's folder among its
 // packages. All that decides what comes out is looked at through one window, so that it can be remembered (graph/memo.ts).
 import { join as joinPath } from 'node:path';
-import { suggestion } from '../../core/command.ts';
+import { suggestion } from '../../core/cli/command.ts';
 import { AssayError } from '../../core/errors.ts';
 import { ROOT } from '../../core/path.ts';
 import { Observations } from '../inputs/observations.ts';

@@ -1,6 +1,6 @@
 // `assay run STEP…`: from flags to a graph, and what is then done with it: run it, watch it, foretell it, draw it.
 import { relative } from 'node:path';
-import { type FlagTable, type ParsedFlags, parseFlags, usage } from '../../core/command.ts';
+import { type FlagTable, type ParsedFlags, parseFlags, usage } from '../../core/cli/command.ts';
 import { relPathFromUser } from '../../core/path.ts';
 import { exitCodeOf } from '../../hermeticity/system/exit-status.ts';
 import { currentFolder } from '../current-folder.ts';

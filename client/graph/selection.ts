@@ -1,6 +1,6 @@
 // Which steps are meant: by name, by glob, by package, by what git says changed.
 import picomatch from 'picomatch';
-import { suggestion } from '../../core/command.ts';
+import { suggestion } from '../../core/cli/command.ts';
 import { AssayError } from '../../core/errors.ts';
 import type { RelPath } from '../../core/path.ts';
 import type { Step } from '../config/step.ts';

@@ -1,6 +1,6 @@
 // What a run of a graph works with, opened from the flags: the caches, the view, the memory; and closed again.
 import { expectLongRun } from '../../core/bun.ts';
-import { type ParsedFlags, parseNumber } from '../../core/command.ts';
+import { type ParsedFlags, parseNumber } from '../../core/cli/command.ts';
 import { GRAPH } from '../../core/limits.ts';
 import type { CacheOptions } from '../cache.ts';
 import { onSignal } from '../launch.ts';

@@ -2,7 +2,7 @@
 // usually run where there is neither.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { usage } from '../../core/command.ts';
+import { usage } from '../../core/cli/command.ts';
 import { AssayError } from '../../core/errors.ts';
 import { ROOT } from '../../core/path.ts';
 import type { Package } from '../config/packages.ts';

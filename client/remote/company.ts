@@ -1,6 +1,7 @@
-// Blobs that came along with results (core/company.ts), until they are asked for. The oldest go when there is no more room.
-import { type Companion, separated } from '../../core/company.ts';
+// Blobs that came along with results (core/inlined-blobs.ts), until they are asked for. The oldest go when there is no more room.
+
 import type { Hash } from '../../core/digest.ts';
+import { type Companion, separated } from '../../core/inlined-blobs.ts';
 import { REMOTE } from '../../core/limits.ts';
 
 /** What one of them takes in memory besides its own bytes: else those of no bytes would be free, and without end. */

@@ -1,11 +1,11 @@
 // A remote over HTTP: <url>/ac/<key> and <url>/cas/<hash>, as Bazel and `assay serve` have them.
 import { Readable } from 'node:stream';
-import { COMPANY_HEADER } from '../../core/company.ts';
+import { concurrently } from '../../core/concurrently.ts';
 import type { Digest } from '../../core/digest.ts';
 import { messageOf } from '../../core/errors.ts';
+import { COMPANY_HEADER } from '../../core/inlined-blobs.ts';
 import { REMOTE } from '../../core/limits.ts';
 import type { Content } from '../../store/store.ts';
-import { concurrently } from '../concurrently.ts';
 import { authorization } from './authorization.ts';
 import { Company } from './company.ts';
 import {

@@ -4,7 +4,7 @@
 // not kept as a result (docs/decisions/0074). A command finds the state of the nearest earlier run, with the outputs of
 // that run, or, where there is none, nothing: what else lies there goes, such as what a killed run has left half done.
 import { lstatSync } from 'node:fs';
-import { usage } from '../../core/command.ts';
+import { usage } from '../../core/cli/command.ts';
 import { messageOf } from '../../core/errors.ts';
 import { type RelPath, toSystemPath } from '../../core/path.ts';
 import type { RunContext } from '../context.ts';

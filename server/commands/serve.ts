@@ -9,7 +9,7 @@ import {
   parseFlags,
   parseNumber,
   usage,
-} from '../../core/command.ts';
+} from '../../core/cli/command.ts';
 import { SERVER, STORE } from '../../core/limits.ts';
 import { openDiskStore } from '../../store/open.ts';
 import { parseSizeLimit, type SizeLimit } from '../../store/size-limit.ts';

@@ -2,8 +2,8 @@
 // status from the catalogue.
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { AssayError, messageOf } from '../../core/errors.ts';
-import { frame, frameHead } from '../../core/grpc-frame.ts';
-import { GRPC_STATUS, type GrpcStatus, grpcStatusOf } from '../../core/grpc-status.ts';
+import { frame, frameHead } from '../../core/grpc/frame.ts';
+import { GRPC_STATUS, type GrpcStatus, grpcStatusOf } from '../../core/grpc/status.ts';
 import { STORE } from '../../core/limits.ts';
 import type { Transfer } from '../connection/min-rate.ts';
 import type { ServerContext } from '../context.ts';

@@ -3,7 +3,7 @@
 // Whatever goes wrong (too long, too slow, malformed, the client gone) ends the reading with an error from the catalogue.
 import type { ServerHttp2Stream } from 'node:http2';
 import { AssayError } from '../../core/errors.ts';
-import { Deframer } from '../../core/grpc-frame.ts';
+import { Deframer } from '../../core/grpc/frame.ts';
 import type { ServerLimits } from '../../core/limits.ts';
 import { type Load, memoryIsFull } from '../capacity/limits-in-use.ts';
 import type { Transfer } from '../connection/min-rate.ts';

@@ -3,7 +3,7 @@
 // A request adds to plain numbers, which prom-client sees when somebody scrapes: its own `inc` looks labels up by a string
 // that it builds on every call, and a request makes three (docs/decisions/0020-what-a-request-may-cost.md).
 import { Counter, Gauge, Registry } from 'prom-client';
-import type { GrpcStatus } from '../../core/grpc-status.ts';
+import type { GrpcStatus } from '../../core/grpc/status.ts';
 import { VERSION } from '../../core/version.ts';
 import type { StoreEvent } from '../../store/events.ts';
 import { processMetrics } from './process-metrics.ts';

@@ -1,10 +1,11 @@
 // Promises: a label leads to a hit or is not found, and names one thing for as long as that is there.
 //
 // Stands above the results, whose `get` says what is a hit now, and leases it. A label whose result is gone is free again.
+
+import { isDistinct } from '../../core/cli/text.ts';
 import { AssayError } from '../../core/errors.ts';
 import { STORE } from '../../core/limits.ts';
 import type { Namespace } from '../../core/namespace.ts';
-import { isDistinct } from '../../core/text.ts';
 import type { LabelAddress, Labelled, LabelRecords, Labels, Results } from '../store.ts';
 
 export function liveLabels(records: LabelRecords, results: Results): Labels {

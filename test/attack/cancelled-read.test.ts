@@ -6,7 +6,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { digestOf } from '../../core/digest.ts';
-import { frame } from '../../core/grpc-frame.ts';
+import { frame } from '../../core/grpc/frame.ts';
 import { ReadRequest } from '../../core/proto/generated/bytestream.ts';
 import { Workshop } from '../rig/assay.ts';
 import { ServerProcess } from '../rig/server.ts';

@@ -1,7 +1,7 @@
 // Good requests of every protocol, with credentials that are almost right, at a server that has a token; and without any at
 // one that takes no writes. Who may not come in does not, whichever way it is tried, and leaves nothing in the store.
 import { expect, onTestFinished, test } from 'vitest';
-import { frame } from '../../core/grpc-frame.ts';
+import { frame } from '../../core/grpc/frame.ts';
 import { assetMethods } from '../../server/protocols/asset/adapter.ts';
 import { reapiMethods } from '../../server/protocols/reapi/adapter.ts';
 import { Workshop } from '../rig/assay.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type FlagTable, parseFlags, parseNumber, renderHelp, suggestion } from '../../core/command.ts';
+import { type FlagTable, parseFlags, parseNumber, renderHelp, suggestion } from '../../core/cli/command.ts';
 
 const FLAGS: FlagTable = {
   input: { type: 'string', multiple: true, value: 'GLOB', text: 'an input' },

@@ -1,6 +1,6 @@
 // Text fits the columns that there are, breaks only between words, and is left alone where there is room.
 import { describe, expect, test } from 'vitest';
-import { flowed, inTwoColumns } from '../../core/layout.ts';
+import { flowed, inTwoColumns } from '../../core/cli/layout.ts';
 
 const PROSE = 'One two three\nfour five six.\n\nSeven eight:\n    as it is, however long it is\nnine';
 

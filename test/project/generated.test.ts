@@ -21,8 +21,8 @@ test('docs/ERRORS.md is the page of the catalogue (npm run generate)', () => {
   expect(read('docs/ERRORS.md')).toBe(errorsPage());
 });
 
-test('schema/assay.schema.json is made from the table of fields (npm run generate)', () => {
-  expect(read('schema/assay.schema.json')).toBe(configSchema());
+test('client/config/assay.schema.json is made from the table of fields (npm run generate)', () => {
+  expect(read('client/config/assay.schema.json')).toBe(configSchema());
 });
 
 test('core/version.ts says what package.json says', () => {

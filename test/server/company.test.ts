@@ -1,7 +1,7 @@
 // Small blobs that come along with a result, for who asks for them.
 import { expect, test } from 'vitest';
-import { COMPANY_HEADER, separated } from '../../core/company.ts';
 import { digestOf, toWire } from '../../core/digest.ts';
+import { COMPANY_HEADER, separated } from '../../core/inlined-blobs.ts';
 import { SERVER } from '../../core/limits.ts';
 import { parseRelPath } from '../../core/path.ts';
 import { ActionResult } from '../../core/proto/generated/reapi.ts';

@@ -5,7 +5,7 @@ import { connect, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { digestOf } from '../../core/digest.ts';
-import { frame } from '../../core/grpc-frame.ts';
+import { frame } from '../../core/grpc/frame.ts';
 import { SERVER } from '../../core/limits.ts';
 import { ReadRequest, ReadResponse } from '../../core/proto/generated/bytestream.ts';
 import { Load } from '../../server/capacity/limits-in-use.ts';

@@ -2,7 +2,7 @@
 // and nothing is written over but an earlier summary: the name may be a slip of the hand.
 import { closeSync, constants, mkdirSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { usage } from '../../../core/command.ts';
+import { usage } from '../../../core/cli/command.ts';
 import { messageOf } from '../../../core/errors.ts';
 import { EVENTS_VERSION, type GraphSummary, type StepEnd } from '../events.ts';
 import { MARKDOWN_BEGINS, markdownOf } from './markdown.ts';

@@ -1,6 +1,6 @@
 // Which view a run gets: JSON if asked for, a live one on a terminal, plain lines elsewhere; and what is written at the end.
 import { appendFileSync } from 'node:fs';
-import { type ParsedFlags, usage } from '../../../core/command.ts';
+import { type ParsedFlags, usage } from '../../../core/cli/command.ts';
 import { messageOf } from '../../../core/errors.ts';
 import type { Variables } from '../../environment.ts';
 import type { RunEvent } from '../../events.ts';

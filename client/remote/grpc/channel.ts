@@ -8,8 +8,8 @@ import {
   type IncomingHttpHeaders,
 } from 'node:http2';
 import { AssayError, messageOf } from '../../../core/errors.ts';
-import { Deframer, frame, frameHead } from '../../../core/grpc-frame.ts';
-import { GRPC_STATUS } from '../../../core/grpc-status.ts';
+import { Deframer, frame, frameHead } from '../../../core/grpc/frame.ts';
+import { GRPC_STATUS } from '../../../core/grpc/status.ts';
 import { GRPC_REMOTE } from '../../../core/limits.ts';
 
 /** The other side has answered, with an error. */

@@ -2,7 +2,7 @@
 //
 // What a server answers is read to the last byte or refused (core/message.ts): a broken message is its fault.
 import { type Digest, parseDigest, toWire } from '../../../core/digest.ts';
-import { GRPC_STATUS } from '../../../core/grpc-status.ts';
+import { GRPC_STATUS } from '../../../core/grpc/status.ts';
 import { decodeWhole, type Shape } from '../../../core/message.ts';
 import {
   QueryWriteStatusRequest,

@@ -1,9 +1,10 @@
 // A cache entry of GitHub Actions: a key within a version, which is a hash of the paths and the compression. Entries of one
 // version are labelled by their keys, so that they are found by how these begin.
+
+import { isDistinct } from '../../../core/cli/text.ts';
 import { digestOf, type Hash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { DEFAULT_NAMESPACE, type Namespace, protocolNamespace } from '../../../core/namespace.ts';
-import { isDistinct } from '../../../core/text.ts';
 import type { ResultAddress } from '../../../store/store.ts';
 
 const MAX_VERSION_LENGTH = 512;

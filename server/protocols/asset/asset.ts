@@ -1,5 +1,7 @@
 // An asset: a name, which is a URI with its qualifiers, for a blob or a folder. Kept as a result in a space of its own, so
 // that it is found only while all that it names is there; a push may change what a name stands for.
+
+import { isDistinct } from '../../../core/cli/text.ts';
 import { digestOf } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { type Namespace, protocolNamespace } from '../../../core/namespace.ts';
@@ -8,7 +10,6 @@ import type { Qualifier } from '../../../core/proto/generated/asset.ts';
 import type { Timestamp } from '../../../core/proto/generated/google/protobuf/timestamp.ts';
 import { ActionResult, type Digest, ExecutedActionMetadata } from '../../../core/proto/generated/reapi.ts';
 import { decodeResult } from '../../../core/result.ts';
-import { isDistinct } from '../../../core/text.ts';
 import type { ResultAddress } from '../../../store/store.ts';
 
 export type AssetKind = 'blob' | 'directory';

@@ -2,7 +2,7 @@
 // moon asks for it, the same in JSON; what it names is looked at by the store, which neither takes nor serves a result
 // with something missing.
 import { hash } from 'node:crypto';
-import { accompanied } from '../../../core/company.ts';
+import { accompanied } from '../../../core/inlined-blobs.ts';
 import type { ResultAddress } from '../../../store/store.ts';
 import type { Headers } from '../../http/error-response.ts';
 import type { Exchange } from '../../http/exchange.ts';

@@ -1,7 +1,8 @@
-// The small blobs that a result names, for a client that asks to have them with it (core/company.ts). What is too large, or does not
+// The small blobs that a result names, for a client that asks to have them with it (core/inlined-blobs.ts). What is too large, or does not
 // fit any more, it asks for as before.
-import { COMPANION_HEAD_BYTES, COMPANY_HEADER, type Companion } from '../../../core/company.ts';
+
 import type { Digest } from '../../../core/digest.ts';
+import { COMPANION_HEAD_BYTES, COMPANY_HEADER, type Companion } from '../../../core/inlined-blobs.ts';
 import { contentNamedBy, decodeResult } from '../../../core/result.ts';
 import { leavesOf } from '../../../core/tree.ts';
 import type { Blobs } from '../../../store/store.ts';

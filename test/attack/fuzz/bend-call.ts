@@ -1,5 +1,5 @@
 // What a fuzzer does to a good call: to the bytes of its messages, to their frames, to their number and their method.
-import { frame } from '../../../core/grpc-frame.ts';
+import { frame } from '../../../core/grpc/frame.ts';
 import type { Random } from '../../rig/random.ts';
 import type { GrpcRequest } from './grpc-targets.ts';
 

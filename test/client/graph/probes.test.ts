@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { separated } from '../../../core/company.ts';
+import { separated } from '../../../core/inlined-blobs.ts';
 import { baseEnvironment, FORMS, Workshop } from '../../rig/assay.ts';
 import { runSteps } from '../../rig/graph.ts';
 import { Random } from '../../rig/random.ts';

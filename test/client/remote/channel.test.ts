@@ -4,7 +4,7 @@ import { createServer, type ServerHttp2Session, type ServerHttp2Stream } from 'n
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { Channel } from '../../../client/remote/grpc/channel.ts';
-import { frame } from '../../../core/grpc-frame.ts';
+import { frame } from '../../../core/grpc/frame.ts';
 import { GRPC_REMOTE, REMOTE } from '../../../core/limits.ts';
 
 /** Takes in nothing that is sent to `slow`, and answers everything else at once. */

@@ -1,5 +1,5 @@
 // What a command of `assay` is, and how its flags are read: one table gives the parser, the help and the suggestions.
-import { AssayError } from './errors.ts';
+import { AssayError } from '../errors.ts';
 import { flowed, inTwoColumns } from './layout.ts';
 
 export interface Flag {

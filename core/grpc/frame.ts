@@ -1,5 +1,5 @@
 // gRPC's frames: five bytes of head (not compressed, the length), then the message. Used by both sides of a connection.
-import { AssayError } from './errors.ts';
+import { AssayError } from '../errors.ts';
 
 const HEAD_BYTES = 5;
 

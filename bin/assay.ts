@@ -1,6 +1,6 @@
 // The one entry of `assay`: finds the command, answers --help and --version, and turns a refusal into words and a code.
 // Commands are imported when asked for, so that a hit does not pay for the server.
-import { Outlet } from '../client/outlet.ts';
+import { Outlet } from '../client/terminal/sync-stream.ts';
 import { type CommandModule, renderHelp, suggestion } from '../core/cli/command.ts';
 import { flowed, inTwoColumns } from '../core/cli/layout.ts';
 import { AssayError, isSystemError, messageOf } from '../core/errors.ts';

@@ -1,4 +1,4 @@
-// Builds what programs import, from client/library.ts:
+// Builds what programs import, from client/library/library.ts:
 //
 //   dist/lib/assay.js   an ES module that needs no package; what it needs lies beside it: lmdb's addon and chunks
 //   dist/lib/types      its declarations, which need none either but @types/node
@@ -9,7 +9,7 @@ import { rolldown } from 'rolldown';
 import { leanLmdb, writeAddon } from './lean-lmdb.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-const ENTRY = join(ROOT, 'client/library.ts');
+const ENTRY = join(ROOT, 'client/library/library.ts');
 const LIBRARY = join(ROOT, 'dist/lib');
 const TYPES = join(LIBRARY, 'types');
 
@@ -62,7 +62,7 @@ function declare(): void {
 /** Declarations that the entry's lead to, and no others: the rest names packages that nobody who imports Assay has. */
 function keepWhatIsShown(): void {
   const shown = new Set<string>();
-  show(join(TYPES, 'client/library.d.ts'), shown);
+  show(join(TYPES, 'client/library/library.d.ts'), shown);
   for (const entry of readdirSync(TYPES, { recursive: true, withFileTypes: true })) {
     const file = join(entry.parentPath, entry.name);
     if (entry.isFile() && !shown.has(file)) rmSync(file);

@@ -44,10 +44,13 @@ const NODE = join(PACKAGES, `node-linux-${process.arch}/bin/node`);
  * command needs and the steps of a graph that are in place; what a hit of one action needs besides; the store, for runs
  * that open it. Everything else is cut as its imports are.
  */
-const START = ['bin/', 'client/commands/run.ts', 'client/attended-run.ts', 'client/graph/command.ts'].map(
-  (name) => join(ROOT, name),
-);
-const HIT = [join(ROOT, 'client/ordinary-run.ts')];
+const START = [
+  'bin/',
+  'client/commands/run.ts',
+  'client/up-to-date/run-unless-up-to-date.ts',
+  'client/graph/command.ts',
+].map((name) => join(ROOT, name));
+const HIT = [join(ROOT, 'client/up-to-date/ordinary-run.ts')];
 const STORE = [join(ROOT, 'store/')];
 
 function startsWithOne(starts: readonly string[]): (id: string) => boolean {

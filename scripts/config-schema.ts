@@ -1,5 +1,8 @@
 // Prints the JSON schema of assay.json from the table of its fields; `npm run generate` writes it to
 // client/config/assay.schema.json, and a test holds the committed file to what is printed here.
+
+import { DECLARATION_PATTERN } from '../client/action/declared-variables.ts';
+import { HERMETIC } from '../client/action/request.ts';
 import {
   CHECKPOINT_FIELDS,
   DEFAULT_FIELDS,
@@ -8,8 +11,6 @@ import {
   type FieldKind,
   STEP_FIELDS,
 } from '../client/config/fields.ts';
-import { DECLARATION_PATTERN } from '../client/declared-variables.ts';
-import { HERMETIC } from '../client/request.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 

@@ -58,13 +58,13 @@ function lateModule(name: string): string {
  * of CommonJS is loaded at once. Only functions can be late.
  */
 const LATE_FILES = [
-  'client/execute.ts',
-  'client/explain.ts',
+  'client/run/execute.ts',
+  'client/run/explain.ts',
   'client/inputs/scan.ts',
-  'client/output-lock.ts',
-  'client/publish.ts',
-  'client/restore.ts',
-  'client/seal.ts',
+  'client/outputs/output-lock.ts',
+  'client/run/publish.ts',
+  'client/outputs/restore.ts',
+  'client/run/seal.ts',
   'core/small-sha256.ts',
 ].map((name) => join(ROOT, name));
 

@@ -4,9 +4,9 @@
 //   node inputs.ts key|lstat WORKSPACE STORE      prints {"cpuMs", "wallMs"} of the work alone, not of the start
 import { lstatSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { openCache } from '../../client/cache.ts';
-import { keyOf } from '../../client/key.ts';
-import { ORDINARY, type RunRequest } from '../../client/request.ts';
+import { ORDINARY, type RunRequest } from '../../client/action/request.ts';
+import { openCache } from '../../client/run/caches.ts';
+import { keyOf } from '../../client/run/key.ts';
 import { ROOT } from '../../core/path.ts';
 
 export interface Cost {

@@ -5,13 +5,13 @@ import type { Reproduction } from '../../hermeticity/reproduce/reproduce.ts';
 import type { TraceReport } from '../../hermeticity/trace/access.ts';
 import type { Finding } from '../../hermeticity/verdict/finding.ts';
 import { judge } from '../../hermeticity/verdict/verdict.ts';
-import type { RunContext } from '../context.ts';
-import { executeBy } from '../execute.ts';
-import { type KeyedAction, keyOf } from '../key.ts';
+import type { RunRequest } from '../action/request.ts';
 import { reproduceAction } from '../reproduce/reproduce.ts';
-import type { RunRequest } from '../request.ts';
-import { isObserved } from '../testimony.ts';
-import { chooseTracer, declarationOf, tracedBy } from '../trace.ts';
+import type { RunContext } from '../run/context.ts';
+import { executeBy } from '../run/execute.ts';
+import { type KeyedAction, keyOf } from '../run/key.ts';
+import { isObserved } from '../trace/evidence.ts';
+import { chooseTracer, declarationOf, tracedBy } from '../trace/trace.ts';
 
 export interface Audit {
   /** Nothing was found, and nothing can have been missed. */
@@ -52,7 +52,7 @@ export async function audit(request: RunRequest, context: RunContext, options: A
 /** State without the outputs that belong to it would leave a tool's work half done. */
 async function startClean(action: KeyedAction, context: RunContext): Promise<void> {
   if (action.request.state.length === 0) return;
-  const { CarriedState } = await import('../state/carried.ts');
+  const { CarriedState } = await import('../snapshots/state/carried.ts');
   const state = await CarriedState.open(action, { ...context, withoutState: true });
   await state.place();
 }

@@ -5,9 +5,9 @@ import { type Finding, type Fix, patternOf } from '../../hermeticity/verdict/fin
 import { type Addition, addToStep, asWrittenBy } from '../config/edit.ts';
 import type { Texts } from '../config/packages.ts';
 import { type Step, takesEverything } from '../config/step.ts';
-import type { RunContext } from '../context.ts';
+import { targetInWorkspace } from '../files/links.ts';
 import { whyRefused } from '../graph/trial.ts';
-import { targetInWorkspace } from '../links.ts';
+import type { RunContext } from '../run/context.ts';
 
 export interface Fixed {
   /** How many declarations were written, and where. */

@@ -1,7 +1,7 @@
 // An audit in words, grouped by what there is to do, and as one JSON object for machines.
 import { fixText } from '../../hermeticity/verdict/finding.ts';
-import { findingJson, findingLine } from '../finding-report.ts';
 import { variationLines } from '../reproduce/report.ts';
+import { findingJson, findingLine } from '../trace/finding-report.ts';
 import type { Audit } from './audit.ts';
 import { GROUPS } from './finding-kinds.ts';
 

@@ -1,8 +1,8 @@
 // The flags that declare an action, shared by every command that takes one, and the request that they make.
 import { type FlagTable, type ParsedFlags, parseFlags, parseNumber, usage } from '../../core/cli/command.ts';
-import { type ActionDeclaration, requestFor } from '../action.ts';
-import { checkText } from '../environment.ts';
-import { HERMETIC, ORDINARY, type RunRequest } from '../request.ts';
+import { type ActionDeclaration, requestFor } from '../action/declaration.ts';
+import { checkText } from '../action/environment.ts';
+import { HERMETIC, ORDINARY, type RunRequest } from '../action/request.ts';
 
 export const ACTION_FLAGS = {
   input: {

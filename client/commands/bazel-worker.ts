@@ -2,17 +2,17 @@
 import { readFileSync, realpathSync } from 'node:fs';
 import type { CommandModule, FlagTable, ParsedFlags } from '../../core/cli/command.ts';
 import { parseFlags, usage } from '../../core/cli/command.ts';
-import { NO_INPUTS } from '../bazel-worker/bazel-inputs.ts';
-import { serveBazel } from '../bazel-worker/loop.ts';
-import { type Worked, type WorkerOptions, work } from '../bazel-worker/work.ts';
-import { type Cache, openCache } from '../cache.ts';
-import { variable } from '../declared-variables.ts';
-import type { Report } from '../events.ts';
-import { onSignal } from '../launch.ts';
-import { Outlet } from '../outlet.ts';
+import { variable } from '../action/declared-variables.ts';
+import { NO_INPUTS } from '../integrations/bazel-worker/bazel-inputs.ts';
+import { serveBazel } from '../integrations/bazel-worker/loop.ts';
+import { type Worked, type WorkerOptions, work } from '../integrations/bazel-worker/work.ts';
+import { storeFolder } from '../local-store/store-folder.ts';
+import { onSignal } from '../process/launch.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
-import { Reporter } from '../reporter.ts';
-import { storeFolder } from '../store-folder.ts';
+import { type Cache, openCache } from '../run/caches.ts';
+import { Reporter } from '../run/reporter.ts';
+import type { Report } from '../terminal/events.ts';
+import { Outlet } from '../terminal/sync-stream.ts';
 import { ACTION_FLAGS } from './action-flags.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/cli/command.ts';
 import { CHECKPOINT } from '../../core/limits.ts';
-import { ANSWER, REQUEST } from '../checkpoint/desk.ts';
-import { Outlet } from '../outlet.ts';
+import { ANSWER, REQUEST } from '../snapshots/checkpoint/request-folder.ts';
+import { Outlet } from '../terminal/sync-stream.ts';
 
 const flags = {} satisfies FlagTable;
 

@@ -10,10 +10,10 @@ import { SCRUB_JOURNAL } from '../../store/scrub/journal.ts';
 import { loadWorkspace } from '../config/workspace.ts';
 import { select } from '../graph/selection.ts';
 import { counted } from '../graph/view/words.ts';
-import { Outlet } from '../outlet.ts';
-import { refuseLinkedParents } from '../outputs.ts';
-import { clientFolder } from '../own-folder.ts';
-import { storeFolder } from '../store-folder.ts';
+import { clientFolder } from '../local-store/client-folder.ts';
+import { storeFolder } from '../local-store/store-folder.ts';
+import { refuseLinkedParents } from '../outputs/outputs.ts';
+import { Outlet } from '../terminal/sync-stream.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 
 const flags = {

@@ -1,10 +1,10 @@
 // `assay diff`: what differs between two actions, by name.
 import { type CommandModule, parseFlags, usage } from '../../core/cli/command.ts';
-import { differences } from '../difference.ts';
-import { describe } from '../explain.ts';
-import { Outlet } from '../outlet.ts';
-import { storeFolder } from '../store-folder.ts';
-import { keyMeant } from './meant-step.ts';
+import { differences } from '../history/difference.ts';
+import { storeFolder } from '../local-store/store-folder.ts';
+import { describe } from '../run/explain.ts';
+import { Outlet } from '../terminal/sync-stream.ts';
+import { keyMeant } from './resolve-step-arg.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 import { withStore } from './with-store.ts';
 

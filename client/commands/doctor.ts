@@ -1,12 +1,12 @@
 // `assay doctor`: one page about what is wrong with a set-up, and how to mend it.
 import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/cli/command.ts';
-import type { Finding } from '../doctor/finding.ts';
-import { lookAtMachine } from '../doctor/machine.ts';
-import { lookAtRemote } from '../doctor/remote.ts';
-import { lookAtStore } from '../doctor/store.ts';
-import { Outlet } from '../outlet.ts';
-import { type Paint, paintFor } from '../paint.ts';
-import { storeFolder } from '../store-folder.ts';
+import { storeFolder } from '../local-store/store-folder.ts';
+import type { Finding } from '../maintenance/doctor/finding.ts';
+import { lookAtMachine } from '../maintenance/doctor/machine.ts';
+import { lookAtRemote } from '../maintenance/doctor/remote.ts';
+import { lookAtStore } from '../maintenance/doctor/store.ts';
+import { type Paint, paintFor } from '../terminal/colour.ts';
+import { Outlet } from '../terminal/sync-stream.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 
 const ILL = 3;

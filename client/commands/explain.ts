@@ -1,11 +1,11 @@
 // `assay explain`: why a run hit or missed, by name.
 import { type CommandModule, parseFlags, usage } from '../../core/cli/command.ts';
-import { type Difference, differences } from '../difference.ts';
-import { describe } from '../explain.ts';
-import type { HistoryEntry } from '../history.ts';
-import { Outlet } from '../outlet.ts';
-import { storeFolder } from '../store-folder.ts';
-import { entryMeant } from './meant-step.ts';
+import { type Difference, differences } from '../history/difference.ts';
+import type { HistoryEntry } from '../history/history.ts';
+import { storeFolder } from '../local-store/store-folder.ts';
+import { describe } from '../run/explain.ts';
+import { Outlet } from '../terminal/sync-stream.ts';
+import { entryMeant } from './resolve-step-arg.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 import { withStore } from './with-store.ts';
 

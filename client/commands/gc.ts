@@ -10,10 +10,10 @@ import { STORE } from '../../core/limits.ts';
 import { openDiskStore } from '../../store/open.ts';
 import { parseSizeLimit } from '../../store/size-limit.ts';
 import { bytesText, counted } from '../graph/view/words.ts';
-import { localLimit } from '../local-limit.ts';
-import { leaseUnshared } from '../outbox.ts';
-import { Outlet } from '../outlet.ts';
-import { storeFolder } from '../store-folder.ts';
+import { leaseUnshared } from '../local-store/outbox.ts';
+import { localLimit } from '../local-store/size-limit.ts';
+import { storeFolder } from '../local-store/store-folder.ts';
+import { Outlet } from '../terminal/sync-stream.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 
 const flags = {

@@ -1,17 +1,17 @@
 // `assay gocacheprog`: the helper process that the go command starts by itself when GOCACHEPROG names it.
 import { join } from 'node:path';
 import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/cli/command.ts';
-import type { Report } from '../events.ts';
-import { DiskFiles } from '../gocache/disk-files.ts';
-import { Entries, GO_NAMESPACE } from '../gocache/entries.ts';
-import { serveGo } from '../gocache/serve.ts';
-import { Outlet } from '../outlet.ts';
-import { clientFolder } from '../own-folder.ts';
+import { DiskFiles } from '../integrations/gocache/disk-files.ts';
+import { Entries, GO_NAMESPACE } from '../integrations/gocache/entries.ts';
+import { serveGo } from '../integrations/gocache/serve.ts';
+import { clientFolder } from '../local-store/client-folder.ts';
+import { openUsableStore } from '../local-store/open.ts';
+import { storeFolder } from '../local-store/store-folder.ts';
 import { openRemote } from '../remote/open.ts';
 import { parseRemoteUrl, remoteBelow } from '../remote/url.ts';
-import { Reporter } from '../reporter.ts';
-import { storeFolder } from '../store-folder.ts';
-import { openUsableStore } from '../usable-store.ts';
+import { Reporter } from '../run/reporter.ts';
+import type { Report } from '../terminal/events.ts';
+import { Outlet } from '../terminal/sync-stream.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 
 const flags = {

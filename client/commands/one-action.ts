@@ -3,10 +3,10 @@ import { realpathSync } from 'node:fs';
 import { relative } from 'node:path';
 import { type FlagTable, type ParsedFlags, parseFlags, usage } from '../../core/cli/command.ts';
 import { relPathFromUser } from '../../core/path.ts';
+import type { Variables } from '../action/environment.ts';
+import type { RunRequest } from '../action/request.ts';
 import type { Step } from '../config/step.ts';
-import type { Variables } from '../environment.ts';
 import type { StepTable } from '../graph/graph.ts';
-import type { RunRequest } from '../request.ts';
 import { ACTION_FLAGS, parseAction } from './action-flags.ts';
 
 export interface NamedStep {

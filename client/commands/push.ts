@@ -1,12 +1,12 @@
 // `assay push`: sends the results that earlier runs could not share.
 import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/cli/command.ts';
 import { counted } from '../graph/view/words.ts';
-import { Outlet } from '../outlet.ts';
-import { push } from '../push.ts';
+import { storeFolder } from '../local-store/store-folder.ts';
+import { push } from '../maintenance/push.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
-import { Reporter } from '../reporter.ts';
-import { storeFolder } from '../store-folder.ts';
-import { SAVED_ENVIRONMENT, SAVED_FLAGS } from './saved.ts';
+import { Reporter } from '../run/reporter.ts';
+import { Outlet } from '../terminal/sync-stream.ts';
+import { SAVED_ENVIRONMENT, SAVED_FLAGS } from './snapshot-flags.ts';
 
 const flags = {
   store: SAVED_FLAGS.store,

@@ -1,11 +1,11 @@
 // `assay reproduce`: runs an action again and again from clean copies, and tells what its result depends on beyond its key.
 import type { CommandModule } from '../../core/cli/command.ts';
-import { openCache } from '../cache.ts';
-import { Outlet } from '../outlet.ts';
-import { Reporter } from '../reporter.ts';
+import { storeFolder } from '../local-store/store-folder.ts';
 import { reproductionJson, reproductionText } from '../reproduce/report.ts';
 import { reproduceRequest } from '../reproduce/reproduce.ts';
-import { storeFolder } from '../store-folder.ts';
+import { openCache } from '../run/caches.ts';
+import { Reporter } from '../run/reporter.ts';
+import { Outlet } from '../terminal/sync-stream.ts';
 import { ACTION_FLAGS } from './action-flags.ts';
 import { parseOneAction } from './one-action.ts';
 import { STORE_FLAGS } from './store-flags.ts';

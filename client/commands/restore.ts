@@ -1,9 +1,9 @@
 // `assay restore`: puts back what `assay save` has kept, from its key or from the newest one that begins as asked.
 import { type CommandModule, type FlagTable, parseFlags } from '../../core/cli/command.ts';
 import { messageOf } from '../../core/errors.ts';
-import { inOneLine, Outlet } from '../outlet.ts';
-import type { Restored, Shelf } from '../snapshot/shelf.ts';
-import { namedIn, SAVED_ENVIRONMENT, SAVED_FLAGS, withSaved } from './saved.ts';
+import type { Restored, Shelf } from '../snapshots/snapshot-store.ts';
+import { inOneLine, Outlet } from '../terminal/sync-stream.ts';
+import { namedIn, SAVED_ENVIRONMENT, SAVED_FLAGS, withSaved } from './snapshot-flags.ts';
 
 const flags = {
   fallback: {

@@ -1,9 +1,9 @@
 // `assay run`: reads the flags, runs one action, says how it went. Without a command of its own it is about the steps of
 // an assay.json (client/graph/command.ts).
 import { type CommandModule, type FlagTable, usage } from '../../core/cli/command.ts';
-import { Outlet } from '../outlet.ts';
-import { Reporter } from '../reporter.ts';
-import { storeFolder } from '../store-folder.ts';
+import { storeFolder } from '../local-store/store-folder.ts';
+import { Reporter } from '../run/reporter.ts';
+import { Outlet } from '../terminal/sync-stream.ts';
 import { ACTION_FLAGS, parseAction } from './action-flags.ts';
 import { GRAPH_FLAGS } from './graph-flags.ts';
 import { STORE_FLAGS } from './store-flags.ts';
@@ -102,7 +102,7 @@ export const runCommand: CommandModule = {
       return runSteps(args, STEP_FLAGS);
     }
     refuseMisplaced(args, GRAPH_FLAGS, flags, 'goes with the steps of an assay.json, not with `-- COMMAND`');
-    const { runRequest } = await import('../attended-run.ts');
+    const { runRequest } = await import('../up-to-date/run-unless-up-to-date.ts');
     const { flags: parsed, request } = parseAction('run', args, flags);
     const stderr = new Outlet(2);
     const reporter = new Reporter(stderr, parsed.given('json'));

@@ -2,10 +2,10 @@
 import { type CommandModule, type FlagTable, parseFlags } from '../../core/cli/command.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { bytesText, counted } from '../graph/view/words.ts';
-import { Outlet } from '../outlet.ts';
-import type { Shelf } from '../snapshot/shelf.ts';
-import { type Snapshot, takeSnapshot } from '../snapshot/snapshot.ts';
-import { namedIn, SAVED_ENVIRONMENT, SAVED_FLAGS, withSaved } from './saved.ts';
+import { type Snapshot, takeSnapshot } from '../snapshots/snapshot.ts';
+import type { Shelf } from '../snapshots/snapshot-store.ts';
+import { Outlet } from '../terminal/sync-stream.ts';
+import { namedIn, SAVED_ENVIRONMENT, SAVED_FLAGS, withSaved } from './snapshot-flags.ts';
 
 const flags = SAVED_FLAGS satisfies FlagTable;
 

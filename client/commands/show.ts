@@ -2,11 +2,11 @@
 import { type CommandModule, parseFlags, usage } from '../../core/cli/command.ts';
 import { commandText } from '../../hermeticity/verdict/finding.ts';
 import { bytesText } from '../graph/view/words.ts';
-import { Outlet } from '../outlet.ts';
-import { duration } from '../reporter.ts';
-import { type ShownAction, type ShownFile, type ShownResult, showAction } from '../shown-action.ts';
-import { storeFolder } from '../store-folder.ts';
-import { keyMeant } from './meant-step.ts';
+import { type ShownAction, type ShownFile, type ShownResult, showAction } from '../history/action-details.ts';
+import { storeFolder } from '../local-store/store-folder.ts';
+import { duration } from '../run/reporter.ts';
+import { Outlet } from '../terminal/sync-stream.ts';
+import { keyMeant } from './resolve-step-arg.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 import { withStore } from './with-store.ts';
 

@@ -8,12 +8,12 @@ import {
   usage,
 } from '../../core/cli/command.ts';
 import { commandText } from '../../hermeticity/verdict/finding.ts';
-import { type LedgerRun, ledgerFile, readRuns } from '../graph/ledger.ts';
 import { bytesText, counted } from '../graph/view/words.ts';
-import { type HistoryEntry, historyOf } from '../history.ts';
-import { Outlet } from '../outlet.ts';
-import { duration } from '../reporter.ts';
-import { storeFolder } from '../store-folder.ts';
+import { type LedgerRun, ledgerFile, readRuns } from '../history/graph-runs.ts';
+import { type HistoryEntry, historyOf } from '../history/history.ts';
+import { storeFolder } from '../local-store/store-folder.ts';
+import { duration } from '../run/reporter.ts';
+import { Outlet } from '../terminal/sync-stream.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 
 const flags = {

@@ -9,10 +9,10 @@ import {
 import { STORE } from '../../core/limits.ts';
 import { type ScrubTally, shareDone } from '../../store/scrub/scrub.ts';
 import { bytesText, counted } from '../graph/view/words.ts';
-import { Outlet } from '../outlet.ts';
+import { storeFolder } from '../local-store/store-folder.ts';
+import { type Verified, type VerifyRequest, verify } from '../maintenance/verify/verify.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
-import { storeFolder } from '../store-folder.ts';
-import { type Verified, type VerifyRequest, verify } from '../verify/verify.ts';
+import { Outlet } from '../terminal/sync-stream.ts';
 
 const MIB = 1024 * 1024;
 const DAMAGED = 3;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { applyEdits, findNodeAtLocation, modify, parseTree } from 'jsonc-parser';
 import { AssayError } from '../../core/errors.ts';
 import { ROOT } from '../../core/path.ts';
-import { CONFIG_FILE } from './roots.ts';
+import { CONFIG_FILE } from '../action/workspace-roots.ts';
 import type { Step } from './step.ts';
 
 /** A list of a step, and what is to stand in it, as the package's file writes it. */

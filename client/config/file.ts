@@ -1,7 +1,7 @@
 // One assay.json, read: its fields with their types and places, not yet resolved against packages and defaults.
 
-import { misdeclared } from '../declared-variables.ts';
-import { HERMETIC, type Hermetic } from '../request.ts';
+import { misdeclared } from '../action/declared-variables.ts';
+import { HERMETIC, type Hermetic } from '../action/request.ts';
 import { type ConfigValue, type Document, type Located, parseDocument } from './document.ts';
 import { CHECKPOINT_FIELDS, DEFAULT_FIELDS, FILE_FIELDS, STEP_FIELDS } from './fields.ts';
 

@@ -2,8 +2,8 @@
 // at or below an output of the other, or a pattern whose fixed part does. The declarations alone decide, not what is on disk.
 import { posix } from 'node:path';
 import { type RelPath, relPathFromUser } from '../../core/path.ts';
+import type { InputPattern } from '../action/request.ts';
 import { alternativesIn, exclusionsOf, takenBy } from '../inputs/pattern-reach.ts';
-import type { InputPattern } from '../request.ts';
 import { MadePaths } from './made-paths.ts';
 import type { MadeInput, Step } from './step.ts';
 

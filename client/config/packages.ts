@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import picomatch from 'picomatch';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { join, parseRelPath, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
-import type { Observations } from '../inputs/observations.ts';
+import { CONFIG_FILE } from '../action/workspace-roots.ts';
+import type { Observations } from '../files/observations.ts';
 import { type ConfigFile, readConfigFile } from './file.ts';
-import { CONFIG_FILE } from './roots.ts';
 
 export interface Package {
   /** "" for the root. */

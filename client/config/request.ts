@@ -3,9 +3,9 @@
 import { statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { RelPath } from '../../core/path.ts';
-import type { Variables } from '../environment.ts';
-import { type InputPattern, keptBy, notAmongInputs, type RunRequest } from '../request.ts';
-import { ToolMemo } from '../tool-memo.ts';
+import type { Variables } from '../action/environment.ts';
+import { type InputPattern, keptBy, notAmongInputs, type RunRequest } from '../action/request.ts';
+import { ToolMemo } from '../tools/tool-memo.ts';
 import type { Step } from './step.ts';
 import { variablesOf } from './variables.ts';
 import type { Workspace } from './workspace.ts';

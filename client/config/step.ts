@@ -1,14 +1,14 @@
 // A step as everything else uses it: plain data, with all defaults applied and all paths from the workspace's root.
 import type { AssayError } from '../../core/errors.ts';
 import { isWithin, join, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
-import { CHECKPOINT_DEFAULTS, type CheckpointPlan } from '../checkpoint/plan.ts';
-import { type Hermetic, type InputPattern, ORDINARY } from '../request.ts';
-import { whyReserved } from '../reserved.ts';
+import { CHECKPOINT_DEFAULTS, type CheckpointPlan } from '../action/checkpoint-plan.ts';
+import { type Hermetic, type InputPattern, ORDINARY } from '../action/request.ts';
+import { whyReserved } from '../action/reserved.ts';
+import { CONFIG_FILE } from '../action/workspace-roots.ts';
+import { pathFrom, patternFrom } from './config-path.ts';
 import type { Located } from './document.ts';
 import type { CommandField, Defaults, StepFields } from './file.ts';
 import type { Package } from './packages.ts';
-import { pathFrom, patternFrom } from './place.ts';
-import { CONFIG_FILE } from './roots.ts';
 import { programsOf } from './shell-line.ts';
 
 export interface Step {

@@ -1,7 +1,7 @@
 // The variables that a step declares, from the texts in assay.json.
-import { variable, withoutPatterns } from '../declared-variables.ts';
-import type { Variables } from '../environment.ts';
-import type { DeclaredVariable } from '../request.ts';
+import { variable, withoutPatterns } from '../action/declared-variables.ts';
+import type { Variables } from '../action/environment.ts';
+import type { DeclaredVariable } from '../action/request.ts';
 
 /** A variable that is declared by name and with a value has the value. */
 export function variablesOf(env: readonly string[], caller: Variables): DeclaredVariable[] {

@@ -6,13 +6,13 @@ import { join as joinPath } from 'node:path';
 import { suggestion } from '../../core/cli/command.ts';
 import { AssayError } from '../../core/errors.ts';
 import { ROOT } from '../../core/path.ts';
-import { Observations } from '../inputs/observations.ts';
+import { CONFIG_FILE, foldersWithConfig } from '../action/workspace-roots.ts';
+import { Observations } from '../files/observations.ts';
 import { DependencyResolver } from './dependencies.ts';
 import type { Located } from './document.ts';
 import type { Defaults, WrittenStep } from './file.ts';
 import { withImpliedDependencies } from './implied-dependencies.ts';
 import { type Package, readPackages, type Texts } from './packages.ts';
-import { CONFIG_FILE, foldersWithConfig } from './roots.ts';
 import { configFileOf, resolveStep, type Step, stepId, unresolvable } from './step.ts';
 
 export interface Workspace {

@@ -1,8 +1,8 @@
 // A cache as some steps see it: one that finds nothing but keeps all (--force), and one that does neither ("cache": false).
 import type { Store } from '../../store/store.ts';
-import type { Cache } from '../cache.ts';
-import { HitMemos } from '../hit-memo.ts';
+import { HitMemos } from '../outputs/in-place.ts';
 import type { Remote } from '../remote/remote.ts';
+import type { Cache } from '../run/caches.ts';
 
 /** The command runs; its result is compared with what is stored, and is kept. */
 export function forced(cache: Cache): Cache {

@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { AssayError, isSystemError } from '../../core/errors.ts';
 import { nameFromBytes, parseRelPath, type RelPath } from '../../core/path.ts';
-import type { Variables } from '../environment.ts';
+import type { Variables } from '../action/environment.ts';
 
 export interface ChangedPath {
   readonly path: RelPath;

@@ -3,15 +3,15 @@
 // asked as a run would ask it, and what it sends is kept for that run.
 
 import { messageOf } from '../../core/errors.ts';
-import type { Cache } from '../cache.ts';
 import { requestOf } from '../config/request.ts';
 import type { Step } from '../config/step.ts';
-import type { RunContext } from '../context.ts';
-import { explain } from '../explain.ts';
-import { HeardReasons } from '../heard-reasons.ts';
-import { type KeyedAction, keyOf } from '../key.ts';
-import { type Hit, lookup } from '../lookup.ts';
-import { observeOutput, sameOutput } from '../outputs.ts';
+import { observeOutput, sameOutput } from '../outputs/outputs.ts';
+import type { Cache } from '../run/caches.ts';
+import type { RunContext } from '../run/context.ts';
+import { explain } from '../run/explain.ts';
+import { type KeyedAction, keyOf } from '../run/key.ts';
+import { type Hit, lookup } from '../run/lookup.ts';
+import { HeardReasons } from '../run/miss-reasons.ts';
 import type { Graph } from './graph.ts';
 import type { StepContext } from './run-step.ts';
 

@@ -2,8 +2,8 @@
 // each other in a circle, and two steps that would write the same output, are refused before anything runs.
 import { AssayError } from '../../core/errors.ts';
 import { parentOf, type RelPath, ROOT } from '../../core/path.ts';
+import { keptBy } from '../action/request.ts';
 import type { Step } from '../config/step.ts';
-import { keptBy } from '../request.ts';
 
 export type StepTable = ReadonlyMap<string, Step>;
 

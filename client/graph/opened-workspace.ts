@@ -1,13 +1,13 @@
 // The workspace that a run of a graph is about: recalled if its configuration looks as it did, else read.
 import { join, relative } from 'node:path';
-import { foldersWithConfig } from '../config/roots.ts';
-import type { Variables } from '../environment.ts';
-import { rowOf } from '../inputs/stat-table.ts';
-import { clientFolder } from '../own-folder.ts';
-import { storeFolder } from '../store-folder.ts';
+import type { Variables } from '../action/environment.ts';
+import { foldersWithConfig } from '../action/workspace-roots.ts';
+import { rowOf } from '../files/stat-table.ts';
+import { clientFolder } from '../local-store/client-folder.ts';
+import { storeFolder } from '../local-store/store-folder.ts';
+import type { Looks } from '../up-to-date/absent-paths.ts';
+import { GraphMemo } from '../up-to-date/graph-state.ts';
 import { refuseSharedOutputs, type StepTable } from './graph.ts';
-import type { Looks } from './looks.ts';
-import { GraphMemo } from './memo.ts';
 
 export interface ReadConfig {
   readonly looks: Looks;

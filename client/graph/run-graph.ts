@@ -1,11 +1,11 @@
 // Runs a graph: what is remembered to be in place first, all at once; the rest side by side, each step as any action.
 import { GRAPH } from '../../core/limits.ts';
-import type { GraphEvent, GraphSummary, Hear, StepEnd } from './events.ts';
-import { EVENTS_VERSION } from './events.ts';
 import type { Graph } from './graph.ts';
 import { runStep, type StepContext, skipped } from './run-step.ts';
 import { schedule } from './schedule.ts';
-import { type Settled, Tally } from './tally.ts';
+import type { GraphEvent, GraphSummary, Hear, StepEnd } from './view/events.ts';
+import { EVENTS_VERSION } from './view/events.ts';
+import { type Settled, Tally } from './view/run-totals.ts';
 
 export interface GraphOptions extends StepContext {
   readonly jobs: number;

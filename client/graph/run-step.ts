@@ -1,14 +1,15 @@
 // One step of a graph: recalled, if it is remembered to be in place; else the ordinary way, which is loaded by the first step
 // that takes it.
+
+import type { Variables } from '../action/environment.ts';
 import type { Step } from '../config/step.ts';
 import type { Workspace } from '../config/workspace.ts';
-import type { Variables } from '../environment.ts';
-import { replay, type StreamName } from '../log.ts';
-import type { Ear } from '../outlet.ts';
-import type { Hear, StepEnd } from './events.ts';
-import type { GraphMemory } from './memory.ts';
-import type { OrdinaryWay } from './ordinary-way.ts';
+import { replay, type StreamName } from '../run/log.ts';
+import type { Ear } from '../terminal/sync-stream.ts';
+import type { GraphMemory } from '../up-to-date/state-recorder.ts';
 import type { Turn } from './schedule.ts';
+import type { OrdinaryWay } from './step-runner.ts';
+import type { Hear, StepEnd } from './view/events.ts';
 
 export interface StepContext {
   readonly workspace: Pick<Workspace, 'root' | 'steps'>;

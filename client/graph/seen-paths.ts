@@ -6,11 +6,11 @@ import type { PathSet, SeenPath } from '../../core/path-set.ts';
 import type { Store } from '../../store/store.ts';
 import { requestOf } from '../config/request.ts';
 import type { Step } from '../config/step.ts';
-import { type HistoryEntry, historyOf, stepOf } from '../history.ts';
-import { candidates } from '../observed/sets.ts';
-import { localShelf } from '../observed/shelf.ts';
-import { ABSENT } from '../observed/states.ts';
-import { openUsableStore } from '../usable-store.ts';
+import { type HistoryEntry, historyOf, stepOf } from '../history/history.ts';
+import { openUsableStore } from '../local-store/open.ts';
+import { candidates } from '../path-sets/path-sets.ts';
+import { ABSENT } from '../path-sets/states.ts';
+import { localShelf } from '../path-sets/storage.ts';
 import type { ChangedPath } from './changed-paths.ts';
 import type { Surroundings } from './step-reach.ts';
 

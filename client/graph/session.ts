@@ -2,20 +2,20 @@
 import { expectLongRun } from '../../core/bun.ts';
 import { type ParsedFlags, parseNumber } from '../../core/cli/command.ts';
 import { GRAPH } from '../../core/limits.ts';
-import type { CacheOptions } from '../cache.ts';
-import { onSignal } from '../launch.ts';
-import { hasOutbox } from '../outbox.ts';
+import { appendRun, ledgerFile } from '../history/graph-runs.ts';
+import { hasOutbox } from '../local-store/outbox.ts';
+import { storeFolder } from '../local-store/store-folder.ts';
+import { onSignal } from '../process/launch.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
-import { storeFolder } from '../store-folder.ts';
-import type { GraphSummary, Hear } from './events.ts';
+import type { CacheOptions } from '../run/caches.ts';
+import { GraphMemory } from '../up-to-date/state-recorder.ts';
 import type { Graph } from './graph.ts';
-import { appendRun, ledgerFile } from './ledger.ts';
-import { GraphMemory } from './memory.ts';
 import { memoFolder, type OpenedWorkspace } from './opened-workspace.ts';
-import type { OrdinaryWay } from './ordinary-way.ts';
 import { runGraph } from './run-graph.ts';
 import type { StepContext } from './run-step.ts';
-import type { Settled } from './tally.ts';
+import type { OrdinaryWay } from './step-runner.ts';
+import type { GraphSummary, Hear } from './view/events.ts';
+import type { Settled } from './view/run-totals.ts';
 import { openView } from './view/view.ts';
 
 export interface Session {
@@ -87,7 +87,7 @@ export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace): Ses
 
 /** A thousand hits have no use for any of it. */
 async function openWay(options: CacheOptions): Promise<OrdinaryWay> {
-  const { openOrdinaryWay } = await import('./ordinary-way.ts');
+  const { openOrdinaryWay } = await import('./step-runner.ts');
   return openOrdinaryWay(options);
 }
 

@@ -5,8 +5,8 @@ import type { Texts } from '../config/packages.ts';
 import { requestOf } from '../config/request.ts';
 import type { Step } from '../config/step.ts';
 import { type Workspace, workspaceWith } from '../config/workspace.ts';
-import type { RunContext } from '../context.ts';
-import { keyOf } from '../key.ts';
+import type { RunContext } from '../run/context.ts';
+import { keyOf } from '../run/key.ts';
 import { graphOf, refuseSharedOutputs } from './graph.ts';
 import { refuseUnorderedInputs } from './unordered-inputs.ts';
 

@@ -9,8 +9,8 @@ import { asWrittenBy } from '../config/edit.ts';
 import { type MadePath, MadePaths } from '../config/made-paths.ts';
 import { stepsBefore } from '../config/request.ts';
 import { type Step, takesEverything } from '../config/step.ts';
+import type { Observations } from '../files/observations.ts';
 import { IgnoredPaths } from '../inputs/ignored-paths.ts';
-import type { Observations } from '../inputs/observations.ts';
 import {
   type Alternative,
   type Exclusions,

@@ -4,8 +4,8 @@ import { fstatSync, lstatSync, type Stats } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { isWithin, parseRelPath, type RelPath } from '../../core/path.ts';
 import type { Step } from '../config/step.ts';
+import { Observations } from '../files/observations.ts';
 import { IgnoredPaths } from '../inputs/ignored-paths.ts';
-import { Observations } from '../inputs/observations.ts';
 import { DECLARATIONS, isOutput, StepReach, type Surroundings } from './step-reach.ts';
 
 export interface Round extends Surroundings {

@@ -1,10 +1,10 @@
 // What a declaration would cover: whether a file that appeared at some path would be an input. Decides as a scan does,
 // for one path at a time and without looking whether anything is there.
 import { isWithin, join, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
-import type { RunRequest } from '../request.ts';
-import { isPrivateFolder } from '../reserved.ts';
+import type { RunRequest } from '../action/request.ts';
+import { isPrivateFolder } from '../action/reserved.ts';
+import { Observations } from '../files/observations.ts';
 import { IgnoredPaths } from './ignored-paths.ts';
-import { Observations } from './observations.ts';
 import { exclusionsOf, reachOf, takenBy } from './pattern-reach.ts';
 import { type CompiledPattern, compilePatterns, type Patterns } from './patterns.ts';
 

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join as joinPath, relative } from 'node:path';
 import ignore, { type Ignore } from 'ignore';
 import { join, parseRelPath, type RelPath, toSystemPath } from '../../core/path.ts';
-import type { Observations } from './observations.ts';
+import type { Observations } from '../files/observations.ts';
 
 /** The rules in force in one folder: its own and those of all folders above it. */
 export interface IgnoreRules {

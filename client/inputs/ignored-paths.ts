@@ -1,7 +1,7 @@
 // Which paths of a workspace .gitignore hides, one path at a time. A path is hidden where a rule names it or a folder above it.
 import { parentOf, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
+import type { Observations } from '../files/observations.ts';
 import { type IgnoreRules, rulesAbove, rulesWithin } from './git-ignore.ts';
-import type { Observations } from './observations.ts';
 
 export class IgnoredPaths {
   readonly #observations: Observations;

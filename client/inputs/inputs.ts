@@ -2,12 +2,12 @@
 import type { Digest } from '../../core/digest.ts';
 import type { RelPath } from '../../core/path.ts';
 import { type EncodedDirectories, type Entry, encodeDirectories } from '../../core/tree.ts';
-import type { RunRequest } from '../request.ts';
-import type { FileDigests } from './file-digest.ts';
-import { Observations } from './observations.ts';
+import type { RunRequest } from '../action/request.ts';
+import type { FileDigests } from '../files/file-digest.ts';
+import { Observations } from '../files/observations.ts';
+import { type Row, rowOf, sameRow } from '../files/stat-table.ts';
 import { scanInputs } from './scan.ts';
 import type { ScanMemos } from './scan-memo.ts';
-import { type Row, rowOf, sameRow } from './stat-table.ts';
 
 export interface Inputs {
   readonly root: Digest;

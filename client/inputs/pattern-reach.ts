@@ -10,7 +10,7 @@ import {
   relativeTo,
   relPathFromUser,
 } from '../../core/path.ts';
-import type { InputPattern } from '../request.ts';
+import type { InputPattern } from '../action/request.ts';
 import { matcherOf } from './patterns.ts';
 
 /** One way to read a pattern: "{a,b}/*.c" has two. */

@@ -4,8 +4,8 @@
 import picomatch from 'picomatch';
 import { AssayError } from '../../core/errors.ts';
 import { isWithin, type RelPath, relPathFromUser } from '../../core/path.ts';
-import type { InputPattern } from '../request.ts';
-import type { Observations } from './observations.ts';
+import type { InputPattern } from '../action/request.ts';
+import type { Observations } from '../files/observations.ts';
 
 export interface CompiledPattern {
   readonly source: string;

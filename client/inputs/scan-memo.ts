@@ -5,10 +5,10 @@
 // Written only when all that was looked at had settled before the scan began (see settled.ts).
 import { join } from 'node:path';
 import { type Digest, digestOf, parseDigest } from '../../core/digest.ts';
-import type { RunRequest } from '../request.ts';
-import { lookAgain, type Observations } from './observations.ts';
-import { isSettled } from './settled.ts';
-import { type Row, readTable, rowAt, rowMatches, rowOf, tableOf, writeTable } from './stat-table.ts';
+import type { RunRequest } from '../action/request.ts';
+import { lookAgain, type Observations } from '../files/observations.ts';
+import { isSettled } from '../files/settled.ts';
+import { type Row, readTable, rowAt, rowMatches, rowOf, tableOf, writeTable } from '../files/stat-table.ts';
 
 const MAGIC = 'assay-scan-2';
 

@@ -17,12 +17,12 @@ import {
   toSystemPath,
 } from '../../core/path.ts';
 import type { Entry } from '../../core/tree.ts';
-import { targetInWorkspace } from '../links.ts';
-import type { RunRequest } from '../request.ts';
-import { isPrivateFolder } from '../reserved.ts';
-import type { FileDigests } from './file-digest.ts';
+import type { RunRequest } from '../action/request.ts';
+import { isPrivateFolder } from '../action/reserved.ts';
+import type { FileDigests } from '../files/file-digest.ts';
+import { targetInWorkspace } from '../files/links.ts';
+import type { Observations } from '../files/observations.ts';
 import { HIDES_NOTHING, type IgnoreRules, rulesAbove, rulesWithin } from './git-ignore.ts';
-import type { Observations } from './observations.ts';
 import { type CompiledPattern, compilePatterns, type Patterns } from './patterns.ts';
 
 export interface InputScan {

@@ -4,8 +4,8 @@ import type { ActionResult } from '../../core/proto/generated/reapi.ts';
 import { contentNamedBy } from '../../core/result.ts';
 import { leavesOf } from '../../core/tree.ts';
 import type { Blobs } from '../../store/store.ts';
-import type { Report } from '../events.ts';
-import { readBlob } from '../read-blob.ts';
+import type { Report } from '../terminal/events.ts';
+import { readBlob } from './read-blob.ts';
 import type { Remote } from './remote.ts';
 import { download } from './transfer.ts';
 

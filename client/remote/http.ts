@@ -7,7 +7,7 @@ import { COMPANY_HEADER } from '../../core/inlined-blobs.ts';
 import { REMOTE } from '../../core/limits.ts';
 import type { Content } from '../../store/store.ts';
 import { authorization } from './authorization.ts';
-import { Company } from './company.ts';
+import { Company } from './inlined-blobs.ts';
 import {
   type KeepBlob,
   lacks,

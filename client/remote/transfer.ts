@@ -2,7 +2,7 @@
 import type { Digest } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
 import type { Blobs, Content } from '../../store/store.ts';
-import type { Report } from '../events.ts';
+import type { Report } from '../terminal/events.ts';
 import type { Remote } from './remote.ts';
 import { Worth } from './worth.ts';
 

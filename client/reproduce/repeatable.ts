@@ -7,10 +7,15 @@ import { childOf, isWithin, parentOf, type RelPath, ROOT, toSystemPath } from '.
 import type { Repeatable } from '../../hermeticity/reproduce/trial.ts';
 import { type AbsPath, absPath, relativeIn } from '../../hermeticity/system/absolute-path.ts';
 import type { Access, TraceReport } from '../../hermeticity/trace/access.ts';
-import { actualEnvironment, looksSecret, type PrivateFolders, type Variables } from '../environment.ts';
-import { listFolder } from '../inputs/list-folder.ts';
-import type { KeyedAction } from '../key.ts';
-import { noInstallations, placesOf } from '../trace.ts';
+import {
+  actualEnvironment,
+  looksSecret,
+  type PrivateFolders,
+  type Variables,
+} from '../action/environment.ts';
+import { listFolder } from '../files/list-folder.ts';
+import type { KeyedAction } from '../run/key.ts';
+import { noInstallations, placesOf } from '../trace/trace.ts';
 
 export interface Before {
   /** What a trace saw of it. */

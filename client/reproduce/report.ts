@@ -1,6 +1,6 @@
 // What `assay reproduce` found, in words and as one JSON object; an audit that ran the command again says the same.
 import type { Reproduction, VariationReport } from '../../hermeticity/reproduce/reproduce.ts';
-import { findingJson, findingLine } from '../finding-report.ts';
+import { findingJson, findingLine } from '../trace/finding-report.ts';
 
 export function reproductionJson({ findings, variations, runs, gaps }: Reproduction): string {
   const reproducible = findings.length === 0 && gaps.length === 0;

@@ -4,11 +4,11 @@ import { AssayError, isSystemError, messageOf } from '../../core/errors.ts';
 import { type Reproduction, reproduce } from '../../hermeticity/reproduce/reproduce.ts';
 import { removeTemporaryFolder, temporaryFolder } from '../../hermeticity/system/temporary-folder.ts';
 import type { TraceReport } from '../../hermeticity/trace/access.ts';
-import type { RunContext } from '../context.ts';
-import { type KeyedAction, keyOf } from '../key.ts';
-import { onSignal } from '../launch.ts';
-import { withPrivateFolders } from '../private-folders.ts';
-import type { RunRequest } from '../request.ts';
+import type { RunRequest } from '../action/request.ts';
+import { onSignal } from '../process/launch.ts';
+import { withPrivateFolders } from '../process/scratch-folders.ts';
+import type { RunContext } from '../run/context.ts';
+import { type KeyedAction, keyOf } from '../run/key.ts';
 import { repeatable } from './repeatable.ts';
 
 /** Other values of the fixed variables: another time zone, half an hour off, and the plainest locale. */
@@ -72,7 +72,7 @@ async function withEarlierState<T>(
   work: (folder: string | undefined) => Promise<T>,
 ): Promise<T> {
   if (action.request.state.length === 0) return work(undefined);
-  const { StateShelf } = await import('../state/state-shelf.ts');
+  const { StateShelf } = await import('../snapshots/state/state-store.ts');
   const folder = temporaryFolder('state');
   try {
     const shelf = await StateShelf.open(action, context);

@@ -3,7 +3,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { leavesWorkspace } from '../../client/links.ts';
+import { leavesWorkspace } from '../../client/files/links.ts';
 import { digestOf, parseHash, toWire } from '../../core/digest.ts';
 import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
 import { parseRelPath } from '../../core/path.ts';

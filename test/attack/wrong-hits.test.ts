@@ -3,7 +3,7 @@ import { readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { isSettled } from '../../client/inputs/settled.ts';
+import { isSettled } from '../../client/files/settled.ts';
 import { Workshop } from '../rig/assay.ts';
 import { untilThere } from '../rig/gate.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { takesLocally, whyNotFromRemote } from '../../client/acceptance.ts';
+import { takesLocally, whyNotFromRemote } from '../../client/run/acceptance.ts';
 import type { Evidence } from '../../core/evidence.ts';
 import { POLICY_VERSION } from '../../hermeticity/verdict/policy-version.ts';
 

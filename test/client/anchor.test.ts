@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { withAnchor } from '../../client/anchor.ts';
+import { withAnchor } from '../../client/outputs/open-parent.ts';
 import { parseRelPath } from '../../core/path.ts';
 import { Workshop } from '../rig/assay.ts';
 

@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Finding } from '../../client/doctor/finding.ts';
+import type { Finding } from '../../client/maintenance/doctor/finding.ts';
 import { VERSION } from '../../store/disk/fs/layout.ts';
 import { type RunOptions, Workshop } from '../rig/assay.ts';
 import { ServerProcess } from '../rig/server.ts';

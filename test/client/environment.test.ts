@@ -1,8 +1,8 @@
 // What a command sees of the machine it runs on.
 import { realpathSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { misdeclared, variable } from '../../client/declared-variables.ts';
-import { actualEnvironment, keyedEnvironment, looksSecret } from '../../client/environment.ts';
+import { misdeclared, variable } from '../../client/action/declared-variables.ts';
+import { actualEnvironment, keyedEnvironment, looksSecret } from '../../client/action/environment.ts';
 import { Workshop } from '../rig/assay.ts';
 
 let shop: Workshop;

@@ -1,9 +1,9 @@
 // The library takes what its types say, and refuses the rest in words: a misspelt field is no declaration at all.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { ActionDeclaration, LibraryOptions } from '../../client/library.ts';
-import { keyOf, run } from '../../client/library.ts';
-import { checkAction } from '../../client/library-call.ts';
-import { isNewEnough, refuseOldNode } from '../../client/node-version.ts';
+import { checkAction } from '../../client/library/arguments.ts';
+import type { ActionDeclaration, LibraryOptions } from '../../client/library/library.ts';
+import { keyOf, run } from '../../client/library/library.ts';
+import { isNewEnough, refuseOldNode } from '../../client/library/node-version.ts';
 import { Workshop } from '../rig/assay.ts';
 
 let shop: Workshop;

@@ -2,7 +2,7 @@
 import { utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { leaseUnshared, Outbox } from '../../client/outbox.ts';
+import { leaseUnshared, Outbox } from '../../client/local-store/outbox.ts';
 import { digestOf } from '../../core/digest.ts';
 import { REMOTE, STORE } from '../../core/limits.ts';
 import type { DiskStore } from '../../store/open.ts';

@@ -13,9 +13,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { whileOwningOutputs } from '../../client/output-lock.ts';
-import { ORDINARY, type RunRequest } from '../../client/request.ts';
-import { homeIn, ownFolder, Staging } from '../../client/staging.ts';
+import { ORDINARY, type RunRequest } from '../../client/action/request.ts';
+import { whileOwningOutputs } from '../../client/outputs/output-lock.ts';
+import { homeIn, ownFolder, Staging } from '../../client/outputs/staging.ts';
 import { parseRelPath, ROOT } from '../../core/path.ts';
 import { identityText, ownIdentity } from '../../hermeticity/system/process-identity.ts';
 import { DEFAULT_FORM, FORMS, Workshop } from '../rig/assay.ts';

@@ -2,7 +2,7 @@
 import { chmodSync, chownSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { clientFolder } from '../../client/own-folder.ts';
+import { clientFolder } from '../../client/local-store/client-folder.ts';
 import { Workshop } from '../rig/assay.ts';
 
 let shop: Workshop;

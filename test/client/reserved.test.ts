@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { isReservedName } from '../../client/reserved.ts';
+import { isReservedName } from '../../client/action/reserved.ts';
 import { digestOf, parseHash, toWire } from '../../core/digest.ts';
 import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
 import { parseRelPath } from '../../core/path.ts';

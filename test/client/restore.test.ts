@@ -13,10 +13,10 @@ import {
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { fileDigests } from '../../client/inputs/file-digest.ts';
-import { StatIndex } from '../../client/inputs/stat-index.ts';
-import type { Output } from '../../client/outputs.ts';
-import { restoreOutputs } from '../../client/restore.ts';
+import { fileDigests } from '../../client/files/file-digest.ts';
+import { StatIndex } from '../../client/files/stat-index.ts';
+import type { Output } from '../../client/outputs/outputs.ts';
+import { restoreOutputs } from '../../client/outputs/restore.ts';
 import { type Digest, digestOf } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
 import { STORE } from '../../core/limits.ts';

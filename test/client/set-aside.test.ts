@@ -2,7 +2,7 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { homeIn, Staging } from '../../client/staging.ts';
+import { homeIn, Staging } from '../../client/outputs/staging.ts';
 import { Workshop } from '../rig/assay.ts';
 
 let shop: Workshop;

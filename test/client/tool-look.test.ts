@@ -2,7 +2,7 @@
 import { copyFileSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { findTool, isUnchanged, type ToolLook } from '../../client/tool-look.ts';
+import { findTool, isUnchanged, type ToolLook } from '../../client/tools/tool-stamp.ts';
 import { Workshop } from '../rig/assay.ts';
 
 let shop: Workshop;

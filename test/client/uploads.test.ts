@@ -1,9 +1,9 @@
 // Results on their way to a remote, and what is left of them at the end of a run.
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { RunEvent } from '../../client/events.ts';
-import { Outbox, type Unshared } from '../../client/outbox.ts';
+import { Outbox, type Unshared } from '../../client/local-store/outbox.ts';
 import { type Remote, RemoteFault } from '../../client/remote/remote.ts';
-import { Uploads } from '../../client/uploads.ts';
+import { Uploads } from '../../client/run/uploads.ts';
+import type { RunEvent } from '../../client/terminal/events.ts';
 import { digestOf } from '../../core/digest.ts';
 import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
 import { ActionResult } from '../../core/proto/generated/reapi.ts';

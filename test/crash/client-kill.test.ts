@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { homeIn } from '../../client/staging.ts';
+import { homeIn } from '../../client/outputs/staging.ts';
 import { baseEnvironment, FORMS, Workshop } from '../rig/assay.ts';
 import { keepFigures } from '../rig/figures.ts';
 import { Random } from '../rig/random.ts';

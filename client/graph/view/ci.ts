@@ -1,6 +1,6 @@
 // What a CI system understands in a log beyond text: groups that fold, and annotations of failures.
-import type { Variables } from '../../environment.ts';
-import type { StepEnd } from '../events.ts';
+import type { Variables } from '../../action/environment.ts';
+import type { StepEnd } from './events.ts';
 import { failureReason } from './words.ts';
 
 export interface CiSyntax {

@@ -1,7 +1,7 @@
 // For machines: each event as one line of JSON on standard output (docs/EVENTS.md).
 import { isUtf8 } from 'node:buffer';
-import type { Ear } from '../../outlet.ts';
-import type { GraphEvent } from '../events.ts';
+import type { Ear } from '../../terminal/sync-stream.ts';
+import type { GraphEvent } from './events.ts';
 
 export class JsonView {
   readonly #out: Ear;

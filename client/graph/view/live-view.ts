@@ -1,11 +1,11 @@
 // For a terminal: what has ended scrolls by, a line each; below it stands what is going on, drawn anew some times a second.
 import { GRAPH } from '../../../core/limits.ts';
-import type { Ear } from '../../outlet.ts';
-import type { Paint } from '../../paint.ts';
-import { duration, sendingText } from '../../reporter.ts';
-import type { GraphEvent, GraphSummary, StepEnd } from '../events.ts';
-import type { Tally } from '../tally.ts';
+import { duration, sendingText } from '../../run/reporter.ts';
+import type { Paint } from '../../terminal/colour.ts';
+import type { Ear } from '../../terminal/sync-stream.ts';
+import type { GraphEvent, GraphSummary, StepEnd } from './events.ts';
 import { type LogMode, LogPrinter } from './log-printer.ts';
+import type { Tally } from './run-totals.ts';
 import { bytesText, stepLine, summaryLines } from './words.ts';
 
 export interface LiveViewOptions {

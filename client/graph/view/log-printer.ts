@@ -1,9 +1,9 @@
 // What the commands say, by the mode that was asked for: as it comes with the step's name before each line (stream), each
 // step's whole when it ends (group), only of those that failed (failed), or not at all (none). What a step said to its
 // standard error goes to ours, in the order in which it said it.
-import type { StreamName } from '../../log.ts';
-import type { Ear } from '../../outlet.ts';
-import type { GraphEvent } from '../events.ts';
+import type { StreamName } from '../../run/log.ts';
+import type { Ear } from '../../terminal/sync-stream.ts';
+import type { GraphEvent } from './events.ts';
 
 export const LOG_MODES = ['stream', 'group', 'failed', 'none'] as const;
 export type LogMode = (typeof LOG_MODES)[number];

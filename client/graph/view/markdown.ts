@@ -1,7 +1,8 @@
 // A run of a graph as Markdown: for a job's summary in CI.
-import { plain } from '../../paint.ts';
-import { duration, savedText } from '../../reporter.ts';
-import type { GraphSummary, StepEnd } from '../events.ts';
+
+import { duration, savedText } from '../../run/reporter.ts';
+import { plain } from '../../terminal/colour.ts';
+import type { GraphSummary, StepEnd } from './events.ts';
 import { failureReason, summaryLines } from './words.ts';
 
 const MOST_ROWS = 200;

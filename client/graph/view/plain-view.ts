@@ -1,11 +1,12 @@
 // For logs and pipes: a line when a step ends, its log beside it as asked for, the summary at the end. In a CI system that
 // knows groups, what a step said folds away under its line, and all of it goes to one stream so that it stays together.
-import { plain } from '../../paint.ts';
-import { sendingText } from '../../reporter.ts';
-import type { GraphEvent, GraphSummary, StepEnd } from '../events.ts';
-import type { Tally } from '../tally.ts';
+
+import { sendingText } from '../../run/reporter.ts';
+import { plain } from '../../terminal/colour.ts';
 import type { CiSyntax } from './ci.ts';
+import type { GraphEvent, GraphSummary, StepEnd } from './events.ts';
 import { type Ears, type LogMode, LogPrinter } from './log-printer.ts';
+import type { Tally } from './run-totals.ts';
 import { stepLine, summaryLines } from './words.ts';
 
 export interface PlainViewOptions {

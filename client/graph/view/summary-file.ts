@@ -4,7 +4,7 @@ import { closeSync, constants, mkdirSync, openSync, readFileSync, statSync, writ
 import { dirname } from 'node:path';
 import { usage } from '../../../core/cli/command.ts';
 import { messageOf } from '../../../core/errors.ts';
-import { EVENTS_VERSION, type GraphSummary, type StepEnd } from '../events.ts';
+import { EVENTS_VERSION, type GraphSummary, type StepEnd } from './events.ts';
 import { MARKDOWN_BEGINS, markdownOf } from './markdown.ts';
 
 const JSON_BEGINS = /^\{\n {2}"version": \d+,\n {2}"steps": \d/;

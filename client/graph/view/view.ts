@@ -2,20 +2,20 @@
 import { appendFileSync } from 'node:fs';
 import { type ParsedFlags, usage } from '../../../core/cli/command.ts';
 import { messageOf } from '../../../core/errors.ts';
-import type { Variables } from '../../environment.ts';
-import type { RunEvent } from '../../events.ts';
-import { type Ear, Outlet } from '../../outlet.ts';
-import { paintFor } from '../../paint.ts';
-import { warningText } from '../../reporter.ts';
-import type { GraphEvent, GraphSummary, StepEnd } from '../events.ts';
-import { Tally } from '../tally.ts';
+import type { Variables } from '../../action/environment.ts';
+import { warningText } from '../../run/reporter.ts';
+import { paintFor } from '../../terminal/colour.ts';
+import type { RunEvent } from '../../terminal/events.ts';
+import { type Ear, Outlet } from '../../terminal/sync-stream.ts';
 import { ciSyntax } from './ci.ts';
+import type { GraphEvent, GraphSummary, StepEnd } from './events.ts';
 import { GatheredEars } from './gathered-ears.ts';
 import { JsonView } from './json-view.ts';
 import { LiveView } from './live-view.ts';
 import { type Ears, LOG_MODES, type LogMode } from './log-printer.ts';
 import { markdownOf } from './markdown.ts';
 import { PlainView } from './plain-view.ts';
+import { Tally } from './run-totals.ts';
 import { prepareSummary, writeSummary } from './summary-file.ts';
 
 export interface View {

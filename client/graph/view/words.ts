@@ -1,7 +1,8 @@
 // A run of a graph in words: one line for each step, a few for the whole. The same on a terminal and in a log file.
-import type { Paint } from '../../paint.ts';
-import { duration, savedText } from '../../reporter.ts';
-import type { GraphSummary, StepEnd } from '../events.ts';
+
+import { duration, savedText } from '../../run/reporter.ts';
+import type { Paint } from '../../terminal/colour.ts';
+import type { GraphSummary, StepEnd } from './events.ts';
 
 /** How many reasons, steps of one reason, and slow steps the summary names. */
 const MOST_REASONS = 20;

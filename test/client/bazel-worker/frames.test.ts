@@ -1,6 +1,6 @@
 // Requests come out whole, one piece each, however the pipe has broken them.
 import { expect, test } from 'vitest';
-import { frames } from '../../../client/bazel-worker/frames.ts';
+import { frames } from '../../../client/integrations/bazel-worker/frames.ts';
 import { encodeRequest } from '../../rig/bazel.ts';
 import { Random } from '../../rig/random.ts';
 

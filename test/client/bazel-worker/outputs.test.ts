@@ -1,6 +1,6 @@
 // Which arguments of a request name its outputs, and which can't be any.
 import { expect, test } from 'vitest';
-import { namedOutputs } from '../../../client/bazel-worker/outputs.ts';
+import { namedOutputs } from '../../../client/integrations/bazel-worker/outputs.ts';
 
 test('outputs are named by a marker, which the tool does not see, or by a flag, which it does', () => {
   const { args, outputs } = namedOutputs(['--assay-output=a', '-o', 'b', '--out=c'], ['-o', '--out']);

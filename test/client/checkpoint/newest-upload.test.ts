@@ -1,6 +1,6 @@
 // Of what is sealed faster than it can be sent, the newest is sent next.
 import { expect, test } from 'vitest';
-import { NewestUpload } from '../../../client/checkpoint/newest-upload.ts';
+import { NewestUpload } from '../../../client/snapshots/checkpoint/newest-upload.ts';
 
 /** A line on which each upload ends when the test says so. */
 function slowLine() {

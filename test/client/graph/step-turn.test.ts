@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { StepTurn, TurnCameLate, TurnRefused } from '../../../client/graph/step-turn.ts';
+import { StepTurn, TurnCameLate, TurnRefused } from '../../../client/graph/job-slot.ts';
 import { GRAPH } from '../../../core/limits.ts';
 
 /** Waits as long as it is told to, by a clock of its own. */

@@ -3,10 +3,10 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { digestFile } from '../../../client/inputs/file-digest.ts';
-import { Observations } from '../../../client/inputs/observations.ts';
+import { ORDINARY, type RunRequest } from '../../../client/action/request.ts';
+import { digestFile } from '../../../client/files/file-digest.ts';
+import { Observations } from '../../../client/files/observations.ts';
 import { scanInputs } from '../../../client/inputs/scan.ts';
-import { ORDINARY, type RunRequest } from '../../../client/request.ts';
 import { ROOT, relPathFromUser } from '../../../core/path.ts';
 import { Workshop } from '../../rig/assay.ts';
 

@@ -2,12 +2,12 @@
 import { lstatSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { fileDigests } from '../../../client/inputs/file-digest.ts';
+import { ORDINARY, type RunRequest } from '../../../client/action/request.ts';
+import { fileDigests } from '../../../client/files/file-digest.ts';
+import { isSettled } from '../../../client/files/settled.ts';
+import { StatIndex } from '../../../client/files/stat-index.ts';
 import { InputReader } from '../../../client/inputs/inputs.ts';
 import { ScanMemos } from '../../../client/inputs/scan-memo.ts';
-import { isSettled } from '../../../client/inputs/settled.ts';
-import { StatIndex } from '../../../client/inputs/stat-index.ts';
-import { ORDINARY, type RunRequest } from '../../../client/request.ts';
 import { digestOf } from '../../../core/digest.ts';
 import { INDEX } from '../../../core/limits.ts';
 import { ROOT } from '../../../core/path.ts';

@@ -3,7 +3,7 @@
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { States } from '../../../client/observed/states.ts';
+import { States } from '../../../client/path-sets/states.ts';
 import { digestOf } from '../../../core/digest.ts';
 import { Workshop } from '../../rig/assay.ts';
 

@@ -6,7 +6,7 @@ import { request as ask, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { Company } from '../../../client/remote/company.ts';
+import { Company } from '../../../client/remote/inlined-blobs.ts';
 import { digestOf, parseHash } from '../../../core/digest.ts';
 import { accompanied, separated } from '../../../core/inlined-blobs.ts';
 import { REMOTE } from '../../../core/limits.ts';

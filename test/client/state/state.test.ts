@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { run as runAsLibrary } from '../../../client/library.ts';
+import { run as runAsLibrary } from '../../../client/library/library.ts';
 import { digestOf, toWire } from '../../../core/digest.ts';
 import { parseNamespace } from '../../../core/namespace.ts';
 import { ActionResult } from '../../../core/proto/generated/reapi.ts';

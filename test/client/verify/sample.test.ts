@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Sample } from '../../../client/verify/sample.ts';
+import { Sample } from '../../../client/maintenance/verify/sample.ts';
 import { Random } from '../../rig/random.ts';
 
 test('few are all taken; of many, each has the same chance', () => {

@@ -1,0 +1,64 @@
+// The step that a person means where something is asked about earlier runs: by its short name in its package's folder, as
+// `assay run` takes it. What is no step here may still be a key, or a step of long ago: the history knows.
+import { realpathSync } from 'node:fs';
+import { relative } from 'node:path';
+import { usage } from '../../core/cli/command.ts';
+import { type Hash, isHash } from '../../core/digest.ts';
+import { AssayError } from '../../core/errors.ts';
+import { relPathFromUser } from '../../core/path.ts';
+import type { Step } from '../config/step.ts';
+import { findEntry } from '../history/find-action.ts';
+import { type HistoryEntry, historyOf } from '../history/history.ts';
+
+/** The newest run of what is meant; undefined: of anything here. `store`: the store's folder. */
+export async function entryMeant(wanted: string | undefined, store: string): Promise<HistoryEntry> {
+  const here = realpathSync(process.cwd());
+  const entries = historyOf(store).entries();
+  const meant = wanted === undefined ? undefined : await stepMeant(wanted, here, store);
+  if (!meant) return findEntry(wanted, entries, here);
+  const { step, root } = meant;
+  const last = entries.find(({ name, workspace }) => name === step.id && workspace === root);
+  if (last) return last;
+  if (!step.cache)
+    throw usage(`${step.id} has "cache": false: it runs each time, and there is nothing to look back at`);
+  return findEntry(step.id, entries, here);
+}
+
+/** A whole key may be one that never ran here: it came from elsewhere. */
+export async function keyMeant(wanted: string, store: string): Promise<Hash> {
+  return isHash(wanted) ? wanted : (await entryMeant(wanted, store)).key;
+}
+
+interface Meant {
+  readonly step: Step;
+  readonly root: string;
+}
+
+/** Undefined where it names no step, or the configuration can't be read: that is no reason not to look back. */
+async function stepMeant(wanted: string, here: string, store: string): Promise<Meant | undefined> {
+  const { steps, root } = await stepsNamed(wanted, here, store);
+  const own = steps.find(({ id }) => id === wanted);
+  const [first, ...others] = own ? [own] : steps;
+  if (others.length > 0) {
+    const ids = steps.map(({ id }) => id).join(', ');
+    throw usage(`${JSON.stringify(wanted)} means ${steps.length} steps; name one of them: ${ids}`);
+  }
+  return first && { step: first, root };
+}
+
+async function stepsNamed(
+  name: string,
+  here: string,
+  store: string,
+): Promise<{ steps: readonly Step[]; root: string }> {
+  const { memoFolder, openWorkspace } = await import('../graph/opened-workspace.ts');
+  const { select } = await import('../graph/selection.ts');
+  try {
+    const { steps, root } = await openWorkspace(here, memoFolder(store), process.env);
+    const folder = relPathFromUser(relative(root, here));
+    return { steps: select({ names: [name], packages: [], folder }, steps), root };
+  } catch (error) {
+    if (error instanceof AssayError) return { steps: [], root: here };
+    throw error;
+  }
+}

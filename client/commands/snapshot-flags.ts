@@ -1,0 +1,100 @@
+// What `assay save` and `assay restore` share: their arguments, and the shelf between them.
+//
+// The paths are a part of what a key means, as in GitHub's cache: each set of paths has keys of its own. So a restore
+// finds only what was saved from the very paths that it names, and writes nowhere else, whatever a snapshot holds.
+import { realpathSync, statSync } from 'node:fs';
+import { type FlagTable, type ParsedFlags, usage } from '../../core/cli/command.ts';
+import { digestOf } from '../../core/digest.ts';
+import { type Namespace, parseNamespace } from '../../core/namespace.ts';
+import { isWithin, type RelPath, relPathFromUser } from '../../core/path.ts';
+import { storeFolder } from '../local-store/store-folder.ts';
+import { OLD_TIME } from '../outputs/times.ts';
+import { parseRemoteUrl } from '../remote/url.ts';
+import { type Cache, openCache } from '../run/caches.ts';
+import { Reporter } from '../run/reporter.ts';
+import type { Shelf } from '../snapshots/snapshot-store.ts';
+import { Outlet } from '../terminal/sync-stream.ts';
+import { STORE_FLAGS } from './store-flags.ts';
+
+export const SAVED_FLAGS = {
+  in: { type: 'string', value: 'DIR', text: 'the folder that paths are relative to (default: this one)' },
+  store: STORE_FLAGS.store,
+  remote: { type: 'string', value: 'URL', text: 'a shared cache (default: ASSAY_REMOTE)' },
+  json: STORE_FLAGS.json,
+} satisfies FlagTable;
+
+export const SAVED_ENVIRONMENT = {
+  ASSAY_STORE: 'the local store’s folder',
+  ASSAY_REMOTE: 'the remote’s URL; its faults cost no more than the hit',
+  ASSAY_TOKEN: 'sent to the remote as a Bearer token',
+};
+
+export interface Saved {
+  readonly root: string;
+  readonly cache: Cache;
+  /** Undefined where there is no usable store. */
+  readonly shelf: Shelf | undefined;
+}
+
+/** Opens everything for `work`, and closes it. */
+export async function withSaved<T>(
+  parsed: ParsedFlags,
+  { paths }: Named,
+  work: (saved: Saved) => Promise<T>,
+): Promise<T> {
+  const root = rootFolder(parsed.text('in') ?? '.');
+  const remote = parsed.text('remote') ?? process.env.ASSAY_REMOTE;
+  const { report } = new Reporter(new Outlet(2), false);
+  const cache = openCache({
+    storeFolder: storeFolder(parsed.text('store'), process.env),
+    workspace: root,
+    remoteUrl: remote ? parseRemoteUrl(remote) : undefined,
+    token: process.env.ASSAY_TOKEN,
+    now: Date.now,
+    report,
+  });
+  try {
+    return await work({
+      root,
+      cache,
+      shelf: await cache.openShelf({
+        namespace: namespaceOf(paths),
+        fits: (held) => held.join('\0') === paths.join('\0'),
+        time: OLD_TIME,
+      }),
+    });
+  } finally {
+    await cache.close();
+  }
+}
+
+function rootFolder(folder: string): string {
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
+    throw usage(`--in ${folder} is not a folder`);
+  return realpathSync(folder);
+}
+
+export interface Named {
+  readonly label: string;
+  /** Sorted, each once, and none inside another. */
+  readonly paths: readonly RelPath[];
+}
+
+/** The key, which stands first, and the paths after it. */
+export function namedIn(parsed: ParsedFlags, form: string): Named {
+  const [label, ...rest] = parsed.positionals;
+  if (!label) throw usage(`the key stands first: ${form}`);
+  const paths = outermost(rest.map(relPathFromUser)).sort();
+  if (paths.length === 0) throw usage(`no path is named: ${form}`);
+  return { label, paths };
+}
+
+function outermost(paths: readonly RelPath[]): RelPath[] {
+  const once = [...new Set(paths)];
+  return once.filter((path) => !once.some((other) => other !== path && isWithin(path, other)));
+}
+
+function namespaceOf(paths: readonly RelPath[]): Namespace {
+  const { hash } = digestOf(Buffer.from(paths.join('\0')));
+  return parseNamespace(`saved/${hash.slice(0, 32)}`);
+}

@@ -1,0 +1,66 @@
+// Drafts that a run accepts: what was seen once may contradict itself, and a file that is refused is worse than one that says less.
+
+import { whyRefused } from '../../graph/trial.ts';
+import type { RunContext } from '../../run/context.ts';
+import { type Step, stepId } from '../step.ts';
+import { type DraftStep, draftTexts } from './draft.ts';
+
+export interface Acceptance {
+  readonly root: string;
+  readonly hasSchema: boolean;
+  readonly context: RunContext;
+}
+
+/** As they are if a run takes them together; else each with as much of it as goes with those before it. */
+export async function acceptedDrafts(all: readonly DraftStep[], options: Acceptance): Promise<DraftStep[]> {
+  if ((await refusal(all, options)) === undefined) return [...all];
+  const accepted: DraftStep[] = [];
+  for (const draft of all) {
+    const why = await refusal([...accepted, draft], options);
+    accepted.push(why === undefined ? draft : await lessened(draft, why, accepted, options));
+  }
+  return accepted;
+}
+
+/** Without the inputs that are refused, without outputs that others claim, or with nothing declared. */
+async function lessened(
+  draft: DraftStep,
+  why: string,
+  before: readonly DraftStep[],
+  options: Acceptance,
+): Promise<DraftStep> {
+  const claimed = before.flatMap(({ observed }) => observed.outputs);
+  const outputs = draft.observed.outputs.filter((path) => !claimed.some((other) => overlap(path, other)));
+  const isRight = async (inputs: readonly string[]) =>
+    (await refusal([...before, narrowed(draft, inputs, outputs)], options)) === undefined;
+  const remark = `a part of what was seen would be refused, and is left out: ${why}`;
+  if (!(await isRight([]))) return withRemark({ ...draft, isPlain: true }, `${remark}; so it runs each time`);
+  const inputs: string[] = [];
+  for (const input of draft.observed.inputs) if (await isRight([...inputs, input])) inputs.push(input);
+  return withRemark(narrowed(draft, inputs, outputs), remark);
+}
+
+function narrowed(draft: DraftStep, inputs: readonly string[], outputs: readonly string[]): DraftStep {
+  return { ...draft, observed: { ...draft.observed, inputs, outputs } };
+}
+
+export function withRemark(draft: DraftStep, remark: string): DraftStep {
+  const { observed } = draft;
+  return { ...draft, observed: { ...observed, unsure: [remark, ...observed.unsure] } };
+}
+
+function overlap(a: string, b: string): boolean {
+  return a === b || a.startsWith(`${b}/`) || b.startsWith(`${a}/`);
+}
+
+/** A step that is not watched has a program that is not here: that says nothing about the file. */
+export function refusal(
+  drafts: readonly DraftStep[],
+  { root, hasSchema, context }: Acceptance,
+): Promise<string | undefined> {
+  const plain = new Set(
+    drafts.flatMap(({ owner, name, isPlain }) => (isPlain ? [stepId(owner.name, name)] : [])),
+  );
+  const isAsked = ({ id }: Step) => !plain.has(id);
+  return whyRefused(root, draftTexts(drafts, hasSchema), context, isAsked);
+}

@@ -1,0 +1,152 @@
+// Runs a step once under a tracer, with nothing declared, and makes a declaration of what it was seen to do.
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { type RelPath, ROOT } from '../../../core/path.ts';
+import { audit } from '../../audit/audit.ts';
+import { Observations } from '../../files/observations.ts';
+import { IgnoredPaths } from '../../inputs/ignored-paths.ts';
+import type { RunContext } from '../../run/context.ts';
+import { requestOf } from '../request.ts';
+import type { Step } from '../step.ts';
+import { doubtsAbout } from './doubts.ts';
+import { variablesIn } from './variables.ts';
+
+/** All paths are from the root. */
+export interface ObservedStep {
+  readonly inputs: readonly string[];
+  readonly outputs: readonly string[];
+  readonly tools: readonly string[];
+  /** What it read of the workspace, path by path. */
+  readonly reads: readonly string[];
+  /** It read what package managers installed: too much to name, so what is read is to be observed each time. */
+  readonly readsPackages: boolean;
+  /** What a person should look at, in words. */
+  readonly unsure: readonly string[];
+}
+
+export const NOTHING_SEEN: ObservedStep = {
+  inputs: [],
+  outputs: [],
+  tools: [],
+  reads: [],
+  readsPackages: false,
+  unsure: [],
+};
+
+export interface Surroundings {
+  readonly root: string;
+  /** Of all packages. */
+  readonly folders: readonly RelPath[];
+  /** What the steps made that were watched before. */
+  readonly made: readonly string[];
+}
+
+export async function observeStep(
+  step: Step,
+  { root, folders, made }: Surroundings,
+  context: RunContext,
+): Promise<ObservedStep> {
+  const { request, caller } = requestOf(step, { root, steps: new Map() }, context.caller);
+  const found = await audit(request, { ...context, caller }, { reproduce: false });
+  const fixes = (flag: string) =>
+    found.findings.flatMap(({ fix }) => (fix?.flag === flag ? [fix.value] : []));
+  const read = [...fixes('--input'), ...fixes('--optional-input')].map(plainPath);
+  const written = found.findings.flatMap(({ kind, path, fix }) =>
+    fix?.flag === '--output'
+      ? [fix.value]
+      : kind === 'write' && path !== undefined && isInside(path)
+        ? [path]
+        : [],
+  );
+  const topOf = topWithin(folders);
+  const outputs = generalOutputs(written.map(plainPath), read, topOf);
+  const used = read.filter((path) => isInput(path, outputs) && !isBelowFile(path, root));
+  const ignored = new IgnoredPaths(new Observations(root));
+  const hidden = new Set(used.filter((path) => !isAmong(path, made) && ignored.has(path)));
+  const inputs = generalInputs(
+    used.filter((path) => !hidden.has(path)),
+    root,
+    topOf,
+  );
+  const left = [...new Set([...hidden].filter((path) => existsSync(join(root, path))).map(topOf))];
+  const variables = variablesIn(
+    step.command.join(' '),
+    [...new Set(used)].map((path) => join(root, path)),
+  );
+  return {
+    inputs,
+    reads: used,
+    outputs,
+    tools: [...new Set(fixes('--tool'))],
+    readsPackages: read.some(isInstalled),
+    unsure: doubtsAbout(step, { audit: found, outputs, hidden: left, variables }),
+  };
+}
+
+/** A path that a pattern was made of. */
+function plainPath(pattern: string): string {
+  return pattern.replaceAll(/\\(.)/g, '$1').replace(/^\.\//, '');
+}
+
+function isInside(path: string): boolean {
+  return !path.startsWith('/') && path !== '..' && !path.startsWith('../');
+}
+
+function isInstalled(path: string): boolean {
+  return /(^|\/)node_modules(\/|$)/.test(path);
+}
+
+function isInput(path: string, outputs: readonly string[]): boolean {
+  return isInside(path) && !isInstalled(path) && !isAmong(path, outputs) && !/(^|\/)\.git(\/|$)/.test(path);
+}
+
+/** Programs look for files below what turns out to be a file: nothing can ever lie there. */
+function isBelowFile(path: string, root: string): boolean {
+  const parts = path.split('/');
+  return parts.some((_, at) => at > 0 && isFile(join(root, ...parts.slice(0, at))));
+}
+
+function isFile(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+  } catch {
+    return false;
+  }
+}
+
+function isAmong(path: string, outputs: readonly string[]): boolean {
+  return outputs.some((output) => path === output || path.startsWith(`${output}/`));
+}
+
+/** What lies directly in the folder of the package that a path belongs to, and the path in or at it. */
+type TopOf = (path: string) => string;
+
+function topWithin(folders: readonly RelPath[]): TopOf {
+  const innermostFirst = folders.toSorted((a, b) => b.length - a.length);
+  return (path) => {
+    const home = innermostFirst.find((folder) => folder === ROOT || path.startsWith(`${folder}/`)) ?? ROOT;
+    const from = home === ROOT ? 0 : home.length + 1;
+    const end = path.indexOf('/', from);
+    return end === -1 ? path : path.slice(0, end);
+  };
+}
+
+/** A folder of a package that it read from is meant as a whole; a file in the package's own folder by its name. */
+function generalInputs(paths: readonly string[], root: string, topOf: TopOf): string[] {
+  const general = paths.map((path) => (topOf(path) === path ? path : `${topOf(path)}/**`));
+  const named = [...new Set(general)].filter((path) => path !== '**' && path !== '');
+  return named.filter((path) => existsSync(join(root, path.replace(/\/\*\*$/, '')))).sort();
+}
+
+/** A folder that it wrote to and read nothing else from is its own as a whole. */
+function generalOutputs(written: readonly string[], read: readonly string[], topOf: TopOf): string[] {
+  const general = written
+    .filter((path) => isInside(path) && !isInstalled(path))
+    .map((path) => {
+      const top = topOf(path);
+      const isShared = read.some((one) => one.startsWith(`${top}/`) && !written.includes(one));
+      return isShared ? path : top;
+    });
+  const all = [...new Set(general)].sort();
+  return all.filter((path) => !all.some((outer) => path.startsWith(`${outer}/`)));
+}

@@ -1,0 +1,66 @@
+// A step whose result is known, because all that decides upon it looks as it did, but whose outputs do not: somebody took
+// them away, changed them or only touched them. The result is read and the outputs are put in place, without a scan, a key
+// or a path set. Whatever stands in the way of that, the step goes the ordinary way.
+
+import type { RunRequest } from '../action/request.ts';
+import type { Step } from '../config/step.ts';
+import { looksOf } from '../outputs/in-place.ts';
+import { whileOwningOutputs } from '../outputs/output-lock.ts';
+import { isInPlace, restore } from '../outputs/restore.ts';
+import type { RunContext } from '../run/context.ts';
+import type { IdentifiedAction } from '../run/key.ts';
+import { type Hit, resultAt } from '../run/lookup.ts';
+import { finishHit, type RunSummary } from '../run/run.ts';
+import type { KnownResult } from '../up-to-date/state-recorder.ts';
+import type { OrdinaryContext } from './execute-step.ts';
+
+export async function restoreKnown(
+  step: Step,
+  request: RunRequest,
+  known: KnownResult,
+  context: OrdinaryContext,
+  own: RunContext,
+): Promise<RunSummary | undefined> {
+  const began = own.now();
+  const hit = await resultAt(known.address, request, own);
+  if (hit?.result !== known.result) return undefined;
+  const action = { request, key: { hash: known.key } };
+  const written =
+    !known.lacksOutputs && isInPlace(hit, action, own)
+      ? confirm(step, hit, action, context)
+      : await write(step, hit, action, context, own);
+  if (written === undefined) return undefined;
+  const ran = finishHit(hit, written, action, own);
+  return { ...ran, key: known.key, elapsedMs: own.now() - began };
+}
+
+/** Outputs that have not settled count as right for this run, and are compared again by the next. */
+function confirm(
+  step: Step,
+  { outputs }: Hit,
+  action: IdentifiedAction,
+  { memory, cache }: OrdinaryContext,
+): number {
+  const settled = cache.hits.looks(action);
+  if (settled) memory.confirmed(step, settled);
+  else memory.restored(step, () => looksOf(outputs, action.request.workspace));
+  return 0;
+}
+
+/** Undefined if it could not be done, or somebody else was at it: then everything is looked at again. */
+function write(
+  step: Step,
+  hit: Hit,
+  action: IdentifiedAction,
+  { memory, wrote }: OrdinaryContext,
+  own: RunContext,
+): Promise<number | undefined> {
+  const { request } = action;
+  return whileOwningOutputs(request, own, async (waited, ownership) => {
+    const restored = waited ? undefined : await restore(hit, action, { ...own, ownership });
+    if (!restored || ownership.lost() !== undefined) return undefined;
+    memory.restored(step, () => looksOf(hit.outputs, request.workspace));
+    wrote();
+    return restored.written;
+  });
+}

@@ -1,0 +1,78 @@
+// What the steps of a graph share that are not remembered to be in place: the caches, and a folder for what is being written,
+// kept from one step to the next.
+
+import type { Step } from '../config/step.ts';
+import { Staging } from '../outputs/staging.ts';
+import { Elsewhere } from '../path-sets/system-file-memo.ts';
+import { type Cache, type CacheOptions, openCache } from '../run/caches.ts';
+import { warningText } from '../run/reporter.ts';
+import type { RunEvent } from '../terminal/events.ts';
+import type { KnownResult } from '../up-to-date/state-recorder.ts';
+import { runOrdinarily, type TurnContext } from './execute-step.ts';
+import type { Hear, StepEnd } from './view/events.ts';
+import type { Settled } from './view/run-totals.ts';
+
+export interface OrdinaryWay {
+  readonly cache: Cache;
+  /** `known`: its result, though it is not in place. */
+  run(step: Step, context: TurnContext, known?: KnownResult): Promise<StepEnd>;
+  /** Waits for the uploads, for a bounded time. */
+  settle(began: number, hear: Hear, stop: Promise<void>): Promise<Settled>;
+  close(): Promise<void>;
+}
+
+export function openOrdinaryWay(options: Omit<CacheOptions, 'forgetsScans' | 'elsewhere'>): OrdinaryWay {
+  const cache = openCache({ ...options, forgetsScans: true, elsewhere: new Elsewhere() });
+  const staging = new HeldStaging(options.workspace);
+  const told = new Set<RunEvent['type']>();
+  const isNews = ({ type }: RunEvent) => told.size < told.add(type).size;
+  const wrote = () => {
+    staging.hold();
+    cache.tools.forgetInside();
+  };
+  return {
+    cache,
+    run: (step, context, known) => runOrdinarily(step, { ...context, cache, wrote, isNews }, known),
+    async settle(began, hear, stop) {
+      const settled = await cache.settleUploads(began, {
+        stop,
+        sending: (results) => hear({ type: 'run-sending', results }),
+      });
+      const { unshared: results, why } = settled;
+      if (results > 0) hear({ type: 'run-warning', text: warningText({ type: 'unshared', results, why }) });
+      return settled;
+    },
+    close() {
+      staging.release();
+      return cache.close();
+    },
+  };
+}
+
+/**
+ * Held once something was written; before, it would touch a workspace in which everything is in place. Where it can't be
+ * made, each step finds that out for itself.
+ */
+class HeldStaging {
+  readonly #workspace: string;
+  #held: Staging | undefined;
+  #isTried = false;
+
+  constructor(workspace: string) {
+    this.#workspace = workspace;
+  }
+
+  hold(): void {
+    if (this.#isTried) return;
+    this.#isTried = true;
+    try {
+      this.#held = Staging.create(this.#workspace);
+    } catch {
+      // A workspace that nobody may write in.
+    }
+  }
+
+  release(): void {
+    this.#held?.remove();
+  }
+}

@@ -1,0 +1,144 @@
+// Everything that the store knows about a key: what it was made of, what came of it, who ran it and when.
+import { posix } from 'node:path';
+import { type Hash, parseDigest } from '../../core/digest.ts';
+import { decodeEvidence, type Evidence, type Standing, standingOf } from '../../core/evidence.ts';
+import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
+import { childOf, type RelPath, ROOT } from '../../core/path.ts';
+import type { SeenPath } from '../../core/path-set.ts';
+import { type ActionResult, type Command, Directory } from '../../core/proto/generated/reapi.ts';
+import { decodeResult } from '../../core/result.ts';
+import { decodeTree } from '../../core/tree.ts';
+import type { Blobs, Store, StoredResult } from '../../store/store.ts';
+import { looksSecret } from '../action/environment.ts';
+import { candidates } from '../path-sets/path-sets.ts';
+import { localShelf } from '../path-sets/storage.ts';
+import { readBlob } from '../remote/read-blob.ts';
+import { readAction } from './stored-action.ts';
+
+export interface ShownAction {
+  readonly key: Hash;
+  readonly command: readonly string[];
+  readonly workingDirectory: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly platform: Readonly<Record<string, string>>;
+  readonly tools: Readonly<Record<string, string>>;
+  readonly inputs: readonly ShownFile[];
+  readonly declaredOutputs: readonly string[];
+  /** Absent where there is an action but no result. */
+  readonly result?: ShownResult;
+}
+
+/** All paths are from the workspace's root. */
+export interface ShownFile {
+  readonly path: string;
+  readonly hash?: string;
+  readonly size?: number;
+  readonly target?: string;
+}
+
+export interface ShownResult {
+  readonly exitCode: number;
+  readonly worker: string;
+  readonly startedAt?: string;
+  readonly commandMs?: number;
+  readonly outputs: readonly ShownFile[];
+  readonly stdoutBytes: number;
+  readonly stderrBytes: number;
+  /** What is known of the run that made it, and what a tracer saw. */
+  readonly standing: Standing;
+  readonly evidence?: Evidence;
+}
+
+export async function showAction(key: Hash, store: Store): Promise<ShownAction> {
+  const { command, platform, inputRoot } = await readAction(key, store.blobs);
+  const properties = [...platform];
+  const tools = properties.filter(([name]) => /^(tool|program):/.test(name));
+  const stored = await storedResult(key, store);
+  return {
+    key,
+    command: command.arguments,
+    workingDirectory: command.workingDirectory,
+    environment: Object.fromEntries(
+      command.environmentVariables.map(({ name, value }) => [name, looksSecret(name) ? '(hidden)' : value]),
+    ),
+    platform: Object.fromEntries(properties.filter(([name]) => !/^(tool|program):/.test(name))),
+    tools: Object.fromEntries(tools.map(([name, value]) => [name.replace(/^(tool|program):/, ''), value])),
+    inputs: await filesBelow(inputRoot.hash, ROOT, store.blobs),
+    declaredOutputs: command.outputPaths.map((path) => fromRoot(command, path)),
+    ...(stored && { result: await resultOf(decodeResult(stored.bytes), command, store.blobs) }),
+  };
+}
+
+/** As the runs that told what they looked at saw it (core/path-set.ts), whatever is there now. */
+async function storedResult(key: Hash, store: Store): Promise<StoredResult | undefined> {
+  const asTold = ({ state }: SeenPath) => state;
+  for await (const { key: at } of candidates({ hash: key, size: 0 }, localShelf(store), asTold)) {
+    const stored = await store.results.get({ namespace: DEFAULT_NAMESPACE, key: at.hash });
+    if (stored) return stored;
+  }
+  return undefined;
+}
+
+async function filesBelow(hash: Hash, at: RelPath, blobs: Blobs): Promise<ShownFile[]> {
+  const folder = Directory.decode(await readBlob(hash, blobs));
+  const place = (name: string) => (at === ROOT ? name : `${at}/${name}`);
+  const files = folder.files.map(({ name, digest }) => ({
+    path: place(name),
+    hash: digest?.hash ?? '',
+    size: digest?.sizeBytes ?? 0,
+  }));
+  const links = folder.symlinks.map(({ name, target }) => ({ path: place(name), target }));
+  const deeper: ShownFile[] = [];
+  for (const { name, digest } of folder.directories) {
+    const child = parseDigest(digest ?? { hash: '', sizeBytes: 0 });
+    deeper.push(...(await filesBelow(child.hash, childOf(at, name), blobs)));
+  }
+  return [...files, ...links, ...deeper].sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** Outputs are named from the folder that the command runs in, inputs from the root: shown are both from the root. */
+function fromRoot({ workingDirectory }: Pick<Command, 'workingDirectory'>, path: string): string {
+  return posix.join(workingDirectory, path);
+}
+
+async function resultOf(result: ActionResult, command: Command, blobs: Blobs): Promise<ShownResult> {
+  const metadata = result.executionMetadata;
+  const evidence = decodeEvidence(metadata?.auxiliaryMetadata ?? []);
+  const { executionStartTimestamp: start, executionCompletedTimestamp: end } = metadata ?? {};
+  const milliseconds = (time: typeof start) => (time ? time.seconds * 1000 + time.nanos / 1e6 : undefined);
+  const [startedAt, endedAt] = [milliseconds(start), milliseconds(end)];
+  return {
+    exitCode: result.exitCode,
+    worker: metadata?.worker ?? '',
+    ...(startedAt !== undefined && { startedAt: new Date(startedAt).toISOString() }),
+    ...(startedAt !== undefined && endedAt !== undefined && { commandMs: Math.round(endedAt - startedAt) }),
+    outputs: (await outputsOf(result, blobs)).map((file) => ({
+      ...file,
+      path: fromRoot(command, file.path),
+    })),
+    stdoutBytes: result.stdoutDigest?.sizeBytes ?? result.stdoutRaw.length,
+    stderrBytes: result.stderrDigest?.sizeBytes ?? result.stderrRaw.length,
+    standing: standingOf(evidence),
+    ...(evidence && { evidence }),
+  };
+}
+
+async function outputsOf(result: ActionResult, blobs: Blobs): Promise<ShownFile[]> {
+  const shown: ShownFile[] = [
+    ...result.outputFiles.map(({ path, digest }) => ({
+      path,
+      hash: digest?.hash ?? '',
+      size: digest?.sizeBytes ?? 0,
+    })),
+    ...result.outputSymlinks.map(({ path, target }) => ({ path, target })),
+  ];
+  for (const { path, treeDigest } of result.outputDirectories) {
+    const tree = await readBlob(parseDigest(treeDigest ?? { hash: '', sizeBytes: 0 }).hash, blobs);
+    for (const entry of decodeTree(tree)) {
+      const at = `${path}/${entry.path}`;
+      if (entry.kind === 'file') shown.push({ path: at, hash: entry.digest.hash, size: entry.digest.size });
+      else if (entry.kind === 'symlink') shown.push({ path: at, target: entry.target });
+    }
+  }
+  return shown;
+}

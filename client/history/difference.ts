@@ -1,0 +1,122 @@
+// What differs between two actions, by name: read from their stored Actions, Commands and folders.
+import { type Digest, type Hash, parseDigest } from '../../core/digest.ts';
+import { join, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
+import { type Command, Directory } from '../../core/proto/generated/reapi.ts';
+import type { Blobs } from '../../store/store.ts';
+import { readBlob } from '../remote/read-blob.ts';
+import { readAction, type StoredAction } from './stored-action.ts';
+
+export type Difference =
+  | { readonly kind: 'input'; readonly change: 'changed' | 'added' | 'removed'; readonly path: RelPath }
+  | { readonly kind: 'variable'; readonly name: string; readonly before?: string; readonly after?: string }
+  | { readonly kind: 'tool'; readonly name: string; readonly change: 'changed' | 'added' | 'removed' }
+  | { readonly kind: 'platform'; readonly name: string; readonly before?: string; readonly after?: string }
+  | { readonly kind: 'command'; readonly before: readonly string[]; readonly after: readonly string[] }
+  | { readonly kind: 'working-directory'; readonly before: string; readonly after: string }
+  | { readonly kind: 'output'; readonly change: 'added' | 'removed'; readonly path: string }
+  | { readonly kind: 'key-version'; readonly before: string; readonly after: string };
+
+/** Empty where the two are the same. Throws if one of them is not in the store any more. */
+export async function differences(before: Hash, after: Hash, blobs: Blobs): Promise<Difference[]> {
+  const [old, now] = await Promise.all([readAction(before, blobs), readAction(after, blobs)]);
+  return [
+    ...keyVersions(old, now),
+    ...commands(old.command, now.command),
+    ...properties(old, now),
+    ...(await inputs(old.inputRoot, now.inputRoot, blobs)),
+  ];
+}
+
+function keyVersions(old: StoredAction, now: StoredAction): Difference[] {
+  if (old.keyVersion === now.keyVersion) return [];
+  return [{ kind: 'key-version', before: old.keyVersion, after: now.keyVersion }];
+}
+
+function commands(old: Command, now: Command): Difference[] {
+  const found: Difference[] = [];
+  if (old.arguments.join('\0') !== now.arguments.join('\0')) {
+    found.push({ kind: 'command', before: old.arguments, after: now.arguments });
+  }
+  if (old.workingDirectory !== now.workingDirectory) {
+    found.push({ kind: 'working-directory', before: old.workingDirectory, after: now.workingDirectory });
+  }
+  for (const path of now.outputPaths) {
+    if (!old.outputPaths.includes(path)) found.push({ kind: 'output', change: 'added', path });
+  }
+  for (const path of old.outputPaths) {
+    if (!now.outputPaths.includes(path)) found.push({ kind: 'output', change: 'removed', path });
+  }
+  const variables = (command: Command) =>
+    new Map(command.environmentVariables.map(({ name, value }) => [name, value]));
+  for (const change of changedKeys(variables(old), variables(now)))
+    found.push({ kind: 'variable', ...change });
+  return found;
+}
+
+function properties(old: StoredAction, now: StoredAction): Difference[] {
+  return changedKeys(old.platform, now.platform).map(({ name, before, after }): Difference => {
+    const [, tool] = /^(?:tool|program):(.*)$/s.exec(name) ?? [];
+    if (tool === undefined) return { kind: 'platform', name, ...defined(before, after) };
+    const change = before === undefined ? 'added' : after === undefined ? 'removed' : 'changed';
+    return { kind: 'tool', name: tool, change };
+  });
+}
+
+interface ChangedKey {
+  readonly name: string;
+  readonly before?: string;
+  readonly after?: string;
+}
+
+function changedKeys(old: ReadonlyMap<string, string>, now: ReadonlyMap<string, string>): ChangedKey[] {
+  const names = [...new Set([...old.keys(), ...now.keys()])].sort();
+  return names
+    .filter((name) => old.get(name) !== now.get(name))
+    .map((name) => ({ name, ...defined(old.get(name), now.get(name)) }));
+}
+
+function defined(before: string | undefined, after: string | undefined): { before?: string; after?: string } {
+  return { ...(before !== undefined && { before }), ...(after !== undefined && { after }) };
+}
+
+/** Descends only where two folders differ. */
+async function inputs(old: Digest, now: Digest, blobs: Blobs, at: RelPath = ROOT): Promise<Difference[]> {
+  if (old.hash === now.hash) return [];
+  const [before, after] = [
+    Directory.decode(await readBlob(old.hash, blobs)),
+    Directory.decode(await readBlob(now.hash, blobs)),
+  ];
+  const found: Difference[] = [];
+  for (const { name, before: was, after: is } of changedKeys(leaves(before), leaves(after))) {
+    const change = was === undefined ? 'added' : is === undefined ? 'removed' : 'changed';
+    found.push({ kind: 'input', change, path: join(at, parseRelPath(name)) });
+  }
+  const [oldFolders, newFolders] = [folders(before), folders(after)];
+  for (const name of [...new Set([...oldFolders.keys(), ...newFolders.keys()])].sort()) {
+    const path = join(at, parseRelPath(name));
+    const [was, is] = [oldFolders.get(name), newFolders.get(name)];
+    if (was && is) found.push(...(await inputs(was, is, blobs, path)));
+    else found.push({ kind: 'input', change: is ? 'added' : 'removed', path });
+  }
+  return found;
+}
+
+/** Files and links of one folder, each as one string that changes when anything about it does. */
+function leaves(directory: Directory): Map<string, string> {
+  return new Map([
+    ...directory.files.map((file): [string, string] => [
+      file.name,
+      `${file.digest?.hash} ${file.isExecutable}`,
+    ]),
+    ...directory.symlinks.map((link): [string, string] => [link.name, `-> ${link.target}`]),
+  ]);
+}
+
+function folders(directory: Directory): Map<string, Digest> {
+  return new Map(
+    directory.directories.map(({ name, digest }) => [
+      name,
+      parseDigest(digest ?? { hash: '', sizeBytes: 0 }),
+    ]),
+  );
+}

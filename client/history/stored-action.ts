@@ -1,0 +1,24 @@
+// An action as it was stored when it ran: what its key was made of, to be compared with another or shown.
+import { type Digest, type Hash, parseDigest, parseHash } from '../../core/digest.ts';
+import { Action, Command } from '../../core/proto/generated/reapi.ts';
+import type { Blobs } from '../../store/store.ts';
+import { readBlob } from '../remote/read-blob.ts';
+
+export interface StoredAction {
+  readonly command: Command;
+  readonly platform: ReadonlyMap<string, string>;
+  readonly inputRoot: Digest;
+  readonly keyVersion: string;
+}
+
+/** Throws if it is not in the store any more. */
+export async function readAction(key: Hash, blobs: Blobs): Promise<StoredAction> {
+  const action = Action.decode(await readBlob(key, blobs));
+  const command = Command.decode(await readBlob(parseHash(action.commandDigest?.hash ?? ''), blobs));
+  return {
+    command,
+    platform: new Map((action.platform?.properties ?? []).map(({ name, value }) => [name, value])),
+    inputRoot: parseDigest(action.inputRootDigest ?? { hash: '', sizeBytes: 0 }),
+    keyVersion: Buffer.from(action.salt).toString('utf8'),
+  };
+}

@@ -1,0 +1,25 @@
+// Whether git tracks a path of the workspace: then it is somebody's source.
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { RUN } from '../../core/limits.ts';
+import type { RelPath } from '../../core/path.ts';
+
+/** Undefined where git can't say so. */
+export function isTracked(workspace: string, path: RelPath): boolean | undefined {
+  if (!isInRepository(workspace)) return false;
+  const { GIT_DIR: _, GIT_WORK_TREE: __, GIT_INDEX_FILE: ___, ...env } = process.env;
+  const question = ['-c', 'core.fsmonitor=false', 'ls-files', '-z', '--', `:(literal)${path}`];
+  const asked = spawnSync('git', question, {
+    cwd: workspace,
+    env,
+    timeout: RUN.gitMs,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  return asked.status === 0 ? asked.stdout.length > 0 : undefined;
+}
+
+export function isInRepository(folder: string): boolean {
+  if (existsSync(join(folder, '.git'))) return true;
+  return folder !== dirname(folder) && isInRepository(dirname(folder));
+}

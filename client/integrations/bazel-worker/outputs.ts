@@ -1,0 +1,60 @@
+// Which arguments of a request name its outputs. Bazel does not say, so whoever writes the rule does:
+//
+//   --assay-output=PATH     among the request's arguments; meant for Assay alone, the tool never sees it
+//   --output-flag NAME      on Assay's command line: what follows NAME in a request (`NAME PATH` or `NAME=PATH`) is one
+import { lstatSync } from 'node:fs';
+import { usage } from '../../../core/cli/command.ts';
+import { type RelPath, ROOT, relPathFromUser, toSystemPath } from '../../../core/path.ts';
+import { refuseReserved } from '../../action/reserved.ts';
+
+const MARKER = '--assay-output=';
+
+export interface NamedOutputs {
+  /** What the tool gets. */
+  readonly args: readonly string[];
+  readonly outputs: readonly RelPath[];
+}
+
+export function namedOutputs(sent: readonly string[], flags: readonly string[]): NamedOutputs {
+  const marked = sent.flatMap((arg) => (arg.startsWith(MARKER) ? [arg.slice(MARKER.length)] : []));
+  const args = sent.filter((arg) => !arg.startsWith(MARKER));
+  const flagged = flags.flatMap((flag) => valuesOf(flag, args));
+  const outputs = [...new Set([...marked, ...flagged].map(relPathFromUser))];
+  if (outputs.includes(ROOT)) throw usage('an output can’t be the whole workspace');
+  for (const path of outputs) refuseReserved(path);
+  return { args, outputs };
+}
+
+function valuesOf(flag: string, args: readonly string[]): string[] {
+  return args.flatMap((arg, at) => {
+    if (arg.startsWith(`${flag}=`)) return [arg.slice(flag.length + 1)];
+    if (arg !== flag) return [];
+    const value = args[at + 1];
+    if (value === undefined) throw usage(`nothing follows ${flag}, which should name an output`);
+    return [value];
+  });
+}
+
+/**
+ * The paths among the arguments at which nothing lies yet. One that is there afterwards, and that nobody has named as an
+ * output, was made by the tool: a result without it would leave Bazel waiting for a file.
+ */
+export function absentPaths(args: readonly string[], workspace: string): RelPath[] {
+  const texts = args.flatMap((arg) => [arg, arg.slice(arg.indexOf('=') + 1)]);
+  return [...new Set(texts)].flatMap((text) => {
+    try {
+      const path = relPathFromUser(text);
+      return isThere(path, workspace) ? [] : [path];
+    } catch {
+      return [];
+    }
+  });
+}
+
+export function isThere(path: RelPath, workspace: string): boolean {
+  try {
+    return lstatSync(toSystemPath(workspace, path), { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return false;
+  }
+}

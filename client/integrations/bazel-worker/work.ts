@@ -1,0 +1,104 @@
+// One request of Bazel as an Assay action: `assay run` with the inputs that Bazel knows already. What the tool says is
+// gathered for the answer. A request that can't be cached runs all the same.
+import { AssayError, messageOf } from '../../../core/errors.ts';
+import { isWithin, ROOT } from '../../../core/path.ts';
+import { checkText, type Variables } from '../../action/environment.ts';
+import { type DeclaredVariable, ORDINARY, type RunRequest } from '../../action/request.ts';
+import type { InputSource } from '../../inputs/inputs.ts';
+import type { Cache } from '../../run/caches.ts';
+import { execute } from '../../run/execute.ts';
+import { keyOf } from '../../run/key.ts';
+import { type RunSummary, run } from '../../run/run.ts';
+import type { Report } from '../../terminal/events.ts';
+import { bazelInputs, NO_INPUTS, type SentInputs } from './bazel-inputs.ts';
+import { absentPaths, isThere, namedOutputs } from './outputs.ts';
+import { Said } from './said.ts';
+
+export interface WorkerOptions {
+  readonly workspace: string;
+  /** The tool and what it always gets. */
+  readonly command: readonly [string, ...string[]];
+  readonly outputFlags: readonly string[];
+  readonly variables: readonly DeclaredVariable[];
+  readonly tools: readonly string[];
+  readonly cache: Cache;
+  readonly caller: Variables;
+  readonly report: Report;
+  readonly now: () => number;
+}
+
+export interface Worked {
+  readonly exitCode: number;
+  /** What the tool said, both streams, as it came. */
+  readonly said: Buffer;
+  readonly summary?: RunSummary;
+  /** Why it was neither looked up nor kept, if so. */
+  readonly uncached?: string;
+}
+
+export async function work(
+  sent: readonly string[],
+  inputs: SentInputs,
+  worker: WorkerOptions,
+): Promise<Worked> {
+  worker.cache.tools.forget(); // a worker lives for hours, and a tool may be another one by now
+  const said = new Said();
+  const context = { ...worker, stdout: said, stderr: said };
+  const request = requestOf(sent, worker);
+  const source = sourceOf(inputs, request, worker);
+  if (typeof source !== 'string') {
+    const cache = { ...worker.cache, inputs: guardingOutputs(source, request) };
+    const summary = await run(request, { ...context, cache });
+    return { exitCode: summary.exitCode, said: said.whole(), summary };
+  }
+  const nothing = bazelInputs(NO_INPUTS, worker.workspace, worker.cache.digests);
+  const action = keyOf(request, { ...context, cache: { ...worker.cache, inputs: nothing } });
+  const { exitCode } = await execute(action, context);
+  return { exitCode, said: said.whole(), uncached: source };
+}
+
+function requestOf(sent: readonly string[], worker: WorkerOptions): RunRequest {
+  const { workspace, command, variables, tools } = worker;
+  const { args, outputs } = namedOutputs(sent, worker.outputFlags);
+  return {
+    workspace,
+    workingDirectory: ROOT,
+    command: [...command, ...args],
+    inputs: [],
+    includeIgnored: true,
+    outputs,
+    variables,
+    tools,
+    cacheFailures: false,
+    ...ORDINARY,
+    /* Bazel lays its inputs out as links to elsewhere, and does its own watching. */
+    hermetic: 'off',
+  };
+}
+
+/** The inputs, or why this request can have no key. */
+function sourceOf(inputs: SentInputs, request: RunRequest, { cache }: WorkerOptions): InputSource | string {
+  if (request.outputs.length === 0) return 'it names no output, see --output-flag';
+  if (Object.keys(inputs).length === 0) return 'it came without inputs';
+  try {
+    for (const arg of request.command) checkText('an argument', arg);
+    return bazelInputs(inputs, request.workspace, cache.digests);
+  } catch (error) {
+    return error instanceof AssayError ? error.detail : messageOf(error);
+  }
+}
+
+/** The same inputs; a result is kept only if it names all that the tool made where its arguments told it to. */
+function guardingOutputs(source: InputSource, { command, outputs, workspace }: RunRequest): InputSource {
+  const absent = absentPaths(command, workspace).filter(
+    (path) => !outputs.some((output) => isWithin(path, output)),
+  );
+  return {
+    read: (request) => source.read(request),
+    changeSince(inputs, request) {
+      const made = absent.find((path) => isThere(path, workspace));
+      if (made !== undefined) return `it made ${made}, which no --output-flag names`;
+      return source.changeSince(inputs, request);
+    },
+  };
+}

@@ -1,0 +1,160 @@
+// The files that the go command is shown. It is told a path and reads there itself, so what lies under a name must be
+// whole and right: a file is written aside, hashed, and renamed to its own hash; whoever asks for it again gets it only
+// if it still has that hash, by the rule that inputs are trusted by (inputs/settled.ts).
+//
+//   FOLDER/HH/HASH   content
+//   FOLDER/new/UUID  content on its way in
+//   FOLDER/index     which file had which hash when it looked how
+//   FOLDER/swept     its time: when unused files were last removed
+import { randomUUID } from 'node:crypto';
+import {
+  accessSync,
+  constants,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  type Stats,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { open, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Digest, parseHash } from '../../../core/digest.ts';
+import { GOCACHE, STORE } from '../../../core/limits.ts';
+import { nodeCrypto } from '../../../core/sha256.ts';
+import { removeTemporaryFolder, temporaryFolder } from '../../../hermeticity/system/temporary-folder.ts';
+import type { Content } from '../../../store/store.ts';
+import { type FileDigests, fileDigests } from '../../files/file-digest.ts';
+import { StatIndex } from '../../files/stat-index.ts';
+import { makeOwnFolder } from '../../local-store/client-folder.ts';
+
+/** Content that is whole on disk and has no name yet. */
+export interface Received {
+  readonly digest: Digest;
+  readonly path: string;
+}
+
+export class DiskFiles {
+  readonly #folder: string;
+  readonly #temporary: boolean;
+  readonly #now: () => number;
+  readonly #index: StatIndex;
+  readonly #digests: FileDigests;
+
+  private constructor(folder: string, temporary: boolean, now: () => number) {
+    this.#folder = folder;
+    this.#temporary = temporary;
+    this.#now = now;
+    this.#index = new StatIndex(join(folder, 'index'));
+    this.#digests = fileDigests(this.#index, now);
+    makeOwnFolder(join(folder, 'new'));
+  }
+
+  /** Where the folder can't be used, one for this build alone: the go command must be shown its files somewhere. */
+  static open(folder: string, now: () => number): DiskFiles {
+    try {
+      makeOwnFolder(folder);
+      accessSync(folder, constants.W_OK);
+      return new DiskFiles(folder, false, now);
+    } catch {
+      return new DiskFiles(temporaryFolder('go'), true, now);
+    }
+  }
+
+  /** The path of that content, if it is here and right. */
+  find(digest: Digest): string | undefined {
+    const path = this.#pathOf(digest);
+    try {
+      const found = this.#observe(path, this.#noteUse(path));
+      return found.hash === digest.hash && found.size === digest.size ? path : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  async receive(content: Content): Promise<Received> {
+    const path = join(this.#folder, 'new', randomUUID());
+    const hash = nodeCrypto().createHash('sha256');
+    let size = 0;
+    const file = await open(path, 'wx', 0o444);
+    try {
+      for await (const bytes of content instanceof Uint8Array ? [content] : content) {
+        hash.update(bytes);
+        size += bytes.length;
+        await file.writeFile(bytes);
+      }
+    } catch (error) {
+      rmSync(path, { force: true });
+      throw error;
+    } finally {
+      await file.close();
+    }
+    return { digest: { hash: parseHash(hash.digest('hex')), size }, path };
+  }
+
+  /** Gives it its name; the path at which it stays. */
+  async keep({ digest, path }: Received): Promise<string> {
+    const place = this.#pathOf(digest);
+    mkdirSync(join(this.#folder, digest.hash.slice(0, 2)), { recursive: true });
+    await rename(path, place);
+    return place;
+  }
+
+  drop({ path }: Received): void {
+    rmSync(path, { force: true });
+  }
+
+  close(): void {
+    if (this.#temporary) {
+      removeTemporaryFolder(this.#folder);
+    } else {
+      this.#index.save();
+      this.#sweepSometimes();
+    }
+  }
+
+  #pathOf({ hash }: Digest): string {
+    return join(this.#folder, hash.slice(0, 2), hash);
+  }
+
+  #observe(path: string, stats: Stats): Digest {
+    return this.#digests.digest(path, stats, () => path);
+  }
+
+  /** The time of a file says when it was last asked for; setting it costs one reading, so it is set now and then only. */
+  #noteUse(path: string): Stats {
+    const stats = lstatSync(path);
+    if (this.#now() - stats.mtimeMs < GOCACHE.noteUseMs) return stats;
+    utimesSync(path, this.#now() / 1000, this.#now() / 1000);
+    return lstatSync(path);
+  }
+
+  /** Whatever goes wrong here can wait for another time. */
+  #sweepSometimes(): void {
+    const marker = join(this.#folder, 'swept');
+    try {
+      const last = statSync(marker, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+      if (this.#now() - last < GOCACHE.noteUseMs) return;
+      writeFileSync(marker, '');
+      for (const entry of readdirSync(this.#folder, { withFileTypes: true })) {
+        if (entry.isDirectory()) this.#sweep(join(this.#folder, entry.name), unusedAfter(entry.name));
+      }
+    } catch {
+      // Another build sweeps too, or the disk is ill.
+    }
+  }
+
+  #sweep(folder: string, unusedMs: number): void {
+    for (const name of readdirSync(folder)) {
+      const path = join(folder, name);
+      const stats = statSync(path, { throwIfNoEntry: false });
+      if (stats && this.#now() - stats.mtimeMs > unusedMs) rmSync(path, { force: true });
+    }
+  }
+}
+
+function unusedAfter(folderName: string): number {
+  return folderName === 'new' ? STORE.abandonedUploadMs : GOCACHE.unusedFileMs;
+}

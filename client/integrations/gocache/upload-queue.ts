@@ -1,0 +1,24 @@
+// What is to be shared while the build goes on: a few at a time, in order, and no more waiting than there is room for.
+import { GOCACHE, REMOTE } from '../../../core/limits.ts';
+
+export class UploadQueue {
+  readonly #waiting: (() => Promise<void>)[] = [];
+  readonly #workers = new Set<Promise<void>>();
+
+  /** `upload` must not fail. Where too many wait already it is left out: what it would share stays local. */
+  add(upload: () => Promise<void>): void {
+    if (this.#waiting.length >= GOCACHE.maxUploads) return;
+    this.#waiting.push(upload);
+    if (this.#workers.size >= REMOTE.concurrency) return;
+    const worker = this.#work().finally(() => this.#workers.delete(worker));
+    this.#workers.add(worker);
+  }
+
+  async drained(): Promise<void> {
+    while (this.#workers.size > 0) await Promise.all(this.#workers);
+  }
+
+  async #work(): Promise<void> {
+    for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) await next();
+  }
+}

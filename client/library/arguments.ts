@@ -1,0 +1,122 @@
+// What a program hands to the library, looked at before it is believed. Types are gone when it runs, and an action whose `input`
+// was meant to be its `inputs` would be one without any: its result would be found again whatever they are.
+import { suggestion, usage } from '../../core/cli/command.ts';
+import type { ActionDeclaration } from '../action/declaration.ts';
+import { HERMETIC } from '../action/request.ts';
+import type { LibraryOptions } from './library.ts';
+
+interface Kind {
+  /** "takes …" */
+  readonly takes: string;
+  holds(value: unknown): boolean;
+}
+
+type Fields<T> = Readonly<Record<keyof T, Kind>>;
+
+const isText = (value: unknown): value is string => typeof value === 'string';
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+const TEXT: Kind = { takes: 'a text', holds: isText };
+const TEXTS: Kind = {
+  takes: 'a list of texts',
+  holds: (value) => Array.isArray(value) && [...value].every(isText),
+};
+const FLAG: Kind = { takes: 'true or false', holds: (value) => typeof value === 'boolean' };
+const COUNT: Kind = {
+  takes: 'a whole number above 0',
+  holds: (value) => Number.isSafeInteger(value) && Number(value) > 0,
+};
+const OBJECT: Kind = { takes: 'an object', holds: (value) => isObject(value) && !Array.isArray(value) };
+const CALLED: Kind = { takes: 'a function', holds: (value) => typeof value === 'function' };
+const EAR: Kind = {
+  takes: 'something to write to',
+  holds: (value) => isObject(value) && 'write' in value && typeof value.write === 'function',
+};
+const SIGNAL: Kind = { takes: 'an AbortSignal', holds: (value) => value instanceof AbortSignal };
+const STANDARD: Kind = {
+  takes: `one of ${HERMETIC.join(', ')}`,
+  holds: (value) => HERMETIC.some((name) => name === value),
+};
+
+const ACTION: Fields<ActionDeclaration> = {
+  command: TEXTS,
+  workspace: TEXT,
+  inputs: TEXTS,
+  optionalInputs: TEXTS,
+  includeIgnored: FLAG,
+  outputs: TEXTS,
+  env: TEXTS,
+  tools: TEXTS,
+  cwd: TEXT,
+  cacheFailures: FLAG,
+  hermetic: STANDARD,
+  acceptMarked: FLAG,
+  observed: FLAG,
+  sandbox: FLAG,
+  checkpoint: OBJECT,
+  state: TEXTS,
+};
+
+const CHECKPOINT: Fields<NonNullable<ActionDeclaration['checkpoint']>> = {
+  folders: TEXTS,
+  everyMs: COUNT,
+  keep: COUNT,
+};
+
+const OPTIONS: Fields<LibraryOptions> = {
+  store: TEXT,
+  remote: TEXT,
+  token: TEXT,
+  environment: OBJECT,
+  stdout: EAR,
+  stderr: EAR,
+  report: CALLED,
+  force: FLAG,
+  signal: SIGNAL,
+};
+
+export function checkAction(action: unknown): void {
+  const fields = checkFields('action', action, ACTION, ['command']);
+  if (fields.checkpoint !== undefined) checkFields('checkpoint', fields.checkpoint, CHECKPOINT, ['folders']);
+}
+
+export function checkOptions(options: unknown): void {
+  checkFields('options', options, OPTIONS, []);
+}
+
+function checkFields<T>(
+  what: string,
+  value: unknown,
+  known: Fields<T>,
+  needed: readonly (keyof T & string)[],
+): Readonly<Record<string, unknown>> {
+  if (!OBJECT.holds(value)) throw usage(`${what} must be an object, not ${shown(value)}`);
+  const fields: Readonly<Record<string, unknown>> = { ...Object(value) };
+  const kinds = new Map<string, Kind>(Object.entries(known));
+  for (const [name, held] of Object.entries(fields)) {
+    const kind = kinds.get(name);
+    if (!kind)
+      throw usage(`${what} has no field ${JSON.stringify(name)}${suggestion(name, [...kinds.keys()], '')}`);
+    if (held !== undefined && !kind.holds(held))
+      throw usage(`${name} takes ${kind.takes}, not ${shown(held)}`);
+  }
+  const missing = needed.find((name) => fields[name] === undefined);
+  if (missing !== undefined) throw usage(`${what} lacks its ${missing}`);
+  return fields;
+}
+
+const LONGEST_SHOWN = 60;
+
+function shown(value: unknown): string {
+  const text = typeof value === 'function' ? 'a function' : asJson(value);
+  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
+}
+
+/** What is no JSON (a circle, a bigint) is not worth more words here. */
+function asJson(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? String(value);
+  } catch {
+    return `a ${typeof value}`;
+  }
+}

@@ -1,0 +1,100 @@
+// Assay for programs: `import { run, keyOf, openStore } from 'assay'`. The command line is built on the same functions.
+//
+//   const { outcome, exitCode } = await run({ command: ['node', 'build.js'], inputs: ['src/**'], outputs: ['dist'] });
+import './node-version.ts';
+import { AssayError, messageOf } from '../../core/errors.ts';
+import { openDiskStore } from '../../store/open.ts';
+import type { Store } from '../../store/store.ts';
+import { type ActionDeclaration, requestFor } from '../action/declaration.ts';
+import type { Variables } from '../action/environment.ts';
+import { storeFolder } from '../local-store/store-folder.ts';
+import { openCache } from '../run/caches.ts';
+import { keyOf as keyOfRequest } from '../run/key.ts';
+import type { RunSummary } from '../run/run.ts';
+import type { RunEvent } from '../terminal/events.ts';
+import type { Ear } from '../terminal/sync-stream.ts';
+import { runRequest } from '../up-to-date/run-unless-up-to-date.ts';
+import { checkAction, checkOptions } from './arguments.ts';
+
+export { type Digest, type Hash, parseHash } from '../../core/digest.ts';
+export { AssayError, type ErrorCode } from '../../core/errors.ts';
+export type { Blob, Blobs, Results, Store } from '../../store/store.ts';
+export type { ActionDeclaration } from '../action/declaration.ts';
+export type { RunSummary } from '../run/run.ts';
+export type { RunEvent } from '../terminal/events.ts';
+
+export interface LibraryOptions {
+  /** The folder of the local store (default: ASSAY_STORE, or the user's cache folder). */
+  readonly store?: string | undefined;
+  /** The address of a shared cache; its faults never change what a run does. */
+  readonly remote?: string | undefined;
+  /** Sent to the remote as a Bearer token. */
+  readonly token?: string | undefined;
+  /** The variables that declared names get their values from, and where tools are searched (default: process.env). */
+  readonly environment?: Variables | undefined;
+  /** Run the command, whatever is stored. */
+  readonly force?: boolean | undefined;
+  /** Ends the command, as SIGTERM does; the run then rejects with ASSAY_INTERRUPTED. */
+  readonly signal?: AbortSignal | undefined;
+  /** Hear what the command says, whether it runs or is replayed (default: nobody does). */
+  readonly stdout?: Ear | undefined;
+  readonly stderr?: Ear | undefined;
+  /** Hears what a person may want to know while it goes on. */
+  readonly report?: ((event: RunEvent) => void) | undefined;
+}
+
+/** Runs an action, or restores what it made the last time. Rejects with an AssayError if the action itself is refused. */
+export async function run(action: ActionDeclaration, options: LibraryOptions = {}): Promise<RunSummary> {
+  checkAction(action);
+  checkOptions(options);
+  const { signal } = options;
+  const goOn = () => {
+    if (signal?.aborted) throw interrupted(signal);
+  };
+  goOn();
+  const summary = await runRequest(requestFor(action), {
+    ...options,
+    goOn,
+    storeFolder: storeOf(options),
+    caller: options.environment ?? process.env,
+    stdout: options.stdout ?? DEAF,
+    stderr: options.stderr ?? DEAF,
+    report: options.report ?? ignore,
+  });
+  if (summary.outcome === 'miss' && summary.exitCode !== 0) goOn();
+  return summary;
+}
+
+function interrupted({ reason }: AbortSignal): AssayError {
+  return new AssayError('ASSAY_INTERRUPTED', messageOf(reason), { cause: reason });
+}
+
+/** The key of an action as it is now: 64 hex digits. Nothing runs. */
+export async function keyOf(action: ActionDeclaration, options: LibraryOptions = {}): Promise<string> {
+  checkAction(action);
+  checkOptions(options);
+  const request = requestFor(action);
+  const report = options.report ?? ignore;
+  const folder = storeOf(options);
+  const cache = openCache({ storeFolder: folder, workspace: request.workspace, now: Date.now, report });
+  const caller = options.environment ?? process.env;
+  try {
+    return keyOfRequest(request, { cache, caller, stdout: DEAF, stderr: DEAF, report, now: Date.now }).key
+      .hash;
+  } finally {
+    await cache.close();
+  }
+}
+
+/** The local store itself: blobs by their SHA-256, results by their key. Close it when done. */
+export async function openStore(folder?: string): Promise<Store> {
+  return openDiskStore({ directory: storeFolder(folder, process.env) });
+}
+
+function storeOf({ store }: LibraryOptions): string {
+  return storeFolder(store, process.env);
+}
+
+const DEAF: Ear = { write() {} };
+
+function ignore(): void {}

@@ -1,0 +1,21 @@
+// Where the local store lives: --store, else ASSAY_STORE, else the user's cache folder as XDG has it.
+import { homedir } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
+import type { Variables } from '../action/environment.ts';
+
+export function storeFolder(flag: string | undefined, variables: Variables): string {
+  const named = flag ?? variables.ASSAY_STORE;
+  if (named) return resolve(named);
+  const caches = variables.XDG_CACHE_HOME;
+  const base = caches && isAbsolute(caches) ? caches : join(homeOrNowhere(), '.cache');
+  return join(base, 'assay', 'store');
+}
+
+/** Who has no home has no place for a store. Nothing can be made below a device: the run goes on without one. */
+export function homeOrNowhere(): string {
+  try {
+    return process.env.HOME || homedir();
+  } catch {
+    return '/dev/null';
+  }
+}

@@ -1,0 +1,29 @@
+// What the doctor says about one part of a set-up.
+import { AssayError, messageOf } from '../../../core/errors.ts';
+
+export interface Finding {
+  readonly subject: string;
+  /** `notice`: it works, but not as well as it could; `ill`: something that was set up does not work. */
+  readonly state: 'well' | 'notice' | 'ill';
+  readonly detail: string;
+  /** What a person can do about it. */
+  readonly mend?: string | undefined;
+}
+
+export function well(subject: string, detail: string): Finding {
+  return { subject, state: 'well', detail };
+}
+
+export function notice(subject: string, detail: string, mend: string): Finding {
+  return { subject, state: 'notice', detail, mend };
+}
+
+export function ill(subject: string, detail: string, mend: string): Finding {
+  return { subject, state: 'ill', detail, mend };
+}
+
+/** A refusal of the catalogue says itself what to do. */
+export function illBecause(subject: string, error: unknown, otherwise: string): Finding {
+  const isKnown = error instanceof AssayError;
+  return ill(subject, isKnown ? error.detail : messageOf(error), isKnown ? error.entry.wayOut : otherwise);
+}

@@ -1,0 +1,52 @@
+// The remote, asked as a run asks it: for a result that nobody has. Nothing is written there.
+import { randomBytes } from 'node:crypto';
+import { digestOf } from '../../../core/digest.ts';
+import { messageOf } from '../../../core/errors.ts';
+import { DOCTOR } from '../../../core/limits.ts';
+import { openRemote } from '../../remote/open.ts';
+import { parseRemoteUrl } from '../../remote/url.ts';
+import { type Finding, ill, illBecause, notice, well } from './finding.ts';
+
+export async function lookAtRemote(text: string | undefined, token: string | undefined): Promise<Finding[]> {
+  if (!text) return [well('remote', 'none is named; set ASSAY_REMOTE to share results')];
+  try {
+    const url = parseRemoteUrl(text);
+    return [await answers(url, token), ...secrecy(url, token)];
+  } catch (error) {
+    return [illBecause('remote', error, 'Correct ASSAY_REMOTE, or --remote.')];
+  }
+}
+
+async function answers(url: URL, token: string | undefined): Promise<Finding> {
+  const remote = await openRemote({ url, token, now: Date.now });
+  const began = performance.now();
+  try {
+    await remote.getResult(digestOf(randomBytes(16)));
+    const ms = Math.round(performance.now() - began);
+    const detail = `${nameOf(url)} answers in ${ms} ms`;
+    return ms < DOCTOR.slowRemoteMs
+      ? well('remote', detail)
+      : notice('remote', detail, 'A nearer one saves that time on every miss.');
+  } catch (error) {
+    return ill(
+      'remote',
+      `${nameOf(url)}: ${messageOf(error)}`,
+      'Check its address and ASSAY_TOKEN; runs go on without it, and share nothing.',
+    );
+  } finally {
+    await remote.close();
+  }
+}
+
+/** A token that goes over the network in the clear is everybody's. */
+function secrecy(url: URL, token: string | undefined): Finding[] {
+  const isClear = url.protocol === 'http:' || url.protocol === 'grpc:';
+  const isNear = url.hostname === 'localhost' || url.hostname === '[::1]' || url.hostname.startsWith('127.');
+  if (!isClear || isNear || (!token && !url.password)) return [];
+  return [notice('token', `it travels unencrypted to ${url.hostname}`, 'Use https:// or grpcs://.')];
+}
+
+/** Without what may be secret in it. */
+function nameOf({ protocol, host, pathname }: URL): string {
+  return `${protocol}//${host}${pathname}`;
+}

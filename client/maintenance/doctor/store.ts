@@ -1,0 +1,99 @@
+// The local store, looked at as a run uses it: its rights, whether it opens, takes and gives back, its disk, and what the
+// last verify found.
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { digestOf } from '../../../core/digest.ts';
+import { DOCTOR, STORE } from '../../../core/limits.ts';
+import { openDiskStore } from '../../../store/open.ts';
+import { ScrubJournal } from '../../../store/scrub/journal.ts';
+import { bytesText, counted } from '../../graph/view/words.ts';
+import { type Finding, ill, illBecause, notice, well } from './finding.ts';
+
+const OTHERS_WRITE = 0o002;
+const PROBE = Buffer.from('what assay doctor puts into a store to see whether it comes back\n');
+
+export async function lookAtStore(folder: string): Promise<Finding[]> {
+  if (!existsSync(folder)) return [beginnable(folder), disk(existingAbove(folder))];
+  return [rights(folder), await works(folder), disk(folder), lastVerify(folder)];
+}
+
+function beginnable(folder: string): Finding {
+  const above = existingAbove(folder);
+  try {
+    accessSync(above, constants.W_OK | constants.X_OK);
+    return well('store', `${folder} is not there yet; the first run begins it`);
+  } catch {
+    return ill(
+      'store',
+      `${folder} is not there, and ${above} can not be written`,
+      'Set ASSAY_STORE to a folder of yours.',
+    );
+  }
+}
+
+function existingAbove(folder: string): string {
+  return existsSync(folder) ? folder : existingAbove(dirname(folder));
+}
+
+function rights(folder: string): Finding {
+  const { uid, mode } = statSync(folder);
+  const own = process.getuid?.();
+  if ((mode & OTHERS_WRITE) !== 0) {
+    return ill('rights', `everybody on this machine may write into ${folder}`, `chmod o-w ${folder}`);
+  }
+  if (own !== undefined && uid !== own) {
+    return notice(
+      'rights',
+      `${folder} belongs to user ${uid}, you are ${own}`,
+      'Use a store of your own, or share one by `assay serve`.',
+    );
+  }
+  return well('rights', `${folder} is yours, and only yours to write`);
+}
+
+async function works(folder: string): Promise<Finding> {
+  try {
+    const store = await openDiskStore({ directory: folder });
+    try {
+      const digest = await store.blobs.put(digestOf(PROBE), PROBE);
+      const back = await store.blobs.get(digest.hash);
+      if (back?.bytes?.equals(PROBE))
+        return well('store', `${folder} opens, takes content and gives it back`);
+      return ill(
+        'store',
+        'what was put into it did not come back',
+        'Run `assay verify`, and check the disk.',
+      );
+    } finally {
+      await store.close();
+    }
+  } catch (error) {
+    return illBecause('store', error, 'Check the rights on its folder, or set ASSAY_STORE to another one.');
+  }
+}
+
+function disk(folder: string): Finding {
+  const { bavail, bsize, blocks, files, ffree } = statfsSync(folder);
+  const free = bavail * bsize;
+  const text = `${bytesText(free)} of ${bytesText(blocks * bsize)} free under ${folder}`;
+  const mend = 'Free space there, or set ASSAY_STORE to a folder on another disk.';
+  if (free < STORE.spareBytes || (files > 0 && ffree === 0)) return ill('disk', `full: ${text}`, mend);
+  return free < DOCTOR.roomyBytes ? notice('disk', text, mend) : well('disk', text);
+}
+
+function lastVerify(folder: string): Finding {
+  const last = new ScrubJournal(folder, Date.now).read();
+  if (!last) return well('verify', 'never looked through; `assay verify` does it');
+  const when = new Date(last.finishedAt ?? last.startedAt).toISOString();
+  if (last.finishedAt === undefined) {
+    return notice('verify', `begun ${when} and not finished`, '`assay verify` goes on where it was.');
+  }
+  const text = `${counted(last.blobs, 'blob')} looked at ${when}, ${last.damaged} damaged`;
+  return last.damaged === 0
+    ? well('verify', text)
+    : notice(
+        'verify',
+        text,
+        'They are no longer served. If it repeats, check the disk and the memory of this machine.',
+      );
+}

@@ -1,0 +1,37 @@
+// Sends what earlier runs could not share, for whoever does nothing else with a remote.
+import { type CacheOptions, openCache, type SettledUploads } from '../run/caches.ts';
+import type { Settling } from '../run/uploads.ts';
+
+/** Within the time that a run has for it. */
+export async function sendUnshared(options: CacheOptions): Promise<SettledUploads> {
+  const cache = openCache(options);
+  try {
+    return await cache.settleUploads(options.now(), sayingHow(options));
+  } finally {
+    await cache.close();
+  }
+}
+
+export interface Pushed {
+  readonly shared: number;
+  readonly unshared: number;
+  readonly why: string;
+}
+
+/** However long it takes, as long as the remote answers. */
+export async function push(options: CacheOptions): Promise<Pushed> {
+  const cache = openCache(options);
+  try {
+    const uploads = await cache.openUploads();
+    const earlier = uploads?.addEarlier(options.report) ?? 0;
+    const left = await uploads?.settle(undefined, sayingHow(options));
+    const unshared = left?.results ?? 0;
+    return { shared: earlier - unshared, unshared, why: left?.why ?? '' };
+  } finally {
+    await cache.close();
+  }
+}
+
+function sayingHow({ report }: CacheOptions): Settling {
+  return { sending: (results) => report({ type: 'sending', results }) };
+}

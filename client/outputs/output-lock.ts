@@ -1,0 +1,222 @@
+// One run at a time on an output of a workspace, and on whatever lies in it: two that wrote the same file at once could seal
+// what neither made. What a run makes may be published only while it owns its outputs and has owned them all the time.
+//
+// A run says what it works on in two places: locks in the workspace, which other containers and users see, and the user's own
+// records (run-records.ts), which nobody removes with `git clean`. Where no lock can be made (a read-only workspace) the run goes on,
+// and nothing of it is published.
+//
+// A run holds nothing while it waits: it takes all of its outputs in one go or none, so no two ever wait for each other, whatever
+// their commands run in turn.
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { AssayError } from '../../core/errors.ts';
+import { RUN } from '../../core/limits.ts';
+import { isWithin, type RelPath } from '../../core/path.ts';
+import { isAncestor, type ProcessIdentity } from '../../hermeticity/system/process-identity.ts';
+import { keptBy, type RunRequest } from '../action/request.ts';
+import type { RunContext } from '../run/context.ts';
+import {
+  isLock,
+  isOwn,
+  lockIn,
+  outputToldBy,
+  overlaps,
+  ownerOf,
+  release,
+  Silences,
+  takeAwayIfAbandoned,
+  touch,
+  tryToTake,
+} from './lock-file.ts';
+import {
+  clearAfterKilledRuns,
+  knowsKilledRuns,
+  type OwnRecord,
+  othersIn,
+  outputsAround,
+  recordRun,
+} from './run-records.ts';
+import { homeIn, removeIfEmpty } from './staging.ts';
+
+export interface Ownership {
+  /** Why the outputs are no longer this run's; undefined as long as they are. */
+  lost(): string | undefined;
+  /** Why what lies there may be another run's, so that it must not be published; undefined if it can't. */
+  doubt(): string | undefined;
+}
+
+/** Runs `work` while nobody else works on the outputs; it learns whether somebody did, just before. */
+export async function whileOwningOutputs<T>(
+  request: RunRequest,
+  { report, goOn }: Pick<RunContext, 'report' | 'goOn'>,
+  work: (waited: boolean, ownership: Ownership) => Promise<T>,
+): Promise<T> {
+  const claim = new Claim(request.workspace, [...request.outputs, ...keptBy(request)]);
+  const heart = setInterval(() => claim.beat(), RUN.lockBeatMs);
+  let waited = false;
+  try {
+    for (let rival = claim.takeAll(); rival !== undefined; rival = claim.takeAll()) {
+      if (!waited) report({ type: 'waiting', output: rival });
+      waited = true;
+      await wait(RUN.lockPollMs * (0.5 + Math.random()));
+      goOn?.();
+    }
+    return await work(waited, claim);
+  } finally {
+    clearInterval(heart);
+    claim.giveUp();
+  }
+}
+
+/** node:timers/promises would do it, but every hit would pay for loading it. */
+function wait(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
+
+/** Of this process, by the paths of their locks. */
+const holders = new Map<string, Claim>();
+
+class Claim implements Ownership {
+  readonly #workspace: string;
+  readonly #home: string;
+  readonly #outputs: readonly RelPath[];
+  readonly #locks = new Set<string>();
+  readonly #silences = new Silences();
+  #record: OwnRecord | undefined;
+  /** Why there are no locks. */
+  #impossible: string | undefined;
+  #tookOver = false;
+
+  constructor(workspace: string, outputs: readonly RelPath[]) {
+    this.#workspace = workspace;
+    this.#home = homeIn(workspace);
+    this.#outputs = outputs;
+  }
+
+  /** Undefined if all is this run's now; else what another one works on, and nothing is. */
+  takeAll(): string | undefined {
+    const rival = this.#outputs.find((output) => !this.#take(output)) ?? this.#rivalInsideOrAround();
+    if (rival !== undefined) this.giveUp();
+    return rival;
+  }
+
+  beat(): void {
+    for (const lock of this.#locks) if (isOwn(lock)) touch(lock);
+  }
+
+  /**
+   * Whoever takes over a lock removes it first, and nobody makes one in another's name: as long as it is there, nobody has, even if
+   * this process stood still for an hour.
+   */
+  lost(): string | undefined {
+    for (const lock of this.#locks) {
+      if (isOwn(lock)) continue;
+      return ownerOf(lock)
+        ? `another run took over its outputs while it ran (${lock})`
+        : `its lock was removed while it ran, so another run may have changed its outputs (\`git clean -fdx -e .assay\` spares it)`;
+    }
+    return undefined;
+  }
+
+  doubt(): string | undefined {
+    if (this.#impossible !== undefined) return `its outputs could not be locked: ${this.#impossible}`;
+    if (this.#tookOver)
+      return 'the run that had locked its outputs was not heard of any more, but may still write them; run it again';
+    return this.lost();
+  }
+
+  giveUp(): void {
+    this.#record?.remove();
+    this.#record = undefined;
+    for (const lock of this.#locks) {
+      if (holders.get(lock) !== this) continue;
+      release(lock);
+      holders.delete(lock);
+    }
+    if (this.#locks.size > 0) removeIfEmpty(this.#home);
+    this.#locks.clear();
+  }
+
+  #take(output: RelPath): boolean {
+    const path = lockIn(this.#home, output);
+    if (this.#locks.has(path)) return true;
+    if (holders.has(path)) return false;
+    const outcome = tryToTake(path);
+    if (outcome === 'held') {
+      this.#refuseIfPartOfItself(path);
+      return this.#takeOver(path) && this.#take(output);
+    }
+    if (outcome === 'taken') {
+      this.#locks.add(path);
+      holders.set(path, this);
+    } else this.#impossible = outcome.impossible;
+    return true;
+  }
+
+  /** A command that the killed owner left running is ended; where nobody can know of one, it may still run. */
+  #takeOver(path: string): boolean {
+    const abandoned = takeAwayIfAbandoned(path, this.#silences);
+    if (abandoned === undefined) return false;
+    clearAfterKilledRuns(this.#workspace);
+    if (abandoned !== 'surely' || !knowsKilledRuns()) this.#tookOver = true;
+    return true;
+  }
+
+  #rivalInsideOrAround(): string | undefined {
+    const others = this.#locksThere().filter((name) =>
+      this.#outputs.some((output) => overlaps(name, output)),
+    );
+    for (const name of others) {
+      const path = join(this.#home, name);
+      if (this.#locks.has(path) || !isLock(path) || this.#refuseIfPartOfItself(path)) continue;
+      if (!this.#takeOver(path)) return outputToldBy(name);
+    }
+    return this.#rivalOnRecord();
+  }
+
+  #locksThere(): string[] {
+    try {
+      return this.#locks.size > 0 ? readdirSync(this.#home) : [];
+    } catch {
+      return [];
+    }
+  }
+
+  /** A run of this user whose locks somebody has removed still works. First the own record: of two runs at least one sees the other's. */
+  #rivalOnRecord(): string | undefined {
+    if (this.#outputs.length === 0) return undefined;
+    this.#record ??= recordRun({ workspace: this.#workspace, outputs: this.#outputs });
+    for (const { owner, outputs } of othersIn(this.#workspace)) {
+      const rival = outputs.find(
+        (theirs) =>
+          this.#outputs.some((own) => isWithin(theirs, own) || isWithin(own, theirs)) &&
+          !this.#isPartOf(owner, theirs),
+      );
+      if (rival !== undefined) return rival;
+    }
+    return undefined;
+  }
+
+  /** The same for an output that is known by its lock. */
+  #refuseIfPartOfItself(path: string): boolean {
+    const owner = ownerOf(path);
+    if (!owner || !isAncestor(owner)) return false;
+    const locked = outputsAround(this.#workspace, owner).find((one) => lockIn(this.#home, one) === path);
+    return locked !== undefined && this.#isPartOf(owner, locked);
+  }
+
+  /**
+   * True if this run is a part of the command that makes what is locked, and makes a part of it. If it is to make all of it,
+   * it would wait for the command, which waits for this run.
+   */
+  #isPartOf(owner: ProcessIdentity, locked: RelPath): boolean {
+    if (!isAncestor(owner) || !outputsAround(this.#workspace, owner).includes(locked)) return false;
+    const itself = this.#outputs.find((output) => isWithin(locked, output));
+    if (itself !== undefined) throw withinItself(itself);
+    return true;
+  }
+}
+
+function withinItself(output: RelPath): AssayError {
+  return new AssayError('ASSAY_RUN_WITHIN_ITSELF', `${output} is made by the run that this one is a part of`);
+}

@@ -1,0 +1,177 @@
+// Outputs as values: what a result says should be there, and what is there. Two equal values mean equal bytes, modes,
+// links and empty folders, and nothing else beside them.
+import { lstatSync, readlinkSync, type Stats } from 'node:fs';
+import { type Digest, digestOf, parseDigest } from '../../core/digest.ts';
+import { AssayError, messageOf } from '../../core/errors.ts';
+import {
+  join,
+  nameFromBytes,
+  nameOf,
+  parentOf,
+  type RelPath,
+  ROOT,
+  resolveFrom,
+  toSystemPath,
+} from '../../core/path.ts';
+import type { ActionResult } from '../../core/proto/generated/reapi.ts';
+import { decodeTree, type Entry, encodeTree } from '../../core/tree.ts';
+import { isReservedName } from '../action/reserved.ts';
+import type { FileDigests } from '../files/file-digest.ts';
+import { leavesWorkspace } from '../files/links.ts';
+import { listFolder } from '../files/list-folder.ts';
+
+export type Output =
+  | { readonly kind: 'file'; readonly path: RelPath; readonly digest: Digest; readonly executable: boolean }
+  | { readonly kind: 'symlink'; readonly path: RelPath; readonly target: string }
+  /** The entries' paths are relative to the folder. */
+  | { readonly kind: 'directory'; readonly path: RelPath; readonly entries: readonly Entry[] };
+
+/** The outputs that a result names, as paths in the workspace. `readTree` fetches a Tree by its digest. */
+export async function outputsNamedBy(
+  result: ActionResult,
+  workingDirectory: RelPath,
+  readTree: (digest: Digest) => Promise<Uint8Array>,
+): Promise<Output[]> {
+  const outputs: Output[] = [];
+  for (const { path, digest, isExecutable } of result.outputFiles) {
+    const at = resolveFrom(workingDirectory, path);
+    outputs.push({
+      kind: 'file',
+      path: at,
+      digest: parseDigest(digest ?? nameless(path)),
+      executable: isExecutable,
+    });
+  }
+  for (const { path, target } of [
+    ...result.outputSymlinks,
+    ...result.outputFileSymlinks,
+    ...result.outputDirectorySymlinks,
+  ]) {
+    outputs.push({ kind: 'symlink', path: resolveFrom(workingDirectory, path), target });
+  }
+  for (const { path, treeDigest } of result.outputDirectories) {
+    const tree = await readTree(parseDigest(treeDigest ?? nameless(path)));
+    outputs.push({ kind: 'directory', path: resolveFrom(workingDirectory, path), entries: decodeTree(tree) });
+  }
+  return outputs;
+}
+
+/** What lies at an output's path now; undefined if nothing does. */
+export function observeOutput(workspace: string, path: RelPath, digests: FileDigests): Output | undefined {
+  const stats = lstat(workspace, path);
+  if (!stats) return undefined;
+  if (!stats.isDirectory()) return observeLeaf(workspace, path, path, stats, digests);
+  const entries: Entry[] = [];
+  observeFolder(workspace, path, ROOT, digests, entries);
+  return { kind: 'directory', path, entries };
+}
+
+export function sameOutput(a: Output | undefined, b: Output): boolean {
+  if (a === undefined || a.kind !== b.kind) return false;
+  if (a.kind === 'directory' && b.kind === 'directory' && haveSameEntries(a.entries, b.entries)) return true;
+  return fingerprint(a) === fingerprint(b);
+}
+
+/** Whether they are the same, entry by entry. A hundred thousand are not encoded only to be compared. */
+function haveSameEntries(present: readonly Entry[], wanted: readonly Entry[]): boolean {
+  if (present.length !== wanted.length) return false;
+  const byPath = new Map(wanted.map((entry) => [entry.path, entry]));
+  if (byPath.size !== wanted.length) return false;
+  return present.every((entry) => isSameEntry(byPath.get(entry.path), entry));
+}
+
+function isSameEntry(a: Entry | undefined, b: Entry): boolean {
+  if (a?.kind === 'file' && b.kind === 'file')
+    return a.digest.hash === b.digest.hash && a.executable === b.executable;
+  if (a?.kind === 'symlink' && b.kind === 'symlink') return a.target === b.target;
+  return a?.kind === 'directory' && b.kind === 'directory';
+}
+
+/**
+ * Why it must be neither kept nor restored; undefined if it may be. A link that leaves the workspace would mean something
+ * else elsewhere. Whatever lies in git's folder or in Assay's, at any depth, could run or end other programs.
+ */
+export function whyUnfit(output: Output): string | undefined {
+  if (output.path.split('/').some(isReservedName)) return whyReserved(output.path);
+  const parts = output.kind === 'directory' ? output.entries : [output];
+  for (const part of parts) {
+    const at = output.kind === 'directory' ? join(output.path, part.path) : part.path;
+    // Of each folder on the way there is an entry, too.
+    if (isReservedName(nameOf(at))) return whyReserved(at);
+    if (part.kind !== 'symlink') continue;
+    if (leavesWorkspace(at, part.target)) return `${at} is a link that leaves the workspace`;
+    if (part.target.split('/').some(isReservedName)) return `${at} is a link to ${part.target}`;
+  }
+  return undefined;
+}
+
+function whyReserved(path: RelPath): string {
+  return `${path} is not for a cache to keep: it is git’s own, or Assay’s`;
+}
+
+/** One string for all that an entry is, apart from where it lies. */
+export function identityOf(entry: Entry | Output): string {
+  if (entry.kind === 'file') return `file ${entry.digest.hash} ${entry.executable}`;
+  return entry.kind === 'symlink' ? `symlink ${entry.target}` : 'directory';
+}
+
+function fingerprint(output: Output): string {
+  return output.kind === 'directory' ? digestOf(encodeTree(output.entries)).hash : identityOf(output);
+}
+
+function observeFolder(
+  workspace: string,
+  root: RelPath,
+  folder: RelPath,
+  digests: FileDigests,
+  entries: Entry[],
+): void {
+  for (const { name, isFolder } of listFolder(workspace, join(root, folder))) {
+    const path = (folder === ROOT ? name : `${folder}/${name}`) as RelPath;
+    if (isFolder) {
+      entries.push({ kind: 'directory', path });
+      observeFolder(workspace, root, path, digests, entries);
+      continue;
+    }
+    const full = join(root, path);
+    const stats = lstat(workspace, full);
+    if (stats) entries.push(observeLeaf(workspace, full, path, stats, digests));
+  }
+}
+
+/** `at`: where it lies in the workspace; `path`: what the entry is to be called. */
+function observeLeaf(
+  workspace: string,
+  at: RelPath,
+  path: RelPath,
+  stats: Stats,
+  digests: FileDigests,
+): Entry & { kind: 'file' | 'symlink' } {
+  const locate = () => toSystemPath(workspace, at);
+  if (stats.isSymbolicLink()) {
+    return { kind: 'symlink', path, target: nameFromBytes(readlinkSync(locate(), 'buffer')) };
+  }
+  if (!stats.isFile()) throw new AssayError('ASSAY_OUTPUT_UNFIT', `${at} is a device, a socket or a pipe`);
+  const digest = digests.digest(at, stats, locate);
+  return { kind: 'file', path, digest, executable: (stats.mode & 0o100) !== 0 };
+}
+
+/** Refuses an output whose folder is reached through a symbolic link: it could lie anywhere. */
+export function refuseLinkedParents(workspace: string, path: RelPath): void {
+  for (let folder = parentOf(path); folder !== ROOT; folder = parentOf(folder)) {
+    if (!lstat(workspace, folder)?.isSymbolicLink()) continue;
+    throw new AssayError('ASSAY_OUTPUT_UNFIT', `${path} lies behind the symbolic link ${folder}`);
+  }
+}
+
+function lstat(workspace: string, path: RelPath): Stats | undefined {
+  try {
+    return lstatSync(toSystemPath(workspace, path), { throwIfNoEntry: false });
+  } catch (cause) {
+    throw new AssayError('ASSAY_OUTPUT_UNFIT', messageOf(cause), { cause });
+  }
+}
+
+function nameless(path: string): never {
+  throw new AssayError('ASSAY_RESULT_MALFORMED', `the output ${JSON.stringify(path)} has no digest`);
+}

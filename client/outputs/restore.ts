@@ -1,0 +1,245 @@
+// Puts the outputs of a result into the workspace, exactly: what is right already is left alone, what is wrong is built
+// aside and renamed into place, what should not be there goes. Until everything that is needed has been read from the
+// store and verified, nothing in the workspace changes.
+import {
+  closeSync,
+  fchmodSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  symlinkSync,
+  writeSync,
+} from 'node:fs';
+import type { Digest } from '../../core/digest.ts';
+import { AssayError, isSystemError, messageOf } from '../../core/errors.ts';
+import { STORE } from '../../core/limits.ts';
+import { join, nameToBytes, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
+import type { Entry } from '../../core/tree.ts';
+import { holdsMount } from '../../hermeticity/system/mounts.ts';
+import type { Blobs, LargeBlob } from '../../store/store.ts';
+import type { FileDigests } from '../files/file-digest.ts';
+import type { RunContext } from '../run/context.ts';
+import type { IdentifiedAction } from '../run/key.ts';
+import type { Hit } from '../run/lookup.ts';
+import { withAnchor } from './open-parent.ts';
+import type { Ownership } from './output-lock.ts';
+import { identityOf, type Output, observeOutput, refuseLinkedParents, sameOutput } from './outputs.ts';
+import { Staging } from './staging.ts';
+
+export interface Restored {
+  readonly written: number;
+}
+
+export interface Manner {
+  /**
+   * Unless everything is in place, all of it gets this time, also what was right already. Where it is left out, what is
+   * written is new, and what was right keeps its time.
+   */
+  readonly time?: Date | undefined;
+  /** Nothing is moved into place once it is lost: the outputs may be another run's by then. */
+  readonly ownership?: Pick<Ownership, 'lost'> | undefined;
+}
+
+/**
+ * Whether all outputs lie as they should; then that is remembered. Nobody is kept from changing them meanwhile: that is as
+ * if they were changed just after.
+ */
+export function isInPlace(hit: Hit, action: IdentifiedAction, { cache, now }: RunContext): boolean {
+  const lookedAt = now();
+  try {
+    if (wrongOutputs(hit.outputs, action.request.workspace, cache.digests).length > 0) return false;
+  } catch {
+    return false;
+  }
+  cache.hits.remember(action, hit, lookedAt);
+  return true;
+}
+
+/** Undefined if it could not be done, whatever the cause: the workspace is as it was, and the command can run. */
+export async function restore(
+  hit: Hit,
+  action: IdentifiedAction,
+  { cache, report, ownership }: RunContext,
+): Promise<Restored | undefined> {
+  try {
+    const store = await cache.openStore();
+    if (!store) return undefined;
+    const { workspace } = action.request;
+    return await restoreOutputs(hit.outputs, workspace, store.blobs, cache.digests, { ownership });
+  } catch (error) {
+    report({ type: 'hit-unusable', why: messageOf(error) });
+    return undefined;
+  }
+}
+
+export async function restoreOutputs(
+  outputs: readonly Output[],
+  workspace: string,
+  blobs: Blobs,
+  digests: FileDigests,
+  { time, ownership }: Manner = {},
+): Promise<Restored> {
+  const wrong = wrongOutputs(outputs, workspace, digests);
+  if (wrong.length === 0) return { written: 0 };
+  const staging = Staging.create(workspace);
+  try {
+    const staged: { output: Output; at: string }[] = [];
+    for (const { output, present } of wrong) {
+      staged.push({ output, at: await stage(output, present, staging.next(), workspace, blobs) });
+    }
+    if (time) {
+      const { setTimes } = await import('./times.ts');
+      const right = outputs.filter((output) => !wrong.some((one) => one.output === output));
+      // Before anything is moved: whoever is killed in between leaves something wrong, and all of this is done again.
+      for (const output of right) setTimes(output, workspace, output.path, time);
+      for (const { output, at } of staged) setTimes(output, at, ROOT, time);
+    }
+    const lost = ownership?.lost();
+    if (lost !== undefined) throw new AssayError('ASSAY_OUTPUT_UNFIT', lost);
+    for (const { output, at } of staged) moveIntoPlace(at, output.path, workspace, staging);
+  } finally {
+    staging.remove();
+  }
+  return { written: wrong.length };
+}
+
+interface WrongOutput {
+  readonly output: Output;
+  /** What lies in its place. */
+  readonly present: Output | undefined;
+}
+
+function wrongOutputs(outputs: readonly Output[], workspace: string, digests: FileDigests): WrongOutput[] {
+  return outputs.flatMap((output) => {
+    refuseLinkedParents(workspace, output.path);
+    const present = observeQuietly(workspace, output.path, digests);
+    return sameOutput(present, output) ? [] : [{ output, present }];
+  });
+}
+
+/** Something unreadable or odd at an output's place is wrong, not a reason to give up. */
+function observeQuietly(workspace: string, path: RelPath, digests: FileDigests): Output | undefined {
+  try {
+    return observeOutput(workspace, path, digests);
+  } catch (error) {
+    if (error instanceof AssayError) return undefined;
+    throw error;
+  }
+}
+
+async function stage(
+  output: Output,
+  present: Output | undefined,
+  at: string,
+  workspace: string,
+  blobs: Blobs,
+): Promise<string> {
+  if (output.kind !== 'directory') {
+    await write(output, at, blobs);
+    return at;
+  }
+  mkdirSync(at);
+  const reusable = reusableFiles(present);
+  for (const entry of output.entries) {
+    const target = toSystemPath(at, entry.path);
+    const same = entry.kind === 'file' && reusable.get(entry.path) === identityOf(entry);
+    const linked = same && tryLink(toSystemPath(workspace, join(output.path, entry.path)), target);
+    if (!linked) await write(entry, target, blobs);
+  }
+  return at;
+}
+
+/** The files of the old folder by what they are: those that stay the same move over with their times and inodes. */
+function reusableFiles(present: Output | undefined): ReadonlyMap<RelPath, string> {
+  const entries = present?.kind === 'directory' ? present.entries : [];
+  return new Map(entries.map((entry) => [entry.path, identityOf(entry)]));
+}
+
+function tryLink(from: string | Buffer, to: string | Buffer): boolean {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function write(entry: Entry | Output, at: string | Buffer, blobs: Blobs): Promise<void> {
+  if (entry.kind === 'directory') mkdirSync(at, { recursive: true });
+  else if (entry.kind === 'symlink') symlinkSync(nameToBytes(entry.target), at);
+  else await writeFile(entry.digest, entry.executable, at, blobs);
+}
+
+async function writeFile(
+  digest: Digest,
+  executable: boolean,
+  at: string | Buffer,
+  blobs: Blobs,
+): Promise<void> {
+  const blob = await blobs.get(digest.hash);
+  if (!blob || blob.size !== digest.size) {
+    throw new AssayError('ASSAY_BLOB_CORRUPT', `the store no longer has ${digest.hash}`);
+  }
+  const descriptor = openSync(at, 'wx', executable ? 0o777 : 0o666);
+  try {
+    if (blob.bytes) writeWhole(descriptor, blob.bytes, 0);
+    else await writeChunks(descriptor, blob);
+    // A umask may take the bit away that says what kind of file this is.
+    if (executable) fchmodSync(descriptor, (0o777 & ~process.umask()) | 0o100);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Both halves at once: while a chunk of one is read by another thread, one of the other is checked and written here. */
+async function writeChunks(descriptor: number, blob: LargeBlob): Promise<void> {
+  const half = Math.ceil(blob.size / 2 / STORE.chunkBytes) * STORE.chunkBytes;
+  const halves = [0, half].filter((offset) => offset < blob.size);
+  const written = halves.map((offset) => writePart(descriptor, blob, offset, half));
+  // Until both have ended the file is theirs.
+  for (const end of await Promise.allSettled(written)) if (end.status === 'rejected') throw end.reason;
+}
+
+async function writePart(descriptor: number, blob: LargeBlob, offset: number, length: number): Promise<void> {
+  let position = offset;
+  for await (const chunk of blob.chunks(offset, length)) {
+    writeWhole(descriptor, chunk, position);
+    position += chunk.length;
+  }
+}
+
+function writeWhole(descriptor: number, bytes: Uint8Array, position: number): void {
+  for (let done = 0; done < bytes.length; ) {
+    done += writeSync(descriptor, bytes, done, bytes.length - done, position + done);
+  }
+}
+
+function moveIntoPlace(staged: string, path: RelPath, workspace: string, staging: Staging): void {
+  withAnchor(workspace, path, (place) => {
+    moveAnchored(place, workspace, path, staging);
+    renameSync(staged, place);
+    staging.moved(staged);
+  });
+}
+
+/** Moves what lies at `path` into the staging folder; undefined if nothing does. */
+export function moveAside(workspace: string, path: RelPath, staging: Staging): string | undefined {
+  return withAnchor(workspace, path, (place) => moveAnchored(place, workspace, path, staging));
+}
+
+function moveAnchored(place: Buffer, workspace: string, path: RelPath, staging: Staging): string | undefined {
+  if (!lstatSync(place, { throwIfNoEntry: false })) return undefined;
+  if (holdsMount(toSystemPath(workspace, path).toString())) {
+    throw new AssayError('ASSAY_OUTPUT_UNFIT', `${path} is or holds a mount point`);
+  }
+  const aside = staging.next();
+  try {
+    renameSync(place, aside);
+    return aside;
+  } catch (error) {
+    if (isSystemError(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}

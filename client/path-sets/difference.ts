@@ -1,0 +1,25 @@
+// Why no path set of a key leads to a result any more: the first path that is not as it was for the run that told it.
+import type { Hash } from '../../core/digest.ts';
+import type { PathSet } from '../../core/path-set.ts';
+import { places } from './path-sets.ts';
+import type { States } from './states.ts';
+import type { Shelf } from './storage.ts';
+
+/** By the set from which least differs. Undefined where nothing is known, or all is as it was. */
+export async function whatDiffers(key: Hash, shelf: Shelf, states: States): Promise<string | undefined> {
+  let closest: PathSet | undefined;
+  for await (const { set } of places(key, shelf, states.of)) {
+    if (!set) break;
+    const differing = set.filter((seen) => states.of(seen) !== seen.state);
+    if (!closest || differing.length < closest.length) closest = differing;
+  }
+  const [first, ...more] = closest ?? [];
+  if (!first) return undefined;
+  const what = `${states.roots.shown(first)} ${words(first.state, states.of(first))}`;
+  return more.length === 0 ? what : `${what} (and ${more.length} more)`;
+}
+
+function words(before: string, now: string): string {
+  if (before === 'absent') return 'was not there before';
+  return now === 'absent' ? 'is gone' : 'is another than before';
+}

@@ -1,0 +1,154 @@
+// What the paths of a path set are relative to, so that it means the same in another checkout and for tools that are
+// installed elsewhere.
+import { realpathSync } from 'node:fs';
+import { parseRelPath } from '../../core/path.ts';
+import type { SeenPath } from '../../core/path-set.ts';
+import {
+  type AbsPath,
+  absPath,
+  foldersAbove,
+  inside,
+  isAtOrBelow,
+  parentFolder,
+  relativeIn,
+  shown,
+} from '../../hermeticity/system/absolute-path.ts';
+import { installationOf } from '../../hermeticity/verdict/installation.ts';
+import { DEFAULT_POLICY } from '../../hermeticity/verdict/policy.ts';
+import { searchPathOf } from '../action/environment.ts';
+import type { RunRequest } from '../action/request.ts';
+import { homeOrNowhere } from '../local-store/store-folder.ts';
+import type { KeyedAction } from '../run/key.ts';
+import type { Tool } from '../tools/tools.ts';
+
+export const WORKSPACE = 'workspace';
+/** Before the name of a root: every folder above it, up to that of the file system. For what a command sought there in vain. */
+const ABOVE = 'above:';
+
+export function isAbove(root: string): boolean {
+  return root.startsWith(ABOVE);
+}
+
+/** What of an action says where its paths lie. */
+export interface Looker {
+  readonly request: Pick<RunRequest, 'workspace' | 'outputs'>;
+  readonly tools: readonly Tool[];
+  readonly environment: KeyedAction['environment'];
+}
+
+export type Rooted = Pick<SeenPath, 'root' | 'path'>;
+
+export class Roots {
+  readonly #workspace: AbsPath;
+  readonly #tools: readonly Tool[];
+  readonly #searchPath: readonly AbsPath[];
+  #known: ReadonlyMap<string, AbsPath> | undefined;
+
+  constructor({ request, tools, environment }: Looker) {
+    this.#workspace = absPath(request.workspace);
+    this.#tools = tools;
+    this.#searchPath = searchPathOf(environment);
+  }
+
+  /** Looked for when a tool's folder is first asked for: most path sets name none. */
+  get #folders(): ReadonlyMap<string, AbsPath> {
+    this.#known ??= this.#find();
+    return this.#known;
+  }
+
+  #find(): Map<string, AbsPath> {
+    const folders = new Map([[WORKSPACE, this.#workspace]]);
+    const keepOut = [this.#workspace, absPath(homeOrNowhere())];
+    for (const tool of this.#tools.flatMap((each) => [each, ...each.interpreters])) {
+      const folder = installationOf(absPath(realpathSync(tool.file)), keepOut);
+      if (folder !== undefined && !isInstalled(folder)) folders.set(`tool:${tool.name}`, folder);
+    }
+    return folders;
+  }
+
+  /** Undefined for a root that this action does not have, and for what would lie above the root of the file system. */
+  resolve({ root, path }: Rooted): AbsPath | undefined {
+    const folder = this.#folderOf(root);
+    if (folder === undefined) return undefined;
+    const climbs = (/^(?:\.\.\/)*/.exec(path)?.[0] ?? '').length / '../'.length;
+    const from = climbs === 0 ? folder : [...foldersAbove(folder)][climbs - 1];
+    return from && inside(from, parseRelPath(path.slice(climbs * '../'.length)));
+  }
+
+  /** Where a name is looked for that was sought above a root: in each folder there, the nearest first. */
+  everywhereAbove({ root, path }: Rooted): AbsPath[] {
+    const base = this.#folderOf(root.slice(ABOVE.length));
+    const name = parseRelPath(path);
+    return base === undefined ? [] : [...foldersAbove(base)].map((folder) => inside(folder, name));
+  }
+
+  #folderOf(root: string): AbsPath | undefined {
+    if (root === '') return absPath('/');
+    return root === WORKSPACE ? this.#workspace : this.#folders.get(root);
+  }
+
+  /** As people see it. */
+  shown(rooted: Rooted): string {
+    if (isAbove(rooted.root)) {
+      const base = rooted.root.slice(ABOVE.length);
+      return `${rooted.path} above ${base === WORKSPACE ? 'the workspace' : base}`;
+    }
+    const path = this.resolve(rooted);
+    return path === undefined ? `${rooted.root}/${rooted.path}` : shown(path, this.#workspace);
+  }
+
+  root(path: AbsPath): Rooted {
+    for (const [root, folder] of this.#folders) {
+      const relative = relativeIn(folder, path);
+      if (relative !== undefined) return { root, path: relative };
+    }
+    return { root: '', path: path.slice(1) };
+  }
+
+  /** In the workspace, in a tool's folder, or in one where tools are looked for. */
+  isOwn(path: AbsPath): boolean {
+    return this.root(path).root !== '' || this.#searchPath.includes(parentFolder(path));
+  }
+
+  /** The root whose folder this is. */
+  rootAt(folder: AbsPath): string | undefined {
+    for (const [root, at] of this.#folders) if (at === folder) return root;
+    return undefined;
+  }
+
+  /** Of something that lies outside of a root's folder, as it is seen from there; undefined if it lies in it. */
+  seenFrom(root: string, path: AbsPath): SeenFromBelow | undefined {
+    const base = this.#folderOf(root);
+    let ups = '';
+    for (const folder of base === undefined || isAtOrBelow(path, base) ? [] : foldersAbove(base)) {
+      ups += '../';
+      const name = relativeIn(folder, path);
+      if (name === undefined) continue;
+      return {
+        found: { root, path: `${ups}${name}` },
+        sought: { root: `${ABOVE}${root}`, path: name },
+        folder,
+      };
+    }
+    return undefined;
+  }
+}
+
+interface SeenFromBelow {
+  /** How far up it lies. */
+  readonly found: Rooted;
+  /** As what was sought in every folder above. */
+  readonly sought: Rooted;
+  /** The nearest folder above that it lies in. */
+  readonly folder: AbsPath;
+}
+
+/** Installed by the system: the same place on every machine. */
+export function isInstalled(path: AbsPath): boolean {
+  return DEFAULT_POLICY.toolchain.some((place) => isAtOrBelow(path, place));
+}
+
+/** The kernel's own: the same place on every machine, too. */
+export function isKernels(path: AbsPath): boolean {
+  return DEFAULT_POLICY.kernel.some((place) => isAtOrBelow(path, place));
+}

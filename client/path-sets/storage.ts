@@ -1,0 +1,74 @@
+// Where path sets lie: in the local store, or at a remote. Each is a result with one output file, the set.
+import { type Digest, digestOf, parseDigest, toWire } from '../../core/digest.ts';
+import { AssayError } from '../../core/errors.ts';
+import { OBSERVED } from '../../core/limits.ts';
+import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
+import { decodePathSet, encodePathSet, type PathSet } from '../../core/path-set.ts';
+import { ActionResult } from '../../core/proto/generated/reapi.ts';
+import { decodeResult, emptyResult } from '../../core/result.ts';
+import type { Store } from '../../store/store.ts';
+import { readBlob } from '../remote/read-blob.ts';
+import type { Remote } from '../remote/remote.ts';
+import { download } from '../remote/transfer.ts';
+import type { Report } from '../terminal/events.ts';
+
+export interface Shelf {
+  get(place: Digest): Promise<PathSet | undefined>;
+  /** The encoded set itself is in the store, or at the remote, already. False if another set lies at this place. */
+  put(place: Digest, set: PathSet): Promise<boolean>;
+}
+
+const NAME = 'path-set';
+
+export function localShelf(store: Store): Shelf {
+  const at = ({ hash: key }: Digest) => ({ namespace: DEFAULT_NAMESPACE, key });
+  return {
+    async get(place) {
+      const stored = await store.results.get(at(place));
+      return (
+        stored &&
+        decodePathSet(await readBlob(digestIn(stored.bytes, OBSERVED.maxSetBytes).hash, store.blobs))
+      );
+    },
+    async put(place, set) {
+      return (await store.results.put(at(place), resultWith(set))) !== 'diverged';
+    },
+  };
+}
+
+/** What comes from there goes through the local store, which refuses what does not have its digest. */
+export function remoteShelf(remote: Remote, store: Store, report: Report): Shelf {
+  return {
+    async get(place) {
+      const bytes = await remote.getResult(place);
+      if (!bytes) return undefined;
+      const digest = digestIn(bytes, OBSERVED.maxForeignSetBytes);
+      await download([digest], store.blobs, remote, report);
+      const set = decodePathSet(await readBlob(digest.hash, store.blobs));
+      if (set.length > OBSERVED.maxForeignPaths) throw tooLarge();
+      return set;
+    },
+    async put(place, set) {
+      await remote.putResult(place, resultWith(set));
+      return true;
+    },
+  };
+}
+
+function resultWith(set: PathSet): Uint8Array {
+  const digest = digestOf(encodePathSet(set));
+  const file = { path: NAME, digest: toWire(digest), isExecutable: false, contents: Buffer.alloc(0) };
+  return ActionResult.encode({ ...emptyResult(0), outputFiles: [file] }).finish();
+}
+
+function digestIn(bytes: Uint8Array, maxBytes: number): Digest {
+  const [file] = decodeResult(bytes).outputFiles;
+  if (file?.path !== NAME || !file.digest) throw new AssayError('ASSAY_RESULT_MALFORMED', 'not a path set');
+  const digest = parseDigest(file.digest);
+  if (digest.size > maxBytes) throw tooLarge();
+  return digest;
+}
+
+function tooLarge(): AssayError {
+  return new AssayError('ASSAY_TOO_LARGE', 'a path set is too large');
+}

@@ -1,0 +1,163 @@
+// The caches that a run uses, opened once: the local store, what it knows of this workspace's files, its memory of
+// earlier runs, and the remote if one is named. Any of them may be unusable; the run then does without.
+import { join } from 'node:path';
+import { digestOf } from '../../core/digest.ts';
+import { REMOTE } from '../../core/limits.ts';
+import type { Store } from '../../store/store.ts';
+import { type FileDigests, fileDigests } from '../files/file-digest.ts';
+import { StatIndex } from '../files/stat-index.ts';
+import { type History, historyOf, type Ran, stepOf } from '../history/history.ts';
+import { InputReader, type InputSource } from '../inputs/inputs.ts';
+import { ScanMemos } from '../inputs/scan-memo.ts';
+import { clientFolder } from '../local-store/client-folder.ts';
+import { openUsableStore } from '../local-store/open.ts';
+import { hasOutbox, Outbox } from '../local-store/outbox.ts';
+import { HitMemos } from '../outputs/in-place.ts';
+import type { Elsewhere } from '../path-sets/system-file-memo.ts';
+import type { Remote } from '../remote/remote.ts';
+import type { ShelfNeeds } from '../snapshots/open.ts';
+import type { Shelf } from '../snapshots/snapshot-store.ts';
+import type { Report } from '../terminal/events.ts';
+import { ToolMemo } from '../tools/tool-memo.ts';
+import type { IdentifiedAction } from './key.ts';
+import type { Settling, Uploads } from './uploads.ts';
+
+export interface CacheOptions {
+  readonly storeFolder: string;
+  readonly workspace: string;
+  readonly remoteUrl?: URL | undefined;
+  readonly token?: string | undefined;
+  readonly now: () => number;
+  readonly report: Report;
+  /** For who remembers whole steps, and would never ask for a scan again. */
+  readonly forgetsScans?: boolean;
+  /** For who forgets it when a command has run. */
+  readonly elsewhere?: Elsewhere;
+}
+
+export interface Cache {
+  /**
+   * The same each time; opened when it is first asked for, because a hit that is remembered has no use for it. Undefined:
+   * there is no usable store, and the command simply runs.
+   */
+  openStore(): Promise<Store | undefined>;
+  readonly hits: HitMemos;
+  readonly digests: FileDigests;
+  readonly tools: ToolMemo;
+  readonly elsewhere?: Elsewhere | undefined;
+  readonly inputs: InputSource;
+  readonly history: History;
+  remember(
+    ran: { action: IdentifiedAction } & Pick<
+      Ran,
+      'outcome' | 'reason' | 'against' | 'notKept' | 'exitCode' | 'commandMs'
+    >,
+  ): void;
+  /** The same remote each time; opened when it is first asked for, because a local hit has no use for it. */
+  openRemote(): Promise<Remote | undefined>;
+  /** A shelf for snapshots, beside the results; undefined where there is no usable store. */
+  openShelf(needs: ShelfNeeds): Promise<Shelf | undefined>;
+  /** The same each time; undefined where there is no remote, or no store. */
+  openUploads(): Promise<Uploads | undefined>;
+  /** Uploads, also of what earlier runs left, go on for a bounded time. */
+  settleUploads(began: number, settling: Settling): Promise<SettledUploads>;
+  close(): Promise<void>;
+}
+
+export interface SettledUploads {
+  /** How many results are still to be shared, and why. */
+  readonly unshared: number;
+  readonly why: string;
+  /** The remote had another result of one of the actions. */
+  readonly diverged: boolean;
+}
+
+const NOTHING_SENT: SettledUploads = { unshared: 0, why: '', diverged: false };
+
+export function openCache(options: CacheOptions): Cache {
+  const own = clientFolder(options.storeFolder);
+  const index = new StatIndex(join(own, 'stat', `${digestOf(Buffer.from(options.workspace)).hash}.index`));
+  const digests = fileDigests(index, options.now);
+  const scans = options.forgetsScans ? undefined : new ScanMemos(join(own, 'scan'));
+  const inputs = new InputReader(digests, scans, options.now);
+  const history = historyOf(options.storeFolder);
+  let store: Promise<Store | undefined> | undefined;
+  let remote: Promise<Remote | undefined> | undefined;
+  let uploads: Promise<Uploads | undefined> | undefined;
+  const shelves: Shelf[] = [];
+  const openStore = () => {
+    store ??= openUsableStore(options.storeFolder, options.report);
+    return store;
+  };
+  const openRemote = () => {
+    remote ??= openRemoteIfNamed(options);
+    return remote;
+  };
+  const openUploads = () => {
+    uploads ??= openUploadsTo(options, openStore, openRemote);
+    return uploads;
+  };
+  return {
+    openStore,
+    openRemote,
+    openUploads,
+    hits: new HitMemos(),
+    digests,
+    tools: new ToolMemo(options.workspace),
+    elsewhere: options.elsewhere,
+    inputs,
+    history,
+    remember({ action: { request, key }, ...ran }) {
+      const noted = { ...ran, at: options.now(), step: stepOf(request), key: key.hash };
+      if (ran.outcome === 'miss') history.append(request, noted);
+      else history.note(request, noted);
+    },
+    async openShelf(needs) {
+      const opened = await openStore();
+      if (!opened) return undefined;
+      const { openShelf } = await import('../snapshots/open.ts');
+      const shelf = await openShelf(needs, options, opened, digests);
+      shelves.push(shelf);
+      return shelf;
+    },
+    async settleUploads(began, settling) {
+      const { remoteUrl, storeFolder, now, report } = options;
+      if (!remoteUrl) return NOTHING_SENT;
+      const isNeeded =
+        uploads !== undefined ||
+        (hasOutbox(storeFolder) &&
+          (remote !== undefined || !new Outbox(storeFolder, remoteUrl).restsAt(now())));
+      const opened = isNeeded ? await openUploads() : undefined;
+      if (!opened) return NOTHING_SENT;
+      opened.addEarlier(report);
+      const bound = Math.max(REMOTE.uploadsMs, (now() - began) * REMOTE.uploadsShare);
+      const left = await opened.settle(bound, settling);
+      return { unshared: left?.results ?? 0, why: left?.why ?? '', diverged: opened.diverged > 0 };
+    },
+    async close() {
+      history.flush();
+      index.save();
+      await (await uploads)?.close();
+      for (const shelf of shelves) await shelf.close();
+      await (await remote)?.close();
+      await (await store)?.close();
+    },
+  };
+}
+
+async function openUploadsTo(
+  { storeFolder, remoteUrl, now }: CacheOptions,
+  openStore: Cache['openStore'],
+  openRemote: Cache['openRemote'],
+): Promise<Uploads | undefined> {
+  const [store, remote] = await Promise.all([openStore(), openRemote()]);
+  if (!store || !remote || !remoteUrl) return undefined;
+  const { Uploads } = await import('./uploads.ts');
+  return new Uploads({ outbox: new Outbox(storeFolder, remoteUrl), store, remote, now });
+}
+
+async function openRemoteIfNamed({ remoteUrl, token, now }: CacheOptions): Promise<Remote | undefined> {
+  if (!remoteUrl) return undefined;
+  const { openRemote } = await import('../remote/open.ts');
+  return openRemote({ url: remoteUrl, token, now });
+}

@@ -1,0 +1,136 @@
+// Runs a command in the strict environment, passes on what it says while it says it, and keeps the log.
+import { join } from 'node:path';
+import { RUN } from '../../core/limits.ts';
+import type { RelPath } from '../../core/path.ts';
+import { absPath } from '../../hermeticity/system/absolute-path.ts';
+import { actualEnvironment, type PrivateFolders } from '../action/environment.ts';
+import type { RunRequest } from '../action/request.ts';
+import { setOutputsAside } from '../outputs/set-aside.ts';
+import { type Ended, type Launcher, launchDirectly } from '../process/launch.ts';
+import { withPrivateFolders } from '../process/scratch-folders.ts';
+import { placeInSandbox, sandboxedLauncher } from '../trace/sandbox.ts';
+import { type MaybeWatched, watchedLauncher } from '../trace/watch.ts';
+import type { RunContext } from './context.ts';
+import type { KeyedAction } from './key.ts';
+import { type Log, LogRecorder } from './log.ts';
+
+export interface Execution extends MaybeWatched {
+  readonly startedAt: number;
+  readonly commandMs: number;
+  readonly log: Log;
+  /** The outputs that an earlier run had left; the command did not get to see them. */
+  readonly earlierOutputs: readonly RelPath[];
+  /** Why what lies in the outputs may not all be this run's, if so. */
+  readonly outputFault?: string;
+  /** Whose state the command found, if it found any: a clean run might have made something else. */
+  readonly earlierState?: string;
+}
+
+/** Variables that the command sees and that are not in its key; learns the folders that the action has to itself. */
+export type Unkeyed = (folders: PrivateFolders) => Readonly<Record<string, string>>;
+
+export interface Preparation {
+  readonly unkeyed?: Unkeyed;
+  /** Before each attempt: what the command finds of earlier runs; tells whose it is, undefined if it finds nothing. */
+  placeState?(): Promise<string | undefined>;
+}
+
+export async function execute(
+  action: KeyedAction,
+  context: RunContext,
+  preparation: Preparation = {},
+): Promise<Execution> {
+  const { request } = action;
+  const attempt = async <T extends Ended>(launcherFor: LauncherFor<T>): Promise<T & Execution> => {
+    const earlierState = await preparation.placeState?.();
+    const { unkeyed } = preparation;
+    const overEarlier = earlierState !== undefined;
+    const execution = await executeBy(launcherFor, action, context, { unkeyed, overEarlier });
+    return earlierState === undefined ? execution : { ...execution, earlierState };
+  };
+  if (request.sandbox) return attempt(sandboxedLauncher(action, context.report));
+  const watched = await attempt(watchedLauncher(request, context.report));
+  const hindrance = hindranceOf(watched, request);
+  if (hindrance === undefined) return watched;
+  context.report({
+    type: 'unwatched',
+    why: `it failed under the tracer, so it runs once more (${hindrance})`,
+  });
+  return attempt(() => launchDirectly);
+}
+
+/**
+ * Some programs do not work under a tracer, such as those that trace others themselves (gdb, LeakSanitizer). That must not
+ * fail a build: what fails and has done something that a tracer can't follow gets a second chance.
+ */
+function hindranceOf(
+  { exitCode, signal, watched }: MaybeWatched,
+  { hermetic }: RunRequest,
+): string | undefined {
+  const failed = exitCode !== 0 && signal === undefined;
+  return failed && hermetic === 'warn' ? watched?.report.gaps[0] : undefined;
+}
+
+interface Attempt {
+  readonly unkeyed?: Unkeyed | undefined;
+  /** The command finds the outputs that belong to its state: what it sees no need to make again must be there. */
+  readonly overEarlier?: boolean;
+}
+
+type LauncherFor<T extends Ended> = (folders: PrivateFolders) => Launcher<T>;
+
+/** `launcherFor` learns the folders that the action has to itself. */
+export async function executeBy<T extends Ended>(
+  launcherFor: LauncherFor<T>,
+  action: KeyedAction,
+  context: Pick<RunContext, 'stdout' | 'stderr' | 'now' | 'signal'>,
+  { unkeyed = () => ({}), overEarlier = false }: Attempt = {},
+): Promise<T & Execution> {
+  const { request, tools, environment } = action;
+  const aside = setOutputsAside(request, overEarlier ? [] : request.outputs);
+  const recorder = new LogRecorder();
+  let failed = true;
+  try {
+    return await withPrivateFolders(
+      action,
+      async (folders) => {
+        const startedAt = context.now();
+        const end = await launcherFor(folders)({
+          argv: [tools[0].file, ...request.command.slice(1)],
+          cwd: join(request.workspace, request.workingDirectory),
+          env: { ...actualEnvironment(environment, folders), ...unkeyed(folders) },
+          hear(stream, bytes) {
+            recorder.add(stream, bytes);
+            context[stream].write(bytes);
+          },
+          startedAs: (pid) => aside.writtenBy(pid),
+          signal: context.signal,
+        });
+        failed = end.exitCode !== 0;
+        const tooLong = recorder.tooLong && {
+          logFault: `the command said more than ${RUN.maxLogBytes} bytes`,
+        };
+        const unmade = failed ? undefined : aside.unmade();
+        const fault = aside.fault ?? (unmade && `its declared output ${unmade} is missing`);
+        const outputFault = fault !== undefined && { outputFault: fault };
+        return {
+          ...end,
+          ...tooLong,
+          ...outputFault,
+          earlierOutputs: aside.earlier,
+          startedAt,
+          commandMs: context.now() - startedAt,
+          log: recorder.finish(),
+        };
+      },
+      placeFor(request),
+    );
+  } finally {
+    aside.settle(failed && !request.cacheFailures);
+  }
+}
+
+/** Where the command sees a tool. */
+function placeFor({ sandbox, workspace }: RunRequest): (file: string) => string {
+  return (file) => (sandbox ? placeInSandbox(absPath(file), absPath(workspace)) : file);
+}

@@ -1,0 +1,159 @@
+// Why an action missed: the closest earlier action, and what differs from it, in words.
+import type { Hash } from '../../core/digest.ts';
+import type { Blobs, Store } from '../../store/store.ts';
+import { looksSecret } from '../action/environment.ts';
+import type { RunRequest } from '../action/request.ts';
+import type { FileDigests } from '../files/file-digest.ts';
+import { type Difference, differences } from '../history/difference.ts';
+import { type HistoryEntry, stepOf } from '../history/history.ts';
+import { areAkin } from '../history/similar-actions.ts';
+import { whatDiffers } from '../path-sets/difference.ts';
+import { States } from '../path-sets/states.ts';
+import { localShelf } from '../path-sets/storage.ts';
+import type { RunContext } from './context.ts';
+import type { KeyedAction } from './key.ts';
+import { keepAction } from './publish.ts';
+
+export interface Explanation {
+  readonly reason: string;
+  readonly against?: Hash;
+  readonly differences: readonly Difference[];
+}
+
+const NEVER_SEEN: Explanation = { reason: 'never seen', differences: [] };
+
+const FORGOTTEN: Explanation = {
+  reason: 'it ran before, with what is no longer stored: what differs is not known',
+  differences: [],
+};
+
+/** How many earlier actions are compared in full where none ran the same command. */
+const CANDIDATES = 10;
+
+/** Keeps the action first: it is compared with what is stored. `refusal`: why a result that was found is not taken. */
+export async function explain(
+  action: KeyedAction,
+  { cache }: RunContext,
+  refusal: string | undefined,
+): Promise<Explanation> {
+  const store = await cache.openStore();
+  if (!store) return { reason: 'there is no usable store', differences: [] };
+  const earlier = cache.history.entries();
+  if (earlier.length > 0) await keepAction(action, store);
+  if (refusal !== undefined) return { reason: `refused: ${refusal}`, differences: [] };
+  if (earlier.length === 0) return NEVER_SEEN;
+  const last = earlier.find((entry) => entry.key === action.key.hash);
+  if (!last) return explainMiss(action, earlier, store.blobs);
+  const differs = await differsNow(action, store, cache.digests);
+  return { reason: differs ?? whyNothingStored(last, action.request), differences: [] };
+}
+
+/** The same action ran before. */
+function whyNothingStored({ exitCode, notKept }: HistoryEntry, { hermetic }: RunRequest): string {
+  if (exitCode) return `it failed before: ${notKept ?? `it ended with ${exitCode}`}`;
+  if (notKept !== undefined) return `it ran before, but left no result: ${notKept}`;
+  if (hermetic === 'strict') return 'it ran before, but no result is stored that is known to be hermetic';
+  return 'it ran before, but no usable result is stored';
+}
+
+/** The same declaration, so something else: what the action was seen to depend on besides it. */
+async function differsNow(
+  action: KeyedAction,
+  store: Store,
+  digests: FileDigests,
+): Promise<string | undefined> {
+  try {
+    return await whatDiffers(action.key.hash, localShelf(store), new States(action, digests));
+  } catch {
+    return undefined;
+  }
+}
+
+/** `earlier`: newest first. */
+async function explainMiss(
+  action: KeyedAction,
+  earlier: readonly HistoryEntry[],
+  blobs: Blobs,
+): Promise<Explanation> {
+  const key = action.key.hash;
+  const last = lastOfStep(action.request, earlier);
+  let best: { against: Hash; differences: Difference[] } | undefined;
+  for (const { key: against } of last ? [last] : alike(action.request, earlier)) {
+    const found = await ifKnown(async () =>
+      last || (await areAkin(against, key, blobs)) ? differences(against, key, blobs) : undefined,
+    );
+    if (found && (!best || found.length < best.differences.length)) best = { against, differences: found };
+  }
+  if (best) return { ...best, reason: summarize(best.differences) };
+  return last ? FORGOTTEN : NEVER_SEEN;
+}
+
+/** The newest run of the same step here, else of the same step elsewhere. */
+function lastOfStep(request: RunRequest, earlier: readonly HistoryEntry[]): HistoryEntry | undefined {
+  const { workspace, name } = request;
+  const step = stepOf(request);
+  const isSame = (entry: HistoryEntry) =>
+    entry.step === step || (name !== undefined && entry.name === name && entry.workspace === workspace);
+  const same = earlier.filter(isSame);
+  return same.find((entry) => entry.workspace === workspace) ?? same[0];
+}
+
+/** For a command without a name, some recent ones of the same program. */
+function alike(
+  { workspace, command, name }: RunRequest,
+  earlier: readonly HistoryEntry[],
+): readonly HistoryEntry[] {
+  if (name !== undefined) return [];
+  const found = earlier.filter((entry) => entry.workspace === workspace && entry.command[0] === command[0]);
+  return found.slice(0, CANDIDATES);
+}
+
+/** Earlier actions may be gone from the store. */
+async function ifKnown<T>(ask: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await ask();
+  } catch {
+    return undefined;
+  }
+}
+
+/** One line: the first difference, and how many more there are. */
+export function summarize(found: readonly Difference[]): string {
+  const [first, ...more] = found;
+  if (!first) return 'never seen';
+  return more.length === 0 ? describe(first) : `${describe(first)} (and ${more.length} more)`;
+}
+
+export function describe(difference: Difference): string {
+  switch (difference.kind) {
+    case 'input':
+      return `${difference.path} ${difference.change === 'changed' ? 'changed' : `was ${difference.change}`}`;
+    case 'tool':
+      return `tool ${difference.name} ${difference.change === 'changed' ? 'changed' : `was ${difference.change}`}`;
+    case 'variable':
+      return describeValue(difference.name, difference.before, difference.after);
+    case 'platform':
+      return describeValue(difference.name, difference.before, difference.after);
+    case 'command':
+      return `command ${quote(difference.before)} -> ${quote(difference.after)}`;
+    case 'working-directory':
+      return `working directory ${difference.before || '.'} -> ${difference.after || '.'}`;
+    case 'output':
+      return `output ${difference.path} was ${difference.change}`;
+    case 'key-version':
+      return `key format ${difference.before} -> ${difference.after}`;
+  }
+}
+
+/** A secret's change may be told, its value never. */
+function describeValue(name: string, before: string | undefined, after: string | undefined): string {
+  if (looksSecret(name)) return `${name} changed`;
+  if (before === undefined) return `${name} was added (${after})`;
+  return after === undefined ? `${name} was removed (${before})` : `${name} ${before} -> ${after}`;
+}
+
+function quote(command: readonly string[]): string {
+  return command
+    .map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`))
+    .join(' ');
+}

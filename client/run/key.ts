@@ -1,0 +1,93 @@
+// From a request to its key: inputs, environment, tools and platform become one REAPI Action.
+import { type EncodedAction, encodeAction, type Property } from '../../core/action.ts';
+import type { Digest } from '../../core/digest.ts';
+import { messageOf } from '../../core/errors.ts';
+import { SANDBOX_VERSION } from '../../hermeticity/sandbox/sandbox-version.ts';
+import { withoutPatterns } from '../action/declared-variables.ts';
+import { keyedEnvironment, looksSecret, type Variables } from '../action/environment.ts';
+import { platformProperties } from '../action/platform.ts';
+import type { RunRequest } from '../action/request.ts';
+import type { FileDigests } from '../files/file-digest.ts';
+import type { Inputs } from '../inputs/inputs.ts';
+import { resolveTool, type Tool, toolProperties } from '../tools/tools.ts';
+import type { RunContext } from './context.ts';
+
+export interface KeyedAction extends EncodedAction {
+  readonly request: RunRequest;
+  readonly inputs: Inputs;
+  readonly environment: readonly Property[];
+  /** The command's own program first, then the declared ones. */
+  readonly tools: readonly [Tool, ...Tool[]];
+}
+
+/** Enough of an action for a result of it to be restored and remembered. */
+export interface IdentifiedAction {
+  readonly request: RunRequest;
+  readonly key: Pick<Digest, 'hash'>;
+}
+
+export function keyOf(request: RunRequest, { cache, caller, report }: RunContext): KeyedAction {
+  const inputs = cache.inputs.read(request);
+  const environment = keyedEnvironment(request.variables, caller);
+  for (const { name } of withoutPatterns(request.variables, caller))
+    if (looksSecret(name)) report({ type: 'secret-declared', name });
+  const find: FindTool = (...search) => cache.tools.resolve(...search);
+  const tools = resolveTools(request, cache.digests, caller, find);
+  const encoded = encodeAction({
+    arguments: request.command,
+    workingDirectory: request.workingDirectory,
+    environment,
+    outputs: request.outputs,
+    platform: [...platformProperties(), ...toolProperties(tools), ...viewProperties(request)],
+    inputRoot: inputs.root,
+  });
+  for (const path of inputs.strayLinks) report({ type: 'stray-link', path });
+  return { ...encoded, request, inputs, environment, tools };
+}
+
+/** How much an action sees. */
+function viewProperties({ observed, sandbox }: RunRequest): Property[] {
+  return [
+    ...(observed ? [{ name: 'inputs', value: 'observed' }] : []),
+    ...(sandbox ? [{ name: 'sandbox', value: SANDBOX_VERSION }] : []),
+  ];
+}
+
+/** Undefined if inputs and tools are as they were when the key was made, and were not touched in between. */
+export function changedSince(action: KeyedAction, { cache, caller }: RunContext): string | undefined {
+  const { request, inputs, tools } = action;
+  try {
+    const changed = cache.inputs.changeSince(inputs, request);
+    if (changed !== undefined) return changed;
+    const now = resolveTools(request, cache.digests, caller, resolveTool);
+    const touched = now.some(({ stamp }, at) => stamp !== tools[at]?.stamp);
+    return touched ? 'its tools changed while it ran' : undefined;
+  } catch (error) {
+    return `its inputs or tools are not there any more: ${messageOf(error)}`;
+  }
+}
+
+/** Where the command itself will search: a declared PATH, else the caller's, whose finds come first through shims. */
+function searchPath({ variables }: RunRequest, caller: Variables): string {
+  const declared = variables.find(({ name }) => name === 'PATH');
+  return declared?.value ?? caller.PATH ?? '';
+}
+
+type FindTool = typeof resolveTool;
+
+function resolveTools(
+  request: RunRequest,
+  digests: FileDigests,
+  caller: Variables,
+  find: FindTool,
+): [Tool, ...Tool[]] {
+  const { workspace, workingDirectory, command, tools } = request;
+  const path = searchPath(request, caller);
+  const program = find(
+    command[0],
+    { path, folder: `${workspace}/${workingDirectory}`, digests },
+    'ASSAY_COMMAND_NOT_FOUND',
+  );
+  const declared = [...new Set(tools)].map((name) => find(name, { path, folder: workspace, digests }));
+  return [program, ...declared.filter(({ name, file }) => name !== program.name || file !== program.file)];
+}

@@ -1,0 +1,148 @@
+// Publishes a sealed result: everything that it names first, the result last, always; locally, then at the remote, where it is
+// on its way when this is over (uploads.ts). The action itself (its Action, Command and folders) goes along, so that a later miss can be explained against it.
+import { readFileSync } from 'node:fs';
+import { concurrently } from '../../core/concurrently.ts';
+import { digestOf, type Hash } from '../../core/digest.ts';
+import { AssayError, messageOf } from '../../core/errors.ts';
+import { REMOTE, RUN, STORE } from '../../core/limits.ts';
+import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
+import { encodePathSet, type PathSet, resultKey, type StateOf } from '../../core/path-set.ts';
+import type { Blobs, Content, Store } from '../../store/store.ts';
+import { fileChunks } from '../files/file-chunks.ts';
+import type { Unshared } from '../local-store/outbox.ts';
+import type { Sealed } from '../outputs/encoded-outputs.ts';
+import { ForeignStates } from '../path-sets/foreign-states.ts';
+import { type Candidate, candidates, keepSet } from '../path-sets/path-sets.ts';
+import { States } from '../path-sets/states.ts';
+import { localShelf, type Shelf } from '../path-sets/storage.ts';
+import type { Report } from '../terminal/events.ts';
+import type { RunContext } from './context.ts';
+import type { KeyedAction } from './key.ts';
+import type { SealedResult, Unpublishable } from './seal.ts';
+
+export interface Published {
+  /** In the local store. */
+  readonly published: boolean;
+  /** The same action has made other outputs before, which stay. */
+  readonly diverged: boolean;
+  /** The key of the result, once it is on its way to the remote. */
+  readonly sent?: Hash;
+}
+
+const NOTHING: Published = { published: false, diverged: false };
+
+export async function publish(
+  action: KeyedAction,
+  sealed: SealedResult | Unpublishable,
+  { cache, report, now, ownership }: RunContext,
+): Promise<Published> {
+  const refusal = sealed.publishable ? ownership?.doubt() : sealed.why;
+  if (refusal !== undefined) report({ type: 'not-published', why: refusal });
+  const store = await cache.openStore();
+  if (!store) return NOTHING;
+  if (!sealed.publishable || refusal !== undefined) {
+    await keepAction(action, store);
+    return NOTHING;
+  }
+  const states = new States(action, cache.digests);
+  const found = await findPlace(action, sealed, localShelf(store), states.of);
+  const place = { ...found, stateOf: states.of };
+  const outcome = await publishLocally(action, sealed, place, store, report);
+  if (outcome !== 'published') return { ...NOTHING, diverged: outcome === 'diverged' };
+  const uploads = await cache.openUploads();
+  uploads?.add(unsharedOf(action, place), report, new ForeignStates(states, now).of);
+  return { published: true, diverged: false, ...(uploads && { sent: place.key.hash }) };
+}
+
+interface ResultPlace extends Candidate {
+  readonly stateOf: StateOf;
+}
+
+/**
+ * The key that the result goes under. Where this run was not watched but an earlier one was, that one's path set says what
+ * matters besides the declaration.
+ */
+async function findPlace(
+  { key }: KeyedAction,
+  { pathSet: set }: SealedResult,
+  shelf: Shelf,
+  stateOf: StateOf,
+): Promise<Candidate> {
+  if (set) return { key: resultKey(key.hash, set, stateOf), set };
+  for await (const candidate of candidates(key, shelf, stateOf)) return candidate;
+  return { key };
+}
+
+/** Keeps an action that has no result, so that the next miss can be explained against it; no harm if it can't be. */
+export async function keepAction(action: KeyedAction, store: Store): Promise<void> {
+  try {
+    await putLocally(describe(action), store.blobs);
+  } catch {
+    // Its inputs are gone already, or the store is full.
+  }
+}
+
+async function publishLocally(
+  action: KeyedAction,
+  sealed: SealedResult,
+  { key, set, stateOf }: ResultPlace,
+  store: Store,
+  report: Report,
+): Promise<'published' | 'diverged' | 'failed'> {
+  try {
+    await putLocally([...sealed.contents, ...describe(action, set)], store.blobs);
+    const outcome = await store.results.put({ namespace: DEFAULT_NAMESPACE, key: key.hash }, sealed.result);
+    if (set) await keepSet(action.key.hash, set, localShelf(store), stateOf);
+    if (outcome !== 'diverged') return 'published';
+    report({ type: 'not-published', why: 'the same action has made other outputs before, which stay' });
+    return outcome;
+  } catch (error) {
+    const changed = error instanceof AssayError && error.code === 'ASSAY_DIGEST_MISMATCH';
+    report({
+      type: 'not-published',
+      why: changed ? 'an output changed while it was stored' : messageOf(error),
+    });
+    return 'failed';
+  }
+}
+
+export async function putLocally(contents: readonly Sealed[], blobs: Blobs): Promise<void> {
+  const missing = new Set(
+    (await blobs.missing(contents.map(({ digest }) => digest))).map(({ hash }) => hash),
+  );
+  const wanted = contents.filter(({ digest }) => missing.has(digest.hash));
+  const put = async (content: Sealed): Promise<void> => {
+    await blobs.put(content.digest, contentOf(content));
+  };
+  await concurrently(wanted.filter(isSmall), RUN.smallPutsAtOnce, put);
+  await concurrently(
+    wanted.filter((content) => !isSmall(content)),
+    REMOTE.concurrency,
+    put,
+  );
+}
+
+/** It goes into the index: the more of them wait at once, the more go with one commit. */
+function isSmall({ digest }: Sealed): boolean {
+  return digest.size <= STORE.inlineBytes;
+}
+
+function contentOf(sealed: Sealed): Content {
+  if ('bytes' in sealed) return sealed.bytes;
+  return isSmall(sealed) ? readFileSync(sealed.file) : fileChunks(sealed.file);
+}
+
+function unsharedOf(action: KeyedAction, { key, set }: Candidate): Unshared {
+  return {
+    key,
+    action: action.key.hash,
+    ...(set && { set: digestOf(encodePathSet(set)).hash }),
+    blobs: describe(action, set).map(({ digest }) => digest),
+  };
+}
+
+function describe(action: KeyedAction, set?: PathSet): Sealed[] {
+  const folders = action.inputs.directories().blobs.values();
+  const messages = [action.action, action.command, ...folders, ...(set ? [encodePathSet(set)] : [])];
+  return messages.filter(({ length }) => length > 0).map((bytes) => ({ digest: digestOf(bytes), bytes }));
+}

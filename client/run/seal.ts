@@ -1,0 +1,175 @@
+// Turns what a command left behind into a result that others may trust, or says why it must not be shared: it failed,
+// its inputs changed while it ran, an output is missing or leaves the workspace, its log is not whole, it was to be
+// hermetic and is not.
+import { toWire } from '../../core/digest.ts';
+import { AssayError, messageOf } from '../../core/errors.ts';
+import { type Evidence, encodeEvidence, type Standing, standingOf } from '../../core/evidence.ts';
+import { RUN } from '../../core/limits.ts';
+import type { RelPath } from '../../core/path.ts';
+import type { PathSet } from '../../core/path-set.ts';
+import { ActionResult } from '../../core/proto/generated/reapi.ts';
+import type { FindingKind } from '../../hermeticity/verdict/finding.ts';
+import type { RunRequest } from '../action/request.ts';
+import { KeptContents } from '../files/content-cache.ts';
+import { type Contents, encodeOutputs, fitOutput, type Sealed } from '../outputs/encoded-outputs.ts';
+import type { Output } from '../outputs/outputs.ts';
+import { type Testimony, testify } from '../trace/evidence.ts';
+import type { RunContext } from './context.ts';
+import type { Execution } from './execute.ts';
+import { changedSince, type KeyedAction } from './key.ts';
+import { encodeOrder } from './log-order.ts';
+
+export interface SealedResult {
+  readonly publishable: true;
+  readonly standing: Standing;
+  readonly result: Uint8Array;
+  readonly contents: readonly Sealed[];
+  /** What the action looked at besides its inputs, if it was watched. */
+  readonly pathSet?: PathSet;
+}
+
+export interface Unpublishable {
+  readonly publishable: false;
+  readonly standing: Standing;
+  readonly why: string;
+}
+
+export function seal(
+  action: KeyedAction,
+  execution: Execution,
+  context: RunContext,
+): SealedResult | Unpublishable {
+  const { request } = action;
+  const { digests } = context.cache;
+  const failure = failureOf(request, execution);
+  if (failure !== undefined) return { publishable: false, standing: 'unwatched', why: failure };
+  let testimony: Testimony | undefined;
+  try {
+    testimony = execution.watched && testify(action, execution.watched, digests);
+  } catch (error) {
+    /* A folder that it listed may be gone, or closed, by now: that is no reason to fail the command. */
+    return {
+      publishable: false,
+      standing: 'unwatched',
+      why: `what it read can't be judged: ${whyOf(error)}`,
+    };
+  }
+  const watched = standingOf(testimony?.evidence);
+  const standing = execution.earlierState !== undefined && watched === 'clean' ? 'marked' : watched;
+  if (testimony) tell(testimony, execution, context);
+  try {
+    const why =
+      refusalOf(request, testimony, standing) ?? stateRefusal(execution) ?? changedSince(action, context);
+    if (why !== undefined) return { publishable: false, standing, why };
+    const pathSet = testimony?.pathSet();
+    const kept = new KeptContents();
+    const reading = kept.keeping(digests);
+    const outputs = request.outputs.map(
+      (path) => fitOutput(request.workspace, path, reading) ?? missing(path),
+    );
+    return {
+      ...encode(action, execution, outputs, kept, testimony?.evidence),
+      standing,
+      ...(pathSet && { pathSet }),
+    };
+  } catch (error) {
+    return { publishable: false, standing, why: whyOf(error) };
+  }
+}
+
+function whyOf(error: unknown): string {
+  return error instanceof AssayError ? error.detail : messageOf(error);
+}
+
+/** The outputs that a command was given with its state it may read. */
+function tell({ findings, evidence }: Testimony, { earlierState }: Execution, { report }: RunContext): void {
+  const told = findings.filter(({ kind }) => kind !== 'stale-output' || earlierState === undefined);
+  if (told.length > 0 || evidence.gaps.length > 0)
+    report({ type: 'findings', findings: told, gaps: evidence.gaps });
+}
+
+function failureOf(
+  { cacheFailures }: RunRequest,
+  { exitCode, signal, statusFault, logFault, outputFault }: Execution,
+): string | undefined {
+  if (signal) return `it was ended by ${signal}`;
+  if (exitCode !== 0 && !cacheFailures) return `it ended with ${exitCode}`;
+  return statusFault ?? outputFault ?? logFault;
+}
+
+/**
+ * What it removes was there before, and nobody knows what it was. Observed inputs are all that the key has of what an action reads:
+ * it must be all, and the action must not change it.
+ */
+function refusalOf(
+  { hermetic, observed }: RunRequest,
+  testimony: Testimony | undefined,
+  standing: Standing,
+): string | undefined {
+  if (hermetic === 'strict' && standing !== 'clean') return 'it is not hermetic';
+  const removal = testimony?.findings.find(({ kind }) => kind === 'delete');
+  if (removal) return `it removes ${removal.path}, which a hit would not`;
+  const byTime = testimony?.timeRefusal();
+  if (byTime !== undefined) return byTime;
+  if (!observed) return undefined;
+  if (!testimony) return 'nobody watched what it read';
+  const [gap] = testimony.evidence.gaps;
+  if (gap !== undefined) return `not all that it read is known: ${gap}`;
+  const change = testimony.findings.find(({ kind }) => CHANGES.has(kind));
+  return change && `it changes what it may read the next time: ${change.path}`;
+}
+
+/** What an earlier run left may have found its way into the outputs, and is in no key. */
+function stateRefusal({ earlierState }: Execution): string | undefined {
+  return earlierState && `it was made with ${earlierState}, and only what a clean run makes is kept`;
+}
+
+const CHANGES: ReadonlySet<FindingKind> = new Set([
+  'write',
+  'delete',
+  'mutate',
+  'stale-output',
+  'symlink-escape',
+]);
+
+function encode(
+  { request }: KeyedAction,
+  execution: Execution,
+  outputs: readonly Output[],
+  kept: KeptContents,
+  evidence: Evidence | undefined,
+): Pick<SealedResult, 'publishable' | 'result' | 'contents'> {
+  const { result, contents } = encodeOutputs(outputs, request.workspace, request.workingDirectory, kept);
+  result.exitCode = execution.exitCode;
+  addLog(result, execution, evidence, contents);
+  return { publishable: true, result: ActionResult.encode(result).finish(), contents: contents.values() };
+}
+
+function missing(path: RelPath): never {
+  throw new AssayError('ASSAY_OUTPUT_UNFIT', `its declared output ${path} is missing`);
+}
+
+/** Short logs travel inside the result, long ones as blobs. */
+function addLog(
+  result: ActionResult,
+  execution: Execution,
+  evidence: Evidence | undefined,
+  contents: Contents,
+): void {
+  const { stdout, stderr, order } = execution.log;
+  if (stdout.length <= RUN.inlineLogBytes) result.stdoutRaw = stdout;
+  else result.stdoutDigest = toWire(contents.addBytes(stdout));
+  if (stderr.length <= RUN.inlineLogBytes) result.stderrRaw = stderr;
+  else result.stderrDigest = toWire(contents.addBytes(stderr));
+  result.executionMetadata = {
+    worker: '',
+    executionStartTimestamp: timestamp(execution.startedAt),
+    executionCompletedTimestamp: timestamp(execution.startedAt + execution.commandMs),
+    auxiliaryMetadata: [encodeOrder(order), ...(evidence ? [encodeEvidence(evidence)] : [])],
+  };
+}
+
+function timestamp(milliseconds: number): { seconds: number; nanos: number } {
+  const seconds = Math.floor(milliseconds / 1000);
+  return { seconds, nanos: Math.round((milliseconds - seconds * 1000) * 1e6) };
+}

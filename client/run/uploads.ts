@@ -1,0 +1,206 @@
+// Results on their way to the remote, beside the run: some at a time, in the order in which they were made, and after them what
+// earlier runs could not share. When the run's own work is over they may go on for a bounded time; what is then left stays
+// in the outbox.
+import type { Hash } from '../../core/digest.ts';
+import { messageOf } from '../../core/errors.ts';
+import { REMOTE } from '../../core/limits.ts';
+import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
+import { decodePathSet, type StateOf } from '../../core/path-set.ts';
+import type { Store } from '../../store/store.ts';
+import type { Outbox, Unshared } from '../local-store/outbox.ts';
+import { isRefused } from '../path-sets/foreign-states.ts';
+import { keepSet } from '../path-sets/path-sets.ts';
+import { remoteShelf } from '../path-sets/storage.ts';
+import { readBlob } from '../remote/read-blob.ts';
+import { type Remote, settleFault, WriteRefused } from '../remote/remote.ts';
+import { upload } from '../remote/transfer.ts';
+import type { Report } from '../terminal/events.ts';
+
+export interface UploadsOptions {
+  readonly outbox: Outbox;
+  readonly store: Store;
+  readonly remote: Remote;
+  readonly now: () => number;
+}
+
+interface Job {
+  readonly unshared: Unshared;
+  readonly report: Report;
+  readonly stateOf: StateOf;
+}
+
+/** What became of the results of a run: how many are still to be shared, and why. */
+export interface Left {
+  readonly results: number;
+  readonly why: string;
+}
+
+export interface Settling {
+  /** Ends the waiting. */
+  readonly stop?: Promise<void>;
+  /** Hears now and then how many results are still to be sent. */
+  sending?(results: number): void;
+}
+
+export class Uploads {
+  readonly #options: UploadsOptions;
+  readonly #waiting: Job[] = [];
+  readonly #underWay = new Set<Promise<void>>();
+  readonly #shared = new Set<Hash>();
+  readonly #diverged = new Set<Hash>();
+  /** All that were taken on and are not shared. */
+  readonly #left = new Set<Hash>();
+  #why = '';
+  #isOver = false;
+
+  constructor(options: UploadsOptions) {
+    this.#options = options;
+  }
+
+  /** The result is in the local store, with all that goes along. */
+  add(unshared: Unshared, report: Report, stateOf: StateOf): void {
+    this.#options.outbox.note(unshared);
+    this.#take({ unshared, report, stateOf });
+  }
+
+  /** What earlier runs left. How many there are. */
+  addEarlier(report: Report): number {
+    const { outbox } = this.#options;
+    const fresh = outbox
+      .entries()
+      .filter(({ key: { hash } }) => !this.#shared.has(hash) && !this.#left.has(hash));
+    for (const unshared of fresh) this.#take({ unshared, report, stateOf: unknownState });
+    return fresh.length;
+  }
+
+  isShared(key: Hash): boolean {
+    return this.#shared.has(key);
+  }
+
+  isDiverged(key: Hash): boolean {
+    return this.#diverged.has(key);
+  }
+
+  get diverged(): number {
+    return this.#diverged.size;
+  }
+
+  /** The run's own work is over: waits until all is sent, for so long at most. */
+  async settle(
+    milliseconds: number | undefined,
+    { stop, sending }: Settling = {},
+  ): Promise<Left | undefined> {
+    const began = this.#options.now();
+    const progress = setInterval(() => sending?.(this.#left.size), REMOTE.sendingMs);
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      if (milliseconds !== undefined) timer = setTimeout(resolve, milliseconds);
+    });
+    const ends = stop ? [late, stop] : [late];
+    while (this.#underWay.size > 0) {
+      const isDone = await Promise.race([
+        this.#drained().then(() => true),
+        ...ends.map((end) => end.then(() => false)),
+      ]);
+      if (!isDone) break;
+    }
+    clearTimeout(timer);
+    clearInterval(progress);
+    if (this.#left.size === 0) return undefined;
+    const took = this.#options.now() - began;
+    if (this.#options.remote.usable) this.#why ||= `the upload took longer than ${Math.round(took / 1000)} s`;
+    else if (took > REMOTE.movedWorthMs) this.#options.outbox.rest();
+    this.#why ||= 'the remote was not usable';
+    return { results: this.#left.size, why: this.#why };
+  }
+
+  /** Ends what is under way; it stays to be shared. */
+  async close(): Promise<void> {
+    this.#isOver = true;
+    this.#waiting.length = 0;
+    if (this.#underWay.size > 0) this.#options.remote.giveUp('the run is over');
+    await this.#drained();
+  }
+
+  async #drained(): Promise<void> {
+    await Promise.all(this.#underWay);
+  }
+
+  #take(job: Job): void {
+    this.#left.add(job.unshared.key.hash);
+    this.#waiting.push(job);
+    this.#next();
+  }
+
+  #next(): void {
+    while (this.#underWay.size < REMOTE.uploads) {
+      const job = this.#waiting.shift();
+      if (!job) return;
+      const sent = this.#send(job).finally(() => {
+        this.#underWay.delete(sent);
+        this.#next();
+      });
+      this.#underWay.add(sent);
+    }
+  }
+
+  /** Never rejects. */
+  async #send({ unshared, report, stateOf }: Job): Promise<void> {
+    const { remote, store, outbox } = this.#options;
+    const { hash: key } = unshared.key;
+    if (!remote.usable || !remote.takesWrites) return;
+    try {
+      const outcome = await share(unshared, stateOf, store, remote, report);
+      if (outcome === 'diverged') {
+        this.#diverged.add(key);
+        report({ type: 'diverged', where: 'the remote' });
+      } else if (outcome === 'shared') this.#shared.add(key);
+      this.#forget(key, outbox);
+    } catch (error) {
+      if (this.#isOver) return;
+      this.#why = messageOf(error);
+      report(settleFault(remote, error));
+      if (error instanceof WriteRefused && error.isLasting) this.#forget(key, outbox);
+    }
+  }
+
+  #forget(key: Hash, outbox: Outbox): void {
+    this.#left.delete(key);
+    outbox.settle(key);
+  }
+}
+
+/** `gone`: the local store does not have it any more. */
+async function share(
+  { key, action, set, blobs }: Unshared,
+  stateOf: StateOf,
+  store: Store,
+  remote: Remote,
+  report: Report,
+): Promise<'shared' | 'diverged' | 'gone'> {
+  const stored = await store.results.get({ namespace: DEFAULT_NAMESPACE, key: key.hash });
+  if (!stored) return 'gone';
+  const named = [...stored.references, ...blobs].filter(({ size }) => size > 0);
+  await upload(named, store.blobs, remote, report);
+  const outcome = await remote.putResult(key, stored.bytes);
+  if (set) {
+    const paths = decodePathSet(await readBlob(set, store.blobs));
+    try {
+      await keepSet(action, paths, remoteShelf(remote, store, report), stateOf);
+    } catch (error) {
+      // Where the sets that are there lead on by paths that are not looked at for a remote, this one has no place.
+      if (!(error instanceof UnknownState) && !isRefused(error)) throw error;
+    }
+  }
+  return outcome === 'diverged' ? 'diverged' : 'shared';
+}
+
+/**
+ * What lay at a path when an earlier run made its result nobody knows any more. It is asked for only where eight path sets lie under one
+ * key already; then the result is at the remote, and is not found there.
+ */
+class UnknownState extends Error {}
+
+const unknownState: StateOf = () => {
+  throw new UnknownState();
+};

@@ -1,0 +1,232 @@
+// The checkpoints of one action: its folders as they were at some moments, numbered, kept under the action's key, here and
+// at the remote. A run that finds some starts where the newest whole one was taken.
+//
+// A checkpoint is whole if nothing in its folders changed while it was sealed. What a step writes in several files, or in
+// place, may still be caught between two of them: who wants the moment chosen asks for it (`assay checkpoint`), or moves
+// finished files into the folder by renaming them.
+import { mkdirSync, rmSync } from 'node:fs';
+import { digestOf } from '../../../core/digest.ts';
+import { AssayError, messageOf } from '../../../core/errors.ts';
+import { CHECKPOINT, REMOTE } from '../../../core/limits.ts';
+import { parseNamespace } from '../../../core/namespace.ts';
+import { type RelPath, toSystemPath } from '../../../core/path.ts';
+import { ActionResult } from '../../../core/proto/generated/reapi.ts';
+import { decodeResult } from '../../../core/result.ts';
+import type { CheckpointPlan } from '../../action/checkpoint-plan.ts';
+import { refuseLinkedParents } from '../../outputs/outputs.ts';
+import { clearAfterKilledRuns } from '../../outputs/run-records.ts';
+import type { RunContext } from '../../run/context.ts';
+import type { KeyedAction } from '../../run/key.ts';
+import { type Snapshot, takeSnapshot } from '../snapshot.ts';
+import type { Shelf } from '../snapshot-store.ts';
+import { NewestUpload } from './newest-upload.ts';
+
+const NAMESPACE = parseNamespace('checkpoint');
+
+export class Checkpoints {
+  readonly #workspace: string;
+  readonly #key: string;
+  readonly #plan: CheckpointPlan;
+  readonly #context: RunContext;
+  readonly #shelf: Shelf | undefined;
+  /** Of the newest there is; 0 if there is none. */
+  #number = 0;
+  /** Of the last that this run sealed. */
+  #sealedNumber = 0;
+  /** What the newest holds, or the empty folders that the step started with. */
+  #sealed = '';
+  /** One at a time, in order. */
+  #sealing: Promise<unknown> = Promise.resolve();
+  readonly #uploads: NewestUpload<Snapshot>;
+  readonly #openedAt: number;
+  #isTold = false;
+  /** What earlier runs took for the checkpoint that this one begins with, and when this one began. */
+  #earlierMs = 0;
+  #placedAt = 0;
+  #isTurn = false;
+
+  private constructor(
+    action: KeyedAction,
+    plan: CheckpointPlan,
+    context: RunContext,
+    shelf: Shelf | undefined,
+  ) {
+    this.#workspace = action.request.workspace;
+    this.#key = action.key.hash;
+    this.#plan = plan;
+    this.#context = context;
+    this.#shelf = shelf;
+    this.#openedAt = context.now();
+    this.#uploads = new NewestUpload({
+      send: async (number, snapshot) => (await shelf?.share(this.#label(number), snapshot)) ?? false,
+      fellBehind: (number, arrived) => this.#tellBehind(number, arrived),
+    });
+  }
+
+  static async open(action: KeyedAction, plan: CheckpointPlan, context: RunContext): Promise<Checkpoints> {
+    const folders = [...plan.folders].sort().join('\0');
+    const fits = (paths: readonly RelPath[]) => paths.join('\0') === folders;
+    const shelf = await context.cache.openShelf({ namespace: NAMESPACE, fits });
+    return new Checkpoints(action, plan, context, shelf);
+  }
+
+  /** Puts the newest whole one into place, or leaves the folders empty. Its number; 0 if there is none. */
+  place(): Promise<number> {
+    const placed = this.#sealing.then(() => this.#place());
+    this.#sealing = placed.catch(() => undefined);
+    return placed;
+  }
+
+  async #place(): Promise<number> {
+    clearAfterKilledRuns(this.#workspace);
+    const found = await this.#restoreNewest();
+    for (const folder of this.#plan.folders) {
+      refuseLinkedParents(this.#workspace, folder);
+      const place = toSystemPath(this.#workspace, folder);
+      if (!found) rmSync(place, { recursive: true, force: true });
+      mkdirSync(place, { recursive: true });
+    }
+    this.#sealed = fingerprint(this.#look());
+    this.#earlierMs = found?.madeInMs ?? 0;
+    this.#placedAt = this.#context.now();
+    if (found) this.#context.report({ type: 'resumed', checkpoint: found.number });
+    return found?.number ?? 0;
+  }
+
+  get earlierMs(): number {
+    return this.#earlierMs;
+  }
+
+  /** The number of the checkpoint that holds what is there now; undefined if there is none. */
+  seal(): Promise<number | undefined> {
+    const sealed = this.#sealing.then(() => this.#sealOrReport());
+    this.#sealing = sealed;
+    return sealed;
+  }
+
+  /** The same from time to time: where one is being sealed already, the next turn will do. */
+  async sealInTurn(): Promise<void> {
+    if (this.#isTurn) return;
+    this.#isTurn = true;
+    await this.seal();
+    this.#isTurn = false;
+  }
+
+  /** The step is over. A result that is published makes its checkpoints useless. */
+  async settle(published: boolean): Promise<void> {
+    await this.#sealing;
+    if (!published) return this.#settleUploads();
+    this.#uploads.stop();
+    this.#shelf?.stopSharing();
+    const last = Array.from({ length: this.#plan.keep + 1 }, (_, at) => this.#number - at);
+    for (const number of last) await this.#drop(number);
+    for (const folder of this.#plan.folders) removeQuietly(toSystemPath(this.#workspace, folder));
+  }
+
+  /** Another machine may go on from the newest: it is waited for as any upload is. */
+  async #settleUploads(): Promise<void> {
+    const elapsed = this.#context.now() - this.#openedAt;
+    await this.#uploads.settle(Math.max(REMOTE.uploadsMs, elapsed * REMOTE.uploadsShare));
+    this.#isTold = false;
+    if (this.#shelf?.isShared && this.#uploads.arrived < this.#sealedNumber)
+      this.#tellBehind(this.#sealedNumber, this.#uploads.arrived);
+    this.#shelf?.stopSharing();
+  }
+
+  /** Once while it runs, and at the end. */
+  #tellBehind(sealed: number, arrived: number): void {
+    if (!this.#isTold) this.#context.report({ type: 'checkpoints-behind', sealed, arrived });
+    this.#isTold = true;
+  }
+
+  async #restoreNewest(): Promise<{ number: number; madeInMs: number } | undefined> {
+    try {
+      this.#number = numberIn(await this.#shelf?.newestLabel(`${this.#key}/`));
+      const found = await this.#shelf?.restore(this.#workspace, undefined, [`${this.#key}/`]);
+      return found && { number: numberIn(found.label), madeInMs: found.madeInMs };
+    } catch (error) {
+      this.#context.report({ type: 'store-unusable', why: messageOf(error) });
+      return undefined;
+    }
+  }
+
+  async #sealOrReport(): Promise<number | undefined> {
+    for (let attempt = 1; this.#shelf; attempt++) {
+      try {
+        await this.#sealOn(this.#shelf);
+        break;
+      } catch (error) {
+        if (attempt < CHECKPOINT.attempts && isChange(error)) continue;
+        this.#context.report({ type: 'unsealed', why: messageOf(error) });
+        return undefined;
+      }
+    }
+    return this.#number || undefined;
+  }
+
+  async #sealOn(shelf: Shelf): Promise<void> {
+    const snapshot = this.#look();
+    const content = fingerprint(snapshot);
+    if (content === this.#sealed) return;
+    if (fingerprint(this.#look()) !== content) throw changed();
+    const doubt = this.#context.ownership?.doubt();
+    if (doubt !== undefined) throw new AssayError('ASSAY_OUTPUT_UNFIT', doubt);
+    let number = this.#number + 1;
+    // Another run of the same action may have taken the number, or the last ones were evicted.
+    while ((await shelf.keep(this.#label(number), snapshot)) === 'taken') number++;
+    this.#number = this.#sealedNumber = number;
+    this.#sealed = content;
+    if (shelf.isShared) this.#uploads.offer(number, snapshot);
+    await this.#drop(this.#number - this.#plan.keep);
+  }
+
+  async #drop(number: number): Promise<void> {
+    try {
+      if (number > 0) await this.#shelf?.drop(this.#label(number));
+    } catch {
+      // It takes up room until it is evicted, and does no harm.
+    }
+  }
+
+  #look(): Snapshot {
+    const now = this.#context.now();
+    const took = this.#earlierMs + (now - this.#placedAt);
+    return takeSnapshot(this.#workspace, this.#plan.folders, this.#context.cache.digests, now, took);
+  }
+
+  #label(number: number): string {
+    return `${this.#key}/${number}`;
+  }
+}
+
+/** Left behind, it is emptied by the next run. */
+function removeQuietly(folder: string | Buffer): void {
+  try {
+    rmSync(folder, { recursive: true, force: true });
+  } catch {
+    // Something in it is not ours to remove.
+  }
+}
+
+function numberIn(label: string | undefined): number {
+  return Number(/\/(\d{1,9})$/.exec(label ?? '')?.[1] ?? 0);
+}
+
+/** Of what it holds; the time is left out. */
+function fingerprint({ bytes }: Snapshot): string {
+  const timeless = { ...decodeResult(bytes), executionMetadata: undefined };
+  return digestOf(ActionResult.encode(timeless).finish()).hash;
+}
+
+function changed(): AssayError {
+  return new AssayError('ASSAY_DIGEST_MISMATCH', 'the checkpoint folders changed while they were sealed');
+}
+
+function isChange(error: unknown): boolean {
+  const changes: readonly string[] = [
+    'ASSAY_DIGEST_MISMATCH',
+    'ASSAY_SIZE_MISMATCH',
+    'ASSAY_INPUT_UNREADABLE',
+  ];
+  return error instanceof AssayError && changes.includes(error.code);
+}

@@ -1,0 +1,50 @@
+// Where a running step asks for a checkpoint: a folder of its own, in which it makes a file that ends in ".request". When
+// the checkpoint is sealed, or can't be, the file is gone; what became of it stands in one that ends in ".answer".
+//
+// Files, not a socket: a step may write into its own temporary folder and still be hermetic.
+import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CHECKPOINT } from '../../../core/limits.ts';
+
+export const REQUEST = '.request';
+export const ANSWER = '.answer';
+
+export class Desk {
+  readonly #folder: string;
+  readonly #seal: () => Promise<number | undefined>;
+  readonly #timer: NodeJS.Timeout;
+  #working = false;
+
+  /** `seal` tells the number of the checkpoint that now is the last one; undefined if there is none. */
+  constructor(folder: string, seal: () => Promise<number | undefined>) {
+    this.#folder = folder;
+    this.#seal = seal;
+    mkdirSync(folder);
+    this.#timer = setInterval(() => void this.#serve(), CHECKPOINT.deskMs);
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  async #serve(): Promise<void> {
+    if (this.#working) return;
+    this.#working = true;
+    try {
+      const requests = readdirSync(this.#folder).filter((name) => name.endsWith(REQUEST));
+      if (requests.length === 0) return;
+      const number = await this.#seal();
+      for (const name of requests) this.#answer(join(this.#folder, name.slice(0, -REQUEST.length)), number);
+    } catch {
+      // The step has removed its own temporary folder: it has nothing to ask for any more.
+    } finally {
+      this.#working = false;
+    }
+  }
+
+  #answer(place: string, number: number | undefined): void {
+    writeFileSync(`${place}.new`, number === undefined ? '' : String(number));
+    renameSync(`${place}.new`, place + ANSWER);
+    rmSync(place + REQUEST, { force: true });
+  }
+}

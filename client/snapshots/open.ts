@@ -1,0 +1,31 @@
+// Opens the shelf of one kind of snapshots: its namespace in the local store, and below the remote's own.
+import type { Namespace } from '../../core/namespace.ts';
+import type { Store } from '../../store/store.ts';
+import type { FileDigests } from '../files/file-digest.ts';
+import { RemoteLabels } from '../remote/labels.ts';
+import { openRemote } from '../remote/open.ts';
+import { remoteBelow } from '../remote/url.ts';
+import type { CacheOptions } from '../run/caches.ts';
+import { type Elsewhere, type Fits, Shelf } from './snapshot-store.ts';
+
+export interface ShelfNeeds {
+  readonly namespace: Namespace;
+  /** Only snapshots that hold what this approves of are restored; all, where it is left out. */
+  readonly fits?: Fits;
+  /** Of what is restored, unless all of it is in place; that of its writing, where it is left out. */
+  readonly time?: Date;
+}
+
+export async function openShelf(
+  { namespace, fits, time }: ShelfNeeds,
+  { remoteUrl, token, now, report }: CacheOptions,
+  store: Store,
+  digests: FileDigests,
+): Promise<Shelf> {
+  let elsewhere: Elsewhere | undefined;
+  if (remoteUrl) {
+    const options = { url: remoteBelow(remoteUrl, namespace), token, now };
+    elsewhere = { remote: await openRemote(options), labels: new RemoteLabels(options) };
+  }
+  return new Shelf({ namespace, fits, time, store, elsewhere, digests, report });
+}

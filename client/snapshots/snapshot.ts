@@ -1,0 +1,98 @@
+// What lay at some paths at some moment, kept as a result whose outputs they are: content-addressed, so that of two
+// snapshots of almost the same files only what differs is stored or sent.
+
+import { AssayError } from '../../core/errors.ts';
+import { isWithin, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
+import { ActionResult } from '../../core/proto/generated/reapi.ts';
+import { decodeResult } from '../../core/result.ts';
+import type { Blobs } from '../../store/store.ts';
+import type { FileDigests } from '../files/file-digest.ts';
+import { encodeOutputs, fitOutput, type Sealed } from '../outputs/encoded-outputs.ts';
+import { type Output, outputsNamedBy, whyUnfit } from '../outputs/outputs.ts';
+import { readBlob } from '../remote/read-blob.ts';
+
+export interface Snapshot {
+  /** An ActionResult. */
+  readonly bytes: Uint8Array;
+  readonly contents: readonly Sealed[];
+}
+
+export function takeSnapshot(
+  root: string,
+  paths: readonly RelPath[],
+  digests: FileDigests,
+  takenAt: number,
+  /** How long it took to make what lies there, if that is known. */
+  madeInMs = 0,
+): Snapshot {
+  for (const path of paths) refuseRoot(path);
+  const outputs = paths.map((path) => fitOutput(root, path, digests) ?? nothingAt(path));
+  const { result, contents } = encodeOutputs(outputs, root, ROOT);
+  const executionMetadata = {
+    worker: '',
+    executionStartTimestamp: timestamp(takenAt - madeInMs),
+    executionCompletedTimestamp: timestamp(takenAt),
+    auxiliaryMetadata: [],
+  };
+  return {
+    bytes: ActionResult.encode({ ...result, executionMetadata }).finish(),
+    contents: contents.values(),
+  };
+}
+
+function timestamp(milliseconds: number): Timestamp {
+  const seconds = Math.floor(milliseconds / 1000);
+  return { seconds, nanos: Math.round((milliseconds - seconds * 1000) * 1_000_000) };
+}
+
+/** In milliseconds since 1970. */
+export function takenAt(bytes: Uint8Array): number {
+  return millisecondsOf(decodeResult(bytes).executionMetadata?.executionCompletedTimestamp);
+}
+
+/** How long it took to make; 0 where nobody has said. Snapshots of 0.1 have no such time. */
+export function madeInMs(bytes: Uint8Array): number {
+  const { executionStartTimestamp: start, executionCompletedTimestamp: end } =
+    decodeResult(bytes).executionMetadata ?? {};
+  return start && end ? Math.max(0, millisecondsOf(end) - millisecondsOf(start)) : 0;
+}
+
+function millisecondsOf(at: Timestamp | undefined): number {
+  return at ? at.seconds * 1000 + at.nanos / 1_000_000 : 0;
+}
+
+interface Timestamp {
+  readonly seconds: number;
+  readonly nanos: number;
+}
+
+/** What it would write. Whoever may write to a cache could have named anything: what leaves the root is refused. */
+export async function outputsIn(bytes: Uint8Array, blobs: Blobs): Promise<Output[]> {
+  const result = decodeResult(bytes);
+  for (const path of pathsIn(result)) refuseRoot(parseRelPath(path));
+  const outputs = await outputsNamedBy(result, ROOT, ({ hash }) => readBlob(hash, blobs));
+  for (const output of outputs) {
+    const why = whyUnfit(output);
+    if (why !== undefined) throw unfit(why);
+    const around = outputs.find((other) => other !== output && isWithin(output.path, other.path));
+    if (around) throw unfit(`${output.path} lies inside ${around.path}`);
+  }
+  return outputs;
+}
+
+export function pathsIn(result: ActionResult): string[] {
+  const { outputFiles, outputDirectories, outputSymlinks } = result;
+  return [...outputFiles, ...outputDirectories, ...outputSymlinks].map(({ path }) => path);
+}
+
+function refuseRoot(path: RelPath): void {
+  if (path === ROOT) throw unfit('a folder is kept by its name, not from inside');
+}
+
+function nothingAt(path: RelPath): never {
+  throw unfit(`there is nothing at ${path}`);
+}
+
+function unfit(why: string): AssayError {
+  return new AssayError('ASSAY_OUTPUT_UNFIT', why);
+}

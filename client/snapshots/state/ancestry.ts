@@ -1,0 +1,32 @@
+// Where a workspace stands in its repository: the folder below the repository's top, and the commits that led here, the
+// newest first. Where there is no repository, no commit yet or no git, all of it is empty.
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { STATE } from '../../../core/limits.ts';
+
+export interface Ancestry {
+  readonly folder: string;
+  /** HEAD first. */
+  readonly commits: readonly string[];
+}
+
+export async function ancestryOf(workspace: string): Promise<Ancestry> {
+  const [folder, commits] = await Promise.all([
+    git(workspace, 'rev-parse', '--show-prefix'),
+    git(workspace, 'rev-list', `--max-count=${STATE.ancestors}`, 'HEAD', '--'),
+  ]);
+  return { folder: folder.trimEnd(), commits: commits.split('\n').filter((line) => COMMIT.test(line)) };
+}
+
+const COMMIT = /^[0-9a-f]{40,64}$/;
+
+async function git(workspace: string, ...args: readonly string[]): Promise<string> {
+  try {
+    const { stdout } = await run('git', args, { cwd: workspace, timeout: STATE.gitMs });
+    return stdout;
+  } catch {
+    return '';
+  }
+}
+
+const run = promisify(execFile);

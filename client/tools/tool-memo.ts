@@ -1,0 +1,82 @@
+// Tools that were found a moment ago, by how they were searched for: the steps of a graph mostly use the same few. Forgotten
+// when a command has run, which may have changed them, and those that may lie in the workspace also when outputs were
+// restored there. Whether a tool stayed the same while a command ran is never answered from here (key.ts looks again).
+import { realpathSync } from 'node:fs';
+import { delimiter } from 'node:path';
+import type { ErrorCode } from '../../core/errors.ts';
+import { isFindable, resolveTool, type Tool, type ToolSearch } from './tools.ts';
+
+export class ToolMemo {
+  readonly #workspace: string;
+  readonly #found = new Map<string, Tool>();
+  readonly #findable = new Map<string, boolean>();
+  /** By search path: whether one of its folders lies in the workspace. */
+  readonly #paths = new Map<string, boolean>();
+  /** The searches that what lies in the workspace may decide. */
+  readonly #inside = new Set<string>();
+
+  constructor(workspace: string) {
+    this.#workspace = workspace;
+  }
+
+  resolve(name: string, search: ToolSearch, missing?: ErrorCode): Tool {
+    const id = this.#searchId(name, search);
+    const found = this.#found.get(id) ?? resolveTool(name, search, missing);
+    if (!this.#found.has(id) && this.#isInside(found)) this.#inside.add(id);
+    this.#found.set(id, found);
+    return found;
+  }
+
+  isFindable(name: string, search: Pick<ToolSearch, 'path' | 'folder'>): boolean {
+    const id = this.#searchId(name, search);
+    const found = this.#findable.get(id) ?? isFindable(name, search);
+    this.#findable.set(id, found);
+    return found;
+  }
+
+  forget(): void {
+    this.#found.clear();
+    this.#findable.clear();
+    this.#paths.clear();
+    this.#inside.clear();
+  }
+
+  forgetInside(): void {
+    for (const id of this.#inside) {
+      this.#found.delete(id);
+      this.#findable.delete(id);
+    }
+    this.#inside.clear();
+  }
+
+  /** A name without a slash is searched on the path, wherever one stands. */
+  #searchId(name: string, { path, folder }: Pick<ToolSearch, 'path' | 'folder'>): string {
+    const isPath = name.includes('/');
+    const id = [name, path, isPath ? folder : ''].join('\0');
+    if (isPath || this.#leadsInside(path)) this.#inside.add(id);
+    return id;
+  }
+
+  #leadsInside(path: string): boolean {
+    const known = this.#paths.get(path) ?? path.split(delimiter).some((folder) => this.#holds(folder));
+    this.#paths.set(path, known);
+    return known;
+  }
+
+  #isInside({ file, interpreters }: Tool): boolean {
+    return this.#holds(file) || interpreters.some((one) => this.#isInside(one));
+  }
+
+  /** By its real path: a link from elsewhere may lead in. What is not there yet is taken by its name. */
+  #holds(path: string): boolean {
+    return [path, realPath(path)].some((one) => `${one}/`.startsWith(`${this.#workspace}/`));
+  }
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}

@@ -1,0 +1,191 @@
+// Tools: the programs that an action runs, found as the caller would find them and put into the key by content.
+//
+// A tool's identity is the digest of its executable and of all that starts with it: a script's interpreter (and that
+// one's, if it is a script too), and for a program from an npm package the package.json beside it, because the file in
+// `bin` is often only a stub whose version stands there. Where a tool lies is not in the key.
+import {
+  accessSync,
+  closeSync,
+  constants,
+  openSync,
+  readSync,
+  realpathSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
+import { basename, delimiter, dirname, isAbsolute, join } from 'node:path';
+import type { Property } from '../../core/action.ts';
+import { AssayError, type ErrorCode } from '../../core/errors.ts';
+import type { FileDigests } from '../files/file-digest.ts';
+import { type Row, rowOf } from '../files/stat-table.ts';
+
+export interface Tool {
+  /** As it was declared: "node", "./scripts/gen". */
+  readonly name: string;
+  readonly file: string;
+  /** The digests that make up its identity, joined. */
+  readonly identity: string;
+  /** What its files looked like: changes with anything that is done to them, also if it is undone. */
+  readonly stamp: string;
+  /** The same as rows: whether they had settled is asked before a tool is remembered. */
+  readonly looks: readonly Row[];
+  /** The interpreters that its first line asks PATH for: the command must find these too. */
+  readonly interpreters: readonly Tool[];
+}
+
+export interface ToolSearch {
+  /** The caller's PATH. */
+  readonly path: string;
+  /** What names with a slash are relative to. */
+  readonly folder: string;
+  readonly digests: FileDigests;
+}
+
+const MAX_INTERPRETER_DEPTH = 4;
+const STAMP_JOINT = '+';
+const PACKAGES = '/node_modules/';
+const SHEBANG_BYTES = 256;
+
+export function resolveTool(
+  name: string,
+  search: ToolSearch,
+  missing: ErrorCode = 'ASSAY_TOOL_NOT_FOUND',
+): Tool {
+  return resolveAtDepth(name, search, missing, 0);
+}
+
+/** The program that is run may share its name with a declared tool, and lie elsewhere. */
+export function toolProperties([program, ...tools]: readonly [Tool, ...Tool[]]): Property[] {
+  return [
+    { name: `program:${program.name}`, value: program.identity },
+    ...tools.map(({ name, identity }) => ({ name: `tool:${name}`, value: identity })),
+  ];
+}
+
+function resolveAtDepth(name: string, search: ToolSearch, missing: ErrorCode, depth: number): Tool {
+  const file = locate(name, search);
+  if (file === undefined)
+    throw new AssayError(missing, `${JSON.stringify(name)} is not an executable file${whereSought(name)}`);
+  const real = realpathSync(file);
+  const own = examine(real, search);
+  const interpreters = depth < MAX_INTERPRETER_DEPTH ? interpretersOf(real, search, depth) : [];
+  const folder = packageFolder(real);
+  const manifest = folder === undefined ? [] : [examine(join(folder, 'package.json'), search)];
+  const parts = [own, ...interpreters, ...manifest];
+  const identity = parts.map((part) => part.identity).join('+');
+  const stamp = parts.map((part) => part.stamp).join(STAMP_JOINT);
+  const looks = parts.flatMap((part) => part.looks);
+  return { name, file, identity, stamp, looks, interpreters };
+}
+
+/** The stamp of the file that is found, without those of what starts with it; undefined if nothing is found. */
+export function ownStamp(name: string, search: Pick<ToolSearch, 'path' | 'folder'>): string | undefined {
+  const file = locate(name, search);
+  if (file === undefined) return undefined;
+  const real = realpathSync(file);
+  return stampOf(real, statSync(real));
+}
+
+/** Whether there is such a program at all. */
+export function isFindable(name: string, search: Pick<ToolSearch, 'path' | 'folder'>): boolean {
+  return locate(name, search) !== undefined;
+}
+
+function locate(name: string, { path, folder }: Pick<ToolSearch, 'path' | 'folder'>): string | undefined {
+  if (name.includes('/')) {
+    const file = isAbsolute(name) ? name : join(folder, name);
+    return isExecutable(file) ? file : undefined;
+  }
+  return path
+    .split(delimiter)
+    .filter((entry) => isAbsolute(entry))
+    .map((entry) => join(entry, name))
+    .find(isExecutable);
+}
+
+/** Where a program would be found on `path` alone; the caller compares it with where it was found. */
+export function locateOnPath(name: string, path: string): string | undefined {
+  return path
+    .split(delimiter)
+    .map((entry) => join(entry, name))
+    .find(isExecutable);
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    // First whether it is there: a search asks about many that are not, and an exception for each would cost the most.
+    if (!statSync(file, { throwIfNoEntry: false })?.isFile()) return false;
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function examine(file: string, { digests }: ToolSearch): Pick<Tool, 'identity' | 'stamp' | 'looks'> {
+  const stats = statSync(file);
+  const identity = digests.digest(file, stats, () => file).hash;
+  return { identity, stamp: stampOf(file, stats), looks: [rowOf(stats)] };
+}
+
+function stampOf(file: string, { ino, mtimeMs, ctimeMs }: Stats): string {
+  return [file, ino, mtimeMs, ctimeMs].join(':');
+}
+
+/** What is not of one file alone, or may come to be of a package, is searched for anew with all that starts with it. */
+export function isOfOneFile(stamp: string): boolean {
+  return stamp !== '' && !stamp.includes(STAMP_JOINT) && !stamp.includes(PACKAGES);
+}
+
+/** `#!/bin/sh -e` names a file; `#!/usr/bin/env node` names a file and asks it to search PATH for another. */
+function interpretersOf(file: string, search: ToolSearch, depth: number): Tool[] {
+  const words = shebangOf(file);
+  const [interpreter, ...rest] = words;
+  if (interpreter === undefined) return [];
+  const found = [resolveAtDepth(interpreter, search, 'ASSAY_TOOL_NOT_FOUND', depth + 1)];
+  if (basename(interpreter) === 'env') {
+    const program = programOfEnv(rest);
+    if (program !== undefined) found.push(resolveAtDepth(program, search, 'ASSAY_TOOL_NOT_FOUND', depth + 1));
+  }
+  return found;
+}
+
+/** The first word that is no option of env, no argument of one, and no assignment. */
+function programOfEnv(words: readonly string[]): string | undefined {
+  return words.find((word, at) => {
+    const isArgument = ['-u', '--unset', '-C', '--chdir'].includes(words[at - 1] ?? '');
+    return !isArgument && !word.startsWith('-') && !word.includes('=');
+  });
+}
+
+function shebangOf(file: string): string[] {
+  const start = Buffer.alloc(SHEBANG_BYTES);
+  const descriptor = openSync(file, 'r');
+  try {
+    readSync(descriptor, start, 0, SHEBANG_BYTES, 0);
+  } finally {
+    closeSync(descriptor);
+  }
+  if (start.toString('latin1', 0, 2) !== '#!') return [];
+  const line = start.toString('utf8', 2).split('\n', 1)[0] ?? '';
+  return line
+    .replaceAll('\0', '')
+    .trim()
+    .split(/\s+/)
+    .filter((word) => word !== '');
+}
+
+/** The folder of the npm package that a file belongs to, if it lies in one. */
+function packageFolder(file: string): string | undefined {
+  const at = file.lastIndexOf(PACKAGES);
+  if (at === -1) return undefined;
+  const packages = `${file.slice(0, at)}/node_modules`;
+  for (let folder = dirname(file); folder.length > packages.length; folder = dirname(folder)) {
+    if (statSync(join(folder, 'package.json'), { throwIfNoEntry: false })?.isFile()) return folder;
+  }
+  return undefined;
+}
+
+function whereSought(name: string): string {
+  return name.includes('/') ? ' in the workspace' : ' on PATH';
+}

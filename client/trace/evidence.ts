@@ -1,0 +1,81 @@
+// What a watched run tells about itself: its findings, the evidence that goes into its result, and the path set under
+// which the result is found again.
+
+import { digestOf } from '../../core/digest.ts';
+import type { Evidence } from '../../core/evidence.ts';
+import { OBSERVED } from '../../core/limits.ts';
+import type { PathSet } from '../../core/path-set.ts';
+import type { Access, TraceReport } from '../../hermeticity/trace/access.ts';
+import { type Finding, LOOKS } from '../../hermeticity/verdict/finding.ts';
+import { POLICY_VERSION } from '../../hermeticity/verdict/policy-version.ts';
+import { judge } from '../../hermeticity/verdict/verdict.ts';
+import type { PrivateFolders } from '../action/environment.ts';
+import type { RunRequest } from '../action/request.ts';
+import type { FileDigests } from '../files/file-digest.ts';
+import { timeRefusal } from '../path-sets/file-times.ts';
+import { gatherPathSet } from '../path-sets/gather.ts';
+import { States } from '../path-sets/states.ts';
+import type { KeyedAction } from '../run/key.ts';
+import { judgeInSandbox } from './sandbox.ts';
+import { declarationOf } from './trace.ts';
+
+export interface Watched {
+  readonly where: 'machine' | 'sandbox';
+  readonly report: TraceReport;
+  /** The folders that the action had to itself; they are gone by now. */
+  readonly folders: PrivateFolders;
+}
+
+export interface Testimony {
+  readonly findings: readonly Finding[];
+  readonly evidence: Evidence;
+  /** Why its result may hang on file times, if so. Throws where that can't be looked at. */
+  timeRefusal(): string | undefined;
+  /** Throws where something that the action looked at changed meanwhile. */
+  pathSet(): PathSet;
+}
+
+/**
+ * In the key of an action whose inputs are observed, so nothing that it should have declared. What another step makes must come
+ * first, which no observation says.
+ */
+export function isObserved(request: Pick<RunRequest, 'observed' | 'unordered'>, finding: Finding): boolean {
+  const { observed, unordered = [] } = request;
+  const { kind, path = '' } = finding;
+  const isUnordered = unordered.some((output) => path === output || path.startsWith(`${output}/`));
+  return observed && LOOKS.has(kind) && !isUnordered;
+}
+
+export function testify(action: KeyedAction, watched: Watched, digests: FileDigests): Testimony {
+  const { report, folders, where } = watched;
+  const verdict =
+    where === 'sandbox' ? judgeInSandbox(action, watched) : judge(report, declarationOf(action, folders));
+  const findings = verdict.findings.filter((finding) => !isObserved(action.request, finding));
+  return {
+    findings,
+    evidence: { ...evidenceOf(report, findings), sandboxed: where === 'sandbox' },
+    timeRefusal: () => timeRefusal(action.request, verdict.timed),
+    pathSet: () => gatherPathSet(action, verdict, folders, new States(action, digests)),
+  };
+}
+
+function evidenceOf(
+  { tracer, gaps, accesses }: TraceReport,
+  findings: readonly Finding[],
+): Omit<Evidence, 'sandboxed'> {
+  const told = findings.slice(0, OBSERVED.findings);
+  return {
+    tracer: tracer.name,
+    tracerVersion: tracer.version,
+    policy: POLICY_VERSION,
+    accesses: digestOf(Buffer.from(accessList(accesses))).hash,
+    findings: told.map(({ kind, path = '', detail = '' }) => ({ kind, path, detail })),
+    untoldFindings: findings.length - told.length,
+    gaps,
+  };
+}
+
+function accessList(accesses: readonly Access[]): string {
+  const lines = accesses.map((access) => `${access.kind} ${'path' in access ? access.path : ''}`);
+  return [...new Set(lines)].sort().join('\n');
+}

@@ -1,0 +1,157 @@
+// Runs an action in the sandbox, watched from within, and judges it there: what it can't see it can't depend on, so all
+// that counts besides its declaration is the installed software that it was shown.
+import { existsSync } from 'node:fs';
+import {
+  isSoftware,
+  type Mount,
+  requireSandbox,
+  SANDBOX,
+  type Sandboxed,
+  sandboxed,
+} from '../../hermeticity/sandbox/sandbox.ts';
+import {
+  type AbsPath,
+  absPath,
+  inside,
+  isAtOrBelow,
+  relativeIn,
+} from '../../hermeticity/system/absolute-path.ts';
+import { helperPath, NativeTracer } from '../../hermeticity/trace/native.ts';
+import type { Declaration } from '../../hermeticity/verdict/declaration.ts';
+import type { FindingKind } from '../../hermeticity/verdict/finding.ts';
+import { judge, type Verdict } from '../../hermeticity/verdict/verdict.ts';
+import { actualEnvironment, type PrivateFolders, searchPathOf } from '../action/environment.ts';
+import { homeOrNowhere } from '../local-store/store-folder.ts';
+import { type Launch, type Launcher, launchDirectly } from '../process/launch.ts';
+import type { KeyedAction } from '../run/key.ts';
+import type { Report } from '../terminal/events.ts';
+import type { Watched } from './evidence.ts';
+import { placesOf, tracedBy } from './trace.ts';
+import { isNoTracer, type MaybeWatched } from './watch.ts';
+
+const WORKSPACE = absPath(SANDBOX.workspace);
+
+/** Where something of the workspace, or of the machine, is in the sandbox. */
+export function placeInSandbox(path: AbsPath, workspace: AbsPath): AbsPath {
+  const relative = relativeIn(workspace, path);
+  return relative === undefined ? path : inside(WORKSPACE, relative);
+}
+
+export function sandboxedLauncher(
+  action: KeyedAction,
+  report: Report,
+): (folders: PrivateFolders) => Launcher<MaybeWatched> {
+  return (folders) => async (launch) => {
+    await requireSandbox();
+    const box = boxFor(action, folders);
+    try {
+      const inner = { ...launch, argv: programOf(action), env: box.env, cwd: box.cwd };
+      const end = await launchIn(box, inner, action, folders, report);
+      box.collect();
+      return end;
+    } finally {
+      box.remove();
+    }
+  };
+}
+
+function boxFor(action: KeyedAction, folders: PrivateFolders): Sandboxed {
+  const { request, environment, inputs } = action;
+  const { workspace, workingDirectory, outputs } = request;
+  const bin = folders.bin === undefined ? undefined : SANDBOX.bin;
+  return sandboxed({
+    workspace,
+    inputs: [...inputs.entries().map(({ path }) => path), workingDirectory],
+    outputs,
+    workingDirectory,
+    argv: programOf(action),
+    env: actualEnvironment(environment, { ...folders, bin }),
+    mounts: mountsFor(action, folders),
+  });
+}
+
+function programOf({ request, tools }: KeyedAction): readonly [string, ...string[]] {
+  const { workspace, command } = request;
+  return [placeInSandbox(absPath(tools[0].file), absPath(workspace)), ...command.slice(1)];
+}
+
+async function launchIn(
+  box: Sandboxed,
+  launch: Launch,
+  { request }: KeyedAction,
+  folders: PrivateFolders,
+  report: Report,
+): Promise<MaybeWatched> {
+  const unwatched = () => launchDirectly({ ...launch, argv: box.wrap(launch.argv) });
+  if (request.hermetic === 'off') return unwatched();
+  try {
+    return await tracedBy(new NativeTracer(SANDBOX.tracer, box.wrap), 'sandbox')(folders)(launch);
+  } catch (error) {
+    if (!isNoTracer(error) || request.hermetic === 'strict') throw error;
+    report({ type: 'unwatched', why: error.detail });
+    return unwatched();
+  }
+}
+
+/** Tools that are not among the installed software, with what came with them; the programs of Assay's own. */
+function mountsFor({ request, tools }: KeyedAction, { bin }: PrivateFolders): Mount[] {
+  const workspace = absPath(request.workspace);
+  const keepOut = [workspace, absPath(homeOrNowhere())];
+  const places = [...new Set(tools.flatMap((tool) => placesOf(tool, keepOut)))].filter(
+    (path) => !isSoftware(path),
+  );
+  const outermost = places.filter(
+    (path) => !places.some((other) => other !== path && isAtOrBelow(path, other)),
+  );
+  const helper = absPath(helperPath());
+  return [
+    ...outermost.map((from) => ({ from, at: placeInSandbox(from, workspace) })),
+    ...(bin === undefined ? [] : [{ from: absPath(bin), at: absPath(SANDBOX.bin) }]),
+    ...(existsSync(helper) ? [{ from: helper, at: absPath(SANDBOX.tracer) }] : []),
+  ];
+}
+
+/** What a sandbox leaves to be found. */
+const POSSIBLE: ReadonlySet<FindingKind> = new Set(['time', 'random', 'io_uring', 'survivor']);
+
+export function judgeInSandbox(
+  action: KeyedAction,
+  { report, folders }: Watched,
+): Pick<Verdict, 'findings' | 'looks' | 'timed' | 'written'> {
+  const mounts = mountsFor(action, folders);
+  const { findings, looks } = judge(report, declarationIn(action, mounts));
+  return {
+    findings: findings.filter(({ kind }) => POSSIBLE.has(kind)),
+    looks: looks.flatMap((look) => {
+      const path = placeOnMachine(look.path, mounts);
+      return path === undefined ? [] : [{ ...look, path }];
+    }),
+    timed: [],
+    written: new Set(),
+  };
+}
+
+/** Undefined for what is of the sandbox itself. */
+function placeOnMachine(path: AbsPath, mounts: readonly Mount[]): AbsPath | undefined {
+  for (const { from, at } of mounts) {
+    const relative = relativeIn(at, path);
+    if (relative !== undefined) return inside(from, relative);
+  }
+  return isSoftware(path) ? path : undefined;
+}
+
+/** All that is in the staged workspace is declared, and nothing else can come there. */
+function declarationIn({ request, environment, inputs }: KeyedAction, mounts: readonly Mount[]): Declaration {
+  return {
+    workspace: WORKSPACE,
+    inputs: new Set(inputs.entries().map((entry) => entry.path)),
+    covers: () => true,
+    growsIn: () => true,
+    namesIn: () => [],
+    textOf: () => '',
+    outputs: request.outputs,
+    scratch: [SANDBOX.home, SANDBOX.tmp].map(absPath),
+    tools: mounts.map(({ at }) => at),
+    searchPath: searchPathOf(environment),
+  };
+}

@@ -1,0 +1,104 @@
+// Runs an action under a tracer and judges what it did: the declaration in the terms that hermeticity/ asks for.
+import { readFileSync, realpathSync } from 'node:fs';
+import { AssayError } from '../../core/errors.ts';
+import { type RelPath, toSystemPath } from '../../core/path.ts';
+import { type AbsPath, absPath } from '../../hermeticity/system/absolute-path.ts';
+import type { TraceReport } from '../../hermeticity/trace/access.ts';
+import { NativeTracer } from '../../hermeticity/trace/native.ts';
+import { StraceTracer } from '../../hermeticity/trace/strace/strace.ts';
+import type { Tracer } from '../../hermeticity/trace/tracer.ts';
+import type { Declaration } from '../../hermeticity/verdict/declaration.ts';
+import { installationOf } from '../../hermeticity/verdict/installation.ts';
+import { type PrivateFolders, searchPathOf } from '../action/environment.ts';
+import { keptBy, type RunRequest } from '../action/request.ts';
+import { listFolder } from '../files/list-folder.ts';
+import { Coverage } from '../inputs/coverage.ts';
+import { homeOrNowhere } from '../local-store/store-folder.ts';
+import { type Ended, endOf, type Launcher, onStop } from '../process/launch.ts';
+import type { KeyedAction } from '../run/key.ts';
+import type { Tool } from '../tools/tools.ts';
+import type { Watched } from './evidence.ts';
+
+/** The best tracer that works on this machine. */
+export async function chooseTracer(): Promise<Tracer> {
+  const reasons: string[] = [];
+  for (const tracer of [new NativeTracer(), new StraceTracer()]) {
+    const trial = await tracer.available();
+    if (trial.available) return tracer;
+    reasons.push(`${tracer.name}: ${trial.reason}`);
+  }
+  throw new AssayError('ASSAY_NO_TRACER', reasons.join('; '));
+}
+
+export interface Traced extends Ended {
+  readonly watched: Watched;
+}
+
+export function tracedBy(
+  tracer: Tracer,
+  where: Watched['where'] = 'machine',
+): (folders: PrivateFolders) => Launcher<Traced> {
+  return (folders) =>
+    async ({ argv, cwd, env, hear, startedAs, signal }) => {
+      const stop = new AbortController();
+      const release = onStop(signal, (name) => stop.abort(name));
+      try {
+        const report = await tracer.run({ argv, cwd, env, output: hear, startedAs, signal: stop.signal });
+        return { ...endOf(report.exit), ...survivorFault(report), watched: { report, folders, where } };
+      } finally {
+        release();
+      }
+    };
+}
+
+/** What it still had to say, or to write, is not known. */
+function survivorFault({ processes }: TraceReport): Pick<Ended, 'logFault'> {
+  const survived = processes.some((process) => process.survived);
+  return survived ? { logFault: 'the command left a process running, which was ended' } : {};
+}
+
+export function declarationOf(action: KeyedAction, { home, tmp, bin }: PrivateFolders): Declaration {
+  const { request, tools, environment } = action;
+  const coverage = new Coverage(request);
+  const keepOut = noInstallations(request.workspace);
+  return {
+    workspace: absPath(request.workspace),
+    inputs: new Set(action.inputs.entries().map((entry) => entry.path)),
+    covers: (candidate) => coverage.covers(candidate),
+    growsIn: (folder) => coverage.growsIn(folder),
+    namesIn: (folder: RelPath) => listFolder(request.workspace, folder).map(({ name }) => name),
+    textOf: (path) => textOf(toSystemPath(request.workspace, path)),
+    outputs: request.outputs,
+    scratch: [home, tmp, ...placesKept(request)].map(absPath),
+    tools: [
+      ...tools.flatMap((tool) => placesOf(tool, keepOut)),
+      ...(bin === undefined ? [] : [absPath(bin)]),
+    ],
+    searchPath: searchPathOf(environment),
+  };
+}
+
+function textOf(file: Buffer | string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** Places that are never a tool's, whatever lies in them. */
+export function noInstallations(workspace: string): AbsPath[] {
+  return [workspace, homeOrNowhere()].map(absPath);
+}
+
+/** What a step finds there it has left there itself: whether that may count is not for a tracer to say. */
+function placesKept(request: RunRequest): string[] {
+  return keptBy(request).map((path) => toSystemPath(request.workspace, path).toString());
+}
+
+/** A tool's file by both its names, what was installed with it, and the same for its interpreters. */
+export function placesOf(tool: Tool, keepOut: readonly AbsPath[]): AbsPath[] {
+  const names = [absPath(tool.file), absPath(realpathSync(tool.file))];
+  const installations = names.flatMap((name) => installationOf(name, keepOut) ?? []);
+  return [...names, ...installations, ...tool.interpreters.flatMap((each) => placesOf(each, keepOut))];
+}

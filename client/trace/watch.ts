@@ -1,0 +1,49 @@
+// Who watches a command: the best tracer that works here, or nobody. That nobody can is a reason to say so, and to refuse
+// only where a verdict was asked for.
+import { AssayError } from '../../core/errors.ts';
+import { NativeTracer } from '../../hermeticity/trace/native.ts';
+import { StraceTracer } from '../../hermeticity/trace/strace/strace.ts';
+import type { PrivateFolders } from '../action/environment.ts';
+import type { RunRequest } from '../action/request.ts';
+import { hasName } from '../files/current-folder.ts';
+import { type Ended, type Launch, type Launcher, launchDirectly } from '../process/launch.ts';
+import type { Report } from '../terminal/events.ts';
+import type { Watched } from './evidence.ts';
+import { tracedBy } from './trace.ts';
+
+export interface MaybeWatched extends Ended {
+  readonly watched?: Watched;
+}
+
+/** The helper refuses before the command has started, if it can't work here: then strace is tried, and asked first. */
+export function watchedLauncher(
+  { hermetic, observed, workspace }: RunRequest,
+  report: Report,
+): (folders: PrivateFolders) => Launcher<MaybeWatched> {
+  if (hermetic === 'off' && !observed) return () => launchDirectly;
+  return (folders) => async (launch) => {
+    if (!hasName(workspace)) return unwatched(NAMELESS, launch);
+    try {
+      return await tracedBy(new NativeTracer())(folders)(launch);
+    } catch (error) {
+      if (!isNoTracer(error)) throw error;
+      const strace = new StraceTracer();
+      const trial = await strace.available();
+      if (trial.available) return tracedBy(strace)(folders)(launch);
+      const why = `${error.detail}; ${strace.name}: ${trial.reason}`;
+      return unwatched(why, launch);
+    }
+  };
+
+  function unwatched(why: string, launch: Launch): Promise<Ended> {
+    if (hermetic === 'strict') throw new AssayError('ASSAY_NO_TRACER', why);
+    report({ type: 'unwatched', why });
+    return launchDirectly(launch);
+  }
+}
+
+const NAMELESS = 'the path of the workspace is not UTF-8';
+
+export function isNoTracer(error: unknown): error is AssayError {
+  return error instanceof AssayError && error.code === 'ASSAY_NO_TRACER';
+}

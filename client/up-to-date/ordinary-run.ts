@@ -1,0 +1,46 @@
+// A run of one action that is not remembered to be in place: the caches are opened for it and closed after it. If it turns out
+// to be in place, that is remembered.
+
+import type { RunRequest } from '../action/request.ts';
+import { openCache } from '../run/caches.ts';
+import type { RunContext } from '../run/context.ts';
+import type { KeyedAction } from '../run/key.ts';
+import { type RunSummary, run } from '../run/run.ts';
+import type { ActionMemory } from './action-state.ts';
+import type { Attendance } from './run-unless-up-to-date.ts';
+
+export interface OrdinaryAttendance extends Omit<Attendance, 'remote'> {
+  readonly remoteUrl: URL | undefined;
+  readonly memory: ActionMemory;
+}
+
+export async function runOrdinarily(
+  request: RunRequest,
+  { storeFolder, remoteUrl, token, memory, force = false, ...attendance }: OrdinaryAttendance,
+): Promise<RunSummary> {
+  const began = Date.now();
+  const { workspace } = request;
+  const { report } = attendance;
+  const cache = openCache({ storeFolder, workspace, remoteUrl, token, now: Date.now, report });
+  let action: KeyedAction | undefined;
+  const keyed = (made: KeyedAction) => {
+    action = made;
+  };
+  try {
+    const context = { ...attendance, cache, now: Date.now, keyed };
+    if (force) return await runForced(request, context);
+    const summary = await run(request, context);
+    const inPlace = action && cache.hits.looks(action);
+    if (action && inPlace) memory.learn(action, inPlace, began);
+    return summary;
+  } finally {
+    await cache.close();
+  }
+}
+
+/** What it makes is compared with what is stored; nothing is remembered to be in place. */
+async function runForced(request: RunRequest, context: RunContext): Promise<RunSummary> {
+  const { forced } = await import('../graph/cache-modes.ts');
+  const summary = await run(request, { ...context, cache: forced(context.cache), withoutState: true });
+  return { ...summary, reason: 'forced' };
+}

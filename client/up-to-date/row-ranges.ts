@@ -1,0 +1,50 @@
+// Which rows of a table belong to one thing, as runs of positions: start, count, start, count … Rows that were added one
+// after the other, as those of one step mostly are, take two numbers, however many they are.
+import { type Row, sameRow } from '../files/stat-table.ts';
+
+export type RowRanges = readonly number[];
+
+/** Adds what is not there yet. Undefined, and nothing added, if a name is there with another row. */
+export function packRows(wanted: ReadonlyMap<string, Row>, all: Map<string, Row>): RowRanges | undefined {
+  for (const [name, row] of wanted) {
+    const known = all.get(name);
+    if (known && !sameRow(known, row)) return undefined;
+  }
+  const positions: number[] = [];
+  for (const [name, row] of wanted) {
+    if (!all.has(name)) {
+      positionsOf(all).set(name, all.size);
+      all.set(name, row);
+    }
+    positions.push(positionsOf(all).get(name) ?? 0);
+  }
+  return rangesOf(positions.sort((a, b) => a - b));
+}
+
+export function rowsIn(ranges: RowRanges): number[] {
+  const rows: number[] = [];
+  for (let at = 0; at < ranges.length; at += 2) {
+    const [start = 0, count = 0] = [ranges[at], ranges[at + 1]];
+    for (let row = start; row < start + count; row++) rows.push(row);
+  }
+  return rows;
+}
+
+const known = new WeakMap<Map<string, Row>, Map<string, number>>();
+
+function positionsOf(all: Map<string, Row>): Map<string, number> {
+  const positions = known.get(all) ?? new Map<string, number>();
+  known.set(all, positions);
+  return positions;
+}
+
+function rangesOf(sorted: readonly number[]): number[] {
+  const ranges: number[] = [];
+  for (const position of sorted) {
+    const last = ranges.length - 2;
+    const end = (ranges[last] ?? 0) + (ranges[last + 1] ?? 0);
+    if (last >= 0 && end === position) ranges[last + 1] = (ranges[last + 1] ?? 0) + 1;
+    else ranges.push(position, 1);
+  }
+  return ranges;
+}

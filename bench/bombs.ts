@@ -9,7 +9,7 @@ import { bombOf, compressedName, stackedEncodings } from '../test/rig/bombs.ts';
 import { GrpcClient } from '../test/rig/grpc.ts';
 import { forgetPeak, peakBytes, residentBytes } from '../test/rig/memory.ts';
 import { ServerProcess } from '../test/rig/server.ts';
-import { ReapiClient } from '../test/server/wire/reapi/rig.ts';
+import { ReapiClient } from '../test/server/protocols/reapi/rig.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;

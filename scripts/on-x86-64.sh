@@ -2,7 +2,7 @@
 # Runs a command in this project on x86-64 where the machine is another one: in an emulated machine with Debian's own kernel,
 # so that what the tracer's filter and stops meet is real. For example
 #
-#   scripts/on-x86-64.sh 'hermeticity/native/build.sh && vitest run test/hermeticity/tracers.test.ts --testTimeout=900000'
+#   scripts/on-x86-64.sh 'hermeticity/native/build.sh && vitest run test/hermeticity/trace/tracers.test.ts --testTimeout=900000'
 #
 # Needs Debian, root, and a few minutes and gigabytes the first time; what it made stays in TMPDIR/assay-x86-64 for the next. The
 # guest is about fifteen times slower, has no network, and begins each time as it was made, with the files of this

@@ -1,5 +1,5 @@
 // The port: something that runs a command and tells what it did. native.ts and strace.ts stand behind it, and
-// test/hermeticity/contract.ts holds both to the same behaviour.
+// test/hermeticity/trace/contract.ts holds both to the same behaviour.
 import type { Access, TraceReport } from './access.ts';
 
 export interface TracedCommand {

@@ -13,7 +13,7 @@ import { keepFigures } from '../rig/figures.ts';
 import { GrpcClient } from '../rig/grpc.ts';
 import { forgetPeak, peakBytes, processorMs, residentBytes } from '../rig/memory.ts';
 import { ServerProcess } from '../rig/server.ts';
-import { ReapiClient } from '../server/wire/reapi/rig.ts';
+import { ReapiClient } from '../server/protocols/reapi/rig.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;

@@ -15,7 +15,7 @@ import { GrpcClient } from '../rig/grpc.ts';
 import { Random } from '../rig/random.ts';
 import { ServerProcess } from '../rig/server.ts';
 import { soak } from '../rig/soak.ts';
-import { ReapiClient } from '../server/wire/reapi/rig.ts';
+import { ReapiClient } from '../server/protocols/reapi/rig.ts';
 
 const KILLS = soak(1_000);
 const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20261115);

@@ -32,7 +32,7 @@ export type Form = keyof typeof FORMS;
  */
 export const DEFAULT_FORM: 'bundle' | 'source' = isBundleCurrent() ? 'bundle' : 'source';
 
-/** The forms of tests that must hold in each runtime: Node and Bun. test/client/promises.test.ts starts the sources too. */
+/** The forms of tests that must hold in each runtime: Node and Bun. test/client/run/promises.test.ts starts the sources too. */
 export const RUNTIME_FORMS: readonly Form[] = [DEFAULT_FORM, 'executable'];
 
 function isBundleCurrent(): boolean {

@@ -75,7 +75,7 @@ export const FAULTS = {
   churn: {
     fault: '10x churn through a store of 64 MiB that is always full, 20 clients, 100,000 hits',
     promise: 'whatever an answer has named is there, with the right bytes, until its lease ends',
-    test: 'test/store/churn.test.ts',
+    test: 'test/store/disk/churn.test.ts',
   },
   model: {
     fault: 'A million random operations on two openings of one store, evictions among them, against a Map',
@@ -85,7 +85,7 @@ export const FAULTS = {
   clock: {
     fault: 'The clock steps a year forth and back',
     promise: 'nothing is evicted before its lease is over, and no lease lasts for ever',
-    test: 'test/store/eviction.test.ts',
+    test: 'test/store/disk/space/eviction.test.ts',
   },
   bombs: {
     fault: '10 KiB that inflate to 320 MiB, 320 KiB to 10 GiB, 5,000 stacked encodings',

@@ -10,8 +10,8 @@ import { Workshop } from '../rig/assay.ts';
 import { temporaryFolder } from '../rig/disk-store.ts';
 import { ServerProcess } from '../rig/server.ts';
 import { contentOf, putOne } from '../store/content.ts';
+import { reapiClient, uploadName } from './protocols/reapi/rig.ts';
 import { ask, putHead, RawConnection, type TestServer, testServer } from './rig.ts';
-import { reapiClient, uploadName } from './wire/reapi/rig.ts';
 
 const MIB = 1024 * 1024;
 const LIMIT = 10 * MIB;

@@ -21,7 +21,7 @@ import {
   UpdateActionResultRequest,
 } from '../../../core/proto/generated/reapi-services.ts';
 import type { Random } from '../../rig/random.ts';
-import { PATHS } from '../../server/wire/reapi/rig.ts';
+import { PATHS } from '../../server/protocols/reapi/rig.ts';
 import { directoryOf, resultNaming } from '../../store/content.ts';
 
 export interface GrpcRequest {

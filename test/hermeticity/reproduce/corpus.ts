@@ -1,6 +1,6 @@
 // Small actions whose result depends on something that is in no key, at least two for each kind, and some whose result
 // depends on nothing but their inputs.
-import { NODE, python, sh } from '../corpus/case.ts';
+import { NODE, python, sh } from '../verdict/corpus/case.ts';
 
 export interface ReproduceCase {
   readonly name: string;

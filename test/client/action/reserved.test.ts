@@ -1,0 +1,178 @@
+// What is not for a command to make is never moved away for it.
+import { execFileSync } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { isReservedName } from '../../../client/action/reserved.ts';
+import { digestOf, parseHash, toWire } from '../../../core/digest.ts';
+import { DEFAULT_NAMESPACE } from '../../../core/namespace.ts';
+import { parseRelPath } from '../../../core/path.ts';
+import { ActionResult } from '../../../core/proto/generated/reapi.ts';
+import { emptyResult } from '../../../core/result.ts';
+import { encodeTree } from '../../../core/tree.ts';
+import { openDiskStore } from '../../../store/open.ts';
+import { Workshop } from '../../rig/assay.ts';
+
+let shop: Workshop;
+const git = (...args: string[]) =>
+  execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@a', ...args], {
+    cwd: shop.workspace,
+    encoding: 'utf8',
+  });
+const content = (path: string) => readFileSync(join(shop.workspace, path), 'utf8');
+
+beforeEach(() => {
+  shop = new Workshop();
+  shop.write('src/a.c', 'int main;\n');
+  shop.write('made/old', 'by an earlier run\n');
+  git('init', '-q');
+  git('add', 'src');
+  git('commit', '-qm', 'all');
+});
+afterEach(() => shop.remove());
+
+describe.each([
+  '.git',
+  'sub/.git',
+  'sub/.GIT',
+  'git~1',
+  '.git/hooks',
+  '.assay',
+  'assay.json',
+  'packages/a/assay.json',
+])('the output %s', (output) => {
+  test('of a command is refused, and nothing is touched', async () => {
+    const { code, stderr } = await shop.assay(['run', '--output', output, '--', 'true']);
+    expect(code).toBe(125);
+    expect(stderr).toContain('ASSAY_OUTPUT_RESERVED');
+    expect(git('log', '--format=%s')).toBe('all\n');
+  });
+
+  test.each(['outputs', 'state'])('among a step’s %s is refused with its place', async (field) => {
+    shop.write(
+      'assay.json',
+      `{\n  "steps": { "a": { "command": "true",\n    "${field}": ["${output}"] } }\n}`,
+    );
+    const { code, stderr } = await shop.assay(['run', 'a']);
+    expect(code).toBe(125);
+    expect(stderr).toContain(`assay.json:3:${field.length + 10}`);
+    expect(git('log', '--format=%s')).toBe('all\n');
+  });
+});
+
+test('a glob is refused as an output of a command, as it is for a step', async () => {
+  const { code, stderr } = await shop.assay(['run', '--output', '*.txt', '--', 'true']);
+  expect(code).toBe(125);
+  expect(stderr).toContain('*.txt is a glob');
+});
+
+test('a command that ends well without its output leaves nothing of an earlier run, but all that git tracks', async () => {
+  const { summary } = await shop.run(['--output', 'made', '--output', 'src', '--', 'true']);
+  expect(summary).toMatchObject({ exitCode: 0, published: false });
+  expect(summary.notPublished).toContain('its declared output');
+  expect(content('src/a.c')).toBe('int main;\n');
+  expect(git('status', '--porcelain')).toBe('');
+  expect(shop.has('made')).toBe(false);
+});
+
+test('a source that was put back is not taken for what the command made', async () => {
+  const make = () => shop.run(['--output', 'src', '--', 'true']);
+  expect((await make()).summary).toMatchObject({ published: false });
+  shop.write('src/a.c', 'my edit\n');
+  expect((await make()).summary).toMatchObject({ outcome: 'miss', published: false });
+  expect(content('src/a.c')).toBe('my edit\n');
+});
+
+test('where git can’t say whether it tracks something, it is kept', async () => {
+  const path = shop.another('empty');
+  const ran = await shop.assay(['run', '--output', 'src', '--', '/bin/true'], { env: { PATH: path } });
+  expect(ran.code).toBe(0);
+  expect(content('src/a.c')).toBe('int main;\n');
+  await shop.assay(['run', '--output', 'src', '--', 'true'], { env: { GIT_DIR: '/nonexistent' } });
+  expect(content('src/a.c')).toBe('int main;\n');
+});
+
+const ORDINARY = [
+  '.gitignore',
+  '.github',
+  'git',
+  'git~2',
+  'x.git',
+  '.git-x',
+  'assay',
+  'assay.json',
+  '.ｇit',
+  '%bytes:2e67ff',
+];
+const GITS = [
+  '.git',
+  '.GIT',
+  '.gIt',
+  'git~1',
+  'GIT~1',
+  '.git.',
+  '.git ',
+  '.git. . ',
+  '.git::$INDEX_ALLOCATION',
+  '.assay',
+];
+const HFS = [
+  '.g\u200cit',
+  '\u200e.git',
+  '.gi\u206ft',
+  '.git\ufeff',
+  '.a\u200dssay',
+  '.aſſay',
+  'x\\.git',
+  'assay~1',
+];
+
+test('what some file system takes for git’s folder, or Assay’s, is reserved', () => {
+  expect([...GITS, ...HFS].filter((name) => !isReservedName(name))).toEqual([]);
+  expect(ORDINARY.filter(isReservedName)).toEqual([]);
+});
+
+test('a result that would be restored into git’s folder at some depth is no hit', async () => {
+  const make = () =>
+    shop.run([
+      '--hermetic=off',
+      '--output',
+      'out',
+      '--',
+      'sh',
+      '-c',
+      'mkdir -p out/sub && echo x > out/sub/own',
+    ]);
+  const { summary } = await make();
+  const key = parseHash(summary.key);
+  const store = await openDiskStore({ directory: shop.store });
+  const keep = async (bytes: Uint8Array) => {
+    await store.blobs.put(digestOf(bytes), bytes);
+    return toWire(digestOf(bytes));
+  };
+  const evil = Buffer.from('evil');
+  await keep(evil);
+  const path = parseRelPath('sub/.git/post-checkout');
+  const treeDigest = await keep(
+    encodeTree([{ kind: 'file', path, digest: digestOf(evil), executable: true }]),
+  );
+  const outputDirectories = [{ path: 'out', treeDigest, isTopologicallySorted: false }];
+  const planted = ActionResult.encode({ ...emptyResult(0), outputDirectories }).finish();
+  await store.results.put({ namespace: DEFAULT_NAMESPACE, key }, planted, { replace: true });
+  await store.close();
+  rmSync(join(shop.workspace, 'out'), { recursive: true });
+  const again = await make();
+  expect(again.summary).toMatchObject({ outcome: 'miss' });
+  expect(again.stderr).toContain('not for a cache');
+  expect(shop.has('out/sub/.git')).toBe(false);
+});
+
+test('a command whose output holds a repository runs, and its result is not kept', async () => {
+  const script = 'mkdir -p out/sub && git init -q out/sub';
+  const { code, summary } = await shop.run([
+    ...['--hermetic=off', '--output', 'out', '--', 'sh', '-c', script],
+  ]);
+  expect(code).toBe(0);
+  expect(summary).toMatchObject({ published: false });
+  expect(summary.notPublished).toContain('out/sub/.git is not for a cache to keep');
+});

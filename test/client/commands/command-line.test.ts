@@ -1,0 +1,133 @@
+// The command line teaches, and refuses what it does not know without doing anything.
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { RUNTIME_FORMS, Workshop } from '../../rig/assay.ts';
+
+let shop: Workshop;
+
+beforeEach(() => {
+  shop = new Workshop();
+});
+
+afterEach(() => shop.remove());
+
+describe.each(RUNTIME_FORMS)('%s', (form) => {
+  test('--version and --help answer on standard output', async () => {
+    const version = await shop.assay(['--version'], { form });
+    expect(version).toMatchObject({ code: 0, stderr: '' });
+    expect(version.stdout).toMatch(/^assay \d+\.\d+\.\d+\n$/);
+    expect(await shop.assay(['version'], { form })).toEqual(version);
+    const help = await shop.assay(['--help'], { form });
+    expect(help.stdout).toContain('assay COMMAND');
+    for (const command of ['run', 'explain', 'show', 'clean', 'stats', 'init', 'serve']) {
+      expect(help.stdout).toContain(`  ${command}`);
+      const own = await shop.assay([command, '--help'], { form });
+      expect(own).toMatchObject({ code: 0, stderr: '' });
+      expect(own.stdout).toMatch(new RegExp(`^Usage: assay ${command} \\[FLAGS\\]`));
+      expect(own.stdout).toContain('\nExit codes:\n');
+    }
+  });
+});
+
+test('--help after -- belongs to the wrapped command', async () => {
+  const ran = await shop.run(['--', 'sh', '-c', 'echo "$1"', 'sh', '--help']);
+  expect(ran.stdout).toBe('--help\n');
+});
+
+test.each<[string, string[], number, string]>([
+  ['an unknown command', ['rnu'], 2, 'did you mean run?'],
+  ['an unknown flag', ['run', '--inptu', 'x', '--', 'true'], 125, 'did you mean --input?'],
+  [
+    'a flag of commands for a step',
+    ['run', '--hermetic=strict', 'a'],
+    125,
+    '--hermetic goes with `-- COMMAND`',
+  ],
+  ['a flag of steps for a command', ['run', '--dry-run', '--', 'true'], 125, '--dry-run goes with the steps'],
+  ['watching what is not run', ['run', '--watch', '--dry-run', 'a'], 125, 'choose one'],
+  ['no command', ['run', '--input', 'x'], 125, 'stands after `--`'],
+  ['an empty command', ['run', '--'], 125, 'stands after `--`'],
+  ['a command without --', ['run', 'true'], 125, 'stands after `--`'],
+  ['something stray before --', ['run', 'stray', '--', 'true'], 125, '"stray" is no flag'],
+  ['a flag without its value', ['run', '--output', '--', 'true'], 125, '--output'],
+  ['a flag with a value it does not take', ['run', '--json=yes', '--', 'true'], 125, 'takes no value'],
+  ['a flag given twice', ['run', '--cwd', 'a', '--cwd', 'b', '--', 'true'], 125, 'given twice'],
+  ['a folder that is not there', ['run', '--cwd', 'nosuch', '--', 'true'], 125, 'is not a folder'],
+  ['a folder outside', ['run', '--cwd', '..', '--', 'true'], 125, 'ASSAY_BAD_PATH'],
+  ['an output outside', ['run', '--output', '../x', '--', 'true'], 125, 'ASSAY_BAD_PATH'],
+  ['an absolute output', ['run', '--output', '/tmp/x', '--', 'true'], 125, 'ASSAY_BAD_PATH'],
+  ['the workspace as output', ['run', '--output', '.', '--', 'true'], 125, 'ASSAY_OUTPUT_OVERLAP'],
+  [
+    'an output inside another',
+    ['run', '--output', 'a', '--output', 'a/b', '--', 'true'],
+    125,
+    'ASSAY_OUTPUT_OVERLAP',
+  ],
+  ['a remote that is no address', ['run', '--remote', 'ftp://x', '--', 'true'], 125, 'is not an http://'],
+  ['a variable without a name', ['run', '--env', '=x', '--', 'true'], 125, 'no variable'],
+  ['two arguments for explain', ['explain', 'what', 'why'], 2, 'takes one step or key'],
+  ['a key that nobody knows', ['explain', 'abcdef'], 2, 'no step or key "abcdef" was run'],
+])('%s is refused in words', async (_name, args, code, words) => {
+  const ran = await shop.assay(args);
+  expect(ran.code).toBe(code);
+  expect(ran.stderr).toContain(words);
+  expect(ran.stderr).toMatch(/^assay: ASSAY_[A-Z_]+: /);
+  expect(ran.stderr).not.toMatch(/\n\s+at /);
+  expect(ran.stdout).toBe('');
+});
+
+test('--cwd runs the command in a folder of the workspace, which is in the key', async () => {
+  shop.write('sub/in', 'x');
+  const flags = ['--input', 'sub/in', '--output', 'sub/out', '--output', 'up'];
+  const inside = await shop.run([...flags, '--cwd', 'sub', '--', 'sh', '-c', 'cp in out; cp in ../up']);
+  expect(inside).toMatchObject({ code: 0, summary: { outcome: 'miss', published: true } });
+  const again = await shop.run([...flags, '--cwd', 'sub', '--', 'sh', '-c', 'cp in out; cp in ../up']);
+  expect(again.summary.outcome).toBe('hit-local');
+  const outside = await shop.run([...flags, '--', 'sh', '-c', 'cp in out; cp in ../up']);
+  expect(outside.summary.key).not.toBe(inside.summary.key);
+});
+
+test('the order of flags is not in the key', async () => {
+  shop.write('a', 'a');
+  shop.write('b', 'b');
+  const one = await shop.run([
+    '--input',
+    'a',
+    '--input',
+    'b',
+    '--env',
+    'X=1',
+    '--env',
+    'Y=2',
+    '--tool',
+    'ls',
+    '--tool',
+    'cp',
+    '--',
+    'true',
+  ]);
+  const two = await shop.run([
+    '--tool',
+    'cp',
+    '--env',
+    'Y=2',
+    '--input',
+    'b',
+    '--env',
+    'X=1',
+    '--tool',
+    'ls',
+    '--input',
+    'a',
+    '--',
+    'true',
+  ]);
+  expect(two.summary).toMatchObject({ outcome: 'hit-local', key: one.summary.key });
+});
+
+test('a store that can not be used is no reason to fail', async () => {
+  shop.write('file', 'x');
+  const ran = await shop.run(['--store', `${shop.workspace}/file/store`, '--', 'echo', 'hi']);
+  expect(ran).toMatchObject({ code: 0, stdout: 'hi\n' });
+  expect(ran.summary).toMatchObject({ outcome: 'miss', published: false });
+  expect(ran.summary.warnings.join()).toContain('the local store is not usable');
+});

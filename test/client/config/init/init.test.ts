@@ -1,0 +1,295 @@
+// A first configuration is what was seen: it runs, it hits, and what it was not sure of is said.
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { parseDocument } from '../../../../client/config/document.ts';
+import { Workshop } from '../../../rig/assay.ts';
+import { runSteps } from '../../../rig/graph.ts';
+
+let shop: Workshop;
+beforeEach(() => {
+  shop = new Workshop();
+  shop.write('src/a.txt', 'hi\n');
+});
+afterEach(() => shop.remove());
+
+const written = () => readFileSync(join(shop.workspace, 'assay.json'), 'utf8');
+
+const configured = () => {
+  const withoutRemarks = written().replaceAll(/^ *\/\/.*\n/gm, '');
+  return JSON.parse(withoutRemarks).steps;
+};
+
+describe('from scripts', () => {
+  beforeEach(() => {
+    shop.write(
+      'package.json',
+      JSON.stringify({
+        scripts: {
+          build: 'mkdir -p dist && tr a-z A-Z < src/a.txt > dist/a.txt',
+          test: 'grep -q HI dist/a.txt',
+          dev: 'sleep 1000',
+        },
+      }),
+    );
+  });
+
+  test('inputs, outputs and order are those that were seen; then everything hits', async () => {
+    const { code, stderr } = await shop.assay(['init']);
+    expect(code, stderr).toBe(0);
+    expect(stderr).toContain('wrote assay.json with build, test');
+    const { steps } = JSON.parse(written());
+    expect(steps).toMatchObject({
+      build: { inputs: ['src/**'], outputs: ['dist'] },
+      test: { inputs: [], dependsOn: ['build'] },
+    });
+    expect(steps.dev).toBeUndefined();
+    rmSync(join(shop.workspace, 'dist'), { recursive: true });
+    expect((await runSteps(shop, ['test'])).outcomes).toEqual({ build: 'miss', test: 'miss' });
+    expect((await runSteps(shop, ['test'])).outcomes).toEqual({ build: 'hit-local', test: 'hit-local' });
+  });
+
+  test('a file that is there is not replaced, a script that is not there not invented', async () => {
+    expect(await shop.assay(['init', 'biuld'])).toMatchObject({ code: 2 });
+    expect(existsSync(join(shop.workspace, 'assay.json'))).toBe(false);
+    shop.write('assay.json', '{}');
+    expect((await shop.assay(['init'])).stderr).toContain('assay.json is there already');
+    expect(written()).toBe('{}');
+  });
+});
+
+describe('in a workspace of packages', () => {
+  beforeEach(() => {
+    const manifest = (folder: string, content: object) =>
+      shop.write(`${folder}package.json`, JSON.stringify(content));
+    const scripts = { build: 'npm run build --workspaces', format: 'true' };
+    manifest('', { workspaces: ['packages/*'], scripts });
+    manifest('packages/app/', {
+      name: 'app',
+      dependencies: { lib: '1.0.0' },
+      scripts: {
+        build: 'cat src/main ../lib/dist/* ../../shared.txt > app.out',
+        test: 'grep -q lib app.out',
+      },
+    });
+    manifest('packages/lib/', {
+      name: 'lib',
+      scripts: { build: 'mkdir -p dist && cp src/text dist/text' },
+    });
+    shop.write('packages/app/src/main', 'main\n');
+    shop.write('packages/lib/src/text', 'lib\n');
+    shop.write('shared.txt', 'shared\n');
+  });
+
+  const read = (folder: string) =>
+    JSON.parse(readFileSync(join(shop.workspace, folder, 'assay.json'), 'utf8'));
+  const stepsIn = (folder: string) => read(folder).steps;
+
+  test('each package gets a file; what it needs of others is run first, and depended on', async () => {
+    const { code, stderr } = await shop.assay(['init']);
+    expect(code, stderr).toBe(0);
+    expect(read('')).toEqual({
+      packageSteps: {
+        build: { dependsOn: ['^build'], cache: false },
+        test: { dependsOn: ['build'] },
+      },
+      steps: {},
+    });
+    expect(stepsIn('packages/lib')).toEqual({
+      build: { inputs: ['src/**'], outputs: ['dist'], cache: true },
+    });
+    expect(stepsIn('packages/app')).toEqual({
+      build: { inputs: ['src/**', '//shared.txt'], outputs: ['app.out'], cache: true },
+      test: { inputs: [] },
+    });
+    const all = (outcome: string) => ({ 'app#build': outcome, 'app#test': outcome, 'lib#build': outcome });
+    expect((await runSteps(shop, ['build', 'test'])).outcomes).toEqual(all('miss'));
+    expect((await runSteps(shop, ['build', 'test'])).outcomes).toEqual(all('hit-local'));
+  });
+
+  test('a package that comes later is not left out, nor the first dependency of one that had none', async () => {
+    const lib = { name: 'lib', scripts: { build: 'mkdir -p dist && cp src/text dist/text' } };
+    shop.write('packages/app/package.json', JSON.stringify({ ...lib, name: 'app' }));
+    shop.write('packages/app/src/text', 'app\n');
+    expect((await shop.assay(['init'])).code).toBe(0);
+    expect(read('').packageSteps).toEqual({ build: { dependsOn: ['^build'], outputs: ['dist'] } });
+    const scripts = { build: 'mkdir -p dist && cat ../app/dist/text > dist/new', test: 'cat dist/new' };
+    shop.write(
+      'packages/new/package.json',
+      JSON.stringify({ name: 'new', scripts, dependencies: { app: '1' } }),
+    );
+    shop.write(
+      'packages/app/package.json',
+      JSON.stringify({ ...lib, name: 'app', dependencies: { lib: '1' } }),
+    );
+    const { ends, summary } = await runSteps(shop, ['build']);
+    expect(Object.keys(ends)).toEqual(['lib#build', 'app#build', 'new#build']);
+    expect(summary.exitCode).toBe(0);
+    expect(ends['new#build']).toMatchObject({ standing: 'clean', published: true });
+  });
+
+  test('nothing is run or written where one of them has a file already', async () => {
+    shop.write('packages/lib/assay.json', '{}');
+    const { code, stderr } = await shop.assay(['init']);
+    expect({ code, stderr }).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('packages/lib/assay.json is there already'),
+    });
+    expect(existsSync(join(shop.workspace, 'assay.json'))).toBe(false);
+    expect(existsSync(join(shop.workspace, 'packages/lib/dist'))).toBe(false);
+  });
+});
+
+test('from a Makefile', async () => {
+  shop.write('Makefile', 'OUT := out\nall: $(OUT)/b\n$(OUT)/b: src/a.txt\n\tmkdir -p $(OUT)\n\tcp $< $@\n');
+  expect((await shop.assay(['init'])).stderr).toContain('wrote assay.json with all');
+  expect(JSON.parse(written()).steps.all).toMatchObject({
+    command: ['make', 'all'],
+    inputs: ['Makefile', 'src/**'],
+    outputs: ['out'],
+  });
+});
+
+test('make builds what a target needs before it: that is watched first, and is not the target’s own', async () => {
+  shop.write('main.c', 'int main(void) { return 0; }\n');
+  shop.write(
+    'Makefile',
+    'test: all\n\t./app\nall: app\napp: main.o\n\tcc -o app main.o\nmain.o: main.c\n\tcc -c main.c\n',
+  );
+  const { stderr, code } = await shop.assay(['init', 'test', 'all']);
+  expect(code, stderr).toBe(0);
+  expect(configured()).toMatchObject({
+    all: { command: ['make', 'all'], outputs: ['app', 'main.o'] },
+    test: { command: ['make', 'test'], dependsOn: ['all'] },
+  });
+  expect(configured().test.outputs).toBeUndefined();
+  expect(JSON.parse(written().replaceAll(/^ *\/\/.*\n/gm, '')).$schema).toBeUndefined();
+  expect((await shop.assay(['run', 'test'])).code).toBe(0);
+});
+
+test('what is refused is not written: files below files, what is read and written, what two steps claim', async () => {
+  shop.write('Makefile', 'all:\n\ttrue\n');
+  shop.write('state', '1');
+  const scripts = {
+    build: 'cat src/a.txt; test -e Makefile/x || test -e .gitignore/x || mkdir -p out && echo 1 > out/a',
+    lint: 'cat state; echo 2 >> state; echo 2 > out/a',
+    test: 'cat hidden/x src/a.txt',
+  };
+  shop.write('.gitignore', 'hidden\n');
+  shop.write('hidden/x', 'x');
+  shop.write('package.json', JSON.stringify({ scripts }));
+  const { stderr, code } = await shop.assay(['init', 'build', 'lint', 'test']);
+  expect(code, stderr).toBe(0);
+  expect(written()).not.toMatch(/Makefile\/|gitignore\//);
+  expect((await shop.assay(['run', '--keep-going', 'build', 'lint', 'test'])).code).toBe(0);
+});
+
+describe('where there are neither scripts nor a Makefile', () => {
+  /** A build tool that is on PATH, and says how it was called. */
+  const withTool = async (name: string, ...args: string[]) => {
+    const tools = shop.another('tools');
+    shop.write(name, '#!/bin/sh\necho "$0 $@" | sed "s,.*/,,"\n', 0o755, tools);
+    return shop.assay(args, { env: { PATH: `${tools}:${process.env.PATH}` } });
+  };
+
+  test.each<[string, string, string, Record<string, unknown>]>([
+    ['go.mod', 'go', 'module x\n', { build: ['go', 'build', './...'], test: ['go', 'test', './...'] }],
+    ['Cargo.toml', 'cargo', '[package]\n', { build: ['cargo', 'build', '--locked'] }],
+    ['build.gradle.kts', 'gradle', '', { build: ['gradle', '--no-daemon', '--console=plain', 'build'] }],
+    [
+      'pyproject.toml',
+      'python3',
+      '[tool.pytest.ini_options]\n',
+      { test: ['python3', '-m', 'pytest', '-p', 'no:cacheprovider'] },
+    ],
+  ])('%s: the usual steps', async (file, tool, content, commands) => {
+    shop.write(file, content);
+    const { stderr, code } = await withTool(tool, 'init');
+    expect(code, stderr).toBe(0);
+    const steps = configured();
+    for (const [name, command] of Object.entries(commands)) expect(steps[name].command).toEqual(command);
+  });
+
+  test('a tool that is not installed: proposed all the same, and run each time', async () => {
+    shop.write('go.mod', 'module x\n');
+    // This machine may have Go.
+    const PATH = shop.another('no-tools');
+    const { stderr, code } = await shop.assay(['init', 'test'], { env: { PATH } });
+    expect(code, stderr).toBe(0);
+    expect(stderr).toContain('not sure of test: it was not watched, so it runs each time');
+    expect(configured().test).toEqual({ command: ['go', 'test', './...'], inputs: [], cache: false });
+  });
+});
+
+describe('in a tree that is already built', () => {
+  const begin = 'clean up, remove what init wrote, and run it again';
+
+  test('a Makefile that is up to date: what was made before is no input, and the way out is said', async () => {
+    shop.write('.gitignore', 'out\n');
+    shop.write('Makefile', 'all: out/b\nout/b: src/a.txt\n\tmkdir -p out\n\tcp $< $@\n');
+    await shop.assay(['run', '--hermetic=off', '--output', 'out', '--', 'make', 'all']);
+    const { stderr } = await shop.assay(['init']);
+    expect(stderr).toContain(`not sure of all: it reads what .gitignore hides, which is not declared: out.`);
+    expect(stderr).toContain(begin);
+    expect(configured().all).toEqual({ command: ['make', 'all'], inputs: ['Makefile', 'src/**'] });
+    expect((await shop.assay(['run', 'all'])).code).toBe(0);
+  });
+
+  test('a script that skips its work, where nothing is ignored', async () => {
+    shop.write('dist/a.txt', 'HI\n');
+    shop.write('package.json', JSON.stringify({ scripts: { build: 'test -f dist/a.txt' } }));
+    expect((await shop.assay(['init'])).stderr).toContain(`not sure of build: it made nothing. If all of it`);
+  });
+
+  test('what a step reads of what another just made is its input, though it is ignored', async () => {
+    shop.write('.gitignore', 'dist\n');
+    const scripts = { build: 'mkdir -p dist && cp src/a.txt dist/a.txt', test: 'cat dist/a.txt' };
+    shop.write('package.json', JSON.stringify({ scripts }));
+    expect((await shop.assay(['init'])).stderr).not.toContain('.gitignore hides');
+    expect(configured().test).toEqual({ inputs: [], dependsOn: ['build'] });
+  });
+});
+
+test('a folder that was looked for and is not there is no input: a run would find nothing in it', async () => {
+  shop.write('package.json', JSON.stringify({ scripts: { test: 'cat src/a.txt; test -f gone/x || true' } }));
+  await shop.assay(['init']);
+  expect(configured().test).toEqual({ inputs: ['src/**'] });
+  expect((await shop.assay(['run', 'test'])).code).toBe(0);
+});
+
+test('variables can’t be seen: it says so, and names those that appear in what is read', async () => {
+  shop.write('src/x.js', 'process.env.MODE; process.env["API_URL"]; process.env.HOME');
+  shop.write('package.json', JSON.stringify({ scripts: { test: 'N=1; cat src/x.js; echo $CI $N' } }));
+  const { stderr } = await shop.assay(['init']);
+  expect(stderr).toContain('not sure of variables: which ones a command looks at can’t be seen');
+  expect(stderr).toMatch(/not sure of test: variables that it may look at.*: API_URL, CI, MODE\n/);
+});
+
+test('right after init of packages that import each other an audit finds nothing', async () => {
+  const build = 'mkdir -p dist && cp src/index.js dist/';
+  const test = 'node --input-type=module -e "await import(\'./dist/index.js\')"';
+  const lint = 'grep -c name src/index.js';
+  shop.write('.gitignore', 'node_modules\ndist\n');
+  shop.write('package.json', JSON.stringify({ workspaces: ['packages/*'] }));
+  const add = (name: string, dependencies: Record<string, string>, source: string) => {
+    const manifest = { name: `@x/${name}`, type: 'module', exports: './dist/index.js', dependencies };
+    const scripts = { build, test, lint };
+    shop.write(`packages/${name}/package.json`, JSON.stringify({ ...manifest, scripts }));
+    shop.write(`packages/${name}/src/index.js`, `${source}export const name = '${name}';\n`);
+    shop.link(`node_modules/@x/${name}`, `../../packages/${name}`);
+  };
+  add('util', {}, '');
+  add('ui', { '@x/util': '1' }, 'import "@x/util";\n');
+  add('app', { '@x/ui': '1', '@x/util': '1' }, 'import "@x/ui"; import "@x/util";\n');
+  expect((await shop.assay(['init'])).code).toBe(0);
+  const { code, stdout } = await shop.assay(['audit', '--all']);
+  expect([code, stdout]).toEqual([0, expect.stringContaining('9 of 9 steps are hermetic')]);
+});
+
+test('what it is not sure of stands beside the step, and is said', async () => {
+  shop.write('package.json', JSON.stringify({ scripts: { test: 'cat src/a.txt; exit 3' } }));
+  const { stderr } = await shop.assay(['init']);
+  expect(stderr).toContain('not sure of test: it ended with 3');
+  expect(written()).toContain('// Not sure: it ended with 3');
+  expect(() => parseDocument({ file: 'assay.json', text: written() })).not.toThrow();
+});

@@ -1,0 +1,49 @@
+// Requests come out whole, one piece each, however the pipe has broken them.
+import { expect, test } from 'vitest';
+import { frames } from '../../../../client/integrations/bazel-worker/frames.ts';
+import { encodeRequest } from '../../../rig/bazel.ts';
+import { Random } from '../../../rig/random.ts';
+
+async function* inPieces(bytes: Buffer, ends: readonly number[]): AsyncGenerator<Buffer> {
+  let begin = 0;
+  for (const end of [...ends, bytes.length]) {
+    if (end > begin) yield bytes.subarray(begin, end);
+    begin = Math.max(begin, end);
+  }
+}
+
+async function gather(source: AsyncIterable<Buffer>): Promise<Buffer[]> {
+  const gathered: Buffer[] = [];
+  for await (const piece of source) gathered.push(Buffer.from(piece));
+  return gathered;
+}
+
+const REQUESTS = [
+  encodeRequest([], []),
+  encodeRequest(['a'], [{ path: 'b', digest: 'c' }]),
+  encodeRequest(['x'.repeat(200)], []),
+  encodeRequest(['x'.repeat(20_000)], []),
+];
+
+test('broken once, at each place of the first requests', async () => {
+  const few = REQUESTS.slice(0, 3);
+  const bytes = Buffer.concat(few);
+  for (let at = 0; at <= bytes.length; at++) {
+    expect(await gather(frames(inPieces(bytes, [at])))).toEqual(few);
+  }
+});
+
+test.each([1, 2, 3, 4, 5, 6, 7, 8])('broken at many places, seed %i', async (seed) => {
+  const random = new Random(seed);
+  const sent = Array.from({ length: 12 }, () => random.pick(REQUESTS));
+  const bytes = Buffer.concat(sent);
+  const ends = Array.from({ length: 40 }, () => random.below(bytes.length)).sort((a, b) => a - b);
+  expect(await gather(frames(inPieces(bytes, ends)))).toEqual(sent);
+});
+
+test('an end in the middle is an error, after all that was whole', async () => {
+  const bytes = Buffer.concat(REQUESTS);
+  const source = frames(inPieces(bytes.subarray(0, -1), []));
+  for (const request of REQUESTS.slice(0, -1)) expect((await source.next()).value).toEqual(request);
+  await expect(source.next()).rejects.toThrow('ASSAY_BAD_WIRE');
+});

@@ -1,0 +1,18 @@
+// Which arguments of a request name its outputs, and which can't be any.
+import { expect, test } from 'vitest';
+import { namedOutputs } from '../../../../client/integrations/bazel-worker/outputs.ts';
+
+test('outputs are named by a marker, which the tool does not see, or by a flag, which it does', () => {
+  const { args, outputs } = namedOutputs(['--assay-output=a', '-o', 'b', '--out=c'], ['-o', '--out']);
+  expect(args).toEqual(['-o', 'b', '--out=c']);
+  expect(outputs).toEqual(['a', 'b', 'c']);
+});
+
+test.each(['.git', '.git/config', 'x/.assay', 'assay.json'])('%s is no output', (path) => {
+  expect(() => namedOutputs([`--assay-output=${path}`], [])).toThrow('ASSAY_OUTPUT_RESERVED');
+  expect(() => namedOutputs(['-o', path], ['-o'])).toThrow('ASSAY_OUTPUT_RESERVED');
+});
+
+test('nor is the whole workspace', () => {
+  expect(() => namedOutputs(['--assay-output=.'], [])).toThrow('the whole workspace');
+});

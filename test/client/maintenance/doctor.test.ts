@@ -1,0 +1,102 @@
+// `assay doctor` in set-ups with one thing wrong each: it names that thing, says how to mend it, and only then fails.
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Finding } from '../../../client/maintenance/doctor/finding.ts';
+import { VERSION } from '../../../store/disk/fs/layout.ts';
+import { type RunOptions, Workshop } from '../../rig/assay.ts';
+import { ServerProcess } from '../../rig/server.ts';
+
+let shop: Workshop;
+beforeEach(() => {
+  shop = new Workshop();
+});
+afterEach(() => shop.remove());
+
+async function doctor(args: readonly string[] = [], options: RunOptions = {}) {
+  const { code, stdout } = await shop.assay(['doctor', '--json', ...args], options);
+  const page: { healthy: boolean; findings: Finding[] } = JSON.parse(stdout);
+  const about = (subject: string) => page.findings.find((finding) => finding.subject === subject);
+  return { code, healthy: page.healthy, about, ill: page.findings.filter(({ state }) => state === 'ill') };
+}
+
+test('a set-up in which everything works', async () => {
+  await shop.run(['--output', 'out', '--', 'touch', 'out']);
+  const { code, healthy, about, ill } = await doctor();
+  expect(ill).toEqual([]);
+  expect({ code, healthy }).toEqual({ code: 0, healthy: true });
+  for (const subject of ['store', 'rights', 'disk', 'verify', 'clock', 'tracer', 'sandbox', 'remote'])
+    expect(about(subject), subject).toBeDefined();
+});
+
+test('the page for people says the same', async () => {
+  const { code, stdout } = await shop.assay(['doctor', '--remote', 'http://127.0.0.1:1']);
+  expect(code).toBe(3);
+  expect(stdout).toMatch(/^ok +store +\S+ is not there yet/m);
+  expect(stdout).toMatch(/^ILL +remote +http:\/\/127\.0\.0\.1:1\/: .*\n +-> Check its address/m);
+});
+
+describe('a store', () => {
+  test('into which everybody may write', async () => {
+    mkdirSync(shop.store);
+    chmodSync(shop.store, 0o777);
+    const { code, about } = await doctor();
+    expect(code).toBe(3);
+    expect(about('rights')).toMatchObject({ state: 'ill', mend: `chmod o-w ${shop.store}` });
+  });
+
+  test('of another version', async () => {
+    mkdirSync(join(shop.store, 'v999'), { recursive: true });
+    const { code, about } = await doctor();
+    expect(code).toBe(3);
+    expect(about('store')).toMatchObject({ state: 'ill', detail: expect.stringContaining('v999') });
+  });
+
+  test('whose index is noise', async () => {
+    mkdirSync(join(shop.store, VERSION, 'index'), { recursive: true });
+    writeFileSync(join(shop.store, VERSION, 'index/data.mdb'), 'noise'.repeat(5000));
+    expect((await doctor()).about('store')).toMatchObject({ state: 'ill' });
+  });
+
+  test('where a file lies', async () => {
+    writeFileSync(shop.store, '');
+    expect((await doctor()).about('store')).toMatchObject({ state: 'ill' });
+  });
+
+  test('that belongs to somebody else can not be written', async () => {
+    mkdirSync(shop.store);
+    chmodSync(shop.folder, 0o755);
+    const { code, stdout } = await shop.assayAs(65_534, ['doctor', '--json']);
+    expect(code).toBe(3);
+    expect(stdout).toContain('"subject":"rights","state":"notice"');
+    expect(stdout).toContain('"subject":"store","state":"ill"');
+  });
+});
+
+test('a folder for temporary files that is not there', async () => {
+  const { about } = await doctor([], { env: { TMPDIR: join(shop.folder, 'nowhere') } });
+  expect(about('temporary files')).toMatchObject({ state: 'ill', mend: expect.stringContaining('TMPDIR') });
+});
+
+describe('a remote', () => {
+  test('that answers, and one that wants another token', async () => {
+    const server = await ServerProcess.start(join(shop.folder, 'remote'), { env: { ASSAY_TOKEN: 'right' } });
+    try {
+      const asked = (token: string) => doctor(['--remote', server.url], { env: { ASSAY_TOKEN: token } });
+      expect((await asked('right')).about('remote')).toMatchObject({
+        detail: expect.stringContaining('answers in'),
+      });
+      const { code, about } = await asked('wrong');
+      expect(code).toBe(3);
+      expect(about('remote')).toMatchObject({ state: 'ill', detail: expect.stringContaining('401') });
+    } finally {
+      await server.stop();
+    }
+  });
+
+  test('whose address is none', async () => {
+    const { code, about } = await doctor(['--remote', 'nowhere']);
+    expect(code).toBe(3);
+    expect(about('remote')).toMatchObject({ state: 'ill' });
+  });
+});

@@ -1,0 +1,230 @@
+// What a run makes is published only if it has owned its outputs all the time, and nothing that lies in a workspace says what to
+// kill or what to remove.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chownSync,
+  existsSync,
+  lstatSync,
+  lutimesSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { ORDINARY, type RunRequest } from '../../../client/action/request.ts';
+import { fileDigests } from '../../../client/files/file-digest.ts';
+import { StatIndex } from '../../../client/files/stat-index.ts';
+import { Silences } from '../../../client/outputs/lock-file.ts';
+import { whileOwningOutputs } from '../../../client/outputs/output-lock.ts';
+import type { Output } from '../../../client/outputs/outputs.ts';
+import { restoreOutputs } from '../../../client/outputs/restore.ts';
+import { homeIn } from '../../../client/outputs/staging.ts';
+import { digestOf } from '../../../core/digest.ts';
+import { parseRelPath, ROOT } from '../../../core/path.ts';
+import { identify, identityText, ownIdentity } from '../../../hermeticity/system/process-identity.ts';
+import { openMemoryStore } from '../../../store/open.ts';
+import { baseEnvironment, FORMS, type RanWithSummary, Workshop } from '../../rig/assay.ts';
+import { ServerProcess } from '../../rig/server.ts';
+
+let shop: Workshop;
+beforeEach(() => {
+  shop = new Workshop();
+  shop.write('in.txt', 'input');
+});
+afterEach(() => shop.remove());
+
+const ACTION = ['--input', 'in.txt', '--output', 'out', '--hermetic=off'];
+const home = () => homeIn(shop.workspace);
+const lock = () => join(home(), 'lock-out');
+const text = (path: string) => readFileSync(join(shop.workspace, path), 'utf8');
+const seen = (path: string) => expect.poll(() => shop.has(path), { timeout: 30_000 }).toBe(true);
+
+function run(script: string, ...flags: string[]): Promise<RanWithSummary> {
+  return shop.run([...ACTION, ...flags, '--', 'sh', '-c', script]);
+}
+
+/** A run whose command says that it has begun and waits for a file `go`. */
+function waiting(script: string, ...flags: string[]) {
+  const command = `echo > begun; while [ ! -e go ]; do sleep 0.02; done; ${script}`;
+  const args = [...FORMS.source, 'run', '--json', ...ACTION, ...flags, '--', 'sh', '-c', command];
+  const child = spawn(args[0] ?? '', args.slice(1), {
+    cwd: shop.workspace,
+    env: { ...baseEnvironment(), ASSAY_STORE: shop.store },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (more: string) => {
+    said += more;
+  });
+  const ended = once(child, 'close').then(() => JSON.parse(said.trimEnd().split('\n').at(-1) || '{}'));
+  return { child, ended };
+}
+
+describe('not published, here and at the remote, is what a run made', () => {
+  test('whose lock was removed while it ran', async () => {
+    const server = await ServerProcess.start(join(shop.folder, 'remote'));
+    const remote = ['--remote', server.url];
+    const cleaned = await run('rm -rf .assay; echo x > out', ...remote);
+    expect(cleaned).toMatchObject({ code: 0, summary: { outcome: 'miss', published: false, shared: false } });
+    expect(cleaned.summary.notPublished).toContain('git clean -fdx -e .assay');
+    expect(text('out')).toBe('x\n');
+    rmSync(shop.store, { recursive: true });
+    expect((await run('rm -rf .assay; echo x > out', ...remote)).summary.outcome).toBe('miss');
+    await server.stop();
+    expect((await run('echo x > out')).summary.published).toBe(true);
+  });
+
+  test('whose outputs another container took over while it stood still; nor what that one made', async () => {
+    const first = waiting('echo first > out');
+    await seen('begun');
+    first.child.kill('SIGSTOP');
+    lutimesSync(lock(), 1, 1);
+    const container = ['unshare', '--pid', '--fork', '--mount-proc'];
+    const second = await shop.assayIn(container, [
+      'run',
+      '--json',
+      ...ACTION,
+      '--',
+      'sh',
+      '-c',
+      'echo second > out',
+    ]);
+    expect(second.code).toBe(0);
+    expect(second.stderr).toContain('was not heard of any more, but may still write them');
+    shop.write('go', '');
+    first.child.kill('SIGCONT');
+    expect(await first.ended).toMatchObject({ exitCode: 0, published: false });
+    expect((await run('echo second > out')).summary).toMatchObject({ outcome: 'miss', published: true });
+  });
+
+  test.each([
+    ['where .assay is a file', () => shop.write('.assay', ''), 'rm '],
+    ['where .assay leads elsewhere', () => shop.link('.assay', '../elsewhere'), 'rm '],
+    ['where its lock is something else', () => shop.write('.assay/lock-out/x', ''), 'rm -r '],
+  ])('%s, and it says what to do', async (_name, prepare, remedy) => {
+    prepare();
+    const ran = await run('echo x > out');
+    expect(ran).toMatchObject({ code: 0, summary: { outcome: 'miss', published: false } });
+    expect(ran.summary.notPublished).toMatch(`its outputs could not be locked: `);
+    expect(ran.summary.notPublished).toContain(`${remedy}${shop.workspace}/.assay`);
+  });
+
+  test('where .assay belongs to another user', async () => {
+    shop.write('.assay/x', '');
+    for (const folder of [shop.folder, shop.workspace]) chownSync(folder, 65_534, 65_534);
+    const ran = await shop.assayAs(65_534, ['run', '--json', ...ACTION, '--', 'sh', '-c', 'echo x > out']);
+    expect(ran.code).toBe(0);
+    expect(ran.stderr).toContain('"published":false');
+    expect(ran.stderr).toContain(`sudo rm -r ${shop.workspace}/.assay`);
+  });
+});
+
+test('nothing is restored once the lock is lost', async () => {
+  const store = openMemoryStore();
+  const bytes = Buffer.from('restored');
+  const digest = await store.blobs.put(digestOf(bytes), bytes);
+  const output: Output = { kind: 'file', path: parseRelPath('out'), digest, executable: false };
+  const digests = fileDigests(new StatIndex(join(shop.folder, 'index')), Date.now);
+  await whileOwningOutputs(request(), { report: () => {} }, async (_waited, ownership) => {
+    rmSync(home(), { recursive: true });
+    const restored = restoreOutputs([output], shop.workspace, store.blobs, digests, { ownership });
+    await expect(restored).rejects.toThrow('its lock was removed');
+  });
+  expect(shop.has('out')).toBe(false);
+});
+
+const request = (): RunRequest => ({
+  ...ORDINARY,
+  workspace: shop.workspace,
+  workingDirectory: ROOT,
+  command: ['true'],
+  inputs: [],
+  includeIgnored: false,
+  outputs: [parseRelPath('out')],
+  variables: [],
+  tools: [],
+  cacheFailures: false,
+});
+
+test('a run waits for another one whose lock was removed', async () => {
+  const first = waiting('echo first > out; echo > ended');
+  await seen('begun');
+  rmSync(home(), { recursive: true });
+  const second = shop.assay(['run', ...ACTION, '--', 'sh', '-c', 'test -e ended && echo second > out']);
+  await expect.poll(() => shop.has('.assay'), { timeout: 30_000 }).toBe(true);
+  shop.write('go', '');
+  expect(await first.ended).toMatchObject({ exitCode: 0, published: false });
+  const { code, stderr } = await second;
+  expect(stderr).toContain('waiting for another run that makes out\n');
+  expect(code).toBe(0);
+});
+
+describe('what lies in a workspace', () => {
+  test('does not make Assay kill a process', async () => {
+    const victim = spawn('sleep', ['1000'], { detached: true, stdio: 'ignore' });
+    const identity = identify(victim.pid ?? 0);
+    if (!identity) throw new Error('it runs');
+    for (const folder of [home(), homeIn(shop.folder)]) {
+      const planted = join(folder, `${identity.namespace}-999999-1-0`);
+      mkdirSync(planted, { recursive: true });
+      writeFileSync(join(planted, 'command-0'), `${identityText(identity)}\n["out"]`);
+    }
+    expect((await run('echo x > out')).summary.published).toBe(true);
+    expect(victim.kill('SIGTERM') && victim.exitCode).toBe(null);
+    await once(victim, 'exit');
+    expect(victim.signalCode).toBe('SIGTERM');
+    for (const folder of [home(), homeIn(shop.folder)])
+      expect(existsSync(join(folder, `${identity.namespace}-999999-1-0`))).toBe(true);
+  });
+
+  test('makes it wait only until it has not been touched for long', async () => {
+    mkdirSync(home());
+    symlinkSync(identityText(ownIdentity()), lock());
+    lutimesSync(lock(), 1, 1);
+    expect((await run('echo x > out')).summary).toMatchObject({ exitCode: 0, published: false });
+    expect((await run('echo x > out')).summary).toMatchObject({ exitCode: 0, published: true });
+  });
+
+  test('is not waited for longer if its time stands in the future', () => {
+    mkdirSync(home());
+    symlinkSync('1-1-1', lock());
+    const future = Date.now() + 1e9;
+    lutimesSync(lock(), future / 1000, future / 1000);
+    vi.useFakeTimers({ toFake: ['Date'] });
+    try {
+      const silences = new Silences();
+      expect(silences.of(lock())).toBe(0);
+      vi.setSystemTime(Date.now() + 30_000);
+      expect(silences.of(lock())).toBe(30_000);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});
+
+test('a killed run’s command is ended by the next, and its folders are removed; only the user can read of them', async () => {
+  const first = waiting('echo late > out', '--state', 'kept');
+  await seen('begun');
+  const user = process.getuid?.() ?? 0;
+  const places = [`/run/user/${user}/assay`, `/tmp/assay-${user}`].filter((place) => existsSync(place));
+  const files = places.flatMap((place) => readdirSync(place).map((name) => join(place, name)));
+  expect(places.map((place) => statSync(place).mode & 0o777)).toEqual(places.map(() => 0o700));
+  expect(files.length).toBeGreaterThan(0);
+  for (const file of files) {
+    const stats = lstatSync(file, { throwIfNoEntry: false });
+    if (stats) expect(stats.mode & 0o777).toBe(0o600);
+  }
+  first.child.kill('SIGKILL');
+  await once(first.child, 'exit');
+  expect((await run('echo mine > out', '--state', 'kept')).code).toBe(0);
+  shop.write('go', '');
+  expect(readdirSync(shop.folder).includes('.assay')).toBe(false);
+  expect(text('out')).toBe('mine\n');
+  expect(shop.has('.assay')).toBe(false);
+});

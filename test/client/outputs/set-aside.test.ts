@@ -1,0 +1,89 @@
+// A command that looks through its workspace finds nothing there that an earlier run of it made, wherever the workspace lies.
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { homeIn, Staging } from '../../../client/outputs/staging.ts';
+import { Workshop } from '../../rig/assay.ts';
+
+let shop: Workshop;
+let tmp: string;
+
+beforeEach(() => {
+  shop = new Workshop();
+  tmp = shop.another('tmp');
+});
+
+afterEach(() => shop.remove());
+
+const read = (path: string) => readFileSync(join(shop.workspace, path), 'utf8');
+const run = (script: string) =>
+  shop.run(['--input', '**/*.js', '--output', 'dist', '--', 'sh', '-c', script], {
+    env: { TMPDIR: tmp },
+  });
+
+describe.each([
+  ['beside the workspace', 0o755],
+  ['among the temporary files, where others may write beside the workspace', 0o777],
+])('earlier outputs lie %s', (_, modeOfParent) => {
+  beforeEach(() => chmodSync(shop.folder, modeOfParent));
+
+  afterEach(() => {
+    expect([shop.workspace, shop.folder].map((folder) => existsSync(homeIn(folder)))).toEqual([false, false]);
+    expect(readdirSync(tmp)).toEqual([]);
+  });
+
+  test('and are in no result', async () => {
+    const gather =
+      "mkdir -p dist; find . -name '*.js' -not -path './dist/*' | sort | xargs cat > dist/all.js";
+    shop.write('src/a.js', 'one\n');
+    await run(gather);
+    shop.write('src/a.js', 'two\n');
+    expect((await run(gather)).summary).toMatchObject({ outcome: 'miss', published: true });
+    expect(read('dist/all.js')).toBe('two\n');
+  });
+
+  test('and come back, whole, when the command fails before it has made them', async () => {
+    shop.write('src/a.js', 'one\n');
+    await run('mkdir dist; echo made > dist/it; ln -s it dist/link; chmod 755 dist/it');
+    expect((await run('test ! -e dist && exit 7')).code).toBe(7);
+    expect(read('dist/link')).toBe('made\n');
+  });
+});
+
+test('what a command sees of Assay has the same names each time', async () => {
+  shop.write('a.js', '');
+  const seen = async () => (await run('find .assay | sort; echo > dist; exit 1')).stdout;
+  const first = await seen();
+  shop.write('dist', 'earlier');
+  expect(first).toContain('.assay');
+  expect(await seen()).toBe(first);
+});
+
+describe('a staging folder', () => {
+  test('is another one for each workspace beside each other', () => {
+    const [one, two] = ['one', 'two'].map((name) => Staging.create(shop.another(name)));
+    if (!one || !two) throw new Error('there are two');
+    expect([one.isInSight, two.isInSight]).toEqual([false, false]);
+    expect(one.next()).not.toBe(two.next());
+    one.remove();
+    two.remove();
+    expect(readdirSync(shop.folder).includes('.assay')).toBe(false);
+  });
+
+  test.each([
+    ['leads elsewhere', (home: string) => symlinkSync(shop.another('elsewhere'), home)],
+    [
+      'is open to all',
+      (home: string) => {
+        mkdirSync(home);
+        chmodSync(home, 0o777);
+      },
+    ],
+  ])('stays in the workspace if the place beside it %s', (_, prepare) => {
+    prepare(homeIn(shop.folder));
+    const staging = Staging.create(shop.workspace);
+    expect(staging.isInSight).toBe(true);
+    staging.remove();
+    expect(shop.has('.assay')).toBe(false);
+  });
+});

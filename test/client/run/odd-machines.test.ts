@@ -1,0 +1,72 @@
+// On a machine that lacks something the command still runs: without the store, or unwatched, and Assay says so.
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type Form, Workshop } from '../../rig/assay.ts';
+
+let shop: Workshop;
+beforeEach(() => {
+  shop = new Workshop();
+  shop.write('in.txt', 'input');
+});
+afterEach(() => shop.remove());
+
+const ACTION = [
+  'run',
+  '--input',
+  'in.txt',
+  '--output',
+  'out',
+  '--',
+  'sh',
+  '-c',
+  'cat in.txt > out; echo "$TMPDIR"',
+];
+const FORMS: readonly Form[] = ['source', 'executable'];
+
+/** A shell that prepares something and becomes the program. */
+const prepared = (script: string) => ['unshare', '--mount', 'sh', '-c', `${script}; exec "$@"`, 'sh'];
+
+test.each([
+  ['is missing', 'true'],
+  [
+    'is full',
+    'mkdir "$TMPDIR" && mount -t tmpfs -o size=4k,nr_inodes=16 tmpfs "$TMPDIR"; cat /dev/zero > "$TMPDIR/x" 2>&-',
+  ],
+  ['is read-only', 'mkdir "$TMPDIR" && mount -t tmpfs -o ro tmpfs "$TMPDIR"'],
+  ['lets nothing run in it', 'mkdir "$TMPDIR" && mount -t tmpfs -o noexec tmpfs "$TMPDIR"'],
+])('a TMPDIR that %s costs nothing', async (_name, prepare) => {
+  const env = { TMPDIR: join(shop.folder, 'temporary') };
+  const ran = await shop.assayIn(prepared(prepare), ACTION, { form: 'executable', env });
+  expect(ran.stderr).toContain('published (local)');
+  expect(ran.code).toBe(0);
+});
+
+describe.each(FORMS)('%s', (form) => {
+  test('a limit on addresses costs the store', async () => {
+    const ran = await shop.assayIn(prepared('ulimit -v 8388608'), ACTION, { form });
+    expect(ran.stderr).toMatch(/running without it: ASSAY_ADDRESS_SPACE: it maps [\d.]+ GiB/);
+    expect([ran.code, readFileSync(join(shop.workspace, 'out'), 'utf8')]).toEqual([0, 'input']);
+  });
+
+  test('a workspace whose path is not UTF-8 costs the watching', async () => {
+    const steps = { a: { command: 'cat in.txt > out', inputs: ['in.txt'], outputs: ['out'] } };
+    const odd = Buffer.concat([Buffer.from(`${shop.workspace}/`), Buffer.from([0x77, 0xff])]);
+    mkdirSync(odd);
+    const enter = 'cd "$(printf "w\\377")" && cp ../in.txt .';
+    const config = `printf '%s' '${JSON.stringify({ steps })}' > assay.json`;
+    const ran = await shop.assayIn(prepared(enter), ACTION, { form });
+    expect(ran.stderr).toContain('the command runs unwatched: the path of the workspace is not UTF-8\n');
+    expect(ran.stderr).toContain('published (local)');
+    const step = await shop.assayIn(prepared(`${enter}; ${config}`), ['run', 'a'], { form });
+    expect([ran.code, step.code]).toEqual([0, 0]);
+    const strict = [ACTION[0] ?? '', '--hermetic=strict', ...ACTION.slice(1, -1), 'cat in.txt > out; true'];
+    expect((await shop.assayIn(prepared(enter), strict, { form })).code).toBe(125);
+  });
+});
+
+test('without /proc Node runs the command, without the store', async () => {
+  const ran = await shop.assayIn(prepared('mount -t tmpfs tmpfs /proc'), ACTION);
+  expect(ran.stderr).toContain('the local store is not usable, running without it');
+  expect([ran.code, readFileSync(join(shop.workspace, 'out'), 'utf8')]).toEqual([0, 'input']);
+});

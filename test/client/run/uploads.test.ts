@@ -1,0 +1,118 @@
+// Results on their way to a remote, and what is left of them at the end of a run.
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Outbox, type Unshared } from '../../../client/local-store/outbox.ts';
+import { type Remote, RemoteFault } from '../../../client/remote/remote.ts';
+import { Uploads } from '../../../client/run/uploads.ts';
+import type { RunEvent } from '../../../client/terminal/events.ts';
+import { digestOf } from '../../../core/digest.ts';
+import { DEFAULT_NAMESPACE } from '../../../core/namespace.ts';
+import { ActionResult } from '../../../core/proto/generated/reapi.ts';
+import { emptyResult } from '../../../core/result.ts';
+import { openDiskStore } from '../../../store/open.ts';
+import type { Store } from '../../../store/store.ts';
+import { Workshop } from '../../rig/assay.ts';
+
+const URL_ = new URL('http://cache.test/');
+let shop: Workshop;
+let store: Store;
+let outbox: Outbox;
+
+beforeEach(async () => {
+  shop = new Workshop();
+  store = await openDiskStore({ directory: shop.store });
+  outbox = new Outbox(shop.store, URL_);
+});
+
+afterEach(async () => {
+  await store.close();
+  shop.remove();
+});
+
+async function madeResult(name: string): Promise<Unshared> {
+  const key = digestOf(Buffer.from(name));
+  const bytes = ActionResult.encode({ ...emptyResult(0), stdoutRaw: Buffer.from(name) }).finish();
+  await store.results.put({ namespace: DEFAULT_NAMESPACE, key: key.hash }, bytes);
+  return { key, action: key.hash, blobs: [] };
+}
+
+function remoteThat(puts: Remote['putResult']): Remote {
+  let usable = true;
+  return {
+    get usable() {
+      return usable;
+    },
+    takesWrites: true,
+    giveUp() {
+      usable = false;
+    },
+    getResult: async () => undefined,
+    putResult: puts,
+    getBlobs: async () => {},
+    putBlobs: async () => {},
+    close: async () => {},
+  };
+}
+
+function uploadsTo(remote: Remote) {
+  const told: RunEvent[] = [];
+  const uploads = new Uploads({ outbox, store, remote, now: Date.now });
+  const add = (unshared: Unshared) =>
+    uploads.add(
+      unshared,
+      (event) => told.push(event),
+      () => '',
+    );
+  return { uploads, add, told };
+}
+
+test('what takes too long is left at the end of the time, and is there for the next run', async () => {
+  let giveUp = (_error: Error) => {};
+  const remote = remoteThat(() => new Promise((_resolve, reject) => (giveUp = reject)));
+  const { uploads, add, told } = uploadsTo({
+    ...remote,
+    usable: true,
+    giveUp: () => giveUp(new Error('over')),
+  });
+  add(await madeResult('slow'));
+  expect(await uploads.settle(20)).toMatchObject({ results: 1 });
+  await uploads.close();
+  expect(told).toEqual([]);
+  expect(outbox.entries()).toHaveLength(1);
+});
+
+test('nothing is left of what was shared', async () => {
+  const { uploads, add } = uploadsTo(remoteThat(async () => 'stored'));
+  const made = await Promise.all(Array.from({ length: 20 }, (_, at) => madeResult(String(at))));
+  for (const one of made) add(one);
+  expect(await uploads.settle(60_000)).toBeUndefined();
+  expect(outbox.entries()).toEqual([]);
+  expect(made.every(({ key }) => uploads.isShared(key.hash))).toBe(true);
+});
+
+test('who is told to stop waits no longer', async () => {
+  const { uploads, add } = uploadsTo(remoteThat(() => new Promise(() => {})));
+  add(await madeResult('slow'));
+  expect(await uploads.settle(60_000, { stop: Promise.resolve() })).toMatchObject({ results: 1 });
+});
+
+test('after a fault nothing more is tried, and all that is left is counted', async () => {
+  let tries = 0;
+  const remote = remoteThat(async () => {
+    tries++;
+    throw new RemoteFault('gone');
+  });
+  const { uploads, add, told } = uploadsTo(remote);
+  for (let at = 0; at < 10; at++) add(await madeResult(String(at)));
+  expect(await uploads.settle(60_000)).toEqual({ results: 10, why: 'gone' });
+  expect(tries).toBeLessThan(10);
+  expect(told[0]).toEqual({ type: 'remote-given-up', why: 'gone' });
+});
+
+test('what the store lost meanwhile is forgotten', async () => {
+  const { uploads, add } = uploadsTo(remoteThat(async () => 'stored'));
+  const key = digestOf(Buffer.from('lost'));
+  add({ key, action: key.hash, blobs: [] });
+  expect(await uploads.settle(60_000)).toBeUndefined();
+  expect(uploads.isShared(key.hash)).toBe(false);
+  expect(outbox.entries()).toEqual([]);
+});

@@ -1,0 +1,61 @@
+// Of what is sealed faster than it can be sent, the newest is sent next.
+import { expect, test } from 'vitest';
+import { NewestUpload } from '../../../../client/snapshots/checkpoint/newest-upload.ts';
+
+/** A line on which each upload ends when the test says so. */
+function slowLine() {
+  const sent: number[] = [];
+  const behind: [number, number][] = [];
+  let finish = (_isThere: boolean) => {};
+  const uploads = new NewestUpload<string>({
+    send(number) {
+      sent.push(number);
+      return new Promise((resolve) => {
+        finish = resolve;
+      });
+    },
+    fellBehind: (...told) => behind.push(told),
+  });
+  const end = async (isThere = true) => {
+    finish(isThere);
+    await Promise.resolve();
+    await Promise.resolve();
+    await Promise.resolve();
+  };
+  return { uploads, sent, behind, end };
+}
+
+test('those that were overtaken are not sent', async () => {
+  const { uploads, sent, behind, end } = slowLine();
+  for (let number = 1; number <= 9; number++) uploads.offer(number, '');
+  expect(sent).toEqual([1]);
+  await end();
+  expect(sent).toEqual([1, 9]);
+  expect(behind[0]).toEqual([3, 0]);
+  await end();
+  expect(uploads.arrived).toBe(9);
+  uploads.offer(10, '');
+  expect(sent).toEqual([1, 9, 10]);
+});
+
+test('one that did not arrive does not count', async () => {
+  const { uploads, sent, end } = slowLine();
+  uploads.offer(1, '');
+  await end(false);
+  expect(uploads.arrived).toBe(0);
+  uploads.offer(2, '');
+  await end();
+  expect([sent, uploads.arrived]).toEqual([[1, 2], 2]);
+});
+
+test('the end waits for the newest, and no longer than it is told to', async () => {
+  const { uploads, sent, end } = slowLine();
+  uploads.offer(1, '');
+  await uploads.settle(10);
+  uploads.offer(2, '');
+  uploads.stop();
+  await end();
+  expect(sent).toEqual([1]);
+  await uploads.settle(60_000);
+  expect(uploads.arrived).toBe(1);
+});

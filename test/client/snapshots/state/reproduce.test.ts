@@ -1,0 +1,64 @@
+// `assay reproduce` holds a tool to its promise: with the state of an earlier run it makes what a clean run makes.
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Workshop } from '../../../rig/assay.ts';
+
+const HONEST = ['mkdir -p cache', 'cp src out', 'date +%N > cache/at'];
+/** Its first source stays in all that it makes later. */
+const STICKY = [...HONEST, '[ -e cache/first ] || cp src cache/first', 'cat cache/first >> out'];
+/** It counts its runs. */
+const COUNTING = [...HONEST, 'echo x >> cache/count', 'cat cache/count >> out'];
+
+const ACTION = ['--input', 'src', '--input', 'compile.sh', '--output', 'out', '--state', 'cache'];
+const COMMAND = ['--', 'sh', 'compile.sh'];
+
+interface Report {
+  readonly reproducible: boolean;
+  readonly findings: readonly { kind: string; path?: string; detail: string }[];
+  readonly variations: readonly { name: string; outcome: string; what: string }[];
+}
+
+let shop: Workshop;
+
+beforeEach(() => {
+  shop = new Workshop();
+});
+
+afterEach(() => shop.remove());
+
+async function reproduce(script: readonly string[], earlier: readonly string[]): Promise<Report> {
+  shop.script('compile.sh', ...script);
+  for (const src of earlier) {
+    shop.write('src', src);
+    expect((await shop.run([...ACTION, ...COMMAND])).code).toBe(0);
+  }
+  rmSync(join(shop.workspace, 'cache'), { recursive: true, force: true });
+  shop.write('src', 'last');
+  const ran = await shop.assay(['reproduce', '--json', ...ACTION, ...COMMAND]);
+  const report: Report = JSON.parse(ran.stdout);
+  expect(ran.code, ran.stderr).toBe(report.reproducible ? 0 : 3);
+  expect(shop.has('cache'), 'the workspace stays as it is').toBe(false);
+  return report;
+}
+
+const stateIn = ({ variations }: Report) => variations.find(({ name }) => name === 'state');
+
+test('an honest one is reproducible, whatever it writes into its state', async () => {
+  const report = await reproduce(HONEST, ['first']);
+  expect(report.findings).toEqual([]);
+  expect(stateIn(report)).toMatchObject({ outcome: 'same', what: 'the state of an earlier run' });
+});
+
+test('one whose earlier state gets into its output is named', async () => {
+  const report = await reproduce(STICKY, ['first']);
+  expect(report.findings).toMatchObject([{ kind: 'stale-output', path: 'out' }]);
+  expect(report.findings[0]?.detail).toContain('it depends on the state of an earlier run');
+  expect(stateIn(report)?.outcome).toBe('differs');
+});
+
+test('where nothing was kept yet, with what its own clean run leaves', async () => {
+  const report = await reproduce(COUNTING, []);
+  expect(report.findings).toMatchObject([{ kind: 'stale-output', path: 'out' }]);
+  expect(report.findings[0]?.detail).toContain('the state that a clean run leaves');
+});

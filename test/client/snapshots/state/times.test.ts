@@ -1,0 +1,124 @@
+// State, saved files, and a tool that goes by the times of files alone: it must make again what it was only given, because what was put
+// into place just now looks newer than the sources that it was not made from. The tool is the real make.
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Workshop } from '../../../rig/assay.ts';
+
+const ACTION = ['--input', 'src', '--input', 'Makefile', '--output', 'app', '--state', 'obj'];
+const YEAR = 365 * 24 * 3600;
+
+let shop: Workshop;
+
+beforeEach(() => {
+  shop = new Workshop();
+  makefile('app: src', '\tmkdir -p obj', '\tcp src obj/o', '\tcp obj/o app');
+});
+
+afterEach(() => shop.remove());
+
+function makefile(...lines: readonly string[]): void {
+  shop.write('Makefile', `${lines.join('\n')}\n`);
+}
+
+function make(cwd = shop.workspace) {
+  return shop.run([...ACTION, '--', 'make'], { cwd });
+}
+
+function app(workspace = shop.workspace): string {
+  return readFileSync(join(workspace, 'app'), 'utf8');
+}
+
+test('after a hit has replaced the outputs, an edit is not taken for built', async () => {
+  shop.write('src', 'one');
+  await make();
+  shop.write('src', 'two');
+  await make();
+  shop.write('src', 'one');
+  expect((await make()).summary.outcome).toBe('hit-local');
+  shop.write('src', 'three');
+  expect((await make()).code).toBe(0);
+  expect(app()).toBe('three');
+});
+
+test('a checkout that is older than the state it is given is built', async () => {
+  shop.write('src', 'one');
+  await make();
+  const other = shop.another('other');
+  copyFileSync(join(shop.workspace, 'Makefile'), join(other, 'Makefile'));
+  shop.write('src', 'two', 0o644, other);
+  const lastYear = Date.now() / 1000 - YEAR;
+  for (const name of ['src', 'Makefile']) utimesSync(join(other, name), lastYear, lastYear);
+  expect((await make(other)).code).toBe(0);
+  expect(app(other)).toBe('two');
+});
+
+test('a stamp that a failed run left beside what was restored is not trusted', async () => {
+  makefile(
+    'app: obj/stamp',
+    '\tgrep -qv broken src',
+    '\tcp obj/o app',
+    'obj/stamp: src',
+    '\tmkdir -p obj',
+    '\tcp src obj/o',
+    '\ttouch obj/stamp',
+  );
+  shop.write('src', 'one');
+  await make();
+  shop.write('src', 'broken');
+  expect((await make()).code).not.toBe(0);
+  shop.write('src', 'two');
+  // As if it had been written before the run that failed, and moved here since.
+  const before = statSync(join(shop.workspace, 'obj/stamp')).mtimeMs / 1000 - 1;
+  utimesSync(join(shop.workspace, 'src'), before, before);
+  expect((await make()).code).toBe(0);
+  expect(app()).toBe('two');
+});
+
+test('what is in place keeps its times, so that nothing is made again without need', async () => {
+  shop.write('src', 'one');
+  await make();
+  for (const src of ['two', 'three', 'two']) {
+    shop.write('src', src);
+    await make();
+  }
+  const again = await make();
+  expect(again.stdout).toContain('up to date');
+  expect(app()).toBe('two');
+});
+
+test('an output that the command left as it was given it looks new to who reads it', async () => {
+  shop.script('compile.sh', 'mkdir -p obj && cp src obj/o', '[ -e app ] || echo made > app');
+  const action = ['--input', 'src', '--input', 'compile.sh', '--output', 'app', '--state', 'obj'];
+  shop.write('src', 'one');
+  await shop.run([...action, '--', 'sh', 'compile.sh']);
+  rmSync(join(shop.workspace, 'app'));
+  const reader = join(shop.workspace, 'reader');
+  shop.write('reader', 'made of what was there before');
+  shop.write('src', 'two');
+  await shop.run([...action, '--', 'sh', 'compile.sh']);
+  expect(app()).toBe('made\n');
+  expect(statSync(join(shop.workspace, 'app')).mtimeMs).toBeGreaterThan(statSync(reader).mtimeMs);
+});
+
+test('what `assay restore` brings back from another key is made again', async () => {
+  const run = () => execFileSync('make', { cwd: shop.workspace });
+  shop.write('src', 'one');
+  run();
+  await shop.assay(['save', 'build-one', 'obj', 'app']);
+  for (const path of ['obj', 'app']) rmSync(join(shop.workspace, path), { recursive: true });
+  shop.write('src', 'two');
+  const restored = await shop.assay([
+    'restore',
+    '--exit-code',
+    'build-two',
+    'obj',
+    'app',
+    '--fallback',
+    'build-',
+  ]);
+  expect(restored.code).toBe(3);
+  run();
+  expect(app()).toBe('two');
+});

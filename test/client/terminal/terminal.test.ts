@@ -1,0 +1,59 @@
+// Colour only on a terminal that takes it, in all three forms: what a person sees, and what a pipe gets.
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { RUNTIME_FORMS, type RunOptions, Workshop } from '../../rig/assay.ts';
+
+/** `script` gives the command a terminal and copies what it says to its own standard output. */
+const ON_TERMINAL = ['sh', '-c', 'exec script -qec "$*" /dev/null', 'sh'];
+const COLOUR = '\x1b[';
+
+let shop: Workshop;
+
+beforeEach(() => {
+  shop = new Workshop();
+  shop.write('assay.json', '{ "steps": { "build": { "command": "touch built", "outputs": ["built"] } } }');
+});
+
+afterEach(() => shop.remove());
+
+async function seen(args: readonly string[], { env, ...options }: RunOptions): Promise<string> {
+  const { stdout } = await shop.assayIn(ON_TERMINAL, args, { ...options, env: { TERM: 'xterm', ...env } });
+  return stdout;
+}
+
+describe.each(RUNTIME_FORMS)('%s', (form) => {
+  test.each<[string, string[], string]>([
+    ['a command', ['run', '--hermetic=off', '--', 'true'], 'miss'],
+    ['a step', ['run', 'build'], 'ran'],
+    ['a doctor’s page', ['doctor'], 'store'],
+  ])('%s', async (_name, args, word) => {
+    const onTerminal = await seen(args, { form });
+    expect(onTerminal).toContain(word);
+    expect(onTerminal).toContain(COLOUR);
+  });
+});
+
+test.each<[string, Record<string, string>]>([
+  ['NO_COLOR', { NO_COLOR: '1' }],
+  ['a terminal that knows no colour', { TERM: 'dumb' }],
+])('%s is heeded', async (_name, env) => {
+  expect(await seen(['run', '--hermetic=off', '--', 'true'], { env })).not.toContain(COLOUR);
+  expect(await seen(['run', 'build'], { env })).not.toContain(`${COLOUR}3`);
+  expect(await seen(['doctor'], { env })).not.toContain(COLOUR);
+});
+
+test('a pipe gets none', async () => {
+  const { stdout, stderr } = await shop.assay(['run', 'build'], { env: { TERM: 'xterm' } });
+  expect(stdout + stderr).toContain('ran');
+  expect(stdout + stderr).not.toContain(COLOUR);
+});
+
+test.each(RUNTIME_FORMS)('help of the %s breaks no word on a narrow terminal', async (form) => {
+  const narrow = ['sh', '-c', 'exec script -qec "stty cols 70; $*" /dev/null', 'sh'];
+  const { stdout } = await shop.assayIn(narrow, ['stats', '--help'], { form, env: { TERM: 'xterm' } });
+  const piped = await shop.assay(['stats', '--help'], { form });
+  const lines = stdout.replaceAll('\r', '').split('\n');
+  expect(lines.filter((line) => line.length > 70)).toEqual([]);
+  expect(lines).toContain('Tells the hit rate, the time saved and the bytes moved of what was run');
+  expect(stdout.split(/\s+/)).toEqual(piped.stdout.split(/\s+/));
+  expect(piped.stdout.split('\n').some((line) => line.length > 100)).toBe(true);
+});

@@ -1,0 +1,71 @@
+// A tool that was remembered counts as the same only while the same search would put the same into a key.
+import { copyFileSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { findTool, isUnchanged, type ToolLook } from '../../../client/tools/tool-stamp.ts';
+import { Workshop } from '../../rig/assay.ts';
+
+let shop: Workshop;
+let early: string;
+let late: string;
+
+beforeEach(() => {
+  shop = new Workshop();
+  early = shop.another('early');
+  late = shop.another('late');
+});
+
+afterEach(() => shop.remove());
+
+function look(name: string): ToolLook {
+  const search = { name, path: `${early}:${late}`, folder: '' };
+  const stamp = findTool(search)?.stamp ?? '';
+  expect(isUnchanged({ ...search, stamp })).toBe(true);
+  return { ...search, stamp };
+}
+
+function program(file: string, from = '/bin/true'): void {
+  mkdirSync(dirname(file), { recursive: true });
+  copyFileSync(from, file);
+}
+
+function script(file: string, interpreter: string): void {
+  writeFileSync(file, `#!${interpreter}\n`, { mode: 0o755 });
+}
+
+test('a program that is replaced, taken away or shadowed is another', () => {
+  program(join(late, 'replaced'));
+  program(join(late, 'gone'));
+  program(join(late, 'shadowed'));
+  const looks = ['replaced', 'gone', 'shadowed'].map(look);
+  rmSync(join(late, 'replaced'));
+  program(join(late, 'replaced'), '/bin/false');
+  rmSync(join(late, 'gone'));
+  program(join(early, 'shadowed'));
+  expect(looks.map(isUnchanged)).toEqual([false, false, false]);
+});
+
+test('a program that was not there may come', () => {
+  const missing = look('missing');
+  program(join(late, 'missing'));
+  expect(isUnchanged(missing)).toBe(false);
+});
+
+test('a script is another when its interpreter is', () => {
+  program(join(late, 'interpreter'));
+  script(join(late, 'direct'), join(late, 'interpreter'));
+  script(join(late, 'indirect'), join(late, 'direct'));
+  const looks = [look('direct'), look('indirect')];
+  rmSync(join(late, 'interpreter'));
+  program(join(late, 'interpreter'), '/bin/false');
+  expect(looks.map(isUnchanged)).toEqual([false, false]);
+});
+
+test('a program comes to belong to a package', () => {
+  const folder = join(shop.folder, 'node_modules/lib');
+  program(join(folder, 'bin/lib'));
+  symlinkSync(join(folder, 'bin/lib'), join(late, 'lib'));
+  const before = look('lib');
+  writeFileSync(join(folder, 'package.json'), '{"version":"1.0.0"}');
+  expect(isUnchanged(before)).toBe(false);
+});

@@ -1,0 +1,332 @@
+// `assay run --hermetic`: what a command sees beyond its declaration marks its result or fails it, and what its result
+// depends on besides the declaration, its toolchain above all, must be the same for a hit.
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { FORMS, type RanWithSummary, runProcess, Workshop } from '../../rig/assay.ts';
+import { ServerProcess } from '../../rig/server.ts';
+
+let shop: Workshop;
+let server: ServerProcess | undefined;
+
+beforeEach(() => {
+  shop = new Workshop();
+  shop.write('in.txt', 'input\n');
+  shop.write('secret.txt', 's1\n');
+});
+
+afterEach(async () => {
+  await server?.stop();
+  server = undefined;
+  shop.remove();
+});
+
+const CLEAN = 'cat in.txt > out';
+const SNEAKY = 'cat in.txt secret.txt > out';
+
+function run(script: string, ...flags: string[]): Promise<RanWithSummary> {
+  return shop.run([...flags, '--input', 'in.txt', '--output', 'out', '--', 'sh', '-c', script]);
+}
+
+const outcome = async (ran: Promise<RanWithSummary>) => (await ran).summary.outcome;
+
+describe('strict', () => {
+  test('a command that declares all it does runs once, and its clean result is a hit', async () => {
+    const first = await run(CLEAN, '--hermetic=strict');
+    expect(first).toMatchObject({
+      code: 0,
+      summary: { outcome: 'miss', published: true, standing: 'clean' },
+    });
+    const second = await run(CLEAN, '--hermetic=strict');
+    expect(second).toMatchObject({ code: 0, summary: { outcome: 'hit-local', standing: 'clean' } });
+    expect(await outcome(run(CLEAN, '--hermetic=strict'))).toBe('hit-local');
+  });
+
+  test('one that does not fails, keeps nothing, and leaves its outputs to be looked at', async () => {
+    for (let time = 0; time < 2; time++) {
+      const ran = await run(SNEAKY, '--hermetic=strict');
+      expect(ran).toMatchObject({ code: 3, summary: { outcome: 'miss', published: false, exitCode: 3 } });
+      expect(ran.summary.findings).toMatchObject([{ kind: 'read', path: 'secret.txt' }]);
+      expect(ran.stderr).toContain('not declared: read secret.txt (--input secret.txt)');
+      expect(shop.has('out')).toBe(true);
+    }
+  });
+
+  test('does not take a result that is marked or was made unwatched', async () => {
+    await run(SNEAKY);
+    expect(await run(SNEAKY, '--hermetic=strict')).toMatchObject({ code: 3, summary: { outcome: 'miss' } });
+    await run(CLEAN, '--hermetic=off');
+    expect(await outcome(run(CLEAN))).toBe('hit-local');
+    expect(await outcome(run(CLEAN, '--hermetic=strict'))).toBe('miss');
+    expect(await outcome(run(CLEAN, '--hermetic=strict'))).toBe('hit-local');
+  });
+
+  test('a command that fails keeps its own exit code', async () => {
+    expect((await run('cat secret.txt; exit 7', '--hermetic=strict')).code).toBe(7);
+  });
+});
+
+describe('warn, the default', () => {
+  test('says what was not declared and marks the result; a hit says so, too', async () => {
+    const first = await run(SNEAKY);
+    expect(first).toMatchObject({ code: 0, summary: { published: true, standing: 'marked' } });
+    expect(first.stderr).toContain('not declared: read secret.txt');
+    expect((await run(SNEAKY)).summary).toMatchObject({ outcome: 'hit-local', standing: 'marked' });
+    const told = await shop.assay(['run', '--input', 'in.txt', '--output', 'out', '--', 'sh', '-c', SNEAKY]);
+    expect(told.stderr).toContain('hit (local, marked)');
+  });
+
+  test('what was read undeclared must be the same for a hit', async () => {
+    await run(SNEAKY);
+    shop.write('secret.txt', 's2\n');
+    const after = await run(SNEAKY);
+    expect(after.summary).toMatchObject({ outcome: 'miss', reason: 'secret.txt is another than before' });
+    shop.write('secret.txt', 's1\n');
+    expect(await outcome(run(SNEAKY))).toBe('hit-local');
+    shop.write('secret.txt', 's2\n');
+    expect(await outcome(run(SNEAKY))).toBe('hit-local');
+  });
+
+  test('a file that appears where one was sought is a miss', async () => {
+    const script = 'test -f maybe; cat in.txt > out';
+    await run(script);
+    expect(await outcome(run(script))).toBe('hit-local');
+    shop.write('maybe', '');
+    expect(await outcome(run(script))).toBe('miss');
+  });
+
+  test('what the command leaves beside its outputs does not stand in its own way', async () => {
+    const script = 'test -f state || echo x > state; cat in.txt > out';
+    await run(script);
+    expect(await outcome(run(script))).toBe('hit-local');
+    shop.write('state', 'another');
+    expect(await outcome(run(script))).toBe('miss');
+  });
+});
+
+test('a command that does not work under a tracer works all the same', async () => {
+  const source = shop.write('leak.c', 'int main(void) { return 0; }\n');
+  execFileSync('gcc', ['-fsanitize=address', '-o', join(shop.workspace, 'leak'), source]);
+  const flags = ['--input', 'leak', '--output', 'out', '--', 'sh', '-c', './leak && echo x > out'];
+  const ran = await shop.run(flags);
+  expect(ran).toMatchObject({ code: 0, summary: { published: true, standing: 'unwatched' } });
+  expect(ran.stderr).toContain('it failed under the tracer, so it runs once more');
+  expect((await shop.run(flags)).summary.outcome).toBe('hit-local');
+});
+
+test('off watches nothing', async () => {
+  expect((await run(SNEAKY, '--hermetic=off')).summary).toMatchObject({
+    standing: 'unwatched',
+    published: true,
+  });
+});
+
+describe('the toolchain', () => {
+  const tools = () => join(shop.folder, 'tools');
+  const withTool = (script: string, folder = tools(), cwd = shop.workspace) =>
+    shop.run(['--input', 'in.txt', '--output', 'out', '--tool', 'mytool', '--', 'sh', '-c', script], {
+      env: { PATH: `${join(folder, 'bin')}:${process.env.PATH}` },
+      cwd,
+    });
+
+  function install(folder: string): void {
+    mkdirSync(join(folder, 'bin'), { recursive: true });
+    mkdirSync(join(folder, 'lib'));
+    const script =
+      '#!/bin/sh\nhere=$(dirname "$0")/../lib\ntest -f "$here/extra" && cat "$here/extra"\ncat "$here/data"\n';
+    writeFileSync(join(folder, 'bin', 'mytool'), script, { mode: 0o755 });
+    writeFileSync(join(folder, 'lib', 'data'), 'd1\n');
+  }
+
+  test('is in no declaration, yet what it read there must be the same: an upgrade is a miss', async () => {
+    install(tools());
+    expect((await withTool('mytool > out')).summary).toMatchObject({ outcome: 'miss', standing: 'clean' });
+    expect(await outcome(withTool('mytool > out'))).toBe('hit-local');
+    writeFileSync(join(tools(), 'lib', 'data'), 'd2\n');
+    const upgraded = await withTool('mytool > out');
+    expect(upgraded.summary).toMatchObject({ outcome: 'miss', published: true });
+    expect(upgraded.summary.reason).toContain('tools/lib/data is another than before');
+    expect(await outcome(withTool('mytool > out'))).toBe('hit-local');
+    writeFileSync(join(tools(), 'lib', 'data'), 'd1\n');
+    expect(await outcome(withTool('mytool > out'))).toBe('hit-local');
+  });
+
+  test('something new that it would have found is a miss', async () => {
+    install(tools());
+    await withTool('mytool > out');
+    writeFileSync(join(tools(), 'lib', 'extra'), 'e\n');
+    expect(await outcome(withTool('mytool > out'))).toBe('miss');
+  });
+
+  test('a memory of the hit notices, too', async () => {
+    install(tools());
+    await withTool('mytool > out');
+    for (let time = 0; time < 3; time++) expect(await outcome(withTool('mytool > out'))).toBe('hit-local');
+    writeFileSync(join(tools(), 'lib', 'data'), 'd2\n');
+    expect(await outcome(withTool('mytool > out'))).toBe('miss');
+  });
+
+  test('may lie elsewhere for somebody else, if it is the same', async () => {
+    install(tools());
+    await withTool('mytool > out');
+    const elsewhere = join(shop.folder, 'elsewhere');
+    install(elsewhere);
+    expect(await outcome(withTool('mytool > out', elsewhere))).toBe('hit-local');
+    writeFileSync(join(elsewhere, 'lib', 'data'), 'd2\n');
+    expect(await outcome(withTool('mytool > out', elsewhere))).toBe('miss');
+  });
+});
+
+describe('through a remote', () => {
+  const other = (script: string, ...flags: string[]) =>
+    run(
+      script,
+      '--remote',
+      server?.url ?? '',
+      '--store',
+      join(shop.folder, `other-${Math.random()}`),
+      ...flags,
+    );
+
+  beforeEach(async () => {
+    server = await ServerProcess.start(join(shop.folder, 'served'));
+  });
+
+  test('a clean result is shared', async () => {
+    expect((await other(CLEAN)).summary).toMatchObject({ outcome: 'miss', shared: true });
+    expect((await other(CLEAN)).summary).toMatchObject({ outcome: 'hit-remote', standing: 'clean' });
+    expect((await other(CLEAN, '--hermetic=strict')).summary).toMatchObject({ outcome: 'hit-remote' });
+  });
+
+  test('a marked one is not taken, unless it is asked for', async () => {
+    expect((await other(SNEAKY)).summary).toMatchObject({ shared: true, standing: 'marked' });
+    const refused = await other(SNEAKY);
+    expect(refused.summary.outcome).toBe('miss');
+    expect(refused.stderr).toContain('the remote has a result that is marked: read secret.txt');
+    const taken = await other(SNEAKY, '--accept-marked');
+    expect(taken.summary).toMatchObject({ outcome: 'hit-remote', standing: 'marked' });
+  });
+
+  test('even then what it read undeclared must be the same', async () => {
+    await other(SNEAKY);
+    shop.write('secret.txt', 's2\n');
+    expect((await other(SNEAKY, '--accept-marked')).summary.outcome).toBe('miss');
+  });
+});
+
+describe('where no tracer works', () => {
+  /** The bundle without the helper beside it, and a PATH without strace. */
+  function untraceable(flags: readonly string[]): ReturnType<typeof runProcess> {
+    const bundle = join(shop.folder, 'copy', 'node');
+    cpSync(dirname(FORMS.bundle[1]), bundle, { recursive: true });
+    const bin = join(shop.folder, 'bin');
+    mkdirSync(bin);
+    for (const name of ['sh', 'cat']) symlinkSync(`/bin/${name}`, join(bin, name));
+    const command = ['run', ...flags, '--input', 'in.txt', '--output', 'out', '--', 'sh', '-c', CLEAN];
+    return runProcess([FORMS.bundle[0], join(bundle, 'assay.cjs'), ...command], {
+      cwd: shop.workspace,
+      env: { PATH: bin, ASSAY_STORE: shop.store },
+    });
+  }
+
+  test('the command runs all the same, and it is said', async () => {
+    const ran = await untraceable([]);
+    expect(ran).toMatchObject({ code: 0 });
+    expect(ran.stderr).toContain('the command runs unwatched: assay-trace');
+    expect(ran.stderr).toContain('published (local)');
+    expect(shop.has('out')).toBe(true);
+  });
+
+  test('strict refuses, and nothing runs', async () => {
+    const ran = await untraceable(['--hermetic=strict']);
+    expect(ran).toMatchObject({ code: 125 });
+    expect(ran.stderr).toContain('ASSAY_NO_TRACER');
+    expect(shop.has('out')).toBe(false);
+  });
+});
+
+test('a word that is none of the three is refused', async () => {
+  const ran = await shop.assay(['run', '--hermetic=very', '--', 'true']);
+  expect(ran).toMatchObject({ code: 125 });
+  expect(ran.stderr).toContain('--hermetic takes off, warn, strict');
+});
+
+describe('what a command leaves that no output names', () => {
+  const LEAVES = 'cat in.txt > out; mkdir -p more; cat in.txt > more/left';
+  const left = () => readFileSync(join(shop.workspace, 'more/left'), 'utf8');
+
+  test('must be as it left it, or it runs again', async () => {
+    expect(await outcome(run(LEAVES))).toBe('miss');
+    const again = await run(LEAVES);
+    expect(again.summary).toMatchObject({ outcome: 'hit-local', standing: 'marked' });
+    shop.write('more/left', 'edited');
+    expect(await outcome(run(LEAVES))).toBe('miss');
+    expect(left()).toBe('input\n');
+    rmSync(join(shop.workspace, 'more'), { recursive: true });
+    expect(await outcome(run(LEAVES))).toBe('miss');
+    expect(left()).toBe('input\n');
+    expect(await outcome(run(LEAVES))).toBe('hit-local');
+  });
+
+  test('is never an earlier input’s', async () => {
+    for (const [input, expected] of [
+      ['one', 'miss'],
+      ['two', 'miss'],
+      ['one', 'miss'],
+      ['one', 'hit-local'],
+    ] as const) {
+      shop.write('in.txt', input);
+      expect(await outcome(run(LEAVES))).toBe(expected);
+      expect(left()).toBe(input);
+    }
+  });
+
+  test('says so, if it is too much to look at each time, and is not kept', async () => {
+    const { summary } = await run(
+      'cat in.txt > out; mkdir many; cd many; for i in $(seq 1001); do : > $i; done',
+    );
+    expect(summary).toMatchObject({ outcome: 'miss', published: false });
+    expect(summary.notPublished).toBe('it left 1002 files and folders that no output names');
+  });
+
+  test('a folder that it made for its output is none of it', async () => {
+    const flags = ['--input', 'in.txt', '--output', 'deep/out', '--', 'sh', '-c'];
+    const make = () => shop.run([...flags, 'mkdir -p deep; cat in.txt > deep/out; : > stray']);
+    expect(await outcome(make())).toBe('miss');
+    rmSync(join(shop.workspace, 'deep'), { recursive: true });
+    expect(await outcome(make())).toBe('hit-local');
+  });
+
+  test('an empty folder is something, too', async () => {
+    expect(await outcome(run('cat in.txt > out; mkdir -p empty'))).toBe('miss');
+    rmSync(join(shop.workspace, 'empty'), { recursive: true });
+    expect(await outcome(run('cat in.txt > out; mkdir -p empty'))).toBe('miss');
+    expect(shop.has('empty')).toBe(true);
+  });
+});
+
+describe('what a command removes or changes that is not its own', () => {
+  test.each([
+    ['read and removed', 'cat u > out; rm u'],
+    ['moved to its output', 'mv u out'],
+    ['a folder that is moved', 'mkdir -p f; mv f out'],
+    ['asked for and removed', 'if [ -e u ]; then echo yes > out; rm u; else echo no > out; fi'],
+    ['only removed', 'rm -f u; cat in.txt > out'],
+    ['read and written again', 'cat u > out; echo more > u'],
+  ])('%s: nobody knows what it was, so it is no hit', async (_name, script) => {
+    shop.write('u', 'first');
+    shop.write('f/u', 'first');
+    const first = await run(script);
+    expect(first.summary).toMatchObject({ outcome: 'miss', exitCode: 0, published: false });
+    shop.write('u', 'second');
+    shop.write('f/u', 'second');
+    expect(await outcome(run(script))).toBe('miss');
+  });
+
+  test('a temporary file of its own may come and go', async () => {
+    const script = 'cat in.txt > t; mv t out; : > other; rm other';
+    expect(await outcome(run(script))).toBe('miss');
+    expect(await outcome(run(script))).toBe('hit-local');
+  });
+});

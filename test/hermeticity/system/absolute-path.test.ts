@@ -1,0 +1,101 @@
+// Paths as the kernel says them: bytes in, the same bytes out, and a form that people can read.
+import { describe, expect, it } from 'vitest';
+import type { RelPath } from '../../../core/path.ts';
+import {
+  absPath,
+  absPathFromBytes,
+  foldersAbove,
+  inside,
+  isBelow,
+  linkedFrom,
+  linkTargetFromBytes,
+  parentFolder,
+  relativeIn,
+  shown,
+  toBytes,
+} from '../../../hermeticity/system/absolute-path.ts';
+
+describe('bytes', () => {
+  const odd = [
+    Buffer.from('/plain/ü/€'),
+    Buffer.from([0x2f, 0xff, 0x2f, 0x61, 0xfe]),
+    Buffer.from('/%bytes:61/x'),
+    Buffer.from('/\ufffd/x'),
+    Buffer.from('/a\n"<>'),
+    Buffer.from('/'),
+  ];
+  for (const bytes of odd) {
+    it(`survive the way there and back: ${JSON.stringify(bytes.toString('latin1'))}`, () => {
+      expect(toBytes(absPathFromBytes(bytes))).toEqual(bytes);
+    });
+  }
+
+  it('of two different names never give the same path', () => {
+    expect(new Set(odd.map(absPathFromBytes)).size).toBe(odd.length);
+  });
+
+  it('of a link’s target keep what is relative about it', () => {
+    expect(linkTargetFromBytes(Buffer.from('../a//b/'))).toBe('../a//b/');
+  });
+});
+
+describe('places', () => {
+  const root = absPath('/');
+  const work = absPath('/home/me/work');
+
+  it('are below a folder only at a whole name', () => {
+    expect([
+      isBelow(absPath('/home/me/work2'), work),
+      isBelow(absPath('/home/me/work/a'), work),
+      isBelow(work, work),
+    ]).toEqual([false, true, false]);
+    expect([isBelow(work, root), isBelow(root, root)]).toEqual([true, false]);
+  });
+
+  it('have parents up to the root', () => {
+    expect([...foldersAbove(absPath('/a/b/c'))]).toEqual(['/a/b', '/a', '/']);
+    expect([...foldersAbove(root)]).toEqual([]);
+    expect(parentFolder(absPath('/a'))).toBe('/');
+  });
+
+  it('in a root are relative to it and come back', () => {
+    for (const base of [root, work])
+      expect(inside(base, relativeIn(base, absPath('/home/me/work/x')) ?? ('' as RelPath))).toBe(
+        '/home/me/work/x',
+      );
+    expect(relativeIn(work, absPath('/home/me'))).toBeUndefined();
+  });
+
+  it('that a link leads to are worked out from its words', () => {
+    expect(linkedFrom(absPath('/a/b/link'), '../c/./d')).toBe('/a/c/d');
+    expect(linkedFrom(absPath('/a/link'), '../../../x')).toBe('/x');
+    expect(linkedFrom(absPath('/a/link'), '/y/../z')).toBe('/z');
+  });
+});
+
+describe('what people see', () => {
+  const work = absPath('/home/me/work');
+
+  it('is relative in the workspace, "../x" one step beside it, absolute elsewhere', () => {
+    const paths = ['/home/me/work', '/home/me/work/a/b', '/home/me/x/y', '/home/me', '/home/you/z', '/'];
+    expect(paths.map((path) => shown(absPath(path), work))).toEqual([
+      '.',
+      'a/b',
+      '../x/y',
+      '..',
+      '/home/you/z',
+      '/',
+    ]);
+  });
+
+  it('is absolute for everything outside a workspace that lies at the root', () => {
+    expect(shown(absPath('/etc/passwd'), absPath('/work'))).toBe('/etc/passwd');
+  });
+
+  it('has %XX for each byte that is not UTF-8, and only for those', () => {
+    const path = absPathFromBytes(
+      Buffer.concat([Buffer.from('/home/me/work/ü'), Buffer.from([0xff, 0xc3]), Buffer.from('€')]),
+    );
+    expect(shown(path, work)).toBe('ü%FF%C3€');
+  });
+});

@@ -1,0 +1,501 @@
+// The contract of a tracer: what every backend tells about the same commands. Registered for each in tracers.test.ts.
+
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { toBytes } from '../../../hermeticity/system/absolute-path.ts';
+import type { TraceReport } from '../../../hermeticity/trace/access.ts';
+import type { TracedCommand, Tracer } from '../../../hermeticity/trace/tracer.ts';
+import { compileFixture, Folder, linesBelow, PROJECT, type TracedRun, trace } from '../rig.ts';
+
+const CORES = join(PROJECT, 'test/hermeticity/fixtures/cores.py');
+
+export function describeTracer(name: string, makeTracer: () => Tracer): void {
+  describe(`${name} keeps the contract of a tracer`, () => {
+    let tracer: Tracer;
+    let tools: Folder;
+    let folder: Folder;
+    let calls: string;
+    let staticCalls: string;
+
+    beforeAll(() => {
+      tracer = makeTracer();
+      tools = new Folder();
+      calls = compileFixture('calls', tools.at('calls'));
+      staticCalls = compileFixture('calls', tools.at('static-calls'), '-static');
+    });
+    afterAll(() => tools.remove());
+    beforeEach(() => {
+      folder = new Folder();
+    });
+    afterEach(() => folder.remove());
+
+    const sh = (script: string, options: Partial<TracedCommand> = {}): Promise<TracedRun> =>
+      trace(tracer, folder.path, ['sh', '-c', script], options);
+    const call = (...args: string[]): Promise<TracedRun> => trace(tracer, folder.path, [calls, ...args]);
+    const below = (report: TraceReport): string[] => linesBelow(report, folder.path);
+
+    it('is available here', async () => {
+      expect(await tracer.available()).toEqual({ available: true });
+    });
+
+    describe('the command', () => {
+      it('keeps its exit code and its output', async () => {
+        const { report, stdout, stderr } = await sh('echo out; echo err >&2; exit 7');
+        expect({ exit: report.exit, stdout, stderr }).toEqual({
+          exit: { code: 7 },
+          stdout: 'out\n',
+          stderr: 'err\n',
+        });
+        expect(report).toMatchObject({ complete: true, gaps: [] });
+      });
+
+      it('keeps the signal that ended it', async () => {
+        expect((await call('die')).report.exit).toEqual({ signal: 'SIGTERM' });
+      });
+
+      it.each([33, 34, 64])('keeps the real-time signal %i that ended it', async (number) => {
+        const { report } = await sh(`kill -${number} $$`);
+        expect(report.exit).toEqual({ signal: `signal ${number}` });
+      });
+
+      it('is not seen whole where it uses a path that is longer than PATH_MAX', async () => {
+        const script = [
+          'import os',
+          'for _ in range(25): os.mkdir("d" * 200); os.chdir("d" * 200)',
+          'open("secret", "w").write("x")',
+          'open("secret").read()',
+        ].join('\n');
+        const { report } = await trace(tracer, folder.path, ['/usr/bin/python3', '-S', '-c', script]);
+        expect(report).toMatchObject({ exit: { code: 0 }, complete: false });
+        expect(report.gaps.join()).toContain('PATH_MAX');
+      });
+
+      it('gets the given environment and nothing else', async () => {
+        const { stdout } = await trace(tracer, folder.path, ['/usr/bin/env'], { env: { ONLY: 'this' } });
+        expect(stdout).toBe('ONLY=this\n');
+      });
+
+      it('reads nothing from standard input', async () => {
+        expect((await sh('cat; echo end')).stdout).toBe('end\n');
+      });
+
+      it('gets no file from the tracer that it would not have without one', async () => {
+        const plain = execFileSync('ls', ['/proc/self/fd'], { encoding: 'utf8' }).split('\n');
+        const traced = (await trace(tracer, '/', ['ls', '/proc/self/fd'])).stdout.split('\n');
+        expect(traced.filter((handle) => !plain.includes(handle))).toEqual([]);
+      });
+
+      it('is refused with a code when it is not there', async () => {
+        await expect(trace(tracer, folder.path, ['no-such-command-here'])).rejects.toMatchObject({
+          code: 'ASSAY_COMMAND_NOT_FOUND',
+        });
+      });
+
+      it('gets the signals that it catches itself', async () => {
+        const { report, stdout } = await sh('trap "echo caught; exit 3" USR1; kill -USR1 $$; sleep 5');
+        expect({ exit: report.exit, stdout }).toEqual({ exit: { code: 3 }, stdout: 'caught\n' });
+      });
+
+      it('has no call that fails for a signal because it is watched', async () => {
+        folder.write('sub/file', 'x');
+        expect((await call('under-signals', 'sub', 'file')).report.exit).toEqual({ code: 0 });
+      });
+
+      it('sees the cores that it would see unwatched, and keeps those that it chose', async () => {
+        const { stdout, stderr } = await trace(tracer, folder.path, ['python3', CORES]);
+        const ways = ['asked', 'read', 'thread', 'fork', 'program'].map((way) => `${way} right\n`).join('');
+        expect({ stdout, stderr }).toEqual({ stdout: ways + ways, stderr: '' });
+      });
+    });
+
+    describe('accesses', () => {
+      it('tells a read, a look at something that is there, and one at something that is not', async () => {
+        folder.write('there', 'x');
+        folder.write('seen', 'x');
+        const { report } = await sh('cat there; test -e seen; test -e missing; cat nowhere/at/all; true');
+        expect(below(report)).toEqual([
+          'read there',
+          'probe seen',
+          'absent missing',
+          'absent nowhere/at/all',
+        ]);
+      });
+
+      it('tells a path once, however often it is met', async () => {
+        folder.write('a', 'x');
+        const { report } = await sh('for i in 1 2 3; do cat a; test -e a; test -e b; done; true');
+        expect(below(report)).toEqual(['read a', 'absent b']);
+      });
+
+      it('tells that a folder was listed', async () => {
+        folder.write('sub/a');
+        expect(below((await sh('ls sub')).report)).toEqual(expect.arrayContaining(['probe sub', 'list sub']));
+      });
+
+      it('tells what was made, changed, moved and removed, in order', async () => {
+        folder.write('old', 'x');
+        const { report } = await sh(
+          'mkdir d; echo 1 >d/new; echo 2 >old; mv d/new d/moved; ln d/moved hard; ln -s d/moved soft; rm old; chmod 600 hard; rmdir d',
+        );
+        const lines = below(report).filter((line) => !/^(probe|absent|entered|read)/.test(line));
+        expect(lines).toEqual([
+          'write d',
+          'write d/new',
+          'write old',
+          'rename d/new -> d/moved',
+          'hardlink d/moved -> hard',
+          'symlink soft -> d/moved',
+          'delete old',
+          'write hard (attributes)',
+        ]);
+      });
+
+      it('tells a new file from one that was there', async () => {
+        folder.write('old', 'x');
+        const { report } = await sh('echo 1 >old; echo 2 >new');
+        const created = report.accesses.flatMap((access) =>
+          access.kind === 'write' ? [[access.path, access.created]] : [],
+        );
+        expect(created).toEqual([
+          [folder.at('old'), undefined],
+          [folder.at('new'), true],
+        ]);
+      });
+
+      it('counts what an append keeps as read', async () => {
+        folder.write('log', 'earlier');
+        expect(below((await sh('echo more >>log')).report)).toEqual(['read log', 'write log']);
+      });
+
+      it('tells again what the command itself has changed in between', async () => {
+        const { report } = await sh('test -e f; echo 1 >f; cat f; rm f; test -e f; echo 2 >f; cat f');
+        expect(below(report)).toEqual(['absent f', 'write f', 'read f', 'delete f', 'write f', 'read f']);
+      });
+
+      it('tells a symbolic link and what it leads to', async () => {
+        folder.write('real/file', 'x');
+        symlinkSync('real', folder.at('link'));
+        const { report } = await sh('cat link/file');
+        expect(below(report)).toEqual(['followed link', 'read real/file']);
+        expect(
+          report.accesses.find((access) => access.kind === 'read' && access.path === folder.at('real/file')),
+        ).toMatchObject({ asked: folder.at('link/file') });
+      });
+
+      it('tells where a link that leads nowhere was followed to', async () => {
+        symlinkSync('gone', folder.at('link'));
+        expect(below((await sh('cat link; true')).report)).toEqual(['followed link', 'absent gone']);
+      });
+
+      it('tells a link that was only read', async () => {
+        symlinkSync('gone', folder.at('link'));
+        expect(below((await sh('readlink link')).report)).toEqual(['followed link']);
+      });
+
+      it('follows "..", "//" and a change of the working folder', async () => {
+        folder.write('a/b/file', 'x');
+        const { report } = await sh('cd a/b; cat ../../a//b/./file; cat ../missing; true');
+        expect(below(report)).toEqual(['entered a/b', 'read a/b/file', 'absent a/missing']);
+      });
+
+      it('takes names for bytes: line break, quotes, angle brackets, what is not UTF-8', async () => {
+        const odd = Buffer.concat([Buffer.from('q"\'<>\n\t '), Buffer.from([0xff, 0xfe]), Buffer.from('ü')]);
+        const full = Buffer.concat([toBytes(folder.path), Buffer.from('/'), odd]);
+        writeFileSync(full, 'x');
+        const { report } = await sh('cat *');
+        const read = report.accesses.flatMap((access) =>
+          access.kind === 'read' && access.path.startsWith(`${folder.path}/`) ? [toBytes(access.path)] : [],
+        );
+        expect(read).toEqual([full]);
+      });
+
+      it('tells what a process reads about itself as /proc/self, by whatever name', async () => {
+        const { report } = await sh('read -r line </proc/self/status; read -r line </proc/$$/stat');
+        const paths = report.accesses.flatMap((access) => (access.kind === 'read' ? [access.path] : []));
+        expect(paths).toEqual(expect.arrayContaining(['/proc/self/status', '/proc/self/stat']));
+      });
+
+      it('tells the program, the interpreter of a script and the loader of a binary', async () => {
+        folder.write('script', '#!/bin/sh\nexit 0\n');
+        const { report } = await sh('chmod +x script; ./script');
+        const programs = report.accesses.flatMap((access) => (access.kind === 'exec' ? [access.path] : []));
+        expect(programs).toContain(folder.at('script'));
+        expect(programs.some((path) => /\/ld-linux/.test(path))).toBe(true);
+      });
+    });
+
+    describe('nothing is missed', () => {
+      const ways = [
+        'fork',
+        'vfork',
+        'clone3',
+        'spawn',
+        'thread',
+        'exec-from-thread',
+        'daemon',
+        'openat2',
+        'mmap',
+        'path-handle',
+      ];
+      for (const way of ways) {
+        it(`when a file is read by ${way}`, async () => {
+          folder.write('file', 'x');
+          const { report } = await call(way, 'file');
+          expect(report).toMatchObject({ exit: { code: 0 }, complete: true });
+          expect(below(report)).toContain('read file');
+        });
+      }
+
+      it('when a file is read by a static binary', async () => {
+        folder.write('file', 'x');
+        const { report } = await trace(tracer, folder.path, [staticCalls, 'fork', 'file']);
+        expect(below(report)).toContain('read file');
+      });
+
+      it('when a path starts at a folder handle', async () => {
+        folder.write('deep/er/file', 'x');
+        expect(below((await call('folder-handle', 'deep', 'er/file')).report)).toContain('read deep/er/file');
+        expect(below((await call('fchdir', 'deep', 'er/file')).report)).toContain('read deep/er/file');
+      });
+
+      it('when names are given without a folder handle, by calls that only x86-64 has', async () => {
+        for (const name of ['listed/entry', 'read', 'seen', 'old', 'read-by-child']) folder.write(name, 'x');
+        symlinkSync('nowhere', folder.at('link'));
+        mkdirSync(folder.at('empty'));
+        const { report } = await call('oldest-calls');
+        expect(report).toMatchObject({ exit: { code: 0 }, complete: true });
+        expect(below(report)).toEqual([
+          'probe listed',
+          'list listed',
+          'read read',
+          'probe seen',
+          'absent nothing',
+          'probe link',
+          'followed link',
+          'write made',
+          'write made/new',
+          'rename made/new -> made/moved',
+          'hardlink made/moved -> hard',
+          'symlink soft -> made/moved',
+          'delete old',
+          'write hard (attributes)',
+          'delete empty',
+          'read read-by-child',
+        ]);
+      });
+
+      it('when a path is looked at by statx', async () => {
+        folder.write('file');
+        expect(below((await call('statx', 'file')).report)).toContain('probe file');
+      });
+
+      it('when a file gets its name after it was made', async () => {
+        const { report } = await call('nameless-file', '.', 'named');
+        expect(report.exit).toEqual({ code: 0 });
+        expect(below(report)).toContain('write named');
+      });
+
+      it('when two files change places', async () => {
+        folder.write('a');
+        folder.write('b');
+        const { report } = await call('exchange', 'a', 'b');
+        expect(report.accesses.find((access) => access.kind === 'rename')).toMatchObject({ exchange: true });
+      });
+
+      it('when a folder is moved and something is looked for at its old place', async () => {
+        folder.write('a/file', 'x');
+        const { report } = await sh('cat a/file; mv a b; cat b/file; cat a/file; true');
+        expect(below(report)).toEqual(
+          expect.arrayContaining(['rename a -> b', 'read b/file', 'absent a/file']),
+        );
+      });
+    });
+
+    describe('processes', () => {
+      it('tells the tree: who started whom, with which arguments, in order', async () => {
+        const { report } = await sh("sh -c 'cat /dev/null; true'; cat /dev/null");
+        const tree = report.processes.map(({ argv, parent }) => [argv.join(' '), parent]);
+        expect(tree).toEqual([
+          ["sh -c sh -c 'cat /dev/null; true'; cat /dev/null", undefined],
+          ['sh -c cat /dev/null; true', 0],
+          ['cat /dev/null', 1],
+          ['cat /dev/null', 0],
+        ]);
+      });
+
+      it('gives a program that replaces another one an entry of its own', async () => {
+        const { report } = await sh('exec cat /dev/null');
+        expect(report.processes.map(({ argv }) => argv[0])).toEqual(['sh', 'cat']);
+        expect(report.processes[1]?.pid).toBe(report.processes[0]?.pid);
+      });
+
+      it('tells who did it', async () => {
+        folder.write('file', 'x');
+        const { report } = await sh('true; cat file; true');
+        const read = report.accesses.find(
+          (access) => access.kind === 'read' && access.path === folder.at('file'),
+        );
+        expect(report.processes[read?.process ?? -1]?.argv).toEqual(['cat', 'file']);
+      });
+
+      it('waits for a process that outlives the command for a while, and sees what it does', async () => {
+        folder.write('file', 'x');
+        const { report } = await call('short-survivor', 'file');
+        expect(below(report)).toContain('read file');
+        expect(report.processes.some(({ survived }) => survived)).toBe(false);
+      });
+
+      it('ends a process that will not end, and says so', async () => {
+        const { report } = await trace(tracer, folder.path, [calls, 'survivor'], { lingerMs: 200 });
+        const survivors = report.processes.filter(({ survived }) => survived);
+        expect(survivors).toHaveLength(1);
+        expect(survivors.map(({ pid }) => isRunning(pid))).toEqual([false]);
+        expect(report.exit).toEqual({ code: 0 });
+      });
+
+      it('ends everything when it is told to stop', async () => {
+        const stop = new AbortController();
+        const running = sh('sleep 60 & echo $! >pid; echo ready; wait', {
+          signal: stop.signal,
+          output: () => stop.abort(),
+        });
+        expect(await running).toMatchObject({ report: { complete: false } });
+        const pid = Number(readFileSync(folder.at('pid'), 'utf8'));
+        await expect.poll(() => isRunning(pid)).toBe(false);
+      });
+
+      it('lets a process be stopped and go on', async () => {
+        const stopped = 'sh -c "kill -STOP \\$\\$; echo on" & p=$!';
+        const goOn = '(while kill -CONT $p 2>/dev/null; do sleep 0.05; done) &';
+        const { report, stdout } = await sh(`${stopped}; ${goOn} wait $p`);
+        expect({ exit: report.exit, stdout }).toEqual({ exit: { code: 0 }, stdout: 'on\n' });
+      });
+
+      it('does not disturb another trace at the same time', async () => {
+        folder.write('a', 'x');
+        folder.write('b', 'x');
+        const [first, second] = await Promise.all([
+          sh('for i in 1 2 3 4 5 6 7 8 9; do cat a; done'),
+          sh('for i in 1 2 3 4 5 6 7 8 9; do cat b; done'),
+        ]);
+        expect(below(first.report)).toEqual(['read a']);
+        expect(below(second.report)).toEqual(['read b']);
+      });
+    });
+
+    describe('sockets', () => {
+      const python = (script: string) => trace(tracer, folder.path, ['/usr/bin/python3', '-I', '-c', script]);
+      const addresses = (report: TraceReport, kind: 'connect' | 'bind') =>
+        report.accesses.flatMap((access) => (access.kind === kind ? [access.address] : []));
+
+      it('tells the address of a connection that is tried', async () => {
+        const { report } = await python(
+          'import socket\ntry: socket.create_connection(("127.0.0.1", 9), 1)\nexcept OSError: pass\n' +
+            's = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)\ntry: s.sendto(b"x", ("::1", 9))\nexcept OSError: pass',
+        );
+        expect(addresses(report, 'connect').filter(({ family }) => family === 'inet')).toEqual([
+          { family: 'inet', host: '127.0.0.1', port: 9 },
+          { family: 'inet', host: '::1', port: 9 },
+        ]);
+      });
+
+      it('tells the port on which the command itself waits', async () => {
+        const { report, stdout } = await python(
+          'import socket\ns = socket.socket()\ns.bind(("127.0.0.1", 0))\nprint(s.getsockname()[1])',
+        );
+        expect(addresses(report, 'bind')).toEqual([
+          { family: 'inet', host: '127.0.0.1', port: Number(stdout) },
+        ]);
+      });
+
+      it('tells a unix socket by its path, and whether anything was there', async () => {
+        const server = createServer().listen(folder.at('there'));
+        await new Promise((listening) => server.once('listening', listening));
+        const { report } = await sh(`${calls} connect-unix there; ${calls} connect-unix missing`);
+        server.close();
+        const told = report.accesses.flatMap((access) =>
+          access.kind === 'connect' ? [[access.address, access.failed]] : [],
+        );
+        expect(told).toEqual([
+          [{ family: 'unix', path: folder.at('there') }, undefined],
+          [{ family: 'unix', path: folder.at('missing') }, true],
+        ]);
+      });
+
+      it('tells a socket that is in no file system', async () => {
+        const { report } = await call('abstract-socket', 'name');
+        expect(addresses(report, 'connect')).toEqual([{ family: 'abstract', name: 'name' }]);
+      });
+
+      it('tells a socket that the command made itself', async () => {
+        const { report } = await call('talk-to-itself', 'own');
+        expect(addresses(report, 'bind')).toEqual([{ family: 'unix', path: folder.at('own') }]);
+        expect(below(report)).toEqual(['write own', 'delete own']);
+      });
+    });
+
+    describe('what can not be seen is said', () => {
+      it('io_uring is denied and told', async () => {
+        const { report } = await call('io_uring');
+        expect(report.exit).toEqual({ code: 0 });
+        expect(report.accesses.filter(({ kind }) => kind === 'io_uring')).toMatchObject([
+          { entries: 8, flags: 0 },
+        ]);
+      });
+
+      it('another view of the file system makes a trace incomplete', async () => {
+        const { report } = await call('own-mounts');
+        expect(report.exit).toEqual({ code: 0 });
+        expect(report).toMatchObject({
+          complete: false,
+          gaps: [expect.stringContaining('view of the file system')],
+        });
+      });
+
+      it('a seccomp listener is granted, as it would be without a tracer, and makes a trace incomplete', async () => {
+        expect((await call('own-listener')).report).toMatchObject({
+          exit: { code: 0 },
+          complete: false,
+          gaps: [expect.stringContaining('seccomp listener')],
+        });
+      });
+
+      it('an attempt to trace makes a trace incomplete', async () => {
+        expect((await call('trace-me')).report).toMatchObject({
+          complete: false,
+          gaps: [expect.stringContaining('tried to trace')],
+        });
+      });
+    });
+
+    it('tells accesses as they happen to who wants to know', async () => {
+      folder.write('file', 'x');
+      const heard: string[] = [];
+      const report = await tracer.run(
+        { argv: ['cat', 'file'], cwd: folder.path, env: { PATH: '/usr/bin:/bin' }, output: () => undefined },
+        (access) => heard.push(access.kind),
+      );
+      expect(heard).toEqual(report.accesses.map(({ kind }) => kind));
+    });
+
+    it('follows a command into a folder whose own path holds odd bytes', async () => {
+      const odd = folder.at('odd\n"<dir>');
+      mkdirSync(odd);
+      const { report } = await trace(tracer, odd, ['sh', '-c', 'echo x >made; cat made']);
+      expect(existsSync(`${odd}/made`)).toBe(true);
+      expect(linesBelow(report, odd)).toEqual(['write made', 'read made']);
+    });
+  });
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}

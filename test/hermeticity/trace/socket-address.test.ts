@@ -1,0 +1,37 @@
+// Addresses from the kernel's bytes, as everybody writes them.
+import { isIPv6 } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import {
+  addressFromBytes,
+  addressText,
+  ipv6Text,
+  isLoopback,
+} from '../../../hermeticity/trace/socket-address.ts';
+
+describe('an address', () => {
+  it('of IPv6 is written short, and is the same address', () => {
+    const text = (hex: string) => ipv6Text(Buffer.from(hex, 'hex'));
+    expect(text('00000000000000000000000000000001')).toBe('::1');
+    expect(text('00000000000000000000000000000000')).toBe('::');
+    expect(text('20010db8000000000001000000000001')).toBe('2001:db8::1:0:0:1');
+    expect(text('20010db80001000200030004000500ff')).toBe('2001:db8:1:2:3:4:5:ff');
+    expect(
+      ['fe80000000000000000000000000ab00', '00010000000000000000000000000000'].map(text).every(isIPv6),
+    ).toBe(true);
+  });
+
+  it('of a unix socket is a path, or a name without a file', () => {
+    expect(addressText(addressFromBytes(Buffer.from('\x01\x00/run/s')))).toBe('/run/s');
+    expect(addressText(addressFromBytes(Buffer.from('\x01\x00\x00name')))).toBe('@name');
+  });
+
+  it('of a family that Assay does not know is still told', () => {
+    expect(addressText(addressFromBytes(Buffer.from([40, 0, 0, 0])))).toBe('address family 40');
+  });
+
+  it('is this machine’s own in the ways that it can be', () => {
+    const host = (text: string) => isLoopback({ family: 'inet', host: text, port: 1 });
+    expect(['127.0.0.1', '127.9.9.9', '::1', '::ffff:7f00:1'].map(host)).toEqual([true, true, true, true]);
+    expect(['192.0.2.1', '::2', '::ffff:c000:201'].map(host)).toEqual([false, false, false]);
+  });
+});

@@ -1,0 +1,47 @@
+import { describe, expect, test } from 'vitest';
+import { absPath } from '../../../hermeticity/system/absolute-path.ts';
+import type { PathVerb } from '../../../hermeticity/trace/access.ts';
+import { UpwardSearches } from '../../../hermeticity/verdict/upward-search.ts';
+
+function searches(accesses: readonly (readonly [PathVerb, string])[]): UpwardSearches {
+  const heard = accesses.map(([kind, path]) => ({ kind, path: absPath(path), process: 0, atMs: 0 }));
+  return new UpwardSearches(heard, [absPath('/home/me/proj'), absPath('/opt/x/node_modules')]);
+}
+
+describe('a search up to the root', () => {
+  test.each([
+    ['missed in each folder', ['absent', '/home/me/proj/.git'], '/home/me/.git'],
+    ['found further up', ['absent', '/home/me/.git'], '/home/.git'],
+    ['what is in it', ['absent', '/home/me/proj/.git'], '/home/me/.git/HEAD'],
+    [
+      'one that goes on where it found something',
+      ['read', '/home/me/proj/.gitignore'],
+      '/home/me/.gitignore',
+    ],
+    ['as far as the root', ['absent', '/home/package.json'], '/package.json'],
+  ] as const)('%s', (_, seen, path) => {
+    expect(searches([seen, ['read', path]]).basesOf(absPath(path))).toEqual(['/home/me/proj']);
+  });
+
+  test.each([
+    ['a file beside the workspace', '/home/me/conf'],
+    ['a folder above', '/home/me'],
+    ['a name that was found in the workspace, and another in the folder above', '/home/me/data/flag'],
+    ['installed software', '/usr/include/stdio.h'],
+    ['the workspace itself', '/home/me/proj/main.c'],
+  ])('is not %s', (_, path) => {
+    const seen = searches([
+      ['read', path],
+      ['read', '/home/me/proj/data/other'],
+      ['read', '/home/me/proj/main.c'],
+    ]);
+    expect(seen.basesOf(absPath(path))).toEqual([]);
+  });
+
+  test('above a tool', () => {
+    const seen = searches([['absent', '/opt/node_modules']]);
+    expect(seen.basesOf(absPath('/opt/x/node_modules'))).toEqual([]);
+    expect(seen.basesOf(absPath('/opt/node_modules'))).toEqual(['/opt/x/node_modules']);
+    expect(seen.basesOf(absPath('/node_modules'))).toEqual(['/opt/x/node_modules']);
+  });
+});

@@ -1,0 +1,47 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { digestOf } from '../../../core/digest.ts';
+import { ServerProcess } from '../../rig/server.ts';
+import { type ReapiClient, reapiClient } from '../protocols/reapi/rig.ts';
+
+const MIB = 1024 * 1024;
+const UPLOADS = 6;
+
+/** Starts the server's node with a line on its output for each collection. */
+const TELLING_COLLECTIONS = ['sh', '-c', 'node=$1; shift; exec "$node" --trace-gc "$@"', 'sh'];
+
+test('uploads over gRPC do not make V8 mark its whole heap again and again', {
+  timeout: 90_000,
+}, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'assay-external-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const server = await ServerProcess.start(join(folder, 'store'), { wrapper: TELLING_COLLECTIONS });
+  onTestFinished(() => server.kill());
+  let said = '';
+  server.child.stdout?.on('data', (text: string) => {
+    said += text;
+  });
+  const client = await reapiClient(server.url);
+  const content = randomBytes(64 * MIB);
+  // A server that has just started grows its heap for a while, and marks it for that.
+  for (let upload = 0; upload < 2; upload++) await send(client, content);
+  expect(said).toContain('Mark-Compact');
+  said = '';
+  for (let upload = 0; upload < UPLOADS; upload++) await send(client, content);
+  await server.stop();
+  // Four or more for each upload if memory outside the heap is counted by itself.
+  expect(said.match(/Mark-Compact/g)?.length ?? 0).toBeLessThan(2 * UPLOADS);
+});
+
+/** As a blob that it has not been before. */
+async function send(client: ReapiClient, content: Buffer): Promise<void> {
+  randomBytes(16).copy(content);
+  const { hash, size } = digestOf(content);
+  const { status } = await client.write(`uploads/${hash}/blobs/${hash}/${size}`, content, {
+    pieceBytes: MIB / 4,
+  });
+  expect(status).toBe('OK');
+}

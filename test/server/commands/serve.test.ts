@@ -1,0 +1,248 @@
+// `assay serve` as a person and a service manager meet it: a process, its words, its signals.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { digestOf } from '../../../core/digest.ts';
+import { SERVER } from '../../../core/limits.ts';
+import { baseEnvironment, DEFAULT_FORM, FORMS, runProcess } from '../../rig/assay.ts';
+import { contentOf } from '../../store/content.ts';
+import { ask, pathOf, putHead, RawConnection } from '../rig.ts';
+
+const MIB = 1024 * 1024;
+
+/** What people install, unless it is older than the sources. */
+const INSTALLED = DEFAULT_FORM === 'bundle' ? FORMS.executable : FORMS.source;
+
+/** A process whose words are all kept; ended when the test is over. */
+class Serve {
+  readonly child: ChildProcess;
+  stdout = '';
+  stderr = '';
+
+  constructor(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+    const [program, ...before] = INSTALLED;
+    this.child = spawn(program, [...before, 'serve', ...args], {
+      env: { ...baseEnvironment(), ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    onTestFinished(() => {
+      this.child.kill('SIGKILL');
+    });
+    this.child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      this.stdout += text;
+    });
+    this.child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.stderr += text;
+    });
+  }
+
+  /** The address that it says it listens on. */
+  async url(): Promise<string> {
+    while (!this.stdout.includes('assay run')) await once(this.child.stdout ?? this.child, 'data');
+    return /http:\/\/\S+/.exec(this.stdout)?.[0] ?? '';
+  }
+
+  async ended(): Promise<number | NodeJS.Signals | null> {
+    await once(this.child, 'close');
+    return this.child.exitCode ?? this.child.signalCode;
+  }
+}
+
+function folder(): string {
+  const made = mkdtempSync(join(tmpdir(), 'assay-serve-'));
+  onTestFinished(() => rmSync(made, { recursive: true, force: true }));
+  return made;
+}
+
+test('says where it listens, where its store is and what to try next', async () => {
+  const store = join(folder(), 'store');
+  const serve = new Serve(['--port', '0', '--store', store]);
+  const url = await serve.url();
+  expect(new URL(url).port).not.toBe('0');
+  expect(serve.stdout).toContain(`The store is in ${store}`);
+  expect(serve.stdout).toMatch(new RegExp(`ASSAY_REMOTE=${url} (npx )?assay run .* -- `));
+  expect(JSON.parse((await ask(`${url}/status`)).body.toString())).toMatchObject({ store });
+});
+
+test('takes its store’s folder from ASSAY_STORE, else from the cache folder', async () => {
+  const home = folder();
+  const named = new Serve(['--port', '0'], { ASSAY_STORE: join(home, 'named') });
+  await named.url();
+  expect(named.stdout).toContain(`The store is in ${join(home, 'named')}\n`);
+  const cached = new Serve(['--port', '0'], { XDG_CACHE_HOME: home });
+  await cached.url();
+  expect(cached.stdout).toContain(`The store is in ${join(home, 'assay', 'server')}\n`);
+  const fallback = new Serve(['--port', '0'], { HOME: home, XDG_CACHE_HOME: 'not/absolute' });
+  await fallback.url();
+  expect(fallback.stdout).toContain(`The store is in ${join(home, '.cache', 'assay', 'server')}\n`);
+});
+
+test('keeps what it was given from one start to the next', async () => {
+  const store = folder();
+  const bytes = contentOf('kept', MIB);
+  const first = new Serve(['--port', '0', '--store', store]);
+  expect(await ask((await first.url()) + pathOf(digestOf(bytes)), 'PUT', { body: bytes })).toMatchObject({
+    status: 200,
+  });
+  first.child.kill('SIGTERM');
+  expect(await first.ended()).toBe(0);
+  const second = new Serve(['--port', '0', '--store', store]);
+  expect((await ask((await second.url()) + pathOf(digestOf(bytes)))).body.equals(bytes)).toBe(true);
+});
+
+test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
+  '%s: finishes the upload in flight, then ends with 0',
+  async (signal) => {
+    const store = folder();
+    const serve = new Serve(['--port', '0', '--store', store]);
+    const port = Number(new URL(await serve.url()).port);
+    const bytes = contentOf('in flight', 3 * MIB);
+    const connection = await RawConnection.to({ port });
+    connection.send(
+      putHead(pathOf(digestOf(bytes)), `content-length: ${bytes.length}`, 'expect: 100-continue'),
+    );
+    await connection.until('100 Continue');
+    connection.send(bytes.subarray(0, MIB));
+    serve.child.kill(signal);
+    while (!serve.stderr.includes('stopping')) await once(serve.child.stderr ?? serve.child, 'data');
+    connection.send(bytes.subarray(MIB));
+    expect(await connection.untilClosed()).toContain('HTTP/1.1 200 OK');
+    expect(await serve.ended()).toBe(0);
+    const again = new Serve(['--port', '0', '--store', store]);
+    expect((await ask((await again.url()) + pathOf(digestOf(bytes)))).body.equals(bytes)).toBe(true);
+  },
+);
+
+test('its help says how long a stop may take', async () => {
+  const help = await runProcess([...INSTALLED, 'serve', '--help'], { cwd: '/', env: baseEnvironment() });
+  expect(help.stdout).toContain(`waits up to ${SERVER.drainMs / 1000} s for what is under way`);
+});
+
+test('a second signal ends it at once', async () => {
+  const serve = new Serve(['--port', '0', '--store', folder()]);
+  const port = Number(new URL(await serve.url()).port);
+  const connection = await RawConnection.to({ port });
+  connection.send(putHead(pathOf(digestOf(Buffer.from('x'))), 'content-length: 1', 'expect: 100-continue'));
+  await connection.until('100 Continue');
+  serve.child.kill('SIGTERM');
+  while (!serve.stderr.includes('stopping')) await once(serve.child.stderr ?? serve.child, 'data');
+  serve.child.kill('SIGTERM');
+  expect(await serve.ended()).toBe(128 + 15);
+});
+
+test('tells its token to nobody', async () => {
+  const token = 'the-token-that-must-not-appear';
+  const serve = new Serve(['--port', '0', '--store', folder(), '--log-level', 'debug'], {
+    ASSAY_TOKEN: token,
+  });
+  const url = await serve.url();
+  const bytes = contentOf('secret', 100);
+  const path = url + pathOf(digestOf(bytes));
+  const headers = { authorization: `Bearer ${token}` };
+  expect(await ask(path, 'PUT', { body: bytes })).toMatchObject({ status: 401 });
+  expect(await ask(path, 'PUT', { headers, body: bytes })).toMatchObject({ status: 200 });
+  expect(await ask(path, 'PUT', { headers, body: Buffer.from('wrong') })).toMatchObject({ status: 400 });
+  await ask(path, 'GET', { headers: { authorization: `Bearer ${token}-almost` } });
+  await ask(`${url}/%zz/${token}`, 'GET', { headers });
+  await ask(`${url}/${token}/nowhere`, 'GET', { headers });
+  const pages = [
+    await ask(`${url}/status`, 'GET', { headers }),
+    await ask(`${url}/metrics`, 'GET', { headers }),
+  ];
+  serve.child.kill('SIGTERM');
+  expect(await serve.ended()).toBe(0);
+  expect(serve.stderr).toContain('ASSAY_DIGEST_MISMATCH');
+  const said = [serve.stdout, serve.stderr, ...pages.map(({ body }) => body.toString())].join('\n');
+  expect(said).not.toContain(token);
+  expect(said).not.toContain(Buffer.from(token).toString('base64').slice(0, 16));
+});
+
+test('logs JSON lines on standard error', async () => {
+  const serve = new Serve(['--port', '0', '--store', folder()]);
+  const url = await serve.url();
+  serve.child.kill('SIGTERM');
+  await serve.ended();
+  const lines = serve.stderr
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(lines.map(({ msg }) => msg)).toEqual(['listening', 'stopping', 'stopped']);
+  expect(lines[0]).toMatchObject({ url, level: 30 });
+});
+
+test('a port that is taken is told with its code', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => {
+    taken.close();
+  });
+  await once(taken, 'listening');
+  const address = taken.address();
+  const port = typeof address === 'object' && address ? address.port : 0;
+  const serve = new Serve(['--port', String(port), '--store', folder()]);
+  expect(await serve.ended()).toBe(2);
+  expect(serve.stderr).toContain('ASSAY_CANNOT_LISTEN');
+  expect(serve.stderr).toContain(`port ${port}`);
+});
+
+test('an address that is not this machine’s is told with its code', async () => {
+  const serve = new Serve(['--host', '192.0.2.1', '--port', '0', '--read-only', '--store', folder()]);
+  expect(await serve.ended()).toBe(2);
+  expect(serve.stderr).toContain('ASSAY_CANNOT_LISTEN');
+});
+
+test.each(['0.0.0.0', '::'])('refuses to listen on %s without a token', async (host) => {
+  const serve = new Serve(['--host', host, '--port', '0', '--store', folder()]);
+  expect(await serve.ended()).toBe(2);
+  expect(serve.stderr).toContain('ASSAY_OPEN_NETWORK');
+  expect(serve.stderr).toContain('ASSAY_TOKEN');
+});
+
+test('listens beyond this machine with a token, or read-only', async () => {
+  for (const [args, env] of [
+    [[], { ASSAY_TOKEN: 'a-token' }],
+    [['--read-only'], {}],
+  ] as const) {
+    const serve = new Serve(['--host', '0.0.0.0', '--port', '0', '--store', folder(), ...args], env);
+    const { port } = new URL(await serve.url());
+    expect(await ask(`http://127.0.0.1:${port}/healthz`)).toMatchObject({ status: 200 });
+  }
+});
+
+test('an empty ASSAY_TOKEN is no token', async () => {
+  const serve = new Serve(['--host', '0.0.0.0', '--port', '0', '--store', folder()], { ASSAY_TOKEN: '' });
+  expect(await serve.ended()).toBe(2);
+  expect(serve.stderr).toContain('ASSAY_OPEN_NETWORK');
+});
+
+test.each([' ', 'a token', 'token\n'])(
+  'an ASSAY_TOKEN that no client could present is refused: %j',
+  async (token) => {
+    const serve = new Serve(['--port', '0', '--store', folder()], { ASSAY_TOKEN: token });
+    expect(await serve.ended()).toBe(2);
+    expect(serve.stderr).toContain('holds a space or a line break');
+  },
+);
+
+test.each([
+  [['--port', '70000'], '--port takes a whole number'],
+  [['--max-blob', '1k'], '--max-blob takes a whole number'],
+  [['--log-level', 'loud'], '--log-level takes debug'],
+  [['--prot', '1'], 'did you mean --port?'],
+  [['somewhere'], 'serve takes no "somewhere"'],
+])('refuses %s', async (args, words) => {
+  const serve = new Serve(args);
+  expect(await serve.ended()).toBe(2);
+  expect(serve.stderr).toContain(`ASSAY_USAGE`);
+  expect(serve.stderr).toContain(words);
+});
+
+test('--max-blob bounds what is taken', async () => {
+  const serve = new Serve(['--port', '0', '--store', folder(), '--max-blob', '10']);
+  const url = await serve.url();
+  const bytes = contentOf('eleven', 11);
+  expect(await ask(url + pathOf(digestOf(bytes)), 'PUT', { body: bytes })).toMatchObject({ status: 413 });
+});

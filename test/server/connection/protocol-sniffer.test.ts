@@ -1,0 +1,39 @@
+// Nothing is made for a protocol before what it begins with is there.
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { SERVER } from '../../../core/limits.ts';
+import { AwakeClock } from '../../../server/connection/awake-clock.ts';
+import { FirstBytes, type Spoken } from '../../../server/connection/protocol-sniffer.ts';
+
+const GREETING = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0';
+
+test.each([
+  ['HTTP/1', 'GET / HTTP/1.1\r\nhost: localhost\r\n\r', '\n'],
+  ['HTTP/2', GREETING.slice(0, -1), GREETING.slice(-1)],
+])('%s', async (expected, all, last) => {
+  const decided: Spoken[] = [];
+  const { client, server } = await connected();
+  new FirstBytes(SERVER, new AwakeClock(SERVER)).await(server, (spoken) => decided.push(spoken));
+  client.write(all);
+  await wait(100);
+  expect(decided).toEqual([]);
+  client.write(last);
+  await expect.poll(() => decided).toEqual([expected]);
+  expect(server.read().toString('latin1')).toBe(all + last);
+});
+
+async function connected(): Promise<{ client: Socket; server: Socket }> {
+  const listening = createServer().listen(0, '127.0.0.1');
+  await once(listening, 'listening');
+  const client = connect((listening.address() as AddressInfo).port, '127.0.0.1');
+  const [server]: Socket[] = await once(listening, 'connection');
+  if (!server) throw new Error('nobody came');
+  onTestFinished(() => {
+    client.destroy();
+    server.destroy();
+    listening.close();
+  });
+  return { client, server };
+}

@@ -1,0 +1,28 @@
+// A clock for a server in a test: it stands still until the test moves it, and tells when the server has looked at it.
+import { setTimeout as delay } from 'node:timers/promises';
+import { vi } from 'vitest';
+import type { Clock } from '../../../server/connection/awake-clock.ts';
+
+export class TestClock implements Clock {
+  now = 0;
+  #ticks = 0;
+
+  tick(): void {
+    this.#ticks++;
+  }
+
+  /** Resolves when the server has checked every connection and transfer at the new time. */
+  async pass(seconds: number): Promise<void> {
+    this.now += 1000 * seconds;
+    const enough = this.#ticks + 2;
+    await vi.waitUntil(() => this.#ticks >= enough, { timeout: 30_000, interval: 5 });
+  }
+
+  /** Often enough for a busy machine to come to the place where the server waits for its client. */
+  async passOften(seconds: number): Promise<void> {
+    for (let time = 0; time < 10; time++) {
+      await this.pass(seconds);
+      await delay(20);
+    }
+  }
+}

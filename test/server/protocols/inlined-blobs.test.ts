@@ -1,0 +1,119 @@
+// Small blobs that come along with a result, for who asks for them.
+import { expect, test } from 'vitest';
+import { digestOf, toWire } from '../../../core/digest.ts';
+import { COMPANY_HEADER, separated } from '../../../core/inlined-blobs.ts';
+import { SERVER } from '../../../core/limits.ts';
+import { parseRelPath } from '../../../core/path.ts';
+import { ActionResult } from '../../../core/proto/generated/reapi.ts';
+import { decodeResult, emptyResult } from '../../../core/result.ts';
+import { encodeTree } from '../../../core/tree.ts';
+import type { Store } from '../../../store/store.ts';
+import { addressOf, contentOf, putOne } from '../../store/content.ts';
+import { ask, testServer } from '../rig.ts';
+
+const { key } = addressOf('an action');
+const asking = (bytes: string | number) => ({ headers: { [COMPANY_HEADER]: String(bytes) } });
+
+/** A folder with two files, a file beside it, and its log; one of the files is too large to come along. */
+async function putResult(store: Store) {
+  const small = contentOf('small', 1000);
+  const large = contentOf('large', 500_000);
+  const beside = contentOf('beside', 300);
+  const log = contentOf('log', 200);
+  for (const content of [small, large, beside, log]) await putOne(store, content);
+  const file = (name: string, content: Buffer) => ({
+    kind: 'file' as const,
+    path: parseRelPath(name),
+    digest: digestOf(content),
+    executable: false,
+  });
+  const tree = Buffer.from(encodeTree([file('a', small), file('b', large), file('c', small)]));
+  await putOne(store, tree);
+  const result = Buffer.from(
+    ActionResult.encode({
+      ...emptyResult(0),
+      outputFiles: [
+        { path: 'beside', digest: toWire(digestOf(beside)), isExecutable: false, contents: Buffer.alloc(0) },
+      ],
+      outputDirectories: [{ path: 'out', treeDigest: toWire(digestOf(tree)), isTopologicallySorted: false }],
+      stdoutDigest: toWire(digestOf(log)),
+    }).finish(),
+  );
+  await store.results.put({ namespace: addressOf('an action').namespace, key }, result);
+  return { result, small, beside, log, tree };
+}
+
+async function companyOf(url: string, bytes: string | number) {
+  const { status, body } = await ask(`${url}/ac/${key}`, 'GET', asking(bytes));
+  expect(status).toBe(200);
+  const { result, company } = separated(body);
+  return { body, result, company: company.map(({ bytes }) => bytes) };
+}
+
+test('all that is small comes along once, after the very bytes of the result', async () => {
+  const server = await testServer();
+  const stored = await putResult(server.store);
+  const { result, company, body } = await companyOf(server.url, 1_000_000);
+  expect(result.equals(stored.result)).toBe(true);
+  expect(company).toEqual([stored.tree, stored.small, stored.beside, stored.log]);
+  for (const one of separated(body).company) expect(digestOf(one.bytes).hash).toBe(one.hash);
+});
+
+test('whoever does not know of it reads the same result', async () => {
+  const server = await testServer();
+  const stored = await putResult(server.store);
+  const { body } = await companyOf(server.url, 1_000_000);
+  expect(ActionResult.decode(body)).toMatchObject({ ...decodeResult(stored.result) });
+  const plain = await ask(`${server.url}/ac/${key}`);
+  expect(plain.body.equals(stored.result)).toBe(true);
+});
+
+test.each(['0', '-5', 'much', 'NaN', '', '1e400'])(
+  'who asks for %j bytes gets no more than there may be',
+  async (bytes) => {
+    const server = await testServer();
+    const stored = await putResult(server.store);
+    const { result, body } = await companyOf(server.url, bytes);
+    expect(result.equals(stored.result)).toBe(true);
+    expect(body.length - result.length).toBeLessThanOrEqual(SERVER.companyBytes);
+  },
+);
+
+test.each([100, 400, 1_500, 3_000])(
+  'no more than %i bytes come along, if so many are asked for',
+  async (bytes) => {
+    const server = await testServer();
+    await putResult(server.store);
+    const { result, body } = await companyOf(server.url, bytes);
+    expect(body.length - result.length).toBeLessThanOrEqual(bytes);
+  },
+);
+
+test('a server sets its own bound, and in a crowd nothing comes along', async () => {
+  const modest = await testServer({ limits: { companyBytes: 500 } });
+  const stored = await putResult(modest.store);
+  expect((await companyOf(modest.url, 1_000_000)).company).toEqual([stored.tree]);
+  const crowded = await testServer({ limits: { crowd: 1 } });
+  await putResult(crowded.store);
+  expect((await companyOf(crowded.url, 1_000_000)).company).toEqual([]);
+});
+
+test('HEAD, a room for nothing and a large result get none, and so cost what they did', async () => {
+  const server = await testServer();
+  const { result, small } = await putResult(server.store);
+  const { headers } = await ask(`${server.url}/ac/${key}`, 'HEAD', asking(100_000));
+  expect(headers['content-length']).toBe(String(result.length));
+  expect((await companyOf(server.url, 40)).company).toEqual([]);
+  const outputFiles = Array.from({ length: 3000 }, (_, at) => ({
+    path: `out/${at}`.padEnd(50, 'x'),
+    digest: toWire(digestOf(small)),
+    isExecutable: false,
+    contents: Buffer.alloc(0),
+  }));
+  const many = Buffer.from(ActionResult.encode({ ...emptyResult(0), outputFiles }).finish());
+  expect(many.length).toBeGreaterThan(SERVER.companyBytes);
+  const other = addressOf('a large one');
+  await server.store.results.put(other, many);
+  const { body } = await ask(`${server.url}/ac/${other.key}`, 'GET', asking(100_000));
+  expect(body.equals(many)).toBe(true);
+});

@@ -1,0 +1,83 @@
+// Stores and histories that earlier versions of Assay have written, as they wrote them: every later version reads them.
+// They were made on arm64 and are read on any machine: both of ours are little-endian and of 64 bits.
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { digestOf } from '../../../core/digest.ts';
+import { VERSION } from '../../../store/disk/fs/layout.ts';
+import { openDiskStore } from '../../../store/open.ts';
+import { ADDRESS, LABEL, LARGE, RESULT, SMALL } from '../../fixtures/content.ts';
+import { Workshop } from '../../rig/assay.ts';
+import { readFrom } from '../content.ts';
+import { useFolders } from '../folders.ts';
+
+const FIXTURES = join(import.meta.dirname, '../../fixtures');
+const versions = readdirSync(FIXTURES).flatMap((name) => /^store-(v\d+)$/.exec(name)?.[1] ?? []);
+const { folder } = useFolders();
+
+test('there is a fixture of this version', () => {
+  expect(versions).toContain(VERSION);
+});
+
+describe.each(versions)('a store that %s has written', (version) => {
+  function copy(): string {
+    const directory = join(folder(), 'store');
+    cpSync(join(FIXTURES, `store-${version}`), directory, { recursive: true });
+    // git keeps no empty folders.
+    for (const part of ['staging', 'quarantine'])
+      mkdirSync(join(directory, version, part), { recursive: true });
+    return directory;
+  }
+
+  test('is read, and goes on being written', async () => {
+    const directory = copy();
+    const store = await openDiskStore({ directory });
+    for (const bytes of [SMALL, LARGE])
+      expect((await readFrom(store, digestOf(bytes)))?.equals(bytes)).toBe(true);
+    expect((await store.results.get(ADDRESS))?.bytes.equals(RESULT)).toBe(true);
+    const { namespace, key } = ADDRESS;
+    const labelled = await store.labels.newest(namespace, ['fixture-']);
+    expect(labelled).toEqual(version === 'v1' ? undefined : { label: LABEL, key });
+    await store.blobs.put(digestOf(Buffer.from('new')), Buffer.from('new'));
+    await store.close();
+    const again = await openDiskStore({ directory });
+    expect((await readFrom(again, digestOf(Buffer.from('new'))))?.toString()).toBe('new');
+    await again.close();
+  });
+
+  test('passes a verify, and its history explains', async () => {
+    const shop = new Workshop();
+    try {
+      const directory = copy();
+      const verified = await shop.assay(['verify', '--json', '--store', directory]);
+      expect(verified.code).toBe(0);
+      expect(JSON.parse(verified.stdout)).toMatchObject({
+        damaged: 0,
+        unusableResults: 0,
+        restore: { failures: [] },
+      });
+      const path = join(directory, 'client/history.jsonl');
+      const { workspace } = JSON.parse(readFileSync(path, 'utf8'));
+      writeFileSync(path, readFileSync(path, 'utf8').replaceAll(workspace, shop.workspace));
+      const explained = await shop.assay(['explain', '--json', '--store', directory]);
+      expect(explained.code).toBe(0);
+      expect(JSON.parse(explained.stdout)).toMatchObject({
+        outcome: 'miss',
+        command: ['cp', 'in.txt', 'out.txt'],
+      });
+    } finally {
+      shop.remove();
+    }
+  });
+});
+
+test('a store of a later version is refused in words, and left alone', async () => {
+  const directory = folder();
+  const later = `v${Number(VERSION.slice(1)) + 1}`;
+  mkdirSync(join(directory, later));
+  await expect(openDiskStore({ directory })).rejects.toMatchObject({
+    code: 'ASSAY_STORE_VERSION',
+    detail: expect.stringMatching(new RegExp(`format ${later}.*reads and writes ${VERSION}`)),
+  });
+  expect(readdirSync(directory)).toEqual([later]);
+});

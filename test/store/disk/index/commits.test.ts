@@ -1,0 +1,113 @@
+// One commit after another: LMDB's binding never answers what begins after a commit that could not be written.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { Commits } from '../../../../store/disk/index/commits.ts';
+
+/** A change whose commit ends when the test says so. */
+class Change {
+  readonly #ended = Promise.withResolvers<boolean>();
+  readonly begun = Promise.withResolvers<void>();
+
+  readonly begin = (): Promise<boolean> => {
+    this.begun.resolve();
+    return this.#ended.promise;
+  };
+
+  succeed(isDone: boolean): void {
+    this.#ended.resolve(isDone);
+  }
+
+  fail(reason: Error): void {
+    this.#ended.reject(reason);
+  }
+}
+
+const log = () => {
+  const said: string[] = [];
+  return { said, say: (text: string) => said.push(text) };
+};
+
+test('what comes in one turn goes together, what comes later waits for it', async () => {
+  const commits = new Commits(0, async () => {});
+  const [first, second, late] = [new Change(), new Change(), new Change()];
+  const answers = [commits.add(first.begin), commits.add(second.begin)];
+  await Promise.all([first.begun.promise, second.begun.promise]);
+
+  const { said, say } = log();
+  const lateAnswer = commits.add(() => {
+    say('late begins');
+    return late.begin();
+  });
+  first.succeed(true);
+  await answers[0];
+  await sleep(5);
+  expect(said).toEqual([]);
+  second.succeed(false);
+  expect(await answers[1]).toBe(false);
+  await late.begun.promise;
+  late.succeed(true);
+  expect(await lateAnswer).toBe(true);
+});
+
+test('after a failure nothing begins, and nobody is told, before it is mended', async () => {
+  const { said, say } = log();
+  const mended = Promise.withResolvers<void>();
+  const commits = new Commits(0, () => {
+    say('mending');
+    return mended.promise.then(() => void say('mended'));
+  });
+  const failing = new Change();
+  const failed = commits.add(failing.begin).catch((error: Error) => void say(error.message));
+  await failing.begun.promise;
+  const next = commits.add(async () => {
+    say('next begins');
+    return true;
+  });
+
+  failing.fail(new Error('no room'));
+  await sleep(5);
+  expect(said).toEqual(['mending']);
+  mended.resolve();
+  await failed;
+  expect(await next).toBe(true);
+  expect(said).toEqual(['mending', 'mended', 'no room', 'next begins']);
+});
+
+test('the reason is the one of the commit, and a change that throws harms no other', async () => {
+  const commits = new Commits(1, async () => {});
+  const fail = () =>
+    Promise.reject(
+      Object.assign(new Error('see commitError'), {
+        commitError: Promise.reject(new Error('the disk said so')),
+      }),
+    );
+  const answers = await Promise.allSettled([
+    commits.add(fail),
+    commits.add(() => {
+      throw new Error('closed');
+    }),
+    commits.add(async () => true),
+  ]);
+  expect(answers).toEqual([
+    { status: 'rejected', reason: new Error('the disk said so') },
+    { status: 'rejected', reason: new Error('closed') },
+    { status: 'fulfilled', value: true },
+  ]);
+});
+
+test('it has ended when nothing waits any more', async () => {
+  const commits = new Commits(0, async () => {});
+  await commits.ended();
+  const change = new Change();
+  const answer = commits.add(change.begin);
+  const { said, say } = log();
+  const ended = commits.ended().then(() => say('ended'));
+  await change.begun.promise;
+  const last = commits.add(async () => {
+    say('last');
+    return true;
+  });
+  change.succeed(true);
+  await Promise.all([answer, last, ended]);
+  expect(said).toEqual(['last', 'ended']);
+});

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import { digestOf } from '../../../core/digest.ts';
+import { STORE } from '../../../core/limits.ts';
+import { Child } from '../children/child.ts';
+import { blobOf, resultOf } from '../children/items.ts';
+import { readFrom } from '../content.ts';
+import { filesIn, useFolders } from '../folders.ts';
+
+const SEED = 99;
+const { folder, open } = useFolders();
+
+test('several processes put the same blobs into one new store at once', async () => {
+  const directory = folder();
+  const count = 40;
+  const children = Array.from({ length: 6 }, () => new Child('putter', directory, SEED, count));
+  const lines = await Promise.all(children.map((child) => child.remainingLines()));
+  expect(await Promise.all(children.map((child) => child.exit()))).toEqual(children.map(() => 0));
+  for (const told of lines) expect(told).toHaveLength(1 + 2 * count);
+
+  const store = await open({ directory });
+  const blobs = Array.from({ length: count }, (_, number) => blobOf(SEED, number));
+  for (const bytes of blobs) expect((await readFrom(store, digestOf(bytes)))?.equals(bytes)).toBe(true);
+  for (let number = 0; number < count; number++) {
+    expect(await store.results.get(resultOf(SEED, number).address)).toBeDefined();
+  }
+  const large = blobs.filter(({ length }) => length > STORE.inlineBytes);
+  expect(filesIn(directory, 'files')).toHaveLength(large.length);
+  expect(filesIn(directory, 'staging')).toEqual([]);
+}, 120_000);
+
+test('what one process has put, another one sees at once', async () => {
+  const directory = folder();
+  const store = await open({ directory });
+  const child = new Child('answerer', directory, SEED);
+  expect(await child.line()).toBe('ready');
+  for (let number = 0; number < 50; number++) {
+    const digest = digestOf(blobOf(SEED, number));
+    child.say(String(number));
+    const before = store.blobs.missing([digest]);
+    expect(await child.line()).toBe(String(number));
+    expect(await store.blobs.missing([digest])).toEqual([]);
+    await before;
+  }
+  expect(await child.exit()).toBe(0);
+}, 120_000);

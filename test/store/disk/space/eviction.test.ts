@@ -1,0 +1,235 @@
+import { describe, expect, test } from 'vitest';
+import { type Digest, digestOf } from '../../../../core/digest.ts';
+import { STORE } from '../../../../core/limits.ts';
+import type { StoreEvent } from '../../../../store/events.ts';
+import type { DiskStore, DiskStoreOptions } from '../../../../store/open.ts';
+import { keepFigures } from '../../../rig/figures.ts';
+import { addressOf, contentOf, putOne, readFrom, resultNaming } from '../../content.ts';
+import { filesIn, useFolders } from '../../folders.ts';
+
+const MIB = 1024 * 1024;
+const LIMIT = 8 * MIB;
+const LEASE = 1_000_000;
+/** After this no lease that was given before holds. */
+const LONG = LEASE * (1 + 2 / STORE.leaseWindows) + 2 * STORE.tickSlackMs;
+const YEAR = 365 * 24 * 3_600_000;
+const { folder, open } = useFolders();
+
+/** A machine whose time the test moves. */
+class Machine {
+  name = 'first boot';
+  time = 5_000_000;
+  wall = Date.now();
+  readonly directory = folder();
+  readonly events: StoreEvent[] = [];
+
+  store(options: Partial<DiskStoreOptions> = {}): Promise<DiskStore> {
+    const clock = { name: this.name, now: () => this.time };
+    const now = () => this.wall;
+    const onEvent = (event: StoreEvent) => this.events.push(event);
+    return open({
+      directory: this.directory,
+      leaseMs: LEASE,
+      maxSize: { bytes: LIMIT },
+      clock,
+      now,
+      onEvent,
+      ...options,
+    });
+  }
+}
+
+async function putResult(store: DiskStore, name: string, size = MIB): Promise<Digest> {
+  const digest = await putOne(store, contentOf(name, size));
+  await store.results.put(addressOf(name), resultNaming(digest));
+  return digest;
+}
+
+const isHit = async (store: DiskStore, name: string) =>
+  (await store.results.get(addressOf(name))) !== undefined;
+
+async function fill(store: DiskStore, names: readonly string[], machine: Machine): Promise<void> {
+  for (const name of names) {
+    await putResult(store, name);
+    machine.time += LEASE / 100;
+  }
+}
+
+const SIX = ['1', '2', '3', '4', '5', '6'];
+
+describe('a store that may hold no more', () => {
+  test('lets the least recently used go, and only as much as is needed', async () => {
+    const machine = new Machine();
+    const store = await machine.store();
+    await fill(store, SIX, machine);
+    machine.time += LONG;
+    expect(await isHit(store, '1')).toBe(true);
+    await fill(store, ['7', '8'], machine);
+    await store.close();
+    const after = await machine.store();
+    expect(await isHit(after, '1')).toBe(true);
+    expect(await isHit(after, '2')).toBe(false);
+    expect(await isHit(after, '5')).toBe(true);
+    expect(await isHit(after, '8')).toBe(true);
+    expect(after.space.used()).toBeLessThanOrEqual(LIMIT);
+    expect(machine.events.filter(({ type }) => type !== 'evicted')).toEqual([]);
+  });
+
+  test('removes the files of what it lets go', async () => {
+    const machine = new Machine();
+    const store = await machine.store();
+    await fill(store, SIX, machine);
+    machine.time += LONG;
+    expect(await store.space.evict(0)).toMatchObject({ results: 6, blobs: 6, bytes: 6 * MIB });
+    expect(filesIn(machine.directory, 'files')).toEqual([]);
+    const told = machine.events.map((event) => (event.type === 'evicted' ? event.bytes : Number.NaN));
+    expect(told.reduce((sum, bytes) => sum + bytes, 0)).toBe(6 * MIB);
+  });
+
+  test('refuses what it has no room for while all is leased, and takes it when the leases end', async () => {
+    const machine = new Machine();
+    const store = await machine.store();
+    await fill(store, SIX, machine);
+    await expect(putOne(store, contentOf('too much', 3 * MIB))).rejects.toMatchObject({
+      code: 'ASSAY_STORE_FULL',
+    });
+    for (const name of SIX) expect(await isHit(store, name)).toBe(true);
+    machine.time += LONG;
+    await putOne(store, contentOf('too much', 3 * MIB));
+    expect(store.space.used()).toBeLessThanOrEqual(LIMIT);
+  });
+
+  test('refuses parts of an upload, and content of unknown size, in the same way', async () => {
+    const machine = new Machine();
+    const store = await machine.store();
+    await fill(store, SIX, machine);
+    const bytes = contentOf('too much', 3 * MIB);
+    async function* stream(): AsyncGenerator<Buffer> {
+      yield bytes;
+    }
+    await expect(store.blobs.put({}, stream())).rejects.toMatchObject({ code: 'ASSAY_STORE_FULL' });
+    const part = { expected: digestOf(bytes), offset: 0, content: bytes, isLast: true };
+    await expect(store.uploads.append('id', part)).rejects.toMatchObject({ code: 'ASSAY_STORE_FULL' });
+    expect(await store.blobs.missing([digestOf(bytes)])).toHaveLength(1);
+  });
+
+  test('never takes more than its limit, whatever comes at once', async () => {
+    const machine = new Machine();
+    const store = await machine.store();
+    const contents = Array.from({ length: 30 }, (_, index) => contentOf(`many ${index}`, MIB));
+    const outcomes = await Promise.allSettled(contents.map((bytes) => putOne(store, bytes)));
+    const taken = contents.filter((_, index) => outcomes[index]?.status === 'fulfilled');
+    expect(taken.length).toBeGreaterThan(5);
+    expect(taken.length).toBeLessThan(9);
+    for (const bytes of taken) expect((await readFrom(store, digestOf(bytes)))?.equals(bytes)).toBe(true);
+  });
+});
+
+describe('a lease', () => {
+  const USES: Record<string, (store: DiskStore, digest: Digest) => Promise<unknown>> = {
+    'a hit': (store) => store.results.get(addressOf('1')),
+    'an answer about what is missing': (store, digest) => store.blobs.missing([digest]),
+    'a touch': (store, { hash }) => store.blobs.touch([hash]),
+    'a get': (store, { hash }) => store.blobs.get(hash),
+    'a put of the same': (store) => putOne(store, contentOf('1', MIB)),
+  };
+
+  test.each(Object.entries(USES))('is given by %s, by whichever process', async (_, use) => {
+    const machine = new Machine();
+    const [user, evictor] = [await machine.store(), await machine.store()];
+    const digest = await putResult(user, '1');
+    await putResult(user, '2');
+    machine.time += LONG;
+    await use(user, digest);
+    machine.time += LEASE - 1;
+    await evictor.space.evict(0);
+    expect(await user.blobs.missing([digest])).toEqual([]);
+    expect(await isHit(evictor, '2')).toBe(false);
+    machine.time += LONG;
+    await evictor.space.evict(0);
+    expect(await user.blobs.missing([digest])).toEqual([digest]);
+  });
+
+  test('is renewed without a write for a while, and counts from the last use all the same', async () => {
+    const machine = new Machine();
+    const store = await machine.store();
+    const digest = await putResult(store, '1');
+    machine.time += LEASE / STORE.leaseWindows - STORE.tickSlackMs;
+    expect(await isHit(store, '1')).toBe(true);
+    machine.time += LEASE;
+    await store.space.evict(0);
+    expect(await store.blobs.missing([digest])).toEqual([]);
+  });
+
+  test('of a result covers what another result names too', async () => {
+    const machine = new Machine();
+    const store = await machine.store();
+    const shared = await putResult(store, 'old');
+    machine.time += LONG;
+    await store.results.put(addressOf('new'), resultNaming(shared));
+    await store.space.evict(0);
+    expect(await isHit(store, 'old')).toBe(false);
+    expect(await isHit(store, 'new')).toBe(true);
+  });
+
+  test('does not know the time of day: a step of a year either way changes nothing', async () => {
+    const machine = new Machine();
+    const store = await machine.store();
+    for (const [round, step] of [YEAR, -YEAR, -YEAR, YEAR].entries()) {
+      const digest = await putResult(store, `round ${round}`);
+      machine.wall += step;
+      machine.time += LEASE - 1;
+      await store.space.evict(0);
+      expect(await store.blobs.missing([digest])).toEqual([]);
+      machine.time += LONG;
+      await store.space.evict(0);
+      expect(await store.blobs.missing([digest])).toEqual([digest]);
+    }
+    keepFigures('clock', { 'steps of a year': 4, 'early evictions': 0, 'immortal leases': 0 });
+  });
+
+  test('counts in full from the first use after the machine was started anew, and then ends', async () => {
+    const machine = new Machine();
+    const before = await machine.store();
+    const digest = await putResult(before, '1');
+    await before.close();
+    machine.name = 'second boot';
+    machine.time = 1000;
+    const store = await machine.store();
+    await putResult(store, 'first use');
+    machine.time += LEASE - 1;
+    await store.space.evict(0);
+    expect(await store.blobs.missing([{ ...digest, size: 0 }])).toHaveLength(1);
+    expect((await readFrom(store, digest))?.length).toBe(MIB);
+    machine.time += 2 * LONG;
+    await store.space.evict(0);
+    expect(await store.blobs.missing([digest])).toEqual([digest]);
+  });
+
+  test('protects a blob that was put and is not named by any result yet', async () => {
+    const machine = new Machine();
+    const store = await machine.store();
+    const digest = await putOne(store, contentOf('alone', MIB));
+    machine.time += LEASE - 1;
+    await store.space.evict(0);
+    expect(await store.blobs.missing([digest])).toEqual([]);
+    machine.time += LONG;
+    await store.space.evict(0);
+    expect(await store.blobs.missing([digest])).toEqual([digest]);
+  });
+});
+
+test('what is counted is what is there, after anything that may happen to a blob', async () => {
+  const machine = new Machine();
+  const store = await machine.store();
+  await fill(store, SIX, machine);
+  await putOne(store, contentOf('1', MIB));
+  machine.time += LONG;
+  await isHit(store, '3');
+  await store.space.evict(0);
+  expect(filesIn(machine.directory, 'files')).toHaveLength(1);
+  await store.close();
+  const after = await machine.store();
+  expect(after.space.used()).toBeGreaterThan(MIB);
+  expect(after.space.used()).toBeLessThan(MIB + MIB / 2);
+});

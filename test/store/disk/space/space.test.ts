@@ -1,0 +1,156 @@
+import { describe, expect, test } from 'vitest';
+import type { Evicted } from '../../../../store/disk/space/eviction.ts';
+import { Space } from '../../../../store/disk/space/space.ts';
+import type { StoreEvent } from '../../../../store/events.ts';
+
+const KIB = 1024;
+const LIMIT = 1000 * KIB;
+
+/** A store whose eviction the test steers: each step waits until it is told how many bytes go, or that nothing can. */
+class Steered {
+  held = LIMIT;
+  readonly failures: string[] = [];
+  /** As it was reported. */
+  evicted = 0;
+  #steps: ((bytes: number | Error | undefined) => void)[] = [];
+  #begun: (() => void)[] = [];
+  readonly space = new Space(
+    { held: () => ({ index: 0, indexFile: 0, files: this.held }), fold: async () => {} },
+    { step: () => this.#step(), foresee: () => Promise.reject(new Error('not asked')) },
+    () => LIMIT,
+    (event) => this.#hear(event),
+  );
+
+  #hear(event: StoreEvent): void {
+    if (event.type === 'evicted') this.evicted += event.bytes;
+    if (event.type === 'eviction-failed') this.failures.push(event.detail);
+  }
+
+  #step(): Promise<Evicted | undefined> {
+    return new Promise((resolve, reject) => {
+      this.#steps.push((bytes) => {
+        if (bytes instanceof Error) return reject(bytes);
+        this.held -= bytes ?? 0;
+        resolve(bytes === undefined ? undefined : { results: 0, blobs: 1, uploads: 0, bytes });
+      });
+      this.#begun.shift()?.();
+    });
+  }
+
+  /** Ends the step that is under way, or the next one. */
+  async evict(bytes: number | Error | undefined): Promise<void> {
+    if (this.#steps.length === 0) await new Promise<void>((resolve) => this.#begun.push(resolve));
+    this.#steps.shift()?.(bytes);
+  }
+
+  /** Under way until `end` is called. */
+  write(bytes: number): { entered: Promise<unknown>; end(): void } {
+    let end = () => {};
+    const written = new Promise<void>((resolve) => {
+      end = () => {
+        this.held += bytes;
+        resolve();
+      };
+    });
+    const entered = new Promise((resolve, reject) => {
+      const during = this.space.during(bytes, () => {
+        resolve('entered');
+        return written;
+      });
+      during.catch(reject);
+    });
+    return { entered, end };
+  }
+}
+
+describe('who waits for room', () => {
+  test('enters after the step that makes enough, while eviction goes on', async () => {
+    const store = new Steered();
+    const { entered, end } = store.write(40 * KIB);
+    await store.evict(20 * KIB);
+    await store.evict(20 * KIB);
+    // A third step is under way by now, and does not end before the write does.
+    expect(await entered).toBe('entered');
+    end();
+    expect(store.evicted).toBe(40 * KIB);
+    await store.evict(undefined);
+    await store.space.close();
+  });
+
+  test('is not overtaken by who needs less', async () => {
+    const store = new Steered();
+    const order: string[] = [];
+    const large = store.write(200 * KIB);
+    const small = store.write(4 * KIB);
+    const entries = [
+      large.entered.then(() => order.push('large')),
+      small.entered.then(() => order.push('small')),
+    ];
+    await store.evict(100 * KIB);
+    expect(store.space.isFree(4 * KIB)).toBe(false);
+    await store.evict(150 * KIB);
+    await Promise.all(entries);
+    expect(order).toEqual(['large', 'small']);
+  });
+
+  test('is refused when nothing more can go, and who needs less is not', async () => {
+    const store = new Steered();
+    const large = store.write(200 * KIB);
+    const small = store.write(4 * KIB);
+    const refused = expect(large.entered).rejects.toMatchObject({ code: 'ASSAY_STORE_FULL' });
+    await store.evict(100 * KIB);
+    await store.evict(undefined);
+    await refused;
+    expect(await small.entered).toBe('entered');
+  });
+
+  test('enters when another process has made the room meanwhile', async () => {
+    const store = new Steered();
+    const { entered } = store.write(40 * KIB);
+    await store.evict(0);
+    store.held -= 40 * KIB;
+    await store.evict(undefined);
+    expect(await entered).toBe('entered');
+  });
+
+  test('learns that eviction failed; the next one tries again', async () => {
+    const store = new Steered();
+    const first = expect(store.write(4 * KIB).entered).rejects.toThrow('no such disk');
+    await store.evict(new Error('no such disk'));
+    await first;
+    expect(store.failures).toEqual(['no such disk']);
+    const { entered } = store.write(4 * KIB);
+    await store.evict(8 * KIB);
+    expect(await entered).toBe('entered');
+  });
+
+  test('is refused when the store is closed, at once', async () => {
+    const store = new Steered();
+    const refused = expect(store.write(4 * KIB).entered).rejects.toMatchObject({ code: 'ASSAY_STORE_FULL' });
+    const closed = store.space.close();
+    await store.evict(undefined);
+    await closed;
+    await refused;
+    await expect(store.write(4 * KIB).entered).rejects.toMatchObject({ code: 'ASSAY_STORE_FULL' });
+  });
+
+  test('ends the rest that eviction takes in the background', async () => {
+    const store = new Steered();
+    store.held = 0.97 * LIMIT;
+    const small = store.write(4 * KIB);
+    expect(await small.entered).toBe('entered');
+    // So long a step that its rest would outlast this test.
+    const now = performance.now;
+    const began = now.call(performance);
+    performance.now = () => began + 1000 * (now.call(performance) - began);
+    try {
+      await store.evict(4 * KIB);
+      await new Promise((resolve) => setImmediate(resolve));
+    } finally {
+      performance.now = now;
+    }
+    const large = store.write(100 * KIB);
+    await store.evict(100 * KIB);
+    expect(await large.entered).toBe('entered');
+  });
+});

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { Throttle } from '../../../store/scrub/throttle.ts';
+
+test('what passes in a second is bounded, and unused time is not saved up', async () => {
+  let now = 0;
+  const waits: number[] = [];
+  const throttle = new Throttle(
+    1000,
+    () => now,
+    async (ms) => {
+      waits.push(ms);
+      now += ms;
+    },
+  );
+  for (let piece = 0; piece < 4; piece++) await throttle.pass(250);
+  expect(now).toBe(1000);
+  now += 60_000;
+  await throttle.pass(1000);
+  expect(now).toBe(62_000);
+  expect(waits).toHaveLength(5);
+});
+
+test('pieces too small to wait for are added up', async () => {
+  let now = 0;
+  const throttle = new Throttle(
+    1_000_000,
+    () => now,
+    async (ms) => {
+      now += ms;
+    },
+  );
+  for (let piece = 0; piece < 1000; piece++) await throttle.pass(1000);
+  expect(now).toBeGreaterThan(990);
+});

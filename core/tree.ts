@@ -4,7 +4,7 @@
 // links are kept as links, times and owners are not kept.
 import { type Digest, DigestSet, digestOf, type Hash, parseDigest, toWire } from './digest.ts';
 import { AssayError } from './errors.ts';
-import { RUN } from './limits.ts';
+import { EXPANDED_TREE } from './limits.ts';
 import { decodeWhole, rawMessages } from './message.ts';
 import { childOf, compareNames, nameOf, parentOf, type RelPath, ROOT } from './path.ts';
 import { Directory, Tree } from './proto/generated/reapi.ts';
@@ -160,7 +160,7 @@ class Unfolded {
   add(entry: Entry): void {
     this.entries.push(entry);
     this.pathLength += entry.path.length;
-    if (this.entries.length > RUN.maxTreeEntries || this.pathLength > RUN.maxTreePathLength) {
+    if (this.entries.length > EXPANDED_TREE.maxEntries || this.pathLength > EXPANDED_TREE.maxPathLength) {
       throw malformed('a Tree unfolds to more entries than Assay restores');
     }
   }

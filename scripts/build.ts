@@ -23,7 +23,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { rolldown } from 'rolldown';
-import { INDEX } from '../core/limits.ts';
+import { INDEX } from '../client/limits.ts';
 import { buildLibrary } from './build-library.ts';
 import { LATE_ENTRY, lateFiles, lateModules } from './late.ts';
 import { leanLmdb, writeAddon } from './lean-lmdb.ts';

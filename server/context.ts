@@ -1,6 +1,5 @@
 // What every part of the server is given: one of each for a running server.
 import type { Logger } from 'pino';
-import type { ServerLimits } from '../core/limits.ts';
 import type { Store } from '../store/store.ts';
 import type { Load } from './capacity/limits-in-use.ts';
 import type { Clock } from './connection/awake-clock.ts';
@@ -9,6 +8,7 @@ import type { Gate } from './http/auth.ts';
 import type { HostCheck } from './http/host-check.ts';
 import type { OriginCheck } from './http/same-origin.ts';
 import type { Lifecycle } from './lifecycle.ts';
+import type { ServerLimits } from './limits.ts';
 import type { Metrics } from './pages/metrics.ts';
 import type { SignatureGate } from './protocols/s3/signature.ts';
 

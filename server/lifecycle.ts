@@ -1,7 +1,8 @@
 // The end of a server: it takes no new work, finishes what is under way within a bounded time or cuts it, and does not
 // return before the store has let go of every upload, so that the store can be closed.
-import type { ServerLimits } from '../core/limits.ts';
+
 import type { Port } from './connection/port.ts';
+import type { ServerLimits } from './limits.ts';
 
 export class Lifecycle {
   #writes = 0;

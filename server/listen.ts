@@ -2,7 +2,6 @@
 import type { Server } from 'node:net';
 import type { Logger } from 'pino';
 import { AssayError, isSystemError, messageOf } from '../core/errors.ts';
-import { SERVER, type ServerLimits } from '../core/limits.ts';
 import { descriptorLimit } from '../store/disk/fs/descriptors.ts';
 import type { Store } from '../store/store.ts';
 import { Load } from './capacity/limits-in-use.ts';
@@ -16,6 +15,7 @@ import { isLoopback, urlOf } from './http/host.ts';
 import { anyHost, ownHostsOnly } from './http/host-check.ts';
 import { anyOrigin, sameOriginOnly } from './http/same-origin.ts';
 import { Lifecycle } from './lifecycle.ts';
+import { SERVER, type ServerLimits } from './limits.ts';
 import type { Metrics } from './pages/metrics.ts';
 import { assetMethods } from './protocols/asset/adapter.ts';
 import { reapiMethods } from './protocols/reapi/adapter.ts';

@@ -13,7 +13,7 @@
 //             live       a label leads to a hit or is not found; above all of the results, since they know
 //
 // Both halves meet in `missing`: results ask the blobs below them, through the whole stack of blobs.
-import { STORE } from '../core/limits.ts';
+
 import { openDiskEngine, type Reconcile } from './disk/engine.ts';
 import type { Swept } from './disk/files/sweep.ts';
 import { type Clock, uptimeClock } from './disk/fs/uptime.ts';
@@ -24,6 +24,7 @@ import { recordingDivergence } from './layers/divergence.ts';
 import { withEmptyBlob } from './layers/empty-blob.ts';
 import { liveLabels } from './layers/labels.ts';
 import { verified } from './layers/verify.ts';
+import { STORE } from './limits.ts';
 import { memoryEngine } from './memory/engine.ts';
 import { bytesOf, type SizeLimit, UNLIMITED } from './size-limit.ts';
 import type { Engine, Store } from './store.ts';

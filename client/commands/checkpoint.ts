@@ -4,7 +4,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/cli/command.ts';
-import { CHECKPOINT } from '../../core/limits.ts';
+import { CHECKPOINT } from '../limits.ts';
 import { ANSWER, REQUEST } from '../snapshots/checkpoint/request-folder.ts';
 import { Outlet } from '../terminal/sync-stream.ts';
 

@@ -6,7 +6,7 @@ import {
   parseFlags,
   usage,
 } from '../../core/cli/command.ts';
-import { STORE } from '../../core/limits.ts';
+import { STORE } from '../../store/limits.ts';
 import { openDiskStore } from '../../store/open.ts';
 import { parseSizeLimit } from '../../store/size-limit.ts';
 import { bytesText, counted } from '../graph/view/words.ts';

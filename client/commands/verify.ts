@@ -6,7 +6,7 @@ import {
   parseNumber,
   usage,
 } from '../../core/cli/command.ts';
-import { STORE } from '../../core/limits.ts';
+import { STORE } from '../../store/limits.ts';
 import { type ScrubTally, shareDone } from '../../store/scrub/scrub.ts';
 import { bytesText, counted } from '../graph/view/words.ts';
 import { storeFolder } from '../local-store/store-folder.ts';

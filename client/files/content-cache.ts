@@ -1,7 +1,8 @@
 // Small files that were just read for their digests: who stores them next does not read them again. Bounded; what is not kept
 // is read a second time.
 import type { Hash } from '../../core/digest.ts';
-import { RUN, STORE } from '../../core/limits.ts';
+import { STORE } from '../../store/limits.ts';
+import { RUN } from '../limits.ts';
 import type { FileDigests } from './file-digest.ts';
 
 export class KeptContents {

@@ -1,6 +1,6 @@
 // A file as chunks for the store. A chunk is good until the next one is asked for.
 import { open } from 'node:fs/promises';
-import { STORE } from '../../core/limits.ts';
+import { STORE } from '../../store/limits.ts';
 
 export async function* fileChunks(file: string | Buffer): AsyncGenerator<Buffer> {
   const handle = await open(file, 'r');

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 import { type Digest, digestOf, parseHash } from '../../core/digest.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
-import { STORE } from '../../core/limits.ts';
+import { STORE } from '../../store/limits.ts';
 import type { StatIndex } from './stat-index.ts';
 
 /** `isWhole`: the piece is all of the file. */

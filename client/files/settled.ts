@@ -2,7 +2,7 @@
 // So if a file's times lie clearly before the look, every later change shows; if they lie within the clock's granularity
 // of it, a later change could carry the same times, and the look must not be remembered.
 import type { Stats } from 'node:fs';
-import { INDEX } from '../../core/limits.ts';
+import { INDEX } from '../limits.ts';
 import type { Row } from './stat-table.ts';
 
 /**

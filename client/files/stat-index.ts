@@ -2,7 +2,7 @@
 // lost or ignored at any time. Names are paths relative to the workspace, or absolute for tools.
 import type { Stats } from 'node:fs';
 import { type Digest, type Hash, parseHash } from '../../core/digest.ts';
-import { INDEX } from '../../core/limits.ts';
+import { INDEX } from '../limits.ts';
 import { isSettled } from './settled.ts';
 import {
   type Row,

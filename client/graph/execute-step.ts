@@ -1,12 +1,12 @@
 // A step of a graph that is not remembered to be in place: run as any action is. What it says and reports becomes events under
 // its name.
 import { AssayError, messageOf } from '../../core/errors.ts';
-import { GRAPH } from '../../core/limits.ts';
 import type { FindingKind } from '../../hermeticity/verdict/finding.ts';
 import type { Variables } from '../action/environment.ts';
 import { withDependencyFixes } from '../config/dependency-fix.ts';
 import { requestOf, type StepRequest } from '../config/request.ts';
 import type { Step } from '../config/step.ts';
+import { GRAPH } from '../limits.ts';
 import type { Cache } from '../run/caches.ts';
 import type { RunContext } from '../run/context.ts';
 import type { KeyedAction } from '../run/key.ts';

@@ -1,5 +1,5 @@
 // A step's turn to run its command, of which only so many run at once.
-import { GRAPH } from '../../core/limits.ts';
+import { GRAPH } from '../limits.ts';
 import type { Turn } from './schedule.ts';
 
 /** Thrown where a step may not run its command any more: another one failed, or somebody wants it all to end. */

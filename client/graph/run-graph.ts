@@ -1,5 +1,5 @@
 // Runs a graph: what is remembered to be in place first, all at once; the rest side by side, each step as any action.
-import { GRAPH } from '../../core/limits.ts';
+import { GRAPH } from '../limits.ts';
 import type { Graph } from './graph.ts';
 import { runStep, type StepContext, skipped } from './run-step.ts';
 import { schedule } from './schedule.ts';

@@ -1,8 +1,8 @@
 // What a run of a graph works with, opened from the flags: the caches, the view, the memory; and closed again.
 import { expectLongRun } from '../../core/bun.ts';
 import { type ParsedFlags, parseNumber } from '../../core/cli/command.ts';
-import { GRAPH } from '../../core/limits.ts';
 import { appendRun, ledgerFile } from '../history/graph-runs.ts';
+import { GRAPH } from '../limits.ts';
 import { hasOutbox } from '../local-store/outbox.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { onSignal } from '../process/launch.ts';

@@ -1,6 +1,6 @@
 // Waits until something changes in a workspace that a watched graph goes by (watched-paths.ts), and until it has settled.
 import { type FSWatcher, watch } from 'node:fs';
-import { GRAPH } from '../../core/limits.ts';
+import { GRAPH } from '../limits.ts';
 
 /** Never anybody's input, and always moving. */
 const UNWATCHED = /(^|\/)(\.git|\.assay|node_modules)(\/|$)/;

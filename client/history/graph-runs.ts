@@ -2,8 +2,8 @@
 // else.
 import { appendFileSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { GRAPH } from '../../core/limits.ts';
 import type { GraphSummary, StepEnd, StepOutcome } from '../graph/view/events.ts';
+import { GRAPH } from '../limits.ts';
 import { clientFolder, makeOwnFolder, PRIVATE_FILE } from '../local-store/client-folder.ts';
 
 export interface LedgerRun {

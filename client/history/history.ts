@@ -2,8 +2,8 @@
 import { appendFileSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { digestOf, type Hash, isHash } from '../../core/digest.ts';
-import { RUN } from '../../core/limits.ts';
 import type { RunRequest } from '../action/request.ts';
+import { RUN } from '../limits.ts';
 import { clientFolder, makeOwnFolder, PRIVATE_FILE } from '../local-store/client-folder.ts';
 
 export type Outcome = 'hit-local' | 'hit-remote' | 'miss';

@@ -2,8 +2,8 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { RUN } from '../../core/limits.ts';
 import type { RelPath } from '../../core/path.ts';
+import { RUN } from '../limits.ts';
 
 /** Undefined where git can't say so. */
 export function isTracked(workspace: string, path: RelPath): boolean | undefined {

@@ -16,9 +16,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { type Digest, digestOf, type Hash, isHash } from '../../core/digest.ts';
-import { REMOTE } from '../../core/limits.ts';
 import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
 import type { Store } from '../../store/store.ts';
+import { REMOTE } from '../limits.ts';
 import { clientFolder, makeOwnFolder, PRIVATE_FILE } from './client-folder.ts';
 
 export interface Unshared {

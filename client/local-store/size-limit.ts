@@ -1,5 +1,5 @@
 // How much the local store may hold: ASSAY_MAX_SIZE, else a bounded part of the disk.
-import { STORE } from '../../core/limits.ts';
+import { STORE } from '../../store/limits.ts';
 import { parseSizeLimit, type SizeLimit } from '../../store/size-limit.ts';
 
 export function localLimit(text: string | undefined): SizeLimit {

@@ -5,7 +5,6 @@
 // as inputs are (see inputs/settled.ts).
 import type { Hash } from '../../core/digest.ts';
 import type { Standing } from '../../core/evidence.ts';
-import { RUN } from '../../core/limits.ts';
 import {
   type AbsPath,
   absPath,
@@ -16,6 +15,7 @@ import {
 import { lookAgain } from '../files/observations.ts';
 import { isSettled } from '../files/settled.ts';
 import { type Row, rowOf } from '../files/stat-table.ts';
+import { RUN } from '../limits.ts';
 import type { IdentifiedAction } from '../run/key.ts';
 import type { Log } from '../run/log.ts';
 import type { Hit } from '../run/lookup.ts';

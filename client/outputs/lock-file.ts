@@ -19,7 +19,6 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { digestOf } from '../../core/digest.ts';
 import { isSystemError, messageOf } from '../../core/errors.ts';
-import { RUN } from '../../core/limits.ts';
 import type { RelPath } from '../../core/path.ts';
 import {
   identityText,
@@ -28,6 +27,7 @@ import {
   type ProcessIdentity,
   parseIdentity,
 } from '../../hermeticity/system/process-identity.ts';
+import { RUN } from '../limits.ts';
 import { ownFolder, removeIfEmpty } from './staging.ts';
 
 const NAMED = 'lock-';

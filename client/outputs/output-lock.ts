@@ -10,10 +10,10 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { AssayError } from '../../core/errors.ts';
-import { RUN } from '../../core/limits.ts';
 import { isWithin, type RelPath } from '../../core/path.ts';
 import { isAncestor, type ProcessIdentity } from '../../hermeticity/system/process-identity.ts';
 import { keptBy, type RunRequest } from '../action/request.ts';
+import { RUN } from '../limits.ts';
 import type { RunContext } from '../run/context.ts';
 import {
   isLock,

@@ -14,10 +14,10 @@ import {
 } from 'node:fs';
 import type { Digest } from '../../core/digest.ts';
 import { AssayError, isSystemError, messageOf } from '../../core/errors.ts';
-import { STORE } from '../../core/limits.ts';
 import { join, nameToBytes, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
 import type { Entry } from '../../core/tree.ts';
 import { holdsMount } from '../../hermeticity/system/mounts.ts';
+import { STORE } from '../../store/limits.ts';
 import type { Blobs, LargeBlob } from '../../store/store.ts';
 import type { FileDigests } from '../files/file-digest.ts';
 import type { RunContext } from '../run/context.ts';

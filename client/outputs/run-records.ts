@@ -16,7 +16,6 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { digestOf } from '../../core/digest.ts';
-import { RUN } from '../../core/limits.ts';
 import { parseRelPath, type RelPath } from '../../core/path.ts';
 import {
   identify,
@@ -27,6 +26,7 @@ import {
   type ProcessIdentity,
   parseIdentity,
 } from '../../hermeticity/system/process-identity.ts';
+import { RUN } from '../limits.ts';
 
 export interface RunRecord {
   /** The process that wrote it. */

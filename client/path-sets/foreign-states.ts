@@ -5,10 +5,10 @@
 // path is refused whole. The time that all sets of one lookup may take is bounded. Of a path that is told to be absent only
 // whether it is there is looked at. What other users may not read counts as unreadable outside of the workspace and the tools.
 import { AssayError } from '../../core/errors.ts';
-import { OBSERVED } from '../../core/limits.ts';
 import { parseRelPath } from '../../core/path.ts';
 import type { PathSet, SeenPath, StateOf } from '../../core/path-set.ts';
 import { type AbsPath, FILESYSTEM_ROOT, inside, readable } from '../../hermeticity/system/absolute-path.ts';
+import { OBSERVED } from '../limits.ts';
 import { isAbove, isInstalled, isKernels, WORKSPACE } from './roots.ts';
 import type { States } from './states.ts';
 

@@ -6,7 +6,6 @@
 // and a folder in which something is there needs no mention.
 import { lstatSync, type Stats } from 'node:fs';
 import { AssayError, isSystemError } from '../../core/errors.ts';
-import { OBSERVED } from '../../core/limits.ts';
 import { childOf, parseRelPath, ROOT } from '../../core/path.ts';
 import { bySeenPath, type PathSet, type SeenPath } from '../../core/path-set.ts';
 import {
@@ -25,6 +24,7 @@ import type { Verdict } from '../../hermeticity/verdict/verdict.ts';
 import type { PrivateFolders } from '../action/environment.ts';
 import { keptBy } from '../action/request.ts';
 import { wasUntouched } from '../files/settled.ts';
+import { OBSERVED } from '../limits.ts';
 import type { KeyedAction } from '../run/key.ts';
 import { isInstalled, isKernels, type Rooted, WORKSPACE } from './roots.ts';
 import { ABSENT, OWN_FOLDER, type States } from './states.ts';

@@ -1,6 +1,5 @@
 // The path sets of a key: found one after the other, and kept where the next free place is (see core/path-set.ts).
 import type { Digest, Hash } from '../../core/digest.ts';
-import { OBSERVED } from '../../core/limits.ts';
 import {
   nextKey,
   type PathSet,
@@ -9,6 +8,7 @@ import {
   type StateOf,
   samePaths,
 } from '../../core/path-set.ts';
+import { OBSERVED } from '../limits.ts';
 import type { Shelf } from './storage.ts';
 
 /** A key under which a result may lie, and the path set that led there; none for the action's own key. */

@@ -1,12 +1,12 @@
 // Where path sets lie: in the local store, or at a remote. Each is a result with one output file, the set.
 import { type Digest, digestOf, parseDigest, toWire } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
-import { OBSERVED } from '../../core/limits.ts';
 import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
 import { decodePathSet, encodePathSet, type PathSet } from '../../core/path-set.ts';
 import { ActionResult } from '../../core/proto/generated/reapi.ts';
 import { decodeResult, emptyResult } from '../../core/result.ts';
 import type { Store } from '../../store/store.ts';
+import { OBSERVED } from '../limits.ts';
 import { readBlob } from '../remote/read-blob.ts';
 import type { Remote } from '../remote/remote.ts';
 import { download } from '../remote/transfer.ts';

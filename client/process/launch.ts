@@ -5,7 +5,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { AssayError } from '../../core/errors.ts';
-import { RUN } from '../../core/limits.ts';
 import { exitCodeOf, exitWithTracer } from '../../hermeticity/system/exit-status.ts';
 import type { Exit, SignalName } from '../../hermeticity/trace/access.ts';
 import {
@@ -14,6 +13,7 @@ import {
   type WayToWait,
   waysToWait,
 } from '../../hermeticity/trace/wait-status.ts';
+import { RUN } from '../limits.ts';
 import type { StreamName } from '../run/log.ts';
 
 export interface Launch {

@@ -4,8 +4,8 @@ import { concurrently } from '../../core/concurrently.ts';
 import type { Digest } from '../../core/digest.ts';
 import { messageOf } from '../../core/errors.ts';
 import { COMPANY_HEADER } from '../../core/inlined-blobs.ts';
-import { REMOTE } from '../../core/limits.ts';
 import type { Content } from '../../store/store.ts';
+import { REMOTE } from '../limits.ts';
 import { authorization } from './authorization.ts';
 import { Company } from './inlined-blobs.ts';
 import {

@@ -2,7 +2,7 @@
 
 import type { Hash } from '../../core/digest.ts';
 import { type Companion, separated } from '../../core/inlined-blobs.ts';
-import { REMOTE } from '../../core/limits.ts';
+import { REMOTE } from '../limits.ts';
 
 /** What one of them takes in memory besides its own bytes: else those of no bytes would be free, and without end. */
 const HELD_HEAD_BYTES = 512;

@@ -3,7 +3,7 @@
 // that knows nothing of them takes the first PUT as any other, and then a break is a fault as before.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Digest } from '../../core/digest.ts';
-import { REMOTE } from '../../core/limits.ts';
+import { REMOTE } from '../limits.ts';
 import { type Body, expectTaken, type Response } from './response.ts';
 
 export interface Wire {

@@ -8,7 +8,7 @@
 //
 // The client's own starvation never counts: not the time in which this thread ran or waited for a processor, and not by how
 // much a tick comes late. REMOTE.starvedMs bounds even that.
-import { REMOTE } from '../../core/limits.ts';
+import { REMOTE } from '../limits.ts';
 import { type OwnTime, ownTime } from './own-time.ts';
 
 interface Account {

@@ -1,6 +1,6 @@
 // Whether a download is worth its time: as long as the rest of it is expected to take less than running the command would.
 // The speed is measured, and what earlier downloads of the same remote have shown decides for the next before it begins.
-import { REMOTE } from '../../core/limits.ts';
+import { REMOTE } from '../limits.ts';
 import { type OwnTime, ownTime } from './own-time.ts';
 import type { Remote } from './remote.ts';
 

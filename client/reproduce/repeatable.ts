@@ -2,8 +2,8 @@
 // what else the caller's environment holds.
 import { lstatSync } from 'node:fs';
 import { AssayError } from '../../core/errors.ts';
-import { REPRODUCE } from '../../core/limits.ts';
 import { childOf, isWithin, parentOf, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
+import { REPRODUCE } from '../../hermeticity/limits.ts';
 import type { Repeatable } from '../../hermeticity/reproduce/trial.ts';
 import { type AbsPath, absPath, relativeIn } from '../../hermeticity/system/absolute-path.ts';
 import type { Access, TraceReport } from '../../hermeticity/trace/access.ts';

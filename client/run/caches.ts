@@ -2,13 +2,13 @@
 // earlier runs, and the remote if one is named. Any of them may be unusable; the run then does without.
 import { join } from 'node:path';
 import { digestOf } from '../../core/digest.ts';
-import { REMOTE } from '../../core/limits.ts';
 import type { Store } from '../../store/store.ts';
 import { type FileDigests, fileDigests } from '../files/file-digest.ts';
 import { StatIndex } from '../files/stat-index.ts';
 import { type History, historyOf, type Ran, stepOf } from '../history/history.ts';
 import { InputReader, type InputSource } from '../inputs/inputs.ts';
 import { ScanMemos } from '../inputs/scan-memo.ts';
+import { REMOTE } from '../limits.ts';
 import { clientFolder } from '../local-store/client-folder.ts';
 import { openUsableStore } from '../local-store/open.ts';
 import { hasOutbox, Outbox } from '../local-store/outbox.ts';

@@ -1,10 +1,10 @@
 // Runs a command in the strict environment, passes on what it says while it says it, and keeps the log.
 import { join } from 'node:path';
-import { RUN } from '../../core/limits.ts';
 import type { RelPath } from '../../core/path.ts';
 import { absPath } from '../../hermeticity/system/absolute-path.ts';
 import { actualEnvironment, type PrivateFolders } from '../action/environment.ts';
 import type { RunRequest } from '../action/request.ts';
+import { RUN } from '../limits.ts';
 import { setOutputsAside } from '../outputs/set-aside.ts';
 import { type Ended, type Launcher, launchDirectly } from '../process/launch.ts';
 import { withPrivateFolders } from '../process/scratch-folders.ts';

@@ -1,5 +1,5 @@
 // What a command said: the bytes of its two streams, and in which order they came, so that a replay reads like the run.
-import { RUN } from '../../core/limits.ts';
+import { RUN } from '../limits.ts';
 import type { Ear } from '../terminal/sync-stream.ts';
 
 export type StreamName = 'stdout' | 'stderr';

@@ -4,7 +4,6 @@
 import { type Digest, digestOf, type Hash, parseDigest } from '../../core/digest.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { decodeEvidence, type Standing, standingOf } from '../../core/evidence.ts';
-import { RUN } from '../../core/limits.ts';
 import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
 import { type RelPath, resolveFrom } from '../../core/path.ts';
 import type { PathSet, StateOf } from '../../core/path-set.ts';
@@ -13,6 +12,7 @@ import { decodeResult } from '../../core/result.ts';
 import type { AbsPath } from '../../hermeticity/system/absolute-path.ts';
 import type { Blobs, Store } from '../../store/store.ts';
 import type { RunRequest } from '../action/request.ts';
+import { RUN } from '../limits.ts';
 import { type Output, outputsNamedBy, whyUnfit } from '../outputs/outputs.ts';
 import { ForeignStates } from '../path-sets/foreign-states.ts';
 import { type Candidate, candidates, keepSet } from '../path-sets/path-sets.ts';

@@ -4,13 +4,13 @@
 import { toWire } from '../../core/digest.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { type Evidence, encodeEvidence, type Standing, standingOf } from '../../core/evidence.ts';
-import { RUN } from '../../core/limits.ts';
 import type { RelPath } from '../../core/path.ts';
 import type { PathSet } from '../../core/path-set.ts';
 import { ActionResult } from '../../core/proto/generated/reapi.ts';
 import type { FindingKind } from '../../hermeticity/verdict/finding.ts';
 import type { RunRequest } from '../action/request.ts';
 import { KeptContents } from '../files/content-cache.ts';
+import { RUN } from '../limits.ts';
 import { type Contents, encodeOutputs, fitOutput, type Sealed } from '../outputs/encoded-outputs.ts';
 import type { Output } from '../outputs/outputs.ts';
 import { type Testimony, testify } from '../trace/evidence.ts';

@@ -3,10 +3,10 @@
 // in the outbox.
 import type { Hash } from '../../core/digest.ts';
 import { messageOf } from '../../core/errors.ts';
-import { REMOTE } from '../../core/limits.ts';
 import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
 import { decodePathSet, type StateOf } from '../../core/path-set.ts';
 import type { Store } from '../../store/store.ts';
+import { REMOTE } from '../limits.ts';
 import type { Outbox, Unshared } from '../local-store/outbox.ts';
 import { isRefused } from '../path-sets/foreign-states.ts';
 import { keepSet } from '../path-sets/path-sets.ts';

@@ -6,7 +6,7 @@
 import { fstatSync, writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { isSystemError } from '../../core/errors.ts';
-import { RUN } from '../../core/limits.ts';
+import { RUN } from '../limits.ts';
 
 /**
  * What most often is a character device, by its number on Linux: /dev/null is no terminal, a terminal's window is one. Only for

@@ -3,7 +3,6 @@
 
 import { digestOf } from '../../core/digest.ts';
 import type { Evidence } from '../../core/evidence.ts';
-import { OBSERVED } from '../../core/limits.ts';
 import type { PathSet } from '../../core/path-set.ts';
 import type { Access, TraceReport } from '../../hermeticity/trace/access.ts';
 import { type Finding, LOOKS } from '../../hermeticity/verdict/finding.ts';
@@ -12,6 +11,7 @@ import { judge } from '../../hermeticity/verdict/verdict.ts';
 import type { PrivateFolders } from '../action/environment.ts';
 import type { RunRequest } from '../action/request.ts';
 import type { FileDigests } from '../files/file-digest.ts';
+import { OBSERVED } from '../limits.ts';
 import { timeRefusal } from '../path-sets/file-times.ts';
 import { gatherPathSet } from '../path-sets/gather.ts';
 import { States } from '../path-sets/states.ts';

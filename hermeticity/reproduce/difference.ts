@@ -1,6 +1,6 @@
 // Where two files differ first, and what stands there: enough for a person to see what kind of thing it is.
 import { closeSync, lstatSync, openSync, readlinkSync, readSync } from 'node:fs';
-import { STORE } from '../../core/limits.ts';
+import { REPRODUCE } from '../limits.ts';
 
 export interface Difference {
   /** Of the first byte that differs; undefined where something else than content does. */
@@ -72,7 +72,7 @@ function fileDifference(a: number, b: number, hidden: boolean): Difference {
 }
 
 /** How much of a binary file is searched for text. */
-const SEARCHED = 16 * STORE.chunkBytes;
+const SEARCHED = 16 * REPRODUCE.readBytes;
 const TEXT = /[\x20-\x7e]{6,}/g;
 
 /** In a binary file the first byte that differs is often a length or a hash; the first text that differs tells more. */
@@ -90,8 +90,8 @@ function textDifference(a: number, b: number): string | undefined {
 }
 
 function firstDifference(a: number, b: number): number | undefined {
-  const [one, other] = [Buffer.allocUnsafe(STORE.chunkBytes), Buffer.allocUnsafe(STORE.chunkBytes)];
-  for (let base = 0; ; base += STORE.chunkBytes) {
+  const [one, other] = [Buffer.allocUnsafe(REPRODUCE.readBytes), Buffer.allocUnsafe(REPRODUCE.readBytes)];
+  for (let base = 0; ; base += REPRODUCE.readBytes) {
     const [first, second] = [
       readSync(a, one, 0, one.length, base),
       readSync(b, other, 0, other.length, base),

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { AssayError, messageOf } from '../../core/errors.ts';
-import { HERMETICITY, REPRODUCE } from '../../core/limits.ts';
+import { HERMETICITY, REPRODUCE } from '../limits.ts';
 
 const HELPER = 'assay-vary';
 const CANNOT_START = 125;

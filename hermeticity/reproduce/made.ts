@@ -9,8 +9,8 @@ import {
   readlinkSync,
   readSync,
 } from 'node:fs';
-import { STORE } from '../../core/limits.ts';
 import { childOf, nameFromBytes, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
+import { REPRODUCE } from '../limits.ts';
 import { openedFor } from '../system/remove-tree.ts';
 
 /** One string for all that something is: kind, content, whether it may be run. Two equal strings mean the same result. */
@@ -59,7 +59,7 @@ function identityOf(path: string | Buffer, status: BigIntStats): Identity {
 
 function digestOfFile(path: string | Buffer): string {
   const hash = createHash('sha256');
-  const buffer = Buffer.allocUnsafe(STORE.chunkBytes);
+  const buffer = Buffer.allocUnsafe(REPRODUCE.readBytes);
   const file = openedFor(path, () => openSync(path, 'r'));
   try {
     for (let got = readSync(file, buffer); got > 0; got = readSync(file, buffer))

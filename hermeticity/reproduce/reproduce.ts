@@ -1,6 +1,6 @@
 // Does the same action give the same result elsewhere and at another time? Runs it again from clean copies, with all that it
 // is told about the world held still or varied, and tells what its result depends on.
-import { REPRODUCE } from '../../core/limits.ts';
+import { REPRODUCE } from '../limits.ts';
 import { absPath, isAtOrBelow, readable } from '../system/absolute-path.ts';
 import { removeTemporaryFolder, temporaryFolder } from '../system/temporary-folder.ts';
 import type { Finding } from '../verdict/finding.ts';

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { AssayError, messageOf } from '../../core/errors.ts';
-import { HERMETICITY } from '../../core/limits.ts';
+import { HERMETICITY } from '../limits.ts';
 import { exitWithTracer } from '../system/exit-status.ts';
 import type { Access, TraceReport } from './access.ts';
 import { ended, forwardOutput, startFailure, stopOnAbort } from './child.ts';

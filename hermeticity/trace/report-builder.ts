@@ -1,5 +1,5 @@
 // Gathers what a tracer tells, in the order in which it is told, into a TraceReport.
-import { HERMETICITY } from '../../core/limits.ts';
+import { HERMETICITY } from '../limits.ts';
 import type { Access, Exit, TracedProcess, TraceReport, Without } from './access.ts';
 
 export type Told = Without<Access, 'process' | 'atMs'>;

@@ -2,8 +2,9 @@
 // of the time for it. What it finds is told by the store itself.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { SERVER, STORE } from '../../core/limits.ts';
+import { STORE } from '../../store/limits.ts';
 import type { DiskStore } from '../../store/open.ts';
+import { SERVER } from '../limits.ts';
 
 /** Resolves soon after it is told to stop. */
 export async function keepReconciling(store: DiskStore, log: Logger, signal: AbortSignal): Promise<void> {

@@ -1,11 +1,11 @@
 // The scrub of a running server: looks through the whole store at a bounded rate, again and again with a day between, and
 // goes on after a restart where it was. What it finds damaged is quarantined; the store tells of that itself.
 import type { Logger } from 'pino';
-import { SERVER } from '../../core/limits.ts';
 import { ScrubJournal } from '../../store/scrub/journal.ts';
 import { newTally, scrub } from '../../store/scrub/scrub.ts';
 import { Throttle } from '../../store/scrub/throttle.ts';
 import type { Store } from '../../store/store.ts';
+import { SERVER } from '../limits.ts';
 
 export interface ScrubbingOptions {
   readonly store: Store;

@@ -2,7 +2,7 @@
 // process will continue. The store itself tells what it removed.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { STORE } from '../../core/limits.ts';
+import { STORE } from '../../store/limits.ts';
 import type { DiskStore } from '../../store/open.ts';
 
 /** Resolves soon after it is told to stop. */

@@ -3,8 +3,9 @@
 // come back. Files have their bound in the store.
 import type { Socket } from 'node:net';
 import { AssayError } from '../../core/errors.ts';
-import { type ServerLimits, STORE } from '../../core/limits.ts';
+import { STORE } from '../../store/limits.ts';
 import { Places } from '../../store/shared/semaphore.ts';
+import type { ServerLimits } from '../limits.ts';
 import { Turns } from './one-per-tick.ts';
 import { keepHeapSmall } from './v8-heap.ts';
 

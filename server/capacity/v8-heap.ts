@@ -4,7 +4,7 @@
 // up to three times as much of it as of what is in use.
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { SERVER } from '../../core/limits.ts';
+import { SERVER } from '../limits.ts';
 
 /** By how much the second part may grow, in percent, before it is tidied up (docs/decisions/0170, 0208). */
 const GROWTH = { before: 200, inCrowd: 60 };

@@ -10,7 +10,7 @@ import {
   parseNumber,
   usage,
 } from '../../core/cli/command.ts';
-import { SERVER, STORE } from '../../core/limits.ts';
+import { STORE } from '../../store/limits.ts';
 import { openDiskStore } from '../../store/open.ts';
 import { parseSizeLimit, type SizeLimit } from '../../store/size-limit.ts';
 import type { Store } from '../../store/store.ts';
@@ -21,6 +21,7 @@ import { countExternalMemoryWithHeap } from '../capacity/external-memory.ts';
 import { loadTlsIdentity } from '../connection/tls.ts';
 import { keepRenewing, type Renewal } from '../connection/tls-reload.ts';
 import { isLoopback } from '../http/host.ts';
+import { SERVER } from '../limits.ts';
 import { type RunningServer, startServer } from '../listen.ts';
 import { LOG_LEVELS, type LogLevel, openLog, reportStoreEvents } from '../log.ts';
 import { Metrics } from '../pages/metrics.ts';

@@ -2,7 +2,7 @@
 //
 // A server that was stopped, swapped out or busy for seconds comes to its timers first, and sees only afterwards what its
 // clients sent meanwhile. That time must not count against them: a tick counts for two sweeps at most, however late it is.
-import type { ServerLimits } from '../../core/limits.ts';
+import type { ServerLimits } from '../limits.ts';
 
 export interface Clock {
   /** In milliseconds, as of the last tick. */

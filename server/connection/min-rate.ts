@@ -4,8 +4,9 @@
 // time, so that clients that dribble make room too. Only waiting for the client counts: a slow store, a queue of the
 // server's own and a server that was not running cost it nothing. One sweep checks all transfers, because a timer for each
 // would cost small requests more than the rule is worth.
-import type { ServerLimits } from '../../core/limits.ts';
+
 import type { Load } from '../capacity/limits-in-use.ts';
+import type { ServerLimits } from '../limits.ts';
 import type { Clock } from './awake-clock.ts';
 import { Placed, Roster } from './connection-set.ts';
 

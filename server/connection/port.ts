@@ -3,10 +3,10 @@
 import type { Server as HttpServer } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
-import type { ServerLimits } from '../../core/limits.ts';
 import type { Load } from '../capacity/limits-in-use.ts';
 import type { ServerContext } from '../context.ts';
 import type { Sessions } from '../grpc/sessions.ts';
+import type { ServerLimits } from '../limits.ts';
 import type { Clock } from './awake-clock.ts';
 import { Placed, Roster } from './connection-set.ts';
 import type { Pace } from './min-rate.ts';

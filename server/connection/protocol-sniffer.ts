@@ -5,9 +5,9 @@
 // Two bytes can be shared by both ("PR" begins PRI and PROPFIND), and they may come one at a time, so nothing is decided
 // before it is certain. What is neither is HTTP/1's to refuse.
 import type { Socket } from 'node:net';
-import type { ServerLimits } from '../../core/limits.ts';
 import { joined } from '../capacity/append-buffer.ts';
 import { refuseBeforeRequest } from '../http/connections.ts';
+import type { ServerLimits } from '../limits.ts';
 import type { Clock } from './awake-clock.ts';
 import { Placed, Roster } from './connection-set.ts';
 

@@ -4,7 +4,7 @@ import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'nod
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { frame, frameHead } from '../../core/grpc/frame.ts';
 import { GRPC_STATUS, type GrpcStatus, grpcStatusOf } from '../../core/grpc/status.ts';
-import { STORE } from '../../core/limits.ts';
+import { STORE } from '../../store/limits.ts';
 import type { Transfer } from '../connection/min-rate.ts';
 import type { ServerContext } from '../context.ts';
 import { untilNothingIsUnderWay } from './in-flight.ts';

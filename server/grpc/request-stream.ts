@@ -4,10 +4,10 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import { AssayError } from '../../core/errors.ts';
 import { Deframer } from '../../core/grpc/frame.ts';
-import type { ServerLimits } from '../../core/limits.ts';
 import { type Load, memoryIsFull } from '../capacity/limits-in-use.ts';
 import type { Transfer } from '../connection/min-rate.ts';
 import type { ServerContext } from '../context.ts';
+import type { ServerLimits } from '../limits.ts';
 import type { Metrics } from '../pages/metrics.ts';
 
 interface Sink {

@@ -11,10 +11,10 @@ import {
 } from 'node:http2';
 import type { Socket } from 'node:net';
 import { AssayError } from '../../core/errors.ts';
-import type { ServerLimits } from '../../core/limits.ts';
 import type { Clock } from '../connection/awake-clock.ts';
 import { Placed, Roster } from '../connection/connection-set.ts';
 import type { ServerContext } from '../context.ts';
+import type { ServerLimits } from '../limits.ts';
 import { Call } from './call.ts';
 import { watchClosing } from './in-flight.ts';
 import type { Method, Methods } from './method.ts';

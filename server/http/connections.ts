@@ -3,7 +3,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { AssayError } from '../../core/errors.ts';
-import { SERVER, type ServerLimits } from '../../core/limits.ts';
+import { SERVER, type ServerLimits } from '../limits.ts';
 import { bodyOf, PAGE_FORM } from './error-response.ts';
 
 export function createHttpServer(limits: ServerLimits, onRequest: RequestListener): Server {

@@ -1,6 +1,6 @@
 // An error of the catalogue as the head and body of an answer, in the form that the client reads.
 import type { AssayError } from '../../core/errors.ts';
-import { SERVER } from '../../core/limits.ts';
+import { SERVER } from '../limits.ts';
 
 /** Names and values in turn, as writeHead takes them: an object would be copied and checked on every answer. */
 export type Headers = string[];

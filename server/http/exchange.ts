@@ -2,7 +2,7 @@
 // finished is cut off where no client can take it for whole.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AssayError, messageOf } from '../../core/errors.ts';
-import { STORE } from '../../core/limits.ts';
+import { STORE } from '../../store/limits.ts';
 import type { ServerContext } from '../context.ts';
 import type { Route } from '../pages/metrics.ts';
 import { Outlet } from './body-writer.ts';

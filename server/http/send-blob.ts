@@ -4,10 +4,10 @@
 // hundreds of megabytes. So only a few are sent straight from their chunk. Everybody else is sent a small copy at a time,
 // and keeps neither the chunk nor its file open when one is not taken at once.
 import { AssayError } from '../../core/errors.ts';
-import type { ServerLimits } from '../../core/limits.ts';
 import type { Places } from '../../store/shared/semaphore.ts';
 import type { LargeBlob } from '../../store/store.ts';
 import type { Load } from '../capacity/limits-in-use.ts';
+import type { ServerLimits } from '../limits.ts';
 import type { Span } from './range.ts';
 
 /** False when the client is gone or was cut off. The memory of what it is given is read until it settles. */

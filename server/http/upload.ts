@@ -4,7 +4,7 @@
 // refuses what it was given until then, because its stream threw.
 import type { IncomingMessage } from 'node:http';
 import { AssayError } from '../../core/errors.ts';
-import { STORE } from '../../core/limits.ts';
+import { STORE } from '../../store/limits.ts';
 import { joined } from '../capacity/append-buffer.ts';
 import { memoryIsFull } from '../capacity/limits-in-use.ts';
 import { release } from '../capacity/release.ts';

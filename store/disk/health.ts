@@ -1,7 +1,7 @@
 // Whether a store can be used right now, in one line, without writing anything: what a load balancer wants to know.
 import { accessSync, constants } from 'node:fs';
 import { isSystemError } from '../../core/errors.ts';
-import { STORE } from '../../core/limits.ts';
+import { STORE } from '../limits.ts';
 import { freeBytes } from './fs/free-space.ts';
 import type { Layout } from './fs/layout.ts';
 import type { Index } from './index/index.ts';

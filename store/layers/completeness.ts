@@ -4,13 +4,13 @@
 // of Directory messages are gathered once, at put, so that a get asks the index about them and reads no blob.
 import { type Digest, DigestSet, type Hash, parseDigest } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
-import { STORE } from '../../core/limits.ts';
 import { decodeWhole } from '../../core/message.ts';
 import { Directory } from '../../core/proto/generated/reapi.ts';
 import { contentNamedBy, decodeResult, refuseOtherContent } from '../../core/result.ts';
 import { DIRECTORY } from '../../core/shapes.ts';
 import { leavesOf } from '../../core/tree.ts';
 import type { OnStoreEvent } from '../events.ts';
+import { STORE } from '../limits.ts';
 import { Places } from '../shared/semaphore.ts';
 import type { Blobs, LargeBlob, Results } from '../store.ts';
 import type { DivergingResults } from './divergence.ts';

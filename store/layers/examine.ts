@@ -1,8 +1,8 @@
 // One blob, read whole from the disk and compared with its address. Unlike verify.ts, which serves what it checks, this
 // relies on no checksum of ours: SHA-256, every byte. What is wrong is quarantined as there.
 import type { Hash } from '../../core/digest.ts';
-import { STORE } from '../../core/limits.ts';
 import { nodeCrypto, sha256 } from '../../core/sha256.ts';
+import { STORE } from '../limits.ts';
 import type { RawBlob, RawBlobs, RawFile, RawLargeBlob } from '../raw.ts';
 import { giveBack, takeBuffer } from '../shared/buffers.ts';
 import type { Health, OnRead } from '../store.ts';

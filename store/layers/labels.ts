@@ -4,8 +4,8 @@
 
 import { isDistinct } from '../../core/cli/text.ts';
 import { AssayError } from '../../core/errors.ts';
-import { STORE } from '../../core/limits.ts';
 import type { Namespace } from '../../core/namespace.ts';
+import { STORE } from '../limits.ts';
 import type { LabelAddress, Labelled, LabelRecords, Labels, Results } from '../store.ts';
 
 export function liveLabels(records: LabelRecords, results: Results): Labels {

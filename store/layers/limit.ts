@@ -3,7 +3,7 @@
 //
 // Stands below verification, directly on the engine: it counts what is written, and only the engine makes room.
 import { AssayError } from '../../core/errors.ts';
-import { STORE } from '../../core/limits.ts';
+import { STORE } from '../limits.ts';
 import type { RawBlobs } from '../raw.ts';
 import type { Content, ResultRecords, UploadPart, UploadStatus, Uploads } from '../store.ts';
 

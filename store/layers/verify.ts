@@ -6,8 +6,8 @@
 // chunk must be known to be right before the ones after it have been read.
 import type { Hash } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
-import { STORE } from '../../core/limits.ts';
 import { sha256 } from '../../core/sha256.ts';
+import { STORE } from '../limits.ts';
 import type { RawBlobs, RawFile, RawLargeBlob, RawSmallBlob } from '../raw.ts';
 import { giveBack, takeBuffer } from '../shared/buffers.ts';
 import { checksumOfSmall, loadChecksum } from '../shared/checksum.ts';

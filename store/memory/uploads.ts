@@ -1,7 +1,7 @@
 // Uploads in parts, in the memory of this process.
 import { digestOf, EMPTY } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
-import { STORE } from '../../core/limits.ts';
+import { STORE } from '../limits.ts';
 import { refuseExcess, refuseWrong } from '../shared/expected.ts';
 import { type Blobs, isLastPart, type UploadPart, type UploadStatus, type Uploads } from '../store.ts';
 

@@ -3,7 +3,7 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isHash } from '../../core/digest.ts';
-import { STORE } from '../../core/limits.ts';
+import { STORE } from '../limits.ts';
 import type { ScrubTally } from './scrub.ts';
 
 export const SCRUB_JOURNAL = 'verify.json';

@@ -2,7 +2,7 @@
 // one was interrupted, because it keeps what it has seen in a journal. Blobs come in the order of their hashes, which are
 // spread evenly: so the last hash tells how far it is.
 import type { Digest, Hash } from '../../core/digest.ts';
-import { STORE } from '../../core/limits.ts';
+import { STORE } from '../limits.ts';
 import type { Inspection, ResultAddress } from '../store.ts';
 import type { Throttle } from './throttle.ts';
 

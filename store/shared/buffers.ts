@@ -3,7 +3,7 @@
 //
 // The pool is the memory of a WebAssembly instance that runs nothing, because that begins at a page's beginning. A file
 // that is written past the page cache takes only such memory (disk/staging-file.ts), and node:buffer promises nothing.
-import { STORE } from '../../core/limits.ts';
+import { STORE } from '../limits.ts';
 
 /** Left out by the types of Node. */
 declare const WebAssembly: {

@@ -4,7 +4,7 @@
 // is loaded when the first large blob is met, or once as many small ones have been: most runs meet neither.
 import type { XXHashAPI } from 'xxhash-wasm';
 import { bun } from '../../core/bun.ts';
-import { STORE } from '../../core/limits.ts';
+import { STORE } from '../limits.ts';
 
 export type Checksum = (bytes: Uint8Array) => bigint;
 

@@ -8,7 +8,7 @@ import { readdirSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Agent } from 'undici';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { SERVER } from '../../core/limits.ts';
+import { SERVER } from '../../server/limits.ts';
 import { Workshop } from '../rig/assay.ts';
 import { keepFigures } from '../rig/figures.ts';
 import { forgetPeak, peakBytes, residentBytes } from '../rig/memory.ts';

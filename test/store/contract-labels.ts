@@ -1,8 +1,8 @@
 // The contract of labels, for every backend.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Hash } from '../../core/digest.ts';
-import { STORE } from '../../core/limits.ts';
 import { DEFAULT_NAMESPACE, parseNamespace } from '../../core/namespace.ts';
+import { STORE } from '../../store/limits.ts';
 import type { Labels, Store } from '../../store/store.ts';
 import { addressOf, contentOf, putOne, resultNaming } from './content.ts';
 import type { Backend, Opened } from './contract.ts';

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { digestOf, EMPTY } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
-import { STORE } from '../../core/limits.ts';
+import { STORE } from '../../store/limits.ts';
 import type { Store, UploadPart, Uploads } from '../../store/store.ts';
 import { contentOf, failingAfter, readFrom, streamOf } from './content.ts';
 import type { Backend, Opened } from './contract.ts';

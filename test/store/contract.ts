@@ -1,10 +1,11 @@
 // The contract of a store, as one suite that every backend passes.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Digest, digestOf, EMPTY, type Hash, toWire } from '../../core/digest.ts';
-import { SERVER, STORE } from '../../core/limits.ts';
 import { parseNamespace } from '../../core/namespace.ts';
+import { SERVER } from '../../server/limits.ts';
 import type { StoreEvent } from '../../store/events.ts';
 import { rivalAddress } from '../../store/layers/divergence.ts';
+import { STORE } from '../../store/limits.ts';
 import type { Content, ResultRecords, Store } from '../../store/store.ts';
 import {
   addressOf,

@@ -1,6 +1,6 @@
 // Two streams whose small writes are gathered: a thousand lines that are said at once become one system call. What is said
 // goes out in its order, at the latest when the process has nothing else to do at once, or when there is much of it.
-import { GRAPH } from '../../../core/limits.ts';
+import { GRAPH } from '../../limits.ts';
 import type { StreamName } from '../../run/log.ts';
 import type { Ear } from '../../terminal/sync-stream.ts';
 import type { Ears } from './log-printer.ts';

@@ -1,5 +1,5 @@
 // For a terminal: what has ended scrolls by, a line each; below it stands what is going on, drawn anew some times a second.
-import { GRAPH } from '../../../core/limits.ts';
+import { GRAPH } from '../../limits.ts';
 import { duration, sendingText } from '../../run/reporter.ts';
 import type { Paint } from '../../terminal/colour.ts';
 import type { Ear } from '../../terminal/sync-stream.ts';

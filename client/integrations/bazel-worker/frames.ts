@@ -3,7 +3,7 @@
 // @bazel/worker takes a message for whole when as many bytes as its header are still missing, and would act on a part of
 // it. A pipe breaks what it carries anywhere; so it gets its requests from here, one piece each.
 import { AssayError } from '../../../core/errors.ts';
-import { BAZEL } from '../../../core/limits.ts';
+import { BAZEL } from '../../limits.ts';
 
 const MORE = 0x80;
 const MAX_HEADER_BYTES = 5;

@@ -1,6 +1,6 @@
 // What a tool says while it works on a request. It goes back to Bazel as one message and is in memory until then, so a tool
 // that never ends talking is heard to a bound.
-import { BAZEL } from '../../../core/limits.ts';
+import { BAZEL } from '../../limits.ts';
 
 export class Said {
   readonly #pieces: Buffer[] = [];

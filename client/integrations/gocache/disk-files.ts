@@ -22,12 +22,13 @@ import {
 import { open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Digest, parseHash } from '../../../core/digest.ts';
-import { GOCACHE, STORE } from '../../../core/limits.ts';
 import { nodeCrypto } from '../../../core/sha256.ts';
 import { removeTemporaryFolder, temporaryFolder } from '../../../hermeticity/system/temporary-folder.ts';
+import { STORE } from '../../../store/limits.ts';
 import type { Content } from '../../../store/store.ts';
 import { type FileDigests, fileDigests } from '../../files/file-digest.ts';
 import { StatIndex } from '../../files/stat-index.ts';
+import { GOCACHE } from '../../limits.ts';
 import { makeOwnFolder } from '../../local-store/client-folder.ts';
 
 /** Content that is whole on disk and has no name yet. */

@@ -2,7 +2,7 @@
 // fails is a miss, or an error to itself alone; the go command takes the end of its helper for a failed build, so the
 // conversation goes on whatever the store or the remote does.
 import { AssayError, messageOf } from '../../../core/errors.ts';
-import { GOCACHE } from '../../../core/limits.ts';
+import { GOCACHE } from '../../limits.ts';
 import type { DiskFiles, Received } from './disk-files.ts';
 import { type Entries, type Entry, isIdOf } from './entries.ts';
 import { type Answer, type Request, readRequest } from './request.ts';

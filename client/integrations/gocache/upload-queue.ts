@@ -1,5 +1,5 @@
 // What is to be shared while the build goes on: a few at a time, in order, and no more waiting than there is room for.
-import { GOCACHE, REMOTE } from '../../../core/limits.ts';
+import { GOCACHE, REMOTE } from '../../limits.ts';
 
 export class UploadQueue {
   readonly #waiting: (() => Promise<void>)[] = [];

@@ -1,7 +1,7 @@
 // The go command's end of the pipe: a JSON object on a line, and after some of them a body, which is one JSON string of
 // base64. A body may be larger than memory, so it is handed on while it arrives.
 import { AssayError } from '../../../core/errors.ts';
-import { GOCACHE } from '../../../core/limits.ts';
+import { GOCACHE } from '../../limits.ts';
 
 const NEWLINE = 0x0a;
 const QUOTE = 0x22;

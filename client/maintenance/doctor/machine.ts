@@ -2,8 +2,8 @@
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DOCTOR } from '../../../core/limits.ts';
 import { sandboxAvailable } from '../../../hermeticity/sandbox/sandbox.ts';
+import { DOCTOR } from '../../limits.ts';
 import { chooseTracer } from '../../trace/trace.ts';
 import { type Finding, ill, illBecause, notice, well } from './finding.ts';
 

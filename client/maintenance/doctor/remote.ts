@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { digestOf } from '../../../core/digest.ts';
 import { messageOf } from '../../../core/errors.ts';
-import { DOCTOR } from '../../../core/limits.ts';
+import { DOCTOR } from '../../limits.ts';
 import { openRemote } from '../../remote/open.ts';
 import { parseRemoteUrl } from '../../remote/url.ts';
 import { type Finding, ill, illBecause, notice, well } from './finding.ts';

@@ -3,10 +3,11 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { digestOf } from '../../../core/digest.ts';
-import { DOCTOR, STORE } from '../../../core/limits.ts';
+import { STORE } from '../../../store/limits.ts';
 import { openDiskStore } from '../../../store/open.ts';
 import { ScrubJournal } from '../../../store/scrub/journal.ts';
 import { bytesText, counted } from '../../graph/view/words.ts';
+import { DOCTOR } from '../../limits.ts';
 import { type Finding, ill, illBecause, notice, well } from './finding.ts';
 
 const OTHERS_WRITE = 0o002;

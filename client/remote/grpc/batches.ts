@@ -1,6 +1,6 @@
 // Which blobs travel together: small ones in batches that fit into a message, each of the others alone.
 import type { Digest } from '../../../core/digest.ts';
-import { GRPC_REMOTE } from '../../../core/limits.ts';
+import { GRPC_REMOTE } from '../../limits.ts';
 
 /** A digest, its size as a number and the framing of both take at most so much beside the content. */
 const ENTRY_BYTES = 128;

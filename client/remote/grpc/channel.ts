@@ -10,7 +10,7 @@ import {
 import { AssayError, messageOf } from '../../../core/errors.ts';
 import { Deframer, frame, frameHead } from '../../../core/grpc/frame.ts';
 import { GRPC_STATUS } from '../../../core/grpc/status.ts';
-import { GRPC_REMOTE } from '../../../core/limits.ts';
+import { GRPC_REMOTE } from '../../limits.ts';
 
 /** The other side has answered, with an error. */
 export class GrpcFault extends Error {

@@ -4,11 +4,11 @@ import { concurrently } from '../../../core/concurrently.ts';
 import type { Digest } from '../../../core/digest.ts';
 import { messageOf } from '../../../core/errors.ts';
 import { GRPC_STATUS } from '../../../core/grpc/status.ts';
-import { GRPC_REMOTE, REMOTE } from '../../../core/limits.ts';
 import { parseNamespace } from '../../../core/namespace.ts';
 import { RequestMetadata } from '../../../core/proto/generated/reapi-services.ts';
 import { VERSION } from '../../../core/version.ts';
 import type { Content } from '../../../store/store.ts';
+import { GRPC_REMOTE, REMOTE } from '../../limits.ts';
 import { authorization } from '../authorization.ts';
 import {
   type KeepBlob,

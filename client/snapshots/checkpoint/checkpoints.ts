@@ -7,12 +7,12 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { digestOf } from '../../../core/digest.ts';
 import { AssayError, messageOf } from '../../../core/errors.ts';
-import { CHECKPOINT, REMOTE } from '../../../core/limits.ts';
 import { parseNamespace } from '../../../core/namespace.ts';
 import { type RelPath, toSystemPath } from '../../../core/path.ts';
 import { ActionResult } from '../../../core/proto/generated/reapi.ts';
 import { decodeResult } from '../../../core/result.ts';
 import type { CheckpointPlan } from '../../action/checkpoint-plan.ts';
+import { CHECKPOINT, REMOTE } from '../../limits.ts';
 import { refuseLinkedParents } from '../../outputs/outputs.ts';
 import { clearAfterKilledRuns } from '../../outputs/run-records.ts';
 import type { RunContext } from '../../run/context.ts';

@@ -4,7 +4,7 @@
 // Files, not a socket: a step may write into its own temporary folder and still be hermetic.
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CHECKPOINT } from '../../../core/limits.ts';
+import { CHECKPOINT } from '../../limits.ts';
 
 export const REQUEST = '.request';
 export const ANSWER = '.answer';

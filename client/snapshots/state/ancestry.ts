@@ -2,7 +2,7 @@
 // newest first. Where there is no repository, no commit yet or no git, all of it is empty.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { STATE } from '../../../core/limits.ts';
+import { STATE } from '../../limits.ts';
 
 export interface Ancestry {
   readonly folder: string;

@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import { promisify } from 'node:util';
 import { messageOf } from '../../../core/errors.ts';
-import { HERMETICITY } from '../../../core/limits.ts';
+import { HERMETICITY } from '../../limits.ts';
 import { exitWithTracer } from '../../system/exit-status.ts';
 import { removeTemporaryFolder, temporaryFolder } from '../../system/temporary-folder.ts';
 import type { Access, TraceReport } from '../access.ts';

@@ -9,9 +9,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Hash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
-import type { ServerLimits } from '../../../core/limits.ts';
 import type { Store } from '../../../store/store.ts';
 import type { ServerContext } from '../../context.ts';
+import type { ServerLimits } from '../../limits.ts';
 
 interface Upload {
   readonly id: string;

@@ -2,7 +2,6 @@
 // then what was uploaded for it lies elsewhere.
 import type { Hash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
-import { SERVER } from '../../../core/limits.ts';
 import type { Namespace } from '../../../core/namespace.ts';
 import type {
   CreateCacheEntryRequest,
@@ -14,6 +13,7 @@ import type {
 } from '../../../core/proto/generated/actions_cache.ts';
 import { refuseUnfit } from '../../../store/layers/labels.ts';
 import type { Exchange } from '../../http/exchange.ts';
+import { SERVER } from '../../limits.ts';
 import { type Artifact, encodeArtifact, findArtifact } from '../shared/artifact.ts';
 import { entryAddress, entryHash, pendingAddress, versionNamespace } from './entry.ts';
 import { reservationsOf } from './reservations.ts';

@@ -6,8 +6,8 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
 import { AssayError } from '../../../core/errors.ts';
-import { SERVER } from '../../../core/limits.ts';
 import type { Exchange } from '../../http/exchange.ts';
+import { SERVER } from '../../limits.ts';
 
 const SECRET = randomBytes(32);
 

@@ -4,12 +4,12 @@
 // The length is not known beforehand, so the body comes in chunks. One that ends early has no last chunk, which no client
 // takes for whole. HTTP/1.0 has no chunks, and so gets the bytes as they are.
 import type { Hash } from '../../../core/digest.ts';
-import { SERVER } from '../../../core/limits.ts';
 import type { Blob, LargeBlob } from '../../../store/store.ts';
 import { Outlet } from '../../http/body-writer.ts';
 import type { Headers } from '../../http/error-response.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { endedEarly } from '../../http/send-blob.ts';
+import { SERVER } from '../../limits.ts';
 import { deflate, deflated } from '../reapi/zstd.ts';
 import { acceptsZstd } from '../shared/accept-encoding.ts';
 import { judge } from '../shared/conditions.ts';

@@ -1,10 +1,10 @@
 // What both batch calls share: how much one batch may carry, and the status of one blob in it.
 import { AssayError, messageOf } from '../../../core/errors.ts';
 import { GRPC_STATUS, grpcStatusOf } from '../../../core/grpc/status.ts';
-import type { ServerLimits } from '../../../core/limits.ts';
 import type { Status } from '../../../core/proto/generated/google/rpc/status.ts';
 import type { ServerContext } from '../../context.ts';
 import { plainMessage } from '../../grpc/call.ts';
+import type { ServerLimits } from '../../limits.ts';
 
 export const OK: Status = { code: GRPC_STATUS.OK, message: '', details: [] };
 

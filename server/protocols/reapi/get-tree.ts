@@ -5,12 +5,12 @@
 import { delimited } from '../../../core/amend.ts';
 import { type Digest, type Hash, parseDigest } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
-import { STORE } from '../../../core/limits.ts';
 import { decodeWhole } from '../../../core/message.ts';
 import { Directory } from '../../../core/proto/generated/reapi.ts';
 import { GetTreeRequest } from '../../../core/proto/generated/reapi-services.ts';
 import { ABOUT_ONE_DIGEST } from '../../../core/request-shapes.ts';
 import { DIRECTORY } from '../../../core/shapes.ts';
+import { STORE } from '../../../store/limits.ts';
 import type { Blobs } from '../../../store/store.ts';
 import { Holding } from '../../capacity/limits-in-use.ts';
 import type { Call } from '../../grpc/call.ts';

@@ -2,8 +2,8 @@
 // or a new start of the server, its client asks how far it came and sends the rest.
 import type { Digest } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
-import { STORE } from '../../../core/limits.ts';
 import { WriteResponse } from '../../../core/proto/generated/bytestream.ts';
+import { STORE } from '../../../store/limits.ts';
 import type { Blobs, Uploads } from '../../../store/store.ts';
 import type { Call } from '../../grpc/call.ts';
 import { parseUploadName, type UploadName, uploadId } from './resource-name.ts';

@@ -10,8 +10,8 @@ import {
   zstdDecompressSync,
 } from 'node:zlib';
 import { AssayError } from '../../../core/errors.ts';
-import { ZSTD } from '../../../core/limits.ts';
 import { release } from '../../capacity/release.ts';
+import { ZSTD } from '../../limits.ts';
 
 const DECODING = { params: { [constants.ZSTD_d_windowLogMax]: ZSTD.maxWindowLog } };
 const ENCODING = { params: { [constants.ZSTD_c_compressionLevel]: ZSTD.level } };

@@ -2,7 +2,7 @@
 // headers, not long ago. Whether the body is the one that was signed shows when it has arrived.
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { SERVER } from '../../../core/limits.ts';
+import { SERVER } from '../../limits.ts';
 
 export interface S3Keys {
   readonly accessKey: string;

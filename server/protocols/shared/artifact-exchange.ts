@@ -1,9 +1,9 @@
 // An artifact as the body of an answer, and the body of a request as an artifact.
 import type { Hash } from '../../../core/digest.ts';
-import { SERVER } from '../../../core/limits.ts';
 import type { Blob, ResultAddress, ResultOutcome } from '../../../store/store.ts';
 import type { Headers } from '../../http/error-response.ts';
 import type { Exchange } from '../../http/exchange.ts';
+import { SERVER } from '../../limits.ts';
 import type { Protocol } from '../../pages/metrics.ts';
 import { type Artifact, type Attributes, encodeArtifact, findArtifact } from './artifact.ts';
 import { answerBlob } from './blob-answer.ts';

@@ -5,9 +5,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Digest } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
-import { SERVER, STORE } from '../../../core/limits.ts';
+import { STORE } from '../../../store/limits.ts';
 import { Places } from '../../../store/shared/semaphore.ts';
 import type { Blobs } from '../../../store/store.ts';
+import { SERVER } from '../../limits.ts';
 
 /** For all protocols together. */
 export const assemblies = new Places({

@@ -1,6 +1,6 @@
 // The body of a request as a blob. Tools with opaque keys do not know its hash, and learn it from what is stored.
 import type { Digest, Hash } from '../../../core/digest.ts';
-import { STORE } from '../../../core/limits.ts';
+import { STORE } from '../../../store/limits.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { announcedSize, receiveStream, receiveWhole } from '../../http/upload.ts';
 import { asAnnounced } from './announced-checksum.ts';

@@ -2,8 +2,8 @@
 // there unless the index says so, and the index says so only after every byte is durable.
 import { type Digest, digestOf, type Hash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
-import { STORE } from '../../../core/limits.ts';
 import type { OnStoreEvent } from '../../events.ts';
+import { STORE } from '../../limits.ts';
 import type { RawBlob, RawBlobs } from '../../raw.ts';
 import { giveBack } from '../../shared/buffers.ts';
 import { checksumOfSmall } from '../../shared/checksum.ts';

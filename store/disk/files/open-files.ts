@@ -1,7 +1,7 @@
 // The content files that this process has open, of which there may be so many and no more: each comes with a buffer of a
 // chunk or two, and the process may open only so many files. Who finds all places taken waits, and is never answered in
 // part because a file could not be opened.
-import { STORE } from '../../../core/limits.ts';
+import { STORE } from '../../limits.ts';
 import { Places } from '../../shared/semaphore.ts';
 import { closeFile, openFile } from '../fs/calls.ts';
 import { descriptorLimit } from '../fs/descriptors.ts';

@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../../../core/errors.ts';
-import { STORE } from '../../../core/limits.ts';
+import { STORE } from '../../limits.ts';
 import { listFolder, orIfGone, removeFile, rename, stat, writeWhole } from '../fs/calls.ts';
 import { roomOf } from '../index/byte-count.ts';
 

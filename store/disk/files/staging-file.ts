@@ -4,7 +4,7 @@
 // same file is written as any other from there on.
 import { constants } from 'node:fs';
 import { isSystemError } from '../../../core/errors.ts';
-import { STORE } from '../../../core/limits.ts';
+import { STORE } from '../../limits.ts';
 import { closeFile, openFile, removeFile, syncData, truncate, writeFully } from '../fs/calls.ts';
 import { closeContent, openContent } from './open-files.ts';
 

@@ -6,8 +6,8 @@
 // which then fails before it is acknowledged. Files that have their final name are therefore never touched here, but by
 // reconciliation.ts, which asks no clock that can be set.
 import { basename, join } from 'node:path';
-import { STORE } from '../../../core/limits.ts';
 import type { OnStoreEvent } from '../../events.ts';
+import { STORE } from '../../limits.ts';
 import { listFolder, orIfGone, stat } from '../fs/calls.ts';
 import { type Layout, uploadPath } from '../fs/layout.ts';
 import { roomOf } from '../index/byte-count.ts';

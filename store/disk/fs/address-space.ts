@@ -2,7 +2,7 @@
 // the map can't be made, so it is asked for first.
 import { readFileSync } from 'node:fs';
 import { AssayError } from '../../../core/errors.ts';
-import { STORE } from '../../../core/limits.ts';
+import { STORE } from '../../limits.ts';
 
 const LIMIT = /^Max address space +(\d+)/m;
 

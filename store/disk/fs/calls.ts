@@ -4,7 +4,7 @@ import * as fs from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { isSystemError } from '../../../core/errors.ts';
-import { STORE } from '../../../core/limits.ts';
+import { STORE } from '../../limits.ts';
 
 export const closeFile = promisify(fs.close);
 export const syncData = promisify(fs.fdatasync);

@@ -1,6 +1,6 @@
 // What the operating system and LMDB say when they fail, in the words of the catalogue.
 import { AssayError, messageOf } from '../../../core/errors.ts';
-import { STORE } from '../../../core/limits.ts';
+import { STORE } from '../../limits.ts';
 import { freeBytes } from './free-space.ts';
 
 /** Out of space, out of quota: as Node names them, as LMDB hands them through, and LMDB's own full map. */

@@ -5,7 +5,7 @@
 // and what is kept in reserve. Others write to the same disk meanwhile: this makes the fault rare, not impossible.
 import { statfsSync } from 'node:fs';
 import { AssayError } from '../../../core/errors.ts';
-import { STORE } from '../../../core/limits.ts';
+import { STORE } from '../../limits.ts';
 
 export class Room {
   readonly #free: () => number;

@@ -1,7 +1,7 @@
 // How many bytes lie in files. Every change of it goes along with the change that it counts, in the same commit, as a row
 // of its own; now and then the rows are added up. So it is right after any crash, and no two writers wait for each other.
 import { getLastVersion } from 'lmdb';
-import { STORE } from '../../../core/limits.ts';
+import { STORE } from '../../limits.ts';
 import { newGeneration } from './generation.ts';
 import { read, rowsFrom, type Table, type Tables } from './tables.ts';
 

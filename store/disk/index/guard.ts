@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { AssayError, isSystemError } from '../../../core/errors.ts';
-import { STORE } from '../../../core/limits.ts';
+import { STORE } from '../../limits.ts';
 import { isNearlyFull } from '../fs/faults.ts';
 import { isTailUnused, type PageFile } from './lmdb-pages.ts';
 

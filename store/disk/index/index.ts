@@ -5,7 +5,7 @@
 // replacement meant for an entry as it was seen never hits a newer one, nor one that was used since.
 import { getLastVersion } from 'lmdb';
 import { type Digest, type Hash, KeyedDigest } from '../../../core/digest.ts';
-import { STORE } from '../../../core/limits.ts';
+import { STORE } from '../../limits.ts';
 import type { ResultAddress } from '../../store.ts';
 import type { Held } from '../space/space.ts';
 import { roomOf, Tally } from './byte-count.ts';

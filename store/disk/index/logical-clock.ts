@@ -3,7 +3,7 @@
 // that clock can't be set (uptime.ts). docs/decisions/0016 has the argument in whole.
 //
 // A tick begins with a write that finds the last one too old, in the same commit. Reads begin none.
-import { STORE } from '../../../core/limits.ts';
+import { STORE } from '../../limits.ts';
 import type { Clock } from '../fs/uptime.ts';
 import { type Row, rowsBefore, type Table, type Tables } from './tables.ts';
 

@@ -1,8 +1,8 @@
 // The bytes of the index's keys and values. A change here changes the format's version and docs/FORMAT.md.
 import { type Digest, HASH_BYTES, type Hash, KeyedDigest } from '../../../core/digest.ts';
-import { STORE } from '../../../core/limits.ts';
 import { storedNamespace } from '../../../core/namespace.ts';
 import { sha256 } from '../../../core/sha256.ts';
+import { STORE } from '../../limits.ts';
 import type { Expected, LabelAddress, ResultAddress, StoredResult } from '../../store.ts';
 
 const INLINE = 0;

@@ -2,7 +2,7 @@
 // what was read now is compared with what was found right then, byte by byte, which proves as much as its checksum and
 // costs a fraction of it.
 import { HASH_BYTES } from '../../../core/digest.ts';
-import { STORE } from '../../../core/limits.ts';
+import { STORE } from '../../limits.ts';
 import type { StoredResult } from '../../store.ts';
 import { decodeResult } from './records.ts';
 

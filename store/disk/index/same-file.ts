@@ -3,7 +3,7 @@
 // up would be another store's. So they write nothing more.
 import { statSync } from 'node:fs';
 import { AssayError } from '../../../core/errors.ts';
-import { STORE } from '../../../core/limits.ts';
+import { STORE } from '../../limits.ts';
 
 export class Anchor {
   readonly #path: string;

@@ -7,7 +7,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { AssayError } from '../../../core/errors.ts';
-import { STORE } from '../../../core/limits.ts';
+import { STORE } from '../../limits.ts';
 import { requireAddressSpace } from '../fs/address-space.ts';
 import { faultOf, indexFaultOf } from '../fs/faults.ts';
 import { freeBytes, Room } from '../fs/free-space.ts';

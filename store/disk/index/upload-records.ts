@@ -2,8 +2,8 @@
 // bytes are in: whoever takes an upload over writes a file of its own and changes the version, so a process that still
 // works on the old file can commit nothing more.
 import { getLastVersion } from 'lmdb';
-import { STORE } from '../../../core/limits.ts';
 import { nodeCrypto } from '../../../core/sha256.ts';
+import { STORE } from '../../limits.ts';
 import { roomOf } from './byte-count.ts';
 import { decodeUpload, encodeUpload, type UploadRecord } from './records.ts';
 import { read, rowsFrom, type Table, type Tables } from './tables.ts';

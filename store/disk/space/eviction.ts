@@ -5,7 +5,7 @@
 // used since is found out by looking at the entry, and its row is moved. An entry goes only if nobody has touched it
 // between that look and the commit, which LMDB compares. docs/decisions/0017 has the argument in whole.
 import { parseHash } from '../../../core/digest.ts';
-import { STORE } from '../../../core/limits.ts';
+import { STORE } from '../../limits.ts';
 import { removeFile } from '../fs/calls.ts';
 import { filePath, type Layout } from '../fs/layout.ts';
 import { roomOf } from '../index/byte-count.ts';

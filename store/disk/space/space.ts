@@ -6,9 +6,9 @@
 // store.
 import { setTimeout as pause } from 'node:timers/promises';
 import { AssayError, messageOf } from '../../../core/errors.ts';
-import { STORE } from '../../../core/limits.ts';
 import type { OnStoreEvent } from '../../events.ts';
 import type { Reservation } from '../../layers/limit.ts';
+import { STORE } from '../../limits.ts';
 import { roomOf } from '../index/byte-count.ts';
 import { type Evicted, type Eviction, NOTHING_EVICTED, sumOf } from './eviction.ts';
 import { type Need, Queue } from './space-queue.ts';

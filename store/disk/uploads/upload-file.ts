@@ -1,8 +1,8 @@
 // The file of an upload that arrives in parts, hashed as it grows. What was hashed is known only to this process: another
 // one, or a later one, reads the file again.
 import { type Digest, type Hash, parseHash } from '../../../core/digest.ts';
-import { STORE } from '../../../core/limits.ts';
 import { nodeCrypto } from '../../../core/sha256.ts';
+import { STORE } from '../../limits.ts';
 import { giveBack, isPooled, takeBuffer } from '../../shared/buffers.ts';
 import { type Checksum, loadChecksum } from '../../shared/checksum.ts';
 import { renameInto, type Staged } from '../files/incoming-blob.ts';

@@ -6,7 +6,7 @@
 // into a file of our own: two processes never write to one file, whatever they believe of each other.
 import type { Digest } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
-import { STORE } from '../../../core/limits.ts';
+import { STORE } from '../../limits.ts';
 import { refuseExcess, refuseWrong } from '../../shared/expected.ts';
 import { type Expected, isLastPart, type UploadPart, type UploadStatus, type Uploads } from '../../store.ts';
 import type { DiskBlobs } from '../files/blobs.ts';

@@ -8,8 +8,8 @@ import { isSettled } from '../../../client/files/settled.ts';
 import { StatIndex } from '../../../client/files/stat-index.ts';
 import { InputReader } from '../../../client/inputs/inputs.ts';
 import { ScanMemos } from '../../../client/inputs/scan-memo.ts';
+import { INDEX } from '../../../client/limits.ts';
 import { digestOf } from '../../../core/digest.ts';
-import { INDEX } from '../../../core/limits.ts';
 import { ROOT } from '../../../core/path.ts';
 import { Workshop } from '../../rig/assay.ts';
 

@@ -5,7 +5,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { GRAPH } from '../../../core/limits.ts';
+import { GRAPH } from '../../../client/limits.ts';
 import { DEFAULT_FORM, FORMS, Workshop } from '../../rig/assay.ts';
 import { untilThere } from '../../rig/gate.ts';
 import { type GraphRan, runSteps, runStepsAndAt } from '../../rig/graph.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { StepTurn, TurnCameLate, TurnRefused } from '../../../client/graph/job-slot.ts';
-import { GRAPH } from '../../../core/limits.ts';
+import { GRAPH } from '../../../client/limits.ts';
 
 /** Waits as long as it is told to, by a clock of its own. */
 function turnWith(waits: readonly number[], refusal?: string): StepTurn {

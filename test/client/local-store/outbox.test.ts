@@ -2,9 +2,10 @@
 import { utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { REMOTE } from '../../../client/limits.ts';
 import { leaseUnshared, Outbox } from '../../../client/local-store/outbox.ts';
 import { digestOf } from '../../../core/digest.ts';
-import { REMOTE, STORE } from '../../../core/limits.ts';
+import { STORE } from '../../../store/limits.ts';
 import type { DiskStore } from '../../../store/open.ts';
 import { addressOf, contentOf, putOne, resultNaming } from '../../store/content.ts';
 import { useFolders } from '../../store/folders.ts';

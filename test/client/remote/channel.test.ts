@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { createServer, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
+import { GRPC_REMOTE, REMOTE } from '../../../client/limits.ts';
 import { Channel } from '../../../client/remote/grpc/channel.ts';
 import { frame } from '../../../core/grpc/frame.ts';
-import { GRPC_REMOTE, REMOTE } from '../../../core/limits.ts';
 
 /** Takes in nothing that is sent to `slow`, and answers everything else at once. */
 async function startServer(): Promise<URL> {

@@ -1,8 +1,8 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
+import { REMOTE } from '../../../client/limits.ts';
 import { openHttpRemote } from '../../../client/remote/http.ts';
 import { digestOf } from '../../../core/digest.ts';
-import { REMOTE } from '../../../core/limits.ts';
 import { type TestServer, testServer } from '../../server/rig.ts';
 import { contentOf, readFrom, streamOf } from '../../store/content.ts';
 

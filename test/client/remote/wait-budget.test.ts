@@ -1,7 +1,7 @@
 // How long a remote is waited for, by a clock that the test turns.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { REMOTE } from '../../../client/limits.ts';
 import { WaitBudget } from '../../../client/remote/wait-budget.ts';
-import { REMOTE } from '../../../core/limits.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();

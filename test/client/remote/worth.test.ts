@@ -1,8 +1,8 @@
 // When a slow download is worth its time, by a clock that the test turns.
 import { expect, test } from 'vitest';
+import { REMOTE } from '../../../client/limits.ts';
 import type { Remote } from '../../../client/remote/remote.ts';
 import { TooSlow, Worth } from '../../../client/remote/worth.ts';
-import { REMOTE } from '../../../core/limits.ts';
 
 const MINUTE = 60_000;
 const MEGABYTE = 1_000_000;

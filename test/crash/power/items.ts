@@ -1,6 +1,6 @@
 // What the recorded process stores, so that whoever looks at the disk afterwards knows what must be there.
 import { digestOf } from '../../../core/digest.ts';
-import { STORE } from '../../../core/limits.ts';
+import { STORE } from '../../../store/limits.ts';
 import type { ResultAddress } from '../../../store/store.ts';
 import { Random } from '../../rig/random.ts';
 import { addressOf, contentOf, resultNaming } from '../../store/content.ts';

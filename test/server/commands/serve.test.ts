@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
-import { SERVER } from '../../../core/limits.ts';
+import { SERVER } from '../../../server/limits.ts';
 import { baseEnvironment, DEFAULT_FORM, FORMS, runProcess } from '../../rig/assay.ts';
 import { contentOf } from '../../store/content.ts';
 import { ask, pathOf, putHead, RawConnection } from '../rig.ts';

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { SERVER } from '../../../core/limits.ts';
 import { AwakeClock } from '../../../server/connection/awake-clock.ts';
 import { FirstBytes, type Spoken } from '../../../server/connection/protocol-sniffer.ts';
+import { SERVER } from '../../../server/limits.ts';
 
 const GREETING = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0';
 

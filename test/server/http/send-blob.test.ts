@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { SERVER } from '../../../core/limits.ts';
 import { Load } from '../../../server/capacity/limits-in-use.ts';
 import { sendPortions } from '../../../server/http/send-blob.ts';
+import { SERVER } from '../../../server/limits.ts';
 import type { LargeBlob } from '../../../store/store.ts';
 
 test('downloads that come at once have their chunks read a few at a time, and all come to their end', async () => {

@@ -1,7 +1,6 @@
 // GitHub Actions' cache service, version 2, as @actions/cache 6.3, wireit 0.14 (camelCase, numbers) and sccache 0.17
 // (protobuf) speak it; lage's uploads in blocks are the same.
 import { describe, expect, test } from 'vitest';
-import { STORE } from '../../../core/limits.ts';
 import {
   CreateCacheEntryRequest,
   CreateCacheEntryResponse,
@@ -10,6 +9,7 @@ import {
   GetCacheEntryDownloadURLRequest,
   GetCacheEntryDownloadURLResponse,
 } from '../../../core/proto/generated/actions_cache.ts';
+import { STORE } from '../../../store/limits.ts';
 import { openMemoryStore } from '../../../store/open.ts';
 import { contentOf } from '../../store/content.ts';
 import { type Answer, ask, putHead, RawConnection, type TestServer, testServer } from '../rig.ts';

@@ -1,6 +1,6 @@
 // Azure's blob storage as lage 2.17 uses it: blocks, then a list of them.
 import { describe, expect, test } from 'vitest';
-import { STORE } from '../../../core/limits.ts';
+import { STORE } from '../../../store/limits.ts';
 import { contentOf } from '../../store/content.ts';
 import { ask, testServer } from '../rig.ts';
 import { describeOpaque } from './contract.ts';

@@ -4,7 +4,7 @@ import { hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
-import { STORE } from '../../../core/limits.ts';
+import { STORE } from '../../../store/limits.ts';
 import { openMemoryStore } from '../../../store/open.ts';
 import type { Store } from '../../../store/store.ts';
 import { contentOf } from '../../store/content.ts';

@@ -2,11 +2,11 @@
 import { expect, test } from 'vitest';
 import { digestOf, toWire } from '../../../core/digest.ts';
 import { COMPANY_HEADER, separated } from '../../../core/inlined-blobs.ts';
-import { SERVER } from '../../../core/limits.ts';
 import { parseRelPath } from '../../../core/path.ts';
 import { ActionResult } from '../../../core/proto/generated/reapi.ts';
 import { decodeResult, emptyResult } from '../../../core/result.ts';
 import { encodeTree } from '../../../core/tree.ts';
+import { SERVER } from '../../../server/limits.ts';
 import type { Store } from '../../../store/store.ts';
 import { addressOf, contentOf, putOne } from '../../store/content.ts';
 import { ask, testServer } from '../rig.ts';

@@ -1,6 +1,6 @@
 // What a child process puts, so that its parent can tell what must be there: the same for the same seed and number.
 import { digestOf } from '../../../core/digest.ts';
-import { STORE } from '../../../core/limits.ts';
+import { STORE } from '../../../store/limits.ts';
 import type { ResultAddress } from '../../../store/store.ts';
 import { Random } from '../../rig/random.ts';
 import { addressOf, contentOf, resultNaming } from '../content.ts';

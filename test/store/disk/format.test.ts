@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
-import { STORE } from '../../../core/limits.ts';
 import { DEFAULT_NAMESPACE, parseNamespace } from '../../../core/namespace.ts';
 import { fileName, filePath, parseFileName } from '../../../store/disk/fs/layout.ts';
 import {
@@ -24,6 +23,7 @@ import {
   RESULT_AGE,
   resultKeyOf,
 } from '../../../store/disk/index/records.ts';
+import { STORE } from '../../../store/limits.ts';
 import { loadChecksum } from '../../../store/shared/checksum.ts';
 
 const hello = digestOf(Buffer.from('hello'));

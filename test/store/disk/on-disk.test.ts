@@ -3,7 +3,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
-import { STORE } from '../../../core/limits.ts';
+import { STORE } from '../../../store/limits.ts';
 import type { DiskStore } from '../../../store/open.ts';
 import { Random } from '../../rig/random.ts';
 import { contentOf, putOne, readFrom } from '../content.ts';

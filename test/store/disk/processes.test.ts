@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
-import { STORE } from '../../../core/limits.ts';
+import { STORE } from '../../../store/limits.ts';
 import { Child } from '../children/child.ts';
 import { blobOf, resultOf } from '../children/items.ts';
 import { readFrom } from '../content.ts';

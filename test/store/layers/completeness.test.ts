@@ -1,10 +1,10 @@
 // What is read to see what a result names, and how much of it at once.
 import { expect, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
-import { STORE } from '../../../core/limits.ts';
 import { DEFAULT_NAMESPACE } from '../../../core/namespace.ts';
 import { onlyComplete } from '../../../store/layers/completeness.ts';
 import type { DivergingResults } from '../../../store/layers/divergence.ts';
+import { STORE } from '../../../store/limits.ts';
 import { openMemoryStore } from '../../../store/open.ts';
 import { contentOf, directoryOf, outputRoot, outputTree, resultWith, treeOf } from '../content.ts';
 

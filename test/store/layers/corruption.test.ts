@@ -11,10 +11,10 @@ import {
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Digest, digestOf } from '../../../core/digest.ts';
-import { STORE } from '../../../core/limits.ts';
 import { type Entry, Index } from '../../../store/disk/index/index.ts';
 import { encodePresence } from '../../../store/disk/index/records.ts';
 import type { StoreEvent } from '../../../store/events.ts';
+import { STORE } from '../../../store/limits.ts';
 import { openDiskStore } from '../../../store/open.ts';
 import { loadChecksum } from '../../../store/shared/checksum.ts';
 import type { Store } from '../../../store/store.ts';

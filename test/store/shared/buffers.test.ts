@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { STORE } from '../../../core/limits.ts';
+import { STORE } from '../../../store/limits.ts';
 import { giveBack, isPooled, takeBuffer } from '../../../store/shared/buffers.ts';
 
 test('buffers given back are taken again, and every one only once', () => {

@@ -4,8 +4,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { STORE } from '../../../../core/limits.ts';
 import { StagingFile } from '../../../../store/disk/files/staging-file.ts';
+import { STORE } from '../../../../store/limits.ts';
 import { giveBack, takeBuffer } from '../../../../store/shared/buffers.ts';
 
 let folder: string;

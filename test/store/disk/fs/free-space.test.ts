@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { STORE } from '../../../../core/limits.ts';
 import { Room } from '../../../../store/disk/fs/free-space.ts';
+import { STORE } from '../../../../store/limits.ts';
 
 const FULL = { code: 'ASSAY_DISK_FULL' };
 const written = async () => 'written';

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { digestOf } from '../../../../core/digest.ts';
 import { AssayError } from '../../../../core/errors.ts';
-import { STORE } from '../../../../core/limits.ts';
+import { STORE } from '../../../../store/limits.ts';
 import { contentOf, putOne, readFrom } from '../../content.ts';
 import { useFolders } from '../../folders.ts';
 

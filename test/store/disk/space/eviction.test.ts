@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type Digest, digestOf } from '../../../../core/digest.ts';
-import { STORE } from '../../../../core/limits.ts';
 import type { StoreEvent } from '../../../../store/events.ts';
+import { STORE } from '../../../../store/limits.ts';
 import type { DiskStore, DiskStoreOptions } from '../../../../store/open.ts';
 import { keepFigures } from '../../../rig/figures.ts';
 import { addressOf, contentOf, putOne, readFrom, resultNaming } from '../../content.ts';

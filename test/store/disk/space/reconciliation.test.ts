@@ -2,8 +2,8 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { digestOf } from '../../../../core/digest.ts';
-import { STORE } from '../../../../core/limits.ts';
 import type { StoreEvent } from '../../../../store/events.ts';
+import { STORE } from '../../../../store/limits.ts';
 import { contentOf, putOne, readFrom } from '../../content.ts';
 import { filesIn, useFolders } from '../../folders.ts';
 

@@ -133,9 +133,9 @@ function answer(text: string): number {
 
 function refuse(error: unknown, failureCode: number, json: boolean): number {
   const { code, detail, entry } = named(error);
-  const { wayOut, exitCode = failureCode } = entry;
-  new Outlet(2).write(`assay: ${code}: ${detail}\n       ${wayOut}\n`);
-  if (json) new Outlet(2).write(`${JSON.stringify({ error: { code, detail, wayOut }, exitCode })}\n`);
+  const { hint, exitCode = failureCode } = entry;
+  new Outlet(2).write(`assay: ${code}: ${detail}\n       ${hint}\n`);
+  if (json) new Outlet(2).write(`${JSON.stringify({ error: { code, detail, wayOut: hint }, exitCode })}\n`);
   return exitCode;
 }
 

@@ -53,8 +53,8 @@ export const REMOTE = {
   connections: 32,
   maxResultBytes: 16 * MIB,
   /** Small blobs that come along with one result, and of all results those that have not been asked for yet. */
-  companyBytes: 256 * KIB,
-  heldCompanyBytes: 16 * MIB,
+  inlinedBlobsBytes: 256 * KIB,
+  heldInlinedBytes: 16 * MIB,
   maxLabelBytes: 64 * KIB,
 } as const;
 

@@ -7,47 +7,47 @@
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { type Hash, parseHash } from './digest.ts';
 
-export const COMPANY_HEADER = 'assay-company';
+export const INLINED_BLOBS_HEADER = 'assay-company';
 
 const FIELD = 15_001;
 const HASH_BYTES = 32;
 /** What one takes besides its own bytes, at most. */
-export const COMPANION_HEAD_BYTES = HASH_BYTES + 8;
+export const INLINED_BLOB_OVERHEAD = HASH_BYTES + 8;
 
-export interface Companion {
+export interface InlinedBlob {
   readonly hash: Hash;
   readonly bytes: Buffer;
 }
 
-export interface Accompanied {
+export interface ResultWithBlobs {
   readonly result: Buffer;
-  readonly company: readonly Companion[];
+  readonly blobs: readonly InlinedBlob[];
 }
 
-export function accompanied({ result, company }: Accompanied): Buffer {
-  if (company.length === 0) return result;
+export function appendBlobs({ result, blobs }: ResultWithBlobs): Buffer {
+  if (blobs.length === 0) return result;
   const writer = new BinaryWriter();
-  for (const { hash, bytes } of company) {
+  for (const { hash, bytes } of blobs) {
     writer.tag(FIELD, WireType.LengthDelimited).bytes(Buffer.concat([Buffer.from(hash, 'hex'), bytes]));
   }
   return Buffer.concat([result, writer.finish()]);
 }
 
 /**
- * Company of more than `most` bytes was not asked for, and is left out. What is no message at all counts as a result, of which
+ * Blobs of more than `most` bytes was not asked for, and is left out. What is no message at all counts as a result, of which
  * somebody else will say so.
  */
-export function separated(answer: Buffer, most = Number.POSITIVE_INFINITY): Accompanied {
+export function splitBlobs(answer: Buffer, most = Number.POSITIVE_INFINITY): ResultWithBlobs {
   try {
-    return separate(answer, most);
+    return split(answer, most);
   } catch {
-    return { result: answer, company: [] };
+    return { result: answer, blobs: [] };
   }
 }
 
-function separate(answer: Buffer, most: number): Accompanied {
+function split(answer: Buffer, most: number): ResultWithBlobs {
   const reader = new BinaryReader(answer);
-  const company: Companion[] = [];
+  const blobs: InlinedBlob[] = [];
   let end = answer.length;
   let room = most;
   while (reader.pos < reader.len) {
@@ -58,14 +58,14 @@ function separate(answer: Buffer, most: number): Accompanied {
       continue;
     }
     end = Math.min(end, begin);
-    const companion = reader.bytes();
-    room -= COMPANION_HEAD_BYTES - HASH_BYTES + companion.length;
-    if (room >= 0) company.push(companionIn(companion));
+    const inlinedBlob = reader.bytes();
+    room -= INLINED_BLOB_OVERHEAD - HASH_BYTES + inlinedBlob.length;
+    if (room >= 0) blobs.push(parseInlinedBlob(inlinedBlob));
   }
-  return { result: answer.subarray(0, end), company };
+  return { result: answer.subarray(0, end), blobs };
 }
 
-function companionIn(field: Uint8Array): Companion {
+function parseInlinedBlob(field: Uint8Array): InlinedBlob {
   const whole = Buffer.from(field.buffer, field.byteOffset, field.length);
   const hash = parseHash(whole.toString('hex', 0, HASH_BYTES));
   return { hash, bytes: whole.subarray(HASH_BYTES) };

@@ -18,7 +18,7 @@ export function errorsPage(): string {
 
 function section([code, entry]: [string, ErrorEntry]): string {
   const statuses = `HTTP status: ${entry.status}; gRPC status: ${grpcStatusOf(entry)}`;
-  return `## ${code}\n\n${entry.summary}\n\n- What to do: ${entry.wayOut}\n- ${statuses}\n`;
+  return `## ${code}\n\n${entry.summary}\n\n- What to do: ${entry.hint}\n- ${statuses}\n`;
 }
 
 if (import.meta.main) process.stdout.write(errorsPage());

@@ -80,7 +80,7 @@ export const SERVER = {
   /** Beginnings of keys that one lookup may try; GitHub's own client sends at most 9. */
   maxRestoreKeys: 100,
   /** How long a signed address is good for an upload or a download: the largest may take this long to begin. */
-  ticketMs: 60 * MINUTE,
+  signedUrlMs: 60 * MINUTE,
   /** A job that has reserved an entry of GitHub’s cache and sends nothing keeps others from it this long … */
   reservationMs: 2 * MINUTE,
   /** … and so many entries may be reserved at once. */
@@ -106,7 +106,7 @@ export const SERVER = {
   /** The same for answers that are larger than a small blob, until their clients have taken them. */
   lentBytes: 512 * MIB,
   /** Small blobs that are sent along with one result. */
-  companyBytes: 256 * KIB,
+  inlinedBlobsBytes: 256 * KIB,
   /** When a client that was turned away may come back. */
   retryAfterSeconds: 1,
   /** The same where the store is full: as leases end, room comes back. */

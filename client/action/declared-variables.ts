@@ -20,10 +20,10 @@ export function misdeclared(text: string): string | undefined {
     return `${text.replace(/[=*].*/s, '')} is never passed to a command`;
   if (DECLARATION.test(text)) return undefined;
   const name = text.replace(/=.*/s, '');
-  return `${JSON.stringify(name)} is no variable’s name: ${wayOut(name)}`;
+  return `${JSON.stringify(name)} is no variable’s name: ${hint(name)}`;
 }
 
-function wayOut(name: string): string {
+function hint(name: string): string {
   if (name === '') return 'it is empty; take it out, or write the name';
   if (name === '*')
     return 'with the whole environment in the key no two machines would share a result; name the variables, or a beginning such as VITE_*';

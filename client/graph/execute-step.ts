@@ -69,7 +69,7 @@ export async function runOrdinarily(
 function refusalOf(error: unknown): Pick<StepEnd, 'exitCode' | 'reason' | 'wayOut'> {
   if (!(error instanceof AssayError)) return { exitCode: 125, reason: messageOf(error) };
   const { message: reason, code, entry } = error;
-  return { exitCode: code === 'ASSAY_COMMAND_NOT_FOUND' ? 127 : 125, reason, wayOut: entry.wayOut };
+  return { exitCode: code === 'ASSAY_COMMAND_NOT_FOUND' ? 127 : 125, reason, wayOut: entry.hint };
 }
 
 /** Who waited long for its turn begins again, from what it asks for: its inputs and tools may be other ones by now. */

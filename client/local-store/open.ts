@@ -21,5 +21,5 @@ export async function openUsableStore(storeFolder: string, report: Report): Prom
 }
 
 function whyOf(error: unknown): string {
-  return error instanceof AssayError ? `${error.message}. ${error.entry.wayOut}` : messageOf(error);
+  return error instanceof AssayError ? `${error.message}. ${error.entry.hint}` : messageOf(error);
 }

@@ -3,11 +3,11 @@ import { Readable } from 'node:stream';
 import { concurrently } from '../../core/concurrently.ts';
 import type { Digest } from '../../core/digest.ts';
 import { messageOf } from '../../core/errors.ts';
-import { COMPANY_HEADER } from '../../core/inlined-blobs.ts';
+import { INLINED_BLOBS_HEADER } from '../../core/inlined-blobs.ts';
 import type { Content } from '../../store/store.ts';
 import { REMOTE } from '../limits.ts';
 import { authorization } from './authorization.ts';
-import { Company } from './inlined-blobs.ts';
+import { InlinedBlobs } from './inlined-blobs.ts';
 import {
   type KeepBlob,
   lacks,
@@ -36,7 +36,7 @@ export async function openHttpRemote(options: RemoteOptions): Promise<Remote> {
 }
 
 /** So that a hit with few small files takes one round trip, and not three. */
-const ASKING = { [COMPANY_HEADER]: String(REMOTE.companyBytes) };
+const ASKING = { [INLINED_BLOBS_HEADER]: String(REMOTE.inlinedBlobsBytes) };
 
 interface RequestInit {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'PATCH';
@@ -53,7 +53,7 @@ class HttpRemote implements Remote {
   readonly #send: Send;
   readonly #destroy: () => Promise<void>;
   readonly #budget: WaitBudget;
-  readonly #company = new Company();
+  readonly #inlinedBlobs = new InlinedBlobs();
   #takesWrites = true;
 
   constructor({ url, token, now }: RemoteOptions, send: Send, destroy: () => Promise<void>) {
@@ -83,19 +83,19 @@ class HttpRemote implements Remote {
         ? undefined
         : this.#body(
             await expectSuccess(response),
-            REMOTE.maxResultBytes + REMOTE.companyBytes,
+            REMOTE.maxResultBytes + REMOTE.inlinedBlobsBytes,
             ({ length }) => this.#budget.received(length),
           );
       if (!body) return this.#discard(response);
       const chunks: Uint8Array[] = [];
       for await (const chunk of body) chunks.push(chunk);
-      return this.#company.receive(Buffer.concat(chunks));
+      return this.#inlinedBlobs.receive(Buffer.concat(chunks));
     });
   }
 
   async getBlobs(digests: readonly Digest[], keep: KeepBlob): Promise<void> {
     await concurrently(digests, REMOTE.concurrency, async (digest) => {
-      const content = this.#company.take(digest.hash) ?? (await this.#getBlob(digest));
+      const content = this.#inlinedBlobs.take(digest.hash) ?? (await this.#getBlob(digest));
       if (!content) throw lacks(digest);
       await keep(digest, content);
     });

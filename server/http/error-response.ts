@@ -20,7 +20,7 @@ export function jsonForm(methods: string): RefusalForm {
   return {
     type: 'application/json',
     methods,
-    body: ({ code, entry: { wayOut } }, message) => JSON.stringify({ code, message, wayOut }),
+    body: ({ code, entry: { hint } }, message) => JSON.stringify({ code, message, wayOut: hint }),
   };
 }
 

@@ -22,8 +22,8 @@ export function npmTool(name: string): string {
   return found(join(TOOLS, '.bin', name), 'run scripts/setup-test-tools.sh');
 }
 
-function found(path: string, wayOut: string): string {
-  if (!existsSync(path)) throw new Error(`there is no ${path}: ${wayOut}`);
+function found(path: string, hint: string): string {
+  if (!existsSync(path)) throw new Error(`there is no ${path}: ${hint}`);
   return path;
 }
 

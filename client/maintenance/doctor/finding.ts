@@ -25,5 +25,5 @@ export function ill(subject: string, detail: string, mend: string): Finding {
 /** A refusal of the catalogue says itself what to do. */
 export function illBecause(subject: string, error: unknown, otherwise: string): Finding {
   const isKnown = error instanceof AssayError;
-  return ill(subject, isKnown ? error.detail : messageOf(error), isKnown ? error.entry.wayOut : otherwise);
+  return ill(subject, isKnown ? error.detail : messageOf(error), isKnown ? error.entry.hint : otherwise);
 }

@@ -6,7 +6,7 @@ import { type Adapter, badKey, notTaken } from '../shared/adapter.ts';
 import { CREATE, FINALIZE, GET_URL } from './calls.ts';
 import { sendDownload } from './download.ts';
 import { createEntry, finalizeEntry, getDownloadUrl } from './service.ts';
-import { redeem } from './signed-url.ts';
+import { verifiedSubject } from './signed-url.ts';
 import { conductCall, TWIRP_FORM } from './twirp.ts';
 import { receiveSignedUpload } from './upload.ts';
 
@@ -41,7 +41,7 @@ function call(exchange: Exchange, within: Namespace, name: string): Promise<void
 
 function signedAddress(exchange: Exchange, path: string, query: URLSearchParams): Promise<void> {
   if (!/^(upload|download)\//.test(path)) throw badKey('/twirp/… or /actions/[NAMESPACE/]twirp/…');
-  const subject = redeem(path, query);
+  const subject = verifiedSubject(path, query);
   return subject.startsWith('upload/')
     ? receiveSignedUpload(exchange, subject, query)
     : sendDownload(exchange, subject);

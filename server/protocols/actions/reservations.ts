@@ -30,7 +30,7 @@ export function reservationsOf({ store, limits }: ServerContext): Reservations {
   return known;
 }
 
-type Limits = Pick<ServerLimits, 'reservationMs' | 'ticketMs' | 'maxReservations'>;
+type Limits = Pick<ServerLimits, 'reservationMs' | 'signedUrlMs' | 'maxReservations'>;
 
 export class Reservations {
   readonly #limits: Limits;
@@ -93,8 +93,8 @@ export class Reservations {
 
   /** A client may ask again to finalize, because it did not get the answer. */
   #isKept(upload: Upload): boolean {
-    const { reservationMs, ticketMs } = this.#limits;
-    return upload.arriving > 0 || this.#idleMs(upload) < (upload.isAnswered ? reservationMs : ticketMs);
+    const { reservationMs, signedUrlMs } = this.#limits;
+    return upload.arriving > 0 || this.#idleMs(upload) < (upload.isAnswered ? reservationMs : signedUrlMs);
   }
 
   #idleMs({ movedAt }: Upload): number {

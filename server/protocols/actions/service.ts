@@ -17,7 +17,7 @@ import { SERVER } from '../../limits.ts';
 import { type Artifact, encodeArtifact, findArtifact } from '../shared/artifact.ts';
 import { entryAddress, entryHash, pendingAddress, versionNamespace } from './entry.ts';
 import { reservationsOf } from './reservations.ts';
-import { ticketUrl } from './signed-url.ts';
+import { signedUrl } from './signed-url.ts';
 
 /** A miss is an answer like any other here. */
 export async function getDownloadUrl(
@@ -33,7 +33,7 @@ export async function getDownloadUrl(
   const artifact = found && (await findArtifact(store, { namespace, key: found.key }));
   metrics.lookedUp('actions', artifact !== undefined);
   if (!artifact) return { ok: false, signedDownloadUrl: '', matchedKey: '' };
-  const url = ticketUrl(exchange, `download/${artifact.digest.hash}`);
+  const url = signedUrl(exchange, `download/${artifact.digest.hash}`);
   return { ok: true, signedDownloadUrl: url, matchedKey: found.label };
 }
 
@@ -50,7 +50,7 @@ export async function createEntry(
   const entry = entryHash(address);
   const uploadId = reservationsOf(exchange.server).reserve(entry);
   if (uploadId === undefined) throw reserved(key);
-  const url = ticketUrl(exchange, `upload/${entry}/${uploadId}`);
+  const url = signedUrl(exchange, `upload/${entry}/${uploadId}`);
   return { ok: true, signedUploadUrl: url, message: '' };
 }
 

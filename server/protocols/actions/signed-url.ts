@@ -12,13 +12,13 @@ import { SERVER } from '../../limits.ts';
 const SECRET = randomBytes(32);
 
 /** `subject` is made of parts of a path. */
-export function ticketUrl(exchange: Exchange, subject: string, now = Date.now()): string {
-  const path = `${subject}/${now + SERVER.ticketMs}`;
+export function signedUrl(exchange: Exchange, subject: string, now = Date.now()): string {
+  const path = `${subject}/${now + SERVER.signedUrlMs}`;
   return `${originOf(exchange)}/actions/${path}?sig=${sign(path).toString('hex')}`;
 }
 
 /** The subject of a ticket that is good. */
-export function redeem(path: string, query: URLSearchParams, now = Date.now()): string {
+export function verifiedSubject(path: string, query: URLSearchParams, now = Date.now()): string {
   const slash = path.lastIndexOf('/');
   const signature = query.get('sig') ?? '';
   const isRight = SIGNATURE.test(signature) && timingSafeEqual(Buffer.from(signature, 'hex'), sign(path));

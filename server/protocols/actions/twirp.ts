@@ -58,5 +58,5 @@ export const TWIRP_FORM: RefusalForm = {
   type: 'application/json',
   methods: 'GET, HEAD, POST, PUT',
   body: ({ code, entry }, msg) =>
-    JSON.stringify({ code: CODES[entry.status] ?? 'internal', msg, meta: { code, way_out: entry.wayOut } }),
+    JSON.stringify({ code: CODES[entry.status] ?? 'internal', msg, meta: { code, way_out: entry.hint } }),
 };

@@ -2,14 +2,14 @@
 // moon asks for it, the same in JSON; what it names is looked at by the store, which neither takes nor serves a result
 // with something missing.
 import { hash } from 'node:crypto';
-import { accompanied } from '../../../core/inlined-blobs.ts';
+import { appendBlobs } from '../../../core/inlined-blobs.ts';
 import type { ResultAddress } from '../../../store/store.ts';
 import type { Headers } from '../../http/error-response.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { receiveWhole } from '../../http/upload.ts';
 import { resultFromJson, resultToJson } from '../moon/result-json.ts';
 import { judge, preconditionFailed, refuseUnlessFirst, refuseUnlessMeant } from '../shared/conditions.ts';
-import { companyFor } from './inlined-blobs.ts';
+import { selectBlobs } from './inlined-blobs.ts';
 
 const DESCRIPTION = ['cache-control', 'no-cache', 'vary', 'accept, assay-company'];
 const PROTOBUF = ['content-type', 'application/x-protobuf', ...DESCRIPTION];
@@ -24,10 +24,10 @@ export async function getResult(exchange: Exchange, address: ResultAddress): Pro
   const { accept } = exchange.request.headers;
   if (isJson(accept))
     return answerResult(exchange, JSON_TEXT, tagOf(bytes, '-json'), () => resultToJson(bytes));
-  const company = await companyFor(exchange, bytes);
+  const blobs = await selectBlobs(exchange, bytes);
   /** What comes with a result is not always the same, so it has no tag. */
-  if (company.length > 0) exchange.answerContent(200, PROTOBUF, accompanied({ result: bytes, company }));
-  else answerResult(exchange, PROTOBUF, tagOf(bytes), () => accompanied({ result: bytes, company }));
+  if (blobs.length > 0) exchange.answerContent(200, PROTOBUF, appendBlobs({ result: bytes, blobs }));
+  else answerResult(exchange, PROTOBUF, tagOf(bytes), () => appendBlobs({ result: bytes, blobs }));
 }
 
 function answerResult(exchange: Exchange, description: Headers, entityTag: string, body: () => Buffer): void {

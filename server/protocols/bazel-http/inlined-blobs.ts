@@ -2,7 +2,11 @@
 // fit any more, it asks for as before.
 
 import type { Digest } from '../../../core/digest.ts';
-import { COMPANION_HEAD_BYTES, COMPANY_HEADER, type Companion } from '../../../core/inlined-blobs.ts';
+import {
+  INLINED_BLOB_OVERHEAD,
+  INLINED_BLOBS_HEADER,
+  type InlinedBlob,
+} from '../../../core/inlined-blobs.ts';
 import { contentNamedBy, decodeResult } from '../../../core/result.ts';
 import { leavesOf } from '../../../core/tree.ts';
 import type { Blobs } from '../../../store/store.ts';
@@ -12,13 +16,13 @@ import type { Exchange } from '../../http/exchange.ts';
  * In a crowd nobody gets more than was asked for by name. A large result comes alone: to look through it takes time, in which
  * everybody else waits, and a client that has to fetch so many outputs saves nothing by a few of them.
  */
-export async function companyFor(
+export async function selectBlobs(
   { request, server }: Exchange,
   result: Uint8Array,
-): Promise<readonly Companion[]> {
-  const room = Math.min(Number(request.headers[COMPANY_HEADER] ?? 0), server.limits.companyBytes);
-  if (!(room > COMPANION_HEAD_BYTES) || request.method === 'HEAD') return [];
-  if (server.load.isCrowded || result.length > server.limits.companyBytes) return [];
+): Promise<readonly InlinedBlob[]> {
+  const room = Math.min(Number(request.headers[INLINED_BLOBS_HEADER] ?? 0), server.limits.inlinedBlobsBytes);
+  if (!(room > INLINED_BLOB_OVERHEAD) || request.method === 'HEAD') return [];
+  if (server.load.isCrowded || result.length > server.limits.inlinedBlobsBytes) return [];
   const party = new Party(server.store.blobs, room);
   const { blobs, trees } = contentNamedBy(decodeResult(result));
   for (const tree of trees) {
@@ -26,11 +30,11 @@ export async function companyFor(
     if (bytes) for (const leaf of leavesOf(bytes)) await party.invite(leaf);
   }
   for (const blob of blobs) await party.invite(blob);
-  return party.company;
+  return party.blobs;
 }
 
 class Party {
-  readonly company: Companion[] = [];
+  readonly blobs: InlinedBlob[] = [];
   readonly #blobs: Blobs;
   readonly #invited = new Set<string>();
   #room: number;
@@ -42,13 +46,13 @@ class Party {
 
   /** Its bytes, if it comes. */
   async invite({ hash, size }: Digest): Promise<Buffer | undefined> {
-    const takes = COMPANION_HEAD_BYTES + size;
+    const takes = INLINED_BLOB_OVERHEAD + size;
     if (takes > this.#room || this.#invited.has(hash)) return undefined;
     this.#invited.add(hash);
     const blob = await this.#blobs.get(hash);
     if (!blob?.bytes) return undefined;
     this.#room -= takes;
-    this.company.push({ hash, bytes: blob.bytes });
+    this.blobs.push({ hash, bytes: blob.bytes });
     return blob.bytes;
   }
 }

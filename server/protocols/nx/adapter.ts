@@ -13,7 +13,7 @@ const ADDRESS = /^(?:(?<namespace>.+)\/)?v1\/cache\/(?<key>[0-9A-Za-z_-]{1,255})
 const TEXT_FORM: RefusalForm = {
   type: 'text/plain; charset=utf-8',
   methods: 'GET, HEAD, PUT',
-  body: ({ code, entry: { wayOut } }, message) => `${code}: ${message}\n${wayOut}`,
+  body: ({ code, entry: { hint } }, message) => `${code}: ${message}\n${hint}`,
 };
 
 export const nx = plainAdapter({

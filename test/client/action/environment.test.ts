@@ -112,8 +112,8 @@ test.each([
   ['*', 'whole environment'],
   ['=x', 'it is empty'],
   ['ASSAY_*', 'never passed'],
-])('%j declares no variable, and says what to write', (text, wayOut) => {
-  expect(misdeclared(text)).toContain(wayOut);
+])('%j declares no variable, and says what to write', (text, hint) => {
+  expect(misdeclared(text)).toContain(hint);
   expect(() => variable(text)).toThrow(expect.objectContaining({ code: 'ASSAY_USAGE' }));
 });
 

@@ -7,9 +7,9 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { REMOTE } from '../../../client/limits.ts';
-import { Company } from '../../../client/remote/inlined-blobs.ts';
+import { InlinedBlobs } from '../../../client/remote/inlined-blobs.ts';
 import { digestOf, parseHash } from '../../../core/digest.ts';
-import { accompanied, separated } from '../../../core/inlined-blobs.ts';
+import { appendBlobs, splitBlobs } from '../../../core/inlined-blobs.ts';
 import { ActionResult } from '../../../core/proto/generated/reapi.ts';
 import { emptyResult } from '../../../core/result.ts';
 import { Workshop } from '../../rig/assay.ts';
@@ -20,64 +20,64 @@ const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20261116);
 const RESULT = Buffer.from(
   ActionResult.encode({ ...emptyResult(7), stdoutRaw: Buffer.from('said') }).finish(),
 );
-const companion = (bytes: Buffer) => ({ hash: digestOf(bytes).hash, bytes });
+const inlinedBlob = (bytes: Buffer) => ({ hash: digestOf(bytes).hash, bytes });
 
 test('is given out once', () => {
-  const held = new Company();
-  const one = companion(Buffer.from('one'));
-  expect(held.receive(accompanied({ result: RESULT, company: [one] })).equals(RESULT)).toBe(true);
+  const held = new InlinedBlobs();
+  const one = inlinedBlob(Buffer.from('one'));
+  expect(held.receive(appendBlobs({ result: RESULT, blobs: [one] })).equals(RESULT)).toBe(true);
   expect(held.take(one.hash)?.toString()).toBe('one');
   expect(held.take(one.hash)).toBeUndefined();
 });
 
 test('the oldest go when there is no more room', () => {
-  const held = new Company();
+  const held = new InlinedBlobs();
   const random = new Random(SEED);
-  const size = REMOTE.companyBytes / 2;
-  const fit = Math.floor(REMOTE.heldCompanyBytes / (size + 512));
-  const blobs = Array.from({ length: fit + 2 }, () => companion(random.bytes(size)));
-  for (const one of blobs) held.receive(accompanied({ result: RESULT, company: [one] }));
+  const size = REMOTE.inlinedBlobsBytes / 2;
+  const fit = Math.floor(REMOTE.heldInlinedBytes / (size + 512));
+  const blobs = Array.from({ length: fit + 2 }, () => inlinedBlob(random.bytes(size)));
+  for (const one of blobs) held.receive(appendBlobs({ result: RESULT, blobs: [one] }));
   const there = blobs.map(({ hash }) => held.take(hash) !== undefined);
   expect(there).toEqual([false, false, ...Array(fit).fill(true)]);
-  const one = companion(Buffer.from('after'));
-  held.receive(accompanied({ result: RESULT, company: [one, one] }));
+  const one = inlinedBlob(Buffer.from('after'));
+  held.receive(appendBlobs({ result: RESULT, blobs: [one, one] }));
   expect(held.take(one.hash)?.toString()).toBe('after');
 });
 
 test('of one answer no more is held than was asked for', () => {
-  const held = new Company();
+  const held = new InlinedBlobs();
   const random = new Random(SEED);
-  const company = Array.from({ length: 3 }, () => companion(random.bytes(REMOTE.companyBytes / 2 - 40)));
-  expect(held.receive(accompanied({ result: RESULT, company })).equals(RESULT)).toBe(true);
-  expect(company.map(({ hash }) => held.take(hash) !== undefined)).toEqual([true, true, false]);
+  const blobs = Array.from({ length: 3 }, () => inlinedBlob(random.bytes(REMOTE.inlinedBlobsBytes / 2 - 40)));
+  expect(held.receive(appendBlobs({ result: RESULT, blobs })).equals(RESULT)).toBe(true);
+  expect(blobs.map(({ hash }) => held.take(hash) !== undefined)).toEqual([true, true, false]);
 });
 
 test('blobs of no bytes take room, too', () => {
-  const held = new Company();
+  const held = new InlinedBlobs();
   const number = (at: number) => parseHash(at.toString(16).padStart(64, '0'));
   const [each, answers] = [6_000, 10];
   for (let answer = 0; answer < answers; answer++) {
-    const company = Array.from({ length: each }, (_, at) => {
+    const blobs = Array.from({ length: each }, (_, at) => {
       return { hash: number(answer * each + at), bytes: Buffer.alloc(0) };
     });
-    held.receive(accompanied({ result: RESULT, company }));
+    held.receive(appendBlobs({ result: RESULT, blobs }));
   }
   const all = Array.from({ length: each * answers }, (_, at) => held.take(number(at)));
   const left = all.filter((one) => one !== undefined).length;
-  expect(left).toBe(REMOTE.heldCompanyBytes / 512);
+  expect(left).toBe(REMOTE.heldInlinedBytes / 512);
 });
 
-test(`an answer that is cut or changed anywhere is a result and company, or all a result (seed ${SEED})`, () => {
+test(`an answer that is cut or changed anywhere is a result and blobs, or all a result (seed ${SEED})`, () => {
   const random = new Random(SEED);
-  const whole = accompanied({
+  const whole = appendBlobs({
     result: RESULT,
-    company: Array.from({ length: 5 }, () => companion(random.bytes(random.below(100)))),
+    blobs: Array.from({ length: 5 }, () => inlinedBlob(random.bytes(random.below(100)))),
   });
   for (let trial = 0; trial < 20_000; trial++) {
     const bent = Buffer.from(whole.subarray(0, random.below(whole.length + 1)));
     for (let times = random.below(3); times > 0 && bent.length > 0; times--)
       bent[random.below(bent.length)] = random.below(256);
-    const { result } = separated(bent);
+    const { result } = splitBlobs(bent);
     expect(bent.subarray(0, result.length).equals(result)).toBe(true);
   }
 });

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { separated } from '../../../core/inlined-blobs.ts';
+import { splitBlobs } from '../../../core/inlined-blobs.ts';
 import { baseEnvironment, FORMS, Workshop } from '../../rig/assay.ts';
 import { runSteps } from '../../rig/graph.ts';
 import { Random } from '../../rig/random.ts';
@@ -152,7 +152,7 @@ describe('between two machines', () => {
         got.on('end', () => {
           const whole = Buffer.concat(chunks);
           const isContent = method === 'GET' && got.statusCode === 200;
-          const resultBytes = url.includes('/ac/') ? separated(whole).result.length : 0;
+          const resultBytes = url.includes('/ac/') ? splitBlobs(whole).result.length : 0;
           const hasBlobs = isContent && whole.length > resultBytes;
           const { body, cut } = hasBlobs ? spoil(whole.subarray(resultBytes)) : { body: whole, cut: false };
           answer.writeHead(got.statusCode ?? 500, { 'content-length': whole.length });

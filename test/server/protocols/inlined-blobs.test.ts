@@ -1,7 +1,7 @@
 // Small blobs that come along with a result, for who asks for them.
 import { expect, test } from 'vitest';
 import { digestOf, toWire } from '../../../core/digest.ts';
-import { COMPANY_HEADER, separated } from '../../../core/inlined-blobs.ts';
+import { INLINED_BLOBS_HEADER, splitBlobs } from '../../../core/inlined-blobs.ts';
 import { parseRelPath } from '../../../core/path.ts';
 import { ActionResult } from '../../../core/proto/generated/reapi.ts';
 import { decodeResult, emptyResult } from '../../../core/result.ts';
@@ -12,7 +12,7 @@ import { addressOf, contentOf, putOne } from '../../store/content.ts';
 import { ask, testServer } from '../rig.ts';
 
 const { key } = addressOf('an action');
-const asking = (bytes: string | number) => ({ headers: { [COMPANY_HEADER]: String(bytes) } });
+const asking = (bytes: string | number) => ({ headers: { [INLINED_BLOBS_HEADER]: String(bytes) } });
 
 /** A folder with two files, a file beside it, and its log; one of the files is too large to come along. */
 async function putResult(store: Store) {
@@ -43,26 +43,26 @@ async function putResult(store: Store) {
   return { result, small, beside, log, tree };
 }
 
-async function companyOf(url: string, bytes: string | number) {
+async function inlinedBlobsOf(url: string, bytes: string | number) {
   const { status, body } = await ask(`${url}/ac/${key}`, 'GET', asking(bytes));
   expect(status).toBe(200);
-  const { result, company } = separated(body);
-  return { body, result, company: company.map(({ bytes }) => bytes) };
+  const { result, blobs } = splitBlobs(body);
+  return { body, result, blobs: blobs.map(({ bytes }) => bytes) };
 }
 
 test('all that is small comes along once, after the very bytes of the result', async () => {
   const server = await testServer();
   const stored = await putResult(server.store);
-  const { result, company, body } = await companyOf(server.url, 1_000_000);
+  const { result, blobs, body } = await inlinedBlobsOf(server.url, 1_000_000);
   expect(result.equals(stored.result)).toBe(true);
-  expect(company).toEqual([stored.tree, stored.small, stored.beside, stored.log]);
-  for (const one of separated(body).company) expect(digestOf(one.bytes).hash).toBe(one.hash);
+  expect(blobs).toEqual([stored.tree, stored.small, stored.beside, stored.log]);
+  for (const one of splitBlobs(body).blobs) expect(digestOf(one.bytes).hash).toBe(one.hash);
 });
 
 test('whoever does not know of it reads the same result', async () => {
   const server = await testServer();
   const stored = await putResult(server.store);
-  const { body } = await companyOf(server.url, 1_000_000);
+  const { body } = await inlinedBlobsOf(server.url, 1_000_000);
   expect(ActionResult.decode(body)).toMatchObject({ ...decodeResult(stored.result) });
   const plain = await ask(`${server.url}/ac/${key}`);
   expect(plain.body.equals(stored.result)).toBe(true);
@@ -73,9 +73,9 @@ test.each(['0', '-5', 'much', 'NaN', '', '1e400'])(
   async (bytes) => {
     const server = await testServer();
     const stored = await putResult(server.store);
-    const { result, body } = await companyOf(server.url, bytes);
+    const { result, body } = await inlinedBlobsOf(server.url, bytes);
     expect(result.equals(stored.result)).toBe(true);
-    expect(body.length - result.length).toBeLessThanOrEqual(SERVER.companyBytes);
+    expect(body.length - result.length).toBeLessThanOrEqual(SERVER.inlinedBlobsBytes);
   },
 );
 
@@ -84,18 +84,18 @@ test.each([100, 400, 1_500, 3_000])(
   async (bytes) => {
     const server = await testServer();
     await putResult(server.store);
-    const { result, body } = await companyOf(server.url, bytes);
+    const { result, body } = await inlinedBlobsOf(server.url, bytes);
     expect(body.length - result.length).toBeLessThanOrEqual(bytes);
   },
 );
 
 test('a server sets its own bound, and in a crowd nothing comes along', async () => {
-  const modest = await testServer({ limits: { companyBytes: 500 } });
+  const modest = await testServer({ limits: { inlinedBlobsBytes: 500 } });
   const stored = await putResult(modest.store);
-  expect((await companyOf(modest.url, 1_000_000)).company).toEqual([stored.tree]);
+  expect((await inlinedBlobsOf(modest.url, 1_000_000)).blobs).toEqual([stored.tree]);
   const crowded = await testServer({ limits: { crowd: 1 } });
   await putResult(crowded.store);
-  expect((await companyOf(crowded.url, 1_000_000)).company).toEqual([]);
+  expect((await inlinedBlobsOf(crowded.url, 1_000_000)).blobs).toEqual([]);
 });
 
 test('HEAD, a room for nothing and a large result get none, and so cost what they did', async () => {
@@ -103,7 +103,7 @@ test('HEAD, a room for nothing and a large result get none, and so cost what the
   const { result, small } = await putResult(server.store);
   const { headers } = await ask(`${server.url}/ac/${key}`, 'HEAD', asking(100_000));
   expect(headers['content-length']).toBe(String(result.length));
-  expect((await companyOf(server.url, 40)).company).toEqual([]);
+  expect((await inlinedBlobsOf(server.url, 40)).blobs).toEqual([]);
   const outputFiles = Array.from({ length: 3000 }, (_, at) => ({
     path: `out/${at}`.padEnd(50, 'x'),
     digest: toWire(digestOf(small)),
@@ -111,7 +111,7 @@ test('HEAD, a room for nothing and a large result get none, and so cost what the
     contents: Buffer.alloc(0),
   }));
   const many = Buffer.from(ActionResult.encode({ ...emptyResult(0), outputFiles }).finish());
-  expect(many.length).toBeGreaterThan(SERVER.companyBytes);
+  expect(many.length).toBeGreaterThan(SERVER.inlinedBlobsBytes);
   const other = addressOf('a large one');
   await server.store.results.put(other, many);
   const { body } = await ask(`${server.url}/ac/${other.key}`, 'GET', asking(100_000));

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
 import { Reservations } from '../../../server/protocols/actions/reservations.ts';
 
-const LIMITS = { reservationMs: 100, ticketMs: 1000, maxReservations: 2 };
+const LIMITS = { reservationMs: 100, signedUrlMs: 1000, maxReservations: 2 };
 const [ENTRY, OTHER, THIRD] = ['a', 'b', 'c'].map((text) => digestOf(Buffer.from(text)).hash);
 
 function reservations() {

@@ -1,6 +1,6 @@
 // The one entry of `assay`: finds the command, answers --help and --version, and turns a refusal into words and a code.
 // Commands are imported when asked for, so that a hit does not pay for the server.
-import { Outlet } from '../client/terminal/sync-stream.ts';
+import { SyncStream } from '../client/terminal/sync-stream.ts';
 import { type CommandModule, renderHelp, suggestion } from '../core/cli/command.ts';
 import { flowed, inTwoColumns } from '../core/cli/layout.ts';
 import { AssayError, isSystemError, messageOf } from '../core/errors.ts';
@@ -123,19 +123,19 @@ function ownFlags(args: readonly string[]): readonly string[] {
 
 /** Of the terminal that is spoken to; what goes elsewhere is not for a window. */
 function columns(): number {
-  return (new Outlet(1).isTTY && process.stdout.columns) || Number.POSITIVE_INFINITY;
+  return (new SyncStream(1).isTTY && process.stdout.columns) || Number.POSITIVE_INFINITY;
 }
 
 function answer(text: string): number {
-  new Outlet(1).write(text);
+  new SyncStream(1).write(text);
   return 0;
 }
 
 function refuse(error: unknown, failureCode: number, json: boolean): number {
   const { code, detail, entry } = named(error);
   const { hint, exitCode = failureCode } = entry;
-  new Outlet(2).write(`assay: ${code}: ${detail}\n       ${hint}\n`);
-  if (json) new Outlet(2).write(`${JSON.stringify({ error: { code, detail, wayOut: hint }, exitCode })}\n`);
+  new SyncStream(2).write(`assay: ${code}: ${detail}\n       ${hint}\n`);
+  if (json) new SyncStream(2).write(`${JSON.stringify({ error: { code, detail, wayOut: hint }, exitCode })}\n`);
   return exitCode;
 }
 
@@ -165,6 +165,6 @@ function overview(width: number): string {
   ].join('\n');
 }
 
-// No top-level await: the bundle for Node is CommonJS, which has none. What was said has been written (Outlet), so there is
+// No top-level await: the bundle for Node is CommonJS, which has none. What was said has been written (SyncStream), so there is
 // nothing to wait for, and a connection that somebody left open does not keep the process.
 main(process.argv.slice(2)).then((code) => process.exit(code));

@@ -163,7 +163,7 @@ export const GRAPH = {
   /** How often the live view is drawn. */
   drawMs: 100,
   /** How much that is said at once is gathered before it is written. */
-  gatherBytes: 64 * KIB,
+  streamBufferBytes: 64 * KIB,
   /** Most commands that run side by side, whatever the machine. */
   maxJobs: 1024,
   /** Steps beyond those that look for results meanwhile, fetch them and put outputs in place. */
@@ -171,7 +171,7 @@ export const GRAPH = {
   /** A step that has waited this long for its turn to run looks at its inputs again. */
   lateMs: 1 * SECOND,
   /** Of what a step did beyond its declaration, where it may not do anything beyond it. */
-  findingsTold: 20,
+  findingsShown: 20,
   /** How long changes may keep coming before a watched graph runs again. */
   watchSettleMs: 100,
   /** Paths that changed while a watched graph ran; what comes beyond that is not looked at. */

@@ -25,9 +25,9 @@ export interface Evidence {
 }
 
 /** `clean`: watched from end to end, and nothing undeclared. `marked`: watched, and not that. */
-export type Standing = 'clean' | 'marked' | 'unwatched';
+export type EvidenceStatus = 'clean' | 'marked' | 'unwatched';
 
-export function standingOf(evidence: Evidence | undefined): Standing {
+export function evidenceStatusOf(evidence: Evidence | undefined): EvidenceStatus {
   if (!evidence) return 'unwatched';
   return evidence.findings.length === 0 && evidence.gaps.length === 0 ? 'clean' : 'marked';
 }

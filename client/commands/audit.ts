@@ -10,7 +10,7 @@ import { counted } from '../graph/view/words.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { openCache } from '../run/caches.ts';
 import { Reporter } from '../run/reporter.ts';
-import { Outlet } from '../terminal/sync-stream.ts';
+import { SyncStream } from '../terminal/sync-stream.ts';
 import { ACTION_FLAGS } from './action-flags.ts';
 import { type NamedStep, parseOneAction } from './one-action.ts';
 import { STORE_FLAGS } from './store-flags.ts';
@@ -86,7 +86,7 @@ export const auditCommand: CommandModule = {
     if (json && sarif === '-') throw usage('--json and --sarif - both want standard output');
     checkReportFile('--sarif', sarif);
     checkReportFile('--html', page);
-    const [stdout, stderr] = [new Outlet(1), new Outlet(2)];
+    const [stdout, stderr] = [new SyncStream(1), new SyncStream(2)];
     const forMachine = json || sarif === '-';
     const { report } = new Reporter(stderr, json);
     const folder = storeFolder(parsed.text('store'), process.env);
@@ -147,7 +147,7 @@ async function auditAllSteps(args: readonly string[]): Promise<number> {
   const { allHermetic, allJson, allText, auditAll } = await import('../audit/all.ts');
   const caller = process.env;
   const workspace = await openWorkspace(process.cwd(), memoFolder(flags.text('store')), caller);
-  const stderr = new Outlet(2);
+  const stderr = new SyncStream(2);
   const { report } = new Reporter(stderr, false);
   const cache = openCache({
     storeFolder: storeFolder(flags.text('store'), caller),
@@ -159,7 +159,7 @@ async function auditAllSteps(args: readonly string[]): Promise<number> {
     const options = { ...workspace, reproduce: flags.given('reproduce'), fix: flags.given('fix') };
     const context = { cache, caller, stdout: stderr, stderr, report, now: Date.now };
     const audited = await auditAll(options, context);
-    new Outlet(1).write(flags.given('json') ? `${allJson(audited)}\n` : allText(audited));
+    new SyncStream(1).write(flags.given('json') ? `${allJson(audited)}\n` : allText(audited));
     return allHermetic(audited) ? 0 : FINDINGS;
   } finally {
     await cache.close();

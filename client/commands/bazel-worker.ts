@@ -12,7 +12,7 @@ import { parseRemoteUrl } from '../remote/url.ts';
 import { type Cache, openCache } from '../run/caches.ts';
 import { Reporter } from '../run/reporter.ts';
 import type { Report } from '../terminal/events.ts';
-import { Outlet } from '../terminal/sync-stream.ts';
+import { SyncStream } from '../terminal/sync-stream.ts';
 import { ACTION_FLAGS } from './action-flags.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 
@@ -66,7 +66,7 @@ export const bazelWorkerCommand: CommandModule = {
     const parsed = parseFlags(args.slice(0, end), flags);
     const [stray] = parsed.positionals;
     if (stray !== undefined) throw usage(`${JSON.stringify(stray)} is no flag; the tool stands after \`--\``);
-    const { report } = new Reporter(new Outlet(2), false);
+    const { report } = new Reporter(new SyncStream(2), false);
     const workspace = realpathSync(process.cwd());
     const cache = open(parsed, workspace, report);
     try {
@@ -109,7 +109,7 @@ function optionsOf(
 
 /** What became of each request stands in the worker's log, which Bazel keeps beside its own. */
 async function serve(worker: WorkerOptions): Promise<number> {
-  const log = new Outlet(2);
+  const log = new SyncStream(2);
   await serveBazel(async (args, inputs) => {
     const worked = await obeyingSignals(() => work(args, inputs, worker));
     log.write(`assay: ${sentence(worked)}\n`);
@@ -150,6 +150,6 @@ async function runOnce(worker: WorkerOptions): Promise<number> {
           .split('\n')
           .filter((line) => line !== '');
   const { exitCode, said } = await work(sent, NO_INPUTS, { ...worker, command: [tool, ...startup] });
-  new Outlet(1).write(said);
+  new SyncStream(1).write(said);
   return exitCode;
 }

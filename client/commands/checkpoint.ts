@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/cli/command.ts';
 import { CHECKPOINT } from '../limits.ts';
 import { ANSWER, REQUEST } from '../snapshots/checkpoint/request-folder.ts';
-import { Outlet } from '../terminal/sync-stream.ts';
+import { SyncStream } from '../terminal/sync-stream.ts';
 
 const flags = {} satisfies FlagTable;
 
@@ -34,11 +34,11 @@ export const checkpointCommand: CommandModule = {
     if (parseFlags(args, flags).positionals.length > 0) throw usage('assay checkpoint takes no arguments');
     const desk = process.env.ASSAY_CHECKPOINT_DESK;
     if (!desk || !existsSync(desk)) {
-      new Outlet(2).write('assay: no checkpoint: this is not the command of `assay run --checkpoint`\n');
+      new SyncStream(2).write('assay: no checkpoint: this is not the command of `assay run --checkpoint`\n');
       return 0;
     }
     const number = await ask(join(desk, randomUUID()));
-    if (number !== '') new Outlet(1).write(`${number}\n`);
+    if (number !== '') new SyncStream(1).write(`${number}\n`);
     return 0;
   },
 };

@@ -13,7 +13,7 @@ import { counted } from '../graph/view/words.ts';
 import { clientFolder } from '../local-store/client-folder.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { refuseLinkedParents } from '../outputs/outputs.ts';
-import { Outlet } from '../terminal/sync-stream.ts';
+import { SyncStream } from '../terminal/sync-stream.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 
 const flags = {
@@ -54,7 +54,7 @@ export const cleanCommand: CommandModule = {
     if (isStore) refuseInUse(store);
     const there = [clientFolder(store), ...parts].filter((path) => existsSync(path));
     for (const path of there) rmSync(path, { recursive: true, force: true });
-    new Outlet(2).write(
+    new SyncStream(2).write(
       `assay: ${there.length > 0 ? `removed ${there.join(' and ')}` : 'nothing was there'}\n`,
     );
     return 0;
@@ -77,6 +77,6 @@ async function removeOutputs(names: readonly string[], packages: readonly string
     refuseLinkedParents(root, output);
     rmSync(toSystemPath(root, output), { recursive: true, force: true });
   }
-  new Outlet(2).write(`assay: removed ${counted(outputs.length, 'output')}\n`);
+  new SyncStream(2).write(`assay: removed ${counted(outputs.length, 'output')}\n`);
   return 0;
 }

@@ -3,8 +3,8 @@ import { type CommandModule, parseFlags, usage } from '../../core/cli/command.ts
 import { differences } from '../history/difference.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { describe } from '../run/explain.ts';
-import { Outlet } from '../terminal/sync-stream.ts';
-import { keyMeant } from './resolve-step-arg.ts';
+import { SyncStream } from '../terminal/sync-stream.ts';
+import { resolveKey } from './resolve-step-arg.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 import { withStore } from './with-store.ts';
 
@@ -24,10 +24,10 @@ export const diffCommand: CommandModule = {
     if (before === undefined || after === undefined || more.length > 0)
       throw usage('assay diff takes two keys');
     const folder = storeFolder(parsed.text('store'), process.env);
-    const keys = { before: await keyMeant(before, folder), after: await keyMeant(after, folder) };
+    const keys = { before: await resolveKey(before, folder), after: await resolveKey(after, folder) };
     const found = await withStore(folder, ({ blobs }) => differences(keys.before, keys.after, blobs));
     const lines = found.map((difference) => `${describe(difference)}\n`).join('');
-    new Outlet(1).write(
+    new SyncStream(1).write(
       parsed.given('json') ? `${JSON.stringify({ ...keys, differences: found })}\n` : lines,
     );
     return found.length === 0 ? 0 : 1;

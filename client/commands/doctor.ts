@@ -5,8 +5,8 @@ import type { Finding } from '../maintenance/doctor/finding.ts';
 import { lookAtMachine } from '../maintenance/doctor/machine.ts';
 import { lookAtRemote } from '../maintenance/doctor/remote.ts';
 import { lookAtStore } from '../maintenance/doctor/store.ts';
-import { type Paint, paintFor } from '../terminal/colour.ts';
-import { Outlet } from '../terminal/sync-stream.ts';
+import { type Colour, colourFor } from '../terminal/colour.ts';
+import { SyncStream } from '../terminal/sync-stream.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 
 const ILL = 3;
@@ -45,11 +45,11 @@ export const doctorCommand: CommandModule = {
       ...(await lookAtRemote(parsed.text('remote') ?? process.env.ASSAY_REMOTE, process.env.ASSAY_TOKEN)),
     ];
     const isIll = findings.some(({ state }) => state === 'ill');
-    const stdout = new Outlet(1);
+    const stdout = new SyncStream(1);
     stdout.write(
       parsed.given('json')
         ? `${JSON.stringify({ healthy: !isIll, findings })}\n`
-        : page(findings, paintFor(stdout.isTTY, process.env)),
+        : page(findings, colourFor(stdout.isTTY, process.env)),
     );
     return isIll ? ILL : 0;
   },
@@ -57,11 +57,11 @@ export const doctorCommand: CommandModule = {
 
 const SIGNS = { well: ['green', 'ok  '], notice: ['yellow', 'note'], ill: ['red', 'ILL '] } as const;
 
-function page(findings: readonly Finding[], paint: Paint): string {
+function page(findings: readonly Finding[], colour: Colour): string {
   const width = Math.max(...findings.map(({ subject }) => subject.length));
   const lines = findings.flatMap(({ subject, state, detail, mend }) => {
-    const [colour, sign] = SIGNS[state];
-    const line = `${paint(colour, sign)}  ${subject.padEnd(width)}  ${detail}`;
+    const [hue, sign] = SIGNS[state];
+    const line = `${colour(hue, sign)}  ${subject.padEnd(width)}  ${detail}`;
     return mend === undefined ? [line] : [line, `${' '.repeat(width + 8)}-> ${mend}`];
   });
   return `${lines.join('\n')}\n`;

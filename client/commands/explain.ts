@@ -4,8 +4,8 @@ import { type Difference, differences } from '../history/difference.ts';
 import type { HistoryEntry } from '../history/history.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { describe } from '../run/explain.ts';
-import { Outlet } from '../terminal/sync-stream.ts';
-import { entryMeant } from './resolve-step-arg.ts';
+import { SyncStream } from '../terminal/sync-stream.ts';
+import { resolveEntry } from './resolve-step-arg.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 import { withStore } from './with-store.ts';
 
@@ -27,9 +27,9 @@ export const explainCommand: CommandModule = {
     const [wanted, ...more] = parsed.positionals;
     if (more.length > 0) throw usage('assay explain takes one step or key');
     const folder = storeFolder(parsed.text('store'), process.env);
-    const entry = await entryMeant(wanted, folder);
+    const entry = await resolveEntry(wanted, folder);
     const found = await differencesOf(entry, folder);
-    new Outlet(1).write(
+    new SyncStream(1).write(
       parsed.given('json') ? `${JSON.stringify({ ...entry, differences: found })}\n` : text(entry, found),
     );
     return 0;

@@ -13,7 +13,7 @@ import { bytesText, counted } from '../graph/view/words.ts';
 import { leaseUnshared } from '../local-store/outbox.ts';
 import { localLimit } from '../local-store/size-limit.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
-import { Outlet } from '../terminal/sync-stream.ts';
+import { SyncStream } from '../terminal/sync-stream.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 
 const flags = {
@@ -71,7 +71,7 @@ export const gcCommand: CommandModule = {
       const gone = { ...evicted, uploads: evicted.uploads + (swept?.files ?? 0) };
       const left = isDryRun ? before - gone.bytes : space.used();
       const report = { dryRun: isDryRun, limit: space.limit, before, after: left, ...gone };
-      new Outlet(1).write(parsed.given('json') ? `${JSON.stringify(report)}\n` : `${inWords(report)}\n`);
+      new SyncStream(1).write(parsed.given('json') ? `${JSON.stringify(report)}\n` : `${inWords(report)}\n`);
       return left > space.limit ? 1 : 0;
     } finally {
       await store.close();

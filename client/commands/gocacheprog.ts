@@ -11,7 +11,7 @@ import { openRemote } from '../remote/open.ts';
 import { parseRemoteUrl, remoteBelow } from '../remote/url.ts';
 import { Reporter } from '../run/reporter.ts';
 import type { Report } from '../terminal/events.ts';
-import { Outlet } from '../terminal/sync-stream.ts';
+import { SyncStream } from '../terminal/sync-stream.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 
 const flags = {
@@ -50,10 +50,10 @@ export const gocacheprogCommand: CommandModule = {
     const remote = parsed.text('remote') ?? process.env.ASSAY_REMOTE;
     const url = remote ? parseRemoteUrl(remote) : undefined;
     const folder = storeFolder(parsed.text('store'), process.env);
-    const report = warningsOnly(new Reporter(new Outlet(2), false).report);
+    const report = warningsOnly(new Reporter(new SyncStream(2), false).report);
     const store = await openUsableStore(folder, report);
     const token = process.env.ASSAY_TOKEN;
-    const answers = new Outlet(1);
+    const answers = new SyncStream(1);
     await serveGo(process.stdin, (answer) => answers.write(`${JSON.stringify(answer)}\n`), {
       files: DiskFiles.open(join(clientFolder(folder), 'go'), Date.now),
       entries:

@@ -14,7 +14,7 @@ import { Observations } from '../files/observations.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { openCache } from '../run/caches.ts';
 import type { RunContext } from '../run/context.ts';
-import { Outlet } from '../terminal/sync-stream.ts';
+import { SyncStream } from '../terminal/sync-stream.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 
 const flags = { store: STORE_FLAGS.store };
@@ -47,7 +47,7 @@ export const initCommand: CommandModule = {
     const candidates = candidateSteps(root, packages, parsed.positionals);
     const folders = packages.map(({ folder }) => folder);
     const store = storeFolder(parsed.text('store'), process.env);
-    const [stdout, stderr] = [new Outlet(1), new Outlet(2)];
+    const [stdout, stderr] = [new SyncStream(1), new SyncStream(2)];
     const cache = openCache({ storeFolder: store, workspace: root, now: Date.now, report() {} });
     const context = { cache, caller: process.env, stdout, stderr, report() {}, now: Date.now };
     try {
@@ -72,7 +72,7 @@ function refuseIfThere(root: string, folder: RelPath): void {
 }
 
 function tell(files: readonly RelPath[], drafts: readonly DraftStep[]): void {
-  const say = (line: string) => new Outlet(2).write(`assay: ${line}\n`);
+  const say = (line: string) => new SyncStream(2).write(`assay: ${line}\n`);
   for (const file of files) {
     const own = drafts.filter(({ owner }) => configFileOf(owner.folder) === file).map(({ name }) => name);
     say(`wrote ${file}${own.length > 0 ? ` with ${own.join(', ')}` : ''}`);

@@ -5,13 +5,13 @@ import { storeFolder } from '../local-store/store-folder.ts';
 import { push } from '../maintenance/push.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
 import { Reporter } from '../run/reporter.ts';
-import { Outlet } from '../terminal/sync-stream.ts';
-import { SAVED_ENVIRONMENT, SAVED_FLAGS } from './snapshot-flags.ts';
+import { SyncStream } from '../terminal/sync-stream.ts';
+import { SNAPSHOT_ENVIRONMENT, SNAPSHOT_FLAGS } from './snapshot-flags.ts';
 
 const flags = {
-  store: SAVED_FLAGS.store,
-  remote: SAVED_FLAGS.remote,
-  json: SAVED_FLAGS.json,
+  store: SNAPSHOT_FLAGS.store,
+  remote: SNAPSHOT_FLAGS.remote,
+  json: SNAPSHOT_FLAGS.json,
 } satisfies FlagTable;
 
 export const pushCommand: CommandModule = {
@@ -24,7 +24,7 @@ export const pushCommand: CommandModule = {
       'no longer than 10 seconds, or a tenth of its own time.',
     ].join('\n'),
     flags,
-    environment: SAVED_ENVIRONMENT,
+    environment: SNAPSHOT_ENVIRONMENT,
     exitCodes: {
       '0': 'everything is shared, or nothing was left',
       '1': 'something is still to be shared',
@@ -37,7 +37,7 @@ export const pushCommand: CommandModule = {
     if (parsed.positionals.length > 0) throw usage('assay push takes no arguments');
     const remote = parsed.text('remote') ?? process.env.ASSAY_REMOTE;
     if (!remote) throw usage('no remote is named: --remote URL, or ASSAY_REMOTE');
-    const { report } = new Reporter(new Outlet(2), false);
+    const { report } = new Reporter(new SyncStream(2), false);
     const pushed = await push({
       storeFolder: storeFolder(parsed.text('store'), process.env),
       workspace: process.cwd(),
@@ -51,7 +51,7 @@ export const pushCommand: CommandModule = {
     const said = parsed.given('json')
       ? JSON.stringify({ shared, unshared, ...(unshared > 0 && { why }) })
       : `assay: ${counted(shared, 'result')} shared${rest}`;
-    new Outlet(1).write(`${said}\n`);
+    new SyncStream(1).write(`${said}\n`);
     return unshared > 0 ? 1 : 0;
   },
 };

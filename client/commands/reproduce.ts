@@ -5,7 +5,7 @@ import { reproductionJson, reproductionText } from '../reproduce/report.ts';
 import { reproduceRequest } from '../reproduce/reproduce.ts';
 import { openCache } from '../run/caches.ts';
 import { Reporter } from '../run/reporter.ts';
-import { Outlet } from '../terminal/sync-stream.ts';
+import { SyncStream } from '../terminal/sync-stream.ts';
 import { ACTION_FLAGS } from './action-flags.ts';
 import { parseOneAction } from './one-action.ts';
 import { STORE_FLAGS } from './store-flags.ts';
@@ -42,7 +42,7 @@ export const reproduceCommand: CommandModule = {
   async main(args) {
     const { flags: parsed, request, caller } = await parseOneAction('reproduce', args, STORE_FLAGS);
     const json = parsed.given('json');
-    const [stdout, stderr] = [new Outlet(1), new Outlet(2)];
+    const [stdout, stderr] = [new SyncStream(1), new SyncStream(2)];
     const { report } = new Reporter(stderr, json);
     const folder = storeFolder(parsed.text('store'), process.env);
     const cache = openCache({ storeFolder: folder, workspace: request.workspace, now: Date.now, report });

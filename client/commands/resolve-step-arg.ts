@@ -11,10 +11,10 @@ import { findEntry } from '../history/find-action.ts';
 import { type HistoryEntry, historyOf } from '../history/history.ts';
 
 /** The newest run of what is meant; undefined: of anything here. `store`: the store's folder. */
-export async function entryMeant(wanted: string | undefined, store: string): Promise<HistoryEntry> {
+export async function resolveEntry(wanted: string | undefined, store: string): Promise<HistoryEntry> {
   const here = realpathSync(process.cwd());
   const entries = historyOf(store).entries();
-  const meant = wanted === undefined ? undefined : await stepMeant(wanted, here, store);
+  const meant = wanted === undefined ? undefined : await resolveStep(wanted, here, store);
   if (!meant) return findEntry(wanted, entries, here);
   const { step, root } = meant;
   const last = entries.find(({ name, workspace }) => name === step.id && workspace === root);
@@ -25,17 +25,17 @@ export async function entryMeant(wanted: string | undefined, store: string): Pro
 }
 
 /** A whole key may be one that never ran here: it came from elsewhere. */
-export async function keyMeant(wanted: string, store: string): Promise<Hash> {
-  return isHash(wanted) ? wanted : (await entryMeant(wanted, store)).key;
+export async function resolveKey(wanted: string, store: string): Promise<Hash> {
+  return isHash(wanted) ? wanted : (await resolveEntry(wanted, store)).key;
 }
 
-interface Meant {
+interface ResolvedStep {
   readonly step: Step;
   readonly root: string;
 }
 
 /** Undefined where it names no step, or the configuration can't be read: that is no reason not to look back. */
-async function stepMeant(wanted: string, here: string, store: string): Promise<Meant | undefined> {
+async function resolveStep(wanted: string, here: string, store: string): Promise<ResolvedStep | undefined> {
   const { steps, root } = await stepsNamed(wanted, here, store);
   const own = steps.find(({ id }) => id === wanted);
   const [first, ...others] = own ? [own] : steps;

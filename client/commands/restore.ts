@@ -2,8 +2,8 @@
 import { type CommandModule, type FlagTable, parseFlags } from '../../core/cli/command.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Restored, Shelf } from '../snapshots/snapshot-store.ts';
-import { inOneLine, Outlet } from '../terminal/sync-stream.ts';
-import { namedIn, SAVED_ENVIRONMENT, SAVED_FLAGS, withSaved } from './snapshot-flags.ts';
+import { inOneLine, SyncStream } from '../terminal/sync-stream.ts';
+import { SNAPSHOT_ENVIRONMENT, SNAPSHOT_FLAGS, snapshotArguments, withSnapshots } from './snapshot-flags.ts';
 
 const flags = {
   fallback: {
@@ -13,7 +13,7 @@ const flags = {
     text: 'where KEY is not there, the newest key that begins so; the first of several\nthat finds one counts',
   },
   'exit-code': { type: 'boolean', text: 'say by the exit code what was found' },
-  ...SAVED_FLAGS,
+  ...SNAPSHOT_FLAGS,
 } satisfies FlagTable;
 
 const USAGE = 'assay restore [FLAGS] KEY PATH…';
@@ -29,7 +29,7 @@ export const restoreCommand: CommandModule = {
       'a snapshot holds. Looks in the local store, then at the remote. Nothing found is no failure.',
     ].join('\n'),
     flags,
-    environment: SAVED_ENVIRONMENT,
+    environment: SNAPSHOT_ENVIRONMENT,
     exitCodes: {
       '0': 'whatever was found; with --exit-code: what was saved under KEY',
       '2': 'Assay refused its arguments',
@@ -43,9 +43,9 @@ export const restoreCommand: CommandModule = {
   },
   async main(args) {
     const parsed = parseFlags(args, flags);
-    const named = namedIn(parsed, USAGE);
+    const named = snapshotArguments(parsed, USAGE);
     const { label } = named;
-    return withSaved(parsed, named, async ({ root, shelf }) => {
+    return withSnapshots(parsed, named, async ({ root, shelf }) => {
       const found = shelf && (await restoreQuietly(shelf, root, label, parsed.all('fallback')));
       const outcome = found ? (found.label === label ? 'exact' : 'fallback') : 'nothing';
       const told = {
@@ -53,7 +53,7 @@ export const restoreCommand: CommandModule = {
         outcome,
         ...(found && { found: found.label, from: found.from, written: found.written }),
       };
-      new Outlet(1).write(
+      new SyncStream(1).write(
         parsed.given('json') ? `${JSON.stringify(told)}\n` : `assay: ${inOneLine(sentence(label, found))}\n`,
       );
       return parsed.given('exit-code') ? EXIT_CODES[outcome] : 0;
@@ -71,7 +71,7 @@ async function restoreQuietly(
   try {
     return await shelf.restore(root, label, prefixes);
   } catch (error) {
-    new Outlet(2).write(`assay: ${messageOf(error)}\n`);
+    new SyncStream(2).write(`assay: ${messageOf(error)}\n`);
     return undefined;
   }
 }

@@ -3,7 +3,7 @@
 import { type CommandModule, type FlagTable, usage } from '../../core/cli/command.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { Reporter } from '../run/reporter.ts';
-import { Outlet } from '../terminal/sync-stream.ts';
+import { SyncStream } from '../terminal/sync-stream.ts';
 import { ACTION_FLAGS, parseAction } from './action-flags.ts';
 import { GRAPH_FLAGS } from './graph-flags.ts';
 import { STORE_FLAGS } from './store-flags.ts';
@@ -104,7 +104,7 @@ export const runCommand: CommandModule = {
     refuseMisplaced(args, GRAPH_FLAGS, flags, 'goes with the steps of an assay.json, not with `-- COMMAND`');
     const { runRequest } = await import('../up-to-date/run-unless-up-to-date.ts');
     const { flags: parsed, request } = parseAction('run', args, flags);
-    const stderr = new Outlet(2);
+    const stderr = new SyncStream(2);
     const reporter = new Reporter(stderr, parsed.given('json'));
     const summary = await runRequest(request, {
       storeFolder: storeFolder(parsed.text('store'), process.env),
@@ -112,7 +112,7 @@ export const runCommand: CommandModule = {
       token: process.env.ASSAY_TOKEN,
       force: parsed.given('force'),
       caller: process.env,
-      stdout: new Outlet(1),
+      stdout: new SyncStream(1),
       stderr,
       report: reporter.report,
     });

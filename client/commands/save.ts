@@ -4,10 +4,10 @@ import { AssayError, messageOf } from '../../core/errors.ts';
 import { bytesText, counted } from '../graph/view/words.ts';
 import { type Snapshot, takeSnapshot } from '../snapshots/snapshot.ts';
 import type { Shelf } from '../snapshots/snapshot-store.ts';
-import { Outlet } from '../terminal/sync-stream.ts';
-import { namedIn, SAVED_ENVIRONMENT, SAVED_FLAGS, withSaved } from './snapshot-flags.ts';
+import { SyncStream } from '../terminal/sync-stream.ts';
+import { SNAPSHOT_ENVIRONMENT, SNAPSHOT_FLAGS, snapshotArguments, withSnapshots } from './snapshot-flags.ts';
 
-const flags = SAVED_FLAGS satisfies FlagTable;
+const flags = SNAPSHOT_FLAGS satisfies FlagTable;
 
 const USAGE = 'assay save [FLAGS] KEY PATH…';
 
@@ -28,7 +28,7 @@ export const saveCommand: CommandModule = {
       'or a remote that fails costs the hit, not the build.',
     ].join('\n'),
     flags,
-    environment: SAVED_ENVIRONMENT,
+    environment: SNAPSHOT_ENVIRONMENT,
     exitCodes: {
       '0': 'saved, or KEY was there already, or the cache could not keep it',
       '2': 'nothing lies at a PATH, or it can’t be kept',
@@ -40,14 +40,16 @@ export const saveCommand: CommandModule = {
   },
   async main(args) {
     const parsed = parseFlags(args, flags);
-    const named = namedIn(parsed, USAGE);
+    const named = snapshotArguments(parsed, USAGE);
     const { label } = named;
-    return withSaved(parsed, named, async ({ root, cache, shelf }) => {
+    return withSnapshots(parsed, named, async ({ root, cache, shelf }) => {
       const snapshot = takeSnapshot(root, named.paths, cache.digests, Date.now());
       const kept = await keep(label, snapshot, shelf);
       const bytes = snapshot.contents.reduce((sum, { digest }) => sum + digest.size, 0);
       const told = { key: label, ...kept, blobs: snapshot.contents.length, bytes };
-      new Outlet(1).write(parsed.given('json') ? `${JSON.stringify(told)}\n` : `assay: ${sentence(told)}\n`);
+      new SyncStream(1).write(
+        parsed.given('json') ? `${JSON.stringify(told)}\n` : `assay: ${sentence(told)}\n`,
+      );
       return 0;
     });
   },

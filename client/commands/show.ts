@@ -5,8 +5,8 @@ import { bytesText } from '../graph/view/words.ts';
 import { type ShownAction, type ShownFile, type ShownResult, showAction } from '../history/action-details.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { duration } from '../run/reporter.ts';
-import { Outlet } from '../terminal/sync-stream.ts';
-import { keyMeant } from './resolve-step-arg.ts';
+import { SyncStream } from '../terminal/sync-stream.ts';
+import { resolveKey } from './resolve-step-arg.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 import { withStore } from './with-store.ts';
 
@@ -25,9 +25,9 @@ export const showCommand: CommandModule = {
     const [wanted, ...more] = parsed.positionals;
     if (wanted === undefined || more.length > 0) throw usage('assay show takes one key or step');
     const folder = storeFolder(parsed.text('store'), process.env);
-    const key = await keyMeant(wanted, folder);
+    const key = await resolveKey(wanted, folder);
     const shown = await withStore(folder, (store) => showAction(key, store));
-    new Outlet(1).write(parsed.given('json') ? `${JSON.stringify(shown)}\n` : text(shown));
+    new SyncStream(1).write(parsed.given('json') ? `${JSON.stringify(shown)}\n` : text(shown));
     return 0;
   },
 };

@@ -13,23 +13,23 @@ import { parseRemoteUrl } from '../remote/url.ts';
 import { type Cache, openCache } from '../run/caches.ts';
 import { Reporter } from '../run/reporter.ts';
 import type { Shelf } from '../snapshots/snapshot-store.ts';
-import { Outlet } from '../terminal/sync-stream.ts';
+import { SyncStream } from '../terminal/sync-stream.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 
-export const SAVED_FLAGS = {
+export const SNAPSHOT_FLAGS = {
   in: { type: 'string', value: 'DIR', text: 'the folder that paths are relative to (default: this one)' },
   store: STORE_FLAGS.store,
   remote: { type: 'string', value: 'URL', text: 'a shared cache (default: ASSAY_REMOTE)' },
   json: STORE_FLAGS.json,
 } satisfies FlagTable;
 
-export const SAVED_ENVIRONMENT = {
+export const SNAPSHOT_ENVIRONMENT = {
   ASSAY_STORE: 'the local store’s folder',
   ASSAY_REMOTE: 'the remote’s URL; its faults cost no more than the hit',
   ASSAY_TOKEN: 'sent to the remote as a Bearer token',
 };
 
-export interface Saved {
+export interface OpenSnapshots {
   readonly root: string;
   readonly cache: Cache;
   /** Undefined where there is no usable store. */
@@ -37,14 +37,14 @@ export interface Saved {
 }
 
 /** Opens everything for `work`, and closes it. */
-export async function withSaved<T>(
+export async function withSnapshots<T>(
   parsed: ParsedFlags,
-  { paths }: Named,
-  work: (saved: Saved) => Promise<T>,
+  { paths }: SnapshotArguments,
+  work: (snapshots: OpenSnapshots) => Promise<T>,
 ): Promise<T> {
   const root = rootFolder(parsed.text('in') ?? '.');
   const remote = parsed.text('remote') ?? process.env.ASSAY_REMOTE;
-  const { report } = new Reporter(new Outlet(2), false);
+  const { report } = new Reporter(new SyncStream(2), false);
   const cache = openCache({
     storeFolder: storeFolder(parsed.text('store'), process.env),
     workspace: root,
@@ -74,14 +74,14 @@ function rootFolder(folder: string): string {
   return realpathSync(folder);
 }
 
-export interface Named {
+export interface SnapshotArguments {
   readonly label: string;
   /** Sorted, each once, and none inside another. */
   readonly paths: readonly RelPath[];
 }
 
 /** The key, which stands first, and the paths after it. */
-export function namedIn(parsed: ParsedFlags, form: string): Named {
+export function snapshotArguments(parsed: ParsedFlags, form: string): SnapshotArguments {
   const [label, ...rest] = parsed.positionals;
   if (!label) throw usage(`the key stands first: ${form}`);
   const paths = outermost(rest.map(relPathFromUser)).sort();

@@ -13,7 +13,7 @@ import { type LedgerRun, ledgerFile, readRuns } from '../history/graph-runs.ts';
 import { type HistoryEntry, historyOf } from '../history/history.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { duration } from '../run/reporter.ts';
-import { Outlet } from '../terminal/sync-stream.ts';
+import { SyncStream } from '../terminal/sync-stream.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 
 const flags = {
@@ -57,7 +57,7 @@ export const statsCommand: CommandModule = {
       ({ at, workspace }) => at >= since && (parsed.given('all') || isHere(workspace)),
     );
     const stats = statsOf(runs);
-    new Outlet(1).write(parsed.given('json') ? `${JSON.stringify(stats)}\n` : text(stats, days));
+    new SyncStream(1).write(parsed.given('json') ? `${JSON.stringify(stats)}\n` : text(stats, days));
     return 0;
   },
 };

@@ -12,7 +12,7 @@ import { bytesText, counted } from '../graph/view/words.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { type Verified, type VerifyRequest, verify } from '../maintenance/verify/verify.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
-import { Outlet } from '../terminal/sync-stream.ts';
+import { SyncStream } from '../terminal/sync-stream.ts';
 
 const MIB = 1024 * 1024;
 const DAMAGED = 3;
@@ -88,10 +88,10 @@ export const verifyCommand: CommandModule = {
       openRemote: remote ? remoteOpener(remote) : undefined,
     };
     const json = parsed.given('json');
-    const progress = new Progress(new Outlet(2), json);
+    const progress = new Progress(new SyncStream(2), json);
     const found = await verify(request, (tally) => progress.show(tally));
     progress.end();
-    new Outlet(1).write(json ? `${JSON.stringify(found)}\n` : report(found, request.storeFolder));
+    new SyncStream(1).write(json ? `${JSON.stringify(found)}\n` : report(found, request.storeFolder));
     return isAllWell(found) ? 0 : DAMAGED;
   },
 };
@@ -111,12 +111,12 @@ function isAllWell({ damaged, restore }: Verified): boolean {
 
 /** On a terminal one line that changes; for a machine a line now and then; else nothing. */
 class Progress {
-  readonly #screen: Outlet;
+  readonly #screen: SyncStream;
   readonly #json: boolean;
   readonly #isShown: boolean;
   #shownAt = 0;
 
-  constructor(screen: Outlet, json: boolean) {
+  constructor(screen: SyncStream, json: boolean) {
     this.#screen = screen;
     this.#json = json;
     this.#isShown = json || screen.isTTY;

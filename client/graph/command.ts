@@ -1,4 +1,4 @@
-// `assay run STEP…`: from flags to a graph, and what is then done with it: run it, watch it, foretell it, draw it.
+// `assay run STEP…`: from flags to a graph, and what is then done with it: run it, watch it, forecast it, draw it.
 import { relative } from 'node:path';
 import { type FlagTable, type ParsedFlags, parseFlags, usage } from '../../core/cli/command.ts';
 import { relPathFromUser } from '../../core/path.ts';
@@ -6,7 +6,7 @@ import { exitCodeOf } from '../../hermeticity/system/exit-status.ts';
 import { currentFolder } from '../files/current-folder.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { onSignal } from '../process/launch.ts';
-import { inOneLine, Outlet } from '../terminal/sync-stream.ts';
+import { inOneLine, SyncStream } from '../terminal/sync-stream.ts';
 import { type Graph, graphOf } from './graph.ts';
 import { memoFolder, type OpenedWorkspace, openWorkspace } from './opened-workspace.ts';
 import { select } from './selection.ts';
@@ -22,7 +22,7 @@ export async function runSteps(args: readonly string[], table: FlagTable): Promi
   }
   const { workspace, graph } = await choose(flags);
   if (flags.given('graph')) return print(flags, workspace, graph);
-  return flags.given('dry-run') ? foretell(flags, workspace, graph) : run(flags, workspace, graph);
+  return flags.given('dry-run') ? printForecast(flags, workspace, graph) : run(flags, workspace, graph);
 }
 
 interface Chosen {
@@ -40,12 +40,12 @@ async function choose(flags: ParsedFlags): Promise<Chosen> {
   const wanted = select({ names, packages: flags.all('package'), folder }, steps);
   const ref = flags.text('affected');
   if (ref === undefined) return { workspace, graph: graphOf(wanted, steps) };
-  const [{ affectedBy }, { seenBefore }] = await Promise.all([
+  const [{ affectedBy }, { readSeenPaths }] = await Promise.all([
     import('./affected.ts'),
     import('./seen-paths.ts'),
   ]);
   const change = { root, steps, caller: process.env };
-  const seen = await seenBefore(storeFolder(flags.text('store'), process.env), change);
+  const seen = await readSeenPaths(storeFolder(flags.text('store'), process.env), change);
   const reached = affectedBy(ref, { ...change, seen });
   return {
     workspace,
@@ -86,7 +86,7 @@ async function watch(flags: ParsedFlags): Promise<number> {
       const watched = await watchedPaths(flags, chosen, session.context.strayWrites);
       const changed = await changes.next(interruption.came, (path) => watched.has(path));
       if (changed === undefined) return interruption.exitCode ?? 0;
-      new Outlet(2).write(`assay: ${inOneLine(changed)} changed\n`);
+      new SyncStream(2).write(`assay: ${inOneLine(changed)} changed\n`);
       chosen = await chooseAgain(flags, chosen);
     }
   } finally {
@@ -102,13 +102,13 @@ async function watchedPaths(
   strayWrites: ReadonlySet<string>,
 ): Promise<WatchedPaths> {
   const endedAt = Date.now();
-  const [{ WatchedPaths }, { seenBefore }] = await Promise.all([
+  const [{ WatchedPaths }, { readSeenPaths }] = await Promise.all([
     import('./watched-paths.ts'),
     import('./seen-paths.ts'),
   ]);
   const { order } = graph;
   const around = { root: workspace.root, steps: workspace.steps, caller: process.env };
-  const seen = await seenBefore(storeFolder(flags.text('store'), process.env), around, order);
+  const seen = await readSeenPaths(storeFolder(flags.text('store'), process.env), around, order);
   const own = ['summary'].flatMap((flag) => flags.text(flag) ?? []);
   return new WatchedPaths({ ...around, order, seen, strayWrites, endedAt, own });
 }
@@ -118,12 +118,12 @@ async function chooseAgain(flags: ParsedFlags, before: Chosen): Promise<Chosen> 
   try {
     return await choose(flags);
   } catch (error) {
-    new Outlet(2).write(`assay: ${error instanceof Error ? error.message : error}\n`);
+    new SyncStream(2).write(`assay: ${error instanceof Error ? error.message : error}\n`);
     return before;
   }
 }
 
-async function foretell(flags: ParsedFlags, workspace: OpenedWorkspace, graph: Graph): Promise<number> {
+async function printForecast(flags: ParsedFlags, workspace: OpenedWorkspace, graph: Graph): Promise<number> {
   const { forecast } = await import('./dry-run.ts');
   const session = openSession(flags, workspace);
   try {
@@ -131,7 +131,7 @@ async function foretell(flags: ParsedFlags, workspace: OpenedWorkspace, graph: G
     const lines = flags.given('json')
       ? found.map((one) => JSON.stringify(one))
       : found.map(({ step, outcome, key, why }) => `${step}  ${outcome} ${key?.slice(0, 12) ?? '-'}: ${why}`);
-    new Outlet(1).write(lines.map((line) => `${line}\n`).join(''));
+    new SyncStream(1).write(lines.map((line) => `${line}\n`).join(''));
     return 0;
   } finally {
     await session.close();
@@ -144,7 +144,7 @@ async function print(flags: ParsedFlags, workspace: OpenedWorkspace, graph: Grap
   const drawing = DRAWINGS.find((one) => one === wanted);
   if (!drawing) throw usage(`--graph takes ${DRAWINGS.join(', ')}, not ${JSON.stringify(wanted)}`);
   const text = drawing === 'html' ? await page(flags, workspace, graph) : draw(graph, drawing);
-  new Outlet(1).write(text);
+  new SyncStream(1).write(text);
   return 0;
 }
 

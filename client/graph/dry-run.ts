@@ -23,7 +23,7 @@ export interface Forecast {
 }
 
 export async function forecast({ order }: Graph, context: StepContext): Promise<Forecast[]> {
-  const { cache } = await context.ordinaryWay();
+  const { cache } = await context.stepRunner();
   const found: Forecast[] = [];
   /** Steps whose outputs are not, or not surely, what they will be. */
   const open = new Map<string, string>();

@@ -16,17 +16,17 @@ import type { RunEvent } from '../terminal/events.ts';
 import type { KnownResult } from '../up-to-date/state-recorder.ts';
 import { forced, unused } from './cache-modes.ts';
 import type { StepTable } from './graph.ts';
-import { StepTurn, TurnCameLate, TurnRefused } from './job-slot.ts';
+import { JobSlot, StepCancelled, WaitedTooLong } from './job-slot.ts';
 import { restoreKnown } from './restore-known-step.ts';
-import { earsOf, NOTHING_DONE, type StepContext, skipped } from './run-step.ts';
-import type { Turn } from './schedule.ts';
-import type { Hear, StepEnd } from './view/events.ts';
+import { logStreamsOf, NOTHING_DONE, type StepContext, skipped } from './run-step.ts';
+import type { ScheduleSlot } from './schedule.ts';
+import type { Emit, StepEnd } from './view/events.ts';
 
-export interface TurnContext extends StepContext {
-  readonly turn: Turn;
+export interface SlotContext extends StepContext {
+  readonly slot: ScheduleSlot;
 }
 
-export interface OrdinaryContext extends TurnContext {
+export interface ExecuteContext extends SlotContext {
   readonly cache: Cache;
   /** Called when a step wrote something, which may be what another one runs. */
   wrote(): void;
@@ -35,27 +35,27 @@ export interface OrdinaryContext extends TurnContext {
 }
 
 /** Never rejects: what goes wrong with a step is the step's outcome. */
-export async function runOrdinarily(
+export async function executeStep(
   step: Step,
-  context: OrdinaryContext,
+  context: ExecuteContext,
   known: KnownResult | undefined,
 ): Promise<StepEnd> {
   const { now } = context;
   const began = now();
   const notes = new Notes(step, context);
-  const turn = new StepTurn(context.turn, now);
+  const slot = new JobSlot(context.slot, now);
   try {
-    const summary = await runUnlessLate(step, context, known, notes, turn);
+    const summary = await runUnlessLate(step, context, known, notes, slot);
     return {
       ...summary,
       step: step.id,
       ...outcomeOf(summary),
       reason: reasonOf(summary.reason, step, context.force),
-      elapsedMs: summary.elapsedMs - turn.waitedMs,
+      elapsedMs: summary.elapsedMs - slot.waitedMs,
       ...(notes.notPublished !== undefined && { notPublished: notes.notPublished }),
     };
   } catch (error) {
-    if (error instanceof TurnRefused) return skipped(step, error.message);
+    if (error instanceof StepCancelled) return skipped(step, error.message);
     return {
       ...NOTHING_DONE,
       step: step.id,
@@ -75,28 +75,28 @@ function refusalOf(error: unknown): Pick<StepEnd, 'exitCode' | 'reason' | 'wayOu
 /** Who waited long for its turn begins again, from what it asks for: its inputs and tools may be other ones by now. */
 async function runUnlessLate(
   step: Step,
-  context: OrdinaryContext,
+  context: ExecuteContext,
   known: KnownResult | undefined,
   notes: Notes,
-  turn: StepTurn,
+  slot: JobSlot,
 ): Promise<RunSummary> {
   try {
     const asked = requestOf(step, context.workspace, context.caller, context.cache.tools);
-    const own = runContext(step, context, asked.caller, notes, turn);
+    const own = runContext(step, context, asked.caller, notes, slot);
     return (
       (known && (await restoreKnown(step, asked.request, known, context, own))) ??
       (await runAndLearn(step, asked, context, own))
     );
   } catch (error) {
-    if (!(error instanceof TurnCameLate)) throw error;
-    return runUnlessLate(step, context, undefined, notes, turn);
+    if (!(error instanceof WaitedTooLong)) throw error;
+    return runUnlessLate(step, context, undefined, notes, slot);
   }
 }
 
 async function runAndLearn(
   step: Step,
   asked: StepRequest,
-  { cache, memory, wrote, hear }: OrdinaryContext,
+  { cache, memory, wrote, emit }: ExecuteContext,
   own: RunContext,
 ): Promise<RunSummary> {
   const began = own.now();
@@ -106,7 +106,7 @@ async function runAndLearn(
   };
   const summary = await run(asked.request, { ...own, keyed });
   if (summary.outcome === 'miss')
-    for (const text of step.remarks) hear({ type: 'step-warning', step: step.id, text });
+    for (const text of step.remarks) emit({ type: 'step-warning', step: step.id, text });
   const isInPlace = summary.exitCode === 0 && summary.outcome !== 'miss' && summary.outputsWritten === 0;
   if (summary.outcome === 'miss') {
     cache.tools.forget();
@@ -131,21 +131,21 @@ function reasonOf(reason: string, { cache }: Step, force: boolean): string {
 
 function runContext(
   step: Step,
-  context: OrdinaryContext,
+  context: ExecuteContext,
   caller: Variables,
   notes: Notes,
-  turn: StepTurn,
+  slot: JobSlot,
 ): RunContext {
-  const { hear, cache, force } = context;
+  const { emit, cache, force } = context;
   return {
-    ...earsOf(step, hear),
+    ...logStreamsOf(step, emit),
     cache: step.cache ? (force ? forced(cache) : cache) : unused(cache),
     caller,
     withoutState: force,
     sharesLater: true,
     report: (event) => notes.take(event),
-    turn: () => turn.take(),
-    goOn: () => turn.goOn(),
+    acquireJobSlot: () => slot.acquire(),
+    throwIfCancelled: () => slot.throwIfCancelled(),
     now: () => context.now(),
   };
 }
@@ -157,15 +157,15 @@ class Notes {
   notPublished: string | undefined;
   readonly #step: Step;
   readonly #steps: StepTable;
-  readonly #hear: Hear;
-  readonly #isNews: OrdinaryContext['isNews'];
+  readonly #emit: Emit;
+  readonly #isNews: ExecuteContext['isNews'];
   readonly #strayWrites: Set<string>;
   #counted = { up: 0, down: 0 };
 
-  constructor(step: Step, { hear, isNews, workspace, strayWrites }: OrdinaryContext) {
+  constructor(step: Step, { emit, isNews, workspace, strayWrites }: ExecuteContext) {
     this.#step = step;
     this.#steps = workspace.steps;
-    this.#hear = hear;
+    this.#emit = emit;
     this.#isNews = isNews;
     this.#strayWrites = strayWrites;
   }
@@ -173,40 +173,40 @@ class Notes {
   take(event: RunEvent): void {
     if (event.type === 'not-published') this.notPublished = event.why;
     else if (event.type === 'transfer') this.#count(event.direction, event.bytes);
-    else if (event.type === 'remote-given-up' || event.type === 'remote-takes-nothing') this.#tellOnce(event);
-    else if (event.type === 'findings') this.#tellFindings(event);
+    else if (event.type === 'remote-given-up' || event.type === 'remote-takes-nothing') this.#warnOnce(event);
+    else if (event.type === 'findings') this.#handleFindings(event);
     else if (event.type !== 'sending') this.#warn(event);
   }
 
-  #tellFindings(event: Warning & { type: 'findings' }): void {
+  #handleFindings(event: Warning & { type: 'findings' }): void {
     const findings = withDependencyFixes(event.findings, this.#step, this.#steps);
     for (const { kind, path } of findings)
       if (WRITES.has(kind) && path !== undefined) this.#strayWrites.add(path);
-    if (this.#step.hermetic === 'strict') this.#tellAll({ ...event, findings });
+    if (this.#step.hermetic === 'strict') this.#warnEach({ ...event, findings });
     else this.#warn({ ...event, findings });
   }
 
   /** A remote fails all steps in the same way. */
-  #tellOnce(event: Warning): void {
-    if (this.#isNews(event)) this.#hear({ type: 'run-warning', text: warningText(event) });
+  #warnOnce(event: Warning): void {
+    if (this.#isNews(event)) this.#emit({ type: 'run-warning', text: warningText(event) });
   }
 
   /** Where they are why it failed, one and a count of the others is not enough. */
-  #tellAll({ type, findings, gaps }: Warning & { type: 'findings' }): void {
-    for (const finding of findings.slice(0, GRAPH.findingsTold))
+  #warnEach({ type, findings, gaps }: Warning & { type: 'findings' }): void {
+    for (const finding of findings.slice(0, GRAPH.findingsShown))
       this.#warn({ type, findings: [finding], gaps: [] });
-    const rest = findings.slice(GRAPH.findingsTold);
+    const rest = findings.slice(GRAPH.findingsShown);
     if (rest.length > 0 || gaps.length > 0) this.#warn({ type, findings: rest, gaps });
   }
 
   #warn(event: Warning): void {
-    this.#hear({ type: 'step-warning', step: this.#step.id, text: warningText(event) });
+    this.#emit({ type: 'step-warning', step: this.#step.id, text: warningText(event) });
   }
 
   /** A run counts from the start for each batch of blobs that it moves. */
   #count(direction: 'up' | 'down', total: number): void {
     const before = total < this.#counted[direction] ? 0 : this.#counted[direction];
     this.#counted = { ...this.#counted, [direction]: total };
-    this.#hear({ type: 'step-transfer', step: this.#step.id, direction, bytes: total - before });
+    this.#emit({ type: 'step-transfer', step: this.#step.id, direction, bytes: total - before });
   }
 }

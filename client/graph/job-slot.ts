@@ -1,20 +1,20 @@
 // A step's turn to run its command, of which only so many run at once.
 import { GRAPH } from '../limits.ts';
-import type { Turn } from './schedule.ts';
+import type { ScheduleSlot } from './schedule.ts';
 
 /** Thrown where a step may not run its command any more: another one failed, or somebody wants it all to end. */
-export class TurnRefused extends Error {}
+export class StepCancelled extends Error {}
 
 /** Thrown where a step has waited for so long that it has to begin again. It has its turn then, and keeps it. */
-export class TurnCameLate extends Error {}
+export class WaitedTooLong extends Error {}
 
-export class StepTurn {
-  readonly #turn: Turn;
+export class JobSlot {
+  readonly #slot: ScheduleSlot;
   readonly #now: () => number;
   #waitedMs = 0;
 
-  constructor(turn: Turn, now: () => number) {
-    this.#turn = turn;
+  constructor(slot: ScheduleSlot, now: () => number) {
+    this.#slot = slot;
     this.#now = now;
   }
 
@@ -23,20 +23,20 @@ export class StepTurn {
     return this.#waitedMs;
   }
 
-  async take(): Promise<void> {
+  async acquire(): Promise<void> {
     const asked = this.#now();
-    refuseBecauseOf(await this.#turn.take());
+    refuseBecauseOf(await this.#slot.acquire());
     const waitedMs = this.#now() - asked;
-    if (waitedMs > GRAPH.lateMs) throw new TurnCameLate();
+    if (waitedMs > GRAPH.lateMs) throw new WaitedTooLong();
     this.#waitedMs = waitedMs;
   }
 
   /** Throws if it will not get one any more, or must not use the one that it has. */
-  goOn(): void {
-    refuseBecauseOf(this.#turn.refusal());
+  throwIfCancelled(): void {
+    refuseBecauseOf(this.#slot.refusal());
   }
 }
 
 function refuseBecauseOf(refusal: string | undefined): void {
-  if (refusal !== undefined) throw new TurnRefused(refusal);
+  if (refusal !== undefined) throw new StepCancelled(refusal);
 }

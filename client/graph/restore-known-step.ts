@@ -12,13 +12,13 @@ import type { IdentifiedAction } from '../run/key.ts';
 import { type Hit, resultAt } from '../run/lookup.ts';
 import { finishHit, type RunSummary } from '../run/run.ts';
 import type { KnownResult } from '../up-to-date/state-recorder.ts';
-import type { OrdinaryContext } from './execute-step.ts';
+import type { ExecuteContext } from './execute-step.ts';
 
 export async function restoreKnown(
   step: Step,
   request: RunRequest,
   known: KnownResult,
-  context: OrdinaryContext,
+  context: ExecuteContext,
   own: RunContext,
 ): Promise<RunSummary | undefined> {
   const began = own.now();
@@ -39,7 +39,7 @@ function confirm(
   step: Step,
   { outputs }: Hit,
   action: IdentifiedAction,
-  { memory, cache }: OrdinaryContext,
+  { memory, cache }: ExecuteContext,
 ): number {
   const settled = cache.hits.looks(action);
   if (settled) memory.confirmed(step, settled);
@@ -52,7 +52,7 @@ function write(
   step: Step,
   hit: Hit,
   action: IdentifiedAction,
-  { memory, wrote }: OrdinaryContext,
+  { memory, wrote }: ExecuteContext,
   own: RunContext,
 ): Promise<number | undefined> {
   const { request } = action;

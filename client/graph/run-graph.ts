@@ -3,9 +3,9 @@ import { GRAPH } from '../limits.ts';
 import type { Graph } from './graph.ts';
 import { runStep, type StepContext, skipped } from './run-step.ts';
 import { schedule } from './schedule.ts';
-import type { GraphEvent, GraphSummary, Hear, StepEnd } from './view/events.ts';
+import type { Emit, GraphEvent, GraphSummary, StepEnd } from './view/events.ts';
 import { EVENTS_VERSION } from './view/events.ts';
-import { type Settled, Tally } from './view/run-totals.ts';
+import { RunTotals, type Settled } from './view/run-totals.ts';
 
 export interface GraphOptions extends StepContext {
   readonly jobs: number;
@@ -13,23 +13,23 @@ export interface GraphOptions extends StepContext {
   /** The exit code for having been told to end; undefined while nobody has. */
   interrupted(): number | undefined;
   /** Waits for the uploads, and tells what is left. */
-  settle(began: number, hear: Hear): Promise<Settled>;
+  settle(began: number, emit: Emit): Promise<Settled>;
 }
 
 export async function runGraph({ order }: Graph, options: GraphOptions): Promise<GraphSummary> {
   const { workspace, jobs, keepGoing, now } = options;
   const began = now();
-  const tally = new Tally();
-  const hear = (event: GraphEvent): void => {
-    tally.hear(event);
-    options.hear(event);
+  const totals = new RunTotals();
+  const emit = (event: GraphEvent): void => {
+    totals.handle(event);
+    options.emit(event);
   };
   const finish = (end: StepEnd): boolean => {
     const wasEnded = end.outcome === 'failed' && options.interrupted() !== undefined;
-    hear({ type: 'step-finished', ...end, ...(wasEnded && { outcome: 'interrupted' }) });
+    emit({ type: 'step-finished', ...end, ...(wasEnded && { outcome: 'interrupted' }) });
     return end.outcome !== 'failed' && end.outcome !== 'skipped';
   };
-  hear({
+  emit({
     type: 'run-started',
     version: EVENTS_VERSION,
     at: new Date(began).toISOString(),
@@ -37,21 +37,21 @@ export async function runGraph({ order }: Graph, options: GraphOptions): Promise
     steps: order.length,
     jobs,
   });
-  const context = { ...options, hear };
+  const context = { ...options, emit };
   // Who asks for one job wants one thing after the other.
   const ahead = jobs === 1 ? 0 : GRAPH.ahead;
   await schedule(
     order,
     { jobs, ahead, keepGoing, isCancelled: () => options.interrupted() !== undefined },
     {
-      run: async (step, turn) => finish(await runStep(step, context, turn)),
+      run: async (step, slot) => finish(await runStep(step, context, slot)),
       skip: (step, reason) => finish(skipped(step, reason)),
-      waits: ({ id }) => hear({ type: 'step-waiting', step: id }),
-      resumes: ({ id }) => hear({ type: 'step-resumed', step: id }),
+      waits: ({ id }) => emit({ type: 'step-waiting', step: id }),
+      resumes: ({ id }) => emit({ type: 'step-resumed', step: id }),
     },
   );
-  const settled = await options.settle(began, hear);
-  const summary = tally.summary(now() - began, options.interrupted(), settled);
-  hear({ type: 'run-finished', ...summary });
+  const settled = await options.settle(began, emit);
+  const summary = totals.summary(now() - began, options.interrupted(), settled);
+  emit({ type: 'run-finished', ...summary });
   return summary;
 }

@@ -5,16 +5,16 @@ import type { Variables } from '../action/environment.ts';
 import type { Step } from '../config/step.ts';
 import type { Workspace } from '../config/workspace.ts';
 import { replay, type StreamName } from '../run/log.ts';
-import type { Ear } from '../terminal/sync-stream.ts';
+import type { Writable } from '../terminal/sync-stream.ts';
 import type { GraphMemory } from '../up-to-date/state-recorder.ts';
-import type { Turn } from './schedule.ts';
-import type { OrdinaryWay } from './step-runner.ts';
-import type { Hear, StepEnd } from './view/events.ts';
+import type { ScheduleSlot } from './schedule.ts';
+import type { StepRunner } from './step-runner.ts';
+import type { Emit, StepEnd } from './view/events.ts';
 
 export interface StepContext {
   readonly workspace: Pick<Workspace, 'root' | 'steps'>;
   readonly caller: Variables;
-  readonly hear: Hear;
+  readonly emit: Emit;
   readonly memory: GraphMemory;
   /** Paths that commands were seen to write and that are no outputs: grows while they run. */
   readonly strayWrites: Set<string>;
@@ -22,20 +22,20 @@ export interface StepContext {
   readonly force: boolean;
   now(): number;
   /** The same each time. */
-  ordinaryWay(): Promise<OrdinaryWay>;
+  stepRunner(): Promise<StepRunner>;
 }
 
 /** Never rejects: what goes wrong with a step is the step's outcome. */
-export async function runStep(step: Step, context: StepContext, turn: Turn): Promise<StepEnd> {
-  const { hear, force, memory } = context;
-  hear({ type: 'step-started', step: step.id, command: step.command });
+export async function runStep(step: Step, context: StepContext, slot: ScheduleSlot): Promise<StepEnd> {
+  const { emit, force, memory } = context;
+  emit({ type: 'step-started', step: step.id, command: step.command });
   const known = force || !step.cache ? undefined : memory.recall(step);
   if (known?.inPlace) {
-    replay(known.inPlace.log, earsOf(step, hear));
+    replay(known.inPlace.log, logStreamsOf(step, emit));
     return known.inPlace.end;
   }
-  const ordinary = await context.ordinaryWay();
-  return ordinary.run(step, { ...context, turn }, known);
+  const ordinary = await context.stepRunner();
+  return ordinary.run(step, { ...context, slot }, known);
 }
 
 export const NOTHING_DONE = {
@@ -50,10 +50,10 @@ export function skipped({ id }: Step, reason: string): StepEnd {
   return { ...NOTHING_DONE, step: id, outcome: 'skipped', exitCode: 0, reason };
 }
 
-export function earsOf({ id }: Step, hear: Hear): Readonly<Record<StreamName, Ear>> {
-  const ear = (stream: StreamName) => ({
+export function logStreamsOf({ id }: Step, emit: Emit): Readonly<Record<StreamName, Writable>> {
+  const streamFor = (stream: StreamName) => ({
     write: (said: string | Uint8Array) =>
-      hear({ type: 'step-log', step: id, stream, bytes: Buffer.from(said) }),
+      emit({ type: 'step-log', step: id, stream, bytes: Buffer.from(said) }),
   });
-  return { stdout: ear('stdout'), stderr: ear('stderr') };
+  return { stdout: streamFor('stdout'), stderr: streamFor('stderr') };
 }

@@ -17,19 +17,19 @@ export interface ScheduleOptions {
 /** All that is asked of a step here. */
 type Ordered = Pick<Step, 'id' | 'dependsOn'>;
 
-export interface Steward<S extends Ordered> {
+export interface StepCallbacks<S extends Ordered> {
   /** True if those that depend on it may go on. Never rejects. */
-  run(step: S, turn: Turn): Promise<boolean>;
+  run(step: S, slot: ScheduleSlot): Promise<boolean>;
   skip(step: S, why: string): void;
-  /** It asked for its turn, and others come first. */
+  /** It asked for its slot, and others come first. */
   waits(step: S): void;
   /** It has waited, and may run its command. */
   resumes(step: S): void;
 }
 
-export interface Turn {
+export interface ScheduleSlot {
   /** Resolves when the step may run its command, which it may until it ends; or to why it no longer may. */
-  take(): Promise<string | undefined>;
+  acquire(): Promise<string | undefined>;
   /** Why it may not begin its command any more, if that is so. */
   refusal(): string | undefined;
 }
@@ -38,19 +38,19 @@ export interface Turn {
 export function schedule<S extends Ordered>(
   order: readonly S[],
   options: ScheduleOptions,
-  steward: Steward<S>,
+  callbacks: StepCallbacks<S>,
 ): Promise<void> {
-  return new Promise((resolve) => new Schedule(order, options, steward, resolve).goOn());
+  return new Promise((resolve) => new Schedule(order, options, callbacks, resolve).advance());
 }
 
 interface Waiting<S> {
   readonly step: S;
-  goOn(refusal: string | undefined): void;
+  resume(refusal: string | undefined): void;
 }
 
 class Schedule<S extends Ordered> {
   readonly #options: ScheduleOptions;
-  readonly #steward: Steward<S>;
+  readonly #callbacks: StepCallbacks<S>;
   readonly #end: () => void;
   readonly #followers: ReadonlyMap<string, readonly S[]>;
   /** How many steps a step still waits for. */
@@ -64,9 +64,9 @@ class Schedule<S extends Ordered> {
   #isLookingAhead = false;
   #stopped: string | undefined;
 
-  constructor(order: readonly S[], options: ScheduleOptions, steward: Steward<S>, end: () => void) {
+  constructor(order: readonly S[], options: ScheduleOptions, callbacks: StepCallbacks<S>, end: () => void) {
     this.#options = options;
-    this.#steward = steward;
+    this.#callbacks = callbacks;
     this.#end = end;
     const inOrder = new Set(order.map(({ id }) => id));
     this.#before = new Map(
@@ -76,9 +76,9 @@ class Schedule<S extends Ordered> {
     this.#ready = order.filter(({ id }) => this.#before.get(id) === 0);
   }
 
-  goOn(): void {
+  advance(): void {
     while (this.#underWay < this.#options.jobs && this.#beginNext());
-    this.#giveTurns();
+    this.#grantSlots();
     if (this.#underWay === 0) this.#end();
     else this.#lookAhead();
   }
@@ -95,7 +95,7 @@ class Schedule<S extends Ordered> {
       this.#isLookingAhead = false;
       if (this.#ready.length === 0) return;
       this.#beginNext();
-      this.goOn();
+      this.advance();
     });
   }
 
@@ -108,7 +108,7 @@ class Schedule<S extends Ordered> {
         this.#run(step);
         return true;
       }
-      this.#steward.skip(step, refusal);
+      this.#callbacks.skip(step, refusal);
       this.#settle(step, false);
     }
     return false;
@@ -116,38 +116,38 @@ class Schedule<S extends Ordered> {
 
   #run(step: S): void {
     this.#underWay++;
-    void this.#steward
-      .run(step, { take: () => this.#turnOf(step), refusal: () => this.#refusal() })
+    void this.#callbacks
+      .run(step, { acquire: () => this.#acquireSlot(step), refusal: () => this.#refusal() })
       .then((cameThrough) => {
         this.#underWay--;
         this.#commands.delete(step.id);
         this.#settle(step, cameThrough);
-        this.goOn();
+        this.advance();
       });
   }
 
-  #turnOf(step: S): Promise<string | undefined> {
+  #acquireSlot(step: S): Promise<string | undefined> {
     const refusal = this.#refusal();
     if (refusal !== undefined) return Promise.resolve(refusal);
-    const hasItsTurn = this.#commands.has(step.id);
-    if (hasItsTurn || this.#commands.size < this.#options.jobs) {
+    const hasSlot = this.#commands.has(step.id);
+    if (hasSlot || this.#commands.size < this.#options.jobs) {
       this.#commands.add(step.id);
       return Promise.resolve(undefined);
     }
-    this.#steward.waits(step);
-    return new Promise((goOn) => this.#waiting.push({ step, goOn }));
+    this.#callbacks.waits(step);
+    return new Promise((resume) => this.#waiting.push({ step, resume }));
   }
 
-  #giveTurns(): void {
+  #grantSlots(): void {
     while (this.#waiting.length > 0) {
       const refusal = this.#refusal();
       if (refusal === undefined && this.#commands.size >= this.#options.jobs) return;
       const next = this.#waiting.shift();
       if (next && refusal === undefined) {
         this.#commands.add(next.step.id);
-        this.#steward.resumes(next.step);
+        this.#callbacks.resumes(next.step);
       }
-      next?.goOn(refusal);
+      next?.resume(refusal);
     }
   }
 

@@ -21,7 +21,7 @@ export type SeenPaths = ReadonlyMap<string, PathSet>;
 const KEYS = 10;
 
 /** Of `asked`, or of all. Without a store nothing is known: that is no reason not to run. */
-export async function seenBefore(
+export async function readSeenPaths(
   folder: string,
   change: Omit<Surroundings, 'seen'>,
   asked: Iterable<Step> = change.steps.values(),
@@ -65,9 +65,9 @@ async function lastSeen(runs: readonly HistoryEntry[], store: Store): Promise<Pa
 /** Of all runs with that key: which of them a change will meet is not known. */
 async function inWorkspace(key: Hash, store: Store): Promise<PathSet | undefined> {
   let found: SeenPath[] | undefined;
-  const asTold = ({ state }: SeenPath) => state;
+  const recordedState = ({ state }: SeenPath) => state;
   try {
-    for await (const { set } of candidates({ hash: key, size: 0 }, localShelf(store), asTold))
+    for await (const { set } of candidates({ hash: key, size: 0 }, localShelf(store), recordedState))
       if (set) found = [...(found ?? []), ...set.filter(({ root }) => root === 'workspace')];
   } catch {
     // What can't be read tells nothing more.

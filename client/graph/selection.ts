@@ -29,7 +29,7 @@ export function select({ names, packages, folder }: Selection, steps: StepTable)
 }
 
 function matching(name: string, home: string | undefined, all: readonly Step[], steps: StepTable): Step[] {
-  const found = all.filter((step) => isMeant(step, name, home));
+  const found = all.filter((step) => matchesName(step, name, home));
   if (found.length > 0) return found;
   const known = name.includes('#') ? [...steps.keys()] : [...new Set(all.map((step) => step.name))];
   throw new AssayError(
@@ -38,7 +38,7 @@ function matching(name: string, home: string | undefined, all: readonly Step[], 
   );
 }
 
-function isMeant(step: Step, name: string, home: string | undefined): boolean {
+function matchesName(step: Step, name: string, home: string | undefined): boolean {
   if (!name.includes('#')) return (home === undefined || step.package === home) && isMatch(step.name, name);
   const at = name.lastIndexOf('#');
   const owner = name.slice(0, at);

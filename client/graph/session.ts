@@ -13,8 +13,8 @@ import type { Graph } from './graph.ts';
 import { memoFolder, type OpenedWorkspace } from './opened-workspace.ts';
 import { runGraph } from './run-graph.ts';
 import type { StepContext } from './run-step.ts';
-import type { OrdinaryWay } from './step-runner.ts';
-import type { GraphSummary, Hear } from './view/events.ts';
+import type { StepRunner } from './step-runner.ts';
+import type { Emit, GraphSummary } from './view/events.ts';
 import type { Settled } from './view/run-totals.ts';
 import { openView } from './view/view.ts';
 
@@ -39,30 +39,30 @@ export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace): Ses
     now: Date.now,
     report: (event) => view.warn(event),
   };
-  let ordinary: Promise<OrdinaryWay> | undefined;
+  let ordinary: Promise<StepRunner> | undefined;
   const memory = new GraphMemory({ ...workspace, folder: memoFolder(flags.text('store')), caller });
   const context: StepContext = {
     workspace,
     memory,
     caller,
-    hear: (event) => view.hear(event),
+    emit: (event) => view.handle(event),
     strayWrites: new Set(),
     force: flags.given('force'),
     now: Date.now,
-    ordinaryWay() {
-      ordinary ??= openWay(cacheOptions);
+    stepRunner() {
+      ordinary ??= loadStepRunner(cacheOptions);
       return ordinary;
     },
   };
   /** Where all was in place, caches are opened only for what earlier runs left. */
-  const settle = async (began: number, hear: Hear, isInterrupted: boolean): Promise<Settled> => {
+  const settle = async (began: number, emit: Emit, isInterrupted: boolean): Promise<Settled> => {
     const isNeeded = ordinary !== undefined || (cacheOptions.remoteUrl && hasOutbox(store));
     if (!isNeeded) return { unshared: 0, diverged: false };
-    const way = await context.ordinaryWay();
+    const way = await context.stepRunner();
     const { promise, resolve } = Promise.withResolvers<void>();
     const release = onSignal(() => resolve());
     if (isInterrupted) resolve();
-    return way.settle(began, hear, promise).finally(release);
+    return way.settle(began, emit, promise).finally(release);
   };
   return {
     context,
@@ -73,7 +73,7 @@ export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace): Ses
         jobs,
         keepGoing: flags.given('keep-going'),
         interrupted,
-        settle: (began, hear) => settle(began, hear, interrupted() !== undefined),
+        settle: (began, emit) => settle(began, emit, interrupted() !== undefined),
       });
       view.finish(summary);
       memory.save();
@@ -86,9 +86,9 @@ export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace): Ses
 }
 
 /** A thousand hits have no use for any of it. */
-async function openWay(options: CacheOptions): Promise<OrdinaryWay> {
-  const { openOrdinaryWay } = await import('./step-runner.ts');
-  return openOrdinaryWay(options);
+async function loadStepRunner(options: CacheOptions): Promise<StepRunner> {
+  const { openStepRunner } = await import('./step-runner.ts');
+  return openStepRunner(options);
 }
 
 function jobsFrom(text: string | undefined): number {

@@ -8,20 +8,20 @@ import { type Cache, type CacheOptions, openCache } from '../run/caches.ts';
 import { warningText } from '../run/reporter.ts';
 import type { RunEvent } from '../terminal/events.ts';
 import type { KnownResult } from '../up-to-date/state-recorder.ts';
-import { runOrdinarily, type TurnContext } from './execute-step.ts';
-import type { Hear, StepEnd } from './view/events.ts';
+import { executeStep, type SlotContext } from './execute-step.ts';
+import type { Emit, StepEnd } from './view/events.ts';
 import type { Settled } from './view/run-totals.ts';
 
-export interface OrdinaryWay {
+export interface StepRunner {
   readonly cache: Cache;
   /** `known`: its result, though it is not in place. */
-  run(step: Step, context: TurnContext, known?: KnownResult): Promise<StepEnd>;
+  run(step: Step, context: SlotContext, known?: KnownResult): Promise<StepEnd>;
   /** Waits for the uploads, for a bounded time. */
-  settle(began: number, hear: Hear, stop: Promise<void>): Promise<Settled>;
+  settle(began: number, emit: Emit, stop: Promise<void>): Promise<Settled>;
   close(): Promise<void>;
 }
 
-export function openOrdinaryWay(options: Omit<CacheOptions, 'forgetsScans' | 'elsewhere'>): OrdinaryWay {
+export function openStepRunner(options: Omit<CacheOptions, 'forgetsScans' | 'elsewhere'>): StepRunner {
   const cache = openCache({ ...options, forgetsScans: true, elsewhere: new Elsewhere() });
   const staging = new HeldStaging(options.workspace);
   const told = new Set<RunEvent['type']>();
@@ -32,14 +32,14 @@ export function openOrdinaryWay(options: Omit<CacheOptions, 'forgetsScans' | 'el
   };
   return {
     cache,
-    run: (step, context, known) => runOrdinarily(step, { ...context, cache, wrote, isNews }, known),
-    async settle(began, hear, stop) {
+    run: (step, context, known) => executeStep(step, { ...context, cache, wrote, isNews }, known),
+    async settle(began, emit, stop) {
       const settled = await cache.settleUploads(began, {
         stop,
-        sending: (results) => hear({ type: 'run-sending', results }),
+        sending: (results) => emit({ type: 'run-sending', results }),
       });
       const { unshared: results, why } = settled;
-      if (results > 0) hear({ type: 'run-warning', text: warningText({ type: 'unshared', results, why }) });
+      if (results > 0) emit({ type: 'run-warning', text: warningText({ type: 'unshared', results, why }) });
       return settled;
     },
     close() {

@@ -1,7 +1,7 @@
 // Everything that the store knows about a key: what it was made of, what came of it, who ran it and when.
 import { posix } from 'node:path';
 import { type Hash, parseDigest } from '../../core/digest.ts';
-import { decodeEvidence, type Evidence, type Standing, standingOf } from '../../core/evidence.ts';
+import { decodeEvidence, type Evidence, type EvidenceStatus, evidenceStatusOf } from '../../core/evidence.ts';
 import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
 import { childOf, type RelPath, ROOT } from '../../core/path.ts';
 import type { SeenPath } from '../../core/path-set.ts';
@@ -45,7 +45,7 @@ export interface ShownResult {
   readonly stdoutBytes: number;
   readonly stderrBytes: number;
   /** What is known of the run that made it, and what a tracer saw. */
-  readonly standing: Standing;
+  readonly standing: EvidenceStatus;
   readonly evidence?: Evidence;
 }
 
@@ -71,8 +71,8 @@ export async function showAction(key: Hash, store: Store): Promise<ShownAction> 
 
 /** As the runs that told what they looked at saw it (core/path-set.ts), whatever is there now. */
 async function storedResult(key: Hash, store: Store): Promise<StoredResult | undefined> {
-  const asTold = ({ state }: SeenPath) => state;
-  for await (const { key: at } of candidates({ hash: key, size: 0 }, localShelf(store), asTold)) {
+  const recordedState = ({ state }: SeenPath) => state;
+  for await (const { key: at } of candidates({ hash: key, size: 0 }, localShelf(store), recordedState)) {
     const stored = await store.results.get({ namespace: DEFAULT_NAMESPACE, key: at.hash });
     if (stored) return stored;
   }
@@ -118,7 +118,7 @@ async function resultOf(result: ActionResult, command: Command, blobs: Blobs): P
     })),
     stdoutBytes: result.stdoutDigest?.sizeBytes ?? result.stdoutRaw.length,
     stderrBytes: result.stderrDigest?.sizeBytes ?? result.stderrRaw.length,
-    standing: standingOf(evidence),
+    standing: evidenceStatusOf(evidence),
     ...(evidence && { evidence }),
   };
 }

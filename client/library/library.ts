@@ -12,7 +12,7 @@ import { openCache } from '../run/caches.ts';
 import { keyOf as keyOfRequest } from '../run/key.ts';
 import type { RunSummary } from '../run/run.ts';
 import type { RunEvent } from '../terminal/events.ts';
-import type { Ear } from '../terminal/sync-stream.ts';
+import type { Writable } from '../terminal/sync-stream.ts';
 import { runRequest } from '../up-to-date/run-unless-up-to-date.ts';
 import { checkAction, checkOptions } from './arguments.ts';
 
@@ -37,8 +37,8 @@ export interface LibraryOptions {
   /** Ends the command, as SIGTERM does; the run then rejects with ASSAY_INTERRUPTED. */
   readonly signal?: AbortSignal | undefined;
   /** Hear what the command says, whether it runs or is replayed (default: nobody does). */
-  readonly stdout?: Ear | undefined;
-  readonly stderr?: Ear | undefined;
+  readonly stdout?: Writable | undefined;
+  readonly stderr?: Writable | undefined;
   /** Hears what a person may want to know while it goes on. */
   readonly report?: ((event: RunEvent) => void) | undefined;
 }
@@ -48,20 +48,20 @@ export async function run(action: ActionDeclaration, options: LibraryOptions = {
   checkAction(action);
   checkOptions(options);
   const { signal } = options;
-  const goOn = () => {
+  const throwIfCancelled = () => {
     if (signal?.aborted) throw interrupted(signal);
   };
-  goOn();
+  throwIfCancelled();
   const summary = await runRequest(requestFor(action), {
     ...options,
-    goOn,
+    throwIfCancelled,
     storeFolder: storeOf(options),
     caller: options.environment ?? process.env,
     stdout: options.stdout ?? DEAF,
     stderr: options.stderr ?? DEAF,
     report: options.report ?? ignore,
   });
-  if (summary.outcome === 'miss' && summary.exitCode !== 0) goOn();
+  if (summary.outcome === 'miss' && summary.exitCode !== 0) throwIfCancelled();
   return summary;
 }
 
@@ -95,6 +95,6 @@ function storeOf({ store }: LibraryOptions): string {
   return storeFolder(store, process.env);
 }
 
-const DEAF: Ear = { write() {} };
+const DEAF: Writable = { write() {} };
 
 function ignore(): void {}

@@ -4,7 +4,7 @@
 // Outputs were compared with the result, byte by byte, before they come here, and are trusted afterwards by the same rule
 // as inputs are (see inputs/settled.ts).
 import type { Hash } from '../../core/digest.ts';
-import type { Standing } from '../../core/evidence.ts';
+import type { EvidenceStatus } from '../../core/evidence.ts';
 import {
   type AbsPath,
   absPath,
@@ -26,7 +26,7 @@ export interface RememberedHit {
   readonly exitCode: number;
   /** How long the command took when it ran. */
   readonly commandMs: number;
-  readonly standing: Standing;
+  readonly standing: EvidenceStatus;
 }
 
 export interface InPlace {

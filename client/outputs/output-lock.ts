@@ -48,7 +48,7 @@ export interface Ownership {
 /** Runs `work` while nobody else works on the outputs; it learns whether somebody did, just before. */
 export async function whileOwningOutputs<T>(
   request: RunRequest,
-  { report, goOn }: Pick<RunContext, 'report' | 'goOn'>,
+  { report, throwIfCancelled }: Pick<RunContext, 'report' | 'throwIfCancelled'>,
   work: (waited: boolean, ownership: Ownership) => Promise<T>,
 ): Promise<T> {
   const claim = new Claim(request.workspace, [...request.outputs, ...keptBy(request)]);
@@ -59,7 +59,7 @@ export async function whileOwningOutputs<T>(
       if (!waited) report({ type: 'waiting', output: rival });
       waited = true;
       await wait(RUN.lockPollMs * (0.5 + Math.random()));
-      goOn?.();
+      throwIfCancelled?.();
     }
     return await work(waited, claim);
   } finally {

@@ -143,9 +143,9 @@ function isPrivate(place: string): boolean {
 }
 
 /** A graph has many records at a time: only those whose names are meant are taken apart and read. */
-function recordsIn(workspace: string, isMeant: (name: string) => boolean): RunRecord[] {
+function recordsIn(workspace: string, matchesName: (name: string) => boolean): RunRecord[] {
   const mark = `-${markOf(workspace)}`;
-  return files((name) => name.endsWith(mark) && isMeant(name))
+  return files((name) => name.endsWith(mark) && matchesName(name))
     .flatMap(({ file, owner }) => read(file, owner) ?? [])
     .filter((record) => record.workspace === workspace);
 }
@@ -162,10 +162,10 @@ function markOf(workspace: string): string {
 const MARK_LENGTH = 16;
 const NAME = /^(\d+-\d+-\d+)-\d+-[0-9a-f]+$/;
 
-function files(isMeant: (name: string) => boolean): { file: string; owner: ProcessIdentity }[] {
+function files(matchesName: (name: string) => boolean): { file: string; owner: ProcessIdentity }[] {
   return PLACES.filter(isPrivate).flatMap((place) =>
     namesIn(place)
-      .filter(isMeant)
+      .filter(matchesName)
       .flatMap((name) => {
         const owner = parseIdentity(NAME.exec(name)?.[1] ?? '');
         return owner ? [{ file: join(place, name), owner }] : [];

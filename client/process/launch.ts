@@ -21,7 +21,7 @@ export interface Launch {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   /** Hears what the command says. Returns when that has been passed on, so the command can't outrun its reader. */
-  hear(stream: StreamName, bytes: Buffer): void;
+  onOutput(stream: StreamName, bytes: Buffer): void;
   /** Hears which process, with all that it starts, works on the outputs. */
   startedAs(pid: number): void;
   /** Ends it, as SIGTERM does. */
@@ -93,9 +93,9 @@ function endAsTold(exit: Exit, { isSure }: WayToWait): Ended {
   };
 }
 
-function follow(source: Readable | null, stream: StreamName, { hear }: Launch): Promise<void> {
+function follow(source: Readable | null, stream: StreamName, { onOutput }: Launch): Promise<void> {
   return new Promise((resolve) => {
-    source?.on('data', (bytes: Buffer) => hear(stream, bytes));
+    source?.on('data', (bytes: Buffer) => onOutput(stream, bytes));
     source?.once('close', resolve);
   });
 }

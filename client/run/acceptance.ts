@@ -10,7 +10,7 @@
 // A marked result in the own store is taken because all that its run was seen to read beyond its declaration is in its
 // path set, so it is found only where that is unchanged; what can't be looked at again (network, time) is said each time.
 // Unwatched are those of other clients, and of machines without a tracer.
-import { type Evidence, type Standing, standingOf } from '../../core/evidence.ts';
+import { type Evidence, type EvidenceStatus, evidenceStatusOf } from '../../core/evidence.ts';
 import { POLICY_VERSION } from '../../hermeticity/verdict/policy-version.ts';
 import type { RunRequest } from '../action/request.ts';
 
@@ -19,19 +19,19 @@ type Asked = Pick<RunRequest, 'hermetic' | 'acceptMarked' | 'name'>;
 /** A verdict of another policy may have passed over what this one finds. */
 export function takesLocally(evidence: Evidence | undefined, { hermetic }: Asked): boolean {
   if (hermetic !== 'strict') return true;
-  return standingOf(evidence) === 'clean' && evidence?.policy === POLICY_VERSION;
+  return evidenceStatusOf(evidence) === 'clean' && evidence?.policy === POLICY_VERSION;
 }
 
 /** Undefined if it is taken. */
 export function whyNotFromRemote(evidence: Evidence | undefined, request: Asked): string | undefined {
-  const standing = standingOf(evidence);
+  const standing = evidenceStatusOf(evidence);
   if (!takesLocally(evidence, request))
     return `the remote has a result that is ${shortcomingOf(standing, evidence?.policy)}`;
   if (standing !== 'marked' || request.acceptMarked) return undefined;
   return `the remote has a result that is marked: ${reasonOf(evidence)} (${request.name === undefined ? '--accept-marked' : '"acceptMarked": true in assay.json'} would take it)`;
 }
 
-function shortcomingOf(standing: Standing, policy: string | undefined): string {
+function shortcomingOf(standing: EvidenceStatus, policy: string | undefined): string {
   return standing === 'clean' ? `clean by ${policy}, not ${POLICY_VERSION}` : `${standing}, not clean`;
 }
 

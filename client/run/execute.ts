@@ -99,7 +99,7 @@ export async function executeBy<T extends Ended>(
           argv: [tools[0].file, ...request.command.slice(1)],
           cwd: join(request.workspace, request.workingDirectory),
           env: { ...actualEnvironment(environment, folders), ...unkeyed(folders) },
-          hear(stream, bytes) {
+          onOutput(stream, bytes) {
             recorder.add(stream, bytes);
             context[stream].write(bytes);
           },

@@ -1,6 +1,6 @@
 // What a command said: the bytes of its two streams, and in which order they came, so that a replay reads like the run.
 import { RUN } from '../limits.ts';
-import type { Ear } from '../terminal/sync-stream.ts';
+import type { Writable } from '../terminal/sync-stream.ts';
 
 export type StreamName = 'stdout' | 'stderr';
 
@@ -17,7 +17,7 @@ export interface Log {
 }
 
 /** Says it again, as the command did. */
-export function replay(log: Log, to: Readonly<Record<StreamName, Ear>>): void {
+export function replay(log: Log, to: Readonly<Record<StreamName, Writable>>): void {
   for (const { stream, bytes } of pieces(log)) to[stream].write(bytes);
 }
 

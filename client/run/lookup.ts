@@ -3,7 +3,7 @@
 // outputs. Everything else, from whatever cause, is a miss.
 import { type Digest, digestOf, type Hash, parseDigest } from '../../core/digest.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
-import { decodeEvidence, type Standing, standingOf } from '../../core/evidence.ts';
+import { decodeEvidence, type EvidenceStatus, evidenceStatusOf } from '../../core/evidence.ts';
 import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
 import { type RelPath, resolveFrom } from '../../core/path.ts';
 import type { PathSet, StateOf } from '../../core/path-set.ts';
@@ -39,7 +39,7 @@ export interface Hit {
   readonly exitCode: number;
   /** How long the command took when it ran. */
   readonly commandMs: number;
-  readonly standing: Standing;
+  readonly standing: EvidenceStatus;
   /** What the result depends on besides the key; all of it is as it was. */
   looks(): readonly AbsPath[];
 }
@@ -155,7 +155,7 @@ async function hitFrom(
     order: decodeOrder(metadata),
   };
   const { exitCode } = result;
-  return { outputs, log, exitCode, commandMs: durationOf(result), standing: standingOf(evidence) };
+  return { outputs, log, exitCode, commandMs: durationOf(result), standing: evidenceStatusOf(evidence) };
 }
 
 function outputsOf(result: ActionResult, request: RunRequest, blobs: Blobs): Promise<Output[]> {

@@ -1,14 +1,14 @@
 // Turns the events and the summary of a run into words on standard error, or into one JSON object as its last line.
 // What the command itself says goes through untouched.
 import { type Finding, fixText } from '../../hermeticity/verdict/finding.ts';
-import { paintFor } from '../terminal/colour.ts';
+import { colourFor } from '../terminal/colour.ts';
 import type { Report, RunEvent } from '../terminal/events.ts';
-import { type Ear, inOneLine } from '../terminal/sync-stream.ts';
+import { inOneLine, type Writable } from '../terminal/sync-stream.ts';
 import { findingJson } from '../trace/finding-report.ts';
 import type { RunSummary } from './run.ts';
 
 /** A stream that may be a terminal. */
-export type Screen = Ear & { readonly isTTY?: boolean; readonly isMidLine?: boolean };
+export type Screen = Writable & { readonly isTTY?: boolean; readonly isMidLine?: boolean };
 
 /** Findings that a run tells on the terminal. */
 const FINDINGS_SHOWN = 5;
@@ -68,9 +68,9 @@ export class Reporter {
     if (outcome !== 'miss') {
       const where = outcome === 'hit-local' ? 'local' : 'remote';
       const mark = standing === 'marked' ? ', marked' : '';
-      return `${this.#paint('green', 'hit')} (${where}${mark}) ${name}, ${outputsText(summary)}${savedText(commandMs - elapsedMs)}`;
+      return `${this.#colour('green', 'hit')} (${where}${mark}) ${name}, ${outputsText(summary)}${savedText(commandMs - elapsedMs)}`;
     }
-    return `${this.#paint('yellow', 'miss')} ${name}: ${reason}; ran ${duration(commandMs)}, ${this.#publicationText(summary)}`;
+    return `${this.#colour('yellow', 'miss')} ${name}: ${reason}; ran ${duration(commandMs)}, ${this.#publicationText(summary)}`;
   }
 
   #publicationText({ published, shared, standing }: RunSummary): string {
@@ -89,8 +89,8 @@ export class Reporter {
     if (more > 0) this.#say(`not declared: ${more} more, which \`assay audit\` tells`);
   }
 
-  #paint(colour: 'green' | 'yellow', text: string): string {
-    return paintFor(this.#screen.isTTY ?? false, process.env)(colour, text);
+  #colour(colour: 'green' | 'yellow', text: string): string {
+    return colourFor(this.#screen.isTTY ?? false, process.env)(colour, text);
   }
 
   #warn(text: string): void {

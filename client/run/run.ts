@@ -6,7 +6,7 @@
 //
 // The command's exit code and outputs are the same whether or not any cache works.
 import type { Hash } from '../../core/digest.ts';
-import type { Standing } from '../../core/evidence.ts';
+import type { EvidenceStatus } from '../../core/evidence.ts';
 import type { RunRequest } from '../action/request.ts';
 import type { Outcome } from '../history/history.ts';
 import { whileOwningOutputs } from '../outputs/output-lock.ts';
@@ -34,7 +34,7 @@ export interface RunSummary {
   /** The second of these: the command itself ended well. */
   readonly notHermetic?: true;
   /** What is known of the run that made the result. */
-  readonly standing: Standing;
+  readonly standing: EvidenceStatus;
   /** For a miss: what differs from the closest earlier action. */
   readonly reason: string;
   /** The result is in the local store for the next run. */
@@ -111,7 +111,7 @@ async function useHit(hit: Hit, action: KeyedAction, context: RunContext): Promi
  * ever. Who had to wait for another run of the same step looks again: that one may have made what is wanted.
  */
 async function makeResult(action: KeyedAction, context: RunContext, heard: HeardReasons): Promise<Ran> {
-  await context.turn?.();
+  await context.acquireJobSlot?.();
   return whileOwningOutputs(action.request, context, async (waited, ownership) => {
     const owning = { ...context, ownership };
     const restored = waited && (await restoreHit(await lookup(action, context), action, owning));
@@ -181,7 +181,7 @@ async function executeKeepingProgress(
 function endOf(
   { exitCode }: Execution,
   { hermetic }: RunRequest,
-  standing: Standing,
+  standing: EvidenceStatus,
 ): Pick<Ran, 'exitCode' | 'notHermetic'> {
   const isRefused = exitCode === 0 && hermetic === 'strict' && standing !== 'clean';
   return isRefused ? { exitCode: NOT_HERMETIC, notHermetic: true } : { exitCode };

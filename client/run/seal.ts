@@ -3,7 +3,7 @@
 // hermetic and is not.
 import { toWire } from '../../core/digest.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
-import { type Evidence, encodeEvidence, type Standing, standingOf } from '../../core/evidence.ts';
+import { type Evidence, type EvidenceStatus, encodeEvidence, evidenceStatusOf } from '../../core/evidence.ts';
 import type { RelPath } from '../../core/path.ts';
 import type { PathSet } from '../../core/path-set.ts';
 import { ActionResult } from '../../core/proto/generated/reapi.ts';
@@ -21,7 +21,7 @@ import { encodeOrder } from './log-order.ts';
 
 export interface SealedResult {
   readonly publishable: true;
-  readonly standing: Standing;
+  readonly standing: EvidenceStatus;
   readonly result: Uint8Array;
   readonly contents: readonly Sealed[];
   /** What the action looked at besides its inputs, if it was watched. */
@@ -30,7 +30,7 @@ export interface SealedResult {
 
 export interface Unpublishable {
   readonly publishable: false;
-  readonly standing: Standing;
+  readonly standing: EvidenceStatus;
   readonly why: string;
 }
 
@@ -54,7 +54,7 @@ export function seal(
       why: `what it read can't be judged: ${whyOf(error)}`,
     };
   }
-  const watched = standingOf(testimony?.evidence);
+  const watched = evidenceStatusOf(testimony?.evidence);
   const standing = execution.earlierState !== undefined && watched === 'clean' ? 'marked' : watched;
   if (testimony) tell(testimony, execution, context);
   try {
@@ -104,7 +104,7 @@ function failureOf(
 function refusalOf(
   { hermetic, observed }: RunRequest,
   testimony: Testimony | undefined,
-  standing: Standing,
+  standing: EvidenceStatus,
 ): string | undefined {
   if (hermetic === 'strict' && standing !== 'clean') return 'it is not hermetic';
   const removal = testimony?.findings.find(({ kind }) => kind === 'delete');

@@ -3,13 +3,13 @@ import type { Variables } from '../action/environment.ts';
 
 const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const;
 
-export type Paint = (colour: keyof typeof CODES, text: string) => string;
+export type Colour = (colour: keyof typeof CODES, text: string) => string;
 
-export const plain: Paint = (_colour, text) => text;
+export const plain: Colour = (_colour, text) => text;
 
-const coloured: Paint = (colour, text) => `\x1b[${CODES[colour]}m${text}\x1b[0m`;
+const coloured: Colour = (colour, text) => `\x1b[${CODES[colour]}m${text}\x1b[0m`;
 
-export function paintFor(isTerminal: boolean, variables: Variables): Paint {
+export function colourFor(isTerminal: boolean, variables: Variables): Colour {
   const refused = variables.NO_COLOR !== undefined && variables.NO_COLOR !== '';
   return isTerminal && !refused && variables.TERM !== 'dumb' ? coloured : plain;
 }

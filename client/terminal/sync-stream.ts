@@ -19,11 +19,11 @@ const LAST_WINDOW_MAJOR = 143;
 const NEWLINE = 0x0a;
 
 /** Whatever can be spoken to. */
-export interface Ear {
+export interface Writable {
   write(said: string | Uint8Array): unknown;
 }
 
-export class Outlet implements Ear {
+export class SyncStream implements Writable {
   readonly #descriptor: number;
   #readerIsGone = false;
   #lastByte = NEWLINE;

@@ -39,11 +39,11 @@ export function tracedBy(
   where: Watched['where'] = 'machine',
 ): (folders: PrivateFolders) => Launcher<Traced> {
   return (folders) =>
-    async ({ argv, cwd, env, hear, startedAs, signal }) => {
+    async ({ argv, cwd, env, onOutput, startedAs, signal }) => {
       const stop = new AbortController();
       const release = onStop(signal, (name) => stop.abort(name));
       try {
-        const report = await tracer.run({ argv, cwd, env, output: hear, startedAs, signal: stop.signal });
+        const report = await tracer.run({ argv, cwd, env, output: onOutput, startedAs, signal: stop.signal });
         return { ...endOf(report.exit), ...survivorFault(report), watched: { report, folders, where } };
       } finally {
         release();

@@ -12,7 +12,7 @@ import type { RunSummary } from '../run/run.ts';
 import { ActionMemory, type RecalledHit } from './action-state.ts';
 
 export interface Attendance
-  extends Pick<RunContext, 'caller' | 'stdout' | 'stderr' | 'report' | 'signal' | 'goOn'> {
+  extends Pick<RunContext, 'caller' | 'stdout' | 'stderr' | 'report' | 'signal' | 'throwIfCancelled'> {
   readonly storeFolder: string;
   readonly remote?: string | undefined;
   readonly token?: string | undefined;

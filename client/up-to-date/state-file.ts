@@ -1,7 +1,7 @@
 // The file that holds the memory of a whole graph (graph-state.ts): one for each workspace.
 import { join } from 'node:path';
 import type { Hash } from '../../core/digest.ts';
-import type { Standing } from '../../core/evidence.ts';
+import type { EvidenceStatus } from '../../core/evidence.ts';
 import type { Variables } from '../action/environment.ts';
 import type { Step } from '../config/step.ts';
 import { checksum } from '../files/checksum.ts';
@@ -25,7 +25,7 @@ export interface StepMemo {
   readonly address: Hash;
   readonly result: Hash;
   readonly commandMs: number;
-  readonly standing: Standing;
+  readonly standing: EvidenceStatus;
   readonly log: Log;
   /** Digests of the step's own definition and of its variables' values: values may be nobody's business. */
   readonly definition: string;

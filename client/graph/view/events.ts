@@ -1,6 +1,6 @@
 // Everything that a run of a graph tells, as one union. Views turn it into a screen, lines or JSON; nothing else prints.
 // docs/EVENTS.md is its description for machines; what changes a meaning there changes EVENTS_VERSION.
-import type { Standing } from '../../../core/evidence.ts';
+import type { EvidenceStatus } from '../../../core/evidence.ts';
 import type { Outcome } from '../../history/history.ts';
 import type { StreamName } from '../../run/log.ts';
 
@@ -29,7 +29,7 @@ export interface StepEnd {
   readonly commandMs: number;
   readonly elapsedMs: number;
   /** What is known of the run that made the result (docs/HERMETICITY.md). */
-  readonly standing?: Standing;
+  readonly standing?: EvidenceStatus;
   /** Why a result was not kept, if it was not. */
   readonly notPublished?: string;
   /** What to do about a failure that is not the command's. */
@@ -95,4 +95,4 @@ export type GraphEvent =
   | ({ readonly type: 'step-finished' } & StepEnd)
   | ({ readonly type: 'run-finished' } & GraphSummary);
 
-export type Hear = (event: GraphEvent) => void;
+export type Emit = (event: GraphEvent) => void;

@@ -1,16 +1,16 @@
 // For machines: each event as one line of JSON on standard output (docs/EVENTS.md).
 import { isUtf8 } from 'node:buffer';
-import type { Ear } from '../../terminal/sync-stream.ts';
+import type { Writable } from '../../terminal/sync-stream.ts';
 import type { GraphEvent } from './events.ts';
 
 export class JsonView {
-  readonly #out: Ear;
+  readonly #out: Writable;
 
-  constructor(out: Ear) {
+  constructor(out: Writable) {
     this.#out = out;
   }
 
-  hear(event: GraphEvent): void {
+  handle(event: GraphEvent): void {
     this.#out.write(`${JSON.stringify(event.type === 'step-log' ? logLine(event) : event)}\n`);
   }
 }

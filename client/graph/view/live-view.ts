@@ -1,18 +1,18 @@
 // For a terminal: what has ended scrolls by, a line each; below it stands what is going on, drawn anew some times a second.
 import { GRAPH } from '../../limits.ts';
 import { duration, sendingText } from '../../run/reporter.ts';
-import type { Paint } from '../../terminal/colour.ts';
-import type { Ear } from '../../terminal/sync-stream.ts';
+import type { Colour } from '../../terminal/colour.ts';
+import type { Writable } from '../../terminal/sync-stream.ts';
 import type { GraphEvent, GraphSummary, StepEnd } from './events.ts';
 import { type LogMode, LogPrinter } from './log-printer.ts';
-import type { Tally } from './run-totals.ts';
+import type { RunTotals } from './run-totals.ts';
 import { bytesText, stepLine, summaryLines } from './words.ts';
 
 export interface LiveViewOptions {
-  readonly screen: Ear;
+  readonly screen: Writable;
   readonly logs: LogMode;
-  readonly tally: Tally;
-  readonly paint: Paint;
+  readonly totals: RunTotals;
+  readonly colour: Colour;
   columns(): number;
   now(): number;
 }
@@ -30,11 +30,11 @@ export class LiveView {
 
   constructor(options: LiveViewOptions) {
     this.#options = options;
-    const ear = { write: (said: string | Uint8Array) => this.#above(() => options.screen.write(said)) };
-    this.#logs = new LogPrinter(options.logs, { stdout: ear, stderr: ear });
+    const stream = { write: (said: string | Uint8Array) => this.#above(() => options.screen.write(said)) };
+    this.#logs = new LogPrinter(options.logs, { stdout: stream, stderr: stream });
   }
 
-  hear(event: GraphEvent): void {
+  handle(event: GraphEvent): void {
     const { now } = this.#options;
     switch (event.type) {
       case 'run-started':
@@ -48,13 +48,13 @@ export class LiveView {
         this.#running.set(event.step, now());
         break;
       case 'step-log':
-        this.#logs.hear(event);
+        this.#logs.handle(event);
         break;
       case 'step-warning':
-        this.#say(`${this.#options.paint('yellow', '!')} ${event.step}: ${event.text}`);
+        this.#say(`${this.#options.colour('yellow', '!')} ${event.step}: ${event.text}`);
         break;
       case 'run-warning':
-        this.#say(`${this.#options.paint('yellow', '!')} ${event.text}`);
+        this.#say(`${this.#options.colour('yellow', '!')} ${event.text}`);
         break;
       case 'run-sending':
         this.#say(sendingText(event.results));
@@ -76,7 +76,7 @@ export class LiveView {
 
   #finish(end: StepEnd): void {
     this.#running.delete(end.step);
-    this.#say(stepLine(end, this.#options.paint, false));
+    this.#say(stepLine(end, this.#options.colour, false));
     if (this.#logs.wants(end.step, end.outcome === 'failed')) this.#logs.print(end.step);
     this.#logs.forget(end.step);
   }
@@ -84,8 +84,8 @@ export class LiveView {
   #end(summary: GraphSummary): void {
     clearInterval(this.#timer);
     this.#erase();
-    const { tally, paint } = this.#options;
-    for (const line of summaryLines(summary, tally.ends, paint)) this.#options.screen.write(`${line}\n`);
+    const { totals, colour } = this.#options;
+    for (const line of summaryLines(summary, totals.ends, colour)) this.#options.screen.write(`${line}\n`);
   }
 
   #say(line: string): void {
@@ -111,16 +111,16 @@ export class LiveView {
   }
 
   #lines(): string[] {
-    const { tally, now } = this.#options;
+    const { totals, now } = this.#options;
     const at = now();
     const counts = [
-      `${tally.ends.length}/${this.#steps}`,
-      `${tally.count('hit-local') + tally.count('hit-remote')} hit`,
-      `${tally.count('miss')} ran`,
-      `${tally.count('failed')} failed`,
+      `${totals.ends.length}/${this.#steps}`,
+      `${totals.count('hit-local') + totals.count('hit-remote')} hit`,
+      `${totals.count('miss')} ran`,
+      `${totals.count('failed')} failed`,
       `${this.#running.size} running`,
-      `${bytesText(tally.bytesDown)} down`,
-      `${bytesText(tally.bytesUp)} up`,
+      `${bytesText(totals.bytesDown)} down`,
+      `${bytesText(totals.bytesUp)} up`,
       duration(at - this.#startedAt),
     ];
     const running = [...this.#running].slice(0, MOST_RUNNING);

@@ -2,13 +2,13 @@
 // step's whole when it ends (group), only of those that failed (failed), or not at all (none). What a step said to its
 // standard error goes to ours, in the order in which it said it.
 import type { StreamName } from '../../run/log.ts';
-import type { Ear } from '../../terminal/sync-stream.ts';
+import type { Writable } from '../../terminal/sync-stream.ts';
 import type { GraphEvent } from './events.ts';
 
 export const LOG_MODES = ['stream', 'group', 'failed', 'none'] as const;
 export type LogMode = (typeof LOG_MODES)[number];
 
-export type Ears = Readonly<Record<StreamName, Ear>>;
+export type Streams = Readonly<Record<StreamName, Writable>>;
 
 interface Piece {
   readonly stream: StreamName;
@@ -20,17 +20,17 @@ const STREAMS: readonly StreamName[] = ['stdout', 'stderr'];
 
 export class LogPrinter {
   readonly #mode: LogMode;
-  readonly #ears: Ears;
+  readonly #streams: Streams;
   readonly #kept = new Map<string, Piece[]>();
   /** In stream mode: the begun line of each stream of each step. */
   readonly #begun = new Map<string, Buffer>();
 
-  constructor(mode: LogMode, ears: Ears) {
+  constructor(mode: LogMode, streams: Streams) {
     this.#mode = mode;
-    this.#ears = ears;
+    this.#streams = streams;
   }
 
-  hear({ step, stream, bytes }: Extract<GraphEvent, { type: 'step-log' }>): void {
+  handle({ step, stream, bytes }: Extract<GraphEvent, { type: 'step-log' }>): void {
     if (this.#mode === 'none') return;
     if (this.#mode === 'stream') this.#stream(step, stream, Buffer.from(bytes));
     else this.#kept.set(step, [...(this.#kept.get(step) ?? []), { stream, bytes }]);
@@ -43,13 +43,13 @@ export class LogPrinter {
 
   /** Prints what was kept of it, and ends its last lines. */
   print(step: string): void {
-    const ears = this.#ears;
+    const streams = this.#streams;
     const last = { stdout: NEWLINE, stderr: NEWLINE };
     for (const { stream, bytes } of this.#kept.get(step) ?? []) {
-      ears[stream].write(bytes);
+      streams[stream].write(bytes);
       last[stream] = bytes.at(-1) ?? last[stream];
     }
-    for (const stream of STREAMS) if (last[stream] !== NEWLINE) ears[stream].write('\n');
+    for (const stream of STREAMS) if (last[stream] !== NEWLINE) streams[stream].write('\n');
   }
 
   forget(step: string): void {
@@ -57,7 +57,7 @@ export class LogPrinter {
     for (const stream of STREAMS) {
       const rest = this.#begun.get(`${stream} ${step}`);
       if (rest && rest.length > 0)
-        this.#ears[stream].write(namedLines(step, Buffer.concat([rest, LINE_END])));
+        this.#streams[stream].write(namedLines(step, Buffer.concat([rest, LINE_END])));
       this.#begun.delete(`${stream} ${step}`);
     }
   }
@@ -68,7 +68,7 @@ export class LogPrinter {
     const end = text.lastIndexOf(NEWLINE) + 1;
     this.#begun.set(name, text.subarray(end));
     if (end === 0) return;
-    this.#ears[stream].write(namedLines(step, text.subarray(0, end)));
+    this.#streams[stream].write(namedLines(step, text.subarray(0, end)));
   }
 }
 

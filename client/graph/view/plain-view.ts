@@ -5,14 +5,14 @@ import { sendingText } from '../../run/reporter.ts';
 import { plain } from '../../terminal/colour.ts';
 import type { CiSyntax } from './ci.ts';
 import type { GraphEvent, GraphSummary, StepEnd } from './events.ts';
-import { type Ears, type LogMode, LogPrinter } from './log-printer.ts';
-import type { Tally } from './run-totals.ts';
+import { type LogMode, LogPrinter, type Streams } from './log-printer.ts';
+import type { RunTotals } from './run-totals.ts';
 import { stepLine, summaryLines } from './words.ts';
 
 export interface PlainViewOptions {
-  readonly ears: Ears;
+  readonly streams: Streams;
   readonly logs: LogMode;
-  readonly tally: Tally;
+  readonly totals: RunTotals;
   readonly ci?: CiSyntax | undefined;
   now(): number;
 }
@@ -20,17 +20,17 @@ export interface PlainViewOptions {
 export class PlainView {
   readonly #options: PlainViewOptions;
   readonly #logs: LogPrinter;
-  readonly #ears: Ears;
+  readonly #streams: Streams;
 
   constructor(options: PlainViewOptions) {
     this.#options = options;
-    const { stdout } = options.ears;
-    this.#ears = options.ci ? { stdout, stderr: stdout } : options.ears;
-    this.#logs = new LogPrinter(options.logs, this.#ears);
+    const { stdout } = options.streams;
+    this.#streams = options.ci ? { stdout, stderr: stdout } : options.streams;
+    this.#logs = new LogPrinter(options.logs, this.#streams);
   }
 
-  hear(event: GraphEvent): void {
-    if (event.type === 'step-log') this.#logs.hear(event);
+  handle(event: GraphEvent): void {
+    if (event.type === 'step-log') this.#logs.handle(event);
     else if (event.type === 'step-warning') this.#say(this.#warning(event.step, event.text));
     else if (event.type === 'run-warning')
       this.#say(this.#options.ci?.warn('Assay', event.text) ?? `assay: ${event.text}\n`);
@@ -57,11 +57,11 @@ export class PlainView {
   }
 
   #summarize(summary: GraphSummary): void {
-    const [first = '', ...more] = summaryLines(summary, this.#options.tally.ends, plain);
+    const [first = '', ...more] = summaryLines(summary, this.#options.totals.ends, plain);
     this.#say(`${[`assay: ${first}`, ...more].join('\n')}\n`);
   }
 
   #say(text: string): void {
-    this.#ears.stderr.write(text);
+    this.#streams.stderr.write(text);
   }
 }

@@ -9,13 +9,13 @@ export interface Settled {
 
 const NOTHING_LEFT: Settled = { unshared: 0, diverged: false };
 
-export class Tally {
+export class RunTotals {
   readonly ends: StepEnd[] = [];
   readonly #counts = new Map<StepEnd['outcome'], number>();
   readonly #warnings: string[] = [];
   #bytes = { up: 0, down: 0 };
 
-  hear(event: GraphEvent): void {
+  handle(event: GraphEvent): void {
     if (event.type === 'step-finished') {
       this.ends.push(event);
       this.#counts.set(event.outcome, this.count(event.outcome) + 1);

@@ -4,22 +4,22 @@ import { type ParsedFlags, usage } from '../../../core/cli/command.ts';
 import { messageOf } from '../../../core/errors.ts';
 import type { Variables } from '../../action/environment.ts';
 import { warningText } from '../../run/reporter.ts';
-import { paintFor } from '../../terminal/colour.ts';
+import { colourFor } from '../../terminal/colour.ts';
 import type { RunEvent } from '../../terminal/events.ts';
-import { type Ear, Outlet } from '../../terminal/sync-stream.ts';
+import { SyncStream, type Writable } from '../../terminal/sync-stream.ts';
+import { BufferedStreams } from './buffered-streams.ts';
 import { ciSyntax } from './ci.ts';
 import type { GraphEvent, GraphSummary, StepEnd } from './events.ts';
-import { GatheredEars } from './gathered-ears.ts';
 import { JsonView } from './json-view.ts';
 import { LiveView } from './live-view.ts';
-import { type Ears, LOG_MODES, type LogMode } from './log-printer.ts';
+import { LOG_MODES, type LogMode, type Streams } from './log-printer.ts';
 import { markdownOf } from './markdown.ts';
 import { PlainView } from './plain-view.ts';
-import { Tally } from './run-totals.ts';
+import { RunTotals } from './run-totals.ts';
 import { prepareSummary, writeSummary } from './summary-file.ts';
 
 export interface View {
-  hear(event: GraphEvent): void;
+  handle(event: GraphEvent): void;
   /** Of the caches as a whole, not of one step. */
   warn(event: RunEvent): void;
   /** How the steps ended, so far. */
@@ -29,29 +29,30 @@ export interface View {
 }
 
 export function openView(flags: ParsedFlags, variables: Variables): View {
-  const stderr = new Outlet(2);
-  const ears = new GatheredEars({ stdout: new Outlet(1), stderr });
-  const tally = new Tally();
+  const stderr = new SyncStream(2);
+  const streams = new BufferedStreams({ stdout: new SyncStream(1), stderr });
+  const totals = new RunTotals();
   const summaryFile = flags.text('summary');
   if (summaryFile !== undefined) prepareSummary(summaryFile);
-  const shown = chooseView(flags, variables, ears, stderr.isTTY, tally);
+  const shown = chooseView(flags, variables, streams, stderr.isTTY, totals);
   return {
-    ends: tally.ends,
-    hear(event) {
-      tally.hear(event);
-      shown.hear(event);
+    ends: totals.ends,
+    handle(event) {
+      totals.handle(event);
+      shown.handle(event);
     },
     warn(event) {
       if (event.type !== 'transfer' && event.type !== 'not-published' && event.type !== 'sending')
-        ears.stderr.write(`assay: ${warningText(event)}\n`);
+        streams.stderr.write(`assay: ${warningText(event)}\n`);
     },
     finish(summary) {
-      ears.flush();
+      streams.flush();
       if (summaryFile !== undefined)
-        quietly(ears.stderr, () => writeSummary(summaryFile, summary, tally.ends));
+        quietly(streams.stderr, () => writeSummary(summaryFile, summary, totals.ends));
       const jobSummary = variables.GITHUB_STEP_SUMMARY;
-      if (jobSummary) quietly(ears.stderr, () => appendFileSync(jobSummary, markdownOf(summary, tally.ends)));
-      ears.flush();
+      if (jobSummary)
+        quietly(streams.stderr, () => appendFileSync(jobSummary, markdownOf(summary, totals.ends)));
+      streams.flush();
     },
   };
 }
@@ -59,17 +60,24 @@ export function openView(flags: ParsedFlags, variables: Variables): View {
 function chooseView(
   flags: ParsedFlags,
   variables: Variables,
-  ears: Ears,
+  streams: Streams,
   isTerminal: boolean,
-  tally: Tally,
-): Pick<View, 'hear'> {
+  totals: RunTotals,
+): Pick<View, 'handle'> {
   const now = Date.now;
-  if (flags.given('json')) return new JsonView(ears.stdout);
+  if (flags.given('json')) return new JsonView(streams.stdout);
   const isLive = isTerminal && variables.TERM !== 'dumb' && !variables.CI;
   const logs = logMode(flags.text('logs'), isLive);
-  if (!isLive) return new PlainView({ ears, logs, tally, ci: ciSyntax(variables), now });
+  if (!isLive) return new PlainView({ streams, logs, totals, ci: ciSyntax(variables), now });
   const columns = () => process.stderr.columns || 80;
-  return new LiveView({ screen: ears.stderr, logs, tally, paint: paintFor(true, variables), columns, now });
+  return new LiveView({
+    screen: streams.stderr,
+    logs,
+    totals,
+    colour: colourFor(true, variables),
+    columns,
+    now,
+  });
 }
 
 function logMode(text: string | undefined, isLive: boolean): LogMode {
@@ -79,7 +87,7 @@ function logMode(text: string | undefined, isLive: boolean): LogMode {
 }
 
 /** What somebody wants to read afterwards is no reason to fail a build. */
-function quietly(stderr: Ear, work: () => void): void {
+function quietly(stderr: Writable, work: () => void): void {
   try {
     work();
   } catch (error) {

@@ -1,7 +1,7 @@
 // A run of a graph in words: one line for each step, a few for the whole. The same on a terminal and in a log file.
 
 import { duration, savedText } from '../../run/reporter.ts';
-import type { Paint } from '../../terminal/colour.ts';
+import type { Colour } from '../../terminal/colour.ts';
 import type { GraphSummary, StepEnd } from './events.ts';
 
 /** How many reasons, steps of one reason, and slow steps the summary names. */
@@ -10,36 +10,36 @@ const MOST_ALIKE = 3;
 const MOST_SLOW = 3;
 
 /** On a terminal without the key: the line is to fit, and `assay explain STEP` tells it. */
-export function stepLine(end: StepEnd, paint: Paint, withKey: boolean): string {
+export function stepLine(end: StepEnd, colour: Colour, withKey: boolean): string {
   const key = withKey && end.key !== undefined ? ` ${end.key.slice(0, 12)}` : '';
-  return `${paint('bold', end.step)}  ${outcomeText(end, paint, key)}`;
+  return `${colour('bold', end.step)}  ${outcomeText(end, colour, key)}`;
 }
 
-function outcomeText(end: StepEnd, paint: Paint, key: string): string {
+function outcomeText(end: StepEnd, colour: Colour, key: string): string {
   const { outcome, reason, commandMs, elapsedMs } = end;
   switch (outcome) {
     case 'hit-local':
     case 'hit-remote': {
       const kind = `${outcome === 'hit-local' ? 'local' : 'remote'}${end.standing === 'marked' ? ', marked' : ''}`;
       const restored = end.outputsWritten === 0 ? '' : `, ${counted(end.outputsWritten, 'output')} restored`;
-      return `${paint('green', `hit (${kind})`)}${key}${restored}${savedText(commandMs - elapsedMs)}`;
+      return `${colour('green', `hit (${kind})`)}${key}${restored}${savedText(commandMs - elapsedMs)}`;
     }
     case 'miss':
-      return `${paint('yellow', 'ran')}${key} ${duration(commandMs)}: ${reason}${notKept(end)}`;
+      return `${colour('yellow', 'ran')}${key} ${duration(commandMs)}: ${reason}${notKept(end)}`;
     case 'failed':
-      return failureText(end, paint, key);
+      return failureText(end, colour, key);
     case 'interrupted':
-      return `${paint('yellow', 'interrupted')}${key} after ${duration(commandMs)}`;
+      return `${colour('yellow', 'interrupted')}${key} after ${duration(commandMs)}`;
     case 'skipped':
-      return `${paint('dim', 'skipped')}: ${reason}`;
+      return `${colour('dim', 'skipped')}: ${reason}`;
   }
 }
 
-function failureText({ key, reason, commandMs, ...end }: StepEnd, paint: Paint, shownKey: string): string {
-  if (key === undefined) return `${paint('red', 'failed')}: ${reason}${end.wayOut ? `. ${end.wayOut}` : ''}`;
-  if (end.notHermetic) return `${paint('red', 'failed')}${shownKey}: ${NOT_HERMETIC_TEXT}`;
+function failureText({ key, reason, commandMs, ...end }: StepEnd, colour: Colour, shownKey: string): string {
+  if (key === undefined) return `${colour('red', 'failed')}: ${reason}${end.wayOut ? `. ${end.wayOut}` : ''}`;
+  if (end.notHermetic) return `${colour('red', 'failed')}${shownKey}: ${NOT_HERMETIC_TEXT}`;
   const when = end.replayed ? ', as it did before (stored)' : ` after ${duration(commandMs)}`;
-  return `${paint('red', `failed with ${end.exitCode}`)}${shownKey}${when}`;
+  return `${colour('red', `failed with ${end.exitCode}`)}${shownKey}${when}`;
 }
 
 /** Its command ended well; what it saw beyond its declaration is told beside it. */
@@ -56,8 +56,8 @@ function notKept({ published, notPublished }: StepEnd): string {
   return published || notPublished === undefined ? '' : `; not kept: ${notPublished}`;
 }
 
-export function summaryLines(summary: GraphSummary, ends: readonly StepEnd[], paint: Paint): string[] {
-  const lines = [headline(summary, paint)];
+export function summaryLines(summary: GraphSummary, ends: readonly StepEnd[], colour: Colour): string[] {
+  const lines = [headline(summary, colour)];
   const misses = ends.filter(({ outcome }) => outcome === 'miss');
   const slow = misses.toSorted((a, b) => b.commandMs - a.commandMs).slice(0, MOST_SLOW);
   if (misses.length > 0) {
@@ -69,10 +69,10 @@ export function summaryLines(summary: GraphSummary, ends: readonly StepEnd[], pa
     lines.push(
       `  slowest: ${slow.map(({ step, commandMs }) => `${step} ${duration(commandMs)}`).join(', ')}`,
     );
-  for (const warning of summary.warnings) lines.push(`  ${paint('yellow', '!')} ${warning}`);
+  for (const warning of summary.warnings) lines.push(`  ${colour('yellow', '!')} ${warning}`);
   const failed = ends.filter(({ outcome }) => outcome === 'failed');
   if (failed.length > 0)
-    lines.push(`  ${paint('red', 'failed')}: ${failed.map(({ step }) => step).join(', ')}`);
+    lines.push(`  ${colour('red', 'failed')}: ${failed.map(({ step }) => step).join(', ')}`);
   return lines;
 }
 
@@ -85,15 +85,15 @@ function reasonLines(misses: readonly StepEnd[]): string[] {
   });
 }
 
-function headline(summary: GraphSummary, paint: Paint): string {
+function headline(summary: GraphSummary, colour: Colour): string {
   const { steps, hitsLocal, hitsRemote, misses, failed, interrupted, skipped, savedMs, elapsedMs } = summary;
   const hits = hitsLocal + hitsRemote;
   const where = hitsRemote > 0 ? ` (${hitsLocal} local, ${hitsRemote} remote)` : '';
   const parts = [
-    hits > 0 && paint('green', `${hits} hit${where}`),
-    misses > 0 && paint('yellow', `${misses} ran`),
-    failed > 0 && paint('red', `${failed} failed`),
-    interrupted > 0 && paint('yellow', `${interrupted} interrupted`),
+    hits > 0 && colour('green', `${hits} hit${where}`),
+    misses > 0 && colour('yellow', `${misses} ran`),
+    failed > 0 && colour('red', `${failed} failed`),
+    interrupted > 0 && colour('yellow', `${interrupted} interrupted`),
     skipped > 0 && `${skipped} skipped`,
   ].filter((part) => part !== false);
   const saved = savedText(savedMs);

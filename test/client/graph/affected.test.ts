@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { loadWorkspace } from '../../../client/config/workspace.ts';
 import { affectedBy } from '../../../client/graph/affected.ts';
-import { seenBefore } from '../../../client/graph/seen-paths.ts';
+import { readSeenPaths } from '../../../client/graph/seen-paths.ts';
 import { Workshop } from '../../rig/assay.ts';
 
 const reading = (inputs: readonly string[]) => ({ command: 'true', inputs });
@@ -102,7 +102,7 @@ describe('what a step was seen to use without declaring it', () => {
   const reachedBySight = async () => {
     const { root, steps } = await loadWorkspace(shop.workspace);
     const change = { root, steps, caller: process.env };
-    const seen = await seenBefore(shop.store, change);
+    const seen = await readSeenPaths(shop.store, change);
     return [...affectedBy('main', { ...change, seen })];
   };
   const undeclared = (command: string) => {

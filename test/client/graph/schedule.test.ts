@@ -1,7 +1,7 @@
 // Which steps are under way, which run their commands, and what becomes of those that wait for that.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { type ScheduleOptions, schedule, type Turn } from '../../../client/graph/schedule.ts';
+import { type ScheduleOptions, type ScheduleSlot, schedule } from '../../../client/graph/schedule.ts';
 import { Random } from '../../rig/random.ts';
 
 const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20261116);
@@ -38,7 +38,7 @@ async function moveOn(): Promise<void> {
 interface Planned {
   readonly id: string;
   readonly dependsOn: readonly string[];
-  readonly work: (turn: Turn) => Promise<boolean>;
+  readonly work: (slot: ScheduleSlot) => Promise<boolean>;
 }
 
 const planned = (id: string, work: Planned['work'], ...dependsOn: string[]): Planned => ({
@@ -47,10 +47,10 @@ const planned = (id: string, work: Planned['work'], ...dependsOn: string[]): Pla
   work,
 });
 
-/** Looks for a moment, asks for its turn, and runs for some time. */
+/** Looks for a moment, asks for its slot, and runs for some time. */
 function command(ms: number, cameThrough = true): Planned['work'] {
-  return async (turn) => {
-    const refusal = await turn.take();
+  return async (slot) => {
+    const refusal = await slot.acquire();
     if (refusal === undefined) await wait(ms);
     return refusal === undefined && cameThrough;
   };
@@ -63,9 +63,9 @@ async function run(order: readonly Planned[], options: Partial<ScheduleOptions> 
   const began: string[] = [];
   const whole = { jobs: 2, ahead: 32, keepGoing: false, isCancelled: () => false, ...options };
   await schedule(order, whole, {
-    async run(step, turn) {
+    async run(step, slot) {
       began.push(step.id);
-      const cameThrough = await step.work(turn);
+      const cameThrough = await step.work(slot);
       told.push(`${step.id} ${cameThrough ? 'done' : 'failed'}`);
       return cameThrough;
     },
@@ -91,14 +91,14 @@ test(`no more commands run than there are jobs, and as many steps as that and a 
   const random = new Random(SEED);
   const [jobs, ahead] = [3, 5];
   let [commands, mostCommands, underWay, mostUnderWay] = [0, 0, 0, 0];
-  const work: Planned['work'] = async (turn) => {
+  const work: Planned['work'] = async (slot) => {
     mostUnderWay = Math.max(mostUnderWay, ++underWay);
     await wait(random.below(5));
     if (random.below(2) === 0) {
-      await turn.take();
+      await slot.acquire();
       mostCommands = Math.max(mostCommands, ++commands);
-      // A second time it costs nothing: it is the same turn.
-      expect(await turn.take()).toBeUndefined();
+      // A second time it costs nothing: it is the same slot.
+      expect(await slot.acquire()).toBeUndefined();
       await wait(random.below(5));
       commands--;
     }
@@ -158,12 +158,12 @@ test('after a failure those that wait for their turn are refused, and nothing ne
   expect(told).toEqual(['c waits', 'a failed', 'c failed', 'd skipped: a did not come through', 'b done']);
 });
 
-test('who has its turn, and has not used it when another fails, may no longer', async () => {
+test('who has its slot, and has not used it when another fails, may no longer', async () => {
   const refusals: (string | undefined)[] = [];
-  const twice: Planned['work'] = async (turn) => {
-    refusals.push(await turn.take(), turn.refusal());
+  const twice: Planned['work'] = async (slot) => {
+    refusals.push(await slot.acquire(), slot.refusal());
     await wait(60);
-    refusals.push(await turn.take(), turn.refusal());
+    refusals.push(await slot.acquire(), slot.refusal());
     return false;
   };
   await run([planned('a', command(30, false)), planned('b', twice)]);
@@ -179,12 +179,12 @@ test('to keep going, those that wait and do not depend on it get their turn', as
   expect(told).toEqual(['c waits', 'a failed', 'c resumes', 'c done', 'b done']);
 });
 
-test('once it is cancelled nobody gets a turn, whether it waited or only asks now', async () => {
+test('once it is cancelled nobody gets a slot, whether it waited or only asks now', async () => {
   let isCancelled = false;
   const refusals: (string | undefined)[] = [];
-  const late: Planned['work'] = async (turn) => {
+  const late: Planned['work'] = async (slot) => {
     await wait(100);
-    refusals.push(await turn.take());
+    refusals.push(await slot.acquire());
     return false;
   };
   void wait(30).then(() => {

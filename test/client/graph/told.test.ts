@@ -83,10 +83,10 @@ describe('in words', () => {
 
   test('a stream keeps bytes that are not UTF-8, line by line', () => {
     const said: Buffer[] = [];
-    const ear = { write: (bytes: string | Uint8Array) => said.push(Buffer.from(bytes)) };
-    const printer = new LogPrinter('stream', { stdout: ear, stderr: ear });
+    const stream = { write: (bytes: string | Uint8Array) => said.push(Buffer.from(bytes)) };
+    const printer = new LogPrinter('stream', { stdout: stream, stderr: stream });
     for (const bytes of [Buffer.from([0xff, 0x0a, 0x0a, 0xc3]), Buffer.from([0xa4, 0xfe])])
-      printer.hear({ type: 'step-log', step: 'a', stream: 'stdout', bytes });
+      printer.handle({ type: 'step-log', step: 'a', stream: 'stdout', bytes });
     printer.forget('a');
     expect(Buffer.concat(said).toString('latin1')).toBe('a: \xff\na: \na: \xc3\xa4\xfe\n');
   });

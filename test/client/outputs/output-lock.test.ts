@@ -268,11 +268,15 @@ test.each([
 
 test('who waits for an output is asked whether it still should, and owns nothing if not', async () => {
   const told: string[] = [];
-  const goOn = () => {
+  const throwIfCancelled = () => {
     if (told.push('asked') === 3) throw new Error('it is to end');
   };
   const inner = () =>
-    whileOwningOutputs(request('a', 'b'), { report: ({ type }) => told.push(type), goOn }, async () => {});
+    whileOwningOutputs(
+      request('a', 'b'),
+      { report: ({ type }) => told.push(type), throwIfCancelled },
+      async () => {},
+    );
   await owning(async () => {
     await expect(inner()).rejects.toThrow('it is to end');
     expect(locks()).toHaveLength(1);

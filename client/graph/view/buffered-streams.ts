@@ -2,19 +2,19 @@
 // goes out in its order, at the latest when the process has nothing else to do at once, or when there is much of it.
 import { GRAPH } from '../../limits.ts';
 import type { StreamName } from '../../run/log.ts';
-import type { Ear } from '../../terminal/sync-stream.ts';
-import type { Ears } from './log-printer.ts';
+import type { Writable } from '../../terminal/sync-stream.ts';
+import type { Streams } from './log-printer.ts';
 
-export class GatheredEars implements Ears {
-  readonly stdout: Ear;
-  readonly stderr: Ear;
-  readonly #to: Ears;
+export class BufferedStreams implements Streams {
+  readonly stdout: Writable;
+  readonly stderr: Writable;
+  readonly #to: Streams;
   #stream: StreamName = 'stderr';
   #pieces: Buffer[] = [];
   #bytes = 0;
   #isScheduled = false;
 
-  constructor(to: Ears) {
+  constructor(to: Streams) {
     this.#to = to;
     this.stdout = { write: (said) => this.#gather('stdout', said) };
     this.stderr = { write: (said) => this.#gather('stderr', said) };
@@ -32,7 +32,7 @@ export class GatheredEars implements Ears {
     const piece = Buffer.from(said);
     this.#pieces.push(piece);
     this.#bytes += piece.length;
-    if (this.#bytes > GRAPH.gatherBytes) this.flush();
+    if (this.#bytes > GRAPH.streamBufferBytes) this.flush();
     else this.#schedule();
   }
 

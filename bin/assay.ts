@@ -135,7 +135,8 @@ function refuse(error: unknown, failureCode: number, json: boolean): number {
   const { code, detail, entry } = named(error);
   const { hint, exitCode = failureCode } = entry;
   new SyncStream(2).write(`assay: ${code}: ${detail}\n       ${hint}\n`);
-  if (json) new SyncStream(2).write(`${JSON.stringify({ error: { code, detail, wayOut: hint }, exitCode })}\n`);
+  if (json)
+    new SyncStream(2).write(`${JSON.stringify({ error: { code, detail, wayOut: hint }, exitCode })}\n`);
   return exitCode;
 }
 

@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { isSettled } from '../../client/files/settled.ts';
 import { Workshop } from '../rig/assay.ts';
-import { untilThere } from '../rig/gate.ts';
+import { untilThere } from '../rig/waiting.ts';
 
 let shop: Workshop;
 

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { keepFigures } from '../rig/figures.ts';
-import { makeQuickFolder } from '../rig/quick-folder.ts';
+import { makeQuickFolder } from '../rig/folders.ts';
 import type { Verdict } from './power/checker.ts';
 import { RECORDED_CALLS } from './power/recording.ts';
 

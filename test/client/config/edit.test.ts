@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Addition, addToStep, asWrittenBy } from '../../../client/config/edit.ts';
 import { loadWorkspace, stepNamed } from '../../../client/config/workspace.ts';
-import { writeFiles } from '../../rig/files.ts';
+import { writeFiles } from '../../rig/folders.ts';
 
 let root = '';
 beforeEach(() => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { requestOf } from '../../../client/config/request.ts';
 import { loadWorkspace, stepNamed } from '../../../client/config/workspace.ts';
-import { writeFiles } from '../../rig/files.ts';
+import { writeFiles } from '../../rig/folders.ts';
 
 let root = '';
 beforeEach(() => {

@@ -7,8 +7,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { GRAPH } from '../../../client/limits.ts';
 import { DEFAULT_FORM, FORMS, Workshop } from '../../rig/assay.ts';
-import { untilThere } from '../../rig/gate.ts';
 import { type GraphRan, runSteps, runStepsAndAt } from '../../rig/graph.ts';
+import { untilThere } from '../../rig/waiting.ts';
 
 let shop: Workshop;
 beforeEach(() => {

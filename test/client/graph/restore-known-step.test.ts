@@ -14,8 +14,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Workshop } from '../../rig/assay.ts';
 import { runSteps } from '../../rig/graph.ts';
-import { settled } from '../../rig/settled.ts';
 import { describeTree } from '../../rig/tree.ts';
+import { settled } from '../../rig/waiting.ts';
 
 const REMEMBERED = 'remembered, and found in the local store';
 

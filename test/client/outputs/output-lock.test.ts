@@ -19,7 +19,7 @@ import { homeIn, ownFolder, Staging } from '../../../client/outputs/staging.ts';
 import { parseRelPath, ROOT } from '../../../core/path.ts';
 import { identityText, ownIdentity } from '../../../hermeticity/system/process-identity.ts';
 import { DEFAULT_FORM, FORMS, Workshop } from '../../rig/assay.ts';
-import { untilThere } from '../../rig/gate.ts';
+import { untilThere } from '../../rig/waiting.ts';
 
 let shop: Workshop;
 beforeEach(() => {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { DEFAULT_FORM, type Form, type RanWithSummary, RUNTIME_FORMS, Workshop } from '../../rig/assay.ts';
 import { makeCertificates } from '../../rig/certificates.ts';
-import { makeQuickFolder } from '../../rig/quick-folder.ts';
+import { makeQuickFolder } from '../../rig/folders.ts';
 import { ReapiServer } from '../../rig/reapi-server.ts';
 import { ServerProcess } from '../../rig/server.ts';
 import { describeTree } from '../../rig/tree.ts';

@@ -11,8 +11,8 @@ import { GRPC_STATUS } from '../../../core/grpc/status.ts';
 import { LABELS_PATH } from '../../../core/labels.ts';
 import { QueryWriteStatusResponse, ReadResponse } from '../../../core/proto/generated/bytestream.ts';
 import { type RanWithSummary, Workshop } from '../../rig/assay.ts';
+import { makeQuickFolder } from '../../rig/folders.ts';
 import { begin, type Lies, refuse, startLyingServer } from '../../rig/lying-server.ts';
-import { makeQuickFolder } from '../../rig/quick-folder.ts';
 import { ServerProcess } from '../../rig/server.ts';
 
 let shop: Workshop;

@@ -3,8 +3,8 @@ import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } 
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Workshop } from '../../rig/assay.ts';
-import { settled } from '../../rig/settled.ts';
 import { describeTree } from '../../rig/tree.ts';
+import { settled } from '../../rig/waiting.ts';
 
 let shop: Workshop;
 

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Workshop } from '../../rig/assay.ts';
 import { runSteps } from '../../rig/graph.ts';
-import { settled } from '../../rig/settled.ts';
 import { describeTree } from '../../rig/tree.ts';
+import { settled } from '../../rig/waiting.ts';
 
 let shop: Workshop;
 beforeEach(() => {

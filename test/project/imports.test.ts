@@ -1,12 +1,12 @@
-// Imports point one way between the rooms, which is what keeps the core pure and the client free of the server.
-import { readdirSync, readFileSync } from 'node:fs';
+// Imports point one way: between the rooms, and between the folders of a room. So the core stays
+// pure, the client free of the server, and a reader who starts at the bottom of a room never has to look up.
+import { readFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
-import { dirname, join, normalize, relative } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { type Import, importsIn, importsOf, ROOT, sourcesOf } from './sources.ts';
 
-const ROOT = join(import.meta.dirname, '../..');
-
-/** Which rooms each room may import from, beside itself. */
+/** The rooms that each room may import from, beside itself. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   core: [],
   store: ['core'],
@@ -16,38 +16,122 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   bin: ['core', 'client', 'server'],
 };
 
+/**
+ * The order inside each room, from the bottom to the top. A folder imports only from lines that stand before its own.
+ * A file at the root of a room counts as a folder. Type-only imports may point anywhere in the room.
+ */
+const ORDER: Readonly<Record<string, readonly string[]>> = {
+  core: [
+    'amend.ts  bun.ts  concurrently.ts  errors.ts  key-version.ts  labels.ts  shapes.ts  small-sha256.ts  units.ts  version.ts',
+    'proto/generated/build/bazel/semver  proto/generated/google/protobuf',
+    'proto/generated/google/rpc',
+    'proto/generated',
+    'cli  grpc  limits.ts  namespace.ts  path.ts  request-shapes.ts',
+    'message.ts  sha256.ts',
+    'digest.ts  evidence.ts  fastcdc.ts',
+    'action.ts  inlined-blobs.ts  path-set.ts  result.ts  tree.ts',
+  ],
+  store: [
+    'limits.ts  store.ts  events.ts  raw.ts  size-limit.ts',
+    'shared  scrub',
+    'layers  memory',
+    'disk/fs',
+    'disk/index',
+    'disk/files  disk/space',
+    'disk/uploads',
+    'disk',
+    'open.ts',
+  ],
+  hermeticity: ['limits.ts  system', 'trace  sandbox  reproduce', 'trace/strace  verdict'],
+  server: [
+    'limits.ts  log.ts  lifecycle.ts  context.ts',
+    'background  capacity',
+    'http',
+    'connection  pages',
+    'grpc',
+    'protocols/shared  protocols/moon',
+    'protocols/azure  protocols/ccache  protocols/gradle  protocols/labels  protocols/nx  protocols/reapi',
+    'protocols/resumable  protocols/rush  protocols/s3  protocols/turbo  protocols/webdav',
+    'protocols/actions  protocols/asset  protocols/bazel-http',
+    'adapters.ts',
+    'routes.ts',
+    'listen.ts',
+    'commands',
+  ],
+  client: [
+    'limits.ts',
+    'terminal  local-store  remote',
+    'remote/grpc  files',
+    'action  tools',
+    'inputs  process',
+    'config  outputs  path-sets',
+    'history  trace',
+    'run',
+    'maintenance  maintenance/verify  snapshots',
+    'snapshots/checkpoint  snapshots/state  up-to-date',
+    'reproduce  graph/view  graph/page',
+    'graph  maintenance/doctor',
+    'audit  library  integrations/bazel-worker  integrations/gocache',
+    'config/init',
+    'commands',
+  ],
+  bin: ['assay.ts'],
+};
+
+/**
+ * Imports against the order, loaded where they are needed: most runs need none of them, so a start does not pay for them.
+ * Each is the one place where a folder reaches a special form of its own work.
+ */
+const LATE_AGAINST_ORDER: readonly string[] = [
+  'client/remote/open.ts -> client/remote/grpc',
+  'client/run/caches.ts -> client/snapshots',
+  'client/run/run.ts -> client/snapshots/checkpoint',
+  'client/run/run.ts -> client/snapshots/state',
+  'client/up-to-date/ordinary-run.ts -> client/graph',
+];
+
 /** All that the core may take from Node: it does no I/O, starts nothing and reads no clock. */
 const PURE_MODULES = ['node:crypto', 'node:util'];
 
-const IMPORT =
-  /^\s*(?:import|export)\s[^'"]*?from\s+['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]|^import\s+['"]([^'"]+)['"]/gm;
-
-interface Import {
-  readonly file: string;
-  readonly specifier: string;
-  /** The room of a relative import, or nothing for a package or one of Node's modules. */
-  readonly room?: string | undefined;
-}
-
 describe.each(Object.entries(ROOMS))('%s', (room, allowed) => {
-  const imports = importsOf(room);
+  const imports = importsOfRoom(room);
 
   test(`imports from ${['itself', ...allowed].join(', ')} alone`, () => {
-    const strays = imports.filter((one) => one.room !== undefined && ![room, ...allowed].includes(one.room));
+    const strays = imports.filter(
+      ({ target }) => target !== undefined && ![room, ...allowed].includes(roomOf(target)),
+    );
     expect(strays).toEqual([]);
+  });
+
+  test('imports its own folders in one order, from the bottom to the top', () => {
+    expect(againstOrder(room, imports)).toEqual([]);
+  });
+
+  test('has a place in the order for each of its folders, and no place for another', () => {
+    const folders = new Set(sourcesOf(room).map(folderOf));
+    const placed = [...levelsOf(room).keys()];
+    expect(placed.toSorted()).toEqual([...folders].toSorted());
   });
 
   test('names Node’s modules with node:, and other sources with .ts', () => {
     const unclear = imports.filter(
-      ({ specifier, room: target }) =>
+      ({ specifier, target }) =>
         builtinModules.includes(specifier) || (target !== undefined && !specifier.endsWith('.ts')),
     );
     expect(unclear).toEqual([]);
   });
 });
 
+test('every late import against the order is still one', () => {
+  const used = Object.keys(ROOMS)
+    .flatMap(importsOfRoom)
+    .filter(({ kind }) => kind === 'late')
+    .map(arrowOf);
+  expect(LATE_AGAINST_ORDER.filter((arrow) => !used.includes(arrow))).toEqual([]);
+});
+
 test('the core is pure', () => {
-  const used = importsOf('core').filter(({ specifier }) => specifier.startsWith('node:'));
+  const used = importsOfRoom('core').filter(({ specifier }) => specifier.startsWith('node:'));
   expect(used.filter(({ specifier }) => !PURE_MODULES.includes(specifier))).toEqual([]);
   expect(used).not.toEqual([]);
 });
@@ -57,8 +141,8 @@ test('every import of a package is of one that package.json declares', () => {
     readFileSync(join(ROOT, 'package.json'), 'utf8'),
   );
   const packages = Object.keys(ROOMS)
-    .flatMap(importsOf)
-    .filter(({ specifier, room }) => room === undefined && !specifier.startsWith('node:'))
+    .flatMap(importsOfRoom)
+    .filter(({ specifier, target }) => target === undefined && !specifier.startsWith('node:'))
     .map(({ specifier }) =>
       specifier
         .split('/')
@@ -77,29 +161,58 @@ test('the walk sees every kind of import', () => {
     "const d = await import('../core/d.ts');",
     "import '../core/e.ts';",
   ].join('\n');
-  expect(specifiersOf(source).map((specifier) => specifier.at(-4))).toEqual(['a', 'b', 'c', 'd', 'e']);
+  expect(importsIn('client/x.ts', source).map(({ target, kind }) => `${target} ${kind}`)).toEqual([
+    'core/a.ts value',
+    'core/b.ts type',
+    'core/c.ts value',
+    'core/d.ts late',
+    'core/e.ts value',
+  ]);
 });
 
-function importsOf(room: string): Import[] {
-  return sourcesOf(room).flatMap((file) =>
-    specifiersOf(readFileSync(join(ROOT, file), 'utf8')).map((specifier) => ({
-      file,
-      specifier,
-      room: specifier.startsWith('.') ? roomOf(file, specifier) : undefined,
-    })),
-  );
+test('a violation of the order names the file, the import and the rule', () => {
+  const upwards = importsIn('store/disk/fs/layout.ts', "import { x } from '../../open.ts';");
+  const sideways = importsIn('store/memory/engine.ts', "import { x } from '../layers/verify.ts';");
+  const onlyTypes = importsIn('store/memory/engine.ts', "import type { X } from '../layers/verify.ts';");
+  expect(againstOrder('store', [...upwards, ...sideways, ...onlyTypes])).toEqual([
+    'store/disk/fs/layout.ts imports store/open.ts, but store/open.ts is above store/disk/fs in the order of store/',
+    'store/memory/engine.ts imports store/layers/verify.ts, but store/layers is on the same line as store/memory in the order of store/',
+  ]);
+});
+
+function againstOrder(room: string, imports: readonly Import[]): string[] {
+  const levels = levelsOf(room);
+  return imports.flatMap((one) => {
+    const { file, target, kind } = one;
+    if (target === undefined || roomOf(target) !== room || kind === 'type') return [];
+    const [from, to] = [folderOf(file), folderOf(target)];
+    const [own, other] = [levels.get(from), levels.get(to)];
+    if (from === to || own === undefined || other === undefined || other < own) return [];
+    if (kind === 'late' && LATE_AGAINST_ORDER.includes(arrowOf(one))) return [];
+    const relation = other === own ? 'on the same line as' : 'above';
+    return [`${file} imports ${target}, but ${to} is ${relation} ${from} in the order of ${room}/`];
+  });
 }
 
-function sourcesOf(room: string): string[] {
-  return readdirSync(join(ROOT, room), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
-    .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)));
+function levelsOf(room: string): Map<string, number> {
+  const lines = ORDER[room] ?? [];
+  return new Map(lines.flatMap((line, level) => line.split(/ +/).map((name) => [`${room}/${name}`, level])));
 }
 
-function specifiersOf(source: string): string[] {
-  return [...source.matchAll(IMPORT)].flatMap(([, from, dynamic, bare]) => from ?? dynamic ?? bare ?? []);
+function importsOfRoom(room: string): Import[] {
+  return sourcesOf(room).flatMap(importsOf);
 }
 
-function roomOf(file: string, specifier: string): string {
-  return normalize(join(dirname(file), specifier)).split('/')[0] ?? '';
+function arrowOf({ file, target }: Import): string {
+  return `${file} -> ${folderOf(target ?? '')}`;
+}
+
+/** A file's folder, or the file itself at the root of a room. */
+function folderOf(file: string): string {
+  const folder = dirname(file);
+  return folder.includes('/') ? folder : file;
+}
+
+function roomOf(file: string): string {
+  return file.split('/')[0] ?? '';
 }

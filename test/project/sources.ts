@@ -1,0 +1,39 @@
+// The project's sources as the tests of its layout see them: the files of each room and what they import.
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize, relative } from 'node:path';
+
+export const ROOT = join(import.meta.dirname, '../..');
+
+export interface Import {
+  readonly file: string;
+  readonly specifier: string;
+  /** The imported file, or nothing for a package or one of Node's modules. */
+  readonly target?: string | undefined;
+  /** A type vanishes at run time. A late import runs when its code is reached, not when the module loads. */
+  readonly kind: 'value' | 'type' | 'late';
+}
+
+const IMPORT =
+  /^\s*(?:import|export)\s(?<clause>[^'"]*?)from\s+['"](?<from>[^'"]+)['"]|\bimport\(\s*['"](?<late>[^'"]+)['"]|^import\s+['"](?<bare>[^'"]+)['"]/gm;
+
+export function sourcesOf(room: string): string[] {
+  return readdirSync(join(ROOT, room), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)));
+}
+
+export function importsOf(file: string): Import[] {
+  return importsIn(file, readFileSync(join(ROOT, file), 'utf8'));
+}
+
+export function importsIn(file: string, source: string): Import[] {
+  return [...source.matchAll(IMPORT)].map(({ groups = {} }) => {
+    const specifier = groups.from ?? groups.late ?? groups.bare ?? '';
+    return {
+      file,
+      specifier,
+      target: specifier.startsWith('.') ? normalize(join(dirname(file), specifier)) : undefined,
+      kind: groups.late !== undefined ? 'late' : groups.clause?.startsWith('type ') ? 'type' : 'value',
+    };
+  });
+}

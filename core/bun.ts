@@ -14,7 +14,7 @@ declare global {
 /** Undefined on Node. */
 export const bun = globalThis.Bun;
 
-/** The executable compiles to machine code late, for runs that are over before it pays (docs/decisions/0197). */
+/** The executable compiles to machine code late, for runs that are over before it pays (docs/MEASUREMENTS.md#0197). */
 export function expectLongRun(): void {
   bun?.unsafe.setJITPolicy(1);
 }

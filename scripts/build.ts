@@ -162,7 +162,7 @@ function letEveryoneRead(folder: string): void {
 
 /**
  * So many times later than usual a function is compiled to machine code: a hit is over before that pays, and what runs for
- * longer than a tenth of a second is compiled all the same (docs/decisions/0197).
+ * longer than a tenth of a second is compiled all the same (docs/MEASUREMENTS.md#0197).
  */
 const JIT_RELUCTANCE = 3;
 

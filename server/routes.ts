@@ -1,7 +1,7 @@
 // Which address is answered by what.
 //
 // Addresses of content are taken from the URL as it stands, before fastify sees them: a router decodes and matches, which
-// costs 8 % of a small hit and is the wrong thing to do to a name (docs/decisions/0020-what-a-request-may-cost.md).
+// costs 8 % of a small hit and is the wrong thing to do to a name (docs/MEASUREMENTS.md#0020).
 // Everything else is fastify's to find, and is answered through the same Exchange, before fastify looks at a body.
 import type { RequestListener, Server } from 'node:http';
 import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';

@@ -6,7 +6,7 @@ import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { SERVER } from '../limits.ts';
 
-/** By how much the second part may grow, in percent, before it is tidied up (docs/decisions/0170, 0208). */
+/** By how much the second part may grow, in percent, before it is tidied up (docs/MEASUREMENTS.md#0170, #0208). */
 const GROWTH = { before: 200, inCrowd: 60 };
 
 let tidiedAt = Number.NEGATIVE_INFINITY;

@@ -1,7 +1,7 @@
 // What GET /metrics tells, in Prometheus' words.
 //
 // A request adds to plain numbers, which prom-client sees when somebody scrapes: its own `inc` looks labels up by a string
-// that it builds on every call, and a request makes three (docs/decisions/0020-what-a-request-may-cost.md).
+// that it builds on every call, and a request makes three (docs/MEASUREMENTS.md#0020).
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { GrpcStatus } from '../../core/grpc/status.ts';
 import { VERSION } from '../../core/version.ts';

@@ -1,6 +1,6 @@
 // The usual metrics of a process, read when somebody scrapes. prom-client's own collection watches the event loop a hundred
 // times a second and every garbage collection: 7 % of the cost of a small hit
-// (docs/decisions/0020-what-a-request-may-cost.md).
+// (docs/MEASUREMENTS.md#0020).
 import { readdirSync } from 'node:fs';
 import { Counter, Gauge, type Registry } from 'prom-client';
 

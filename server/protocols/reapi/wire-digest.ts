@@ -1,5 +1,5 @@
 // A digest in a message, read where it lies: builds ask about thousands at a time, and a decoder that makes text of each
-// hash costs more than finding the blobs (docs/decisions/0120).
+// hash costs more than finding the blobs (docs/MEASUREMENTS.md#0120).
 import { type BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 import { type Digest, decodeHash, HASH_BYTES, KeyedDigest, parseDigest } from '../../../core/digest.ts';
 import { decodeWhole } from '../../../core/message.ts';

@@ -29,7 +29,7 @@ const directory = mkdtempSync(join(values.folder, 'assay-large-store-'));
 
 /** As clients do, many at once: blobs, and a result that names some of them. */
 async function fill(): Promise<void> {
-  const store = await openDiskStore({ directory, gatherMs: 1 });
+  const store = await openDiskStore({ directory, commitDelayMs: 1 });
   let next = 0;
   const worker = async () => {
     for (let from = next; from < count; from = next) {

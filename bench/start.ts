@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Digest, digestOf } from '../core/digest.ts';
 import { DEFAULT_NAMESPACE } from '../core/namespace.ts';
-import { found } from '../store/disk/create.ts';
+import { createStore } from '../store/disk/create.ts';
 import { layoutIn, VERSION } from '../store/disk/fs/layout.ts';
 import {
   ageKeyOf,
@@ -37,7 +37,7 @@ const addressOf = ({ hash }: Digest) => ({ namespace: DEFAULT_NAMESPACE, key: ha
  */
 async function generate(directory: string, count: number): Promise<void> {
   const layout = layoutIn(join(directory, VERSION));
-  await found(layout);
+  await createStore(layout);
   const tables = new Tables(layout.index, 0);
   const digests = Array.from({ length: count }, (_, number) => numbered(number)).sort(byHash);
   const [presence, content] = [tables.table('presence'), tables.table('content')];

@@ -39,7 +39,7 @@ export const STORE = {
   evictEntries: 64,
   gcEntries: 2048,
   /** … after which others have the machine for so many times as long as it took. */
-  evictRest: 3,
+  evictPauseFactor: 3,
   /** A store that has refused a write for want of room says that it is full for this long, or until the next one is taken. */
   refusingMs: 1 * MINUTE,
   /** How long what the store was last seen to hold is good enough to go by. */
@@ -69,21 +69,21 @@ export const STORE = {
   /** A disk with less than this free is full: no index is begun on it, and nothing is added to one. */
   spareBytes: 1 * MIB,
   /** How often an index that seems damaged is looked at again while another process commits to it. */
-  headerLooks: 16,
+  headerReads: 16,
   /** What a change of the index may take beside the content itself: copies of the pages above it. */
   commitBytes: 64 * KIB,
   /** A look at the free space holds for this long, and for this much. */
-  roomMs: 100,
-  roomBytes: 4 * MIB,
+  freeSpaceMs: 100,
+  freeSpaceBytes: 4 * MIB,
   /** And so does a look at whether the index is still in its place. */
-  anchorMs: 100,
+  sameFileMs: 100,
   /** How long a server's commit waits for more writes: half as many syncs under load, for a little more waiting. */
-  serverGatherMs: 4,
+  serverCommitDelayMs: 4,
   /** So many blobs are asked about twice rather than that the index takes a fresh view first, which costs as much. */
-  fewBlobs: 32,
+  staleViewBlobs: 32,
   /** Results that were found right, and are kept in memory to compare with: how many, and up to which size. */
-  seenResults: 1024,
-  seenResultBytes: 4 * KIB,
+  memoResults: 1024,
+  memoResultBytes: 4 * KIB,
   /** Blobs from this size on are written past the page cache. */
   directBytes: 32 * MIB,
   /** Content files that one process has open at once; each comes with a buffer or two of chunkBytes … */
@@ -92,7 +92,7 @@ export const STORE = {
   openFilesWaiting: 4096,
   openFilesWaitMs: 60 * SECOND,
   /** What a process needs for itself of the files that it may open: libraries, the index, logs, folders being synced. */
-  ownDescriptors: 48,
+  reservedDescriptors: 48,
   /** Should there be none left all the same, this is how often and for how long it is tried again. */
   descriptorPollMs: 20,
   descriptorWaitMs: 10 * SECOND,
@@ -105,9 +105,9 @@ export const STORE = {
   quarantineShare: 0.05,
   /** How often a scrub writes down how far it is, and how many damaged blobs it names. */
   journalMs: 1 * SECOND,
-  damageShown: 100,
+  maxDamageListed: 100,
   /** A Tree or Directory that a result names is read into memory to see what it names in turn. */
   maxTreeBytes: 64 * MIB,
   /** So many large ones at once, since each takes several times its size; others wait, as they do for files. */
-  treesAtOnce: 2,
+  concurrentTrees: 2,
 } as const;

@@ -19,7 +19,7 @@ import type { Swept } from './disk/files/sweep.ts';
 import { type Clock, uptimeClock } from './disk/fs/uptime.ts';
 import type { Space } from './disk/space/space.ts';
 import type { OnStoreEvent } from './events.ts';
-import { onlyComplete } from './layers/completeness.ts';
+import { checkingCompleteness } from './layers/completeness.ts';
 import { recordingDivergence } from './layers/divergence.ts';
 import { withEmptyBlob } from './layers/empty-blob.ts';
 import { liveLabels } from './layers/labels.ts';
@@ -37,7 +37,7 @@ export interface DiskStoreOptions extends StoreOptions {
   readonly directory: string;
   readonly now?: () => number;
   /** How long a commit waits for more to go with it: for a server, whose clients write side by side. */
-  readonly gatherMs?: number;
+  readonly commitDelayMs?: number;
   /** How long what was named in an answer stays. All processes that use a store should agree on it. */
   readonly leaseMs?: number;
   readonly maxSize?: SizeLimit;
@@ -59,25 +59,31 @@ export async function openDiskStore({
   directory,
   onEvent = ignore,
   now = Date.now,
-  gatherMs = 0,
+  commitDelayMs = 0,
   leaseMs = STORE.leaseMs,
   maxSize = UNLIMITED,
   clock = uptimeClock(),
 }: DiskStoreOptions): Promise<DiskStore> {
   const limit = (folder: string) => bytesOf(maxSize, folder);
-  const engine = await openDiskEngine(directory, { onEvent, now, clock, gatherMs, leaseMs, limit });
+  const engine = await openDiskEngine(directory, { onEvent, now, clock, commitDelayMs, leaseMs, limit });
   const { space, sweep, trim, reconcile } = engine;
-  return { ...stack({ ...engine, blobs: verified(engine.blobs) }, onEvent), space, sweep, trim, reconcile };
+  return {
+    ...addLayers({ ...engine, blobs: verified(engine.blobs) }, onEvent),
+    space,
+    sweep,
+    trim,
+    reconcile,
+  };
 }
 
 /** Its engine hands out the bytes that it was given, so there is nothing to verify. */
 export function openMemoryStore({ onEvent = ignore }: StoreOptions = {}): Store {
-  return stack(memoryEngine(), onEvent);
+  return addLayers(memoryEngine(), onEvent);
 }
 
-export function stack({ records, uploads, labels, ...engine }: Engine, onEvent: OnStoreEvent): Store {
+export function addLayers({ records, uploads, labels, ...engine }: Engine, onEvent: OnStoreEvent): Store {
   const blobs = withEmptyBlob(engine.blobs);
-  const results = onlyComplete(recordingDivergence(records, blobs, onEvent), blobs, onEvent);
+  const results = checkingCompleteness(recordingDivergence(records, blobs, onEvent), blobs, onEvent);
   return {
     blobs,
     results,

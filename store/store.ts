@@ -161,11 +161,11 @@ export type OnRead = (bytes: number) => Promise<void>;
 /** All that a store holds, for whoever looks through it. Nothing that is looked at counts as used. */
 export interface Inspection {
   /** Some in the order of their hashes, behind that one or from the first on; none where there are no more. */
-  blobsBehind(hash: Hash | undefined): Promise<readonly Digest[]>;
+  blobsAfter(hash: Hash | undefined): Promise<readonly Digest[]>;
   /** Reads it whole and compares its SHA-256; what is wrong is quarantined. */
   examine(hash: Hash, onRead: OnRead): Promise<Health>;
   /** Some behind a position that an earlier page gave, or from the first on. */
-  resultsBehind(position: string | undefined): Promise<ResultsPage>;
+  resultsAfter(position: string | undefined): Promise<ResultsPage>;
 }
 
 export interface ResultsPage {

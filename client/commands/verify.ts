@@ -7,7 +7,7 @@ import {
   usage,
 } from '../../core/cli/command.ts';
 import { STORE } from '../../store/limits.ts';
-import { type ScrubTally, shareDone } from '../../store/scrub/scrub.ts';
+import { type ScrubProgress, shareDone } from '../../store/scrub/scrub.ts';
 import { bytesText, counted } from '../graph/view/words.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { type Verified, type VerifyRequest, verify } from '../maintenance/verify/verify.ts';
@@ -122,7 +122,7 @@ class Progress {
     this.#isShown = json || screen.isTTY;
   }
 
-  show(tally: ScrubTally): void {
+  show(tally: ScrubProgress): void {
     const now = performance.now();
     if (!this.#isShown || now - this.#shownAt < STORE.journalMs) return;
     this.#shownAt = now;

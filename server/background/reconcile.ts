@@ -10,7 +10,7 @@ import { SERVER } from '../limits.ts';
 export async function keepReconciling(store: DiskStore, log: Logger, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
-      await store.reconcile((tookMs) => pause(STORE.evictRest * tookMs, undefined, { signal }));
+      await store.reconcile((tookMs) => pause(STORE.evictPauseFactor * tookMs, undefined, { signal }));
       await pause(SERVER.reconcilePauseMs, undefined, { signal });
     } catch (error) {
       if (signal.aborted) return;

@@ -2,7 +2,7 @@
 // goes on after a restart where it was. What it finds damaged is quarantined; the store tells of that itself.
 import type { Logger } from 'pino';
 import { ScrubJournal } from '../../store/scrub/journal.ts';
-import { newTally, scrub } from '../../store/scrub/scrub.ts';
+import { newProgress, scrub } from '../../store/scrub/scrub.ts';
 import { Throttle } from '../../store/scrub/throttle.ts';
 import type { Store } from '../../store/store.ts';
 import { SERVER } from '../limits.ts';
@@ -23,7 +23,7 @@ export async function keepScrubbing(options: ScrubbingOptions, signal: AbortSign
   while (!signal.aborted) {
     const earlier = journal.read();
     await until((earlier?.finishedAt ?? Number.NEGATIVE_INFINITY) + SERVER.scrubPauseMs, signal);
-    const from = earlier && earlier.finishedAt === undefined ? earlier : newTally(Date.now());
+    const from = earlier && earlier.finishedAt === undefined ? earlier : newProgress(Date.now());
     try {
       const tally = await scrub(from, {
         inspection,

@@ -4,7 +4,7 @@
 import type { Socket } from 'node:net';
 import { AssayError } from '../../core/errors.ts';
 import { STORE } from '../../store/limits.ts';
-import { Places } from '../../store/shared/semaphore.ts';
+import { Semaphore } from '../../store/shared/semaphore.ts';
 import type { ServerLimits } from '../limits.ts';
 import { Turns } from './one-per-tick.ts';
 import { keepHeapSmall } from './v8-heap.ts';
@@ -12,16 +12,16 @@ import { keepHeapSmall } from './v8-heap.ts';
 export class Load {
   readonly maxConnections: number;
   /** For each large body that is being taken in. */
-  readonly bodies: Places;
+  readonly bodies: Semaphore;
   /**
    * For each download that has a chunk in memory, for each whose chunk is being read, and for each whose chunk stays until
    * its client has taken it.
    */
-  readonly downloads: Places;
-  readonly reads: Places;
-  readonly lent: Places;
+  readonly downloads: Semaphore;
+  readonly reads: Semaphore;
+  readonly lent: Semaphore;
   /** For each large blob that is being compressed; who comes too many gets it as it is. */
-  readonly compressions: Places;
+  readonly compressions: Semaphore;
   /** For each piece of a chunk that is sent while others wait. */
   readonly sends = new Turns();
   readonly #limits: ServerLimits;
@@ -32,27 +32,27 @@ export class Load {
 
   /** `descriptors`: how many files the process may have open. */
   constructor(limits: ServerLimits, descriptors: number) {
-    const free = descriptors - STORE.ownDescriptors - limits.surplusConnections;
+    const free = descriptors - STORE.reservedDescriptors - limits.surplusConnections;
     this.#limits = limits;
     keepHeapSmall(false);
-    this.bodies = new Places({
-      places: limits.maxBodies,
-      waiting: limits.maxConnections,
+    this.bodies = new Semaphore({
+      permits: limits.maxBodies,
+      maxWaiting: limits.maxConnections,
       waitMs: limits.turnWaitMs,
     });
-    this.downloads = new Places({
-      places: limits.maxDownloads,
-      waiting: limits.maxConnections * limits.maxStreams,
+    this.downloads = new Semaphore({
+      permits: limits.maxDownloads,
+      maxWaiting: limits.maxConnections * limits.maxStreams,
       waitMs: limits.turnWaitMs,
     });
-    this.reads = new Places({
-      places: limits.maxReads,
+    this.reads = new Semaphore({
+      permits: limits.maxReads,
       /** Those whose turn it is, and those that gave their turn away while a chunk was lent to them. */
-      waiting: limits.maxDownloads + limits.lentChunks,
+      maxWaiting: limits.maxDownloads + limits.lentChunks,
       waitMs: limits.turnWaitMs,
     });
-    this.lent = new Places({ places: limits.lentChunks, waiting: 0, waitMs: 0 });
-    this.compressions = new Places({ places: limits.maxCompressions, waiting: 0, waitMs: 0 });
+    this.lent = new Semaphore({ permits: limits.lentChunks, maxWaiting: 0, waitMs: 0 });
+    this.compressions = new Semaphore({ permits: limits.maxCompressions, maxWaiting: 0, waitMs: 0 });
     this.maxConnections = Math.max(1, Math.min(limits.maxConnections, Math.floor((free * 2) / 3)));
   }
 
@@ -70,7 +70,7 @@ export class Load {
     const { pressedBytes, heldBytes, lentBytes } = this.#limits;
     return (
       this.hasFewConnectionsLeft ||
-      this.bodies.isWaitedFor ||
+      this.bodies.hasWaiters ||
       this.#heldBytes > heldBytes * pressedBytes ||
       this.#lentBytes > lentBytes * pressedBytes
     );

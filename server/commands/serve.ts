@@ -112,7 +112,7 @@ export const serveCommand: CommandModule = {
     const store = await openDiskStore({
       directory: settings.storeFolder,
       onEvent: reportStoreEvents(log, metrics),
-      gatherMs: STORE.serverGatherMs,
+      commitDelayMs: STORE.serverCommitDelayMs,
       maxSize: settings.maxSize,
       leaseMs: settings.leaseMs,
     });

@@ -67,11 +67,11 @@ export class Inlet {
    * once a turn of the event loop, which brings several pieces of a fast upload together.
    */
   async *pieces(): AsyncGenerator<Buffer[], void, void> {
-    await this.#load.bodies.enter();
+    await this.#load.bodies.acquire();
     try {
       yield* this.#arriving();
     } finally {
-      this.#load.bodies.leave();
+      this.#load.bodies.release();
     }
   }
 

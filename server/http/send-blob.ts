@@ -4,7 +4,7 @@
 // hundreds of megabytes. So only a few are sent straight from their chunk. Everybody else is sent a small copy at a time,
 // and keeps neither the chunk nor its file open when one is not taken at once.
 import { AssayError } from '../../core/errors.ts';
-import type { Places } from '../../store/shared/semaphore.ts';
+import type { Semaphore } from '../../store/shared/semaphore.ts';
 import type { LargeBlob } from '../../store/store.ts';
 import type { Load } from '../capacity/limits-in-use.ts';
 import type { ServerLimits } from '../limits.ts';
@@ -37,15 +37,15 @@ export async function sendPortions(
   let sent = 0;
   let goesOn = true;
   while (goesOn) {
-    await load.downloads.enter();
+    await load.downloads.acquire();
     const turn = new Turn(load, limits, send, copy);
-    const atOnce = () => (turn.keepsUp && !load.downloads.isWaitedFor ? limits.chunksAtOnce : 1);
+    const atOnce = () => (turn.keepsUp && !load.downloads.hasWaiters ? limits.chunksAtOnce : 1);
     const chunks = blob.chunks(span.offset + sent, span.length - sent, atOnce);
     goesOn = false;
     try {
       for await (const chunk of inTurn(chunks, load.reads)) {
         sent += await turn.take(chunk);
-        goesOn = sent < span.length && (turn.isOver || turn.hasLeft || load.downloads.isWaitedFor);
+        goesOn = sent < span.length && (turn.isOver || turn.hasLeft || load.downloads.hasWaiters);
         if (goesOn) break;
       }
     } finally {
@@ -65,12 +65,12 @@ export function endedEarly(sent: number, announced: number): AssayError {
  * A chunk that has been read is checked and sent in one go, which takes most of a millisecond. If all downloads had theirs
  * read at the same moment, everybody else would wait for all of them.
  */
-async function* inTurn(chunks: AsyncIterable<Buffer>, reads: Places): AsyncGenerator<Buffer> {
+async function* inTurn(chunks: AsyncIterable<Buffer>, reads: Semaphore): AsyncGenerator<Buffer> {
   const iterator = chunks[Symbol.asyncIterator]();
   try {
-    for (let next = await reads.during(() => iterator.next()); !next.done; ) {
+    for (let next = await reads.run(() => iterator.next()); !next.done; ) {
       yield next.value;
-      next = await reads.during(() => iterator.next());
+      next = await reads.run(() => iterator.next());
     }
   } finally {
     await iterator.return?.();
@@ -105,13 +105,13 @@ class Turn {
 
   /** How much of the chunk is sent, or is on its way as a copy. */
   take(chunk: Buffer): Promise<number> {
-    return this.#load.lent.tryEnter() ? this.#lend(chunk) : this.#sendCopies(chunk);
+    return this.#load.lent.tryAcquire() ? this.#lend(chunk) : this.#sendCopies(chunk);
   }
 
   leave(): void {
     if (this.hasLeft) return;
     this.hasLeft = true;
-    this.#load.downloads.leave();
+    this.#load.downloads.release();
   }
 
   async #lend(chunk: Buffer): Promise<number> {
@@ -119,7 +119,7 @@ class Turn {
     let seen = -1;
     /** A client that pauses may keep the chunk, but not the turn of others. */
     const watch = setInterval(() => {
-      if (sent === seen && this.#load.downloads.isWaitedFor) this.leave();
+      if (sent === seen && this.#load.downloads.hasWaiters) this.leave();
       seen = sent;
     }, this.#limits.promptMs);
     try {
@@ -133,7 +133,7 @@ class Turn {
       return sent;
     } finally {
       clearInterval(watch);
-      this.#load.lent.leave();
+      this.#load.lent.release();
     }
   }
 
@@ -142,7 +142,7 @@ class Turn {
    * progress is seen only when a slice has been taken: one that has not shown that it reads gets no more than that.
    */
   async #sliceOf(rest: Buffer): Promise<Buffer> {
-    if (this.#load.downloads.isWaitedFor) await this.#load.sends.next();
+    if (this.#load.downloads.hasWaiters) await this.#load.sends.next();
     else if (this.keepsUp) return rest;
     return rest.subarray(0, this.#limits.slicedBytes);
   }

@@ -81,7 +81,7 @@ class UploadStream implements AsyncIterable<Buffer> {
     const flow = this.#open();
     try {
       await this.#worthAPlace(flow);
-      await bodies.enter();
+      await bodies.acquire();
     } catch (error) {
       flow.close();
       throw error;
@@ -98,7 +98,7 @@ class UploadStream implements AsyncIterable<Buffer> {
       }
     } finally {
       flow.close();
-      bodies.leave();
+      bodies.release();
     }
   }
 

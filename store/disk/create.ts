@@ -13,21 +13,21 @@ import { Index } from './index/index.ts';
 const PRIVATE = 0o700;
 
 /** Any number of processes may do this at once. The quarantine comes last: where it exists, everything is durable. */
-export async function found(layout: Layout): Promise<void> {
+export async function createStore(layout: Layout): Promise<void> {
   const base = dirname(layout.index);
   const root = dirname(base);
   await makeFolder(root, PRIVATE);
-  if (!existsSync(base)) await buildAside(join(root, `founding-${nodeCrypto().randomUUID()}`), base);
+  if (!existsSync(base)) await buildThenRename(join(root, `founding-${nodeCrypto().randomUUID()}`), base);
   for (const folder of [layout.index, layout.files, layout.staging]) await makeFolder(folder);
   await syncFolder(root);
   await makeFolder(layout.quarantine);
 }
 
-async function buildAside(aside: string, base: string): Promise<void> {
+async function buildThenRename(aside: string, base: string): Promise<void> {
   try {
     const { index, files, staging } = layoutIn(aside);
     for (const folder of [aside, index, files, staging]) await mkdir(folder, PRIVATE);
-    await foundIndex(index);
+    await createIndex(index);
     for (const folder of [index, aside]) await syncFolder(folder);
     await renameUnlessTaken(aside, base);
   } finally {
@@ -35,7 +35,7 @@ async function buildAside(aside: string, base: string): Promise<void> {
   }
 }
 
-async function foundIndex(folder: string): Promise<void> {
+async function createIndex(folder: string): Promise<void> {
   const index = Index.open(folder);
   index.tables.makeAll();
   await index.close();

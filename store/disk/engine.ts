@@ -4,7 +4,7 @@ import type { OnStoreEvent } from '../events.ts';
 import { limitedBlobs, limitedRecords, limitedUploads } from '../layers/limit.ts';
 import type { RawBlobs } from '../raw.ts';
 import type { Inspection, LabelRecords, ResultRecords, Uploads } from '../store.ts';
-import { found } from './create.ts';
+import { createStore } from './create.ts';
 import { DiskBlobs } from './files/blobs.ts';
 import { Quarantine } from './files/quarantine.ts';
 import { Sweeper, type Swept } from './files/sweep.ts';
@@ -15,7 +15,7 @@ import { faultIn } from './health.ts';
 import { Index } from './index/index.ts';
 import { DiskLabels } from './index/labels.ts';
 import { Leases } from './index/leases.ts';
-import { Ticks } from './index/logical-clock.ts';
+import { LogicalClock } from './index/logical-clock.ts';
 import { DiskResults } from './index/results.ts';
 import { UploadRecords } from './index/upload-records.ts';
 import { type Evicted, Eviction, NOTHING_EVICTED, sumOf } from './space/eviction.ts';
@@ -47,20 +47,20 @@ export interface DiskEngineOptions {
   readonly onEvent: OnStoreEvent;
   readonly now: () => number;
   readonly clock: Clock;
-  readonly gatherMs: number;
+  readonly commitDelayMs: number;
   readonly leaseMs: number;
   readonly limit: (folder: string) => number;
 }
 
 export async function openDiskEngine(
   directory: string,
-  { onEvent, now, clock, gatherMs, leaseMs, limit }: DiskEngineOptions,
+  { onEvent, now, clock, commitDelayMs, leaseMs, limit }: DiskEngineOptions,
 ): Promise<DiskEngine> {
-  const layout = await prepareLayout(directory, found);
-  const index = Index.open(layout.index, gatherMs);
-  const ticks = new Ticks(index.tables, clock, leaseMs);
-  const leases = new Leases(index, ticks, onEvent);
-  const eviction = new Eviction(layout, index, ticks);
+  const layout = await prepareLayout(directory, createStore);
+  const index = Index.open(layout.index, commitDelayMs);
+  const logicalClock = new LogicalClock(index.tables, clock, leaseMs);
+  const leases = new Leases(index, logicalClock, onEvent);
+  const eviction = new Eviction(layout, index, logicalClock);
   const uploadRecords = new UploadRecords(index.tables);
   const sweeper = new Sweeper(layout, uploadRecords, now, onEvent);
   const limitNow = () => {
@@ -76,7 +76,7 @@ export async function openDiskEngine(
       const held = index.held();
       return { ...held, files: held.files + uploadRecords.stagedBytes() + quarantine.bytes() };
     },
-    fold: () => index.tally.fold(),
+    fold: () => index.byteCount.compact(),
   };
   const space = new Space(holdings, evicting(eviction, sweeper), limitNow, onEvent);
   const blobs = new DiskBlobs(layout, index, leases, quarantine, sweeper, onEvent);
@@ -111,7 +111,7 @@ export async function openDiskEngine(
 }
 
 /** Stale uploads go first, then the least recently used, and where all of that is leased, parts that nobody is sending. */
-function evicting(eviction: Eviction, sweeper: Sweeper): Pick<Eviction, 'step' | 'foresee'> {
+function evicting(eviction: Eviction, sweeper: Sweeper): Pick<Eviction, 'step' | 'preview'> {
   return {
     async step(wantedBytes, mostEntries) {
       const stale = await sweeper.sweepWhenFull();
@@ -121,9 +121,9 @@ function evicting(eviction: Eviction, sweeper: Sweeper): Pick<Eviction, 'step' |
       const parts = await sweeper.evict(wantedBytes);
       return parts && uploads(parts);
     },
-    async foresee(wantedBytes, onPage) {
-      const { stale, rest } = await sweeper.foresee(wantedBytes);
-      const entries = await eviction.foresee(wantedBytes - stale.bytes, onPage);
+    async preview(wantedBytes, onPage) {
+      const { stale, rest } = await sweeper.preview(wantedBytes);
+      const entries = await eviction.preview(wantedBytes - stale.bytes, onPage);
       const found = sumOf(uploads(stale), entries);
       return found.bytes >= wantedBytes ? found : sumOf(found, uploads(rest));
     },

@@ -9,7 +9,7 @@ import type { Space } from './space/space.ts';
 
 /** Names no folder: everybody may read it. Undefined while nothing is known to be wrong. */
 export function faultIn(layout: Layout, index: Index, space: Space, isWritten: boolean): string | undefined {
-  if (!index.tables.isInPlace) return 'the store was removed or replaced while it was in use';
+  if (!index.tables.isSameFile) return 'the store was removed or replaced while it was in use';
   return isWritten ? writeFault(layout, space) : undefined;
 }
 

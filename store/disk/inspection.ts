@@ -24,7 +24,7 @@ export class DiskInspection implements Inspection {
     this.#blobs = blobs;
   }
 
-  async blobsBehind(hash: Hash | undefined): Promise<readonly Digest[]> {
+  async blobsAfter(hash: Hash | undefined): Promise<readonly Digest[]> {
     const start = hash === undefined ? FIRST : Buffer.from(hash, 'hex');
     const rows = this.#rows('presence', start, hash !== undefined);
     return rows.map(({ key, value, version = 0 }) => ({
@@ -37,7 +37,7 @@ export class DiskInspection implements Inspection {
     return examine(this.#blobs, hash, onRead);
   }
 
-  async resultsBehind(position: string | undefined): Promise<ResultsPage> {
+  async resultsAfter(position: string | undefined): Promise<ResultsPage> {
     const start = position === undefined ? FIRST : Buffer.from(position, 'hex');
     const rows = this.#rows('results', start, position !== undefined, RESULTS_IN_A_PAGE);
     return { results: rows.map((row) => this.#inspected(row)), position: rows.at(-1)?.key.toString('hex') };

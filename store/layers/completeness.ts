@@ -11,11 +11,15 @@ import { DIRECTORY } from '../../core/shapes.ts';
 import { leavesOf } from '../../core/tree.ts';
 import type { OnStoreEvent } from '../events.ts';
 import { STORE } from '../limits.ts';
-import { Places } from '../shared/semaphore.ts';
+import { Semaphore } from '../shared/semaphore.ts';
 import type { Blobs, LargeBlob, Results } from '../store.ts';
 import type { DivergingResults } from './divergence.ts';
 
-export function onlyComplete(results: DivergingResults, blobs: Blobs, onEvent: OnStoreEvent): Results {
+export function checkingCompleteness(
+  results: DivergingResults,
+  blobs: Blobs,
+  onEvent: OnStoreEvent,
+): Results {
   return {
     async get(address) {
       const result = await results.get(address);
@@ -64,16 +68,16 @@ async function addDescendants(roots: readonly Digest[], blobs: Blobs, references
   }
 }
 
-const largeTrees = new Places({
-  places: STORE.treesAtOnce,
-  waiting: STORE.openFilesWaiting,
+const largeTrees = new Semaphore({
+  permits: STORE.concurrentTrees,
+  maxWaiting: STORE.openFilesWaiting,
   waitMs: STORE.openFilesWaitMs,
 });
 
 /** Clients put many results at the same time, and all of them may name a tree of the largest size. */
 function decoded<T>(digest: Digest, blobs: Blobs, decode: (bytes: Buffer) => T): Promise<T> {
   const read = async () => decode(await readWhole(digest, blobs));
-  return digest.size > STORE.inlineBytes ? largeTrees.during(read) : read();
+  return digest.size > STORE.inlineBytes ? largeTrees.run(read) : read();
 }
 
 async function readWhole(digest: Digest, blobs: Blobs): Promise<Buffer> {

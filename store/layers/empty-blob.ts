@@ -2,7 +2,7 @@
 //
 // Stands above verification, because there is nothing to verify, and below everything that asks what is missing.
 import { type Digest, digestOf, EMPTY } from '../../core/digest.ts';
-import { collect, refuseWrong } from '../shared/expected.ts';
+import { collect, refuseMismatch } from '../shared/expected.ts';
 import type { Blobs, Content, Expected, SmallBlob } from '../store.ts';
 
 const EMPTY_BLOB: SmallBlob = { size: 0, bytes: Buffer.alloc(0) };
@@ -24,6 +24,6 @@ function isEmpty(digest: Digest): boolean {
 }
 
 async function takeNothing(expected: Expected, content: Content): Promise<Digest> {
-  refuseWrong(expected, digestOf(await collect({ ...expected, size: 0 }, content)));
+  refuseMismatch(expected, digestOf(await collect({ ...expected, size: 0 }, content)));
   return EMPTY;
 }

@@ -4,7 +4,7 @@ import type { Hash } from '../../core/digest.ts';
 import { nodeCrypto, sha256 } from '../../core/sha256.ts';
 import { STORE } from '../limits.ts';
 import type { RawBlob, RawBlobs, RawFile, RawLargeBlob } from '../raw.ts';
-import { giveBack, takeBuffer } from '../shared/buffers.ts';
+import { acquireBuffer, releaseBuffer } from '../shared/buffers.ts';
 import type { Health, OnRead } from '../store.ts';
 
 export async function examine(raw: RawBlobs, hash: Hash, onRead: OnRead): Promise<Health> {
@@ -27,13 +27,13 @@ async function faultIn(hash: Hash, blob: RawBlob, onRead: OnRead): Promise<strin
 async function faultInFile(hash: Hash, blob: RawLargeBlob, onRead: OnRead): Promise<string | undefined> {
   const file = await blob.open();
   if (!file) return 'its file is missing';
-  const buffer = takeBuffer();
+  const buffer = acquireBuffer();
   try {
     return (await hashOf(file, blob.size, buffer, onRead)) === hash
       ? undefined
       : 'its file has another SHA-256';
   } finally {
-    giveBack(buffer);
+    releaseBuffer(buffer);
     await file.close();
   }
 }

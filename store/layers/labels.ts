@@ -22,7 +22,7 @@ export function liveLabels(records: LabelRecords, results: Results): Labels {
   }
 
   async function put(address: LabelAddress, key: Labelled['key']): Promise<'stored' | 'taken'> {
-    refuseUnfit(address.label);
+    refuseInvalidLabel(address.label);
     const current = await records.get(address);
     if (current?.key === key) return 'stored';
     if (current && (await isHit(address.namespace, current))) return 'taken';
@@ -32,11 +32,11 @@ export function liveLabels(records: LabelRecords, results: Results): Labels {
   return {
     put,
     async newest(namespace, prefixes, exact) {
-      if (exact !== undefined && isFit(exact)) {
+      if (exact !== undefined && isValidLabel(exact)) {
         const named = await records.get({ namespace, label: exact });
         if (named && (await isHit(namespace, named))) return named;
       }
-      for (const prefix of prefixes.filter((text) => text === '' || isFit(text))) {
+      for (const prefix of prefixes.filter((text) => text === '' || isValidLabel(text))) {
         const found = await firstHit(namespace, records.startingWith(namespace, prefix));
         if (found) return found;
       }
@@ -46,13 +46,13 @@ export function liveLabels(records: LabelRecords, results: Results): Labels {
 }
 
 /** For those who must know before there is anything to label. */
-export function refuseUnfit(label: string): void {
-  if (!isFit(label)) throw new AssayError('ASSAY_BAD_LABEL', JSON.stringify(label.slice(0, SHOWN)));
+export function refuseInvalidLabel(label: string): void {
+  if (!isValidLabel(label)) throw new AssayError('ASSAY_BAD_LABEL', JSON.stringify(label.slice(0, SHOWN)));
 }
 
 const SHOWN = 100;
 
-function isFit(label: string): boolean {
+function isValidLabel(label: string): boolean {
   const length = Buffer.byteLength(label);
   return length > 0 && length <= STORE.maxLabelBytes && !label.includes('\0') && isDistinct(label);
 }

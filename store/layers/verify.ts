@@ -9,7 +9,7 @@ import { AssayError } from '../../core/errors.ts';
 import { sha256 } from '../../core/sha256.ts';
 import { STORE } from '../limits.ts';
 import type { RawBlobs, RawFile, RawLargeBlob, RawSmallBlob } from '../raw.ts';
-import { giveBack, takeBuffer } from '../shared/buffers.ts';
+import { acquireBuffer, releaseBuffer } from '../shared/buffers.ts';
 import { checksumOfSmall, loadChecksum } from '../shared/checksum.ts';
 import type { Blobs, LargeBlob } from '../store.ts';
 
@@ -52,7 +52,7 @@ class VerifiedLargeBlob implements LargeBlob {
   async *chunks(offset = 0, length = this.size, atOnce = () => 1): AsyncGenerator<Buffer> {
     const end = Math.min(offset + length, this.size);
     const file = await this.#open();
-    let buffer = takeBuffer(atOnce());
+    let buffer = acquireBuffer(atOnce());
     try {
       for (let position = offset; position < end; ) {
         const bytes = await this.#readVerified(file, buffer, position, end);
@@ -61,7 +61,7 @@ class VerifiedLargeBlob implements LargeBlob {
         buffer = exchanged(buffer, atOnce());
       }
     } finally {
-      giveBack(buffer);
+      releaseBuffer(buffer);
       await file.close();
     }
   }
@@ -100,6 +100,6 @@ class VerifiedLargeBlob implements LargeBlob {
 /** The same buffer, if it has the size that is wanted now. */
 function exchanged(buffer: Buffer, chunks: number): Buffer {
   if (buffer.length === chunks * STORE.chunkBytes) return buffer;
-  giveBack(buffer);
-  return takeBuffer(chunks);
+  releaseBuffer(buffer);
+  return acquireBuffer(chunks);
 }

@@ -1,7 +1,7 @@
 // The engine that keeps everything in this process: for tests, and for a server that shall forget. It promises what
 // the disk engine does, except to survive the process.
 import { type Digest, digestOf, type Hash } from '../../core/digest.ts';
-import { collect, refuseWrong } from '../shared/expected.ts';
+import { collect, refuseMismatch } from '../shared/expected.ts';
 import type {
   Blobs,
   Engine,
@@ -35,7 +35,7 @@ function memoryBlobs(): Blobs {
     async put(expected, content) {
       const bytes = await collect(expected, content);
       const digest = digestOf(bytes);
-      refuseWrong(expected, digest);
+      refuseMismatch(expected, digest);
       kept.set(digest.hash, bytes);
       return digest;
     },

@@ -2,7 +2,7 @@
 import { digestOf, EMPTY } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
 import { STORE } from '../limits.ts';
-import { refuseExcess, refuseWrong } from '../shared/expected.ts';
+import { refuseExcess, refuseMismatch } from '../shared/expected.ts';
 import { type Blobs, isLastPart, type UploadPart, type UploadStatus, type Uploads } from '../store.ts';
 
 interface Upload {
@@ -10,7 +10,7 @@ interface Upload {
   readonly pieces: Buffer[];
   status: UploadStatus;
   /** The part that is arriving: a newer one takes the place of an older one. */
-  arriving: UploadPart | undefined;
+  incoming: UploadPart | undefined;
 }
 
 export function memoryUploads(blobs: Blobs): Uploads {
@@ -30,7 +30,7 @@ export function memoryUploads(blobs: Blobs): Uploads {
   function begin(id: string, expected: Upload['expected']): Upload {
     if (kept.size >= STORE.maxUploads)
       throw new AssayError('ASSAY_TOO_MANY_UPLOADS', `${kept.size} are begun`);
-    const upload = { expected, pieces: [], status: { committed: 0, isFinished: false }, arriving: undefined };
+    const upload = { expected, pieces: [], status: { committed: 0, isFinished: false }, incoming: undefined };
     kept.set(id, upload);
     return upload;
   }
@@ -39,7 +39,7 @@ export function memoryUploads(blobs: Blobs): Uploads {
     const bytes = Buffer.concat(pieces);
     const digest = digestOf(bytes);
     kept.delete(id);
-    refuseWrong(expected, digest);
+    refuseMismatch(expected, digest);
     if (digest.hash !== EMPTY.hash) await blobs.put(digest, bytes);
     return { committed: digest.size, isFinished: true, digest };
   }
@@ -50,9 +50,9 @@ export function memoryUploads(blobs: Blobs): Uploads {
     },
     async append(id, part) {
       const upload = find(id, part) ?? begin(id, part.expected);
-      upload.arriving = part;
+      upload.incoming = part;
       for await (const piece of part.content instanceof Uint8Array ? [part.content] : part.content) {
-        if (kept.get(id) !== upload || upload.arriving !== part)
+        if (kept.get(id) !== upload || upload.incoming !== part)
           throw new AssayError('ASSAY_BAD_OFFSET', 'the upload was taken over, or cancelled');
         const committed = upload.status.committed + piece.byteLength;
         if (committed > (part.expected.size ?? Number.POSITIVE_INFINITY)) kept.delete(id);

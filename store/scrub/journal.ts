@@ -4,7 +4,7 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isHash } from '../../core/digest.ts';
 import { STORE } from '../limits.ts';
-import type { ScrubTally } from './scrub.ts';
+import type { ScrubProgress } from './scrub.ts';
 
 export const SCRUB_JOURNAL = 'verify.json';
 
@@ -19,21 +19,21 @@ export class ScrubJournal {
   }
 
   /** Undefined where there is none, or none that can be understood. */
-  read(): ScrubTally | undefined {
+  read(): ScrubProgress | undefined {
     try {
-      const tally: unknown = JSON.parse(readFileSync(this.#path, 'utf8'));
-      return isTally(tally) ? tally : undefined;
+      const progress: unknown = JSON.parse(readFileSync(this.#path, 'utf8'));
+      return isProgress(progress) ? progress : undefined;
     } catch {
       return undefined;
     }
   }
 
   /** At most once in a while, but always the last. A journal that can't be written costs a resumption, nothing else. */
-  keep(tally: ScrubTally): void {
-    if (tally.finishedAt === undefined && this.#now() - this.#keptAt < STORE.journalMs) return;
+  keep(progress: ScrubProgress): void {
+    if (progress.finishedAt === undefined && this.#now() - this.#keptAt < STORE.journalMs) return;
     this.#keptAt = this.#now();
     try {
-      writeFileSync(`${this.#path}.tmp`, `${JSON.stringify(tally)}\n`);
+      writeFileSync(`${this.#path}.tmp`, `${JSON.stringify(progress)}\n`);
       renameSync(`${this.#path}.tmp`, this.#path);
     } catch {
       // A full or read-only disk: the scrub itself goes on.
@@ -43,9 +43,9 @@ export class ScrubJournal {
 
 const COUNTS = ['startedAt', 'blobs', 'bytes', 'damaged', 'results', 'unusableResults'] as const;
 
-function isTally(value: unknown): value is ScrubTally {
+function isProgress(value: unknown): value is ScrubProgress {
   if (typeof value !== 'object' || value === null) return false;
-  const fields: Partial<Record<keyof ScrubTally, unknown>> = value;
+  const fields: Partial<Record<keyof ScrubProgress, unknown>> = value;
   const { behind, damage, finishedAt } = fields;
   return (
     COUNTS.every((name) => Number.isSafeInteger(fields[name])) &&

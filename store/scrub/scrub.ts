@@ -6,7 +6,7 @@ import { STORE } from '../limits.ts';
 import type { Inspection, ResultAddress } from '../store.ts';
 import type { Throttle } from './throttle.ts';
 
-export interface ScrubTally {
+export interface ScrubProgress {
   readonly startedAt: number;
   /** Set when it has come to its end. */
   readonly finishedAt?: number | undefined;
@@ -22,12 +22,12 @@ export interface ScrubTally {
   readonly unusableResults: number;
 }
 
-export interface Scrubbing {
+export interface ScrubOptions {
   readonly inspection: Inspection;
   readonly throttle: Throttle | undefined;
   readonly now: () => number;
   /** After each step; the tally is then what has been done for good. */
-  readonly onProgress: (tally: ScrubTally) => void;
+  readonly onProgress: (progress: ScrubProgress) => void;
   /** Hears of each damaged blob when it has been quarantined. */
   readonly onDamage?: (digest: Digest) => Promise<void>;
   /** Hears of each result that is whole. */
@@ -44,74 +44,74 @@ function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-export function newTally(startedAt: number): ScrubTally {
+export function newProgress(startedAt: number): ScrubProgress {
   return { startedAt, blobs: 0, bytes: 0, damaged: 0, damage: [], results: 0, unusableResults: 0 };
 }
 
 /** From 0 to 1. */
-export function shareDone({ behind, finishedAt }: ScrubTally): number {
+export function shareDone({ behind, finishedAt }: ScrubProgress): number {
   if (finishedAt !== undefined) return 1;
   return behind === undefined ? 0 : Number.parseInt(behind.slice(0, 8), 16) / 2 ** 32;
 }
 
 /** Undefined if it was told to stop. */
-export async function scrub(from: ScrubTally, scrubbing: Scrubbing): Promise<ScrubTally | undefined> {
-  const examined = await examineBlobs(from, scrubbing);
-  const looked = examined && (await lookAtResults(examined, scrubbing));
+export async function scrub(from: ScrubProgress, options: ScrubOptions): Promise<ScrubProgress | undefined> {
+  const examined = await examineBlobs(from, options);
+  const looked = examined && (await checkResults(examined, options));
   if (!looked) return undefined;
-  const finished = { ...looked, finishedAt: scrubbing.now() };
-  scrubbing.onProgress(finished);
+  const finished = { ...looked, finishedAt: options.now() };
+  options.onProgress(finished);
   return finished;
 }
 
-async function examineBlobs(from: ScrubTally, scrubbing: Scrubbing): Promise<ScrubTally | undefined> {
-  const { inspection, onProgress, onPage, signal } = scrubbing;
-  let tally = from;
+async function examineBlobs(from: ScrubProgress, options: ScrubOptions): Promise<ScrubProgress | undefined> {
+  const { inspection, onProgress, onPage, signal } = options;
+  let progress = from;
   for (;;) {
-    const page = await inspection.blobsBehind(tally.behind);
-    if (page.length === 0) return tally;
+    const page = await inspection.blobsAfter(progress.behind);
+    if (page.length === 0) return progress;
     for (const digest of page) {
       if (signal?.aborted) return undefined;
-      tally = await examineOne(tally, digest, scrubbing);
-      onProgress(tally);
-      if (tally.blobs % IN_ONE_TURN === 0) await nextTurn();
+      progress = await examineOne(progress, digest, options);
+      onProgress(progress);
+      if (progress.blobs % IN_ONE_TURN === 0) await nextTurn();
     }
     await onPage?.();
   }
 }
 
 async function examineOne(
-  tally: ScrubTally,
+  progress: ScrubProgress,
   digest: Digest,
-  { inspection, throttle, onDamage }: Scrubbing,
-): Promise<ScrubTally> {
+  { inspection, throttle, onDamage }: ScrubOptions,
+): Promise<ScrubProgress> {
   const onRead = async (bytes: number): Promise<void> => throttle?.pass(bytes);
   const health = await inspection.examine(digest.hash, onRead);
   if (health === 'damaged') await onDamage?.(digest);
   const isDamaged = health === 'damaged';
   return {
-    ...tally,
+    ...progress,
     behind: digest.hash,
-    blobs: tally.blobs + 1,
-    bytes: tally.bytes + Math.max(0, digest.size),
-    damaged: tally.damaged + (isDamaged ? 1 : 0),
-    damage: isDamaged ? [...tally.damage, digest].slice(0, STORE.damageShown) : tally.damage,
+    blobs: progress.blobs + 1,
+    bytes: progress.bytes + Math.max(0, digest.size),
+    damaged: progress.damaged + (isDamaged ? 1 : 0),
+    damage: isDamaged ? [...progress.damage, digest].slice(0, STORE.maxDamageListed) : progress.damage,
   };
 }
 
-async function lookAtResults(from: ScrubTally, scrubbing: Scrubbing): Promise<ScrubTally | undefined> {
-  const { inspection, onResult, onPage, signal } = scrubbing;
-  const tally = { ...from, results: 0, unusableResults: 0 };
-  let page = await inspection.resultsBehind(undefined);
-  for (; page.results.length > 0; page = await inspection.resultsBehind(page.position)) {
+async function checkResults(from: ScrubProgress, options: ScrubOptions): Promise<ScrubProgress | undefined> {
+  const { inspection, onResult, onPage, signal } = options;
+  const progress = { ...from, results: 0, unusableResults: 0 };
+  let page = await inspection.resultsAfter(undefined);
+  for (; page.results.length > 0; page = await inspection.resultsAfter(page.position)) {
     if (signal?.aborted) return undefined;
     await nextTurn();
     await onPage?.();
     for (const { address, isReadable, missing } of page.results) {
-      tally.results++;
-      if (!isReadable || missing > 0) tally.unusableResults++;
+      progress.results++;
+      if (!isReadable || missing > 0) progress.unusableResults++;
       else if (address) onResult?.(address);
     }
   }
-  return tally;
+  return progress;
 }

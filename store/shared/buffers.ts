@@ -18,15 +18,15 @@ const slots = new Uint8Array(STORE.pooledBuffers);
 let pool: ArrayBuffer | undefined;
 
 /** Of so many chunks if as many lie idle side by side, and of one otherwise. */
-export function takeBuffer(chunks = 1): Buffer {
+export function acquireBuffer(chunks = 1): Buffer {
   pool ??= makePool();
   const slot = findIdle(chunks);
   if (slot !== -1) return take(pool, slot, chunks);
-  return chunks > 1 ? takeBuffer() : Buffer.allocUnsafeSlow(STORE.chunkBytes);
+  return chunks > 1 ? acquireBuffer() : Buffer.allocUnsafeSlow(STORE.chunkBytes);
 }
 
 /** Takes the beginning of a taken buffer too. Exactly once for each: two transfers in one buffer would mix their bytes. */
-export function giveBack(buffer: Buffer): void {
+export function releaseBuffer(buffer: Buffer): void {
   if (!isPooled(buffer)) return;
   const slot = buffer.byteOffset / STORE.chunkBytes;
   slots.fill(IDLE, slot, slot + (slots[slot] ?? 0));

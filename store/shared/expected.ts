@@ -22,7 +22,7 @@ export function refuseExcess({ size: announced }: Expected, arrived: number): vo
   }
 }
 
-export function refuseWrong(expected: Expected, actual: Digest): void {
+export function refuseMismatch(expected: Expected, actual: Digest): void {
   if (expected.size !== undefined && expected.size !== actual.size) {
     throw new AssayError('ASSAY_SIZE_MISMATCH', `${expected.size} bytes announced, ${actual.size} arrived`);
   }

@@ -2,56 +2,57 @@
 // queue that has a bound too; who waits too long, or does not fit into the queue, is refused.
 import { AssayError } from '../../core/errors.ts';
 
-export interface PlacesLimits {
-  readonly places: number;
-  readonly waiting: number;
+export interface SemaphoreLimits {
+  readonly permits: number;
+  readonly maxWaiting: number;
   readonly waitMs: number;
 }
 
-interface Waiting {
-  readonly enter: () => void;
+interface Waiter {
+  readonly admit: () => void;
   readonly timer: NodeJS.Timeout;
 }
 
-export class Places {
-  readonly #limits: PlacesLimits;
+export class Semaphore {
+  readonly #limits: SemaphoreLimits;
   /** In the order in which they came. */
-  readonly #queue = new Set<Waiting>();
+  readonly #queue = new Set<Waiter>();
   #taken = 0;
 
-  constructor(limits: PlacesLimits) {
+  constructor(limits: SemaphoreLimits) {
     this.#limits = limits;
   }
 
   /** Each one that enters leaves exactly once. */
-  enter(): Promise<void> {
-    if (this.tryEnter()) return Promise.resolve();
-    if (this.#queue.size >= this.#limits.waiting) return Promise.reject(overloaded('too many are waiting'));
+  acquire(): Promise<void> {
+    if (this.tryAcquire()) return Promise.resolve();
+    if (this.#queue.size >= this.#limits.maxWaiting)
+      return Promise.reject(overloaded('too many are waiting'));
     return this.#wait();
   }
 
-  async during<T>(work: () => Promise<T>): Promise<T> {
-    await this.enter();
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    await this.acquire();
     try {
       return await work();
     } finally {
-      this.leave();
+      this.release();
     }
   }
 
   /** Without waiting: whether there was a place. */
-  tryEnter(): boolean {
-    if (this.#taken >= this.#limits.places) return false;
+  tryAcquire(): boolean {
+    if (this.#taken >= this.#limits.permits) return false;
     this.#taken++;
     return true;
   }
 
-  get isWaitedFor(): boolean {
+  get hasWaiters(): boolean {
     return this.#queue.size > 0;
   }
 
   /** The place goes to whoever has waited longest. */
-  leave(): void {
+  release(): void {
     const [next] = this.#queue;
     if (!next) {
       this.#taken--;
@@ -59,17 +60,17 @@ export class Places {
     }
     this.#queue.delete(next);
     clearTimeout(next.timer);
-    next.enter();
+    next.admit();
   }
 
   #wait(): Promise<void> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
-        this.#queue.delete(waiting);
+        this.#queue.delete(waiter);
         reject(overloaded(`no place became free within ${this.#limits.waitMs} ms`));
       }, this.#limits.waitMs);
-      const waiting = { enter: resolve, timer };
-      this.#queue.add(waiting);
+      const waiter: Waiter = { admit: resolve, timer };
+      this.#queue.add(waiter);
     });
   }
 }

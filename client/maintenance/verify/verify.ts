@@ -5,7 +5,7 @@ import type { Digest } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { openDiskStore } from '../../../store/open.ts';
 import { ScrubJournal } from '../../../store/scrub/journal.ts';
-import { newTally, type ScrubTally, scrub } from '../../../store/scrub/scrub.ts';
+import { newProgress, type ScrubProgress, scrub } from '../../../store/scrub/scrub.ts';
 import { Throttle } from '../../../store/scrub/throttle.ts';
 import type { ResultAddress, Store } from '../../../store/store.ts';
 import type { Remote } from '../../remote/remote.ts';
@@ -23,7 +23,7 @@ export interface VerifyRequest {
   readonly openRemote?: (() => Promise<Remote>) | undefined;
 }
 
-export interface Verified extends ScrubTally {
+export interface Verified extends ScrubProgress {
   /** When the part that was not done again was begun. */
   readonly resumedAt?: number | undefined;
   /** Damaged blobs that the remote had. */
@@ -36,7 +36,7 @@ const HEALING_FAULTS = 3;
 
 export async function verify(
   request: VerifyRequest,
-  onProgress: (tally: ScrubTally) => void,
+  onProgress: (tally: ScrubProgress) => void,
 ): Promise<Verified> {
   refuseIfNone(request.storeFolder);
   const store = await openDiskStore({ directory: request.storeFolder });
@@ -46,7 +46,7 @@ export async function verify(
     const unfinished = earlier?.finishedAt === undefined ? earlier : undefined;
     const healer = new Healer(store, request.openRemote);
     const sample = new Sample<ResultAddress>(request.restores);
-    const tally = await scrub(unfinished ?? newTally(Date.now()), {
+    const tally = await scrub(unfinished ?? newProgress(Date.now()), {
       inspection: await inspectionOf(store),
       throttle: request.bytesPerSecond === undefined ? undefined : new Throttle(request.bytesPerSecond),
       now: Date.now,

@@ -11,7 +11,7 @@ import type {
   GetCacheEntryDownloadURLRequest,
   GetCacheEntryDownloadURLResponse,
 } from '../../../core/proto/generated/actions_cache.ts';
-import { refuseUnfit } from '../../../store/layers/labels.ts';
+import { refuseInvalidLabel } from '../../../store/layers/labels.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { SERVER } from '../../limits.ts';
 import { type Artifact, encodeArtifact, findArtifact } from '../shared/artifact.ts';
@@ -43,7 +43,7 @@ export async function createEntry(
   { key, version }: CreateCacheEntryRequest,
 ): Promise<CreateCacheEntryResponse> {
   if (exchange.server.readOnly) return { ok: false, signedUploadUrl: '', message: WRITE_DENIED };
-  refuseUnfit(key);
+  refuseInvalidLabel(key);
   const address = entryAddress(within, version, key);
   const existing = await exchange.server.store.labels.newest(address.namespace, [], key);
   if (existing) throw alreadyThere(key);

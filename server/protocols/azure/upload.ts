@@ -74,7 +74,7 @@ async function commitBlocks(exchange: Exchange, { target, uploadId }: BlobUpload
     parts.push(block?.digest ?? missing());
   }
   const size = assembledSize(parts, limits.maxBlobBytes);
-  await assemblies.during(() =>
+  await assemblies.run(() =>
     lifecycle.whileWriting(async () => {
       const digest = await store.blobs.put({ size }, assembled(parts, store.blobs, goneBlock));
       await keepArtifact(exchange, target, { digest, attributes: {} }, true);

@@ -51,11 +51,11 @@ async function answerLarge(exchange: Exchange, blob: LargeBlob, head: Headers): 
     exchange.end();
     return true;
   }
-  if (load.isCrowded || !load.compressions.tryEnter()) return false;
+  if (load.isCrowded || !load.compressions.tryAcquire()) return false;
   try {
     await sendCompressed(exchange, blob, head);
   } finally {
-    load.compressions.leave();
+    load.compressions.release();
   }
   return true;
 }

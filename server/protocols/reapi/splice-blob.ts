@@ -5,7 +5,7 @@ import { AssayError } from '../../../core/errors.ts';
 import { SpliceBlobRequest, SpliceBlobResponse } from '../../../core/proto/generated/reapi-services.ts';
 import { SPLICE } from '../../../core/request-shapes.ts';
 import { nodeCrypto } from '../../../core/sha256.ts';
-import { refuseWrong } from '../../../store/shared/expected.ts';
+import { refuseMismatch } from '../../../store/shared/expected.ts';
 import type { Blobs } from '../../../store/store.ts';
 import type { Call } from '../../grpc/call.ts';
 import { taking } from '../../grpc/method.ts';
@@ -27,14 +27,14 @@ export const spliceBlob = taking(SpliceBlobRequest, SPLICE, async (request, call
     );
   }
   if ((await store.blobs.missing(chunks)).length > 0) throw missingChunk();
-  if (!(await isThere(digest, store.blobs))) await assemblies.during(() => splice(digest, chunks, call));
+  if (!(await isThere(digest, store.blobs))) await assemblies.run(() => splice(digest, chunks, call));
   call.answer(SpliceBlobResponse.encode({ blobDigest: toWire(digest) }).finish());
 });
 
 async function splice(digest: Digest, chunks: readonly Digest[], call: Call): Promise<void> {
   const { store, lifecycle } = call.server;
   if (await isThere(digest, store.blobs)) return;
-  refuseWrong(digest, await digestOfAll(chunks, store.blobs, call));
+  refuseMismatch(digest, await digestOfAll(chunks, store.blobs, call));
   await lifecycle.whileWriting(async () => {
     await store.blobs.put(digest, assembled(chunks, store.blobs, missingChunk));
     await keepChunks(store.results, digest.hash, chunks);

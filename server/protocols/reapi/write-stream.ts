@@ -1,6 +1,6 @@
 // The data of a Write call in order: each message must begin where the last one ended, and only the last may end it.
 import { AssayError } from '../../../core/errors.ts';
-import { giveBack, takeBuffer } from '../../../store/shared/buffers.ts';
+import { acquireBuffer, releaseBuffer } from '../../../store/shared/buffers.ts';
 import { WriteParser, type WriteRequest } from './write-parser.ts';
 
 export class WriteStream implements AsyncIterable<Buffer> {
@@ -65,11 +65,11 @@ export class WriteStream implements AsyncIterable<Buffer> {
   /** In full chunks, the last one shorter: whoever takes them pays for each, and a copy costs less. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Buffer, void, void> {
     this.#isBeingRead = true;
-    const chunk = takeBuffer();
+    const chunk = acquireBuffer();
     try {
       yield* this.#gathered(chunk);
     } finally {
-      giveBack(chunk);
+      releaseBuffer(chunk);
     }
   }
 

@@ -6,14 +6,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Digest } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { STORE } from '../../../store/limits.ts';
-import { Places } from '../../../store/shared/semaphore.ts';
+import { Semaphore } from '../../../store/shared/semaphore.ts';
 import type { Blobs } from '../../../store/store.ts';
 import { SERVER } from '../../limits.ts';
 
 /** For all protocols together. */
-export const assemblies = new Places({
-  places: SERVER.assembliesAtOnce,
-  waiting: SERVER.assembliesWaiting,
+export const assemblies = new Semaphore({
+  permits: SERVER.assembliesAtOnce,
+  maxWaiting: SERVER.assembliesWaiting,
   waitMs: SERVER.assemblyWaitMs,
 });
 

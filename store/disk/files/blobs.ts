@@ -5,9 +5,9 @@ import { AssayError } from '../../../core/errors.ts';
 import type { OnStoreEvent } from '../../events.ts';
 import { STORE } from '../../limits.ts';
 import type { RawBlob, RawBlobs } from '../../raw.ts';
-import { giveBack } from '../../shared/buffers.ts';
+import { releaseBuffer } from '../../shared/buffers.ts';
 import { checksumOfSmall } from '../../shared/checksum.ts';
-import { refuseWrong } from '../../shared/expected.ts';
+import { refuseMismatch } from '../../shared/expected.ts';
 import type { Content, Expected } from '../../store.ts';
 import { removeFile } from '../fs/calls.ts';
 import { fileName, filePath, type Layout } from '../fs/layout.ts';
@@ -16,7 +16,7 @@ import type { Entry, Index } from '../index/index.ts';
 import { isFresh, type Leases } from '../index/leases.ts';
 import { decodeChecksums } from '../index/records.ts';
 import { openToRead, sizeAtRest } from './blob-file.ts';
-import { gather, hashOnly, type Staged, StagedUpload } from './incoming-blob.ts';
+import { hashOnly, IncomingBlob, type StagedBlob, toChunks } from './incoming-blob.ts';
 import type { Quarantine } from './quarantine.ts';
 import type { Sweeper } from './sweep.ts';
 
@@ -100,11 +100,11 @@ export class DiskBlobs implements RawBlobs {
 
   async put(expected: Expected, content: Content): Promise<Digest> {
     if (content instanceof Uint8Array && isSmall(content)) return this.#putSmall(expected, content);
-    const chunks = gather(expected, content);
+    const chunks = toChunks(expected, content);
     try {
       const { value: first = Buffer.alloc(0) } = await chunks.next();
       if (!isSmall(first)) return await this.#putLarge(expected, continued(first, chunks));
-      return await this.#putSmall(expected, first).finally(() => giveBack(first));
+      return await this.#putSmall(expected, first).finally(() => releaseBuffer(first));
     } finally {
       await chunks.return(undefined);
     }
@@ -112,7 +112,7 @@ export class DiskBlobs implements RawBlobs {
 
   async #putSmall(expected: Expected, bytes: Uint8Array): Promise<Digest> {
     const digest = digestOf(bytes);
-    refuseWrong(expected, digest);
+    refuseMismatch(expected, digest);
     // A copy, because the index reads it on another thread, when the caller's memory may be in use again.
     const place = { isFile: false, generation: newGeneration(), checksum: checksumOfSmall(bytes) };
     await this.#addUnlessThere(digest, place, Buffer.from(bytes));
@@ -121,10 +121,10 @@ export class DiskBlobs implements RawBlobs {
 
   async #putLarge(expected: Expected, chunks: AsyncIterable<Buffer>): Promise<Digest> {
     if (await this.#isThere(expected)) return this.#confirm(expected, chunks);
-    const upload = await StagedUpload.create(this.#layout, expected.size);
+    const upload = await IncomingBlob.create(this.#layout, expected.size);
     try {
       const digest = await upload.fill(chunks);
-      refuseWrong(expected, digest);
+      refuseMismatch(expected, digest);
       await this.enter(upload, digest);
       return digest;
     } finally {
@@ -135,7 +135,7 @@ export class DiskBlobs implements RawBlobs {
   /** Nothing is written for what is there already, so it must still be there at the end. */
   async #confirm(expected: Expected, chunks: AsyncIterable<Buffer>): Promise<Digest> {
     const digest = await hashOnly(chunks);
-    refuseWrong(expected, digest);
+    refuseMismatch(expected, digest);
     if (await this.#isThere(digest)) return digest;
     throw new AssayError(
       'ASSAY_STORE_FAULT',
@@ -144,12 +144,12 @@ export class DiskBlobs implements RawBlobs {
   }
 
   /** Lets in what is staged and has that digest. */
-  async enter(upload: Staged, digest: Digest): Promise<void> {
+  async enter(upload: StagedBlob, digest: Digest): Promise<void> {
     const { hash } = digest;
     const generation = newGeneration();
     let isAdded = false;
     try {
-      await upload.place(hash, generation);
+      await upload.moveIntoPlace(hash, generation);
       isAdded = await this.#addUnlessThere(
         digest,
         { isFile: true, generation, checksum: undefined },
@@ -170,7 +170,7 @@ export class DiskBlobs implements RawBlobs {
     for (;;) {
       const entry = this.#findSurely(hash);
       if (!entry) {
-        const stamp = this.#leases.ticks.stamp();
+        const stamp = this.#leases.clock.stamp();
         if (await this.#index.add(hash, { ...place, size }, content, stamp)) return true;
         this.#index.refresh();
       } else if (entry.size !== size) {
@@ -200,9 +200,9 @@ export class DiskBlobs implements RawBlobs {
   }
 
   async missing(digests: readonly Digest[]): Promise<Digest[]> {
-    if (digests.length <= STORE.fewBlobs && this.#areLeased(digests)) return [];
+    if (digests.length <= STORE.staleViewBlobs && this.#areLeased(digests)) return [];
     this.#index.refresh();
-    const fresh = this.#leases.ticks.freshBlob();
+    const fresh = this.#leases.clock.freshBlob();
     const ticks = this.#index.ticksOf(digests);
     const unleased = digests.filter((_, index) => {
       const tick = ticks[index];
@@ -215,7 +215,7 @@ export class DiskBlobs implements RawBlobs {
 
   /** In the view that the index had anyway: what is leased there is still there. */
   #areLeased(digests: readonly Digest[]): boolean {
-    const fresh = this.#leases.ticks.freshBlob();
+    const fresh = this.#leases.clock.freshBlob();
     return this.#index.ticksOf(digests).every((tick) => tick !== undefined && isFresh(tick, fresh));
   }
 

@@ -4,7 +4,7 @@ import type { Hash as Hasher } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { type Digest, type Hash, parseHash } from '../../../core/digest.ts';
 import { nodeCrypto } from '../../../core/sha256.ts';
-import { giveBack, takeBuffer } from '../../shared/buffers.ts';
+import { acquireBuffer, releaseBuffer } from '../../shared/buffers.ts';
 import { type Checksum, loadChecksum } from '../../shared/checksum.ts';
 import { refuseExcess } from '../../shared/expected.ts';
 import type { Content, Expected } from '../../store.ts';
@@ -18,7 +18,7 @@ import { StagingFile } from './staging-file.ts';
  * The content in full chunks, the last one shorter, each in a pooled buffer that its taker gives back. Stops as soon as
  * more arrives than was announced.
  */
-export async function* gather(expected: Expected, content: Content): AsyncGenerator<Buffer> {
+export async function* toChunks(expected: Expected, content: Content): AsyncGenerator<Buffer> {
   let buffer: Buffer | undefined;
   let filled = 0;
   let size = 0;
@@ -27,7 +27,7 @@ export async function* gather(expected: Expected, content: Content): AsyncGenera
       size += piece.byteLength;
       refuseExcess(expected, size);
       for (let taken = 0; taken < piece.byteLength; ) {
-        buffer ??= takeBuffer();
+        buffer ??= acquireBuffer();
         const part = piece.subarray(taken, taken + buffer.length - filled);
         buffer.set(part, filled);
         taken += part.byteLength;
@@ -43,7 +43,7 @@ export async function* gather(expected: Expected, content: Content): AsyncGenera
     buffer = undefined;
     if (rest) yield rest;
   } finally {
-    if (buffer) giveBack(buffer);
+    if (buffer) releaseBuffer(buffer);
   }
 }
 
@@ -54,19 +54,19 @@ export async function hashOnly(chunks: AsyncIterable<Buffer>): Promise<Digest> {
   for await (const chunk of chunks) {
     hasher.update(chunk);
     size += chunk.length;
-    giveBack(chunk);
+    releaseBuffer(chunk);
   }
   return { hash: finish(hasher), size };
 }
 
 /** What can become a blob: durable under its final name when `place` resolves; the index does not know it yet. */
-export interface Staged {
-  place(hash: Hash, generation: number): Promise<void>;
+export interface StagedBlob {
+  moveIntoPlace(hash: Hash, generation: number): Promise<void>;
   /** One for each chunk. */
   checksums(): Buffer;
 }
 
-export class StagedUpload implements Staged {
+export class IncomingBlob implements StagedBlob {
   readonly #layout: Layout;
   readonly #path: string;
   readonly #file: StagingFile;
@@ -76,11 +76,11 @@ export class StagedUpload implements Staged {
   /** One write is under way while the next chunk arrives. */
   #writing: Promise<void> = Promise.resolve();
 
-  static async create(layout: Layout, expectedSize: number | undefined): Promise<StagedUpload> {
+  static async create(layout: Layout, expectedSize: number | undefined): Promise<IncomingBlob> {
     const checksum = await loadChecksum();
     const path = join(layout.staging, nodeCrypto().randomUUID());
     const file = await attempt('creating a staging file', () => StagingFile.create(path, expectedSize));
-    return new StagedUpload(layout, path, file, checksum);
+    return new IncomingBlob(layout, path, file, checksum);
   }
 
   private constructor(layout: Layout, path: string, file: StagingFile, checksum: Checksum) {
@@ -105,14 +105,16 @@ export class StagedUpload implements Staged {
   }
 
   async #append(chunk: Buffer): Promise<void> {
-    await attempt('writing a staging file', () => this.#file.append(chunk)).finally(() => giveBack(chunk));
+    await attempt('writing a staging file', () => this.#file.append(chunk)).finally(() =>
+      releaseBuffer(chunk),
+    );
   }
 
   checksums(): Buffer {
     return encodeChecksums(this.#checksums);
   }
 
-  async place(hash: Hash, generation: number): Promise<void> {
+  async moveIntoPlace(hash: Hash, generation: number): Promise<void> {
     await this.#writing;
     await attempt('syncing a staging file', () => this.#file.sync());
     await this.#file.end();

@@ -2,7 +2,7 @@
 // chunk or two, and the process may open only so many files. Who finds all places taken waits, and is never answered in
 // part because a file could not be opened.
 import { STORE } from '../../limits.ts';
-import { Places } from '../../shared/semaphore.ts';
+import { Semaphore } from '../../shared/semaphore.ts';
 import { closeFile, openFile } from '../fs/calls.ts';
 import { descriptorLimit } from '../fs/descriptors.ts';
 
@@ -10,29 +10,29 @@ import { descriptorLimit } from '../fs/descriptors.ts';
 const SHARE = 3;
 const LEAST = 4;
 
-let places: Places | undefined;
+let semaphore: Semaphore | undefined;
 
 /** Asked for when the first file is opened: a run that meets no large blob does not pay for it. */
-function thePlaces(): Places {
-  places ??= newPlaces();
-  return places;
+function openFileSemaphore(): Semaphore {
+  semaphore ??= newSemaphore();
+  return semaphore;
 }
 
-function newPlaces(): Places {
-  const left = Math.floor((descriptorLimit() - STORE.ownDescriptors) / SHARE);
-  return new Places({
-    places: Math.max(LEAST, Math.min(STORE.openFiles, left)),
-    waiting: STORE.openFilesWaiting,
+function newSemaphore(): Semaphore {
+  const left = Math.floor((descriptorLimit() - STORE.reservedDescriptors) / SHARE);
+  return new Semaphore({
+    permits: Math.max(LEAST, Math.min(STORE.openFiles, left)),
+    maxWaiting: STORE.openFilesWaiting,
     waitMs: STORE.openFilesWaitMs,
   });
 }
 
 export async function openContent(path: string, flags: string | number, mode?: number): Promise<number> {
-  await thePlaces().enter();
+  await openFileSemaphore().acquire();
   try {
     return await openFile(path, flags, mode);
   } catch (error) {
-    thePlaces().leave();
+    openFileSemaphore().release();
     throw error;
   }
 }
@@ -42,6 +42,6 @@ export async function closeContent(file: number): Promise<void> {
   try {
     await closeFile(file);
   } finally {
-    thePlaces().leave();
+    openFileSemaphore().release();
   }
 }

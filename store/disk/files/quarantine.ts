@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { messageOf } from '../../../core/errors.ts';
 import { STORE } from '../../limits.ts';
 import { listFolder, orIfGone, removeFile, rename, stat, writeWhole } from '../fs/calls.ts';
-import { roomOf } from '../index/byte-count.ts';
+import { allocatedBytes } from '../index/byte-count.ts';
 
 export class Quarantine {
   readonly #folder: string;
@@ -25,7 +25,7 @@ export class Quarantine {
     const sizes = names.map(
       (name) => statSync(join(this.#folder, name), { throwIfNoEntry: false })?.size ?? 0,
     );
-    return sizes.reduce((sum, size) => sum + roomOf(size), 0);
+    return sizes.reduce((sum, size) => sum + allocatedBytes(size), 0);
   }
 
   keepBytes(name: string, bytes: Buffer): Promise<string> {

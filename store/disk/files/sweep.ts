@@ -10,7 +10,7 @@ import type { OnStoreEvent } from '../../events.ts';
 import { STORE } from '../../limits.ts';
 import { listFolder, orIfGone, stat } from '../fs/calls.ts';
 import { type Layout, uploadPath } from '../fs/layout.ts';
-import { roomOf } from '../index/byte-count.ts';
+import { allocatedBytes } from '../index/byte-count.ts';
 import type { UploadRecords, UploadRow } from '../index/upload-records.ts';
 import { removeStaged, stateOf } from './staging-file.ts';
 
@@ -84,7 +84,7 @@ export class Sweeper {
   }
 
   /** What `sweepWhenFull` and then `evict` would remove. */
-  async foresee(wantedBytes: number): Promise<{ readonly stale: Swept; readonly rest: Swept }> {
+  async preview(wantedBytes: number): Promise<{ readonly stale: Swept; readonly rest: Swept }> {
     const files = await this.#list();
     const stale = files.filter(isStale);
     const rest = files.filter((file) => !stale.includes(file));
@@ -115,7 +115,7 @@ export class Sweeper {
       if (!stats) continue;
       // A clock that was set back leaves times in the future, which say as little as old ones.
       const idleMs = Math.abs(this.#now() - stats.mtimeMs);
-      files.push({ path, bytes: roomOf(stats.size), idleMs, upload: uploads.get(name) });
+      files.push({ path, bytes: allocatedBytes(stats.size), idleMs, upload: uploads.get(name) });
     }
     return files.sort((a, b) => b.idleMs - a.idleMs);
   }

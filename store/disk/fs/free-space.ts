@@ -7,7 +7,7 @@ import { statfsSync } from 'node:fs';
 import { AssayError } from '../../../core/errors.ts';
 import { STORE } from '../../limits.ts';
 
-export class Room {
+export class FreeSpace {
   readonly #free: () => number;
   readonly #now: () => number;
   #leftBytes = 0;
@@ -43,8 +43,8 @@ export class Room {
 
   #look(needed: number): void {
     const free = this.#free() - STORE.spareBytes - this.#underWay;
-    this.#leftBytes = Math.min(free, Math.max(STORE.roomBytes, needed));
-    this.#until = this.#now() + STORE.roomMs;
+    this.#leftBytes = Math.min(free, Math.max(STORE.freeSpaceBytes, needed));
+    this.#until = this.#now() + STORE.freeSpaceMs;
   }
 }
 

@@ -21,14 +21,14 @@ export interface Layout {
 /** Refuses a folder that holds another version; `found` makes what is not there yet. */
 export async function prepareLayout(
   directory: string,
-  found: (layout: Layout) => Promise<void>,
+  create: (layout: Layout) => Promise<void>,
 ): Promise<Layout> {
   const root = resolve(directory);
   const layout = layoutIn(join(root, VERSION));
   try {
     adoptEarlier(root);
     refuseOtherVersions(root);
-    if (!existsSync(layout.quarantine)) await found(layout);
+    if (!existsSync(layout.quarantine)) await create(layout);
   } catch (cause) {
     throw faultOf(`opening the store ${root}`, cause);
   }

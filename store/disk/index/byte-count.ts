@@ -6,7 +6,7 @@ import { newGeneration } from './generation.ts';
 import { read, rowsFrom, type Table, type Tables } from './tables.ts';
 
 /** What a file takes on a disk of 4 KiB blocks. */
-export function roomOf(size: number): number {
+export function allocatedBytes(size: number): number {
   return Math.ceil(size / BLOCK) * BLOCK;
 }
 
@@ -15,7 +15,7 @@ const SUM = Buffer.from('sum');
 const ROWS_FROM = Buffer.from('b');
 const ROWS_TO = Buffer.from('c');
 
-export class Tally {
+export class ByteCount {
   readonly #tables: Tables;
 
   constructor(tables: Tables) {
@@ -46,7 +46,7 @@ export class Tally {
   }
 
   /** Adds up some of the rows, if there are many. Who else does so at the same time has the sum's version changed. */
-  async fold(): Promise<void> {
+  async compact(): Promise<void> {
     this.#tables.refresh();
     const rows = rowsFrom(this.#table, ROWS_FROM, ROWS_TO);
     if (rows.length < STORE.rangeEntries / 2) return;

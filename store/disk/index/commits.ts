@@ -14,16 +14,16 @@ interface Waiting {
   readonly reject: (reason: unknown) => void;
 }
 
-export class Commits {
-  readonly #gatherMs: number;
-  readonly #mend: () => Promise<void>;
+export class CommitQueue {
+  readonly #delayMs: number;
+  readonly #repair: () => Promise<void>;
   #waiting: Waiting[] = [];
   #underWay: Promise<void> | undefined;
 
   /** `gatherMs`: how long a commit waits for more changes to go with it. `mend` is called after one has failed. */
-  constructor(gatherMs: number, mend: () => Promise<void>) {
-    this.#gatherMs = gatherMs;
-    this.#mend = mend;
+  constructor(delayMs: number, repair: () => Promise<void>) {
+    this.#delayMs = delayMs;
+    this.#repair = repair;
   }
 
   /** Resolves after the commit is on the disk; rejects after what a failed one left behind is mended. */
@@ -35,17 +35,17 @@ export class Commits {
   }
 
   /** When nothing is waiting any more. */
-  async ended(): Promise<void> {
+  async idle(): Promise<void> {
     await this.#underWay;
   }
 
   async #commitAll(): Promise<void> {
     while (this.#waiting.length > 0) {
-      await pause(this.#gatherMs);
+      await pause(this.#delayMs);
       const together = this.#waiting;
       this.#waiting = [];
       const refusals = await commit(together);
-      if (refusals.length > 0) await this.#mend();
+      if (refusals.length > 0) await this.#repair();
       for (const refuse of refusals) refuse();
     }
     this.#underWay = undefined;

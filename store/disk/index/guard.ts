@@ -74,7 +74,7 @@ function openIfThere(path: string): number | undefined {
 /** Another process may commit meanwhile and write over pages that are looked at here: then it is looked at once more. */
 function isWhole(file: number, path: string): boolean {
   let header = newerHeader(file);
-  for (let look = 0; look < STORE.headerLooks; look++) {
+  for (let look = 0; look < STORE.headerReads; look++) {
     if (!header) return false;
     if (hasAllPages(file, path, header)) return true;
     const now = newerHeader(file);

@@ -8,7 +8,7 @@ import { type Digest, type Hash, KeyedDigest } from '../../../core/digest.ts';
 import { STORE } from '../../limits.ts';
 import type { ResultAddress } from '../../store.ts';
 import type { Held } from '../space/space.ts';
-import { roomOf, Tally } from './byte-count.ts';
+import { allocatedBytes, ByteCount } from './byte-count.ts';
 import { newGeneration } from './generation.ts';
 import type { Stamp } from './logical-clock.ts';
 import {
@@ -42,15 +42,15 @@ const NOTHING = Buffer.alloc(1);
 
 export class Index {
   readonly tables: Tables;
-  readonly tally: Tally;
+  readonly byteCount: ByteCount;
 
-  static open(folder: string, gatherMs = 0): Index {
-    return new Index(new Tables(folder, gatherMs));
+  static open(folder: string, commitDelayMs = 0): Index {
+    return new Index(new Tables(folder, commitDelayMs));
   }
 
   private constructor(tables: Tables) {
     this.tables = tables;
-    this.tally = new Tally(tables);
+    this.byteCount = new ByteCount(tables);
   }
 
   /** What is there, in a few bytes each: `missing` looks at thousands of these and must not copy content. */
@@ -88,7 +88,7 @@ export class Index {
     return {
       index: used + used / STORE.indexSlack,
       indexFile: this.tables.fileBytes(),
-      files: this.tally.bytes(),
+      files: this.byteCount.bytes(),
     };
   }
 
@@ -119,7 +119,7 @@ export class Index {
 
   /** False if it is there already. `content` must not change before this settles. */
   add(hash: Hash, arrived: Arrived, content: Buffer, stamp: Stamp): Promise<boolean> {
-    return this.tables.commitIfRoom(content.length, () => {
+    return this.tables.commitIfSpace(content.length, () => {
       stamp.begin();
       const key = keyOf(hash);
       const presence = { ...arrived, tick: stamp.tick, position: positionNow() };
@@ -133,7 +133,7 @@ export class Index {
 
   #count(key: Buffer, { isFile, size, tick, position }: Presence): void {
     this.#ages.put(ageKeyOf(BLOB_AGE, tick, contentKeyOf(key, position)), NOTHING);
-    if (isFile) this.tally.add(roomOf(size));
+    if (isFile) this.byteCount.add(allocatedBytes(size));
   }
 
   /** Stamps an entry as it was seen; false if it is gone, or was stamped by another. */
@@ -168,7 +168,7 @@ export class Index {
         this.#presence.remove(key);
         this.#content.remove(place);
         this.#ages.remove(ageKeyOf(BLOB_AGE, entry.tick, place));
-        if (entry.isFile && isCounted(entry)) this.tally.add(-roomOf(entry.size));
+        if (entry.isFile && isCounted(entry)) this.byteCount.add(-allocatedBytes(entry.size));
       }),
     );
   }
@@ -199,7 +199,7 @@ export class Index {
       this.#results.put(key, record, newGeneration());
       this.#putUse(key, tick);
     };
-    return this.tables.commitIfRoom(record.length, () =>
+    return this.tables.commitIfSpace(record.length, () =>
       replacing === undefined
         ? this.#results.ifNoExists(key, change)
         : this.#results.ifVersion(key, replacing, change),

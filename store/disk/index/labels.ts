@@ -86,7 +86,7 @@ export class DiskLabels implements LabelRecords {
       if (current) this.#order.remove(address, current.number);
       this.#order.add(address, number);
     };
-    return this.#tables.commitIfRoom(0, () =>
+    return this.#tables.commitIfSpace(0, () =>
       last === undefined
         ? this.#table.ifNoExists(COUNTER, change)
         : this.#table.ifVersion(COUNTER, last, change),
@@ -107,7 +107,7 @@ export class DiskLabels implements LabelRecords {
     let rows = rowsFrom(this.#table, FIRST, undefined);
     for (let last = rows.at(-1); last; last = rows.at(-1)) {
       const page = rows;
-      await this.#tables.commitIfRoom(0, () => this.#addAll(page));
+      await this.#tables.commitIfSpace(0, () => this.#addAll(page));
       this.#tables.refresh();
       rows = rowsFrom(this.#table, last.key, undefined, true);
     }

@@ -5,22 +5,22 @@ import type { Hash } from '../../../core/digest.ts';
 import { messageOf } from '../../../core/errors.ts';
 import type { OnStoreEvent } from '../../events.ts';
 import type { Entry, Index } from './index.ts';
-import type { Ticks } from './logical-clock.ts';
+import type { LogicalClock } from './logical-clock.ts';
 
 export class Leases {
-  readonly ticks: Ticks;
+  readonly clock: LogicalClock;
   readonly #index: Index;
   readonly #onEvent: OnStoreEvent;
 
-  constructor(index: Index, ticks: Ticks, onEvent: OnStoreEvent) {
+  constructor(index: Index, clock: LogicalClock, onEvent: OnStoreEvent) {
     this.#index = index;
-    this.ticks = ticks;
+    this.clock = clock;
     this.#onEvent = onEvent;
   }
 
   /** Nothing needs to be written for it. */
   holds({ tick }: Entry): boolean {
-    return isFresh(tick, this.ticks.freshBlob());
+    return isFresh(tick, this.clock.freshBlob());
   }
 
   /** Resolves to the oldest tick that any of those which are there has now. */
@@ -33,9 +33,9 @@ export class Leases {
   }
 
   #look(hashes: readonly Hash[]): { stale: [Hash, Entry][]; oldest: number } {
-    const fresh = this.ticks.freshBlob();
+    const fresh = this.clock.freshBlob();
     const stale: [Hash, Entry][] = [];
-    let oldest = this.ticks.stamp().tick;
+    let oldest = this.clock.stamp().tick;
     for (const hash of hashes) {
       const entry = this.#index.find(hash);
       if (!entry) continue;
@@ -48,7 +48,7 @@ export class Leases {
   /** False if some of them have changed meanwhile and must be looked at again. */
   async #renew(stale: readonly [Hash, Entry][]): Promise<boolean> {
     if (stale.length === 0) return true;
-    const stamp = this.ticks.stamp();
+    const stamp = this.clock.stamp();
     try {
       const renewed = await Promise.all(stale.map(([hash, entry]) => this.#index.use(hash, entry, stamp)));
       return renewed.every(Boolean);

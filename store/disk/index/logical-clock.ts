@@ -28,15 +28,15 @@ interface Recent {
   readonly freshResult: number;
 }
 
-export class Ticks {
+export class LogicalClock {
   readonly leaseMs: number;
   readonly #tables: Tables;
-  readonly #clock: Clock;
+  readonly #uptime: Clock;
   #seen: Recent | undefined;
 
   constructor(tables: Tables, clock: Clock, leaseMs: number) {
     this.#tables = tables;
-    this.#clock = clock;
+    this.#uptime = clock;
     this.leaseMs = leaseMs;
   }
 
@@ -58,22 +58,22 @@ export class Ticks {
   }
 
   stamp(): Stamp {
-    const now = this.#clock.now();
+    const now = this.#uptime.now();
     let { last } = this.#recent();
     if (!this.#isNow(last, now)) last = this.#look().last;
     if (last && this.#isNow(last, now)) return { tick: last.number, begin: () => {} };
     const number = (last?.number ?? 0) + 1;
-    return { tick: number, begin: () => this.#begin({ number, began: now, clock: this.#clock.name }) };
+    return { tick: number, begin: () => this.#begin({ number, began: now, clock: this.#uptime.name }) };
   }
 
   /** No lease that was given on what has this tick or an earlier one still holds. `extraWindows` for results. */
   expired(extraWindows = 0): number {
     const held = this.leaseMs + (1 + extraWindows) * this.#windowMs + STORE.tickSlackMs;
-    const before = this.#clock.now() - held;
+    const before = this.#uptime.now() - held;
     this.#tables.refresh();
     let rows = this.#rows(STORE.rangeEntries);
     for (let last = rows.at(-1); last; last = rows.at(-1)) {
-      const over = rows.find(({ clock, began }) => clock === this.#clock.name && began <= before);
+      const over = rows.find(({ clock, began }) => clock === this.#uptime.name && began <= before);
       if (over) return over.number;
       rows = this.#rows(STORE.rangeEntries, last.number - 1);
     }
@@ -82,7 +82,7 @@ export class Ticks {
 
   #isNow(tick: Tick | undefined, now: number): boolean {
     const lengthMs = this.leaseMs / STORE.leaseTicks;
-    return tick !== undefined && tick.clock === this.#clock.name && now - tick.began < lengthMs;
+    return tick !== undefined && tick.clock === this.#uptime.name && now - tick.began < lengthMs;
   }
 
   #begin(tick: Tick): void {
@@ -99,13 +99,13 @@ export class Ticks {
 
   /** May be a moment old, for which `expired` makes up. */
   #recent(): Recent {
-    const isOld = !this.#seen || this.#clock.now() - this.#seen.at >= STORE.tickSlackMs;
+    const isOld = !this.#seen || this.#uptime.now() - this.#seen.at >= STORE.tickSlackMs;
     return isOld || !this.#seen ? this.#look() : this.#seen;
   }
 
   #look(): Recent {
     this.#tables.refresh();
-    const now = this.#clock.now();
+    const now = this.#uptime.now();
     const ticks = this.#rows(2 * (STORE.leaseTicks / STORE.leaseWindows) + 2);
     this.#seen = {
       at: now,
@@ -118,7 +118,7 @@ export class Ticks {
 
   /** The number of the first tick that began since then; of what another clock counted, nothing is known. */
   #firstSince(since: number, newestFirst: readonly Tick[]): number {
-    const isRecent = ({ clock, began }: Tick) => clock === this.#clock.name && began >= since;
+    const isRecent = ({ clock, began }: Tick) => clock === this.#uptime.name && began >= since;
     const older = newestFirst.findIndex((tick) => !isRecent(tick));
     if (older === -1) return newestFirst.at(-1)?.number ?? 1;
     return (newestFirst[older]?.number ?? 0) + 1;

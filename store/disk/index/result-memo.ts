@@ -6,23 +6,23 @@ import { STORE } from '../../limits.ts';
 import type { StoredResult } from '../../store.ts';
 import { decodeResult } from './records.ts';
 
-interface Seen {
+interface Memoized {
   readonly key: Buffer;
   readonly record: Buffer;
   readonly result: StoredResult;
 }
 
-export class SeenResults {
+export class ResultMemo {
   /** Each key has one place, which it shares with others: the last one that was read is there. */
-  readonly #places: Seen[] = [];
+  readonly #slots: Memoized[] = [];
 
   /** Undefined when a bit of it has changed. `key` is that of its row: it ends with the hash of the action. */
   decode(key: Buffer, record: Buffer): StoredResult | undefined {
-    const place = key.readUInt32LE(key.length - HASH_BYTES) % STORE.seenResults;
-    const seen = this.#places[place];
-    if (seen?.record.equals(record) && seen.key.equals(key)) return seen.result;
+    const slot = key.readUInt32LE(key.length - HASH_BYTES) % STORE.memoResults;
+    const memoized = this.#slots[slot];
+    if (memoized?.record.equals(record) && memoized.key.equals(key)) return memoized.result;
     const result = decodeResult(key, record);
-    if (result && record.length <= STORE.seenResultBytes) this.#places[place] = { key, record, result };
+    if (result && record.length <= STORE.memoResultBytes) this.#slots[slot] = { key, record, result };
     return result;
   }
 }

@@ -5,13 +5,13 @@ import type { ResultAddress, ResultRecords, StoredResult } from '../../store.ts'
 import type { Index, ResultEntry } from './index.ts';
 import type { Leases } from './leases.ts';
 import { decodeResult, encodeResult, resultKeyOf } from './records.ts';
-import { SeenResults } from './result-memo.ts';
+import { ResultMemo } from './result-memo.ts';
 
 export class DiskResults implements ResultRecords {
   readonly #index: Index;
   readonly #leases: Leases;
   readonly #onEvent: OnStoreEvent;
-  readonly #seen = new SeenResults();
+  readonly #memo = new ResultMemo();
 
   constructor(index: Index, leases: Leases, onEvent: OnStoreEvent) {
     this.#index = index;
@@ -22,7 +22,7 @@ export class DiskResults implements ResultRecords {
   async get(address: ResultAddress): Promise<StoredResult | undefined> {
     const entry = this.#find(address);
     if (!entry) return undefined;
-    const result = this.#seen.decode(resultKeyOf(address), entry.record);
+    const result = this.#memo.decode(resultKeyOf(address), entry.record);
     if (!result && (await this.#index.removeResult(address, entry.generation))) {
       this.#onEvent({ type: 'result-dropped', address, detail: 'its record fails its checksum' });
     }
@@ -57,7 +57,7 @@ export class DiskResults implements ResultRecords {
    */
   async use(address: ResultAddress, result: StoredResult): Promise<void> {
     const key = resultKeyOf(address);
-    if (this.#index.resultTick(key) >= this.#leases.ticks.freshResult()) return;
+    if (this.#index.resultTick(key) >= this.#leases.clock.freshResult()) return;
     const tick = await this.#leaseReferences(result);
     this.#index.refresh();
     const entry = this.#index.result(address);

@@ -5,7 +5,7 @@ import { statSync } from 'node:fs';
 import { AssayError } from '../../../core/errors.ts';
 import { STORE } from '../../limits.ts';
 
-export class Anchor {
+export class SameFileCheck {
   readonly #path: string;
   readonly #isSame: () => boolean;
   #until = 0;
@@ -20,7 +20,7 @@ export class Anchor {
     };
   }
 
-  get isInPlace(): boolean {
+  get isSame(): boolean {
     return this.#isSame();
   }
 
@@ -33,6 +33,6 @@ export class Anchor {
         `${this.#path} was removed or replaced while it was in use; nothing is written until a new start`,
       );
     }
-    this.#until = now + STORE.anchorMs;
+    this.#until = now + STORE.sameFileMs;
   }
 }

@@ -10,12 +10,12 @@ import { AssayError } from '../../../core/errors.ts';
 import { STORE } from '../../limits.ts';
 import { requireAddressSpace } from '../fs/address-space.ts';
 import { faultOf, indexFaultOf } from '../fs/faults.ts';
-import { freeBytes, Room } from '../fs/free-space.ts';
+import { FreeSpace, freeBytes } from '../fs/free-space.ts';
 import { mappedBytes } from '../fs/mapped-memory.ts';
-import { type Change, Commits } from './commits.ts';
+import { type Change, CommitQueue } from './commits.ts';
 import { DATA_FILE, refuseUnopenable } from './guard.ts';
 import { takeReaderSlot } from './reader-slot.ts';
-import { Anchor } from './same-file.ts';
+import { SameFileCheck } from './same-file.ts';
 
 export type Table = Database<Buffer, Buffer>;
 
@@ -55,25 +55,24 @@ interface Opened {
 
 export class Tables {
   readonly #folder: string;
-  readonly #room: Room;
-  readonly #commits: Commits;
-  readonly #anchor: Anchor;
+  readonly #freeSpace: FreeSpace;
+  readonly #commits: CommitQueue;
+  readonly #sameFile: SameFileCheck;
   /** Undefined after LMDB has given up on what it had open: the next who asks opens it anew. */
   #opened: Opened | undefined;
-  #isLettingGo = false;
+  #isClosing = false;
 
   /** `gatherMs`: how long a commit waits for more writes to go with it. */
-  constructor(folder: string, gatherMs: number) {
+  constructor(folder: string, commitDelayMs: number) {
     this.#folder = folder;
-    this.#room = new Room(() => freeBytes(folder));
-    this.#commits = new Commits(gatherMs, () => this.#letGoIfGivenUp());
+    this.#freeSpace = new FreeSpace(() => freeBytes(folder));
+    this.#commits = new CommitQueue(commitDelayMs, () => this.#closeIfFailed());
     this.#opened = openRoot(folder);
-    this.#anchor = new Anchor(join(folder, DATA_FILE));
+    this.#sameFile = new SameFileCheck(join(folder, DATA_FILE));
   }
 
   get #current(): Opened {
-    if (this.#isLettingGo)
-      throw new AssayError('ASSAY_STORE_FAULT', 'the index is opened anew after a fault');
+    if (this.#isClosing) throw new AssayError('ASSAY_STORE_FAULT', 'the index is opened anew after a fault');
     this.#opened ??= openRoot(this.#folder);
     return this.#opened;
   }
@@ -81,16 +80,16 @@ export class Tables {
   /** For this moment only. Opened when it is first needed: most processes need few of them. */
   table(name: TableName): Table {
     const { root, tables } = this.#current;
-    const known = tables.get(name);
-    if (known) return known;
+    const opened = tables.get(name);
+    if (opened) return opened;
     const table = openTable(root, name);
     tables.set(name, table);
     return table;
   }
 
   /** False when its file was removed or replaced: what is written would be lost. */
-  get isInPlace(): boolean {
-    return this.#anchor.isInPlace;
+  get isSameFile(): boolean {
+    return this.#sameFile.isSame;
   }
 
   /** Makes those that are not there yet: once, when a store begins. */
@@ -104,8 +103,8 @@ export class Tables {
   }
 
   /** For what needs that much room. False when the condition of the change did not hold. */
-  commitIfRoom(bytes: number, change: Change): Promise<boolean> {
-    return this.#attempt(() => this.#room.during(bytes, () => this.#commits.add(change)));
+  commitIfSpace(bytes: number, change: Change): Promise<boolean> {
+    return this.#attempt(() => this.#freeSpace.during(bytes, () => this.#commits.add(change)));
   }
 
   commit(change: Change): Promise<boolean> {
@@ -114,7 +113,7 @@ export class Tables {
 
   async #attempt(write: () => Promise<boolean>): Promise<boolean> {
     try {
-      this.#anchor.check();
+      this.#sameFile.check();
       return await write();
     } catch (error) {
       throw indexFaultOf('writing the index', this.#folder, error);
@@ -125,17 +124,17 @@ export class Tables {
    * After LMDB could not write its header it refuses all that is asked of it, for ever. What is on the disk is whole, so
    * it is closed here and opened anew by the next who needs it.
    */
-  async #letGoIfGivenUp(): Promise<void> {
-    if (this.#opened && !isAnswering(this.#opened)) await this.#letGo(this.#opened);
+  async #closeIfFailed(): Promise<void> {
+    if (this.#opened && !isAnswering(this.#opened)) await this.#closeRoot(this.#opened);
   }
 
-  async #letGo(opened: Opened): Promise<void> {
+  async #closeRoot(opened: Opened): Promise<void> {
     this.#opened = undefined;
-    this.#isLettingGo = true;
+    this.#isClosing = true;
     try {
       await opened.root.close();
     } finally {
-      this.#isLettingGo = false;
+      this.#isClosing = false;
     }
   }
 
@@ -145,8 +144,8 @@ export class Tables {
    */
   async trim(mostBytes: number = STORE.mappedBytes): Promise<void> {
     if (mappedBytes() <= mostBytes) return;
-    await this.#commits.ended();
-    if (this.#opened) await this.#letGo(this.#opened);
+    await this.#commits.idle();
+    if (this.#opened) await this.#closeRoot(this.#opened);
   }
 
   /** What is in use of the index's file. */
@@ -162,7 +161,7 @@ export class Tables {
   }
 
   async close(): Promise<void> {
-    await this.#commits.ended();
+    await this.#commits.idle();
     await this.#opened?.root.close();
   }
 }

@@ -4,7 +4,7 @@
 import { getLastVersion } from 'lmdb';
 import { nodeCrypto } from '../../../core/sha256.ts';
 import { STORE } from '../../limits.ts';
-import { roomOf } from './byte-count.ts';
+import { allocatedBytes } from './byte-count.ts';
 import { decodeUpload, encodeUpload, type UploadRecord } from './records.ts';
 import { read, rowsFrom, type Table, type Tables } from './tables.ts';
 
@@ -40,7 +40,7 @@ export class UploadRecords {
   put(id: string, { generation, ...record }: NewUpload, replacing: number | undefined): Promise<boolean> {
     const key = keyOf(id);
     const value = encodeUpload(record);
-    return this.#tables.commitIfRoom(value.length, () =>
+    return this.#tables.commitIfSpace(value.length, () =>
       replacing === undefined
         ? this.#table.ifNoExists(key, () => this.#table.put(key, value, generation))
         : this.#table.put(key, value, generation, replacing),
@@ -76,7 +76,7 @@ export class UploadRecords {
   /** What lies in their files. */
   stagedBytes(): number {
     let sum = 0;
-    for (const { committed, isFinished } of this.rows()) sum += isFinished ? 0 : roomOf(committed);
+    for (const { committed, isFinished } of this.rows()) sum += isFinished ? 0 : allocatedBytes(committed);
     return sum;
   }
 }

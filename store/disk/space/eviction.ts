@@ -8,9 +8,9 @@ import { parseHash } from '../../../core/digest.ts';
 import { STORE } from '../../limits.ts';
 import { removeFile } from '../fs/calls.ts';
 import { filePath, type Layout } from '../fs/layout.ts';
-import { roomOf } from '../index/byte-count.ts';
+import { allocatedBytes } from '../index/byte-count.ts';
 import type { Index } from '../index/index.ts';
-import type { Ticks } from '../index/logical-clock.ts';
+import type { LogicalClock } from '../index/logical-clock.ts';
 import { type Age, type AgeKind, ageKeyOf, BLOB_AGE, decodeAge, RESULT_AGE } from '../index/records.ts';
 import { rowsFrom, type Table } from '../index/tables.ts';
 
@@ -36,12 +36,12 @@ export function sumOf(a: Evicted, b: Evicted): Evicted {
 export class Eviction {
   readonly #layout: Layout;
   readonly #index: Index;
-  readonly #ticks: Ticks;
+  readonly #clock: LogicalClock;
 
-  constructor(layout: Layout, index: Index, ticks: Ticks) {
+  constructor(layout: Layout, index: Index, ticks: LogicalClock) {
     this.#layout = layout;
     this.#index = index;
-    this.#ticks = ticks;
+    this.#clock = ticks;
   }
 
   /**
@@ -57,15 +57,15 @@ export class Eviction {
     if (firstResult <= firstBlob) {
       // What they name goes after them, and counts for more: few go at a time where little is wanted.
       const few = results.slice(0, Math.max(STORE.evictEntries, Math.floor(wantedBytes / ENTRY_BYTES)));
-      return this.#evictResults(upTo(few, Math.min(firstBlob, this.#ticks.expired(1))));
+      return this.#evictResults(upTo(few, Math.min(firstBlob, this.#clock.expired(1))));
     }
     const unnamed = blobs.filter(({ tick }) => tick < firstResult);
-    return this.#evictBlobs(upTo(unnamed, this.#ticks.expired()), wantedBytes);
+    return this.#evictBlobs(upTo(unnamed, this.#clock.expired()), wantedBytes);
   }
 
   /** What steps for so many bytes would remove, as things are now. `onPage` is awaited now and then. */
-  async foresee(wantedBytes: number, onPage: () => Promise<void>): Promise<Evicted> {
-    const last = this.#ticks.expired(1);
+  async preview(wantedBytes: number, onPage: () => Promise<void>): Promise<Evicted> {
+    const last = this.#clock.expired(1);
     const results = this.#expired(RESULT_AGE, last, onPage);
     let result = (await results.next()).value;
     let [named, blobs, bytes] = [0, 0, 0];
@@ -104,7 +104,7 @@ export class Eviction {
   #sizeOf(key: Buffer): number {
     const entry = this.#index.findByKey(key);
     if (!entry) return 0;
-    return entry.isFile ? roomOf(entry.size) : entry.size;
+    return entry.isFile ? allocatedBytes(entry.size) : entry.size;
   }
 
   #oldest(kind: AgeKind, most: number): Age[] {
@@ -152,7 +152,7 @@ export class Eviction {
       const moved = this.#move(BLOB_AGE, age, entry?.tick ?? 0);
       return { takes: 0, removal: moved.then(() => 0) };
     }
-    const size = entry.isFile ? roomOf(entry.size) : entry.size;
+    const size = entry.isFile ? allocatedBytes(entry.size) : entry.size;
     const removal = this.#index.removeSeen(key, entry).then(async (isRemoved) => {
       if (!isRemoved) return 0;
       const hash = parseHash(key.toString('hex'));

@@ -124,12 +124,12 @@ export class Reconciliation {
     const key = Buffer.from(`stray ${name}`);
     const seenIn = peek(state, key) ? getLastVersion() : undefined;
     if (seenIn === undefined) {
-      const { tick, begin } = this.#leases.ticks.stamp();
+      const { tick, begin } = this.#leases.clock.stamp();
       await this.#index.tables.commit(() => {
         begin();
         return state.put(key, FIRST, tick);
       });
-    } else if (seenIn <= this.#leases.ticks.expired()) {
+    } else if (seenIn <= this.#leases.clock.expired()) {
       await removeFile(path);
       await this.#index.tables.commit(() => state.remove(key));
       found.removed++;

@@ -2,7 +2,7 @@
 // otherwise wait for as long as small ones come.
 
 export interface Need {
-  readonly room: number;
+  readonly bytes: number;
   /** Otherwise it is for a file. */
   readonly isForIndex: boolean;
 }
@@ -13,7 +13,7 @@ interface Waiting {
   refuse(error: unknown): void;
 }
 
-export class Queue {
+export class SpaceQueue {
   readonly #waiting: Waiting[] = [];
 
   get isEmpty(): boolean {
@@ -21,7 +21,7 @@ export class Queue {
   }
 
   /** What the first of them needs. */
-  get wanted(): Need | undefined {
+  get first(): Need | undefined {
     return this.#waiting[0]?.need;
   }
 
@@ -33,14 +33,14 @@ export class Queue {
   }
 
   /** Those at the front for whom `take` finds room; it is asked for one after the other. */
-  letIn(take: (need: Need) => boolean): void {
+  admit(take: (need: Need) => boolean): void {
     for (let [first] = this.#waiting; first && take(first.need); [first] = this.#waiting) {
       this.#waiting.shift();
       first.enter();
     }
   }
 
-  refuseFirst(error: unknown): void {
+  rejectFirst(error: unknown): void {
     this.#waiting.shift()?.refuse(error);
   }
 }

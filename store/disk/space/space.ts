@@ -9,10 +9,10 @@ import { AssayError, messageOf } from '../../../core/errors.ts';
 import type { OnStoreEvent } from '../../events.ts';
 import type { Reservation } from '../../layers/limit.ts';
 import { STORE } from '../../limits.ts';
-import { roomOf } from '../index/byte-count.ts';
+import { allocatedBytes } from '../index/byte-count.ts';
 import { type Evicted, type Eviction, NOTHING_EVICTED, sumOf } from './eviction.ts';
-import { type Need, Queue } from './space-queue.ts';
-import { Rest } from './wakeable-sleep.ts';
+import { type Need, SpaceQueue } from './space-queue.ts';
+import { WakeableSleep } from './wakeable-sleep.ts';
 
 /** What a store holds, in bytes. */
 export interface Held {
@@ -33,11 +33,11 @@ export interface Holdings {
 
 export class Space {
   readonly #holdings: Holdings;
-  readonly #eviction: Pick<Eviction, 'step' | 'foresee'>;
+  readonly #eviction: Pick<Eviction, 'step' | 'preview'>;
   readonly #limit: () => number;
   readonly #onEvent: OnStoreEvent;
-  readonly #queue = new Queue();
-  readonly #rest = new Rest();
+  readonly #queue = new SpaceQueue();
+  readonly #rest = new WakeableSleep();
   #held: Held = { index: 0, indexFile: 0, files: 0 };
   #heldUntil = Number.NEGATIVE_INFINITY;
   #most = 0;
@@ -53,7 +53,7 @@ export class Space {
   /** `limit` is asked again and again: a share of a disk may change. */
   constructor(
     holdings: Holdings,
-    eviction: Pick<Eviction, 'step' | 'foresee'>,
+    eviction: Pick<Eviction, 'step' | 'preview'>,
     limit: () => number,
     onEvent: OnStoreEvent,
   ) {
@@ -103,11 +103,11 @@ export class Space {
   }
 
   /** What goes into the index finds room in its file. A file of its own needs room beside it. */
-  #fits({ room, isForIndex }: Need): boolean {
+  #fits({ bytes, isForIndex }: Need): boolean {
     const held = this.#heldNow();
-    const coming = this.#underWay + room;
+    const coming = this.#underWay + bytes;
     if (!isForIndex) return onDisk(held) + coming <= this.limit;
-    const inIndex = held.index + this.#underWayToIndex + room;
+    const inIndex = held.index + this.#underWayToIndex + bytes;
     return inUse(held) + coming <= this.limit && inIndex <= STORE.indexShare * this.limit;
   }
 
@@ -124,21 +124,21 @@ export class Space {
 
   /** Room for a write whose size is known only in part, or that is counted before it ends. */
   reserve(bytes: number): Promise<Reservation> {
-    return this.#hold({ room: roomOf(bytes), isForIndex: false });
+    return this.#hold({ bytes: allocatedBytes(bytes), isForIndex: false });
   }
 
   async #hold(need: Need): Promise<Reservation> {
     const { isForIndex } = need;
     let held = await this.#take(need);
-    const settle = (room: number) => {
-      const settled = Math.min(room, held);
+    const settle = (bytes: number) => {
+      const settled = Math.min(bytes, held);
       held -= settled;
-      this.#enter({ room: -settled, isForIndex });
-      this.#held = added(this.#held, { room: settled, isForIndex });
+      this.#enter({ bytes: -settled, isForIndex });
+      this.#held = added(this.#held, { bytes: settled, isForIndex });
     };
     return {
       grow: async (more) => {
-        held += await this.#take({ room: roomOf(more), isForIndex });
+        held += await this.#take({ bytes: allocatedBytes(more), isForIndex });
       },
       settle,
       end: () => settle(held),
@@ -149,26 +149,26 @@ export class Space {
   async #take(need: Need): Promise<number> {
     const { limit } = this;
     if (limit === Number.POSITIVE_INFINITY) return 0;
-    if (need.room > limit) throw tooLarge(limit);
+    if (need.bytes > limit) throw tooLarge(limit);
     if (this.#isOpen(need)) this.#enter(need);
     else await this.#wait(need);
     this.#refusedAt = undefined;
     if (this.#excess(this.#heldNow(), STORE.evictFrom) > 0) this.#beginInBackground();
-    return need.room;
+    return need.bytes;
   }
 
-  #enter({ room, isForIndex }: Need): void {
-    this.#underWay += room;
-    if (isForIndex) this.#underWayToIndex += room;
+  #enter({ bytes, isForIndex }: Need): void {
+    this.#underWay += bytes;
+    if (isForIndex) this.#underWayToIndex += bytes;
   }
 
   /** Nothing is removed for a file that would not fit if all others were gone. */
   async #wait(need: Need): Promise<void> {
     const { indexFile } = this.#heldNow();
-    if (!need.isForIndex && indexFile + need.room > this.limit)
+    if (!need.isForIndex && indexFile + need.bytes > this.limit)
       throw besideIndex(need, indexFile, this.limit);
     const entered = this.#queue.wait(need);
-    this.#rest.end();
+    this.#rest.wake();
     this.#background ??= this.#makeRoom();
     await entered;
   }
@@ -184,7 +184,7 @@ export class Space {
         let evictedFor: Need | undefined;
         await this.#evictWhile(
           (held) => {
-            evictedFor = this.#queue.wanted;
+            evictedFor = this.#queue.first;
             return this.#excess(held, STORE.evictTo);
           },
           (tookMs) => this.#restUnlessWaitedFor(tookMs),
@@ -194,7 +194,7 @@ export class Space {
       } while (!this.#queue.isEmpty);
     } catch (error) {
       this.#onEvent({ type: 'eviction-failed', detail: messageOf(error) });
-      while (!this.#queue.isEmpty) this.#queue.refuseFirst(error);
+      while (!this.#queue.isEmpty) this.#queue.rejectFirst(error);
     } finally {
       this.#background = undefined;
     }
@@ -203,9 +203,9 @@ export class Space {
   /** How much too much there is, with what is to come, where so large a part of the limit may be in use. */
   #excess(held: Held, part: number): number {
     const { limit } = this;
-    const { wanted } = this.#queue;
-    const coming = this.#underWay + (wanted?.room ?? 0);
-    const toIndex = this.#underWayToIndex + (wanted?.isForIndex ? wanted.room : 0);
+    const { first: wanted } = this.#queue;
+    const coming = this.#underWay + (wanted?.bytes ?? 0);
+    const toIndex = this.#underWayToIndex + (wanted?.isForIndex ? wanted.bytes : 0);
     const indexLimit = STORE.indexShare * limit;
     return Math.max(
       inUse(held) - Math.min(limit - coming, part * limit),
@@ -216,11 +216,11 @@ export class Space {
   }
 
   async #restUnlessWaitedFor(tookMs: number): Promise<void> {
-    if (this.#queue.isEmpty) await this.#rest.during(STORE.evictRest * tookMs);
+    if (this.#queue.isEmpty) await this.#rest.sleep(STORE.evictPauseFactor * tookMs);
   }
 
   #letIn(): void {
-    this.#queue.letIn((need) => {
+    this.#queue.admit((need) => {
       const isFitting = this.#fits(need);
       if (isFitting) this.#enter(need);
       return isFitting;
@@ -234,9 +234,9 @@ export class Space {
   #refuseUnlessFitting(need: Need): void {
     this.#measure(performance.now());
     this.#letIn();
-    if (this.#queue.wanted !== need) return;
+    if (this.#queue.first !== need) return;
     this.#refusedAt = performance.now();
-    this.#queue.refuseFirst(full(this.limit));
+    this.#queue.rejectFirst(full(this.limit));
   }
 
   /**
@@ -257,7 +257,7 @@ export class Space {
   /** What `evict` would remove now. `onPage` is awaited now and then. */
   wouldEvict(target: number, onPage: () => Promise<void> = async () => {}): Promise<Evicted> {
     this.#measure(performance.now());
-    return this.#eviction.foresee(excessOver(target, this.#held), onPage);
+    return this.#eviction.preview(excessOver(target, this.#held), onPage);
   }
 
   /** `entries` go in one step, at most; nobody else can write meanwhile. */
@@ -286,7 +286,7 @@ export class Space {
 
   async close(): Promise<void> {
     this.#isClosing = true;
-    this.#rest.end();
+    this.#rest.wake();
     await this.#background;
   }
 }
@@ -298,11 +298,11 @@ function tooLarge(limit: number): AssayError {
 
 /** As blobs are cut: what is no larger is written into the index, and the rest into files. */
 function needOf(bytes: number): Need {
-  return { room: roomOf(bytes), isForIndex: bytes <= STORE.inlineBytes };
+  return { bytes: allocatedBytes(bytes), isForIndex: bytes <= STORE.inlineBytes };
 }
 
-function added({ index, indexFile, files }: Held, { room, isForIndex }: Need): Held {
-  return isForIndex ? { index: index + room, indexFile, files } : { index, indexFile, files: files + room };
+function added({ index, indexFile, files }: Held, { bytes, isForIndex }: Need): Held {
+  return isForIndex ? { index: index + bytes, indexFile, files } : { index, indexFile, files: files + bytes };
 }
 
 function inUse({ index, files }: Held): number {
@@ -317,10 +317,10 @@ function excessOver(target: number, held: Held): number {
   return Math.max(inUse(held) - target, Math.min(onDisk(held) - target, held.files));
 }
 
-function besideIndex({ room }: Need, indexFile: number, limit: number): AssayError {
+function besideIndex({ bytes }: Need, indexFile: number, limit: number): AssayError {
   return new AssayError(
     'ASSAY_STORE_FULL',
-    `the index takes ${indexFile} bytes of the limit of ${limit}, and only a new store has a smaller one; a file of ${room} bytes can’t lie beside it`,
+    `the index takes ${indexFile} bytes of the limit of ${limit}, and only a new store has a smaller one; a file of ${bytes} bytes can’t lie beside it`,
   );
 }
 

@@ -1,19 +1,19 @@
 // A pause that can be cut short.
 
-export class Rest {
-  #end = () => {};
+export class WakeableSleep {
+  #wake = () => {};
 
-  during(ms: number): Promise<void> {
+  sleep(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms);
-      this.#end = () => {
+      this.#wake = () => {
         clearTimeout(timer);
         resolve();
       };
     });
   }
 
-  end(): void {
-    this.#end();
+  wake(): void {
+    this.#wake();
   }
 }

@@ -2,18 +2,18 @@
 import { AssayError } from '../../../core/errors.ts';
 import type { Content } from '../../store.ts';
 
-export class Arrival {
+export class IncomingPart {
   /** Resolves when nothing more happens to the upload's file because of this part. */
-  readonly over: Promise<void>;
-  readonly end: () => void;
+  readonly finished: Promise<void>;
+  readonly finish: () => void;
   readonly #pieces: AsyncIterator<Uint8Array>;
   #isStopped = false;
   #fail: (why: AssayError) => void = () => {};
 
   constructor(content: Content) {
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.over = promise;
-    this.end = resolve;
+    this.finished = promise;
+    this.finish = resolve;
     this.#pieces = piecesOf(content);
   }
 

@@ -3,9 +3,9 @@
 import { type Digest, type Hash, parseHash } from '../../../core/digest.ts';
 import { nodeCrypto } from '../../../core/sha256.ts';
 import { STORE } from '../../limits.ts';
-import { giveBack, isPooled, takeBuffer } from '../../shared/buffers.ts';
+import { acquireBuffer, isPooled, releaseBuffer } from '../../shared/buffers.ts';
 import { type Checksum, loadChecksum } from '../../shared/checksum.ts';
-import { renameInto, type Staged } from '../files/incoming-blob.ts';
+import { renameInto, type StagedBlob } from '../files/incoming-blob.ts';
 import { removeStaged, StagingFile } from '../files/staging-file.ts';
 import { closeFile, openFile, orIfGone, readFully } from '../fs/calls.ts';
 import { attempt } from '../fs/faults.ts';
@@ -13,7 +13,7 @@ import { filePath, type Layout, uploadPath } from '../fs/layout.ts';
 import { newGeneration } from '../index/generation.ts';
 import { encodeChecksums } from '../index/records.ts';
 
-export class UploadFile implements Staged {
+export class UploadFile implements StagedBlob {
   readonly generation: number;
   readonly #layout: Layout;
   readonly #path: string;
@@ -87,14 +87,14 @@ export class UploadFile implements Staged {
   /** Gives its buffer back to the pool, and its descriptor, until the upload goes on. */
   async rest(): Promise<void> {
     const kept = Buffer.from(this.#chunk.subarray(0, this.#filled));
-    giveBack(this.#chunk);
+    releaseBuffer(this.#chunk);
     this.#chunk = kept;
     await this.#file.rest();
   }
 
   #wake(): void {
     if (this.#chunk.length === STORE.chunkBytes) return;
-    const chunk = takeBuffer();
+    const chunk = acquireBuffer();
     this.#chunk.copy(chunk);
     this.#chunk = chunk;
   }
@@ -129,7 +129,7 @@ export class UploadFile implements Staged {
     return encodeChecksums(this.#checksums);
   }
 
-  async place(hash: Hash, generation: number): Promise<void> {
+  async moveIntoPlace(hash: Hash, generation: number): Promise<void> {
     await this.sync();
     await this.#file.end();
     const target = filePath(this.#layout, hash, generation);
@@ -139,7 +139,7 @@ export class UploadFile implements Staged {
   /** What is staged stays, for whoever goes on. */
   async close(): Promise<void> {
     await this.#file.rest();
-    giveBack(this.#chunk);
+    releaseBuffer(this.#chunk);
     this.#chunk = Buffer.alloc(0);
   }
 

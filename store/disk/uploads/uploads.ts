@@ -7,13 +7,13 @@
 import type { Digest } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { STORE } from '../../limits.ts';
-import { refuseExcess, refuseWrong } from '../../shared/expected.ts';
+import { refuseExcess, refuseMismatch } from '../../shared/expected.ts';
 import { type Expected, isLastPart, type UploadPart, type UploadStatus, type Uploads } from '../../store.ts';
 import type { DiskBlobs } from '../files/blobs.ts';
 import type { Sweeper } from '../files/sweep.ts';
 import type { Layout } from '../fs/layout.ts';
 import type { KnownUpload, UploadRecords } from '../index/upload-records.ts';
-import { Arrival, superseded } from './incoming-part.ts';
+import { IncomingPart, superseded } from './incoming-part.ts';
 import { leftBytes, removeLeft, UploadFile } from './upload-file.ts';
 
 export class DiskUploads implements Uploads {
@@ -23,7 +23,7 @@ export class DiskUploads implements Uploads {
   readonly #sweeper: Sweeper;
   /** Those that can go on at once; the one that has waited longest comes first. */
   readonly #ready = new Map<string, UploadFile>();
-  readonly #arriving = new Map<string, Arrival>();
+  readonly #incoming = new Map<string, IncomingPart>();
 
   constructor(layout: Layout, records: UploadRecords, blobs: DiskBlobs, sweeper: Sweeper) {
     this.#layout = layout;
@@ -38,43 +38,47 @@ export class DiskUploads implements Uploads {
   }
 
   append(id: string, part: UploadPart): Promise<UploadStatus> {
-    return this.#alone(id, new Arrival(part.content), (arrival) => this.#receive(id, part, arrival));
+    return this.#alone(id, new IncomingPart(part.content), (incoming) => this.#receive(id, part, incoming));
   }
 
   cancel(id: string): Promise<void> {
-    return this.#alone(id, new Arrival(Buffer.alloc(0)), async () => {
+    return this.#alone(id, new IncomingPart(Buffer.alloc(0)), async () => {
       const known = this.#records.find(id);
       if (known) await this.#forget(id, known.generation);
     });
   }
 
   async close(): Promise<void> {
-    for (const arrival of this.#arriving.values()) arrival.stop();
-    await Promise.all([...this.#arriving.values()].map(({ over }) => over));
+    for (const incoming of this.#incoming.values()) incoming.stop();
+    await Promise.all([...this.#incoming.values()].map(({ finished: over }) => over));
     await Promise.all([...this.#ready.values()].map((file) => file.close()));
   }
 
   /** One at a time works on an upload, the newest: whoever was on it is most likely gone. */
-  async #alone<T>(id: string, arrival: Arrival, work: (arrival: Arrival) => Promise<T>): Promise<T> {
-    for (let earlier = this.#arriving.get(id); earlier; earlier = this.#arriving.get(id)) {
+  async #alone<T>(
+    id: string,
+    incoming: IncomingPart,
+    work: (incoming: IncomingPart) => Promise<T>,
+  ): Promise<T> {
+    for (let earlier = this.#incoming.get(id); earlier; earlier = this.#incoming.get(id)) {
       earlier.stop();
-      await earlier.over;
+      await earlier.finished;
     }
-    this.#arriving.set(id, arrival);
+    this.#incoming.set(id, incoming);
     try {
-      return await work(arrival);
+      return await work(incoming);
     } finally {
-      arrival.close();
-      this.#arriving.delete(id);
-      arrival.end();
+      incoming.close();
+      this.#incoming.delete(id);
+      incoming.finish();
     }
   }
 
-  async #receive(id: string, part: UploadPart, arrival: Arrival): Promise<UploadStatus> {
+  async #receive(id: string, part: UploadPart, incoming: IncomingPart): Promise<UploadStatus> {
     const known = await this.#find(id);
     refuseMisplaced(known, part);
     const file = (await this.#takeReady(id, known)) ?? (await this.#begin(id, known, part.expected));
-    const failure = await this.#fill(id, file, part, arrival);
+    const failure = await this.#fill(id, file, part, incoming);
     if (!failure && isLastPart(part)) return this.#finish(id, file, part.expected);
     await this.#park(id, file);
     if (failure) throw failure.cause;
@@ -122,11 +126,11 @@ export class DiskUploads implements Uploads {
     id: string,
     file: UploadFile,
     { expected, offset }: UploadPart,
-    arrival: Arrival,
+    incoming: IncomingPart,
   ): Promise<{ cause: unknown } | undefined> {
     try {
       if (file.size !== offset) return { cause: misplaced(file.size, offset) };
-      const failure = await this.#takeAll(id, file, expected, arrival);
+      const failure = await this.#takeAll(id, file, expected, incoming);
       await file.sync();
       await this.#commit(id, file, expected, file.generation);
       return failure;
@@ -140,11 +144,11 @@ export class DiskUploads implements Uploads {
     id: string,
     file: UploadFile,
     expected: Expected,
-    arrival: Arrival,
+    incoming: IncomingPart,
   ): Promise<{ cause: unknown } | undefined> {
     let durable = file.size;
     for (;;) {
-      const next = await attempted(arrival.next());
+      const next = await attempted(incoming.next());
       if ('cause' in next) return next;
       if (!next.piece) return undefined;
       await this.#refuseTooMuch(id, file, expected, next.piece.byteLength);
@@ -176,7 +180,7 @@ export class DiskUploads implements Uploads {
     try {
       const digest = await file.finish();
       if (isWrong(expected, digest)) await this.#forget(id, file.generation);
-      refuseWrong(expected, digest);
+      refuseMismatch(expected, digest);
       await this.#enter(file, digest);
       await this.#records.remove(id, file.generation);
       return { committed: digest.size, isFinished: true, digest };

@@ -211,11 +211,11 @@ describe('pressure', () => {
 
   test('is a body that waits for a place', async () => {
     const load = new Load(limits, 1024);
-    await load.bodies.enter();
+    await load.bodies.acquire();
     expect(load.isPressed).toBe(false);
-    const waiting = load.bodies.enter();
+    const waiting = load.bodies.acquire();
     expect(load.isPressed).toBe(true);
-    load.bodies.leave();
+    load.bodies.release();
     await waiting;
     expect(load.isPressed).toBe(false);
   });

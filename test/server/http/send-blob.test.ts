@@ -131,6 +131,6 @@ test('who pauses with a chunk gives its turn to others, and goes on when it is b
   for (const sent of await Promise.all(others)) expect(sent).toEqual({ bytes: 4, isTaken: true });
   isBack.resolve(true);
   expect(await paused).toEqual({ bytes: 4, isTaken: true });
-  expect(load.downloads.tryEnter()).toBe(true);
-  expect(load.downloads.tryEnter()).toBe(false);
+  expect(load.downloads.tryAcquire()).toBe(true);
+  expect(load.downloads.tryAcquire()).toBe(false);
 });

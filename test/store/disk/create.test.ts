@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { found } from '../../../store/disk/create.ts';
+import { createStore } from '../../../store/disk/create.ts';
 import { layoutIn } from '../../../store/disk/fs/layout.ts';
 
 let folder: string;
@@ -17,7 +17,7 @@ const modeOf = (path: string) => statSync(path).mode & 0o777;
 test('nobody else can look into what is made for it', async () => {
   const root = join(folder, 'above', 'store');
   const layout = layoutIn(join(root, 'v'));
-  await found(layout);
+  await createStore(layout);
   expect([root, dirname(layout.index)].map(modeOf)).toEqual([0o700, 0o700]);
   expect(modeOf(dirname(root))).toBe(0o777 & ~process.umask());
 });
@@ -27,6 +27,6 @@ test('a folder that was there keeps its rights, and its content is the owner’s
   mkdirSync(root);
   chmodSync(root, 0o755);
   const layout = layoutIn(join(root, 'v'));
-  await found(layout);
+  await createStore(layout);
   expect([root, dirname(layout.index)].map(modeOf)).toEqual([0o755, 0o700]);
 });

@@ -14,7 +14,7 @@ import { digestOf } from '../../../core/digest.ts';
 import { uptimeClock } from '../../../store/disk/fs/uptime.ts';
 import { Index } from '../../../store/disk/index/index.ts';
 import { Leases } from '../../../store/disk/index/leases.ts';
-import { Ticks } from '../../../store/disk/index/logical-clock.ts';
+import { LogicalClock } from '../../../store/disk/index/logical-clock.ts';
 import { DiskResults } from '../../../store/disk/index/results.ts';
 import type { StoreEvent } from '../../../store/events.ts';
 import { STORE } from '../../../store/limits.ts';
@@ -43,7 +43,7 @@ const backend: Backend = {
     const directory = makeFolder();
     const store = await openDiskStore({ directory, onEvent });
     const index = Index.open(join(directory, 'v4/index'));
-    const ticks = new Ticks(index.tables, uptimeClock(), STORE.leaseMs);
+    const ticks = new LogicalClock(index.tables, uptimeClock(), STORE.leaseMs);
     return {
       store,
       records: new DiskResults(index, new Leases(index, ticks, onEvent), onEvent),

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
 import { DEFAULT_NAMESPACE } from '../../../core/namespace.ts';
-import { onlyComplete } from '../../../store/layers/completeness.ts';
+import { checkingCompleteness } from '../../../store/layers/completeness.ts';
 import type { DivergingResults } from '../../../store/layers/divergence.ts';
 import { STORE } from '../../../store/limits.ts';
 import { openMemoryStore } from '../../../store/open.ts';
@@ -10,7 +10,7 @@ import { contentOf, directoryOf, outputRoot, outputTree, resultWith, treeOf } fr
 
 const LEAF = digestOf(contentOf('a leaf', 10));
 const LEAVES = Array.from({ length: STORE.inlineBytes / 64 }, () => LEAF);
-const PUTS = 4 * STORE.treesAtOnce;
+const PUTS = 4 * STORE.concurrentTrees;
 const KEY = digestOf(Buffer.from('an action')).hash;
 
 test.each([
@@ -33,12 +33,12 @@ test.each([
     put: async () => 'stored',
     use: async () => {},
   };
-  const results = onlyComplete(taken, watched, () => {});
+  const results = checkingCompleteness(taken, watched, () => {});
   const result = resultWith({ outputDirectories: [named('out', tree)] });
   const puts = Array.from({ length: PUTS }, () =>
     results.put({ namespace: DEFAULT_NAMESPACE, key: KEY }, result),
   );
   expect(await Promise.all(puts)).toEqual(puts.map(() => 'stored'));
-  expect(open).toEqual({ now: 0, most: STORE.treesAtOnce });
+  expect(open).toEqual({ now: 0, most: STORE.concurrentTrees });
   await close();
 });

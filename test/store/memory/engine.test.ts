@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type Digest, digestOf, type Hash } from '../../../core/digest.ts';
 import { memoryEngine } from '../../../store/memory/engine.ts';
 import { memoryUploads } from '../../../store/memory/uploads.ts';
-import { openMemoryStore, stack } from '../../../store/open.ts';
+import { addLayers, openMemoryStore } from '../../../store/open.ts';
 import type { Blobs } from '../../../store/store.ts';
 import { contentOf, putAll, readFrom } from '../content.ts';
 import { type Backend, describeStore } from '../contract.ts';
@@ -15,7 +15,7 @@ const backend: Backend = {
     const engine = memoryEngine();
     const lost = new Set<Hash>();
     const blobs = losing(engine.blobs, lost);
-    const store = stack({ ...engine, blobs, uploads: memoryUploads(blobs) }, onEvent);
+    const store = addLayers({ ...engine, blobs, uploads: memoryUploads(blobs) }, onEvent);
     return {
       store,
       records: engine.records,

@@ -1,6 +1,6 @@
 // A scrub on a store with many small entries: a server that does it has others to serve meanwhile.
 import { expect, test } from 'vitest';
-import { newTally, scrub } from '../../../store/scrub/scrub.ts';
+import { newProgress, scrub } from '../../../store/scrub/scrub.ts';
 import { addressOf, contentOf, putAll, resultNaming } from '../content.ts';
 import { useFolders } from '../folders.ts';
 
@@ -27,7 +27,7 @@ test('others get a turn after every few entries, although none of them is waited
     if (!turns.isOver) setImmediate(nextTurn);
   };
   setImmediate(nextTurn);
-  const tally = await scrub(newTally(0), {
+  const tally = await scrub(newProgress(0), {
     inspection,
     throttle: undefined,
     now: () => 1,

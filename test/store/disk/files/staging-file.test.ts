@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { StagingFile } from '../../../../store/disk/files/staging-file.ts';
 import { STORE } from '../../../../store/limits.ts';
-import { giveBack, takeBuffer } from '../../../../store/shared/buffers.ts';
+import { acquireBuffer, releaseBuffer } from '../../../../store/shared/buffers.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -15,7 +15,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 function pooled(content: Buffer): Buffer {
-  const buffer = takeBuffer();
+  const buffer = acquireBuffer();
   content.copy(buffer);
   return buffer.subarray(0, content.length);
 }
@@ -33,7 +33,7 @@ test.each([0, 1, 4095, 4096, 4097, STORE.chunkBytes])('a last chunk of %i bytes'
   const path = join(folder, 'file');
   await write(path, chunks, STORE.directBytes);
   expect(readFileSync(path).equals(Buffer.concat(content))).toBe(true);
-  for (const chunk of chunks) giveBack(chunk);
+  for (const chunk of chunks) releaseBuffer(chunk);
 });
 
 test('a chunk in memory that does not begin at a page', async () => {
@@ -43,8 +43,8 @@ test('a chunk in memory that does not begin at a page', async () => {
   if (!first || !second || !third) throw new Error('there are three');
   await write(path, [first, second, third], STORE.directBytes);
   expect(readFileSync(path).equals(Buffer.concat(content))).toBe(true);
-  giveBack(first);
-  giveBack(third);
+  releaseBuffer(first);
+  releaseBuffer(third);
 });
 
 test('a file system that has nothing but its cache', async () => {
@@ -56,7 +56,7 @@ test('a file system that has nothing but its cache', async () => {
     expect(readFileSync(path).equals(Buffer.concat(content))).toBe(true);
   } finally {
     rmSync(path, { force: true });
-    for (const chunk of chunks) giveBack(chunk);
+    for (const chunk of chunks) releaseBuffer(chunk);
   }
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Room } from '../../../../store/disk/fs/free-space.ts';
+import { FreeSpace } from '../../../../store/disk/fs/free-space.ts';
 import { STORE } from '../../../../store/limits.ts';
 
 const FULL = { code: 'ASSAY_DISK_FULL' };
@@ -8,17 +8,17 @@ const written = async () => 'written';
 test('what does not fit beside the reserve is refused, and not begun', async () => {
   const bytes = 1000;
   const least = STORE.spareBytes + STORE.commitBytes + bytes;
-  expect(await new Room(() => least).during(bytes, written)).toBe('written');
+  expect(await new FreeSpace(() => least).during(bytes, written)).toBe('written');
   let isBegun = false;
   const write = async () => {
     isBegun = true;
   };
-  await expect(new Room(() => least - 1).during(bytes, write)).rejects.toMatchObject(FULL);
+  await expect(new FreeSpace(() => least - 1).during(bytes, write)).rejects.toMatchObject(FULL);
   expect(isBegun).toBe(false);
 });
 
 test('what is under way keeps its room until it has ended, however it ends', async () => {
-  const room = new Room(() => STORE.spareBytes + 3 * STORE.commitBytes);
+  const room = new FreeSpace(() => STORE.spareBytes + 3 * STORE.commitBytes);
   const ends: (() => void)[] = [];
   const failing = () => new Promise<void>((_, reject) => ends.push(() => reject(new Error('cut'))));
   const underWay = [room.during(1, failing), room.during(1, failing)];
@@ -30,7 +30,7 @@ test('what is under way keeps its room until it has ended, however it ends', asy
 
 test('a look at the disk holds for a while', async () => {
   let [now, free, looks] = [0, Number.MAX_SAFE_INTEGER, 0];
-  const room = new Room(
+  const room = new FreeSpace(
     () => {
       looks++;
       return free;
@@ -40,13 +40,13 @@ test('a look at the disk holds for a while', async () => {
   for (let put = 0; put < 10; put++) await room.during(1, written);
   expect(looks).toBe(1);
   free = 0;
-  now += STORE.roomMs + 1;
+  now += STORE.freeSpaceMs + 1;
   await expect(room.during(1, written)).rejects.toMatchObject(FULL);
 });
 
 test('what is larger than one look allows for is asked about as a whole', async () => {
-  const bytes = 3 * STORE.roomBytes;
+  const bytes = 3 * STORE.freeSpaceBytes;
   const least = STORE.spareBytes + STORE.commitBytes + bytes;
-  expect(await new Room(() => least).during(bytes, written)).toBe('written');
-  await expect(new Room(() => least - 1).during(bytes, written)).rejects.toMatchObject(FULL);
+  expect(await new FreeSpace(() => least).during(bytes, written)).toBe('written');
+  await expect(new FreeSpace(() => least - 1).during(bytes, written)).rejects.toMatchObject(FULL);
 });

@@ -1,7 +1,7 @@
 // One commit after another: LMDB's binding never answers what begins after a commit that could not be written.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { Commits } from '../../../../store/disk/index/commits.ts';
+import { CommitQueue } from '../../../../store/disk/index/commits.ts';
 
 /** A change whose commit ends when the test says so. */
 class Change {
@@ -28,7 +28,7 @@ const log = () => {
 };
 
 test('what comes in one turn goes together, what comes later waits for it', async () => {
-  const commits = new Commits(0, async () => {});
+  const commits = new CommitQueue(0, async () => {});
   const [first, second, late] = [new Change(), new Change(), new Change()];
   const answers = [commits.add(first.begin), commits.add(second.begin)];
   await Promise.all([first.begun.promise, second.begun.promise]);
@@ -52,7 +52,7 @@ test('what comes in one turn goes together, what comes later waits for it', asyn
 test('after a failure nothing begins, and nobody is told, before it is mended', async () => {
   const { said, say } = log();
   const mended = Promise.withResolvers<void>();
-  const commits = new Commits(0, () => {
+  const commits = new CommitQueue(0, () => {
     say('mending');
     return mended.promise.then(() => void say('mended'));
   });
@@ -74,7 +74,7 @@ test('after a failure nothing begins, and nobody is told, before it is mended', 
 });
 
 test('the reason is the one of the commit, and a change that throws harms no other', async () => {
-  const commits = new Commits(1, async () => {});
+  const commits = new CommitQueue(1, async () => {});
   const fail = () =>
     Promise.reject(
       Object.assign(new Error('see commitError'), {
@@ -96,12 +96,12 @@ test('the reason is the one of the commit, and a change that throws harms no oth
 });
 
 test('it has ended when nothing waits any more', async () => {
-  const commits = new Commits(0, async () => {});
-  await commits.ended();
+  const commits = new CommitQueue(0, async () => {});
+  await commits.idle();
   const change = new Change();
   const answer = commits.add(change.begin);
   const { said, say } = log();
-  const ended = commits.ended().then(() => say('ended'));
+  const ended = commits.idle().then(() => say('ended'));
   await change.begun.promise;
   const last = commits.add(async () => {
     say('last');

@@ -16,7 +16,7 @@ class Steered {
   #begun: (() => void)[] = [];
   readonly space = new Space(
     { held: () => ({ index: 0, indexFile: 0, files: this.held }), fold: async () => {} },
-    { step: () => this.#step(), foresee: () => Promise.reject(new Error('not asked')) },
+    { step: () => this.#step(), preview: () => Promise.reject(new Error('not asked')) },
     () => LIMIT,
     (event) => this.#hear(event),
   );

@@ -24,10 +24,10 @@ test('a look through the index that is unmapped after every page meets every ent
     quarantine: async () => {},
   });
   const met: string[] = [];
-  for (let page = await inspection.blobsBehind(undefined); page.length > 0; ) {
+  for (let page = await inspection.blobsAfter(undefined); page.length > 0; ) {
     met.push(...page.map(({ hash }) => hash));
     await index.tables.trim(0);
-    page = await inspection.blobsBehind(page.at(-1)?.hash);
+    page = await inspection.blobsAfter(page.at(-1)?.hash);
   }
   expect(met).toEqual(contents.map((bytes) => digestOf(bytes).hash).sort());
   await index.tables.trim(0);

@@ -10,7 +10,7 @@ import { labels } from './protocols/labels/adapter.ts';
 import { nx } from './protocols/nx/adapter.ts';
 import { rush } from './protocols/rush/adapter.ts';
 import { s3 } from './protocols/s3/adapter.ts';
-import { type Adapter, placeBelow } from './protocols/shared/adapter.ts';
+import { type Adapter, targetBelow } from './protocols/shared/adapter.ts';
 import { turbo } from './protocols/turbo/adapter.ts';
 import { webdav } from './protocols/webdav/adapter.ts';
 
@@ -53,8 +53,8 @@ export function adapted(request: IncomingMessage, response: ServerResponse, cont
     ENTRANCES.get(firstPart(url))?.find(({ start }) => url.startsWith(start)) ?? s3AtRoot(request);
   if (!entrance) return false;
   const { adapter, baseLength } = entrance;
-  new Exchange(request, response, context, adapter.protocol, adapter.refusals).conduct((exchange) =>
-    adapter.answer(exchange, placeBelow(baseLength, url)),
+  new Exchange(request, response, context, adapter.protocol, adapter.errors).conduct((exchange) =>
+    adapter.answer(exchange, targetBelow(baseLength, url)),
   );
   return true;
 }

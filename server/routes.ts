@@ -8,7 +8,7 @@ import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import { adapted } from './adapters.ts';
 import type { ServerContext } from './context.ts';
 import { createHttpServer, refuseMalformed } from './http/connections.ts';
-import { PAGE_FORM } from './http/error-response.ts';
+import { PAGE_ERRORS } from './http/error-response.ts';
 import { type Answering, Exchange } from './http/exchange.ts';
 import { frontPage } from './pages/front-page.ts';
 import type { Route } from './pages/metrics.ts';
@@ -23,7 +23,7 @@ export async function assemble(context: ServerContext): Promise<Server> {
   const doorTo = (answering: Answering, route: Route): Door => {
     return (request, reply) => {
       reply.hijack();
-      new Exchange(request.raw, reply.raw, context, route, PAGE_FORM).conduct(answering);
+      new Exchange(request.raw, reply.raw, context, route, PAGE_ERRORS).conduct(answering);
     };
   };
   const nowhere = doorTo(nothingHere, 'other');

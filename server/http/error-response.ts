@@ -6,7 +6,7 @@ import { SERVER } from '../limits.ts';
 export type Headers = string[];
 
 /** How a protocol says no. */
-export interface RefusalForm {
+export interface ErrorFormat {
   readonly type: string;
   /** What Allow names where the method was not the right one. */
   readonly methods: string;
@@ -16,7 +16,7 @@ export interface RefusalForm {
 
 const CHALLENGE = ['www-authenticate', 'Bearer', 'www-authenticate', 'Basic realm="assay"'];
 
-export function jsonForm(methods: string): RefusalForm {
+export function jsonErrors(methods: string): ErrorFormat {
   return {
     type: 'application/json',
     methods,
@@ -24,10 +24,10 @@ export function jsonForm(methods: string): RefusalForm {
   };
 }
 
-export const PAGE_FORM = jsonForm('GET, HEAD');
-export const CONTENT_FORM = jsonForm('GET, HEAD, PUT');
+export const PAGE_ERRORS = jsonErrors('GET, HEAD');
+export const CONTENT_ERRORS = jsonErrors('GET, HEAD, PUT');
 
-export function headersOf({ code, entry }: AssayError, form: RefusalForm): Headers {
+export function headersOf({ code, entry }: AssayError, form: ErrorFormat): Headers {
   const type = ['content-type', form.type];
   if (code === 'ASSAY_UNAUTHORIZED') return [...type, ...CHALLENGE];
   if (code === 'ASSAY_BAD_ENCODING') return [...type, 'accept-encoding', 'identity'];
@@ -38,7 +38,7 @@ export function headersOf({ code, entry }: AssayError, form: RefusalForm): Heade
 }
 
 /** The detail of a fault may name folders of this machine: it is for the log, not for the client. */
-export function bodyOf(error: AssayError, form: RefusalForm): Buffer {
+export function bodyOf(error: AssayError, form: ErrorFormat): Buffer {
   const { status, summary } = error.entry;
   return Buffer.from(`${form.body(error, status >= 500 ? summary : error.detail)}\n`);
 }

@@ -6,11 +6,11 @@ import { STORE } from '../../store/limits.ts';
 import type { ServerContext } from '../context.ts';
 import type { Route } from '../pages/metrics.ts';
 import { Outlet } from './body-writer.ts';
-import { bodyOf, CONTENT_FORM, type Headers, headersOf, type RefusalForm } from './error-response.ts';
+import { bodyOf, CONTENT_ERRORS, type ErrorFormat, type Headers, headersOf } from './error-response.ts';
 
 const MISS = new AssayError('ASSAY_NOT_FOUND', 'there is nothing under that address');
-const MISS_HEADERS = headersOf(MISS, CONTENT_FORM);
-const MISS_BODY = bodyOf(MISS, CONTENT_FORM);
+const MISS_HEADERS = headersOf(MISS, CONTENT_ERRORS);
+const MISS_BODY = bodyOf(MISS, CONTENT_ERRORS);
 const EMPTY_BODY = Buffer.alloc(0);
 
 /** Up to here node sends head and body in one call when the body is a string: 5 % less for a blob of 4 KiB. */
@@ -24,14 +24,14 @@ export class Exchange {
   readonly response: ServerResponse;
   readonly server: ServerContext;
   readonly #route: Route;
-  readonly #form: RefusalForm;
+  readonly #form: ErrorFormat;
 
   constructor(
     request: IncomingMessage,
     response: ServerResponse,
     server: ServerContext,
     route: Route,
-    form: RefusalForm,
+    form: ErrorFormat,
   ) {
     this.request = request;
     this.response = response;
@@ -136,7 +136,7 @@ export class Exchange {
   }
 
   answerMiss(): void {
-    if (this.#form === CONTENT_FORM) this.answer(MISS.entry.status, MISS_HEADERS, MISS_BODY);
+    if (this.#form === CONTENT_ERRORS) this.answer(MISS.entry.status, MISS_HEADERS, MISS_BODY);
     else this.answer(MISS.entry.status, headersOf(MISS, this.#form), bodyOf(MISS, this.#form));
   }
 

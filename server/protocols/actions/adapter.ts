@@ -2,12 +2,12 @@
 // uploads and downloads at signed addresses, which are their own leave.
 import { type Namespace, parseNamespace } from '../../../core/namespace.ts';
 import type { Exchange } from '../../http/exchange.ts';
-import { type Adapter, badKey, notTaken } from '../shared/adapter.ts';
+import { type Adapter, badKey, methodNotAllowed } from '../shared/adapter.ts';
 import { CREATE, FINALIZE, GET_URL } from './calls.ts';
 import { sendDownload } from './download.ts';
 import { createEntry, finalizeEntry, getDownloadUrl } from './service.ts';
 import { verifiedSubject } from './signed-url.ts';
-import { conductCall, TWIRP_FORM } from './twirp.ts';
+import { answerCall, TWIRP_ERRORS } from './twirp.ts';
 import { receiveSignedUpload } from './upload.ts';
 
 const CALL = /^(?:(?<within>.+)\/)?twirp\/github\.actions\.results\.api\.v1\.CacheService\/(?<name>\w+)$/;
@@ -16,12 +16,12 @@ export const actions: Adapter = {
   protocol: 'actions',
   base: '/actions/',
   atRoot: 'twirp/',
-  refusals: TWIRP_FORM,
+  errors: TWIRP_ERRORS,
   async answer(exchange, { path, query }) {
     const found = CALL.exec(path)?.groups;
     if (!found) return signedAddress(exchange, path, new URLSearchParams(query));
     exchange.admit();
-    if (exchange.method !== 'POST') throw notTaken(exchange);
+    if (exchange.method !== 'POST') throw methodNotAllowed(exchange);
     return call(exchange, parseNamespace(found.within ?? ''), found.name ?? '');
   },
 };
@@ -29,11 +29,11 @@ export const actions: Adapter = {
 function call(exchange: Exchange, within: Namespace, name: string): Promise<void> {
   switch (name) {
     case 'GetCacheEntryDownloadURL':
-      return conductCall(exchange, GET_URL, (asked) => getDownloadUrl(exchange, within, asked));
+      return answerCall(exchange, GET_URL, (asked) => getDownloadUrl(exchange, within, asked));
     case 'CreateCacheEntry':
-      return conductCall(exchange, CREATE, (asked) => createEntry(exchange, within, asked));
+      return answerCall(exchange, CREATE, (asked) => createEntry(exchange, within, asked));
     case 'FinalizeCacheEntryUpload':
-      return conductCall(exchange, FINALIZE, (asked) => finalizeEntry(exchange, within, asked));
+      return answerCall(exchange, FINALIZE, (asked) => finalizeEntry(exchange, within, asked));
     default:
       throw badKey('CreateCacheEntry, FinalizeCacheEntryUpload and GetCacheEntryDownloadURL');
   }

@@ -1,7 +1,7 @@
 // Twirp: a POST for each call, its message as JSON or as protobuf, and the answer in the same.
 import { AssayError } from '../../../core/errors.ts';
 import { decodeWhole } from '../../../core/message.ts';
-import type { RefusalForm } from '../../http/error-response.ts';
+import type { ErrorFormat } from '../../http/error-response.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { answerJson, receiveJson } from '../../http/json.ts';
 import { receiveWhole } from '../../http/upload.ts';
@@ -13,7 +13,7 @@ export interface Call<Request, Response> {
   writeJson(response: Response): object;
 }
 
-export async function conductCall<Request, Response>(
+export async function answerCall<Request, Response>(
   exchange: Exchange,
   call: Call<Request, Response>,
   perform: (request: Request) => Promise<Response>,
@@ -54,7 +54,7 @@ const CODES: Readonly<Record<number, string>> = {
 };
 
 /** The code of the catalogue goes with it as a detail. */
-export const TWIRP_FORM: RefusalForm = {
+export const TWIRP_ERRORS: ErrorFormat = {
   type: 'application/json',
   methods: 'GET, HEAD, POST, PUT',
   body: ({ code, entry }, msg) =>

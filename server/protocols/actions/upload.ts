@@ -2,7 +2,7 @@
 import { parseHash } from '../../../core/digest.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { receiveUpload } from '../azure/upload.ts';
-import { badKey, notTaken } from '../shared/adapter.ts';
+import { badKey, methodNotAllowed } from '../shared/adapter.ts';
 import { pendingAddress } from './entry.ts';
 import { reservationsOf } from './reservations.ts';
 
@@ -15,10 +15,10 @@ export async function receiveSignedUpload(
 ): Promise<void> {
   const { name, uploadId } = SUBJECT.exec(subject)?.groups ?? {};
   if (name === undefined || uploadId === undefined) throw badKey('those that CreateCacheEntry gives');
-  if (exchange.method !== 'PUT') throw notTaken(exchange);
+  if (exchange.method !== 'PUT') throw methodNotAllowed(exchange);
   const entry = parseHash(name);
-  const target = pendingAddress(entry, uploadId);
+  const address = pendingAddress(entry, uploadId);
   await reservationsOf(exchange.server).whileArriving(entry, uploadId, () =>
-    receiveUpload(exchange, { target, uploadId, query }),
+    receiveUpload(exchange, { address, uploadId, query }),
   );
 }

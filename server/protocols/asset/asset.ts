@@ -31,7 +31,7 @@ const TIMES_TYPE = 'type.googleapis.com/assay.v1.AssetTimes';
 const NOTHING = Buffer.alloc(0);
 
 /** Refuses names that are none: BuildStream probes a server by asking for no URI at all, and expects that. */
-export function refuseBadName(uris: readonly string[], qualifiers: readonly Qualifier[]): void {
+export function checkAssetName(uris: readonly string[], qualifiers: readonly Qualifier[]): void {
   const names = new Set(qualifiers.map(({ name }) => name));
   const texts = [...uris, ...qualifiers.flatMap(({ name, value }) => [name, value])];
   const isFine =

@@ -12,7 +12,7 @@ import type { Call } from '../../grpc/call.ts';
 import { taking } from '../../grpc/method.ts';
 import { OK } from '../reapi/batch.ts';
 import { instanceOf } from '../reapi/instance.ts';
-import { type AssetKind, assetAddress, decodeAsset, type FoundAsset, refuseBadName } from './asset.ts';
+import { type AssetKind, assetAddress, checkAssetName, decodeAsset, type FoundAsset } from './asset.ts';
 import { isBefore, timestampOf } from './timestamp.ts';
 
 const MISS = new AssayError('ASSAY_NOT_FOUND', 'nothing was pushed under these names');
@@ -30,7 +30,7 @@ export const fetchDirectory = taking(FetchDirectoryRequest, FETCH_ASSET, async (
 async function fetch(kind: AssetKind, request: FetchBlobRequest, { server: { store } }: Call) {
   const { uris, qualifiers } = request;
   const namespace = instanceOf(request);
-  refuseBadName(uris, qualifiers);
+  checkAssetName(uris, qualifiers);
   for (const uri of uris) {
     const result = await store.results.get(assetAddress(namespace, kind, uri, qualifiers));
     const asset = result && decodeAsset(result.bytes);

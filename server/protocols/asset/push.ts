@@ -12,7 +12,7 @@ import { PUSH_ASSET } from '../../../core/request-shapes.ts';
 import type { Call } from '../../grpc/call.ts';
 import { taking } from '../../grpc/method.ts';
 import { instanceOf } from '../reapi/instance.ts';
-import { type AssetKind, assetAddress, encodeAsset, refuseBadName } from './asset.ts';
+import { type AssetKind, assetAddress, checkAssetName, encodeAsset } from './asset.ts';
 import { timestampOf } from './timestamp.ts';
 
 export const pushBlob = taking(PushBlobRequest, PUSH_ASSET, async (request, call) => {
@@ -35,7 +35,7 @@ async function push(
 ): Promise<void> {
   const { uris, qualifiers, expireAt, referencesBlobs, referencesDirectories } = request;
   const namespace = instanceOf(request);
-  refuseBadName(uris, qualifiers);
+  checkAssetName(uris, qualifiers);
   if (!digest) throw new AssayError('ASSAY_BAD_DIGEST', 'there is no digest');
   const pushedAt = timestampOf(Date.now());
   const times = { pushedAt, expiresAt: expireAt };

@@ -6,10 +6,10 @@
 import { AssayError } from '../../../core/errors.ts';
 import { parseNamespace } from '../../../core/namespace.ts';
 import type { Exchange } from '../../http/exchange.ts';
-import { type Adapter, badKey, notTaken } from '../shared/adapter.ts';
+import { type Adapter, badKey, methodNotAllowed } from '../shared/adapter.ts';
 import { artifactAddress } from '../shared/artifact.ts';
-import { giveArtifact } from '../shared/artifact-exchange.ts';
-import { S3_FORM } from '../shared/xml-error.ts';
+import { sendArtifact } from '../shared/artifact-exchange.ts';
+import { XML_ERRORS } from '../shared/xml-error.ts';
 import { receiveUpload } from './upload.ts';
 
 const ADDRESS = /^(?<container>[0-9A-Za-z_.-]+)\/(?<blob>[\x21-\x7e]{1,1024})$/;
@@ -17,22 +17,22 @@ const ADDRESS = /^(?<container>[0-9A-Za-z_.-]+)\/(?<blob>[\x21-\x7e]{1,1024})$/;
 export const azure: Adapter = {
   protocol: 'azure',
   base: '/azure/',
-  refusals: S3_FORM,
+  errors: XML_ERRORS,
   async answer(exchange, { path, query: text }) {
     const query = new URLSearchParams(text);
     admit(exchange, query);
     const { container, blob } = ADDRESS.exec(path)?.groups ?? {};
     if (container === undefined || blob === undefined) throw badKey('/azure/CONTAINER/BLOB');
-    const target = artifactAddress('azure', parseNamespace(container), blob);
+    const address = artifactAddress('azure', parseNamespace(container), blob);
     switch (exchange.method) {
       case 'GET':
       case 'HEAD':
         refuseOtherOperations(query);
-        return giveArtifact(exchange, target, { protocol: 'azure' });
+        return sendArtifact(exchange, address, { protocol: 'azure' });
       case 'PUT':
-        return receiveUpload(exchange, { target, uploadId: `${target.namespace}/${blob}`, query });
+        return receiveUpload(exchange, { address, uploadId: `${address.namespace}/${blob}`, query });
       default:
-        throw notTaken(exchange);
+        throw methodNotAllowed(exchange);
     }
   },
 };

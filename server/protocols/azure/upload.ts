@@ -9,12 +9,12 @@ import type { ResultAddress } from '../../../store/store.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { receiveWhole } from '../../http/upload.ts';
 import { findArtifact } from '../shared/artifact.ts';
-import { keepArtifact, refuseAllButMeant, takeArtifact } from '../shared/artifact-exchange.ts';
+import { checkArtifactPut, receiveArtifact, storeArtifact } from '../shared/artifact-exchange.ts';
 import { assembled, assembledSize, assemblies } from '../shared/assembly.ts';
 import { blocksIn } from './block-list.ts';
 
 export interface BlobUpload {
-  readonly target: ResultAddress;
+  readonly address: ResultAddress;
   /** Blocks of two uploads do not mix. */
   readonly uploadId: string;
   readonly query: URLSearchParams;
@@ -33,21 +33,21 @@ export async function receiveUpload(exchange: Exchange, upload: BlobUpload): Pro
       await commitBlocks(exchange, upload);
       break;
     default:
-      throw notSpoken('comp is block or blocklist');
+      throw unsupported('comp is block or blocklist');
   }
   exchange.answer(201, ['x-ms-request-server-encrypted', 'false'], Buffer.alloc(0));
 }
 
-async function receiveAll(exchange: Exchange, { target }: BlobUpload): Promise<void> {
+async function receiveAll(exchange: Exchange, { address }: BlobUpload): Promise<void> {
   const type = exchange.request.headers['x-ms-blob-type'];
-  if (type !== undefined && type !== 'BlockBlob') throw notSpoken('only block blobs are taken');
-  await takeArtifact(exchange, target, { replace: true });
+  if (type !== undefined && type !== 'BlockBlob') throw unsupported('only block blobs are taken');
+  await receiveArtifact(exchange, address, { replace: true });
 }
 
 /** Conditions are for the whole, and come with its list. */
 async function receiveBlock(exchange: Exchange, { uploadId, query }: BlobUpload): Promise<void> {
-  if (exchange.request.headers['if-none-match'] !== undefined) throw notSpoken('a block has no conditions');
-  await takeArtifact(exchange, blockAddress(uploadId, blockIdIn(query)), { replace: true });
+  if (exchange.request.headers['if-none-match'] !== undefined) throw unsupported('a block has no conditions');
+  await receiveArtifact(exchange, blockAddress(uploadId, blockIdIn(query)), { replace: true });
 }
 
 const BLOCKS = protocolNamespace('azure-blocks', DEFAULT_NAMESPACE);
@@ -60,13 +60,13 @@ const MAX_BLOCK_ID_LENGTH = 256;
 
 function blockIdIn(query: URLSearchParams): string {
   const id = query.get('blockid') ?? '';
-  if (id === '' || id.length > MAX_BLOCK_ID_LENGTH) throw notSpoken('a block has a blockid');
+  if (id === '' || id.length > MAX_BLOCK_ID_LENGTH) throw unsupported('a block has a blockid');
   return id;
 }
 
-async function commitBlocks(exchange: Exchange, { target, uploadId }: BlobUpload): Promise<void> {
+async function commitBlocks(exchange: Exchange, { address, uploadId }: BlobUpload): Promise<void> {
   const { store, limits, lifecycle } = exchange.server;
-  await refuseAllButMeant(exchange, target);
+  await checkArtifactPut(exchange, address);
   const list = (await receiveWhole(exchange, limits.maxMessageBytes)).toString('utf8');
   const parts: Digest[] = [];
   for (const id of blocksIn(list)) {
@@ -77,7 +77,7 @@ async function commitBlocks(exchange: Exchange, { target, uploadId }: BlobUpload
   await assemblies.run(() =>
     lifecycle.whileWriting(async () => {
       const digest = await store.blobs.put({ size }, assembled(parts, store.blobs, goneBlock));
-      await keepArtifact(exchange, target, { digest, attributes: {} }, true);
+      await storeArtifact(exchange, address, { digest, attributes: {} }, true);
     }),
   );
 }
@@ -90,6 +90,6 @@ function missing(): never {
   throw new AssayError('ASSAY_RESULT_INCOMPLETE', 'the list names a block that was not uploaded');
 }
 
-function notSpoken(why: string): AssayError {
+function unsupported(why: string): AssayError {
   return new AssayError('ASSAY_BAD_MESSAGE', why);
 }

@@ -8,7 +8,12 @@ import type { Headers } from '../../http/error-response.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { receiveWhole } from '../../http/upload.ts';
 import { resultFromJson, resultToJson } from '../moon/result-json.ts';
-import { judge, preconditionFailed, refuseUnlessFirst, refuseUnlessMeant } from '../shared/conditions.ts';
+import {
+  checkCreated,
+  checkPreconditions,
+  evaluateConditions,
+  preconditionFailed,
+} from '../shared/conditions.ts';
 import { selectBlobs } from './inlined-blobs.ts';
 
 const DESCRIPTION = ['cache-control', 'no-cache', 'vary', 'accept, assay-company'];
@@ -32,9 +37,9 @@ export async function getResult(exchange: Exchange, address: ResultAddress): Pro
 
 function answerResult(exchange: Exchange, description: Headers, entityTag: string, body: () => Buffer): void {
   const headers = [...description, 'etag', entityTag];
-  const judgement = judge(exchange.request.headers, entityTag);
-  if (judgement === 'failed') throw preconditionFailed();
-  if (judgement === 'known') exchange.answerUnchanged(headers);
+  const outcome = evaluateConditions(exchange.request.headers, entityTag);
+  if (outcome === 'failed') throw preconditionFailed();
+  if (outcome === 'known') exchange.answerUnchanged(headers);
   else exchange.answerContent(200, headers, body());
 }
 
@@ -46,14 +51,14 @@ function tagOf(result: Uint8Array, form = ''): string {
 /** A result that differs from the one already kept is no failure of the build that sends it: it is told in a header. */
 export async function putResult(exchange: Exchange, address: ResultAddress): Promise<void> {
   const { store, limits, lifecycle } = exchange.server;
-  await refuseUnlessMeant(exchange, async () => {
+  await checkPreconditions(exchange, async () => {
     const kept = await store.results.get(address);
     return kept && tagOf(kept.bytes);
   });
   const sent = await receiveWhole(exchange, limits.maxResultBytes);
   const bytes = isJson(exchange.request.headers['content-type']) ? resultFromJson(sent) : sent;
   const outcome = await lifecycle.whileWriting(() => store.results.put(address, bytes));
-  refuseUnlessFirst(exchange, outcome);
+  checkCreated(exchange, outcome);
   exchange.answerStored(['assay-outcome', outcome]);
 }
 

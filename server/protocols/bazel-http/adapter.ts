@@ -2,13 +2,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AssayError } from '../../../core/errors.ts';
 import type { ServerContext } from '../../context.ts';
-import { CONTENT_FORM } from '../../http/error-response.ts';
+import { CONTENT_ERRORS } from '../../http/error-response.ts';
 import { Exchange } from '../../http/exchange.ts';
 import type { Kind } from '../../pages/metrics.ts';
 import { resumablePut } from '../resumable/adapter.ts';
 import { getResult, putResult } from './ac.ts';
 import { type Address, kindOf, parseAddress } from './address.ts';
-import { getBlob, putBlob, refuseUnlessMeantFor } from './cas.ts';
+import { checkBlobPreconditions, getBlob, putBlob } from './cas.ts';
 
 /** False when the address is none of this protocol's; then nothing has happened. */
 export function bazelHttp(
@@ -19,7 +19,7 @@ export function bazelHttp(
   const url = request.url ?? '';
   const kind = kindOf(url);
   if (!kind) return false;
-  new Exchange(request, response, context, kind, CONTENT_FORM).conduct((exchange) =>
+  new Exchange(request, response, context, kind, CONTENT_ERRORS).conduct((exchange) =>
     answer(exchange, url, kind),
   );
   return true;
@@ -46,6 +46,6 @@ function get(exchange: Exchange, { kind, namespace, hash }: Address): Promise<vo
 
 async function put(exchange: Exchange, { kind, namespace, hash }: Address): Promise<void> {
   if (kind === 'ac') return putResult(exchange, { namespace, key: hash });
-  await refuseUnlessMeantFor(exchange, hash);
+  await checkBlobPreconditions(exchange, hash);
   return resumablePut(exchange, namespace, hash) ?? putBlob(exchange, hash);
 }

@@ -3,7 +3,7 @@ import type { Hash } from '../../../core/digest.ts';
 import type { Exchange } from '../../http/exchange.ts';
 
 import { answerBlob } from '../shared/blob-answer.ts';
-import { refuseUnlessMeant } from '../shared/conditions.ts';
+import { checkPreconditions } from '../shared/conditions.ts';
 import { receiveBlob } from '../shared/receive-blob.ts';
 import { answerCompressed } from './compressed-answer.ts';
 
@@ -20,9 +20,9 @@ export async function getBlob(exchange: Exchange, hash: Hash): Promise<void> {
   return answerBlob(exchange, hash, blob, FOR_EVER);
 }
 
-export function refuseUnlessMeantFor(exchange: Exchange, hash: Hash): Promise<void> {
+export function checkBlobPreconditions(exchange: Exchange, hash: Hash): Promise<void> {
   const { blobs } = exchange.server.store;
-  return refuseUnlessMeant(exchange, async () => ((await blobs.get(hash)) ? `"${hash}"` : undefined));
+  return checkPreconditions(exchange, async () => ((await blobs.get(hash)) ? `"${hash}"` : undefined));
 }
 
 export async function putBlob(exchange: Exchange, hash: Hash): Promise<void> {

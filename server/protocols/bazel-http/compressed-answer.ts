@@ -10,9 +10,9 @@ import type { Headers } from '../../http/error-response.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { endedEarly } from '../../http/send-blob.ts';
 import { SERVER } from '../../limits.ts';
-import { deflate, deflated } from '../reapi/zstd.ts';
+import { compress, compressStream } from '../reapi/zstd.ts';
 import { acceptsZstd } from '../shared/accept-encoding.ts';
-import { judge } from '../shared/conditions.ts';
+import { evaluateConditions } from '../shared/conditions.ts';
 
 const IDENTITY_ONLY = ['range', 'if-match', 'if-range'];
 
@@ -29,7 +29,7 @@ export async function answerCompressed(
   if (IDENTITY_ONLY.some((name) => asked[name] !== undefined)) return false;
   const entityTag = `"${hash}-zstd"`;
   const headers = ['content-type', 'application/octet-stream', 'etag', entityTag, ...more];
-  if (judge(asked, entityTag) === 'known') {
+  if (evaluateConditions(asked, entityTag) === 'known') {
     exchange.answerUnchanged(headers);
     return true;
   }
@@ -38,7 +38,7 @@ export async function answerCompressed(
 }
 
 function answerSmall(exchange: Exchange, bytes: Buffer, head: Headers): boolean {
-  const compressed = deflate(bytes);
+  const compressed = compress(bytes);
   if (compressed.length >= bytes.length) return false;
   exchange.answerContent(200, head, compressed);
   return true;
@@ -65,7 +65,7 @@ async function sendCompressed(exchange: Exchange, blob: LargeBlob, head: Headers
   const outlet = new Outlet(response, server.pace);
   let sent = 0;
   try {
-    for await (const piece of deflated(wholeOf(blob))) {
+    for await (const piece of compressStream(wholeOf(blob))) {
       if (!response.headersSent) exchange.begin(200, head);
       if (!(await outlet.write(piece))) {
         response.destroy();

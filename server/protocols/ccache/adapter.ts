@@ -17,12 +17,12 @@ export const ccache = plainAdapter({
   protocol: 'ccache',
   base: '/ccache/',
   form: '/ccache/[NAMESPACE/]KEY in one of ccache’s layouts: 75/9bfs…, 759bfs… or ac/<64 hex>',
-  keyIn,
+  parseKey,
   replace: true,
 });
 
 /** One entry whether the layout is subdirs or flat. The bazel layout cuts keys short: its entries are others. */
-function keyIn(path: string): ArtifactKey | undefined {
+function parseKey(path: string): ArtifactKey | undefined {
   const found = (BAZEL.exec(path) ?? SUBDIRS.exec(path) ?? FLAT.exec(path))?.groups;
   if (!found) return undefined;
   const { namespace = '', key, first, rest } = found;

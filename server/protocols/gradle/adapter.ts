@@ -1,6 +1,6 @@
 // Gradle's HTTP build cache: /gradle/[NAMESPACE/]KEY. Any answer to a PUT but success ends its remote caching for the
 // whole build, so an entry that differs from the one that is kept is no error: it is told in a header, and recorded.
-import { keyedPath } from '../shared/keyed-path.ts';
+import { namespaceAndKey } from '../shared/namespace-and-key.ts';
 import { plainAdapter } from '../shared/plain-adapter.ts';
 
 /** 32 hex digits in all versions so far. */
@@ -10,5 +10,5 @@ export const gradle = plainAdapter({
   protocol: 'gradle',
   base: '/gradle/',
   form: '/gradle/[NAMESPACE/]KEY, the key in hex',
-  keyIn: (path) => keyedPath(path, KEY),
+  parseKey: (path) => namespaceAndKey(path, KEY),
 });

@@ -6,15 +6,15 @@ import { parseHash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { LABELS_PATH } from '../../../core/labels.ts';
 import { type Namespace, parseNamespace } from '../../../core/namespace.ts';
-import { jsonForm } from '../../http/error-response.ts';
+import { jsonErrors } from '../../http/error-response.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { answerJson } from '../../http/json.ts';
-import { type Adapter, notTaken } from '../shared/adapter.ts';
+import { type Adapter, methodNotAllowed } from '../shared/adapter.ts';
 
 export const labels: Adapter = {
   protocol: 'labels',
   base: LABELS_PATH,
-  refusals: jsonForm('GET, PUT'),
+  errors: jsonErrors('GET, PUT'),
   async answer(exchange, { path, query }) {
     exchange.admit();
     const namespace = parseNamespace(path);
@@ -26,7 +26,7 @@ export const labels: Adapter = {
         exchange.admitWrite();
         return put(exchange, namespace, asked);
       default:
-        throw notTaken(exchange);
+        throw methodNotAllowed(exchange);
     }
   },
 };

@@ -4,13 +4,13 @@
 // wants its records to be written once: a second one with other content is refused, which Nx takes in silence.
 import { AssayError } from '../../../core/errors.ts';
 import { parseNamespace } from '../../../core/namespace.ts';
-import type { RefusalForm } from '../../http/error-response.ts';
+import type { ErrorFormat } from '../../http/error-response.ts';
 import { type ArtifactKey, plainAdapter } from '../shared/plain-adapter.ts';
 
 const ADDRESS = /^(?:(?<namespace>.+)\/)?v1\/cache\/(?<key>[0-9A-Za-z_-]{1,255})$/;
 
 /** Nx shows it to the person as it stands, and only if it is text. */
-const TEXT_FORM: RefusalForm = {
+const TEXT_ERRORS: ErrorFormat = {
   type: 'text/plain; charset=utf-8',
   methods: 'GET, HEAD, PUT',
   body: ({ code, entry: { hint } }, message) => `${code}: ${message}\n${hint}`,
@@ -21,16 +21,16 @@ export const nx = plainAdapter({
   base: '/nx/',
   atRoot: 'v1/cache/',
   form: '/v1/cache/KEY or /nx/[NAMESPACE/]v1/cache/KEY',
-  keyIn,
-  refusals: TEXT_FORM,
-  isReadFirst: true,
-  answerTaken(exchange, outcome) {
+  parseKey,
+  errors: TEXT_ERRORS,
+  verifyFirst: true,
+  answerPut(exchange, outcome) {
     if (outcome === 'diverged') throw new AssayError('ASSAY_RECORD_EXISTS', 'the first content stays');
     exchange.answerStored(['assay-outcome', outcome]);
   },
 });
 
-function keyIn(path: string): ArtifactKey | undefined {
+function parseKey(path: string): ArtifactKey | undefined {
   const { namespace = '', key } = ADDRESS.exec(path)?.groups ?? {};
   return key === undefined ? undefined : { namespace: parseNamespace(namespace), key };
 }

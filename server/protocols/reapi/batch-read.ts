@@ -12,9 +12,9 @@ import { ABOUT_MANY_DIGESTS } from '../../../core/request-shapes.ts';
 import type { ServerContext } from '../../context.ts';
 import { taking } from '../../grpc/method.ts';
 import { bytesOf } from '../../http/blob-bytes.ts';
-import { OK, refuseOversize, statusFor } from './batch.ts';
+import { checkBatchSize, OK, statusFor } from './batch.ts';
 import { instanceOf } from './instance.ts';
-import { deflate } from './zstd.ts';
+import { compress } from './zstd.ts';
 
 const NOTHING = Buffer.alloc(0);
 const MISS = new AssayError('ASSAY_NOT_FOUND', 'this blob is not here');
@@ -23,12 +23,12 @@ export const batchReadBlobs = taking(BatchReadBlobsRequest, ABOUT_MANY_DIGESTS, 
   const { server } = call;
   instanceOf(request);
   const digests = request.digests.map(parseDigest);
-  refuseOversize(
+  checkBatchSize(
     digests.map(({ size }) => size),
     server.limits,
   );
-  const mayDeflate = request.acceptableCompressors.includes(Compressor_Value.ZSTD);
-  const responses = await Promise.all(digests.map((digest) => read(digest, mayDeflate, server)));
+  const mayCompress = request.acceptableCompressors.includes(Compressor_Value.ZSTD);
+  const responses = await Promise.all(digests.map((digest) => read(digest, mayCompress, server)));
   const bytes = BatchReadBlobsResponse.encode({ responses }).finish();
   server.metrics.sent(bytes.length);
   call.answer(bytes);
@@ -36,7 +36,7 @@ export const batchReadBlobs = taking(BatchReadBlobsRequest, ABOUT_MANY_DIGESTS, 
 
 async function read(
   digest: Digest,
-  mayDeflate: boolean,
+  mayCompress: boolean,
   server: ServerContext,
 ): Promise<BatchReadBlobsResponse_Response> {
   const about = { digest: toWire(digest), compressor: Compressor_Value.IDENTITY };
@@ -46,7 +46,7 @@ async function read(
     server.metrics.lookedUp('cas', isHere);
     if (!isHere) throw MISS;
     const data = await bytesOf(blob);
-    const small = mayDeflate ? deflate(data) : data;
+    const small = mayCompress ? compress(data) : data;
     if (small.length >= data.length) return { ...about, status: OK, data };
     return { ...about, status: OK, data: small, compressor: Compressor_Value.ZSTD };
   } catch (error) {

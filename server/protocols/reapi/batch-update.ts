@@ -10,14 +10,14 @@ import {
 import { BATCH_UPDATE } from '../../../core/request-shapes.ts';
 import type { ServerContext } from '../../context.ts';
 import { taking } from '../../grpc/method.ts';
-import { OK, refuseOversize, statusFor } from './batch.ts';
+import { checkBatchSize, OK, statusFor } from './batch.ts';
 import { digestIn, instanceOf } from './instance.ts';
-import { inflate } from './zstd.ts';
+import { decompress } from './zstd.ts';
 
 export const batchUpdateBlobs = taking(BatchUpdateBlobsRequest, BATCH_UPDATE, async (request, call) => {
   const { server } = call;
   instanceOf(request);
-  refuseOversize(request.requests.map(sizeInMemory), server.limits);
+  checkBatchSize(request.requests.map(sizeInMemory), server.limits);
   const responses = await server.lifecycle.whileWriting(() =>
     Promise.all(
       request.requests.map(async (one) => ({
@@ -45,6 +45,6 @@ async function put(request: BatchUpdateBlobsRequest_Request, server: ServerConte
 
 function contentOf({ data, compressor }: BatchUpdateBlobsRequest_Request, size: number): Uint8Array {
   if (compressor === Compressor_Value.IDENTITY) return data;
-  if (compressor === Compressor_Value.ZSTD) return inflate(data, size);
+  if (compressor === Compressor_Value.ZSTD) return decompress(data, size);
   throw new AssayError('ASSAY_UNSUPPORTED', 'blobs may be compressed with zstd, or not at all');
 }

@@ -9,7 +9,7 @@ import type { ServerLimits } from '../../limits.ts';
 export const OK: Status = { code: GRPC_STATUS.OK, message: '', details: [] };
 
 /** The sizes are those that the digests announce: compressed data stands for them. */
-export function refuseOversize(
+export function checkBatchSize(
   sizes: readonly number[],
   { maxBatchBytes, maxBatchBlobs }: ServerLimits,
 ): void {

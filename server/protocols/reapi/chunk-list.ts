@@ -17,7 +17,7 @@ export async function findChunks(results: Results, blob: Hash): Promise<Digest[]
   );
 }
 
-export async function keepChunks(results: Results, blob: Hash, chunks: readonly Digest[]): Promise<void> {
+export async function storeChunks(results: Results, blob: Hash, chunks: readonly Digest[]): Promise<void> {
   const list = ActionResult.encode({
     ...ActionResult.decode(NOTHING),
     outputFiles: chunks.map((chunk, index) => ({

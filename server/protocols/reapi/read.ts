@@ -9,7 +9,7 @@ import { taking } from '../../grpc/method.ts';
 import type { Span } from '../../http/range.ts';
 import { endedEarly, sendPortions } from '../../http/send-blob.ts';
 import { parseReadName } from './resource-name.ts';
-import { deflated } from './zstd.ts';
+import { compressStream } from './zstd.ts';
 
 const MISS = new AssayError('ASSAY_NOT_FOUND', 'this blob is not here');
 
@@ -19,7 +19,7 @@ const DATA_FIELD = 10;
 export const read = taking(ReadRequest, FLAT, async (request, call) => {
   const { store, metrics } = call.server;
   const { digest, isCompressed } = parseReadName(request.resourceName);
-  refuseOddSpan(request, isCompressed, digest.size);
+  checkSpan(request, isCompressed, digest.size);
   const blob = await store.blobs.get(digest.hash);
   const isHere = blob?.size === digest.size;
   metrics.lookedUp('cas', isHere);
@@ -33,14 +33,14 @@ export const read = taking(ReadRequest, FLAT, async (request, call) => {
     return;
   }
   let sent = 0;
-  for await (const piece of isCompressed ? deflated(pieces(blob, span)) : pieces(blob, span)) {
+  for await (const piece of isCompressed ? compressStream(pieces(blob, span)) : pieces(blob, span)) {
     if (!(await send(piece))) break;
     sent += piece.length;
   }
   metrics.sent(sent);
 });
 
-function refuseOddSpan({ readOffset, readLimit }: ReadRequest, isCompressed: boolean, size: number): void {
+function checkSpan({ readOffset, readLimit }: ReadRequest, isCompressed: boolean, size: number): void {
   if (readOffset < 0 || readOffset > size) {
     throw new AssayError(
       'ASSAY_BAD_RANGE',

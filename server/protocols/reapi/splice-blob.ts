@@ -10,7 +10,7 @@ import type { Blobs } from '../../../store/store.ts';
 import type { Call } from '../../grpc/call.ts';
 import { taking } from '../../grpc/method.ts';
 import { assembled, assembledSize, assemblies } from '../shared/assembly.ts';
-import { keepChunks } from './chunk-list.ts';
+import { storeChunks } from './chunk-list.ts';
 import { digestIn, instanceOf } from './instance.ts';
 import { isThere } from './write.ts';
 
@@ -37,7 +37,7 @@ async function splice(digest: Digest, chunks: readonly Digest[], call: Call): Pr
   refuseMismatch(digest, await digestOfAll(chunks, store.blobs, call));
   await lifecycle.whileWriting(async () => {
     await store.blobs.put(digest, assembled(chunks, store.blobs, missingChunk));
-    await keepChunks(store.results, digest.hash, chunks);
+    await storeChunks(store.results, digest.hash, chunks);
   });
 }
 

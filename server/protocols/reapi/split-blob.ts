@@ -11,7 +11,7 @@ import {
 import { ABOUT_ONE_DIGEST } from '../../../core/request-shapes.ts';
 import type { Blob, Store } from '../../../store/store.ts';
 import { taking } from '../../grpc/method.ts';
-import { findChunks, keepChunks } from './chunk-list.ts';
+import { findChunks, storeChunks } from './chunk-list.ts';
 import { digestIn, instanceOf } from './instance.ts';
 
 export const splitBlob = taking(SplitBlobRequest, ABOUT_ONE_DIGEST, async (request, call) => {
@@ -36,7 +36,7 @@ async function chunksOf(digest: Digest, blob: Blob, store: Store): Promise<Diges
     await store.blobs.put(part, chunk);
     chunks.push(part);
   }
-  await keepChunks(store.results, digest.hash, chunks);
+  await storeChunks(store.results, digest.hash, chunks);
   return chunks;
 }
 

@@ -23,7 +23,7 @@ export async function withUpload<T>(
 ): Promise<T> {
   const owners = ownersOf.get(uploads) ?? new Map<string, symbol>();
   ownersOf.set(uploads, owners);
-  if (offset === 0 && owners.has(id)) return asGuest(uploads, `${id}:${randomUUID()}`, write);
+  if (offset === 0 && owners.has(id)) return withTemporaryUpload(uploads, `${id}:${randomUUID()}`, write);
   const owner = Symbol(id);
   owners.set(id, owner);
   try {
@@ -33,7 +33,11 @@ export async function withUpload<T>(
   }
 }
 
-async function asGuest<T>(uploads: Uploads, id: string, write: (own: OwnUpload) => Promise<T>): Promise<T> {
+async function withTemporaryUpload<T>(
+  uploads: Uploads,
+  id: string,
+  write: (own: OwnUpload) => Promise<T>,
+): Promise<T> {
   try {
     return await write({ id, isShared: false });
   } finally {

@@ -9,7 +9,7 @@ import type { Call } from '../../grpc/call.ts';
 import { parseUploadName, type UploadName, uploadId } from './resource-name.ts';
 import { withUpload } from './upload-owner.ts';
 import { WriteStream } from './write-stream.ts';
-import { inflated } from './zstd.ts';
+import { decompressStream } from './zstd.ts';
 
 /** What REAPI has a compressed write answered with when the blob is there already. */
 const ALREADY_THERE = -1;
@@ -23,7 +23,9 @@ export async function write(call: Call): Promise<void> {
     if (digest.size > limits.maxBlobBytes) throw tooLarge(limits.maxBlobBytes);
     if (await isThere(digest, store.blobs)) return answer(call, isCompressed ? ALREADY_THERE : digest.size);
     const committed = await lifecycle.whileWriting(() =>
-      isWorthKeeping(digest) ? keepParts(store.uploads, name, stream) : putWhole(store.blobs, name, stream),
+      isResumable(digest)
+        ? appendResumable(store.uploads, name, stream)
+        : putWhole(store.blobs, name, stream),
     );
     answer(call, isCompressed ? stream.offset + stream.received : committed);
   } finally {
@@ -32,7 +34,7 @@ export async function write(call: Call): Promise<void> {
 }
 
 /** Sending a small blob again costs less than remembering how much of it has come. */
-export function isWorthKeeping({ size }: Digest): boolean {
+export function isResumable({ size }: Digest): boolean {
   return size > STORE.chunkBytes;
 }
 
@@ -47,7 +49,7 @@ async function putWhole(blobs: Blobs, name: UploadName, stream: WriteStream): Pr
 }
 
 /** A guest's upload is forgotten when it ends: what it left unfinished, the name does not stand at. */
-async function keepParts(uploads: Uploads, name: UploadName, stream: WriteStream): Promise<number> {
+async function appendResumable(uploads: Uploads, name: UploadName, stream: WriteStream): Promise<number> {
   const shared = uploadId(name);
   return withUpload(uploads, shared, stream.offset, async ({ id, isShared }) => {
     const committed = await keepUnder(id, uploads, name, stream);
@@ -114,7 +116,7 @@ function contentOf(
   { isCompressed, digest }: UploadName,
   offset: number,
 ): AsyncIterable<Uint8Array> {
-  return isCompressed ? inflated(stream, digest.size - offset) : stream;
+  return isCompressed ? decompressStream(stream, digest.size - offset) : stream;
 }
 
 function isBadOffset(error: unknown): boolean {

@@ -17,18 +17,18 @@ const DECODING = { params: { [constants.ZSTD_d_windowLogMax]: ZSTD.maxWindowLog 
 const ENCODING = { params: { [constants.ZSTD_c_compressionLevel]: ZSTD.level } };
 
 /** Exactly `size` bytes, or a refusal. */
-export function inflate(bytes: Uint8Array, size: number): Buffer {
+export function decompress(bytes: Uint8Array, size: number): Buffer {
   try {
-    const inflated =
+    const content =
       size === 0 ? Buffer.alloc(0) : zstdDecompressSync(bytes, { ...DECODING, maxOutputLength: size });
-    if (inflated.length === size) return inflated;
+    if (content.length === size) return content;
   } catch (cause) {
     throw notZstd(cause);
   }
   throw new AssayError('ASSAY_SIZE_MISMATCH', `it does not inflate to the announced ${size} bytes`);
 }
 
-export function deflate(bytes: Uint8Array): Buffer {
+export function compress(bytes: Uint8Array): Buffer {
   return zstdCompressSync(bytes, ENCODING);
 }
 
@@ -36,7 +36,7 @@ export function deflate(bytes: Uint8Array): Buffer {
  * Throws as soon as more than `size` bytes come out, or so many for so few that it can only be meant to do harm. A piece is
  * valid until the next one is asked for.
  */
-export async function* inflated(
+export async function* decompressStream(
   pieces: AsyncIterable<Uint8Array>,
   size: number,
 ): AsyncGenerator<Buffer, void, void> {
@@ -66,7 +66,7 @@ export async function* inflated(
   }
 }
 
-export function deflated(pieces: AsyncIterable<Uint8Array>): AsyncIterable<Buffer> {
+export function compressStream(pieces: AsyncIterable<Uint8Array>): AsyncIterable<Buffer> {
   return through(createZstdCompress({ ...ENCODING, chunkSize: ZSTD.pieceBytes }), pieces);
 }
 

@@ -9,11 +9,11 @@ import { type Hash, parseHash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { DEFAULT_NAMESPACE, type Namespace, parseNamespace } from '../../../core/namespace.ts';
 import type { ServerContext } from '../../context.ts';
-import { jsonForm } from '../../http/error-response.ts';
+import { jsonErrors } from '../../http/error-response.ts';
 import { Exchange } from '../../http/exchange.ts';
-import { beginUpload, cancelUpload, continueUpload, tellUpload, type UploadAddress } from './upload.ts';
+import { answerStatus, beginUpload, cancelUpload, continueUpload, type UploadAddress } from './upload.ts';
 
-const UPLOAD_FORM = jsonForm('HEAD, PATCH, DELETE');
+const UPLOAD_ERRORS = jsonErrors('HEAD, PATCH, DELETE');
 const PATH = /^(?:\/(.+))?\/uploads\/([^/]*)$/;
 
 /** False when the address is none of this protocol's; then nothing has happened. */
@@ -24,7 +24,7 @@ export function resumable(
 ): boolean {
   const [, prefix, hash] = PATH.exec(request.url ?? '') ?? [];
   if (hash === undefined) return false;
-  new Exchange(request, response, context, 'cas', UPLOAD_FORM).conduct((exchange) =>
+  new Exchange(request, response, context, 'cas', UPLOAD_ERRORS).conduct((exchange) =>
     answer(exchange, prefix, hash),
   );
   return true;
@@ -50,7 +50,7 @@ function answer(exchange: Exchange, prefix: string | undefined, hash: string): P
   switch (exchange.method) {
     case 'HEAD':
     case 'GET':
-      return tellUpload(exchange, address);
+      return answerStatus(exchange, address);
     case 'PATCH':
       return continueUpload(exchange, address);
     case 'DELETE':

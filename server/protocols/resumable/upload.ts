@@ -44,7 +44,7 @@ export async function continueUpload(exchange: Exchange, address: UploadAddress)
   });
 }
 
-export async function tellUpload(exchange: Exchange, address: UploadAddress): Promise<void> {
+export async function answerStatus(exchange: Exchange, address: UploadAddress): Promise<void> {
   if (isSending(exchange, address)) throw taken('being sent by another connection');
   const status = await statusOf(exchange, address);
   if (!status) return exchange.answerMiss();

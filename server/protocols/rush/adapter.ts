@@ -1,7 +1,7 @@
 // Rush's HTTP build cache: /rush/[NAMESPACE/]KEY. A key is a hash, after whatever rush-project's cacheEntryNamePattern
 // puts before it. Its credential is sent as it stands: with a scheme before the token, as everywhere, or without.
 import type { Exchange } from '../../http/exchange.ts';
-import { keyedPath } from '../shared/keyed-path.ts';
+import { namespaceAndKey } from '../shared/namespace-and-key.ts';
 import { plainAdapter } from '../shared/plain-adapter.ts';
 
 const KEY = /^[0-9A-Za-z_.+@-]{1,255}$/;
@@ -10,7 +10,7 @@ export const rush = plainAdapter({
   protocol: 'rush',
   base: '/rush/',
   form: '/rush/[NAMESPACE/]KEY',
-  keyIn: (path) => keyedPath(path, KEY),
+  parseKey: (path) => namespaceAndKey(path, KEY),
   admit,
 });
 

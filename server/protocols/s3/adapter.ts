@@ -5,28 +5,28 @@ import { AssayError } from '../../../core/errors.ts';
 import { parseNamespace } from '../../../core/namespace.ts';
 import type { ResultAddress } from '../../../store/store.ts';
 import type { Exchange } from '../../http/exchange.ts';
-import { type Adapter, badKey, notTaken, type Place } from '../shared/adapter.ts';
-import { isChecked } from '../shared/announced-checksum.ts';
+import { type Adapter, badKey, methodNotAllowed, type RequestTarget } from '../shared/adapter.ts';
 import { artifactAddress } from '../shared/artifact.ts';
-import { giveArtifact, takeArtifact } from '../shared/artifact-exchange.ts';
-import { S3_FORM } from '../shared/xml-error.ts';
+import { receiveArtifact, sendArtifact } from '../shared/artifact-exchange.ts';
+import { isChecked } from '../shared/checksums.ts';
+import { XML_ERRORS } from '../shared/xml-error.ts';
 
 export const s3: Adapter = {
   protocol: 's3',
   base: '/s3/',
-  refusals: S3_FORM,
-  async answer(exchange, place) {
+  errors: XML_ERRORS,
+  async answer(exchange, target) {
     admit(exchange);
-    const address = addressIn(place);
+    const address = addressIn(target);
     switch (exchange.method) {
       case 'GET':
       case 'HEAD':
-        return giveArtifact(exchange, address, { protocol: 's3' });
+        return sendArtifact(exchange, address, { protocol: 's3' });
       case 'PUT':
         exchange.admitWrite();
         return putObject(exchange, address);
       default:
-        throw notTaken(exchange);
+        throw methodNotAllowed(exchange);
     }
   },
 };
@@ -45,7 +45,7 @@ const UNSIGNED = 'UNSIGNED-PAYLOAD';
 
 async function putObject(exchange: Exchange, address: ResultAddress): Promise<void> {
   refuseUncheckable(exchange);
-  const outcome = await takeArtifact(exchange, address, { replace: true, hash: signedHash(exchange) });
+  const outcome = await receiveArtifact(exchange, address, { replace: true, hash: signedHash(exchange) });
   exchange.answerStored(['assay-outcome', outcome]);
 }
 
@@ -67,7 +67,7 @@ const ADDRESS = /^(?<bucket>[0-9A-Za-z_.-]+)\/(?<key>[\x21-\x7e]{1,1024})$/;
 /** What an SDK adds to tell its calls apart; anything else asks for another operation than these. */
 const HARMLESS_QUERY = /^(x-id=[A-Za-z]+)?$/;
 
-function addressIn({ path, query }: Place): ResultAddress {
+function addressIn({ path, query }: RequestTarget): ResultAddress {
   const { bucket, key } = ADDRESS.exec(path)?.groups ?? {};
   const isObject = bucket !== undefined && key !== undefined && HARMLESS_QUERY.test(query);
   if (!isObject) throw badKey('/s3/BUCKET/KEY, for whole objects alone');

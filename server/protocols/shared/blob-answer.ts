@@ -5,7 +5,7 @@ import type { Blob } from '../../../store/store.ts';
 import { askedSpan, sendBlob } from '../../http/download.ts';
 import type { Headers } from '../../http/error-response.ts';
 import type { Exchange } from '../../http/exchange.ts';
-import { judge, preconditionFailed } from './conditions.ts';
+import { evaluateConditions, preconditionFailed } from './conditions.ts';
 
 const DESCRIPTION = ['content-type', 'application/octet-stream', 'accept-ranges', 'bytes', 'etag'];
 
@@ -14,9 +14,9 @@ export function answerBlob(exchange: Exchange, hash: Hash, blob: Blob, more: Hea
   const { headers: asked } = exchange.request;
   const entityTag = `"${hash}"`;
   const headers = [...DESCRIPTION, entityTag, ...more];
-  const judgement = judge(asked, entityTag);
-  if (judgement === 'failed') throw preconditionFailed();
-  if (judgement === 'known') return exchange.answerUnchanged(headers);
+  const outcome = evaluateConditions(asked, entityTag);
+  if (outcome === 'failed') throw preconditionFailed();
+  if (outcome === 'known') return exchange.answerUnchanged(headers);
   const span = asked.range === undefined ? undefined : askedSpan(exchange, blob.size, entityTag);
   if (span === 'beyond') return exchange.refuse(beyond(blob.size), ['content-range', `bytes */${blob.size}`]);
   return sendBlob(exchange, blob, headers, span);

@@ -5,10 +5,13 @@ import type { ResultOutcome } from '../../../store/store.ts';
 import type { Exchange } from '../../http/exchange.ts';
 
 /** `known`: the client has this content already. */
-export type Judgement = 'known' | 'failed' | 'none';
+export type ConditionOutcome = 'known' | 'failed' | 'none';
 
 /** `entityTag` is that of the content that is there, if there is any. */
-export function judge(headers: IncomingHttpHeaders, entityTag: string | undefined): Judgement {
+export function evaluateConditions(
+  headers: IncomingHttpHeaders,
+  entityTag: string | undefined,
+): ConditionOutcome {
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers;
   if (ifMatch !== undefined && !names(ifMatch, entityTag, '')) return 'failed';
   if (ifNoneMatch === undefined) return 'none';
@@ -20,22 +23,22 @@ export function preconditionFailed(): AssayError {
 }
 
 /** Before the body is asked for: a write that is only for another content than what is there is refused. */
-export async function refuseUnlessMeant(
+export async function checkPreconditions(
   { request: { headers } }: Exchange,
   entityTag: () => Promise<string | undefined>,
 ): Promise<void> {
   if (headers['if-match'] === undefined && headers['if-none-match'] === undefined) return;
-  if (judge(headers, await entityTag()) !== 'none') throw preconditionFailed();
+  if (evaluateConditions(headers, await entityTag()) !== 'none') throw preconditionFailed();
 }
 
 /** `If-None-Match: *`: the write is only for a key that is free. */
-export function isForFreeKey({ request: { headers } }: Exchange): boolean {
+export function isCreateOnly({ request: { headers } }: Exchange): boolean {
   return headers['if-none-match']?.trim() === '*';
 }
 
 /** Somebody else may have taken the key meanwhile. */
-export function refuseUnlessFirst(exchange: Exchange, outcome: ResultOutcome): void {
-  if (isForFreeKey(exchange) && outcome !== 'stored') throw preconditionFailed();
+export function checkCreated(exchange: Exchange, outcome: ResultOutcome): void {
+  if (isCreateOnly(exchange) && outcome !== 'stored') throw preconditionFailed();
 }
 
 /** `weak` is what may stand before a tag that is compared weakly: If-Match takes no such tag. */

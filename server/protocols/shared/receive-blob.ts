@@ -3,7 +3,7 @@ import type { Digest, Hash } from '../../../core/digest.ts';
 import { STORE } from '../../../store/limits.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { announcedSize, receiveStream, receiveWhole } from '../../http/upload.ts';
-import { asAnnounced } from './announced-checksum.ts';
+import { withChecksums } from './checksums.ts';
 
 export async function receiveBlob(exchange: Exchange, hash?: Hash): Promise<Digest> {
   const { store, limits, lifecycle } = exchange.server;
@@ -12,6 +12,6 @@ export async function receiveBlob(exchange: Exchange, hash?: Hash): Promise<Dige
   const content = isSmall
     ? await receiveWhole(exchange, limits.maxBlobBytes)
     : receiveStream(exchange, limits.maxBlobBytes);
-  const checked = asAnnounced(content, exchange.request.headers);
+  const checked = withChecksums(content, exchange.request.headers);
   return lifecycle.whileWriting(() => store.blobs.put({ hash, size }, checked));
 }

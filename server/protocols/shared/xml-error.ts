@@ -1,6 +1,6 @@
 // How S3 says no: XML with a code that its clients know.
 import type { AssayError } from '../../../core/errors.ts';
-import type { RefusalForm } from '../../http/error-response.ts';
+import type { ErrorFormat } from '../../http/error-response.ts';
 import { escapeXml } from './xml.ts';
 
 const CODES: Readonly<Record<number, string>> = {
@@ -17,7 +17,7 @@ const CODES: Readonly<Record<number, string>> = {
   503: 'ServiceUnavailable',
 };
 
-export const S3_FORM: RefusalForm = {
+export const XML_ERRORS: ErrorFormat = {
   type: 'application/xml',
   methods: 'GET, HEAD, PUT',
   body: (error, message) =>

@@ -2,13 +2,13 @@
 // client names, by slug or by id, is a part of the namespace.
 import { parseNamespace } from '../../../core/namespace.ts';
 import type { ResultAddress } from '../../../store/store.ts';
-import { jsonForm } from '../../http/error-response.ts';
+import { jsonErrors } from '../../http/error-response.ts';
 import type { Exchange } from '../../http/exchange.ts';
-import { type Adapter, badKey, notTaken, type Place } from '../shared/adapter.ts';
+import { type Adapter, badKey, methodNotAllowed, type RequestTarget } from '../shared/adapter.ts';
 import { artifactAddress } from '../shared/artifact.ts';
 import { getArtifact, putArtifact } from './artifact.ts';
 import { allowAuthorization } from './preflight.ts';
-import { tellWhichExist } from './query.ts';
+import { queryArtifacts } from './query.ts';
 import { acknowledgeEvents, status } from './session.ts';
 
 const ADDRESS = /^(?:(?<prefix>.+)\/)?v8\/artifacts(?:\/(?<name>[0-9A-Za-z_-]{1,255}))?$/;
@@ -17,12 +17,12 @@ export const turbo: Adapter = {
   protocol: 'turbo',
   base: '/turbo/',
   atRoot: 'v8/artifacts',
-  refusals: jsonForm('GET, HEAD, OPTIONS, POST, PUT'),
-  async answer(exchange, place) {
+  errors: jsonErrors('GET, HEAD, OPTIONS, POST, PUT'),
+  async answer(exchange, target) {
     if (exchange.method === 'OPTIONS') return allowAuthorization(exchange);
     exchange.admit();
-    const { name, address } = parse(place);
-    if (name === undefined) return tellWhichExist(exchange, address);
+    const { name, address } = parse(target);
+    if (name === undefined) return queryArtifacts(exchange, address);
     if (name === 'status') return status(exchange);
     if (name === 'events') return acknowledgeEvents(exchange);
     return artifact(exchange, address(name));
@@ -38,7 +38,7 @@ function artifact(exchange: Exchange, address: ResultAddress): Promise<void> {
       exchange.admitWrite();
       return putArtifact(exchange, address);
     default:
-      throw notTaken(exchange);
+      throw methodNotAllowed(exchange);
   }
 }
 
@@ -47,7 +47,7 @@ interface Asked {
   readonly address: (hash: string) => ResultAddress;
 }
 
-function parse({ path, query }: Place): Asked {
+function parse({ path, query }: RequestTarget): Asked {
   const found = ADDRESS.exec(path)?.groups;
   if (!found) throw badKey('/v8/artifacts/HASH or /turbo/[NAMESPACE/]v8/artifacts/HASH');
   const team = new URLSearchParams(query);

@@ -4,18 +4,18 @@ import type { ResultAddress } from '../../../store/store.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { answerJson } from '../../http/json.ts';
 import type { Attributes } from '../shared/artifact.ts';
-import { giveArtifact, takeArtifact } from '../shared/artifact-exchange.ts';
+import { receiveArtifact, sendArtifact } from '../shared/artifact-exchange.ts';
 
 const KEPT = ['x-artifact-duration', 'x-artifact-tag', 'x-artifact-sha', 'x-artifact-dirty-hash'];
 
 export function getArtifact(exchange: Exchange, address: ResultAddress): Promise<void> {
   const describe = (attributes: Attributes) => Object.entries(attributes).flat();
-  return giveArtifact(exchange, address, { protocol: 'turbo', describe });
+  return sendArtifact(exchange, address, { protocol: 'turbo', describe });
 }
 
 /** Other content under a known hash does not fail the build that sends it: the first stays, the event is recorded. */
 export async function putArtifact(exchange: Exchange, address: ResultAddress): Promise<void> {
-  const outcome = await takeArtifact(exchange, address, { attributes: attributesIn(exchange) });
+  const outcome = await receiveArtifact(exchange, address, { attributes: attributesIn(exchange) });
   answerJson(exchange, { urls: [] }, 202, ['assay-outcome', outcome]);
 }
 

@@ -3,14 +3,14 @@ import { AssayError } from '../../../core/errors.ts';
 import type { ResultAddress } from '../../../store/store.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { answerJson, fieldOf, receiveJson } from '../../http/json.ts';
-import { notTaken } from '../shared/adapter.ts';
+import { methodNotAllowed } from '../shared/adapter.ts';
 import { findArtifact } from '../shared/artifact.ts';
 
-export async function tellWhichExist(
+export async function queryArtifacts(
   exchange: Exchange,
   address: (hash: string) => ResultAddress,
 ): Promise<void> {
-  if (exchange.method !== 'POST') throw notTaken(exchange);
+  if (exchange.method !== 'POST') throw methodNotAllowed(exchange);
   const found: Record<string, object | null> = {};
   for (const hash of hashesIn(await receiveJson(exchange))) {
     found[hash] = await describe(exchange, address(hash));

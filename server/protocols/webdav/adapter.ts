@@ -2,11 +2,11 @@
 
 import { DEFAULT_NAMESPACE } from '../../../core/namespace.ts';
 import type { ResultAddress } from '../../../store/store.ts';
-import { jsonForm } from '../../http/error-response.ts';
+import { jsonErrors } from '../../http/error-response.ts';
 import type { Exchange } from '../../http/exchange.ts';
-import { type Adapter, badKey, notTaken } from '../shared/adapter.ts';
+import { type Adapter, badKey, methodNotAllowed } from '../shared/adapter.ts';
 import { artifactAddress } from '../shared/artifact.ts';
-import { giveArtifact, takeArtifact } from '../shared/artifact-exchange.ts';
+import { receiveArtifact, sendArtifact } from '../shared/artifact-exchange.ts';
 import { propertiesOfFile, propertiesOfFolder } from './properties.ts';
 
 const METHODS = 'GET, HEAD, MKCOL, OPTIONS, PROPFIND, PUT';
@@ -14,7 +14,7 @@ const METHODS = 'GET, HEAD, MKCOL, OPTIONS, PROPFIND, PUT';
 export const webdav: Adapter = {
   protocol: 'webdav',
   base: '/webdav/',
-  refusals: jsonForm(METHODS),
+  errors: jsonErrors(METHODS),
   async answer(exchange, { path }) {
     exchange.admit();
     const file = fileIn(path);
@@ -42,9 +42,9 @@ async function folder(exchange: Exchange): Promise<void> {
       exchange.admitWrite();
       return exchange.answer(201, [], Buffer.alloc(0));
     case 'OPTIONS':
-      return tellMethods(exchange);
+      return answerOptions(exchange);
     default:
-      throw notTaken(exchange);
+      throw methodNotAllowed(exchange);
   }
 }
 
@@ -52,20 +52,20 @@ async function fileAt(exchange: Exchange, address: ResultAddress): Promise<void>
   switch (exchange.method) {
     case 'GET':
     case 'HEAD':
-      return giveArtifact(exchange, address, { protocol: 'webdav' });
+      return sendArtifact(exchange, address, { protocol: 'webdav' });
     case 'PUT':
       exchange.admitWrite();
-      await takeArtifact(exchange, address, { replace: true });
+      await receiveArtifact(exchange, address, { replace: true });
       return exchange.answer(201, [], Buffer.alloc(0));
     case 'PROPFIND':
       return propertiesOfFile(exchange, address);
     case 'OPTIONS':
-      return tellMethods(exchange);
+      return answerOptions(exchange);
     default:
-      throw notTaken(exchange);
+      throw methodNotAllowed(exchange);
   }
 }
 
-function tellMethods(exchange: Exchange): void {
+function answerOptions(exchange: Exchange): void {
   exchange.answer(200, ['dav', '1', 'allow', METHODS], Buffer.alloc(0));
 }

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { digestOf, toWire } from '../../../../core/digest.ts';
 import { DEFAULT_NAMESPACE } from '../../../../core/namespace.ts';
 import { assetAddress, encodeAsset } from '../../../../server/protocols/asset/asset.ts';
-import { keepChunks } from '../../../../server/protocols/reapi/chunk-list.ts';
+import { storeChunks } from '../../../../server/protocols/reapi/chunk-list.ts';
 import { openDiskStore } from '../../../../store/open.ts';
 import { baseEnvironment, DEFAULT_FORM, FORMS, Workshop } from '../../../rig/assay.ts';
 import { ServerProcess } from '../../../rig/server.ts';
@@ -154,7 +154,7 @@ describe('on a store that tools have used', () => {
     const chunk = Buffer.from('a chunk');
     const folder = Buffer.alloc(0);
     for (const bytes of [chunk, folder]) await store.blobs.put(digestOf(bytes), bytes);
-    await keepChunks(store.results, digestOf(Buffer.from('whole')).hash, [digestOf(chunk), digestOf(chunk)]);
+    await storeChunks(store.results, digestOf(Buffer.from('whole')).hash, [digestOf(chunk), digestOf(chunk)]);
     const asset = encodeAsset({
       kind: 'directory',
       digest: toWire(digestOf(folder)),

@@ -6,7 +6,7 @@ import {
   BatchUpdateBlobsResponse,
   Compressor_Value,
 } from '../../../../core/proto/generated/reapi-services.ts';
-import { inflated } from '../../../../server/protocols/reapi/zstd.ts';
+import { decompressStream } from '../../../../server/protocols/reapi/zstd.ts';
 import { bombOf } from '../../../rig/bombs.ts';
 import { openDiskFolder } from '../../../rig/disk-store.ts';
 import { noise } from '../../../rig/random.ts';
@@ -96,7 +96,7 @@ async function inflatedBytes(pieces: readonly Buffer[], announced: number): Prom
   const source = async function* () {
     yield* pieces;
   };
-  for await (const piece of inflated(source(), announced)) bytes += piece.length;
+  for await (const piece of decompressStream(source(), announced)) bytes += piece.length;
   return bytes;
 }
 

@@ -2,7 +2,7 @@
 import { parseNamespace } from '../../../core/namespace.ts';
 import type { ArtifactKey } from './plain-adapter.ts';
 
-export function keyedPath(path: string, key: RegExp): ArtifactKey | undefined {
+export function namespaceAndKey(path: string, key: RegExp): ArtifactKey | undefined {
   const slash = path.lastIndexOf('/');
   const last = path.slice(slash + 1);
   if (!key.test(last)) return undefined;

@@ -3,7 +3,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { AssayError } from '../../../core/errors.ts';
 import type { Exchange } from '../../http/exchange.ts';
-import { isForFreeKey } from './conditions.ts';
+import { isCreateOnly } from './conditions.ts';
 
 /** What holds of these can't be kept true while the body arrives; what does not hold has been refused before. */
 const CONDITIONS = [
@@ -14,13 +14,13 @@ const CONDITIONS = [
   'x-ms-copy-source',
 ];
 
-export function refuseAllButWhole(exchange: Exchange): void {
+export function refusePartialPut(exchange: Exchange): void {
   const { headers } = exchange.request;
   const condition = CONDITIONS.find((name) => headers[name] !== undefined);
-  if (condition !== undefined) throw notSpoken(`a PUT with ${condition}`);
-  if (headers['if-none-match'] !== undefined && !isForFreeKey(exchange))
-    throw notSpoken('a PUT with If-None-Match, other than *,');
-  if (isFramed(headers)) throw notSpoken('a body in signed chunks (aws-chunked)');
+  if (condition !== undefined) throw unsupported(`a PUT with ${condition}`);
+  if (headers['if-none-match'] !== undefined && !isCreateOnly(exchange))
+    throw unsupported('a PUT with If-None-Match, other than *,');
+  if (isFramed(headers)) throw unsupported('a body in signed chunks (aws-chunked)');
 }
 
 /** Its body holds sizes and signatures between the bytes that are meant. */
@@ -28,6 +28,6 @@ function isFramed({ 'x-amz-content-sha256': sent }: IncomingHttpHeaders): boolea
   return String(sent ?? '').startsWith('STREAMING-');
 }
 
-function notSpoken(what: string): AssayError {
+function unsupported(what: string): AssayError {
   return new AssayError('ASSAY_BAD_MESSAGE', `${what} is not taken here`);
 }

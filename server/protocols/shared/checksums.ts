@@ -28,7 +28,7 @@ export function isChecked(header: string): boolean {
 }
 
 /** The same content, which fails at its end, or at once where it is whole, if it is not what was announced. */
-export function asAnnounced(content: Content, headers: IncomingHttpHeaders): Content {
+export function withChecksums(content: Content, headers: IncomingHttpHeaders): Content {
   let checked = content;
   for (const name of NAMES) {
     const announced = headers[name];

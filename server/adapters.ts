@@ -53,7 +53,7 @@ export function adapted(request: IncomingMessage, response: ServerResponse, cont
     ENTRANCES.get(firstPart(url))?.find(({ start }) => url.startsWith(start)) ?? s3AtRoot(request);
   if (!entrance) return false;
   const { adapter, baseLength } = entrance;
-  new Exchange(request, response, context, adapter.protocol, adapter.errors).conduct((exchange) =>
+  new Exchange(request, response, context, adapter.protocol, adapter.errors).run((exchange) =>
     adapter.answer(exchange, targetBelow(baseLength, url)),
   );
   return true;

@@ -1,22 +1,22 @@
 // What every part of the server is given: one of each for a running server.
 import type { Logger } from 'pino';
 import type { Store } from '../store/store.ts';
-import type { Load } from './capacity/limits-in-use.ts';
+import type { Capacity } from './capacity/capacity.ts';
 import type { Clock } from './connection/awake-clock.ts';
-import type { Pace } from './connection/min-rate.ts';
-import type { Gate } from './http/auth.ts';
+import type { MinRate } from './connection/min-rate.ts';
+import type { TokenCheck } from './http/auth.ts';
 import type { HostCheck } from './http/host-check.ts';
 import type { OriginCheck } from './http/same-origin.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { ServerLimits } from './limits.ts';
 import type { Metrics } from './pages/metrics.ts';
-import type { SignatureGate } from './protocols/s3/signature.ts';
+import type { SignatureCheck } from './protocols/s3/signature.ts';
 
 export interface ServerContext {
   readonly store: Store;
-  readonly gate: Gate;
+  readonly tokenCheck: TokenCheck;
   /** Where S3 keys are set: the signatures that its clients must bring. */
-  readonly signatures: SignatureGate | undefined;
+  readonly signatures: SignatureCheck | undefined;
   readonly checkHost: HostCheck;
   readonly checkOrigin: OriginCheck;
   readonly readOnly: boolean;
@@ -24,8 +24,8 @@ export interface ServerContext {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly clock: Clock;
-  readonly pace: Pace;
-  readonly load: Load;
+  readonly minRate: MinRate;
+  readonly capacity: Capacity;
   readonly lifecycle: Lifecycle;
   readonly about: About;
 }

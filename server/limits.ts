@@ -14,9 +14,9 @@ export const SERVER = {
   /** A blob that is put together from parts is at most so many times as large as its distinct parts … */
   maxAssemblyRatio: 64,
   /** … so many are put together at once, and so many more wait, for so long. */
-  assembliesAtOnce: 2,
-  assembliesWaiting: 256,
-  assemblyWaitMs: 60 * SECOND,
+  maxAssemblies: 2,
+  maxQueuedAssemblies: 256,
+  assemblyQueueMs: 60 * SECOND,
   /** Content that a result may carry inside, where a client asks for it. */
   maxInlineBytes: 1 * MIB,
   /** Calls at a time on one gRPC connection; Bazel makes up to 100. */
@@ -35,11 +35,11 @@ export const SERVER = {
    */
   noProgressMs: 60 * SECOND,
   /** Under pressure it must move so many bytes within so long. */
-  pressedNoProgressMs: 5 * SECOND,
-  progressBytes: 16 * KIB,
-  /** Pressure: more than this share of all connections, or of heldBytes or lentBytes, is in use, or bodies wait for a place. */
-  pressedConnections: 0.8,
-  pressedBytes: 0.5,
+  pressureNoProgressMs: 5 * SECOND,
+  minProgressBytes: 16 * KIB,
+  /** Pressure: more than this share of all connections, or of requestMemoryBytes or responseMemoryBytes, is in use, or bodies wait for a place. */
+  pressureConnections: 0.8,
+  pressureMemory: 0.5,
   /** Requests that a client may have sent on one HTTP connection before it has the answers to those before. */
   maxPipelined: 128,
   /** Idle between two requests on one connection. */
@@ -53,28 +53,28 @@ export const SERVER = {
   /** Downloads that have a chunk of a large blob in memory at once; others wait for their turn. */
   maxDownloads: 20,
   /** How long a request waits for its turn, or for a place, before it is refused. */
-  turnWaitMs: 60 * SECOND,
+  queueTimeoutMs: 60 * SECOND,
   /** So many of them read theirs at once: what has been read is checked in one go, while others wait. */
   maxReads: 2,
   /** Who keeps up, while nobody waits for a turn, has so many chunks read in one go. */
-  chunksAtOnce: 2,
+  readAheadChunks: 2,
   /** Large blobs that are compressed at once for HTTP clients, and the least that is worth it. */
   maxCompressions: 8,
   minCompressedBytes: 1 * KIB,
   /** What kernels may hold of an answer that nobody reads. */
-  unreadBytes: 8 * MIB,
+  kernelBufferBytes: 8 * MIB,
   /** What is written in one go to a client that has not shown yet that it reads, and to anybody while others wait. Whole copies. */
-  slicedBytes: 256 * KIB,
+  maxWriteBytes: 256 * KIB,
   /** So many of them send straight from their chunk, which stays until the client has it; others send copies … */
-  lentChunks: 16,
+  maxZeroCopyChunks: 16,
   /** … of this size … */
-  copiedBytes: 32 * KIB,
+  copyBufferBytes: 32 * KIB,
   /** … and let go of their chunk when one is not taken within this. */
-  promptMs: 20,
+  copyTimeoutMs: 20,
   /** After a refusal, the rest of a large body is thrown away for this long, so that the client can read the answer. */
   lingerMs: 2 * SECOND,
   /** Tools that fail on a body which breaks off get one up to this size only after it has been read and checked. */
-  readFirstBytes: 4 * GIB,
+  verifyFirstBytes: 4 * GIB,
   /** A message of a tool's own protocol: events, questions about many keys. */
   maxMessageBytes: 1 * MIB,
   /** Beginnings of keys that one lookup may try; GitHub's own client sends at most 9. */
@@ -90,11 +90,11 @@ export const SERVER = {
   /** Between two comparisons of the store's index with its folder. */
   reconcilePauseMs: 24 * 60 * MINUTE,
   /** Between two looks at the files that hold the certificate. */
-  renewalMs: 1 * MINUTE,
+  tlsReloadMs: 1 * MINUTE,
   /** From so many connections on, V8's heap is kept small. */
-  crowd: 256,
+  crowdConnections: 256,
   /** A crowd that comes and goes has the heap tidied up no more often than this. */
-  tidyMs: 60 * SECOND,
+  heapCollectMs: 60 * SECOND,
   /** Fewer where the process may open fewer files. */
   maxConnections: 4096,
   /** Beyond those, so many are let in to be told that there is no place; further ones are closed without a word. */
@@ -102,9 +102,9 @@ export const SERVER = {
   /** Large bodies on their way in at once, each with a buffer or two of a chunk; more wait. */
   maxBodies: 256,
   /** Bodies that are held in memory as a whole, of all connections together. */
-  heldBytes: 512 * MIB,
+  requestMemoryBytes: 512 * MIB,
   /** The same for answers that are larger than a small blob, until their clients have taken them. */
-  lentBytes: 512 * MIB,
+  responseMemoryBytes: 512 * MIB,
   /** Small blobs that are sent along with one result. */
   inlinedBlobsBytes: 256 * KIB,
   /** When a client that was turned away may come back. */
@@ -131,9 +131,9 @@ export const ZSTD = {
   maxWindowLog: 23,
   pieceBytes: 256 * KIB,
   /** So much may come out of anything, since files full of zeros are common … */
-  unjudgedBytes: 256 * MIB,
+  ratioUncheckedBytes: 256 * MIB,
   /** … and beyond that, so many bytes for each that was sent. A larger ratio is most likely an attack. */
   maxRatio: 1000,
   /** So much is inflated at first, and then as much as before each time, so that it is judged before much has come out. */
-  firstBytes: 4 * KIB,
+  firstOutputBytes: 4 * KIB,
 } as const;

@@ -4,13 +4,13 @@ import type { Logger } from 'pino';
 import { AssayError, isSystemError, messageOf } from '../core/errors.ts';
 import { descriptorLimit } from '../store/disk/fs/descriptors.ts';
 import type { Store } from '../store/store.ts';
-import { Load } from './capacity/limits-in-use.ts';
+import { Capacity } from './capacity/capacity.ts';
 import { AwakeClock, type Clock } from './connection/awake-clock.ts';
-import { Pace } from './connection/min-rate.ts';
+import { MinRate } from './connection/min-rate.ts';
 import { Port } from './connection/port.ts';
 import type { TlsIdentity } from './connection/tls.ts';
 import { Sessions } from './grpc/sessions.ts';
-import { openGate, tokenGate } from './http/auth.ts';
+import { anyToken, requireToken } from './http/auth.ts';
 import { isLoopback, urlOf } from './http/host.ts';
 import { anyHost, ownHostsOnly } from './http/host-check.ts';
 import { anyOrigin, sameOriginOnly } from './http/same-origin.ts';
@@ -19,7 +19,7 @@ import { SERVER, type ServerLimits } from './limits.ts';
 import type { Metrics } from './pages/metrics.ts';
 import { assetMethods } from './protocols/asset/adapter.ts';
 import { reapiMethods } from './protocols/reapi/adapter.ts';
-import { type S3Keys, signatureGate } from './protocols/s3/signature.ts';
+import { type S3Keys, signatureCheck } from './protocols/s3/signature.ts';
 import { assemble } from './routes.ts';
 
 const GRPC_METHODS = new Map([...reapiMethods, ...assetMethods]);
@@ -44,7 +44,7 @@ export interface RunningServer {
   /** Without a slash at its end. */
   readonly url: string;
   /** Shows another certificate from here on. */
-  renew(tls: TlsIdentity): void;
+  setTlsIdentity(tls: TlsIdentity): void;
   /** Finishes what is under way, or cuts it. The store is the caller's to close. */
   stop(): Promise<void>;
 }
@@ -58,18 +58,18 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
   const limits = { ...SERVER, ...options.limits };
   const clock = options.clock ?? new AwakeClock(limits);
-  const load = new Load(limits, descriptorLimit());
-  const pace = new Pace(limits, clock, load);
+  const capacity = new Capacity(limits, descriptorLimit());
+  const minRate = new MinRate(limits, clock, capacity);
   const lifecycle = new Lifecycle();
   const about = { storeFolder, isLocal, startedAt: Date.now() };
-  const gate = token === undefined ? openGate() : tokenGate(token);
-  const signatures = s3Keys && signatureGate(s3Keys);
+  const tokenCheck = token === undefined ? anyToken() : requireToken(token);
+  const signatures = s3Keys && signatureCheck(s3Keys);
   /** With TLS a browser has asked for the name's certificate already. */
   const checkHost = isLocal && token === undefined && !readOnly && !tls ? ownHostsOnly() : anyHost;
   const checkOrigin = token === undefined ? sameOriginOnly : anyOrigin;
   const context = {
     store,
-    gate,
+    tokenCheck,
     signatures,
     checkHost,
     checkOrigin,
@@ -78,8 +78,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     log,
     metrics,
     clock,
-    pace,
-    load,
+    minRate,
+    capacity,
     lifecycle,
     about,
   };
@@ -87,14 +87,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   await listen(door.server, host, port);
   /** A connection that could not be accepted, for want of file descriptors: the others are none the worse. */
   door.server.on('error', (error) => log.error({ err: error }, 'could not accept a connection'));
-  const stopSweeping = sweepAgainAndAgain(load, limits, (share) => {
+  const stopSweeping = sweepAgainAndAgain(capacity, limits, (share) => {
     clock.tick();
-    pace.check(share);
+    minRate.check(share);
     door.closeSlow(share);
   });
   return {
     url: urlOf(door.server, host, tls ? 'https' : 'http'),
-    renew: (identity) => door.renew(identity),
+    setTlsIdentity: (identity) => door.setTlsIdentity(identity),
     async stop() {
       await lifecycle.stop(door, limits);
       stopSweeping();
@@ -104,13 +104,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
 /** In a crowd a little at a time: to look at everybody takes time, and to cut many at once takes more. */
 function sweepAgainAndAgain(
-  load: Load,
+  capacity: Capacity,
   { sweepMs, crowdSweepMs }: ServerLimits,
   sweep: (share: number) => void,
 ): () => void {
   let timer = setTimeout(sweepOn, sweepMs);
   function sweepOn(): void {
-    const pauseMs = load.isCrowded ? crowdSweepMs : sweepMs;
+    const pauseMs = capacity.isCrowded ? crowdSweepMs : sweepMs;
     sweep(pauseMs / sweepMs);
     timer = setTimeout(sweepOn, pauseMs);
   }

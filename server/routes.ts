@@ -23,7 +23,7 @@ export async function assemble(context: ServerContext): Promise<Server> {
   const doorTo = (answering: Answering, route: Route): Door => {
     return (request, reply) => {
       reply.hijack();
-      new Exchange(request.raw, reply.raw, context, route, PAGE_ERRORS).conduct(answering);
+      new Exchange(request.raw, reply.raw, context, route, PAGE_ERRORS).run(answering);
     };
   };
   const nowhere = doorTo(nothingHere, 'other');

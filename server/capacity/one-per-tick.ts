@@ -1,6 +1,6 @@
 // Long pieces of work, one in each turn of the event loop: whoever has a short request waits for one of them, not for all.
 
-export class Turns {
+export class OnePerTick {
   readonly #waiting: (() => void)[] = [];
 
   /** Resolves in a turn that nobody else has been given. */

@@ -26,7 +26,7 @@ const MUCH = 128 * 1024 * 1024;
 export function keepHeapSmall(isCrowded: boolean, now = performance.now()): void {
   setFlagsFromString(`--semi-space-growth-factor=${isCrowded ? 1 : 2}`);
   setFlagsFromString(`--heap-growing-percent=${isCrowded ? GROWTH.inCrowd : GROWTH.before}`);
-  if (!isCrowded || now < tidiedAt + SERVER.tidyMs) return;
+  if (!isCrowded || now < tidiedAt + SERVER.heapCollectMs) return;
   tidiedAt = now;
   tidyUp();
 }

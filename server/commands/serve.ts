@@ -19,7 +19,7 @@ import { keepScrubbing } from '../background/scrub.ts';
 import { keepSweeping } from '../background/sweep.ts';
 import { countExternalMemoryWithHeap } from '../capacity/external-memory.ts';
 import { loadTlsIdentity } from '../connection/tls.ts';
-import { keepRenewing, type Renewal } from '../connection/tls-reload.ts';
+import { keepReloadingTls, type TlsReload } from '../connection/tls-reload.ts';
 import { isLoopback } from '../http/host.ts';
 import { SERVER } from '../limits.ts';
 import { type RunningServer, startServer } from '../listen.ts';
@@ -127,7 +127,7 @@ export const serveCommand: CommandModule = {
       chores.push(startScrubbing(settings, store, log, stopChores.signal));
       chores.push(keepReconciling(store, log, stopChores.signal));
       chores.push(keepSweeping(store, log, stopChores.signal));
-      chores.push(startRenewing(settings, server, log, stopChores.signal));
+      chores.push(startTlsReload(settings, server, log, stopChores.signal));
       log.info({ signal: await signal }, 'stopping');
       await server.stop();
     } finally {
@@ -147,7 +147,7 @@ interface Settings {
   readonly token: string | undefined;
   readonly s3Keys: S3Keys | undefined;
   readonly readOnly: boolean;
-  readonly tls: Pick<Renewal, 'files' | 'shown'> | undefined;
+  readonly tls: Pick<TlsReload, 'files' | 'shown'> | undefined;
   readonly limits: { readonly maxBlobBytes: number };
   readonly logLevel: LogLevel;
   readonly scrubBytesPerSecond: number | undefined;
@@ -199,13 +199,13 @@ function startScrubbing(
   return keepScrubbing({ store, storeFolder, bytesPerSecond, log }, signal);
 }
 
-function startRenewing(
+function startTlsReload(
   { tls }: Settings,
-  { renew }: RunningServer,
+  { setTlsIdentity }: RunningServer,
   log: Logger,
   signal: AbortSignal,
 ): Promise<void> | undefined {
-  return tls && keepRenewing({ ...tls, renew, log, pauseMs: SERVER.renewalMs }, signal);
+  return tls && keepReloadingTls({ ...tls, setTlsIdentity, log, pauseMs: SERVER.tlsReloadMs }, signal);
 }
 
 function s3KeysOf(accessKey = '', secretKey = ''): S3Keys | undefined {

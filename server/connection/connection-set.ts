@@ -7,61 +7,61 @@
 // The arrays are several, and who comes is put into one after the other: those who came together, and are often to go
 // together, are not shown together.
 
-const LANES = 20;
-const NOWHERE = -1;
+const SHARDS = 20;
+const NOT_IN_SET = -1;
 
-/** Begins at no place; only a roster changes it. */
-export class Placed {
-  place = NOWHERE;
-  lane = 0;
+/** Begins at no index; only a roster changes it. */
+export class SetMember {
+  index = NOT_IN_SET;
+  shard = 0;
 }
 
-export class Roster<T extends Placed> {
-  readonly #lanes: T[][] = Array.from({ length: LANES }, () => []);
+export class ConnectionSet<T extends SetMember> {
+  readonly #shards: T[][] = Array.from({ length: SHARDS }, () => []);
   #nextToFill = 0;
-  #nextToShow = 0;
+  #nextToVisit = 0;
 
   add(member: T): void {
-    member.lane = this.#nextToFill;
-    member.place = this.#membersOf(member.lane).push(member) - 1;
-    this.#nextToFill = (this.#nextToFill + 1) % LANES;
+    member.shard = this.#nextToFill;
+    member.index = this.#membersOf(member.shard).push(member) - 1;
+    this.#nextToFill = (this.#nextToFill + 1) % SHARDS;
   }
 
   /** Who is gone already may go again. */
   delete(member: T): void {
-    const { place } = member;
-    const members = this.#membersOf(member.lane);
+    const { index } = member;
+    const members = this.#membersOf(member.shard);
     const last = members.at(-1);
-    if (!last || place === NOWHERE) return;
-    members[place] = last;
-    last.place = place;
+    if (!last || index === NOT_IN_SET) return;
+    members[index] = last;
+    last.index = index;
     members.pop();
-    member.place = NOWHERE;
+    member.index = NOT_IN_SET;
   }
 
-  showAll(look: (member: T) => void): void {
-    for (const members of this.#lanes) this.#showLane(members, look);
+  visitAll(visit: (member: T) => void): void {
+    for (const members of this.#shards) this.#visitShard(members, visit);
   }
 
   /** Shows a share of them, and the next share the next time: who is here for a round of 1/share calls is shown in it. */
-  show(share: number, look: (member: T) => void): void {
-    for (let lanes = Math.ceil(share * LANES); lanes > 0; lanes--) {
-      this.#showLane(this.#membersOf(this.#nextToShow), look);
-      this.#nextToShow = (this.#nextToShow + 1) % LANES;
+  visitShare(share: number, visit: (member: T) => void): void {
+    for (let shards = Math.ceil(share * SHARDS); shards > 0; shards--) {
+      this.#visitShard(this.#membersOf(this.#nextToVisit), visit);
+      this.#nextToVisit = (this.#nextToVisit + 1) % SHARDS;
     }
   }
 
   /** From the last to the first: who goes meanwhile leaves its place to one that has been shown, or is new. */
-  #showLane(members: readonly T[], look: (member: T) => void): void {
-    for (let place = members.length - 1; place >= 0; place--) {
-      const member = members[place];
-      if (member) look(member);
+  #visitShard(members: readonly T[], visit: (member: T) => void): void {
+    for (let index = members.length - 1; index >= 0; index--) {
+      const member = members[index];
+      if (member) visit(member);
     }
   }
 
-  #membersOf(lane: number): T[] {
-    const members = this.#lanes[lane];
-    if (!members) throw new Error(`there is no lane ${lane}`);
+  #membersOf(shard: number): T[] {
+    const members = this.#shards[shard];
+    if (!members) throw new Error(`there is no shard ${shard}`);
     return members;
   }
 }

@@ -3,14 +3,14 @@
 import type { Server as HttpServer } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
-import type { Load } from '../capacity/limits-in-use.ts';
+import type { Capacity } from '../capacity/capacity.ts';
 import type { ServerContext } from '../context.ts';
 import type { Sessions } from '../grpc/sessions.ts';
 import type { ServerLimits } from '../limits.ts';
 import type { Clock } from './awake-clock.ts';
-import { Placed, Roster } from './connection-set.ts';
-import type { Pace } from './min-rate.ts';
-import { FirstBytes } from './protocol-sniffer.ts';
+import { ConnectionSet, SetMember } from './connection-set.ts';
+import type { MinRate } from './min-rate.ts';
+import { ProtocolSniffer } from './protocol-sniffer.ts';
 import type { TlsIdentity } from './tls.ts';
 
 /**
@@ -18,7 +18,7 @@ import type { TlsIdentity } from './tls.ts';
  */
 const ALPN = ['http/1.1', 'h2'];
 
-class Connection extends Placed {
+class Connection extends SetMember {
   readonly socket: Socket;
   readonly since: number;
 
@@ -35,33 +35,33 @@ export class Port {
   readonly #http: HttpServer;
   readonly #grpc: Sessions;
   readonly #limits: ServerLimits;
-  readonly #load: Load;
-  readonly #pace: Pace;
+  readonly #capacity: Capacity;
+  readonly #minRate: MinRate;
   readonly #clock: Clock;
   #unsecuredCheckedAt = 0;
-  readonly #connections = new Roster<Connection>();
+  readonly #connections = new ConnectionSet<Connection>();
   /** The same connections again, once their handshake is done. */
-  readonly #secureConnections = new Roster<Connection>();
-  readonly #firstBytes: FirstBytes;
+  readonly #secureConnections = new ConnectionSet<Connection>();
+  readonly #sniffer: ProtocolSniffer;
 
   constructor(
     http: HttpServer,
     grpc: Sessions,
-    { limits, load, pace, clock }: Pick<ServerContext, 'limits' | 'load' | 'pace' | 'clock'>,
+    { limits, capacity, minRate, clock }: Pick<ServerContext, 'limits' | 'capacity' | 'minRate' | 'clock'>,
     tls: TlsIdentity | undefined,
   ) {
     this.#http = http;
     this.#grpc = grpc;
     this.#limits = limits;
-    this.#load = load;
-    this.#pace = pace;
+    this.#capacity = capacity;
+    this.#minRate = minRate;
     this.#clock = clock;
-    this.#firstBytes = new FirstBytes(limits, clock);
+    this.#sniffer = new ProtocolSniffer(limits, clock);
     this.#secured = tls && this.#secure(tls);
     this.server = this.#secured ?? createServer({ allowHalfOpen: true, noDelay: true });
-    this.server.maxConnections = load.maxConnections + limits.surplusConnections;
+    this.server.maxConnections = capacity.maxConnections + limits.surplusConnections;
     this.server.on('connection', (socket: Socket) => {
-      load.connected(socket);
+      capacity.addConnection(socket);
       remember(socket, this.#connections, clock.now);
     });
     this.#secured?.on('secureConnection', (socket) => remember(socket, this.#secureConnections, clock.now));
@@ -83,36 +83,36 @@ export class Port {
   }
 
   /** For handshakes from here on; who is connected stays so. */
-  renew(tls: TlsIdentity): void {
+  setTlsIdentity(tls: TlsIdentity): void {
     this.#secured?.setSecureContext(tls);
   }
 
   /** Called again and again while the server runs, each time for the next share of all. */
   closeSlow(share: number): void {
-    const { patienceMs } = this.#pace;
-    this.#firstBytes.check(share, patienceMs);
-    this.#grpc.closeSilent(share, patienceMs);
-    if (this.#secured && this.#load.isPressed) this.#closeSlowHandshakes(patienceMs);
+    const { timeoutMs } = this.#minRate;
+    this.#sniffer.check(share, timeoutMs);
+    this.#grpc.closeSilent(share, timeoutMs);
+    if (this.#secured && this.#capacity.isUnderPressure) this.#closeSlowHandshakes(timeoutMs);
   }
 
   /** Only under pressure: TLS itself has a timer for the time that they have otherwise. */
-  #closeSlowHandshakes(patienceMs: number): void {
+  #closeSlowHandshakes(timeoutMs: number): void {
     const { now } = this.#clock;
-    if (now - this.#unsecuredCheckedAt < patienceMs / 2) return;
+    if (now - this.#unsecuredCheckedAt < timeoutMs / 2) return;
     this.#unsecuredCheckedAt = now;
-    this.#closeUnsecured(now - patienceMs);
+    this.#closeUnsecured(now - timeoutMs);
   }
 
   /** Called again and again during a stop: connections become idle one after the other. */
   closeIdle(): void {
     if (this.#secured) this.#closeUnsecured(this.#clock.now);
-    this.#firstBytes.closeAll();
+    this.#sniffer.closeAll();
     this.#http.closeIdleConnections();
     this.#grpc.drain();
   }
 
   closeAll(): void {
-    this.#connections.showAll(({ socket }) => socket.destroy());
+    this.#connections.visitAll(({ socket }) => socket.destroy());
   }
 
   /** Takes no more connections; resolves when the last one is gone. */
@@ -124,32 +124,32 @@ export class Port {
   /** Whose handshake is not done: nothing tells which secure socket goes with which plain one but where they come from. */
   #closeUnsecured(connectedUntil: number): void {
     const secure = new Set<string>();
-    this.#secureConnections.showAll(({ socket }) => secure.add(originOf(socket)));
-    this.#connections.showAll(({ socket, since }) => {
+    this.#secureConnections.visitAll(({ socket }) => secure.add(originOf(socket)));
+    this.#connections.visitAll(({ socket, since }) => {
       if (since <= connectedUntil && !secure.has(originOf(socket))) socket.destroy();
     });
   }
 
   #listen(socket: Socket): void {
-    this.#load.welcome(socket);
+    this.#capacity.markSurplus(socket);
     socket.on('error', ignore);
-    this.#firstBytes.await(socket, (spoken) => {
-      if (spoken === 'HTTP/2') this.#takeGrpc(socket);
+    this.#sniffer.await(socket, (protocol) => {
+      if (protocol === 'HTTP/2') this.#takeGrpc(socket);
       else this.#http.emit('connection', socket);
     });
   }
 
   /** A connection that ends before its first answer is UNAVAILABLE to a gRPC client, which is what there is to say. */
   #takeGrpc(socket: Socket): void {
-    if (this.#load.isSurplus(socket)) socket.destroy();
+    if (this.#capacity.isSurplus(socket)) socket.destroy();
     else this.#grpc.take(socket);
   }
 }
 
-function remember(socket: Socket, roster: Roster<Connection>, now: number): void {
+function remember(socket: Socket, set: ConnectionSet<Connection>, now: number): void {
   const connection = new Connection(socket, now);
-  roster.add(connection);
-  socket.on('error', ignore).once('close', () => roster.delete(connection));
+  set.add(connection);
+  socket.on('error', ignore).once('close', () => set.delete(connection));
 }
 
 function originOf({ remoteAddress, remotePort }: Socket): string {

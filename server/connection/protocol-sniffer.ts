@@ -5,11 +5,11 @@
 // Two bytes can be shared by both ("PR" begins PRI and PROPFIND), and they may come one at a time, so nothing is decided
 // before it is certain. What is neither is HTTP/1's to refuse.
 import type { Socket } from 'node:net';
-import { joined } from '../capacity/append-buffer.ts';
+import { appendBuffer } from '../capacity/append-buffer.ts';
 import { refuseBeforeRequest } from '../http/connections.ts';
 import type { ServerLimits } from '../limits.ts';
 import type { Clock } from './awake-clock.ts';
-import { Placed, Roster } from './connection-set.ts';
+import { ConnectionSet, SetMember } from './connection-set.ts';
 
 /** How every HTTP/2 connection begins. No request of HTTP/1 shares more than its first two bytes. */
 const HTTP2_PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
@@ -24,11 +24,11 @@ const BARE_NEWLINE = /(?:^|[^\r])\n/;
 
 const NOTHING = Buffer.alloc(0);
 
-export type Spoken = 'HTTP/1' | 'HTTP/2';
+export type WireProtocol = 'HTTP/1' | 'HTTP/2';
 
 type Limits = Pick<ServerLimits, 'maxHeaderBytes' | 'lingerMs'>;
 
-class Unspoken extends Placed {
+class UndecidedConnection extends SetMember {
   readonly socket: Socket;
   /** When it was connected, or refused. */
   since: number;
@@ -43,10 +43,10 @@ class Unspoken extends Placed {
   }
 }
 
-export class FirstBytes {
+export class ProtocolSniffer {
   readonly #limits: Limits;
   readonly #clock: Clock;
-  readonly #unspoken = new Roster<Unspoken>();
+  readonly #undecided = new ConnectionSet<UndecidedConnection>();
 
   constructor(limits: Limits, clock: Clock) {
     this.#limits = limits;
@@ -54,60 +54,60 @@ export class FirstBytes {
   }
 
   /** `decide` gets the socket as if nothing had been read of it, or never if it is closed before. */
-  await(socket: Socket, decide: (spoken: Spoken) => void): void {
-    const unspoken = new Unspoken(socket, this.#clock.now);
-    const giveUp = () => this.#giveUp(unspoken, 'ASSAY_BAD_REQUEST');
+  await(socket: Socket, decide: (protocol: WireProtocol) => void): void {
+    const connection = new UndecidedConnection(socket, this.#clock.now);
+    const giveUp = () => this.#giveUp(connection, 'ASSAY_BAD_REQUEST');
     const onReadable = () => {
-      const spoken = this.#hear(unspoken);
-      if (!spoken) return;
-      this.#unspoken.delete(unspoken);
+      const protocol = this.#read(connection);
+      if (!protocol) return;
+      this.#undecided.delete(connection);
       socket.off('end', giveUp).off('readable', onReadable);
-      socket.unshift(unspoken.arrived);
-      unspoken.arrived = NOTHING; // what is still heard at the end of the connection would hold it
-      decide(spoken);
+      socket.unshift(connection.arrived);
+      connection.arrived = NOTHING; // what is still heard at the end of the connection would hold it
+      decide(protocol);
     };
-    this.#unspoken.add(unspoken);
-    socket.once('close', () => this.#unspoken.delete(unspoken));
+    this.#undecided.add(connection);
+    socket.once('close', () => this.#undecided.delete(connection));
     socket.on('end', giveUp).on('readable', onReadable);
   }
 
-  #hear(unspoken: Unspoken): Spoken | undefined {
-    const piece: Buffer | null = unspoken.socket.read();
-    if (!piece || unspoken.isRefused) return undefined;
-    const { arrived } = unspoken;
-    unspoken.arrived = arrived.length === 0 ? piece : joined(arrived, piece);
-    return spokenBy(unspoken.arrived, this.#limits.maxHeaderBytes);
+  #read(connection: UndecidedConnection): WireProtocol | undefined {
+    const piece: Buffer | null = connection.socket.read();
+    if (!piece || connection.isRefused) return undefined;
+    const { arrived } = connection;
+    connection.arrived = arrived.length === 0 ? piece : appendBuffer(arrived, piece);
+    return protocolOf(connection.arrived, this.#limits.maxHeaderBytes);
   }
 
   /** Whoever has begun a request of HTTP/1 understands an answer. */
-  #giveUp(unspoken: Unspoken, why: 'ASSAY_BAD_REQUEST' | 'ASSAY_HEADER_TIMEOUT'): void {
-    const { socket, arrived, isRefused } = unspoken;
+  #giveUp(connection: UndecidedConnection, why: 'ASSAY_BAD_REQUEST' | 'ASSAY_HEADER_TIMEOUT'): void {
+    const { socket, arrived, isRefused } = connection;
     if (isRefused || couldBeHttp2(arrived)) {
       socket.destroy();
       return;
     }
-    unspoken.isRefused = true;
-    unspoken.since = this.#clock.now;
-    unspoken.arrived = NOTHING;
+    connection.isRefused = true;
+    connection.since = this.#clock.now;
+    connection.arrived = NOTHING;
     refuseBeforeRequest(why, socket);
   }
 
   /** Closes those who have been waited for longer than `patienceMs`, of a share of all and the next time of the next. */
-  check(share: number, patienceMs: number): void {
+  check(share: number, timeoutMs: number): void {
     const { now } = this.#clock;
-    this.#unspoken.show(share, (unspoken) => {
-      const mostMs = unspoken.isRefused ? this.#limits.lingerMs : patienceMs;
-      if (now - unspoken.since > mostMs) this.#giveUp(unspoken, 'ASSAY_HEADER_TIMEOUT');
+    this.#undecided.visitShare(share, (connection) => {
+      const mostMs = connection.isRefused ? this.#limits.lingerMs : timeoutMs;
+      if (now - connection.since > mostMs) this.#giveUp(connection, 'ASSAY_HEADER_TIMEOUT');
     });
   }
 
   closeAll(): void {
-    this.#unspoken.showAll(({ socket }) => socket.destroy());
+    this.#undecided.visitAll(({ socket }) => socket.destroy());
   }
 }
 
 /** Undefined while it could still be either, or too little of it is there. */
-function spokenBy(bytes: Buffer, maxHeaderBytes: number): Spoken | undefined {
+function protocolOf(bytes: Buffer, maxHeaderBytes: number): WireProtocol | undefined {
   if (!couldBeHttp2(bytes)) return isHeaderOnItsWay(bytes, maxHeaderBytes) ? undefined : 'HTTP/1';
   if (bytes.length < TELLING_BYTES) return undefined;
   return isWorthASession(bytes) ? 'HTTP/2' : undefined;

@@ -4,19 +4,19 @@ import type { Logger } from 'pino';
 import { messageOf } from '../../core/errors.ts';
 import { loadTlsIdentity, type TlsFiles, type TlsIdentity } from './tls.ts';
 
-export interface Renewal {
+export interface TlsReload {
   readonly files: TlsFiles;
   /** What the server has shown since it began. */
   readonly shown: TlsIdentity;
   readonly log: Logger;
   readonly pauseMs: number;
   /** From here on it shows this one. */
-  renew(identity: TlsIdentity): void;
+  setTlsIdentity(identity: TlsIdentity): void;
 }
 
 /** What can't be read, or does not fit together yet, is tried again; until then the old one is shown. */
-export async function keepRenewing(
-  { files, shown: first, renew, log, pauseMs }: Renewal,
+export async function keepReloadingTls(
+  { files, shown: first, setTlsIdentity, log, pauseMs }: TlsReload,
   signal: AbortSignal,
 ): Promise<void> {
   let shown = first;
@@ -24,7 +24,7 @@ export async function keepRenewing(
     try {
       const found = loadTlsIdentity(files);
       if (isSame(found, shown)) continue;
-      renew(found);
+      setTlsIdentity(found);
       shown = found;
       log.info({ cert: files.cert }, 'the certificate was renewed');
     } catch (error) {

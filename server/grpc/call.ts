@@ -7,9 +7,9 @@ import { GRPC_STATUS, type GrpcStatus, grpcStatusOf } from '../../core/grpc/stat
 import { STORE } from '../../store/limits.ts';
 import type { Transfer } from '../connection/min-rate.ts';
 import type { ServerContext } from '../context.ts';
-import { untilNothingIsUnderWay } from './in-flight.ts';
+import { untilWritesAreDone } from './in-flight.ts';
 import type { Method } from './method.ts';
-import { Inlet } from './request-stream.ts';
+import { RequestStream } from './request-stream.ts';
 
 /** Names and values in turn, which node takes as they are; an object it would copy for each call. */
 const HEAD = [':status', '200', 'content-type', 'application/grpc'];
@@ -31,7 +31,7 @@ export class Call {
   readonly #stream: ServerHttp2Stream;
   readonly #method: Method;
   readonly #transfer: Transfer;
-  readonly #inlet: Inlet;
+  readonly #request: RequestStream;
   #trailers = trailersOf(CUT_SHORT);
   #isCutShort = false;
   #isFinished = false;
@@ -47,20 +47,20 @@ export class Call {
     this.headers = headers;
     this.server = server;
     this.#method = method;
-    this.#transfer = server.pace.begin(() => this.#giveUp());
-    this.#inlet = new Inlet(stream, server, this.#transfer);
+    this.#transfer = server.minRate.begin(() => this.#giveUp());
+    this.#request = new RequestStream(stream, server, this.#transfer);
     stream.on('close', () => this.#close());
   }
 
   #close(): void {
-    this.server.pace.end(this.#transfer);
-    this.#inlet.close();
+    this.server.minRate.end(this.#transfer);
+    this.#request.close();
     this.#settleWrite(false);
   }
 
-  conduct(): void {
+  run(): void {
     try {
-      this.#admit();
+      this.#authorize();
       this.#method.answer(this).then(
         () => this.#finish(),
         (error: unknown) => this.#refuse(error),
@@ -72,12 +72,12 @@ export class Call {
 
   /** The one message of a call that takes one. */
   message(): Promise<Buffer> {
-    return this.#inlet.one();
+    return this.#request.one();
   }
 
   /** The bytes of a call that takes many, frames and all. */
   pieces(): AsyncIterable<Buffer[]> {
-    return this.#inlet.pieces();
+    return this.#request.pieces();
   }
 
   /** The whole answer of a call that gives one message. */
@@ -96,15 +96,16 @@ export class Call {
 
   /** It stays in memory until it has been taken, and only so much of it is under way that the client's progress is seen. */
   #answerInPieces(message: Uint8Array, headers: Headers | undefined): void {
-    const { load, limits } = this.server;
-    load.lend(message.byteLength);
-    this.#stream.once('close', () => load.giveBack(message.byteLength));
+    const { capacity, limits } = this.server;
+    capacity.addResponseBytes(message.byteLength);
+    this.#stream.once('close', () => capacity.removeResponseBytes(message.byteLength));
     this.#isFinished = true;
     this.#begin(headers);
     const send = async () => {
-      for (let at = 0; at < message.byteLength; at += limits.slicedBytes) {
+      for (let at = 0; at < message.byteLength; at += limits.maxWriteBytes) {
         const head = at === 0 ? frameHead(message.byteLength) : undefined;
-        if (!(await this.#write(message.subarray(at, at + limits.slicedBytes), head))) return this.#cutOff();
+        if (!(await this.#write(message.subarray(at, at + limits.maxWriteBytes), head)))
+          return this.#cutOff();
       }
       this.#trailers = OK_TRAILERS;
       this.#end('OK');
@@ -127,14 +128,14 @@ export class Call {
     const head = Buffer.concat([frameHead(before.byteLength + content.byteLength), before]);
     const isWritten = await this.#write(content, head);
     this.#isCutShort = !isWritten;
-    if (!isWritten && session) await untilNothingIsUnderWay(session, this.server.limits.noProgressMs);
+    if (!isWritten && session) await untilWritesAreDone(session, this.server.limits.noProgressMs);
     return isWritten;
   }
 
   /** True when the client has taken all of it. */
   async #write(content: Uint8Array, head?: Uint8Array): Promise<boolean> {
     const stream = this.#stream;
-    this.#transfer.waits();
+    this.#transfer.startWaiting();
     const isWritten = await new Promise<boolean>((resolve) => {
       this.#settleWrite = resolve;
       stream.cork();
@@ -143,8 +144,8 @@ export class Call {
       stream.write(content, (error) => resolve(!error && !stream.closed));
       stream.uncork();
     });
-    if (isWritten) this.#transfer.moved(content.byteLength);
-    this.#transfer.rests();
+    if (isWritten) this.#transfer.progress(content.byteLength);
+    this.#transfer.stopWaiting();
     return isWritten;
   }
 
@@ -157,11 +158,11 @@ export class Call {
     return this.#stream.destroyed || this.#stream.closed;
   }
 
-  #admit(): void {
-    const { lifecycle, gate, readOnly } = this.server;
+  #authorize(): void {
+    const { lifecycle, tokenCheck, readOnly } = this.server;
     if (lifecycle.isStopping) throw new AssayError('ASSAY_SHUTTING_DOWN', 'try again later');
     this.#checkHost();
-    if (!gate.admits(this.headers.authorization)) {
+    if (!tokenCheck.accepts(this.headers.authorization)) {
       throw new AssayError('ASSAY_UNAUTHORIZED', 'this server asks for a token');
     }
     if (this.#method.writes && readOnly) throw new AssayError('ASSAY_READ_ONLY', 'this server is read-only');
@@ -207,7 +208,7 @@ export class Call {
   #end(status: GrpcStatus): void {
     const stream = this.#stream;
     this.#count(status);
-    this.#transfer.waits();
+    this.#transfer.startWaiting();
     if (stream.writable) stream.end();
     if (stream.readableEnded) return;
     stream.resume();
@@ -221,7 +222,7 @@ export class Call {
 
   /** Called while everybody waits for the client, for too long. */
   #giveUp(): void {
-    this.#inlet.fail(new AssayError('ASSAY_BODY_TIMEOUT', this.server.pace.rule));
+    this.#request.fail(new AssayError('ASSAY_BODY_TIMEOUT', this.server.minRate.rule));
     this.#settleWrite(false);
     if (this.#isFinished || this.#stream.headersSent) this.#cutOff();
   }

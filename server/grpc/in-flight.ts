@@ -9,7 +9,7 @@ const PING_BYTES = 8;
 const closings = new WeakMap<Http2Session, Promise<void>>();
 
 /** Before its first call: whether it is closed already can't be asked later. */
-export function watchClosing(session: Http2Session): void {
+export function trackClose(session: Http2Session): void {
   closings.set(session, new Promise((resolve) => session.once('close', resolve)));
 }
 
@@ -17,7 +17,7 @@ export function watchClosing(session: Http2Session): void {
  * Resolves when nothing is under way any more of what was written before. A ping is sent after it, so its answer says so; a
  * client that does not give it in time, or gives a made-up one, is cut off.
  */
-export async function untilNothingIsUnderWay(session: Http2Session, withinMs: number): Promise<void> {
+export async function untilWritesAreDone(session: Http2Session, withinMs: number): Promise<void> {
   let isOver = false;
   /** A process that was stopped comes to its timers before it looks at what has arrived meanwhile: hence the turn more. */
   const cut = () => setImmediate(() => isOver || session.destroy());

@@ -19,7 +19,7 @@ interface MessageType<T> {
 }
 
 /** One message in; what the answer is made of is the method's own business. */
-export function taking<T>(
+export function singleRequest<T>(
   type: MessageType<T>,
   shape: Shape,
   answer: (request: T, call: Call, bytes: Buffer) => Promise<void>,

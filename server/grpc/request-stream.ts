@@ -4,7 +4,7 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import { AssayError } from '../../core/errors.ts';
 import { Deframer } from '../../core/grpc/frame.ts';
-import { type Load, memoryIsFull } from '../capacity/limits-in-use.ts';
+import { type Capacity, memoryFull } from '../capacity/capacity.ts';
 import type { Transfer } from '../connection/min-rate.ts';
 import type { ServerContext } from '../context.ts';
 import type { ServerLimits } from '../limits.ts';
@@ -12,25 +12,25 @@ import type { Metrics } from '../pages/metrics.ts';
 
 interface Sink {
   /** What it is given stays in memory until the end: all that is has a bound of its own. */
-  readonly isHeld: boolean;
+  readonly isBuffered: boolean;
   data(piece: Buffer): void;
   end(): void;
   fail(error: unknown): void;
 }
 
-export class Inlet {
+export class RequestStream {
   readonly #stream: ServerHttp2Stream;
   readonly #limits: ServerLimits;
   readonly #metrics: Metrics;
-  readonly #load: Load;
+  readonly #capacity: Capacity;
   readonly #transfer: Transfer;
   #fail: (because: () => unknown) => void = () => {};
 
-  constructor(stream: ServerHttp2Stream, { limits, metrics, load }: ServerContext, transfer: Transfer) {
+  constructor(stream: ServerHttp2Stream, { limits, metrics, capacity }: ServerContext, transfer: Transfer) {
     this.#stream = stream;
     this.#limits = limits;
     this.#metrics = metrics;
-    this.#load = load;
+    this.#capacity = capacity;
     this.#transfer = transfer;
   }
 
@@ -49,7 +49,7 @@ export class Inlet {
       const deframer = new Deframer(this.#limits.maxGrpcMessageBytes);
       const messages: Buffer[] = [];
       this.#open({
-        isHeld: true,
+        isBuffered: true,
         data: (piece) => messages.push(...deframer.push(piece)),
         end: () => {
           const [only, ...more] = messages;
@@ -67,11 +67,11 @@ export class Inlet {
    * once a turn of the event loop, which brings several pieces of a fast upload together.
    */
   async *pieces(): AsyncGenerator<Buffer[], void, void> {
-    await this.#load.bodies.acquire();
+    await this.#capacity.bodies.acquire();
     try {
       yield* this.#arriving();
     } finally {
-      this.#load.bodies.release();
+      this.#capacity.bodies.release();
     }
   }
 
@@ -82,7 +82,7 @@ export class Inlet {
     let failure: { readonly reason: unknown } | undefined;
     let look = () => {};
     const close = this.#open({
-      isHeld: false,
+      isBuffered: false,
       data: (piece) => {
         if (arrived.push(piece) === 1) setImmediate(() => look());
         arrivedBytes += piece.length;
@@ -119,12 +119,12 @@ export class Inlet {
   }
 
   #pause(): void {
-    this.#transfer.rests();
+    this.#transfer.stopWaiting();
     this.#stream.pause();
   }
 
   #resume(): void {
-    this.#transfer.waits();
+    this.#transfer.startWaiting();
     this.#stream.resume();
   }
 
@@ -136,9 +136,9 @@ export class Inlet {
     const close = () => {
       if (!isOpen) return;
       isOpen = false;
-      this.#transfer.rests();
+      this.#transfer.stopWaiting();
       this.#metrics.received(bytes);
-      if (sink.isHeld) this.#load.letGo(bytes);
+      if (sink.isBuffered) this.#capacity.removeRequestBytes(bytes);
       if (stream.isPaused()) stream.resume();
     };
     /** A stream is closed after its end too: the error, which costs a stack trace, is made only if there is one. */
@@ -150,10 +150,10 @@ export class Inlet {
     stream.on('data', (piece: Buffer) => {
       if (!isOpen) return;
       bytes += piece.length;
-      this.#transfer.moved(piece.length);
-      if (sink.isHeld) this.#load.hold(piece.length);
-      if (sink.isHeld && this.#load.isFull) {
-        this.#fail(memoryIsFull);
+      this.#transfer.progress(piece.length);
+      if (sink.isBuffered) this.#capacity.addRequestBytes(piece.length);
+      if (sink.isBuffered && this.#capacity.isRequestMemoryFull) {
+        this.#fail(memoryFull);
         return;
       }
       try {
@@ -168,7 +168,7 @@ export class Inlet {
       sink.end();
     });
     if (stream.destroyed) this.#fail(cutShort);
-    else this.#transfer.waits();
+    else this.#transfer.startWaiting();
     return close;
   }
 }

@@ -12,11 +12,11 @@ import {
 import type { Socket } from 'node:net';
 import { AssayError } from '../../core/errors.ts';
 import type { Clock } from '../connection/awake-clock.ts';
-import { Placed, Roster } from '../connection/connection-set.ts';
+import { ConnectionSet, SetMember } from '../connection/connection-set.ts';
 import type { ServerContext } from '../context.ts';
 import type { ServerLimits } from '../limits.ts';
 import { Call } from './call.ts';
-import { watchClosing } from './in-flight.ts';
+import { trackClose } from './in-flight.ts';
 import type { Method, Methods } from './method.ts';
 
 const UNSUPPORTED_MEDIA_TYPE = 415;
@@ -27,7 +27,7 @@ const NO_SUCH_METHOD: Method = {
   answer: () => Promise.reject(new AssayError('ASSAY_NO_SUCH_METHOD', 'this server has no such method')),
 };
 
-class Silent extends Placed {
+class Silent extends SetMember {
   readonly session: ServerHttp2Session;
   readonly since: number;
 
@@ -42,7 +42,7 @@ export class Sessions {
   readonly #server: Http2Server;
   readonly #open = new Set<ServerHttp2Session>();
   /** Of those, the ones that have not made a call yet. */
-  readonly #silent = new Roster<Silent>();
+  readonly #silent = new ConnectionSet<Silent>();
   readonly #limits: ServerLimits;
   readonly #clock: Clock;
 
@@ -54,7 +54,7 @@ export class Sessions {
     this.#server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
       stream.on('error', ignore);
       if (!isGrpc(headers)) return refuseOther(stream);
-      new Call(stream, headers, context, methods.get(headers[':path'] ?? '') ?? NO_SUCH_METHOD).conduct();
+      new Call(stream, headers, context, methods.get(headers[':path'] ?? '') ?? NO_SUCH_METHOD).run();
     });
     /** Broken frames and connections that end: the session is over, and nobody else is concerned. */
     this.#server.on('sessionError', ignore);
@@ -76,10 +76,10 @@ export class Sessions {
    * Closes those who have not made a call within `patienceMs`, of a share of all and the next time of the next. Timers of their own would
    * close all those together who came together; they come back together too, and everybody else waits.
    */
-  closeSilent(share: number, patienceMs: number): void {
+  closeSilent(share: number, timeoutMs: number): void {
     const { now } = this.#clock;
-    this.#silent.show(share, ({ session, since }) => {
-      if (now - since > patienceMs) session.destroy();
+    this.#silent.visitShare(share, ({ session, since }) => {
+      if (now - since > timeoutMs) session.destroy();
     });
   }
 
@@ -93,7 +93,7 @@ export class Sessions {
       this.#silent.delete(silent);
     });
     session.on('error', ignore);
-    watchClosing(session);
+    trackClose(session);
     /** Node's default of 64 KiB for all calls together costs an upload twice its processor time (docs/decisions/0050). */
     session.setLocalWindowSize(connectionWindowBytes);
     session.once('stream', () => {

@@ -2,21 +2,21 @@
 // none. The token itself is not kept, only its hash, so that nothing which prints or logs this can give it away.
 import { hash, timingSafeEqual } from 'node:crypto';
 
-export interface Gate {
-  readonly locked: boolean;
+export interface TokenCheck {
+  readonly isRequired: boolean;
   /** Takes the Authorization header as it was sent. */
-  admits(authorization: string | undefined): boolean;
+  accepts(authorization: string | undefined): boolean;
 }
 
-export function openGate(): Gate {
-  return { locked: false, admits: () => true };
+export function anyToken(): TokenCheck {
+  return { isRequired: false, accepts: () => true };
 }
 
-export function tokenGate(token: string): Gate {
+export function requireToken(token: string): TokenCheck {
   const right = fingerprint(token);
   return {
-    locked: true,
-    admits(authorization) {
+    isRequired: true,
+    accepts(authorization) {
       const presented = authorization === undefined ? undefined : tokenIn(authorization);
       return presented !== undefined && timingSafeEqual(fingerprint(presented), right);
     },

@@ -1,12 +1,12 @@
 // A whole blob in memory, for the few callers that know it to be small enough.
 import type { Blob } from '../../store/store.ts';
-import { endedEarly } from './send-blob.ts';
+import { truncatedBlob } from './send-blob.ts';
 
 export async function bytesOf(blob: Blob): Promise<Buffer> {
   if (blob.bytes) return blob.bytes;
   const whole = Buffer.allocUnsafe(blob.size);
   let filled = 0;
   for await (const chunk of blob.chunks()) filled += chunk.copy(whole, filled);
-  if (filled !== blob.size) throw endedEarly(filled, blob.size);
+  if (filled !== blob.size) throw truncatedBlob(filled, blob.size);
   return whole;
 }

@@ -1,18 +1,18 @@
 // The body of an answer on its way to an HTTP/1 client, a piece at a time: the next one is written when the kernel has taken
 // all of the last one. So a client's progress can be seen, and a piece's memory is free when its write settles.
 import type { ServerResponse } from 'node:http';
-import type { Pace, Transfer } from '../connection/min-rate.ts';
+import type { MinRate, Transfer } from '../connection/min-rate.ts';
 
-export class Outlet {
+export class BodyWriter {
   readonly #response: ServerResponse;
-  readonly #pace: Pace;
+  readonly #minRate: MinRate;
   readonly #transfer: Transfer;
   #settle: (isWritten: boolean) => void = () => {};
 
-  constructor(response: ServerResponse, pace: Pace) {
+  constructor(response: ServerResponse, minRate: MinRate) {
     this.#response = response;
-    this.#pace = pace;
-    this.#transfer = pace.begin(() => {
+    this.#minRate = minRate;
+    this.#transfer = minRate.begin(() => {
       response.destroy();
       this.#settle(false);
     });
@@ -23,12 +23,12 @@ export class Outlet {
 
   /** False when the client is gone, or was too slow and is now cut off. */
   write(piece: Buffer): Promise<boolean> {
-    this.#transfer.waits();
+    this.#transfer.startWaiting();
     return new Promise((resolve) => {
       this.#settle = resolve;
       this.#response.write(piece, (error) => {
-        this.#transfer.moved(piece.length);
-        this.#transfer.rests();
+        this.#transfer.progress(piece.length);
+        this.#transfer.stopWaiting();
         resolve(!error);
       });
     });
@@ -43,7 +43,7 @@ export class Outlet {
   }
 
   close(): void {
-    this.#pace.end(this.#transfer);
+    this.#minRate.end(this.#transfer);
     this.#response.off('close', this.#onClose);
   }
 }

@@ -4,7 +4,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { AssayError } from '../../core/errors.ts';
 import { SERVER, type ServerLimits } from '../limits.ts';
-import { bodyOf, PAGE_ERRORS } from './error-response.ts';
+import { errorBody, PAGE_ERRORS } from './error-response.ts';
 
 export function createHttpServer(limits: ServerLimits, onRequest: RequestListener): Server {
   const onTurn = oneAtATime(notUpgraded(inOriginForm(onRequest)), limits.maxPipelined);
@@ -99,7 +99,7 @@ export function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): v
 /** To a connection that has not been sent anything. */
 export function refuseBeforeRequest(code: AssayError['code'], socket: Socket): void {
   const refusal = new AssayError(code, 'the connection is closed');
-  const body = bodyOf(refusal, PAGE_ERRORS);
+  const body = errorBody(refusal, PAGE_ERRORS);
   const head = [
     `HTTP/1.1 ${refusal.entry.status} Refused`,
     'connection: close',

@@ -27,7 +27,7 @@ export function jsonErrors(methods: string): ErrorFormat {
 export const PAGE_ERRORS = jsonErrors('GET, HEAD');
 export const CONTENT_ERRORS = jsonErrors('GET, HEAD, PUT');
 
-export function headersOf({ code, entry }: AssayError, form: ErrorFormat): Headers {
+export function errorHeaders({ code, entry }: AssayError, form: ErrorFormat): Headers {
   const type = ['content-type', form.type];
   if (code === 'ASSAY_UNAUTHORIZED') return [...type, ...CHALLENGE];
   if (code === 'ASSAY_BAD_ENCODING') return [...type, 'accept-encoding', 'identity'];
@@ -38,7 +38,7 @@ export function headersOf({ code, entry }: AssayError, form: ErrorFormat): Heade
 }
 
 /** The detail of a fault may name folders of this machine: it is for the log, not for the client. */
-export function bodyOf(error: AssayError, form: ErrorFormat): Buffer {
+export function errorBody(error: AssayError, form: ErrorFormat): Buffer {
   const { status, summary } = error.entry;
   return Buffer.from(`${form.body(error, status >= 500 ? summary : error.detail)}\n`);
 }

@@ -5,12 +5,12 @@ import { AssayError, messageOf } from '../../core/errors.ts';
 import { STORE } from '../../store/limits.ts';
 import type { ServerContext } from '../context.ts';
 import type { Route } from '../pages/metrics.ts';
-import { Outlet } from './body-writer.ts';
-import { bodyOf, CONTENT_ERRORS, type ErrorFormat, type Headers, headersOf } from './error-response.ts';
+import { BodyWriter } from './body-writer.ts';
+import { CONTENT_ERRORS, type ErrorFormat, errorBody, errorHeaders, type Headers } from './error-response.ts';
 
 const MISS = new AssayError('ASSAY_NOT_FOUND', 'there is nothing under that address');
-const MISS_HEADERS = headersOf(MISS, CONTENT_ERRORS);
-const MISS_BODY = bodyOf(MISS, CONTENT_ERRORS);
+const MISS_HEADERS = errorHeaders(MISS, CONTENT_ERRORS);
+const MISS_BODY = errorBody(MISS, CONTENT_ERRORS);
 const EMPTY_BODY = Buffer.alloc(0);
 
 /** Up to here node sends head and body in one call when the body is a string: 5 % less for a blob of 4 KiB. */
@@ -45,14 +45,14 @@ export class Exchange {
   }
 
   /** Whatever goes wrong in `answering` becomes a refusal. */
-  conduct(answering: Answering): void {
+  run(answering: Answering): void {
     try {
       if (this.server.lifecycle.isStopping) throw new AssayError('ASSAY_SHUTTING_DOWN', 'try again later');
-      this.server.load.admit(this.request.socket);
+      this.server.capacity.refuseSurplus(this.request.socket);
       this.#checkHost();
-      answering(this).catch((error: unknown) => this.refuse(error));
+      answering(this).catch((error: unknown) => this.answerError(error));
     } catch (error) {
-      this.refuse(error);
+      this.answerError(error);
     }
   }
 
@@ -66,13 +66,13 @@ export class Exchange {
     this.server.checkOrigin(headers, headers.host);
   }
 
-  admit(): void {
-    if (!this.server.gate.admits(this.request.headers.authorization)) {
+  authorize(): void {
+    if (!this.server.tokenCheck.accepts(this.request.headers.authorization)) {
       throw new AssayError('ASSAY_UNAUTHORIZED', 'this server asks for a token');
     }
   }
 
-  admitWrite(): void {
+  authorizeWrite(): void {
     if (this.server.readOnly) throw new AssayError('ASSAY_READ_ONLY', 'this server is read-only');
   }
 
@@ -80,7 +80,8 @@ export class Exchange {
   begin(status: number, headers: Headers): void {
     const { server, response } = this;
     server.metrics.answered(this.#route, this.method, status);
-    if (server.lifecycle.isStopping || server.load.hasFewConnectionsLeft) response.shouldKeepAlive = false;
+    if (server.lifecycle.isStopping || server.capacity.hasFewConnectionsLeft)
+      response.shouldKeepAlive = false;
     response.writeHead(status, headers);
   }
 
@@ -92,7 +93,7 @@ export class Exchange {
     if (!isSent) this.end();
     else if (body.length <= SENT_AS_STRING_BYTES) this.end(body.toString('latin1'));
     else if (body.length <= STORE.inlineBytes) this.end(body);
-    else this.#sendInPieces(body).catch((error: unknown) => this.refuse(error));
+    else this.#sendInPieces(body).catch((error: unknown) => this.answerError(error));
   }
 
   /** The end of an answer. A client that does not read may keep it from leaving, for as long as it may with a body. */
@@ -101,29 +102,29 @@ export class Exchange {
     if (last === undefined) response.end();
     else response.end(last, 'latin1');
     if (!response.socket?.writableLength) return;
-    const transfer = server.pace.begin(() => response.destroy());
-    transfer.waits();
-    response.once('close', () => server.pace.end(transfer));
+    const transfer = server.minRate.begin(() => response.destroy());
+    transfer.startWaiting();
+    response.once('close', () => server.minRate.end(transfer));
   }
 
   async #sendInPieces(body: Buffer): Promise<void> {
     const { response, server } = this;
-    const outlet = new Outlet(response, server.pace);
+    const writer = new BodyWriter(response, server.minRate);
     try {
-      if (await outlet.writeAll(body, server.limits.slicedBytes)) this.end();
+      if (await writer.writeAll(body, server.limits.maxWriteBytes)) this.end();
       else response.destroy();
     } finally {
-      outlet.close();
+      writer.close();
     }
   }
 
   /** Until it has been taken. */
   #lend(bytes: number): void {
     const { response, server } = this;
-    server.load.lend(bytes);
+    server.capacity.addResponseBytes(bytes);
     let isLent = true;
     const giveBack = () => {
-      if (isLent) server.load.giveBack(bytes);
+      if (isLent) server.capacity.removeResponseBytes(bytes);
       isLent = false;
     };
     response.once('finish', giveBack).once('close', giveBack);
@@ -137,7 +138,7 @@ export class Exchange {
 
   answerMiss(): void {
     if (this.#form === CONTENT_ERRORS) this.answer(MISS.entry.status, MISS_HEADERS, MISS_BODY);
-    else this.answer(MISS.entry.status, headersOf(MISS, this.#form), bodyOf(MISS, this.#form));
+    else this.answer(MISS.entry.status, errorHeaders(MISS, this.#form), errorBody(MISS, this.#form));
   }
 
   answerStored(headers: Headers): void {
@@ -150,7 +151,7 @@ export class Exchange {
   }
 
   /** Anything that was thrown, as an answer, or as the end of the connection where an answer has begun. */
-  refuse(thrown: unknown, moreHeaders: Headers = []): void {
+  answerError(thrown: unknown, moreHeaders: Headers = []): void {
     const error = thrown instanceof AssayError ? thrown : new AssayError('ASSAY_INTERNAL', messageOf(thrown));
     this.#log(error, thrown);
     if (this.response.headersSent) this.response.destroy();
@@ -158,8 +159,8 @@ export class Exchange {
     else
       this.answer(
         error.entry.status,
-        [...headersOf(error, this.#form), ...moreHeaders],
-        bodyOf(error, this.#form),
+        [...errorHeaders(error, this.#form), ...moreHeaders],
+        errorBody(error, this.#form),
       );
   }
 
@@ -170,10 +171,10 @@ export class Exchange {
    */
   #refuseWithoutTheBody(error: AssayError, moreHeaders: Headers): void {
     const { request, response } = this;
-    const body = bodyOf(error, this.#form);
+    const body = errorBody(error, this.#form);
     response.shouldKeepAlive = false;
     const length = ['content-length', String(body.length)];
-    this.begin(error.entry.status, [...length, ...headersOf(error, this.#form), ...moreHeaders]);
+    this.begin(error.entry.status, [...length, ...errorHeaders(error, this.#form), ...moreHeaders]);
     response.write(body);
     const isWaitingForOurWord = request.headers.expect !== undefined;
     const timer = setTimeout(() => this.end(), isWaitingForOurWord ? 0 : this.server.limits.lingerMs);

@@ -6,58 +6,58 @@
 import { AssayError } from '../../core/errors.ts';
 import type { Semaphore } from '../../store/shared/semaphore.ts';
 import type { LargeBlob } from '../../store/store.ts';
-import type { Load } from '../capacity/limits-in-use.ts';
+import type { Capacity } from '../capacity/capacity.ts';
 import type { ServerLimits } from '../limits.ts';
-import type { Span } from './range.ts';
+import type { ByteRange } from './range.ts';
 
 /** False when the client is gone or was cut off. The memory of what it is given is read until it settles. */
 export type Send = (portion: Buffer) => Promise<boolean>;
 
-export interface Road {
-  readonly load: Pick<Load, 'downloads' | 'reads' | 'lent' | 'sends'>;
+export interface SendContext {
+  readonly capacity: Pick<Capacity, 'downloads' | 'reads' | 'zeroCopies' | 'sends'>;
   readonly limits: Pick<
     ServerLimits,
-    'chunksAtOnce' | 'copiedBytes' | 'promptMs' | 'slicedBytes' | 'unreadBytes'
+    'readAheadChunks' | 'copyBufferBytes' | 'copyTimeoutMs' | 'maxWriteBytes' | 'kernelBufferBytes'
   >;
 }
 
-export interface Sent {
+export interface SendResult {
   /** Less than was asked for when the client is gone, or when the blob ends early. */
   readonly bytes: number;
-  readonly isTaken: boolean;
+  readonly isDelivered: boolean;
 }
 
-export async function sendPortions(
-  { load, limits }: Road,
+export async function sendLargeBlob(
+  { capacity, limits }: SendContext,
   blob: LargeBlob,
-  span: Span,
+  range: ByteRange,
   send: Send,
-): Promise<Sent> {
-  const copy = new Copy(limits.copiedBytes);
+): Promise<SendResult> {
+  const copy = new Copy(limits.copyBufferBytes);
   let sent = 0;
   let goesOn = true;
   while (goesOn) {
-    await load.downloads.acquire();
-    const turn = new Turn(load, limits, send, copy);
-    const atOnce = () => (turn.keepsUp && !load.downloads.hasWaiters ? limits.chunksAtOnce : 1);
-    const chunks = blob.chunks(span.offset + sent, span.length - sent, atOnce);
+    await capacity.downloads.acquire();
+    const turn = new ChunkSender(capacity, limits, send, copy);
+    const atOnce = () => (turn.keepsUp && !capacity.downloads.hasWaiters ? limits.readAheadChunks : 1);
+    const chunks = blob.chunks(range.offset + sent, range.length - sent, atOnce);
     goesOn = false;
     try {
-      for await (const chunk of inTurn(chunks, load.reads)) {
+      for await (const chunk of inTurn(chunks, capacity.reads)) {
         sent += await turn.take(chunk);
-        goesOn = sent < span.length && (turn.isOver || turn.hasLeft || load.downloads.hasWaiters);
+        goesOn = sent < range.length && (turn.isOver || turn.hasLeft || capacity.downloads.hasWaiters);
         if (goesOn) break;
       }
     } finally {
       turn.leave();
     }
-    if (!(await turn.lastIsTaken)) return { bytes: sent, isTaken: false };
+    if (!(await turn.lastIsTaken)) return { bytes: sent, isDelivered: false };
   }
-  return { bytes: sent, isTaken: true };
+  return { bytes: sent, isDelivered: true };
 }
 
 /** What a caller throws, so that its client does not take what was sent for the whole. */
-export function endedEarly(sent: number, announced: number): AssayError {
+export function truncatedBlob(sent: number, announced: number): AssayError {
   return new AssayError('ASSAY_STORE_FAULT', `a blob ended after ${sent} of ${announced} bytes`);
 }
 
@@ -78,9 +78,9 @@ async function* inTurn(chunks: AsyncIterable<Buffer>, reads: Semaphore): AsyncGe
 }
 
 /** From getting a chunk until letting go of it. */
-class Turn {
-  readonly #load: Road['load'];
-  readonly #limits: Road['limits'];
+class ChunkSender {
+  readonly #capacity: SendContext['capacity'];
+  readonly #limits: SendContext['limits'];
   readonly #send: Send;
   readonly #copy: Copy;
   /** Of the last copy, which may be under way longer than the chunk that it was made of is there. */
@@ -91,27 +91,27 @@ class Turn {
   /** In chunks that were lent to it, one after the other. */
   #taken = 0;
 
-  constructor(load: Road['load'], limits: Road['limits'], send: Send, copy: Copy) {
+  constructor(capacity: SendContext['capacity'], limits: SendContext['limits'], send: Send, copy: Copy) {
     this.#copy = copy;
-    this.#load = load;
+    this.#capacity = capacity;
     this.#limits = limits;
     this.#send = send;
   }
 
   /** The kernels can't have it all: its client reads. */
   get keepsUp(): boolean {
-    return this.#taken >= this.#limits.unreadBytes;
+    return this.#taken >= this.#limits.kernelBufferBytes;
   }
 
   /** How much of the chunk is sent, or is on its way as a copy. */
   take(chunk: Buffer): Promise<number> {
-    return this.#load.lent.tryAcquire() ? this.#lend(chunk) : this.#sendCopies(chunk);
+    return this.#capacity.zeroCopies.tryAcquire() ? this.#lend(chunk) : this.#sendCopies(chunk);
   }
 
   leave(): void {
     if (this.hasLeft) return;
     this.hasLeft = true;
-    this.#load.downloads.release();
+    this.#capacity.downloads.release();
   }
 
   async #lend(chunk: Buffer): Promise<number> {
@@ -119,9 +119,9 @@ class Turn {
     let seen = -1;
     /** A client that pauses may keep the chunk, but not the turn of others. */
     const watch = setInterval(() => {
-      if (sent === seen && this.#load.downloads.hasWaiters) this.leave();
+      if (sent === seen && this.#capacity.downloads.hasWaiters) this.leave();
       seen = sent;
-    }, this.#limits.promptMs);
+    }, this.#limits.copyTimeoutMs);
     try {
       while (sent < chunk.length && !this.isOver) {
         const slice = await this.#sliceOf(chunk.subarray(sent));
@@ -133,7 +133,7 @@ class Turn {
       return sent;
     } finally {
       clearInterval(watch);
-      this.#load.lent.release();
+      this.#capacity.zeroCopies.release();
     }
   }
 
@@ -142,18 +142,18 @@ class Turn {
    * progress is seen only when a slice has been taken: one that has not shown that it reads gets no more than that.
    */
   async #sliceOf(rest: Buffer): Promise<Buffer> {
-    if (this.#load.downloads.hasWaiters) await this.#load.sends.next();
+    if (this.#capacity.downloads.hasWaiters) await this.#capacity.sends.next();
     else if (this.keepsUp) return rest;
-    return rest.subarray(0, this.#limits.slicedBytes);
+    return rest.subarray(0, this.#limits.maxWriteBytes);
   }
 
   async #sendCopies(chunk: Buffer): Promise<number> {
     let copied = 0;
     this.#taken = 0;
-    const deadline = new Deadline(this.#limits.promptMs);
+    const deadline = new Deadline(this.#limits.copyTimeoutMs);
     while (copied < chunk.length && !this.isOver) {
-      if (copied % this.#limits.slicedBytes === 0) await this.#load.sends.next();
-      const portion = this.#copy.of(chunk.subarray(copied, copied + this.#limits.copiedBytes));
+      if (copied % this.#limits.maxWriteBytes === 0) await this.#capacity.sends.next();
+      const portion = this.#copy.of(chunk.subarray(copied, copied + this.#limits.copyBufferBytes));
       this.lastIsTaken = this.#send(portion);
       copied += portion.length;
       this.isOver = !(await deadline.isMetBy(this.lastIsTaken));

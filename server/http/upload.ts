@@ -5,8 +5,8 @@
 import type { IncomingMessage } from 'node:http';
 import { AssayError } from '../../core/errors.ts';
 import { STORE } from '../../store/limits.ts';
-import { joined } from '../capacity/append-buffer.ts';
-import { memoryIsFull } from '../capacity/limits-in-use.ts';
+import { appendBuffer } from '../capacity/append-buffer.ts';
+import { memoryFull } from '../capacity/capacity.ts';
 import { release } from '../capacity/release.ts';
 import type { Transfer } from '../connection/min-rate.ts';
 import type { Exchange } from './exchange.ts';
@@ -25,7 +25,7 @@ export function receiveWhole(exchange: Exchange, limit: number): Promise<Buffer>
     refuseAnnounced(exchange.request, limit);
     const pieces: Buffer[] = [];
     new Flow(exchange, limit, {
-      isHeld: true,
+      isBuffered: true,
       data: (piece) => gather(pieces, piece),
       end: () => resolve(pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces)),
       fail: reject,
@@ -42,7 +42,8 @@ export function receiveStream(exchange: Exchange, limit: number): AsyncIterable<
 /** Small ones are joined: what holds a piece is some hundred bytes, and a slow client sends its body byte by byte. */
 function gather(pieces: Buffer[], piece: Buffer): void {
   const last = pieces.at(-1);
-  if (last && last.length + piece.length <= JOINED_BYTES) pieces[pieces.length - 1] = joined(last, piece);
+  if (last && last.length + piece.length <= JOINED_BYTES)
+    pieces[pieces.length - 1] = appendBuffer(last, piece);
   else pieces.push(piece);
 }
 
@@ -77,7 +78,7 @@ class UploadStream implements AsyncIterable<Buffer> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Buffer, void, void> {
-    const { bodies } = this.#exchange.server.load;
+    const { bodies } = this.#exchange.server.capacity;
     const flow = this.#open();
     try {
       await this.#worthAPlace(flow);
@@ -105,7 +106,7 @@ class UploadStream implements AsyncIterable<Buffer> {
   #open(): Flow {
     const { uploadBufferBytes } = this.#exchange.server.limits;
     const flow = new Flow(this.#exchange, this.#limit, {
-      isHeld: false,
+      isBuffered: false,
       data: (piece) => {
         gather(this.#arrived, piece);
         this.#arrivedBytes += piece.length;
@@ -150,7 +151,7 @@ class UploadStream implements AsyncIterable<Buffer> {
 
 interface Sink {
   /** What it is given stays in memory until the end: all that is has a bound of its own. */
-  readonly isHeld: boolean;
+  readonly isBuffered: boolean;
   data(piece: Buffer): void;
   end(): void;
   fail(error: AssayError): void;
@@ -170,10 +171,10 @@ class Flow {
     this.#exchange = exchange;
     this.#limit = limit;
     this.#sink = sink;
-    this.#transfer = exchange.server.pace.begin(() => this.#fail(() => tooSlow(exchange)));
+    this.#transfer = exchange.server.minRate.begin(() => this.#fail(() => tooSlow(exchange)));
     const { request, response } = exchange;
     if (request.headers.expect !== undefined) response.writeContinue();
-    this.#transfer.waits();
+    this.#transfer.startWaiting();
     request.on('data', (piece: Buffer) => this.#data(piece));
     request.on('end', () => this.#end());
     request.on('close', () => this.#fail(cutShort));
@@ -183,34 +184,34 @@ class Flow {
 
   pause(): void {
     this.#isPaused = true;
-    this.#transfer.rests();
+    this.#transfer.stopWaiting();
     this.#exchange.request.pause();
   }
 
   resume(): void {
     if (!this.#isPaused) return;
     this.#isPaused = false;
-    this.#transfer.waits();
+    this.#transfer.startWaiting();
     this.#exchange.request.resume();
   }
 
   close(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    const { pace, metrics, load } = this.#exchange.server;
-    if (this.#sink.isHeld) load.letGo(this.#bytes);
-    pace.end(this.#transfer);
+    const { minRate, metrics, capacity } = this.#exchange.server;
+    if (this.#sink.isBuffered) capacity.removeRequestBytes(this.#bytes);
+    minRate.end(this.#transfer);
     metrics.received(this.#bytes);
   }
 
   #data(piece: Buffer): void {
     if (this.#isOver) return;
     this.#bytes += piece.length;
-    this.#transfer.moved(piece.length);
-    const { load } = this.#exchange.server;
-    if (this.#sink.isHeld) load.hold(piece.length);
+    this.#transfer.progress(piece.length);
+    const { capacity } = this.#exchange.server;
+    if (this.#sink.isBuffered) capacity.addRequestBytes(piece.length);
     if (this.#bytes > this.#limit) this.#fail(() => tooLarge(this.#limit));
-    else if (this.#sink.isHeld && load.isFull) this.#fail(memoryIsFull);
+    else if (this.#sink.isBuffered && capacity.isRequestMemoryFull) this.#fail(memoryFull);
     else this.#sink.data(piece);
   }
 
@@ -232,8 +233,8 @@ function tooLarge(limit: number): AssayError {
   return new AssayError('ASSAY_TOO_LARGE', `the limit for this address is ${limit} bytes`);
 }
 
-function tooSlow({ server: { pace } }: Exchange): AssayError {
-  return new AssayError('ASSAY_BODY_TIMEOUT', pace.rule);
+function tooSlow({ server: { minRate } }: Exchange): AssayError {
+  return new AssayError('ASSAY_BODY_TIMEOUT', minRate.rule);
 }
 
 function cutShort(): AssayError {

@@ -17,7 +17,7 @@ export async function healthz(exchange: Exchange): Promise<void> {
 
 export async function metricsPage(exchange: Exchange): Promise<void> {
   onlyReading(exchange);
-  exchange.admit();
+  exchange.authorize();
   const { metrics } = exchange.server;
   exchange.answer(200, ['content-type', metrics.contentType], Buffer.from(await metrics.page()));
 }
@@ -26,7 +26,7 @@ export async function metricsPage(exchange: Exchange): Promise<void> {
 export async function status(exchange: Exchange): Promise<void> {
   onlyReading(exchange);
   const { request, server } = exchange;
-  if (request.headers.authorization !== undefined) exchange.admit();
+  if (request.headers.authorization !== undefined) exchange.authorize();
   const { limits, readOnly, about } = server;
   const forEverybody = {
     name: 'assay',
@@ -59,7 +59,7 @@ export async function nothingHere({ request }: Exchange): Promise<void> {
 
 /** Whoever holds the token; where there is none, whoever can reach a server that listens on this machine only. */
 function isInsider({ request, server }: Exchange): boolean {
-  return server.gate.locked ? request.headers.authorization !== undefined : server.about.isLocal;
+  return server.tokenCheck.isRequired ? request.headers.authorization !== undefined : server.about.isLocal;
 }
 
 export function onlyReading({ method }: Exchange): void {

@@ -21,7 +21,7 @@ const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20_261_115);
 const SOCKETS = 2_000;
 /** With those there are more than a server puts up with. */
 const MORE_SOCKETS = 1_600;
-const PUT_UP_WITH = SERVER.maxConnections * SERVER.pressedConnections;
+const PUT_UP_WITH = SERVER.maxConnections * SERVER.pressureConnections;
 /** Each time that they come. On one machine a kernel holds up to 36 MiB for each, and runs short of memory for all others. */
 const MOST_UNREAD = 40;
 const SILENT = { name: 'silent', first: '', reads: true };

@@ -63,7 +63,7 @@ export async function testServer(options: TestServerOptions = {}): Promise<TestS
     url: running.url,
     port: Number(new URL(running.url).port),
     store,
-    renew: running.renew,
+    setTlsIdentity: running.setTlsIdentity,
     stop,
     logged: () => lines.join(''),
   };

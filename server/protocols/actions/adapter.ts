@@ -20,7 +20,7 @@ export const actions: Adapter = {
   async answer(exchange, { path, query }) {
     const found = CALL.exec(path)?.groups;
     if (!found) return signedAddress(exchange, path, new URLSearchParams(query));
-    exchange.admit();
+    exchange.authorize();
     if (exchange.method !== 'POST') throw methodNotAllowed(exchange);
     return call(exchange, parseNamespace(found.within ?? ''), found.name ?? '');
   },

@@ -9,7 +9,7 @@ import {
 import { DigestFunction_Value } from '../../../core/proto/generated/reapi-services.ts';
 import { FETCH_ASSET } from '../../../core/request-shapes.ts';
 import type { Call } from '../../grpc/call.ts';
-import { taking } from '../../grpc/method.ts';
+import { singleRequest } from '../../grpc/method.ts';
 import { OK } from '../reapi/batch.ts';
 import { instanceOf } from '../reapi/instance.ts';
 import { type AssetKind, assetAddress, checkAssetName, decodeAsset, type FoundAsset } from './asset.ts';
@@ -17,12 +17,12 @@ import { isBefore, timestampOf } from './timestamp.ts';
 
 const MISS = new AssayError('ASSAY_NOT_FOUND', 'nothing was pushed under these names');
 
-export const fetchBlob = taking(FetchBlobRequest, FETCH_ASSET, async (request, call) => {
+export const fetchBlob = singleRequest(FetchBlobRequest, FETCH_ASSET, async (request, call) => {
   const { digest: blobDigest, ...found } = await fetch('blob', request, call);
   call.answer(FetchBlobResponse.encode({ ...found, blobDigest }).finish());
 });
 
-export const fetchDirectory = taking(FetchDirectoryRequest, FETCH_ASSET, async (request, call) => {
+export const fetchDirectory = singleRequest(FetchDirectoryRequest, FETCH_ASSET, async (request, call) => {
   const { digest: rootDirectoryDigest, ...found } = await fetch('directory', request, call);
   call.answer(FetchDirectoryResponse.encode({ ...found, rootDirectoryDigest }).finish());
 });

@@ -10,17 +10,17 @@ import {
 import type { Digest } from '../../../core/proto/generated/reapi.ts';
 import { PUSH_ASSET } from '../../../core/request-shapes.ts';
 import type { Call } from '../../grpc/call.ts';
-import { taking } from '../../grpc/method.ts';
+import { singleRequest } from '../../grpc/method.ts';
 import { instanceOf } from '../reapi/instance.ts';
 import { type AssetKind, assetAddress, checkAssetName, encodeAsset } from './asset.ts';
 import { timestampOf } from './timestamp.ts';
 
-export const pushBlob = taking(PushBlobRequest, PUSH_ASSET, async (request, call) => {
+export const pushBlob = singleRequest(PushBlobRequest, PUSH_ASSET, async (request, call) => {
   await push('blob', request, request.blobDigest, call);
   call.answer(PushBlobResponse.encode({}).finish());
 });
 
-export const pushDirectory = taking(PushDirectoryRequest, PUSH_ASSET, async (request, call) => {
+export const pushDirectory = singleRequest(PushDirectoryRequest, PUSH_ASSET, async (request, call) => {
   await push('directory', request, request.rootDirectoryDigest, call);
   call.answer(PushDirectoryResponse.encode({}).finish());
 });

@@ -20,7 +20,7 @@ export const azure: Adapter = {
   errors: XML_ERRORS,
   async answer(exchange, { path, query: text }) {
     const query = new URLSearchParams(text);
-    admit(exchange, query);
+    authorize(exchange, query);
     const { container, blob } = ADDRESS.exec(path)?.groups ?? {};
     if (container === undefined || blob === undefined) throw badKey('/azure/CONTAINER/BLOB');
     const address = artifactAddress('azure', parseNamespace(container), blob);
@@ -37,9 +37,9 @@ export const azure: Adapter = {
   },
 };
 
-function admit(exchange: Exchange, query: URLSearchParams): void {
+function authorize(exchange: Exchange, query: URLSearchParams): void {
   const signature = query.get('sig');
-  if (signature === null || !exchange.server.gate.admits(`Bearer ${signature}`)) exchange.admit();
+  if (signature === null || !exchange.server.tokenCheck.accepts(`Bearer ${signature}`)) exchange.authorize();
 }
 
 /** Lists of blocks, properties of containers and the like would otherwise be answered with a blob. */

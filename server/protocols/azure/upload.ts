@@ -21,7 +21,7 @@ export interface BlobUpload {
 }
 
 export async function receiveUpload(exchange: Exchange, upload: BlobUpload): Promise<void> {
-  exchange.admitWrite();
+  exchange.authorizeWrite();
   switch (upload.query.get('comp')) {
     case null:
       await receiveAll(exchange, upload);

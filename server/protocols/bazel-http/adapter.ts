@@ -19,21 +19,21 @@ export function bazelHttp(
   const url = request.url ?? '';
   const kind = kindOf(url);
   if (!kind) return false;
-  new Exchange(request, response, context, kind, CONTENT_ERRORS).conduct((exchange) =>
+  new Exchange(request, response, context, kind, CONTENT_ERRORS).run((exchange) =>
     answer(exchange, url, kind),
   );
   return true;
 }
 
 function answer(exchange: Exchange, url: string, kind: Kind): Promise<void> {
-  exchange.admit();
+  exchange.authorize();
   const address = parseAddress(url, kind);
   switch (exchange.method) {
     case 'GET':
     case 'HEAD':
       return get(exchange, address);
     case 'PUT':
-      exchange.admitWrite();
+      exchange.authorizeWrite();
       return put(exchange, address);
     default:
       throw new AssayError('ASSAY_METHOD_NOT_ALLOWED', `${exchange.method} is not taken here`);

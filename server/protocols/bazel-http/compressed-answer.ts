@@ -5,10 +5,10 @@
 // takes for whole. HTTP/1.0 has no chunks, and so gets the bytes as they are.
 import type { Hash } from '../../../core/digest.ts';
 import type { Blob, LargeBlob } from '../../../store/store.ts';
-import { Outlet } from '../../http/body-writer.ts';
+import { BodyWriter } from '../../http/body-writer.ts';
 import type { Headers } from '../../http/error-response.ts';
 import type { Exchange } from '../../http/exchange.ts';
-import { endedEarly } from '../../http/send-blob.ts';
+import { truncatedBlob } from '../../http/send-blob.ts';
 import { SERVER } from '../../limits.ts';
 import { compress, compressStream } from '../reapi/zstd.ts';
 import { acceptsZstd } from '../shared/accept-encoding.ts';
@@ -45,29 +45,29 @@ function answerSmall(exchange: Exchange, bytes: Buffer, head: Headers): boolean 
 }
 
 async function answerLarge(exchange: Exchange, blob: LargeBlob, head: Headers): Promise<boolean> {
-  const { load } = exchange.server;
+  const { capacity } = exchange.server;
   if (exchange.method === 'HEAD') {
     exchange.begin(200, head);
     exchange.end();
     return true;
   }
-  if (load.isCrowded || !load.compressions.tryAcquire()) return false;
+  if (capacity.isCrowded || !capacity.compressions.tryAcquire()) return false;
   try {
     await sendCompressed(exchange, blob, head);
   } finally {
-    load.compressions.release();
+    capacity.compressions.release();
   }
   return true;
 }
 
 async function sendCompressed(exchange: Exchange, blob: LargeBlob, head: Headers): Promise<void> {
   const { response, server } = exchange;
-  const outlet = new Outlet(response, server.pace);
+  const writer = new BodyWriter(response, server.minRate);
   let sent = 0;
   try {
     for await (const piece of compressStream(wholeOf(blob))) {
       if (!response.headersSent) exchange.begin(200, head);
-      if (!(await outlet.write(piece))) {
+      if (!(await writer.write(piece))) {
         response.destroy();
         return;
       }
@@ -76,7 +76,7 @@ async function sendCompressed(exchange: Exchange, blob: LargeBlob, head: Headers
     exchange.end();
   } finally {
     server.metrics.sent(sent);
-    outlet.close();
+    writer.close();
   }
 }
 
@@ -86,5 +86,5 @@ async function* wholeOf(blob: LargeBlob): AsyncGenerator<Buffer, void, void> {
     read += chunk.length;
     yield chunk;
   }
-  if (read !== blob.size) throw endedEarly(read, blob.size);
+  if (read !== blob.size) throw truncatedBlob(read, blob.size);
 }

@@ -22,7 +22,7 @@ export async function selectBlobs(
 ): Promise<readonly InlinedBlob[]> {
   const room = Math.min(Number(request.headers[INLINED_BLOBS_HEADER] ?? 0), server.limits.inlinedBlobsBytes);
   if (!(room > INLINED_BLOB_OVERHEAD) || request.method === 'HEAD') return [];
-  if (server.load.isCrowded || result.length > server.limits.inlinedBlobsBytes) return [];
+  if (server.capacity.isCrowded || result.length > server.limits.inlinedBlobsBytes) return [];
   const party = new Party(server.store.blobs, room);
   const { blobs, trees } = contentNamedBy(decodeResult(result));
   for (const tree of trees) {

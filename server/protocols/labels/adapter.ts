@@ -16,14 +16,14 @@ export const labels: Adapter = {
   base: LABELS_PATH,
   errors: jsonErrors('GET, PUT'),
   async answer(exchange, { path, query }) {
-    exchange.admit();
+    exchange.authorize();
     const namespace = parseNamespace(path);
     const asked = new URLSearchParams(query);
     switch (exchange.method) {
       case 'GET':
         return find(exchange, namespace, asked);
       case 'PUT':
-        exchange.admitWrite();
+        exchange.authorizeWrite();
         return put(exchange, namespace, asked);
       default:
         throw methodNotAllowed(exchange);

@@ -5,7 +5,7 @@ import { rawMessages } from '../../../core/message.ts';
 import { UpdateActionResultRequest } from '../../../core/proto/generated/reapi-services.ts';
 import { UPDATE_ACTION_RESULT } from '../../../core/request-shapes.ts';
 import type { Call } from '../../grpc/call.ts';
-import { taking } from '../../grpc/method.ts';
+import { singleRequest } from '../../grpc/method.ts';
 import { asksForContent, withContent } from './inline.ts';
 import { digestIn, instanceOf } from './instance.ts';
 import { withOrigin } from './origin.ts';
@@ -31,7 +31,7 @@ export async function getActionResult(call: Call): Promise<void> {
 }
 
 /** A result that differs from the one already kept is no failure of the build that sends it: it is told in a header. */
-export const updateActionResult = taking(
+export const updateActionResult = singleRequest(
   UpdateActionResultRequest,
   UPDATE_ACTION_RESULT,
   async (request, call, message) => {

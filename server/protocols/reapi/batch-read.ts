@@ -10,7 +10,7 @@ import {
 } from '../../../core/proto/generated/reapi-services.ts';
 import { ABOUT_MANY_DIGESTS } from '../../../core/request-shapes.ts';
 import type { ServerContext } from '../../context.ts';
-import { taking } from '../../grpc/method.ts';
+import { singleRequest } from '../../grpc/method.ts';
 import { bytesOf } from '../../http/blob-bytes.ts';
 import { checkBatchSize, OK, statusFor } from './batch.ts';
 import { instanceOf } from './instance.ts';
@@ -19,20 +19,24 @@ import { compress } from './zstd.ts';
 const NOTHING = Buffer.alloc(0);
 const MISS = new AssayError('ASSAY_NOT_FOUND', 'this blob is not here');
 
-export const batchReadBlobs = taking(BatchReadBlobsRequest, ABOUT_MANY_DIGESTS, async (request, call) => {
-  const { server } = call;
-  instanceOf(request);
-  const digests = request.digests.map(parseDigest);
-  checkBatchSize(
-    digests.map(({ size }) => size),
-    server.limits,
-  );
-  const mayCompress = request.acceptableCompressors.includes(Compressor_Value.ZSTD);
-  const responses = await Promise.all(digests.map((digest) => read(digest, mayCompress, server)));
-  const bytes = BatchReadBlobsResponse.encode({ responses }).finish();
-  server.metrics.sent(bytes.length);
-  call.answer(bytes);
-});
+export const batchReadBlobs = singleRequest(
+  BatchReadBlobsRequest,
+  ABOUT_MANY_DIGESTS,
+  async (request, call) => {
+    const { server } = call;
+    instanceOf(request);
+    const digests = request.digests.map(parseDigest);
+    checkBatchSize(
+      digests.map(({ size }) => size),
+      server.limits,
+    );
+    const mayCompress = request.acceptableCompressors.includes(Compressor_Value.ZSTD);
+    const responses = await Promise.all(digests.map((digest) => read(digest, mayCompress, server)));
+    const bytes = BatchReadBlobsResponse.encode({ responses }).finish();
+    server.metrics.sent(bytes.length);
+    call.answer(bytes);
+  },
+);
 
 async function read(
   digest: Digest,

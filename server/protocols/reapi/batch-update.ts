@@ -9,25 +9,29 @@ import {
 } from '../../../core/proto/generated/reapi-services.ts';
 import { BATCH_UPDATE } from '../../../core/request-shapes.ts';
 import type { ServerContext } from '../../context.ts';
-import { taking } from '../../grpc/method.ts';
+import { singleRequest } from '../../grpc/method.ts';
 import { checkBatchSize, OK, statusFor } from './batch.ts';
 import { digestIn, instanceOf } from './instance.ts';
 import { decompress } from './zstd.ts';
 
-export const batchUpdateBlobs = taking(BatchUpdateBlobsRequest, BATCH_UPDATE, async (request, call) => {
-  const { server } = call;
-  instanceOf(request);
-  checkBatchSize(request.requests.map(sizeInMemory), server.limits);
-  const responses = await server.lifecycle.whileWriting(() =>
-    Promise.all(
-      request.requests.map(async (one) => ({
-        ...(one.digest && { digest: one.digest }),
-        status: await put(one, server),
-      })),
-    ),
-  );
-  call.answer(BatchUpdateBlobsResponse.encode({ responses }).finish());
-});
+export const batchUpdateBlobs = singleRequest(
+  BatchUpdateBlobsRequest,
+  BATCH_UPDATE,
+  async (request, call) => {
+    const { server } = call;
+    instanceOf(request);
+    checkBatchSize(request.requests.map(sizeInMemory), server.limits);
+    const responses = await server.lifecycle.whileWriting(() =>
+      Promise.all(
+        request.requests.map(async (one) => ({
+          ...(one.digest && { digest: one.digest }),
+          status: await put(one, server),
+        })),
+      ),
+    );
+    call.answer(BatchUpdateBlobsResponse.encode({ responses }).finish());
+  },
+);
 
 function sizeInMemory({ digest, data }: BatchUpdateBlobsRequest_Request): number {
   return Math.max(data.length, digest?.sizeBytes ?? 0);

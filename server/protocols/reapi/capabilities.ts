@@ -9,13 +9,13 @@ import {
 } from '../../../core/proto/generated/reapi-services.ts';
 import { FLAT } from '../../../core/request-shapes.ts';
 import type { ServerContext } from '../../context.ts';
-import { taking } from '../../grpc/method.ts';
+import { singleRequest } from '../../grpc/method.ts';
 import { namespaceOf } from './instance.ts';
 
 const LOWEST = { major: 2, minor: 0, patch: 0, prerelease: '' };
 const HIGHEST = { major: 2, minor: 3, patch: 0, prerelease: '' };
 
-export const getCapabilities = taking(GetCapabilitiesRequest, FLAT, async ({ instanceName }, call) => {
+export const getCapabilities = singleRequest(GetCapabilitiesRequest, FLAT, async ({ instanceName }, call) => {
   namespaceOf(instanceName);
   call.answer(ServerCapabilities.encode(capabilitiesOf(call.server)).finish());
 });

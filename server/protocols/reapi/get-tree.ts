@@ -12,9 +12,9 @@ import { ABOUT_ONE_DIGEST } from '../../../core/request-shapes.ts';
 import { DIRECTORY } from '../../../core/shapes.ts';
 import { STORE } from '../../../store/limits.ts';
 import type { Blobs } from '../../../store/store.ts';
-import { Holding } from '../../capacity/limits-in-use.ts';
+import { MemoryReservation } from '../../capacity/capacity.ts';
 import type { Call } from '../../grpc/call.ts';
-import { taking } from '../../grpc/method.ts';
+import { singleRequest } from '../../grpc/method.ts';
 import { bytesOf } from '../../http/blob-bytes.ts';
 import { digestIn, instanceOf } from './instance.ts';
 
@@ -23,30 +23,30 @@ const DIRECTORIES_FIELD = 1;
 const TOKEN_FIELD = 2;
 const NOTHING = new Uint8Array(0);
 
-export const getTree = taking(GetTreeRequest, ABOUT_ONE_DIGEST, async (request, call) => {
-  const holding = new Holding(call.server.load);
+export const getTree = singleRequest(GetTreeRequest, ABOUT_ONE_DIGEST, async (request, call) => {
+  const reservation = new MemoryReservation(call.server.capacity);
   try {
-    await sendTree(request, call, holding);
+    await sendTree(request, call, reservation);
   } finally {
-    holding.letGo();
+    reservation.release();
   }
 });
 
 /** A folder is in memory as it was read, as a field of its page, and in the page that is being sent. */
 const COPIES = 3;
 
-async function sendTree(request: GetTreeRequest, call: Call, holding: Holding): Promise<void> {
+async function sendTree(request: GetTreeRequest, call: Call, reservation: MemoryReservation): Promise<void> {
   const { store, limits } = call.server;
   instanceOf(request);
   const skipped = countIn(request.pageToken);
   const perPage = request.pageSize > 0 ? request.pageSize : Number.POSITIVE_INFINITY;
-  const hold = (bytes: number) => holding.take(COPIES * bytes);
+  const hold = (bytes: number) => reservation.add(COPIES * bytes);
   let page: Uint8Array[] = [];
   let pageBytes = 0;
   let passed = 0;
   for await (const bytes of foldersBelow(digestIn(request.rootDigest), store.blobs, hold)) {
     if (passed++ < skipped) {
-      holding.letGo();
+      reservation.release();
       continue;
     }
     if (page.length >= perPage || (page.length > 0 && pageBytes + bytes.length > limits.maxBatchBytes)) {
@@ -54,7 +54,7 @@ async function sendTree(request: GetTreeRequest, call: Call, holding: Holding): 
       if (!(await call.send(NOTHING, Buffer.concat([...page, token])))) return;
       page = [];
       pageBytes = 0;
-      holding.letGo();
+      reservation.release();
       hold(bytes.length);
     }
     page.push(delimited(DIRECTORIES_FIELD, bytes));

@@ -4,15 +4,19 @@ import {
   QueryWriteStatusResponse,
 } from '../../../core/proto/generated/bytestream.ts';
 import { FLAT } from '../../../core/request-shapes.ts';
-import { taking } from '../../grpc/method.ts';
+import { singleRequest } from '../../grpc/method.ts';
 import { parseUploadName, uploadId } from './resource-name.ts';
 import { isThere } from './write.ts';
 
-export const queryWriteStatus = taking(QueryWriteStatusRequest, FLAT, async ({ resourceName }, call) => {
-  const { blobs, uploads } = call.server.store;
-  const name = parseUploadName(resourceName);
-  const complete = await isThere(name.digest, blobs);
-  const known = complete ? undefined : await uploads.status(uploadId(name));
-  const committedSize = complete ? name.digest.size : (known?.committed ?? 0);
-  call.answer(QueryWriteStatusResponse.encode({ committedSize, complete }).finish());
-});
+export const queryWriteStatus = singleRequest(
+  QueryWriteStatusRequest,
+  FLAT,
+  async ({ resourceName }, call) => {
+    const { blobs, uploads } = call.server.store;
+    const name = parseUploadName(resourceName);
+    const complete = await isThere(name.digest, blobs);
+    const known = complete ? undefined : await uploads.status(uploadId(name));
+    const committedSize = complete ? name.digest.size : (known?.committed ?? 0);
+    call.answer(QueryWriteStatusResponse.encode({ committedSize, complete }).finish());
+  },
+);

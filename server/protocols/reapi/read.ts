@@ -5,9 +5,9 @@ import { AssayError } from '../../../core/errors.ts';
 import { ReadRequest } from '../../../core/proto/generated/bytestream.ts';
 import { FLAT } from '../../../core/request-shapes.ts';
 import type { Blob } from '../../../store/store.ts';
-import { taking } from '../../grpc/method.ts';
-import type { Span } from '../../http/range.ts';
-import { endedEarly, sendPortions } from '../../http/send-blob.ts';
+import { singleRequest } from '../../grpc/method.ts';
+import type { ByteRange } from '../../http/range.ts';
+import { sendLargeBlob, truncatedBlob } from '../../http/send-blob.ts';
 import { parseReadName } from './resource-name.ts';
 import { compressStream } from './zstd.ts';
 
@@ -16,7 +16,7 @@ const MISS = new AssayError('ASSAY_NOT_FOUND', 'this blob is not here');
 /** The number of ReadResponse.data. */
 const DATA_FIELD = 10;
 
-export const read = taking(ReadRequest, FLAT, async (request, call) => {
+export const read = singleRequest(ReadRequest, FLAT, async (request, call) => {
   const { store, metrics } = call.server;
   const { digest, isCompressed } = parseReadName(request.resourceName);
   checkSpan(request, isCompressed, digest.size);
@@ -24,16 +24,16 @@ export const read = taking(ReadRequest, FLAT, async (request, call) => {
   const isHere = blob?.size === digest.size;
   metrics.lookedUp('cas', isHere);
   if (!isHere) throw MISS;
-  const span = spanOf(blob, request);
+  const range = rangeIn(blob, request);
   const send = (piece: Buffer) => call.send(dataHead(piece.length), piece);
   if (!blob.bytes && !isCompressed) {
-    const { bytes, isTaken } = await sendPortions(call.server, blob, span, send);
+    const { bytes, isDelivered } = await sendLargeBlob(call.server, blob, range, send);
     metrics.sent(bytes);
-    if (isTaken && bytes !== span.length) throw endedEarly(bytes, span.length);
+    if (isDelivered && bytes !== range.length) throw truncatedBlob(bytes, range.length);
     return;
   }
   let sent = 0;
-  for await (const piece of isCompressed ? compressStream(pieces(blob, span)) : pieces(blob, span)) {
+  for await (const piece of isCompressed ? compressStream(pieces(blob, range)) : pieces(blob, range)) {
     if (!(await send(piece))) break;
     sent += piece.length;
   }
@@ -53,11 +53,11 @@ function checkSpan({ readOffset, readLimit }: ReadRequest, isCompressed: boolean
   }
 }
 
-function spanOf({ size }: Blob, { readOffset: offset, readLimit: limit }: ReadRequest): Span {
+function rangeIn({ size }: Blob, { readOffset: offset, readLimit: limit }: ReadRequest): ByteRange {
   return { offset, length: Math.min(limit === 0 ? size : limit, size - offset) };
 }
 
-async function* pieces(blob: Blob, { offset, length }: Span): AsyncGenerator<Buffer, void, void> {
+async function* pieces(blob: Blob, { offset, length }: ByteRange): AsyncGenerator<Buffer, void, void> {
   if (length === 0) return;
   let given = 0;
   for await (const piece of blob.bytes
@@ -66,7 +66,7 @@ async function* pieces(blob: Blob, { offset, length }: Span): AsyncGenerator<Buf
     given += piece.length;
     yield piece;
   }
-  if (given !== length) throw endedEarly(given, length);
+  if (given !== length) throw truncatedBlob(given, length);
 }
 
 /** What stands before the data in a ReadResponse. */

@@ -8,13 +8,13 @@ import { nodeCrypto } from '../../../core/sha256.ts';
 import { refuseMismatch } from '../../../store/shared/expected.ts';
 import type { Blobs } from '../../../store/store.ts';
 import type { Call } from '../../grpc/call.ts';
-import { taking } from '../../grpc/method.ts';
+import { singleRequest } from '../../grpc/method.ts';
 import { assembled, assembledSize, assemblies } from '../shared/assembly.ts';
 import { storeChunks } from './chunk-list.ts';
 import { digestIn, instanceOf } from './instance.ts';
 import { isThere } from './write.ts';
 
-export const spliceBlob = taking(SpliceBlobRequest, SPLICE, async (request, call) => {
+export const spliceBlob = singleRequest(SpliceBlobRequest, SPLICE, async (request, call) => {
   const { store, limits } = call.server;
   instanceOf(request);
   const digest = digestIn(request.blobDigest);

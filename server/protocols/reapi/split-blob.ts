@@ -10,11 +10,11 @@ import {
 } from '../../../core/proto/generated/reapi-services.ts';
 import { ABOUT_ONE_DIGEST } from '../../../core/request-shapes.ts';
 import type { Blob, Store } from '../../../store/store.ts';
-import { taking } from '../../grpc/method.ts';
+import { singleRequest } from '../../grpc/method.ts';
 import { findChunks, storeChunks } from './chunk-list.ts';
 import { digestIn, instanceOf } from './instance.ts';
 
-export const splitBlob = taking(SplitBlobRequest, ABOUT_ONE_DIGEST, async (request, call) => {
+export const splitBlob = singleRequest(SplitBlobRequest, ABOUT_ONE_DIGEST, async (request, call) => {
   const { store, lifecycle } = call.server;
   instanceOf(request);
   const digest = digestIn(request.blobDigest);

@@ -45,7 +45,7 @@ export async function* decompressStream(
   async function* counted(): AsyncGenerator<Uint8Array> {
     for await (const piece of pieces) {
       for (let at = 0; at < piece.length; ) {
-        const slice = piece.subarray(at, at + Math.max(ZSTD.firstBytes, sent));
+        const slice = piece.subarray(at, at + Math.max(ZSTD.firstOutputBytes, sent));
         at += slice.length;
         sent += slice.length;
         yield slice;
@@ -57,7 +57,7 @@ export async function* decompressStream(
     counted(),
   )) {
     total += piece.length;
-    if (total > ZSTD.unjudgedBytes + sent * ZSTD.maxRatio) throw bomb();
+    if (total > ZSTD.ratioUncheckedBytes + sent * ZSTD.maxRatio) throw bomb();
     if (total > size) {
       throw new AssayError('ASSAY_BAD_COMPRESSION', `it inflates to more than the announced ${size} bytes`);
     }
@@ -99,8 +99,8 @@ function written(codec: Transform, piece: Uint8Array): Promise<void> {
 }
 
 function bomb(): AssayError {
-  const { maxRatio, unjudgedBytes } = ZSTD;
-  const detail = `beyond ${unjudgedBytes} bytes it inflates more than ${maxRatio}-fold; send it without compression`;
+  const { maxRatio, ratioUncheckedBytes } = ZSTD;
+  const detail = `beyond ${ratioUncheckedBytes} bytes it inflates more than ${maxRatio}-fold; send it without compression`;
   return new AssayError('ASSAY_BAD_COMPRESSION', detail);
 }
 

@@ -24,7 +24,7 @@ export function resumable(
 ): boolean {
   const [, prefix, hash] = PATH.exec(request.url ?? '') ?? [];
   if (hash === undefined) return false;
-  new Exchange(request, response, context, 'cas', UPLOAD_ERRORS).conduct((exchange) =>
+  new Exchange(request, response, context, 'cas', UPLOAD_ERRORS).run((exchange) =>
     answer(exchange, prefix, hash),
   );
   return true;
@@ -41,8 +41,8 @@ export function resumablePut(
 }
 
 function answer(exchange: Exchange, prefix: string | undefined, hash: string): Promise<void> {
-  exchange.admit();
-  exchange.admitWrite();
+  exchange.authorize();
+  exchange.authorizeWrite();
   const address: UploadAddress = {
     namespace: prefix === undefined ? DEFAULT_NAMESPACE : parseNamespace(prefix),
     hash: parseHash(hash),

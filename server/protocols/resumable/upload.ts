@@ -40,7 +40,7 @@ export async function continueUpload(exchange: Exchange, address: UploadAddress)
     if (!status) return exchange.answerMiss();
     if (status.isFinished) return exchange.answer(200, describe(address, status), Buffer.alloc(0));
     if (status.committed === offset) return receivePart(exchange, address, offset, isComplete, 204);
-    exchange.refuse(taken(`at ${status.committed}`), describe(address, status));
+    exchange.answerError(taken(`at ${status.committed}`), describe(address, status));
   });
 }
 

@@ -11,11 +11,11 @@ export const rush = plainAdapter({
   base: '/rush/',
   form: '/rush/[NAMESPACE/]KEY',
   parseKey: (path) => namespaceAndKey(path, KEY),
-  admit,
+  authorize,
 });
 
-function admit(exchange: Exchange): void {
+function authorize(exchange: Exchange): void {
   const { authorization } = exchange.request.headers;
-  if (authorization === undefined || !exchange.server.gate.admits(`Bearer ${authorization}`))
-    exchange.admit();
+  if (authorization === undefined || !exchange.server.tokenCheck.accepts(`Bearer ${authorization}`))
+    exchange.authorize();
 }

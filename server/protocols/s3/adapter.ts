@@ -16,14 +16,14 @@ export const s3: Adapter = {
   base: '/s3/',
   errors: XML_ERRORS,
   async answer(exchange, target) {
-    admit(exchange);
+    authorize(exchange);
     const address = addressIn(target);
     switch (exchange.method) {
       case 'GET':
       case 'HEAD':
         return sendArtifact(exchange, address, { protocol: 's3' });
       case 'PUT':
-        exchange.admitWrite();
+        exchange.authorizeWrite();
         return putObject(exchange, address);
       default:
         throw methodNotAllowed(exchange);
@@ -32,12 +32,12 @@ export const s3: Adapter = {
 };
 
 /** By signature where there are keys. The server's token, which the client can also be told to send, is as good. */
-function admit(exchange: Exchange): void {
+function authorize(exchange: Exchange): void {
   const { request, server } = exchange;
-  const { gate, signatures } = server;
-  const hasToken = gate.locked && gate.admits(request.headers.authorization);
-  if (!signatures) exchange.admit();
-  else if (!hasToken && !signatures.admits(request))
+  const { tokenCheck, signatures } = server;
+  const hasToken = tokenCheck.isRequired && tokenCheck.accepts(request.headers.authorization);
+  if (!signatures) exchange.authorize();
+  else if (!hasToken && !signatures.accepts(request))
     throw new AssayError('ASSAY_BAD_SIGNATURE', 'the request is not signed with the server’s S3 keys');
 }
 

@@ -9,15 +9,15 @@ export interface S3Keys {
   readonly secretKey: string;
 }
 
-export interface SignatureGate {
-  admits(request: SignedRequest): boolean;
+export interface SignatureCheck {
+  accepts(request: SignedRequest): boolean;
 }
 
 export type SignedRequest = Pick<IncomingMessage, 'method' | 'url' | 'headers'>;
 
 /** Keeps the keys where nothing that prints or logs it can reach them. */
-export function signatureGate(keys: S3Keys, now: () => number = Date.now): SignatureGate {
-  return { admits: (request) => isSigned(request, keys, now()) };
+export function signatureCheck(keys: S3Keys, now: () => number = Date.now): SignatureCheck {
+  return { accepts: (request) => isSigned(request, keys, now()) };
 }
 
 const AUTHORIZATION =

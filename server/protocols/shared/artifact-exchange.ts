@@ -37,7 +37,7 @@ export async function sendArtifact(
 
 /** What is damaged shows here, and is then a miss. Beyond the bound the client would wait too long for a first byte. */
 async function verifyWhole(exchange: Exchange, blob: Blob): Promise<void> {
-  if (blob.bytes || blob.size > SERVER.readFirstBytes) return;
+  if (blob.bytes || blob.size > SERVER.verifyFirstBytes) return;
   for await (const _chunk of blob.chunks()) if (exchange.request.socket.destroyed) return;
 }
 

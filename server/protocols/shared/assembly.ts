@@ -12,9 +12,9 @@ import { SERVER } from '../../limits.ts';
 
 /** For all protocols together. */
 export const assemblies = new Semaphore({
-  permits: SERVER.assembliesAtOnce,
-  maxWaiting: SERVER.assembliesWaiting,
-  waitMs: SERVER.assemblyWaitMs,
+  permits: SERVER.maxAssemblies,
+  maxWaiting: SERVER.maxQueuedAssemblies,
+  waitMs: SERVER.assemblyQueueMs,
 });
 
 /** The size of the whole. Refuses one that is too large, or too large for its parts. */

@@ -2,7 +2,7 @@
 import type { Hash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import type { Blob } from '../../../store/store.ts';
-import { askedSpan, sendBlob } from '../../http/download.ts';
+import { requestedRange, sendBlob } from '../../http/download.ts';
 import type { Headers } from '../../http/error-response.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { evaluateConditions, preconditionFailed } from './conditions.ts';
@@ -17,9 +17,10 @@ export function answerBlob(exchange: Exchange, hash: Hash, blob: Blob, more: Hea
   const outcome = evaluateConditions(asked, entityTag);
   if (outcome === 'failed') throw preconditionFailed();
   if (outcome === 'known') return exchange.answerUnchanged(headers);
-  const span = asked.range === undefined ? undefined : askedSpan(exchange, blob.size, entityTag);
-  if (span === 'beyond') return exchange.refuse(beyond(blob.size), ['content-range', `bytes */${blob.size}`]);
-  return sendBlob(exchange, blob, headers, span);
+  const range = asked.range === undefined ? undefined : requestedRange(exchange, blob.size, entityTag);
+  if (range === 'unsatisfiable')
+    return exchange.answerError(beyond(blob.size), ['content-range', `bytes */${blob.size}`]);
+  return sendBlob(exchange, blob, headers, range);
 }
 
 function beyond(size: number): AssayError {

@@ -17,7 +17,7 @@ export interface PlainProtocol {
   /** Undefined for a path that the protocol does not have. */
   parseKey(path: string): ArtifactKey | undefined;
   /** Where the tool sends its token in a way of its own. */
-  admit?(exchange: Exchange): void;
+  authorize?(exchange: Exchange): void;
   readonly errors?: ErrorFormat;
   readonly replace?: boolean;
   readonly verifyFirst?: boolean;
@@ -35,8 +35,8 @@ export function plainAdapter(plain: PlainProtocol): Adapter {
     errors: CONTENT_ERRORS,
     ...plain,
     async answer(exchange: Exchange, { path }: RequestTarget): Promise<void> {
-      if (plain.admit) plain.admit(exchange);
-      else exchange.admit();
+      if (plain.authorize) plain.authorize(exchange);
+      else exchange.authorize();
       const found = plain.parseKey(path);
       if (!found) throw badKey(form);
       const address = artifactAddress(protocol, found.namespace, found.key);
@@ -45,7 +45,7 @@ export function plainAdapter(plain: PlainProtocol): Adapter {
         case 'HEAD':
           return sendArtifact(exchange, address, { protocol, verifyFirst });
         case 'PUT':
-          exchange.admitWrite();
+          exchange.authorizeWrite();
           return answerPut(exchange, await receiveArtifact(exchange, address, { replace }));
         default:
           throw methodNotAllowed(exchange);

@@ -20,7 +20,7 @@ export const turbo: Adapter = {
   errors: jsonErrors('GET, HEAD, OPTIONS, POST, PUT'),
   async answer(exchange, target) {
     if (exchange.method === 'OPTIONS') return allowAuthorization(exchange);
-    exchange.admit();
+    exchange.authorize();
     const { name, address } = parse(target);
     if (name === undefined) return queryArtifacts(exchange, address);
     if (name === 'status') return status(exchange);
@@ -35,7 +35,7 @@ function artifact(exchange: Exchange, address: ResultAddress): Promise<void> {
     case 'HEAD':
       return getArtifact(exchange, address);
     case 'PUT':
-      exchange.admitWrite();
+      exchange.authorizeWrite();
       return putArtifact(exchange, address);
     default:
       throw methodNotAllowed(exchange);

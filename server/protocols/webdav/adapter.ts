@@ -16,7 +16,7 @@ export const webdav: Adapter = {
   base: '/webdav/',
   errors: jsonErrors(METHODS),
   async answer(exchange, { path }) {
-    exchange.admit();
+    exchange.authorize();
     const file = fileIn(path);
     return file === undefined
       ? folder(exchange)
@@ -39,7 +39,7 @@ async function folder(exchange: Exchange): Promise<void> {
     case 'PROPFIND':
       return propertiesOfFolder(exchange);
     case 'MKCOL':
-      exchange.admitWrite();
+      exchange.authorizeWrite();
       return exchange.answer(201, [], Buffer.alloc(0));
     case 'OPTIONS':
       return answerOptions(exchange);
@@ -54,7 +54,7 @@ async function fileAt(exchange: Exchange, address: ResultAddress): Promise<void>
     case 'HEAD':
       return sendArtifact(exchange, address, { protocol: 'webdav' });
     case 'PUT':
-      exchange.admitWrite();
+      exchange.authorizeWrite();
       await receiveArtifact(exchange, address, { replace: true });
       return exchange.answer(201, [], Buffer.alloc(0));
     case 'PROPFIND':

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { joined } from '../../../server/capacity/append-buffer.ts';
+import { appendBuffer } from '../../../server/capacity/append-buffer.ts';
 
 test('what a slow client has sent so far keeps no other memory than its own', () => {
   let soFar: Buffer = Buffer.from('a');
-  for (const byte of 'bcd') soFar = joined(soFar, Buffer.from(byte));
+  for (const byte of 'bcd') soFar = appendBuffer(soFar, Buffer.from(byte));
   expect(soFar.toString()).toBe('abcd');
   expect(soFar.buffer.byteLength).toBe(soFar.length);
 });

@@ -92,7 +92,7 @@ test.each([
 
 test.each([
   ['because it takes nothing of a chunk', IMPATIENT],
-  ['because it takes nothing of a copy', { ...IMPATIENT, lentChunks: 0 }],
+  ['because it takes nothing of a copy', { ...IMPATIENT, maxZeroCopyChunks: 0 }],
 ])('a client that does not read holds one chunk of memory and is cut off, %s', async (_why, limits) => {
   const size = 1024 * MIB;
   let given = 0;
@@ -235,7 +235,7 @@ describe('a connection beyond the limit', () => {
 });
 
 test('bodies that are held in memory have a bound together', async () => {
-  const server = await testServer({ limits: { heldBytes: 10_000 } });
+  const server = await testServer({ limits: { requestMemoryBytes: 10_000 } });
   const held = await RawConnection.to(server);
   const head = (size: number) =>
     `PUT /ac/${'a'.repeat(64)} HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${size}\r\n\r\n`;
@@ -327,11 +327,11 @@ test('a store that takes long over an answer is waited for', async () => {
 test('answers that are in memory until they are taken have a bound together', async () => {
   const result = resultWith({ stdoutRaw: contentOf('a long log', MIB) });
   const address = addressOf('an action');
-  for (const [lentBytes, status] of [
+  for (const [responseMemoryBytes, status] of [
     [2 * result.length, 200],
     [result.length - 1, 503],
   ] as const) {
-    const server = await testServer({ limits: { lentBytes } });
+    const server = await testServer({ limits: { responseMemoryBytes } });
     await server.store.results.put(address, result);
     const url = `${server.url}/ac/${address.key}`;
     for (let time = 0; time < 5; time++) {

@@ -1,96 +1,96 @@
 import { expect, test } from 'vitest';
 import { AwakeClock } from '../../../server/connection/awake-clock.ts';
-import { Pace } from '../../../server/connection/min-rate.ts';
+import { MinRate } from '../../../server/connection/min-rate.ts';
 
-const LIMITS = { noProgressMs: 60_000, pressedNoProgressMs: 5_000, progressBytes: 1000 };
+const LIMITS = { noProgressMs: 60_000, pressureNoProgressMs: 5_000, minProgressBytes: 1000 };
 
-function paceWithClock() {
+function minRateWithClock() {
   const clock = { now: 0, tick() {} };
-  const load = { isPressed: false };
-  const pace = new Pace(LIMITS, clock, load);
+  const capacity = { isUnderPressure: false };
+  const minRate = new MinRate(LIMITS, clock, capacity);
   const cut: number[] = [];
   const begin = (number = 0) => {
-    const transfer = pace.begin(() => cut.push(number));
-    transfer.waits();
+    const transfer = minRate.begin(() => cut.push(number));
+    transfer.startWaiting();
     return transfer;
   };
   const isCutAfter = (ms: number): boolean => {
     clock.now += ms;
     cut.length = 0;
-    pace.check();
+    minRate.check();
     return cut.length > 0;
   };
-  return { clock, load, pace, begin, cut, isCutAfter };
+  return { clock, capacity, minRate, begin, cut, isCutAfter };
 }
 
 test('a client may keep the server waiting for a minute, and not longer', () => {
-  const { begin, isCutAfter } = paceWithClock();
+  const { begin, isCutAfter } = minRateWithClock();
   begin();
   expect(isCutAfter(60_000)).toBe(false);
   expect(isCutAfter(1)).toBe(true);
 });
 
 test('any byte is progress while there is room', () => {
-  const { begin, isCutAfter } = paceWithClock();
+  const { begin, isCutAfter } = minRateWithClock();
   const transfer = begin();
   for (let minute = 0; minute < 100; minute++) {
     expect(isCutAfter(59_000)).toBe(false);
-    transfer.moved(1);
+    transfer.progress(1);
   }
   expect(isCutAfter(60_001)).toBe(true);
 });
 
 test('under pressure it has less time, and must move more than a byte', () => {
-  const { begin, load, isCutAfter } = paceWithClock();
+  const { begin, capacity, isCutAfter } = minRateWithClock();
   const transfer = begin();
-  load.isPressed = true;
+  capacity.isUnderPressure = true;
   expect(isCutAfter(5_000)).toBe(false);
-  transfer.moved(999);
+  transfer.progress(999);
   expect(isCutAfter(1)).toBe(true);
-  transfer.moved(1);
+  transfer.progress(1);
   expect(isCutAfter(5_000)).toBe(false);
   expect(isCutAfter(1)).toBe(true);
-  load.isPressed = false;
+  capacity.isUnderPressure = false;
   expect(isCutAfter(1)).toBe(false);
 });
 
 test('waiting for the store is not held against it', () => {
-  const { begin, load, isCutAfter } = paceWithClock();
+  const { begin, capacity, isCutAfter } = minRateWithClock();
   const transfer = begin();
   expect(isCutAfter(4_000)).toBe(false);
-  transfer.rests();
-  load.isPressed = true;
+  transfer.stopWaiting();
+  capacity.isUnderPressure = true;
   expect(isCutAfter(1_000_000)).toBe(false);
-  transfer.waits();
+  transfer.startWaiting();
   expect(isCutAfter(1_000)).toBe(false);
   expect(isCutAfter(1)).toBe(true);
 });
 
 test('what is over is not looked at', () => {
-  const { begin, pace, isCutAfter } = paceWithClock();
-  pace.end(begin());
+  const { begin, minRate, isCutAfter } = minRateWithClock();
+  minRate.end(begin());
   expect(isCutAfter(1_000_000)).toBe(false);
 });
 
 test('all who are left are looked at, in whatever order others end, twice or during the look', () => {
-  const { clock, pace } = paceWithClock();
+  const { clock, minRate } = minRateWithClock();
   const cut: number[] = [];
   const transfers = Array.from({ length: 6 }, (_, number) => {
-    const transfer = pace.begin(() => {
+    const transfer = minRate.begin(() => {
       cut.push(number);
-      pace.end(transfer);
+      minRate.end(transfer);
     });
-    transfer.waits();
+    transfer.startWaiting();
     return transfer;
   });
   for (const number of [0, 0, 5, 3]) {
     const transfer = transfers[number];
-    if (transfer) pace.end(transfer);
+    if (transfer) minRate.end(transfer);
   }
   clock.now = 60_001;
-  pace.check();
+  minRate.check();
   expect(cut.toSorted()).toEqual([1, 2, 4]);
-  pace.check();
+  minRate.check();
   expect(cut).toHaveLength(3);
 });
 

@@ -141,7 +141,9 @@ describe('a connection that holds nothing up', () => {
   });
 
   test('in a crowd, those who greeted together are not closed together', async () => {
-    const server = await testServer({ limits: { ...limits, crowd: 10, sweepMs: 2000, crowdSweepMs: 100 } });
+    const server = await testServer({
+      limits: { ...limits, crowdConnections: 10, sweepMs: 2000, crowdSweepMs: 100 },
+    });
     const closed = Array.from({ length: 40 }, async () => {
       const connection = await RawConnection.to(server);
       connection.send(Buffer.concat([PREFACE, EMPTY_SETTINGS]));

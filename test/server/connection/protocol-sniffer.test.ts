@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { AwakeClock } from '../../../server/connection/awake-clock.ts';
-import { FirstBytes, type Spoken } from '../../../server/connection/protocol-sniffer.ts';
+import { ProtocolSniffer, type WireProtocol } from '../../../server/connection/protocol-sniffer.ts';
 import { SERVER } from '../../../server/limits.ts';
 
 const GREETING = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0';
@@ -13,9 +13,9 @@ test.each([
   ['HTTP/1', 'GET / HTTP/1.1\r\nhost: localhost\r\n\r', '\n'],
   ['HTTP/2', GREETING.slice(0, -1), GREETING.slice(-1)],
 ])('%s', async (expected, all, last) => {
-  const decided: Spoken[] = [];
+  const decided: WireProtocol[] = [];
   const { client, server } = await connected();
-  new FirstBytes(SERVER, new AwakeClock(SERVER)).await(server, (spoken) => decided.push(spoken));
+  new ProtocolSniffer(SERVER, new AwakeClock(SERVER)).await(server, (protocol) => decided.push(protocol));
   client.write(all);
   await wait(100);
   expect(decided).toEqual([]);

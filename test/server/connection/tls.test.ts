@@ -9,7 +9,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
 import { loadTlsIdentity } from '../../../server/connection/tls.ts';
-import { keepRenewing } from '../../../server/connection/tls-reload.ts';
+import { keepReloadingTls } from '../../../server/connection/tls-reload.ts';
 import { DEFAULT_FORM } from '../../rig/assay.ts';
 import { type Certificates, makeCertificates } from '../../rig/certificates.ts';
 import { GrpcClient } from '../../rig/grpc.ts';
@@ -210,8 +210,8 @@ describe('a certificate that is replaced while the server runs', () => {
     const said: string[] = [];
     const log = pino({ level: 'info' }, { write: (line) => said.push(JSON.parse(line).msg) });
     const stop = new AbortController();
-    const renewal = { files: at, shown, log, pauseMs: 5, renew: server.renew };
-    const ended = keepRenewing(renewal, stop.signal);
+    const reload = { files: at, shown, log, pauseMs: 5, setTlsIdentity: server.setTlsIdentity };
+    const ended = keepReloadingTls(reload, stop.signal);
     onTestFinished(() => {
       stop.abort();
       return ended;

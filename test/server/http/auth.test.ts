@@ -1,7 +1,7 @@
 // The token: asked for everywhere but at /healthz, taken as Bearer or as a Basic password, never told.
 import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
-import { tokenGate } from '../../../server/http/auth.ts';
+import { requireToken } from '../../../server/http/auth.ts';
 import { contentOf } from '../../store/content.ts';
 import { ask, codeIn, pathOf, testServer } from '../rig.ts';
 
@@ -13,13 +13,13 @@ function basic(user: string, password: string): string {
   return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 }
 
-describe('the gate', () => {
-  const gate = tokenGate(TOKEN);
+describe('the token check', () => {
+  const tokenCheck = requireToken(TOKEN);
 
   test.each([`Bearer ${TOKEN}`, `bearer  ${TOKEN}`, basic('', TOKEN), basic('anybody', TOKEN)])(
     'admits %s',
     (header) => {
-      expect(gate.admits(header)).toBe(true);
+      expect(tokenCheck.accepts(header)).toBe(true);
     },
   );
 
@@ -38,15 +38,15 @@ describe('the gate', () => {
     Buffer.from(TOKEN).toString('base64'),
     `Digest ${TOKEN}`,
   ])('refuses %s', (header) => {
-    expect(gate.admits(header)).toBe(false);
+    expect(tokenCheck.accepts(header)).toBe(false);
   });
 
   test('takes a password that holds a colon', () => {
-    expect(tokenGate('a:b').admits(basic('user', 'a:b'))).toBe(true);
+    expect(requireToken('a:b').accepts(basic('user', 'a:b'))).toBe(true);
   });
 
   test('does not hold the token where it could be printed', () => {
-    expect(JSON.stringify(gate) + String(gate)).not.toContain(TOKEN);
+    expect(JSON.stringify(tokenCheck) + String(tokenCheck)).not.toContain(TOKEN);
   });
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { spanOf } from '../../../server/http/range.ts';
+import { parseRange } from '../../../server/http/range.ts';
 
 test.each([
   ['bytes=0-0', { offset: 0, length: 1 }],
@@ -9,10 +9,10 @@ test.each([
   ['bytes=3-500', { offset: 3, length: 7 }],
   ['bytes=-3', { offset: 7, length: 3 }],
   ['bytes=-300', { offset: 0, length: 10 }],
-  ['bytes=10-', 'beyond'],
-  ['bytes=10-20', 'beyond'],
-  ['bytes=-0', 'beyond'],
-  [`bytes=${'9'.repeat(40)}-`, 'beyond'],
+  ['bytes=10-', 'unsatisfiable'],
+  ['bytes=10-20', 'unsatisfiable'],
+  ['bytes=-0', 'unsatisfiable'],
+  [`bytes=${'9'.repeat(40)}-`, 'unsatisfiable'],
   [undefined, undefined],
   ['', undefined],
   ['bytes=-', undefined],
@@ -22,11 +22,11 @@ test.each([
   ['bytes= 0-1', undefined],
   ['bits=0-1', undefined],
   ['bytes=1.5-2', undefined],
-])('%s of 10 bytes', (header, span) => {
-  expect(spanOf(header, 10)).toEqual(span);
+])('%s of 10 bytes', (header, range) => {
+  expect(parseRange(header, 10)).toEqual(range);
 });
 
 test('no part of nothing exists', () => {
-  expect(spanOf('bytes=0-', 0)).toBe('beyond');
-  expect(spanOf('bytes=-1', 0)).toBe('beyond');
+  expect(parseRange('bytes=0-', 0)).toBe('unsatisfiable');
+  expect(parseRange('bytes=-1', 0)).toBe('unsatisfiable');
 });

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { Load } from '../../../server/capacity/limits-in-use.ts';
-import { sendPortions } from '../../../server/http/send-blob.ts';
+import { Capacity } from '../../../server/capacity/capacity.ts';
+import { sendLargeBlob } from '../../../server/http/send-blob.ts';
 import { SERVER } from '../../../server/limits.ts';
 import type { LargeBlob } from '../../../store/store.ts';
 
 test('downloads that come at once have their chunks read a few at a time, and all come to their end', async () => {
-  const load = new Load(SERVER, 1024);
+  const capacity = new Capacity(SERVER, 1024);
   let [reading, most] = [0, 0];
   const chunk = Buffer.alloc(1024);
   const blob: LargeBlob = {
@@ -20,15 +20,16 @@ test('downloads that come at once have their chunks read a few at a time, and al
     },
   };
   const downloads = Array.from({ length: 2 * SERVER.maxDownloads }, () =>
-    sendPortions({ load, limits: SERVER }, blob, { offset: 0, length: blob.size }, async () => true),
+    sendLargeBlob({ capacity, limits: SERVER }, blob, { offset: 0, length: blob.size }, async () => true),
   );
-  for (const sent of await Promise.all(downloads)) expect(sent).toEqual({ bytes: blob.size, isTaken: true });
+  for (const sent of await Promise.all(downloads))
+    expect(sent).toEqual({ bytes: blob.size, isDelivered: true });
   expect(most).toBe(SERVER.maxReads);
 });
 
 test('who keeps up gets more at a time, unless others wait or it is sent copies', async () => {
-  const limits = { ...SERVER, unreadBytes: 2 };
-  const askedFor = async (load: Load) => {
+  const limits = { ...SERVER, kernelBufferBytes: 2 };
+  const askedFor = async (capacity: Capacity) => {
     const asked: number[] = [];
     const blob: LargeBlob = {
       size: 4,
@@ -39,13 +40,13 @@ test('who keeps up gets more at a time, unless others wait or it is sent copies'
         }
       },
     };
-    await sendPortions({ load, limits }, blob, { offset: 0, length: 4 }, async () => true);
+    await sendLargeBlob({ capacity, limits }, blob, { offset: 0, length: 4 }, async () => true);
     return asked;
   };
-  const { chunksAtOnce: more } = SERVER;
-  expect(await askedFor(new Load(SERVER, 1024))).toEqual([1, 1, more, more]);
-  expect(await askedFor(new Load({ ...SERVER, lentChunks: 0 }, 1024))).toEqual([1, 1, 1, 1]);
-  const crowded = new Load({ ...SERVER, maxDownloads: 1 }, 1024);
+  const { readAheadChunks: more } = SERVER;
+  expect(await askedFor(new Capacity(SERVER, 1024))).toEqual([1, 1, more, more]);
+  expect(await askedFor(new Capacity({ ...SERVER, maxZeroCopyChunks: 0 }, 1024))).toEqual([1, 1, 1, 1]);
+  const crowded = new Capacity({ ...SERVER, maxDownloads: 1 }, 1024);
   expect(await Promise.all([askedFor(crowded), askedFor(crowded)])).toEqual([
     [1, 1, 1, 1],
     [1, 1, 1, 1],
@@ -53,8 +54,8 @@ test('who keeps up gets more at a time, unless others wait or it is sent copies'
 });
 
 test('while others wait for a turn, a chunk goes out in small pieces, one in each turn of the event loop', async () => {
-  const limits = { ...SERVER, slicedBytes: 2, copiedBytes: 1, maxDownloads: 1 };
-  const sizesAndTurns = async (load: Load, downloads: number) => {
+  const limits = { ...SERVER, maxWriteBytes: 2, copyBufferBytes: 1, maxDownloads: 1 };
+  const sizesAndTurns = async (capacity: Capacity, downloads: number) => {
     const sizes: number[] = [];
     let [turn, isOver] = [0, false];
     const turns: number[] = [];
@@ -76,24 +77,24 @@ test('while others wait for a turn, a chunk goes out in small pieces, one in eac
     };
     await Promise.all(
       Array.from({ length: downloads }, () =>
-        sendPortions({ load, limits }, blob, { offset: 0, length: 6 }, send),
+        sendLargeBlob({ capacity, limits }, blob, { offset: 0, length: 6 }, send),
       ),
     );
     isOver = true;
     return { sizes, turns: new Set(turns).size };
   };
-  expect((await sizesAndTurns(new Load(limits, 1024), 1)).sizes).toEqual([2, 2, 2]);
-  const lent = await sizesAndTurns(new Load(limits, 1024), 2);
+  expect((await sizesAndTurns(new Capacity(limits, 1024), 1)).sizes).toEqual([2, 2, 2]);
+  const lent = await sizesAndTurns(new Capacity(limits, 1024), 2);
   expect(lent.sizes).toEqual([2, 2, 2, 2, 2, 2]);
   expect(lent.turns).toBeGreaterThanOrEqual(3);
-  const copied = await sizesAndTurns(new Load({ ...limits, lentChunks: 0 }, 1024), 2);
+  const copied = await sizesAndTurns(new Capacity({ ...limits, maxZeroCopyChunks: 0 }, 1024), 2);
   expect(copied.sizes).toEqual(Array.from({ length: 12 }, () => 1));
   expect(copied.turns).toBe(6);
 });
 
 test('many that pause with a chunk and come back together all come to their end', async () => {
-  const limits = { ...SERVER, maxDownloads: 2, lentChunks: 8, maxReads: 1, promptMs: 1 };
-  const load = new Load(limits, 1024);
+  const limits = { ...SERVER, maxDownloads: 2, maxZeroCopyChunks: 8, maxReads: 1, copyTimeoutMs: 1 };
+  const capacity = new Capacity(limits, 1024);
   const blob: LargeBlob = {
     size: 1,
     async *chunks() {
@@ -105,32 +106,32 @@ test('many that pause with a chunk and come back together all come to their end'
   const isBack = Promise.withResolvers<boolean>();
   const downloads = Array.from({ length: 20 }, () => {
     let isFirst = true;
-    return sendPortions({ load, limits }, blob, { offset: 0, length: 1 }, () => {
-      if (!isFirst || paused === limits.lentChunks) return Promise.resolve(true);
+    return sendLargeBlob({ capacity, limits }, blob, { offset: 0, length: 1 }, () => {
+      if (!isFirst || paused === limits.maxZeroCopyChunks) return Promise.resolve(true);
       isFirst = false;
-      if (++paused === limits.lentChunks) setTimeout(() => isBack.resolve(true), 20);
+      if (++paused === limits.maxZeroCopyChunks) setTimeout(() => isBack.resolve(true), 20);
       return isBack.promise;
     });
   });
-  for (const sent of await Promise.all(downloads)) expect(sent).toEqual({ bytes: 1, isTaken: true });
+  for (const sent of await Promise.all(downloads)) expect(sent).toEqual({ bytes: 1, isDelivered: true });
 });
 
 test('who pauses with a chunk gives its turn to others, and goes on when it is back', async () => {
-  const limits = { ...SERVER, maxDownloads: 1, lentChunks: 1 };
-  const load = new Load(limits, 1024);
+  const limits = { ...SERVER, maxDownloads: 1, maxZeroCopyChunks: 1 };
+  const capacity = new Capacity(limits, 1024);
   const blob: LargeBlob = {
     size: 4,
     async *chunks(offset = 0) {
       for (let at = offset; at < 4; at += 2) yield Buffer.alloc(2);
     },
   };
-  const span = { offset: 0, length: 4 };
+  const range = { offset: 0, length: 4 };
   const isBack = Promise.withResolvers<boolean>();
-  const paused = sendPortions({ load, limits }, blob, span, () => isBack.promise);
-  const others = [1, 2, 3].map(() => sendPortions({ load, limits }, blob, span, async () => true));
-  for (const sent of await Promise.all(others)) expect(sent).toEqual({ bytes: 4, isTaken: true });
+  const paused = sendLargeBlob({ capacity, limits }, blob, range, () => isBack.promise);
+  const others = [1, 2, 3].map(() => sendLargeBlob({ capacity, limits }, blob, range, async () => true));
+  for (const sent of await Promise.all(others)) expect(sent).toEqual({ bytes: 4, isDelivered: true });
   isBack.resolve(true);
-  expect(await paused).toEqual({ bytes: 4, isTaken: true });
-  expect(load.downloads.tryAcquire()).toBe(true);
-  expect(load.downloads.tryAcquire()).toBe(false);
+  expect(await paused).toEqual({ bytes: 4, isDelivered: true });
+  expect(capacity.downloads.tryAcquire()).toBe(true);
+  expect(capacity.downloads.tryAcquire()).toBe(false);
 });

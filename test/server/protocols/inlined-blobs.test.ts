@@ -93,7 +93,7 @@ test('a server sets its own bound, and in a crowd nothing comes along', async ()
   const modest = await testServer({ limits: { inlinedBlobsBytes: 500 } });
   const stored = await putResult(modest.store);
   expect((await inlinedBlobsOf(modest.url, 1_000_000)).blobs).toEqual([stored.tree]);
-  const crowded = await testServer({ limits: { crowd: 1 } });
+  const crowded = await testServer({ limits: { crowdConnections: 1 } });
   await putResult(crowded.store);
   expect((await inlinedBlobsOf(crowded.url, 1_000_000)).blobs).toEqual([]);
 });

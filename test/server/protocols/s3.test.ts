@@ -2,7 +2,7 @@
 // which shares no code with the one that checks them, and held to the specification's own example.
 import { createHash, createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { signatureGate } from '../../../server/protocols/s3/signature.ts';
+import { signatureCheck } from '../../../server/protocols/s3/signature.ts';
 import { contentOf } from '../../store/content.ts';
 import { type Answer, ask, type Method, testServer } from '../rig.ts';
 import { describeOpaque } from './contract.ts';
@@ -71,7 +71,7 @@ function s3CodeIn({ body }: Answer): string | undefined {
 describe('a signature', () => {
   /** "GET Object" in Amazon's documentation of Signature Version 4. */
   test('is the one that the specification shows', () => {
-    const gate = signatureGate(
+    const tokenCheck = signatureCheck(
       { accessKey: 'AKIAIOSFODNN7EXAMPLE', secretKey: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY' },
       () => Date.parse('2013-05-24T00:00:00Z'),
     );
@@ -84,8 +84,8 @@ describe('a signature', () => {
         'AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request,SignedHeaders=host;range;x-amz-content-sha256;x-amz-date,Signature=f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41',
     };
     const request = (url: string) => ({ method: 'GET', url, headers });
-    expect(gate.admits(request('/test.txt'))).toBe(true);
-    expect(gate.admits(request('/test.txs'))).toBe(false);
+    expect(tokenCheck.accepts(request('/test.txt'))).toBe(true);
+    expect(tokenCheck.accepts(request('/test.txs'))).toBe(false);
   });
 
   test('lets in, with any body or with the one that was signed', async () => {

@@ -63,7 +63,7 @@ describe('a client that stops reading and is cut off', () => {
 
   test.each([
     ['a chunk', readName(DIGEST), {}],
-    ['a copy', readName(DIGEST), { lentChunks: 0 }],
+    ['a copy', readName(DIGEST), { maxZeroCopyChunks: 0 }],
     ['a compressed piece', compressed, {}],
   ])('because it has no window: %s', async (_what, name, more) => {
     const clock = new TestClock();
@@ -80,7 +80,7 @@ describe('a client that stops reading and is cut off', () => {
 
   test.each([
     ['a chunk', readName(VAST), {}],
-    ['a copy', readName(VAST), { lentChunks: 0 }],
+    ['a copy', readName(VAST), { maxZeroCopyChunks: 0 }],
     ['a compressed piece', `compressed-blobs/zstd/${VAST.hash}/${VAST.size}`, {}],
   ])('because its connection is full: %s', async (_what, name, more) => {
     const clock = new TestClock();

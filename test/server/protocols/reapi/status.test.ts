@@ -223,7 +223,7 @@ test('a stop cuts an upload that does not end', async () => {
 });
 
 test('a tree takes a share of the memory for messages, for as long as it is being sent', async () => {
-  const { client, server } = await reapiServer({ limits: { heldBytes: 30_000 } });
+  const { client, server } = await reapiServer({ limits: { requestMemoryBytes: 30_000 } });
   const folders = Array.from({ length: 20 }, (_, number) =>
     directoryOf(Array.from({ length: 20 + number }, () => DIGEST)),
   );
@@ -243,8 +243,8 @@ describe('an answer that is in memory until it is taken', () => {
   test.each([
     [2 * result.length, 'OK'],
     [result.length - 1, 'UNAVAILABLE'],
-  ])('with room for %i bytes is %s', async (lentBytes, status) => {
-    const { client, server } = await reapiServer({ limits: { lentBytes } });
+  ])('with room for %i bytes is %s', async (responseMemoryBytes, status) => {
+    const { client, server } = await reapiServer({ limits: { responseMemoryBytes } });
     await server.store.results.put({ namespace: DEFAULT_NAMESPACE, key: DIGEST.hash }, result);
     for (let time = 0; time < 5; time++) {
       expect(await client.getResult(DIGEST)).toMatchObject({ status });
@@ -253,7 +253,7 @@ describe('an answer that is in memory until it is taken', () => {
 
   test('may be taken slowly, as long as some of it is taken', async () => {
     const clock = new TestClock();
-    const { server } = await reapiServer({ clock, limits: { sweepMs: 10, slicedBytes: 128 * 1024 } });
+    const { server } = await reapiServer({ clock, limits: { sweepMs: 10, maxWriteBytes: 128 * 1024 } });
     await server.store.results.put(addressOf('an action'), result);
     const grpc = await GrpcClient.to(server.url, {}, { settings: { initialWindowSize: 0 } });
     onTestFinished(() => grpc.close());

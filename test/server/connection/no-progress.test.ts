@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
 import { frame } from '../../../core/grpc/frame.ts';
 import { ReadRequest, ReadResponse } from '../../../core/proto/generated/bytestream.ts';
-import { Load } from '../../../server/capacity/limits-in-use.ts';
+import { Capacity } from '../../../server/capacity/capacity.ts';
 import { SERVER } from '../../../server/limits.ts';
 import { GrpcClient } from '../../rig/grpc.ts';
 import { noise } from '../../rig/random.ts';
@@ -163,7 +163,7 @@ describe.each(Object.entries(pausing))('a client that pauses %s', (_where, begin
     const clock = new TestClock();
     const server = await testServer({
       clock,
-      limits: { ...limits, pressedConnections: 0 },
+      limits: { ...limits, pressureConnections: 0 },
       store: vastStore(),
     });
     const paused = await begin(server);
@@ -185,42 +185,48 @@ test('a server that did not run for a while cuts nobody off for it', async () =>
 });
 
 describe('pressure', () => {
-  const limits = { ...SERVER, maxConnections: 10, heldBytes: 100, lentBytes: 100, maxBodies: 1 };
+  const limits = {
+    ...SERVER,
+    maxConnections: 10,
+    requestMemoryBytes: 100,
+    responseMemoryBytes: 100,
+    maxBodies: 1,
+  };
 
   test('is more than 80 % of the connections', () => {
-    const load = new Load(limits, 1024);
-    for (let count = 0; count < 8; count++) load.connected(new Socket());
-    expect(load.isPressed).toBe(false);
-    load.connected(new Socket());
-    expect(load.isPressed).toBe(true);
+    const capacity = new Capacity(limits, 1024);
+    for (let count = 0; count < 8; count++) capacity.addConnection(new Socket());
+    expect(capacity.isUnderPressure).toBe(false);
+    capacity.addConnection(new Socket());
+    expect(capacity.isUnderPressure).toBe(true);
   });
 
   test('is more than half of the bytes that may be held or lent', () => {
-    const load = new Load(limits, 1024);
-    load.hold(50);
-    load.lend(50);
-    expect(load.isPressed).toBe(false);
-    load.hold(1);
-    expect(load.isPressed).toBe(true);
-    load.letGo(1);
-    load.lend(1);
-    expect(load.isPressed).toBe(true);
-    load.giveBack(1);
-    expect(load.isPressed).toBe(false);
+    const capacity = new Capacity(limits, 1024);
+    capacity.addRequestBytes(50);
+    capacity.addResponseBytes(50);
+    expect(capacity.isUnderPressure).toBe(false);
+    capacity.addRequestBytes(1);
+    expect(capacity.isUnderPressure).toBe(true);
+    capacity.removeRequestBytes(1);
+    capacity.addResponseBytes(1);
+    expect(capacity.isUnderPressure).toBe(true);
+    capacity.removeResponseBytes(1);
+    expect(capacity.isUnderPressure).toBe(false);
   });
 
   test('is a body that waits for a place', async () => {
-    const load = new Load(limits, 1024);
-    await load.bodies.acquire();
-    expect(load.isPressed).toBe(false);
-    const waiting = load.bodies.acquire();
-    expect(load.isPressed).toBe(true);
-    load.bodies.release();
+    const capacity = new Capacity(limits, 1024);
+    await capacity.bodies.acquire();
+    expect(capacity.isUnderPressure).toBe(false);
+    const waiting = capacity.bodies.acquire();
+    expect(capacity.isUnderPressure).toBe(true);
+    capacity.bodies.release();
     await waiting;
-    expect(load.isPressed).toBe(false);
+    expect(capacity.isUnderPressure).toBe(false);
   });
 });
 
 test('the limits are those of the field', () => {
-  expect(SERVER).toMatchObject({ noProgressMs: 60_000, keepAliveMs: 75_000, turnWaitMs: 60_000 });
+  expect(SERVER).toMatchObject({ noProgressMs: 60_000, keepAliveMs: 75_000, queueTimeoutMs: 60_000 });
 });

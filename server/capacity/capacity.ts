@@ -6,10 +6,10 @@ import { AssayError } from '../../core/errors.ts';
 import { STORE } from '../../store/limits.ts';
 import { Semaphore } from '../../store/shared/semaphore.ts';
 import type { ServerLimits } from '../limits.ts';
-import { Turns } from './one-per-tick.ts';
+import { OnePerTick } from './one-per-tick.ts';
 import { keepHeapSmall } from './v8-heap.ts';
 
-export class Load {
+export class Capacity {
   readonly maxConnections: number;
   /** For each large body that is being taken in. */
   readonly bodies: Semaphore;
@@ -19,16 +19,16 @@ export class Load {
    */
   readonly downloads: Semaphore;
   readonly reads: Semaphore;
-  readonly lent: Semaphore;
+  readonly zeroCopies: Semaphore;
   /** For each large blob that is being compressed; who comes too many gets it as it is. */
   readonly compressions: Semaphore;
   /** For each piece of a chunk that is sent while others wait. */
-  readonly sends = new Turns();
+  readonly sends = new OnePerTick();
   readonly #limits: ServerLimits;
   readonly #surplus = new Set<Socket>();
   #connections = 0;
-  #heldBytes = 0;
-  #lentBytes = 0;
+  #requestBytes = 0;
+  #responseBytes = 0;
 
   /** `descriptors`: how many files the process may have open. */
   constructor(limits: ServerLimits, descriptors: number) {
@@ -38,56 +38,56 @@ export class Load {
     this.bodies = new Semaphore({
       permits: limits.maxBodies,
       maxWaiting: limits.maxConnections,
-      waitMs: limits.turnWaitMs,
+      waitMs: limits.queueTimeoutMs,
     });
     this.downloads = new Semaphore({
       permits: limits.maxDownloads,
       maxWaiting: limits.maxConnections * limits.maxStreams,
-      waitMs: limits.turnWaitMs,
+      waitMs: limits.queueTimeoutMs,
     });
     this.reads = new Semaphore({
       permits: limits.maxReads,
       /** Those whose turn it is, and those that gave their turn away while a chunk was lent to them. */
-      maxWaiting: limits.maxDownloads + limits.lentChunks,
-      waitMs: limits.turnWaitMs,
+      maxWaiting: limits.maxDownloads + limits.maxZeroCopyChunks,
+      waitMs: limits.queueTimeoutMs,
     });
-    this.lent = new Semaphore({ permits: limits.lentChunks, maxWaiting: 0, waitMs: 0 });
+    this.zeroCopies = new Semaphore({ permits: limits.maxZeroCopyChunks, maxWaiting: 0, waitMs: 0 });
     this.compressions = new Semaphore({ permits: limits.maxCompressions, maxWaiting: 0, waitMs: 0 });
     this.maxConnections = Math.max(1, Math.min(limits.maxConnections, Math.floor((free * 2) / 3)));
   }
 
   get isCrowded(): boolean {
-    return this.#connections >= this.#limits.crowd;
+    return this.#connections >= this.#limits.crowdConnections;
   }
 
   /** Connections are not kept alive then for a next request that may never come. */
   get hasFewConnectionsLeft(): boolean {
-    return this.#connections > this.maxConnections * this.#limits.pressedConnections;
+    return this.#connections > this.maxConnections * this.#limits.pressureConnections;
   }
 
   /** Slow clients are in the way of others: they have less time then. */
-  get isPressed(): boolean {
-    const { pressedBytes, heldBytes, lentBytes } = this.#limits;
+  get isUnderPressure(): boolean {
+    const { pressureMemory, requestMemoryBytes, responseMemoryBytes } = this.#limits;
     return (
       this.hasFewConnectionsLeft ||
       this.bodies.hasWaiters ||
-      this.#heldBytes > heldBytes * pressedBytes ||
-      this.#lentBytes > lentBytes * pressedBytes
+      this.#requestBytes > requestMemoryBytes * pressureMemory ||
+      this.#responseBytes > responseMemoryBytes * pressureMemory
     );
   }
 
   /** A connection, before its TLS handshake. */
-  connected(socket: Socket): void {
+  addConnection(socket: Socket): void {
     this.#connections++;
-    if (this.#connections === this.#limits.crowd) keepHeapSmall(true);
+    if (this.#connections === this.#limits.crowdConnections) keepHeapSmall(true);
     socket.once('close', () => {
-      if (this.#connections === this.#limits.crowd) keepHeapSmall(false);
+      if (this.#connections === this.#limits.crowdConnections) keepHeapSmall(false);
       this.#connections--;
     });
   }
 
   /** The same one after it. */
-  welcome(socket: Socket): void {
+  markSurplus(socket: Socket): void {
     if (this.#connections <= this.maxConnections) return;
     this.#surplus.add(socket);
     socket.once('close', () => this.#surplus.delete(socket));
@@ -98,57 +98,57 @@ export class Load {
     return this.#surplus.size > 0 && this.#surplus.has(socket);
   }
 
-  admit(socket: Socket): void {
+  refuseSurplus(socket: Socket): void {
     if (!this.isSurplus(socket)) return;
     throw new AssayError('ASSAY_OVERLOADED', `there are ${this.maxConnections} connections already`);
   }
 
   /** So many bytes more are in memory, until they are let go. */
-  hold(bytes: number): void {
-    this.#heldBytes += bytes;
+  addRequestBytes(bytes: number): void {
+    this.#requestBytes += bytes;
   }
 
-  letGo(bytes: number): void {
-    this.#heldBytes -= bytes;
+  removeRequestBytes(bytes: number): void {
+    this.#requestBytes -= bytes;
   }
 
   /** An answer that is in memory as a whole is sent: who does not take it keeps it there. Refused when there are too many. */
-  lend(bytes: number): void {
-    if (this.#lentBytes + bytes > this.#limits.lentBytes) throw memoryIsFull();
-    this.#lentBytes += bytes;
+  addResponseBytes(bytes: number): void {
+    if (this.#responseBytes + bytes > this.#limits.responseMemoryBytes) throw memoryFull();
+    this.#responseBytes += bytes;
   }
 
-  giveBack(bytes: number): void {
-    this.#lentBytes -= bytes;
+  removeResponseBytes(bytes: number): void {
+    this.#responseBytes -= bytes;
   }
 
-  get isFull(): boolean {
-    return this.#heldBytes > this.#limits.heldBytes;
+  get isRequestMemoryFull(): boolean {
+    return this.#requestBytes > this.#limits.requestMemoryBytes;
   }
 }
 
 /** What one call holds of that: it takes more, or is refused, and lets go of all of it. */
-export class Holding {
-  readonly #load: Load;
+export class MemoryReservation {
+  readonly #capacity: Capacity;
   #bytes = 0;
 
-  constructor(load: Load) {
-    this.#load = load;
+  constructor(capacity: Capacity) {
+    this.#capacity = capacity;
   }
 
-  take(bytes: number): void {
+  add(bytes: number): void {
     this.#bytes += bytes;
-    this.#load.hold(bytes);
-    if (this.#load.isFull) throw memoryIsFull();
+    this.#capacity.addRequestBytes(bytes);
+    if (this.#capacity.isRequestMemoryFull) throw memoryFull();
   }
 
-  letGo(): void {
-    this.#load.letGo(this.#bytes);
+  release(): void {
+    this.#capacity.removeRequestBytes(this.#bytes);
     this.#bytes = 0;
   }
 }
 
-export function memoryIsFull(): AssayError {
+export function memoryFull(): AssayError {
   return new AssayError(
     'ASSAY_OVERLOADED',
     'the bodies on their way fill the memory that is set aside for them',

@@ -2,7 +2,7 @@
 // Commands are imported when asked for, so that a hit does not pay for the server.
 import { SyncStream } from '../client/terminal/sync-stream.ts';
 import { type CommandModule, renderHelp, suggestion } from '../core/cli/command.ts';
-import { flowed, inTwoColumns } from '../core/cli/layout.ts';
+import { formatColumns, wrapText } from '../core/cli/layout.ts';
 import { AssayError, isSystemError, messageOf } from '../core/errors.ts';
 import { VERSION } from '../core/version.ts';
 
@@ -159,9 +159,9 @@ function overview(width: number): string {
     '',
     'Usage: assay COMMAND [FLAGS] …',
     '',
-    inTwoColumns(rows, width),
+    formatColumns(rows, width),
     '',
-    flowed('assay COMMAND --help tells all about a command; assay --version tells the version.', width),
+    wrapText('assay COMMAND --help tells all about a command; assay --version tells the version.', width),
     '',
   ].join('\n');
 }

@@ -46,7 +46,7 @@ export function decodeHash(text: Uint8Array, start: number, target: Uint8Array, 
  * A digest whose hash came as bytes, by which a store looks for it. Its text is made when somebody asks: most are asked
  * about by the thousand, and found.
  */
-export class KeyedDigest implements Digest {
+export class BinaryDigest implements Digest {
   readonly size: number;
   readonly #bytes: Buffer;
   readonly #at: number;

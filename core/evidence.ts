@@ -1,6 +1,6 @@
 // Evidence: what a tracer saw of the run that made a result. It travels inside the result, so that whoever gets the
 // result can judge it. Arguments of processes are left out: they may hold secrets.
-import { decodeWhole } from './message.ts';
+import { decodeStrict } from './message.ts';
 import { Evidence as EvidenceMessage } from './proto/generated/assay.ts';
 import type { Any } from './proto/generated/google/protobuf/any.ts';
 
@@ -44,5 +44,7 @@ export function encodeEvidence(evidence: Evidence): Any {
 /** Undefined where the result was made by another client, or unwatched. Broken evidence is refused. */
 export function decodeEvidence(metadata: readonly Any[]): Evidence | undefined {
   const found = metadata.find(({ typeUrl }) => typeUrl === TYPE);
-  return found && decodeWhole(EvidenceMessage, { many: { 5: {} } }, found.value, 'its evidence is malformed');
+  return (
+    found && decodeStrict(EvidenceMessage, { many: { 5: {} } }, found.value, 'its evidence is malformed')
+  );
 }

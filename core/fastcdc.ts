@@ -5,7 +5,7 @@
 // bits never wander downwards and JavaScript counts exactly in 32.
 import { nodeCrypto } from './sha256.ts';
 
-export interface Cutting {
+export interface ChunkingParams {
   readonly minBytes: number;
   readonly averageBytes: number;
   readonly maxBytes: number;
@@ -25,7 +25,7 @@ const HALF = 0xffffff;
 const GEAR_INPUT_BYTES = 64;
 
 /** The masks for an average of 2^19 bytes: those for 2^21 before it, and for 2^17 behind it. */
-export const REAPI_CUTTING: Cutting = {
+export const REAPI_CHUNKING: ChunkingParams = {
   minBytes: 128 * 1024,
   averageBytes: 512 * 1024,
   maxBytes: 2 * 1024 * 1024,
@@ -41,7 +41,7 @@ interface Gear {
 let gear: Gear | undefined;
 
 /** How many bytes from the start are the first chunk; `bytes` must be maxBytes long, or be all that is left. */
-export function firstCut(bytes: Uint8Array, cutting: Cutting): number {
+export function firstChunkLength(bytes: Uint8Array, cutting: ChunkingParams): number {
   const end = Math.min(bytes.length, cutting.maxBytes);
   if (end <= cutting.minBytes) return end;
   const center = Math.min(end, cutting.averageBytes);

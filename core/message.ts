@@ -18,18 +18,18 @@ export interface Shape {
   readonly many?: Readonly<Record<number, Shape>>;
 }
 
-export function decodeWhole<T>(
+export function decodeStrict<T>(
   type: MessageType<T>,
   shape: Shape,
   bytes: Uint8Array,
-  refusal: string,
+  detail: string,
   code: ErrorCode = 'ASSAY_RESULT_MALFORMED',
 ): T {
   try {
     walk(new BinaryReader(bytes), bytes.length, shape, { fieldsLeft: MESSAGE.maxFields });
     return type.decode(bytes);
   } catch (cause) {
-    throw new AssayError(code, refusal, { cause });
+    throw new AssayError(code, detail, { cause });
   }
 }
 

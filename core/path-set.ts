@@ -7,10 +7,10 @@
 // Path sets lie in numbered places that are never written over. When all places of a key are taken, the paths that all of
 // these sets share lead on to another key with places of its own, so any number of sets can be found in a few steps.
 import { type Digest, digestOf, type Hash } from './digest.ts';
-import { decodeWhole } from './message.ts';
+import { decodeStrict } from './message.ts';
 import { PathSet as PathSetMessage } from './proto/generated/assay.ts';
 
-export interface SeenPath {
+export interface ObservedPath {
   /** "workspace", "tool:NAME", "above:" and one of these for each folder above it, or "" for the root of the file system. */
   readonly root: string;
   /** From the workspace or a tool it may begin with "../", once for each folder up. */
@@ -26,10 +26,10 @@ export interface SeenPath {
 }
 
 /** Sorted, each path once. */
-export type PathSet = readonly SeenPath[];
+export type PathSet = readonly ObservedPath[];
 
-/** What lies at a path now, in the words of `SeenPath.state`. */
-export type StateOf = (path: SeenPath) => string;
+/** What lies at a path now, in the words of `ObservedPath.state`. */
+export type StateOf = (path: ObservedPath) => string;
 
 export function encodePathSet(set: PathSet): Uint8Array {
   return PathSetMessage.encode({
@@ -38,11 +38,11 @@ export function encodePathSet(set: PathSet): Uint8Array {
 }
 
 export function decodePathSet(bytes: Uint8Array): PathSet {
-  return decodeWhole(PathSetMessage, { many: { 1: {} } }, bytes, 'not a path set').paths;
+  return decodeStrict(PathSetMessage, { many: { 1: {} } }, bytes, 'not a path set').paths;
 }
 
 /** Where the path set with this number lies. */
-export function placeOfSet(key: Hash, number: number): Digest {
+export function pathSetAddress(key: Hash, number: number): Digest {
   return hashOf('assay-path-set-2', key, String(number));
 }
 
@@ -60,7 +60,7 @@ export function samePaths(a: PathSet, b: PathSet): boolean {
   return a.length === b.length && a.every((seen, at) => nameOf(seen) === nameOf(b[at]));
 }
 
-export function bySeenPath(a: SeenPath, b: SeenPath): number {
+export function compareObservedPaths(a: ObservedPath, b: ObservedPath): number {
   const [left, right] = [nameOf(a), nameOf(b)];
   return left < right ? -1 : left > right ? 1 : 0;
 }
@@ -71,7 +71,7 @@ function sharedBy([first = [], ...others]: readonly PathSet[]): PathSet {
 }
 
 /** All of a look that does not depend on what lies there. */
-function nameOf(seen: SeenPath | undefined): string {
+function nameOf(seen: ObservedPath | undefined): string {
   return seen ? JSON.stringify([seen.root, seen.path, seen.names, seen.left, seen.without]) : '';
 }
 

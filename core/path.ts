@@ -18,14 +18,14 @@ const MAX_PATH_LENGTH = 4096;
 
 export function parseRelPath(text: string): RelPath {
   if (text === '') return ROOT;
-  if (text.length > MAX_PATH_LENGTH) throw refusal(text, 'longer than 4096');
+  if (text.length > MAX_PATH_LENGTH) throw badPath(text, 'longer than 4096');
   for (const part of text.split('/')) checkPart(part, text);
   return text as RelPath;
 }
 
 /** Like parseRelPath, for what people type: "./a//b/" is "a/b", "." is the root. ".." is still refused. */
 export function relPathFromUser(text: string): RelPath {
-  if (text.startsWith('/')) throw refusal(text, 'absolute');
+  if (text.startsWith('/')) throw badPath(text, 'absolute');
   return parseRelPath(
     text
       .split('/')
@@ -41,10 +41,10 @@ export function join(parent: RelPath, child: RelPath): RelPath {
 
 /** One name below `parent`. The check is of that name alone, so that a deep folder costs no more than a shallow one. */
 export function childOf(parent: RelPath, name: string): RelPath {
-  if (name.includes('/')) throw refusal(name, 'more than one name');
+  if (name.includes('/')) throw badPath(name, 'more than one name');
   checkPart(name, name);
   const path = parent === ROOT ? name : `${parent}/${name}`;
-  if (path.length > MAX_PATH_LENGTH) throw refusal(path, 'longer than 4096');
+  if (path.length > MAX_PATH_LENGTH) throw badPath(path, 'longer than 4096');
   return path as RelPath;
 }
 
@@ -75,7 +75,7 @@ export function resolveFrom(base: RelPath, relative: string): RelPath {
   const parts = base === ROOT ? [] : base.split('/');
   for (const part of relative.split('/')) {
     if (part === '..') {
-      if (parts.pop() === undefined) throw refusal(relative, 'above the root');
+      if (parts.pop() === undefined) throw badPath(relative, 'above the root');
     } else if (part !== '' || relative !== '') {
       parts.push(part);
     }
@@ -120,22 +120,22 @@ function hasSurrogate(text: string): boolean {
 }
 
 function checkPart(part: string, whole: string): void {
-  if (part === '') throw refusal(whole, 'absolute, or has an empty part');
-  if (part === '.' || part === '..') throw refusal(whole, `has a part "${part}"`);
-  if (part.includes('\0') || !part.isWellFormed()) throw refusal(whole, 'holds NUL or broken Unicode');
+  if (part === '') throw badPath(whole, 'absolute, or has an empty part');
+  if (part === '.' || part === '..') throw badPath(whole, `has a part "${part}"`);
+  if (part.includes('\0') || !part.isWellFormed()) throw badPath(whole, 'holds NUL or broken Unicode');
   const bytes = part.startsWith(BYTES_MARKER) ? markedBytes(part, whole) : undefined;
   if ((bytes?.length ?? Buffer.byteLength(part)) > MAX_NAME_BYTES)
-    throw refusal(whole, 'has a name over 255 bytes');
+    throw badPath(whole, 'has a name over 255 bytes');
 }
 
 /** A marked name must be one that nameFromBytes would produce: otherwise it could smuggle "/" or ".." past the checks. */
 function markedBytes(part: string, whole: string): Buffer {
   const bytes = nameToBytes(part);
   const innocent = bytes.length > 0 && !bytes.includes(0) && !bytes.includes(0x2f);
-  if (!innocent || nameFromBytes(bytes) !== part) throw refusal(whole, 'misuses the marker for raw bytes');
+  if (!innocent || nameFromBytes(bytes) !== part) throw badPath(whole, 'misuses the marker for raw bytes');
   return bytes;
 }
 
-function refusal(path: string, why: string): AssayError {
+function badPath(path: string, why: string): AssayError {
   return new AssayError('ASSAY_BAD_PATH', `${JSON.stringify(path.slice(0, 200))} is refused: ${why}`);
 }

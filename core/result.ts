@@ -1,11 +1,11 @@
 // What a result names. A result may be stored, and served, only while every one of these is in the store.
 import { type Digest, DigestSet, digestOf, parseDigest } from './digest.ts';
 import { AssayError } from './errors.ts';
-import { decodeWhole } from './message.ts';
+import { decodeStrict } from './message.ts';
 import { ActionResult, type Digest as WireDigest } from './proto/generated/reapi.ts';
 import { ACTION_RESULT } from './shapes.ts';
 
-export interface NamedContent {
+export interface ReferencedContent {
   /** Everything the result names directly, each once; includes the Trees themselves. */
   readonly blobs: readonly Digest[];
   /** Those of the blobs that are Trees, whose leaves are named too. */
@@ -15,21 +15,21 @@ export interface NamedContent {
 }
 
 export function decodeResult(bytes: Uint8Array): ActionResult {
-  return decodeWhole(ActionResult, ACTION_RESULT, bytes, 'not an ActionResult message');
+  return decodeStrict(ActionResult, ACTION_RESULT, bytes, 'not an ActionResult message');
 }
 
-export function contentNamedBy(result: ActionResult): NamedContent {
+export function referencedContent(result: ActionResult): ReferencedContent {
   const blobs = new DigestSet();
   const add = (wire: WireDigest): Digest => {
     const digest = parseDigest(wire);
     blobs.add(digest);
     return digest;
   };
-  for (const file of result.outputFiles) add(file.digest ?? nameless(file.path));
+  for (const file of result.outputFiles) add(file.digest ?? missingDigest(file.path));
   const trees = new DigestSet();
   const directories = new DigestSet();
   for (const folder of result.outputDirectories) {
-    if (!folder.treeDigest && !folder.rootDirectoryDigest) nameless(folder.path);
+    if (!folder.treeDigest && !folder.rootDirectoryDigest) missingDigest(folder.path);
     if (folder.treeDigest) trees.add(add(folder.treeDigest));
     if (folder.rootDirectoryDigest) directories.add(add(folder.rootDirectoryDigest));
   }
@@ -39,7 +39,7 @@ export function contentNamedBy(result: ActionResult): NamedContent {
 }
 
 /** A file whose content the result carries must be the one that its digest names: clients take it without a further look. */
-export function refuseOtherContent({ outputFiles }: ActionResult): void {
+export function verifyInlineContents({ outputFiles }: ActionResult): void {
   for (const { path, digest, contents } of outputFiles) {
     if (!digest || contents.length === 0) continue;
     const { hash, size } = digestOf(contents);
@@ -69,7 +69,7 @@ export function emptyResult(exitCode: number): ActionResult {
  * The part of a result that must be the same whenever the same key is built again. Logs and times are left out:
  * they differ between honest runs.
  */
-export function outcomeOf(result: ActionResult): Uint8Array {
+export function deterministicPart(result: ActionResult): Uint8Array {
   return ActionResult.encode({
     outputFiles: sortedByPath(result.outputFiles).map(({ path, digest, isExecutable }) => ({
       path,
@@ -102,6 +102,6 @@ function sortedByPath<T extends { path: string }>(items: readonly T[]): T[] {
   return [...items].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
 }
 
-function nameless(path: string): never {
+function missingDigest(path: string): never {
   throw new AssayError('ASSAY_RESULT_MALFORMED', `the output ${JSON.stringify(path)} has no digest`);
 }

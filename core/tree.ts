@@ -5,7 +5,7 @@
 import { type Digest, DigestSet, digestOf, type Hash, parseDigest, toWire } from './digest.ts';
 import { AssayError } from './errors.ts';
 import { EXPANDED_TREE } from './limits.ts';
-import { decodeWhole, rawMessages } from './message.ts';
+import { decodeStrict, rawMessages } from './message.ts';
 import { childOf, compareNames, nameOf, parentOf, type RelPath, ROOT } from './path.ts';
 import { Directory, Tree } from './proto/generated/reapi.ts';
 import { TREE } from './shapes.ts';
@@ -24,7 +24,7 @@ export interface EncodedDirectories {
 /** The input root of an action. */
 export function encodeDirectories(entries: readonly Entry[]): EncodedDirectories {
   const blobs = new Map<Hash, Uint8Array>();
-  const root = sealFolder(nest(entries), (message) => {
+  const root = encodeFolder(nestEntries(entries), (message) => {
     const bytes = Directory.encode(message).finish();
     const digest = digestOf(bytes);
     blobs.set(digest.hash, bytes);
@@ -36,7 +36,7 @@ export function encodeDirectories(entries: readonly Entry[]): EncodedDirectories
 /** The content of one output folder; the entries' paths are relative to it. */
 export function encodeTree(entries: readonly Entry[]): Uint8Array {
   const children = new Map<Hash, Directory>();
-  const root = sealFolder(nest(entries), (message) => {
+  const root = encodeFolder(nestEntries(entries), (message) => {
     const digest = digestOf(Directory.encode(message).finish());
     children.set(digest.hash, message);
     return digest;
@@ -50,13 +50,13 @@ export function decodeTree(bytes: Uint8Array): Entry[] {
   const tree = decodeMessage(bytes);
   const addresses = rawMessages(bytes, CHILDREN_FIELD).map((child) => digestOf(child).hash);
   const children = new Map<string, Directory>(tree.children.map((child, at) => [addresses[at] ?? '', child]));
-  const unfolded = new Unfolded();
-  flatten(tree.root ?? emptyDirectory(), ROOT, children, unfolded);
-  return unfolded.entries;
+  const expanded = new ExpandedTree();
+  flatten(tree.root ?? emptyDirectory(), ROOT, children, expanded);
+  return expanded.entries;
 }
 
 /** Every file that a Tree names, once each. Refuses a Tree that names a folder which it does not hold. */
-export function leavesOf(bytes: Uint8Array): Digest[] {
+export function filesInTree(bytes: Uint8Array): Digest[] {
   const tree = decodeMessage(bytes);
   const held = new Set<string>(rawMessages(bytes, CHILDREN_FIELD).map((child) => digestOf(child).hash));
   const leaves = new DigestSet();
@@ -77,7 +77,7 @@ interface Folder {
   readonly folders: Map<string, Folder>;
 }
 
-function nest(entries: readonly Entry[]): Folder {
+function nestEntries(entries: readonly Entry[]): Folder {
   const byPath = new Map<RelPath, Folder>([[ROOT, newFolder()]]);
   let parent = folderAt(ROOT, byPath);
   let parentPath = ROOT;
@@ -115,17 +115,17 @@ function newFolder(): Folder {
 }
 
 /**
- * Children first, because a folder names its children by digest. `seal` encodes one folder and keeps it, in the order
+ * Children first, because a folder names its children by digest. `encode` encodes one folder and keeps it, in the order
  * of the names: a Tree lists its folders in the order in which they were sealed, and that must not be the disk's.
  */
-function sealFolder(
+function encodeFolder(
   folder: Folder,
-  seal: (message: Directory) => Digest,
+  encode: (message: Directory) => Digest,
 ): { message: Directory; digest: Digest } {
   const names = [...folder.folders.keys()].sort(compareNames);
   const directories = names.map((name) => {
     const child = folder.folders.get(name) ?? newFolder();
-    return { name, digest: toWire(sealFolder(child, seal).digest) };
+    return { name, digest: toWire(encodeFolder(child, encode).digest) };
   });
   const message: Directory = {
     files: folder.files.sort(byName),
@@ -133,7 +133,7 @@ function sealFolder(
     symlinks: folder.symlinks.sort(byName),
   };
   checkDistinct(message);
-  return { message, digest: seal(message) };
+  return { message, digest: encode(message) };
 }
 
 /** No disk holds one name twice, so this is never the user's doing; but the key of such a folder would mean nothing. */
@@ -153,7 +153,7 @@ function byName(a: { name: string }, b: { name: string }): number {
  * A Tree of a few kilobytes can name one folder many times over, at each level again, and so unfold to more than any
  * machine holds. Entries and the text of their paths are counted as they are added.
  */
-class Unfolded {
+class ExpandedTree {
   readonly entries: Entry[] = [];
   private pathLength = 0;
 
@@ -170,7 +170,7 @@ function flatten(
   directory: Directory,
   at: RelPath,
   children: ReadonlyMap<string, Directory>,
-  unfolded: Unfolded,
+  expanded: ExpandedTree,
 ): void {
   const seen = new Set<string>();
   const pathOf = (name: string): RelPath => {
@@ -180,26 +180,26 @@ function flatten(
   };
   for (const file of directory.files) {
     const digest = parseDigest(file.digest ?? missingDigest(file.name));
-    unfolded.add({ kind: 'file', path: pathOf(file.name), digest, executable: file.isExecutable });
+    expanded.add({ kind: 'file', path: pathOf(file.name), digest, executable: file.isExecutable });
   }
   for (const link of directory.symlinks) {
     const path = pathOf(link.name);
     if (link.target === '' || link.target.includes('\0')) {
       throw malformed(`the link ${JSON.stringify(path)} has no possible target`);
     }
-    unfolded.add({ kind: 'symlink', path, target: link.target });
+    expanded.add({ kind: 'symlink', path, target: link.target });
   }
   for (const node of directory.directories) {
     const path = pathOf(node.name);
     const child = children.get(node.digest?.hash ?? '');
     if (!child) throw malformed(`a Tree does not hold its folder ${JSON.stringify(path)}`);
-    unfolded.add({ kind: 'directory', path });
-    flatten(child, path, children, unfolded);
+    expanded.add({ kind: 'directory', path });
+    flatten(child, path, children, expanded);
   }
 }
 
 function decodeMessage(bytes: Uint8Array): Tree {
-  return decodeWhole(Tree, TREE, bytes, 'a blob that a result names as a Tree is not one');
+  return decodeStrict(Tree, TREE, bytes, 'a blob that a result names as a Tree is not one');
 }
 
 function emptyDirectory(): Directory {

@@ -2,7 +2,7 @@
 // much as on its inputs. Known to the local store alone, so a machine that never ran a step knows nothing of it.
 import type { Hash } from '../../core/digest.ts';
 import { parentOf } from '../../core/path.ts';
-import type { PathSet, SeenPath } from '../../core/path-set.ts';
+import type { ObservedPath, PathSet } from '../../core/path-set.ts';
 import type { Store } from '../../store/store.ts';
 import { requestOf } from '../config/request.ts';
 import type { Step } from '../config/step.ts';
@@ -64,8 +64,8 @@ async function lastSeen(runs: readonly HistoryEntry[], store: Store): Promise<Pa
 
 /** Of all runs with that key: which of them a change will meet is not known. */
 async function inWorkspace(key: Hash, store: Store): Promise<PathSet | undefined> {
-  let found: SeenPath[] | undefined;
-  const recordedState = ({ state }: SeenPath) => state;
+  let found: ObservedPath[] | undefined;
+  const recordedState = ({ state }: ObservedPath) => state;
   try {
     for await (const { set } of candidates({ hash: key, size: 0 }, localShelf(store), recordedState))
       if (set) found = [...(found ?? []), ...set.filter(({ root }) => root === 'workspace')];

@@ -4,7 +4,7 @@ import { type Hash, parseDigest } from '../../core/digest.ts';
 import { decodeEvidence, type Evidence, type EvidenceStatus, evidenceStatusOf } from '../../core/evidence.ts';
 import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
 import { childOf, type RelPath, ROOT } from '../../core/path.ts';
-import type { SeenPath } from '../../core/path-set.ts';
+import type { ObservedPath } from '../../core/path-set.ts';
 import { type ActionResult, type Command, Directory } from '../../core/proto/generated/reapi.ts';
 import { decodeResult } from '../../core/result.ts';
 import { decodeTree } from '../../core/tree.ts';
@@ -71,7 +71,7 @@ export async function showAction(key: Hash, store: Store): Promise<ShownAction> 
 
 /** As the runs that told what they looked at saw it (core/path-set.ts), whatever is there now. */
 async function storedResult(key: Hash, store: Store): Promise<StoredResult | undefined> {
-  const recordedState = ({ state }: SeenPath) => state;
+  const recordedState = ({ state }: ObservedPath) => state;
   for await (const { key: at } of candidates({ hash: key, size: 0 }, localShelf(store), recordedState)) {
     const stored = await store.results.get({ namespace: DEFAULT_NAMESPACE, key: at.hash });
     if (stored) return stored;

@@ -6,7 +6,7 @@
 // whether it is there is looked at. What other users may not read counts as unreadable outside of the workspace and the tools.
 import { AssayError } from '../../core/errors.ts';
 import { parseRelPath } from '../../core/path.ts';
-import type { PathSet, SeenPath, StateOf } from '../../core/path-set.ts';
+import type { ObservedPath, PathSet, StateOf } from '../../core/path-set.ts';
 import { type AbsPath, FILESYSTEM_ROOT, inside, readable } from '../../hermeticity/system/absolute-path.ts';
 import { OBSERVED } from '../limits.ts';
 import { isAbove, isInstalled, isKernels, WORKSPACE } from './roots.ts';
@@ -35,7 +35,7 @@ export class ForeignStates {
     return this.#states.ofForeign(seen, () => this.#checkTime());
   };
 
-  #check(seen: SeenPath): void {
+  #check(seen: ObservedPath): void {
     const path = this.#lookedAt(seen);
     if (path === undefined || this.#mayLookAt(path, seen.root)) return;
     throw refused(
@@ -43,7 +43,7 @@ export class ForeignStates {
     );
   }
 
-  #lookedAt({ root, path, names, left, without }: SeenPath): AbsPath | undefined {
+  #lookedAt({ root, path, names, left, without }: ObservedPath): AbsPath | undefined {
     const { roots } = this.#states;
     if (!isAbove(root)) return roots.resolve({ root, path });
     if (names || left !== '' || without.length > 0) throw refused('a path set of the remote makes no sense');

@@ -7,7 +7,7 @@
 import { lstatSync, type Stats } from 'node:fs';
 import { AssayError, isSystemError } from '../../core/errors.ts';
 import { childOf, parseRelPath, ROOT } from '../../core/path.ts';
-import { bySeenPath, type PathSet, type SeenPath } from '../../core/path-set.ts';
+import { compareObservedPaths, type ObservedPath, type PathSet } from '../../core/path-set.ts';
 import {
   type AbsPath,
   absPath,
@@ -42,7 +42,7 @@ export function gatherPathSet(
   return gathering.end();
 }
 
-interface Found extends Omit<SeenPath, 'root' | 'path'> {
+interface Found extends Omit<ObservedPath, 'root' | 'path'> {
   readonly searchedFrom: readonly AbsPath[];
 }
 
@@ -94,7 +94,7 @@ class Gathering {
     const rooted = [...this.#found].flatMap(([path, seen]) => this.#rooted(path, seen));
     /* One name that was sought in several folders above is told once. */
     const once = new Map(rooted.map((seen) => [JSON.stringify([seen.root, seen.path]), seen]));
-    return [...once.values()].sort(bySeenPath);
+    return [...once.values()].sort(compareObservedPaths);
   }
 
   #add(look: Look): void {
@@ -183,7 +183,7 @@ class Gathering {
    * What lies above the workspace is told as it is seen from there, so that in another checkout the same place is looked at;
    * the same for tools. What may have been named by its absolute path is told by that, too: both must be as they were.
    */
-  #rooted(path: AbsPath, { searchedFrom, ...seen }: Found): SeenPath[] {
+  #rooted(path: AbsPath, { searchedFrom, ...seen }: Found): ObservedPath[] {
     const { roots } = this.#states;
     const absolute = { ...roots.root(path), ...seen };
     const onEveryMachine = isInstalled(path) || isKernels(path);
@@ -200,7 +200,7 @@ class Gathering {
   }
 
   /** In a checkout that lies deeper there are more folders above. */
-  #sought(where: Rooted): SeenPath {
+  #sought(where: Rooted): ObservedPath {
     const seen = { ...where, ...MISSING };
     return { ...seen, state: this.#states.of(seen) };
   }
@@ -208,7 +208,7 @@ class Gathering {
 
 const MISSING = { names: false, state: ABSENT, left: '', without: [] } as const;
 
-function isMissing({ state, left }: Pick<SeenPath, 'state' | 'left'>): boolean {
+function isMissing({ state, left }: Pick<ObservedPath, 'state' | 'left'>): boolean {
   return state === ABSENT && left === '';
 }
 

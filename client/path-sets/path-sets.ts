@@ -3,7 +3,7 @@ import type { Digest, Hash } from '../../core/digest.ts';
 import {
   nextKey,
   type PathSet,
-  placeOfSet,
+  pathSetAddress,
   resultKey,
   type StateOf,
   samePaths,
@@ -53,7 +53,7 @@ export async function* places(
   for (let step = 0; step < OBSERVED.steps; step++) {
     const sets: PathSet[] = [];
     while (sets.length < OBSERVED.places) {
-      const place = placeOfSet(branch, sets.length);
+      const place = pathSetAddress(branch, sets.length);
       const set = await shelf.get(place);
       yield { place, set };
       sets.push(set ?? (await shelf.get(place)) ?? []);

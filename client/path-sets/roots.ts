@@ -2,7 +2,7 @@
 // installed elsewhere.
 import { realpathSync } from 'node:fs';
 import { parseRelPath } from '../../core/path.ts';
-import type { SeenPath } from '../../core/path-set.ts';
+import type { ObservedPath } from '../../core/path-set.ts';
 import {
   type AbsPath,
   absPath,
@@ -36,7 +36,7 @@ export interface Looker {
   readonly environment: KeyedAction['environment'];
 }
 
-export type Rooted = Pick<SeenPath, 'root' | 'path'>;
+export type Rooted = Pick<ObservedPath, 'root' | 'path'>;
 
 export class Roots {
   readonly #workspace: AbsPath;

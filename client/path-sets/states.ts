@@ -8,7 +8,7 @@ import { lstatSync, readdirSync, readlinkSync, type Stats } from 'node:fs';
 import { digestOf } from '../../core/digest.ts';
 import { AssayError, isSystemError } from '../../core/errors.ts';
 import { childOf, nameFromBytes, parentOf, type RelPath, ROOT } from '../../core/path.ts';
-import type { PathSet, SeenPath } from '../../core/path-set.ts';
+import type { ObservedPath, PathSet } from '../../core/path-set.ts';
 import {
   type AbsPath,
   absPath,
@@ -45,7 +45,7 @@ export class States {
   }
 
   /** As a path set is asked for it: what the run that told it left there itself counts as nothing. */
-  readonly of = (seen: SeenPath): string => {
+  readonly of = (seen: ObservedPath): string => {
     if (isAbove(seen.root)) return this.#above(seen);
     const path = this.roots.resolve(seen);
     if (path === undefined) return 'no such root';
@@ -54,7 +54,7 @@ export class States {
   };
 
   /** As a path set of a remote is asked for it (foreign-states.ts). `onChunk`: while a file is read. */
-  ofForeign(seen: SeenPath, onChunk: () => void): string {
+  ofForeign(seen: ObservedPath, onChunk: () => void): string {
     if (isAbove(seen.root)) return this.#above(seen);
     const path = this.roots.resolve(seen);
     if (path === undefined) return 'no such root';
@@ -70,7 +70,7 @@ export class States {
     return this.#elsewhere.state(path, () => this.at(path));
   }
 
-  #above(seen: SeenPath): string {
+  #above(seen: ObservedPath): string {
     const found = this.roots.everywhereAbove(seen).flatMap((path, at) => (isThere(path) ? [at + 1] : []));
     return found.length === 0 ? ABSENT : `above ${found.join(' ')}`;
   }
@@ -134,7 +134,7 @@ interface HowToLook {
   readonly isOurs: boolean;
 }
 
-function isToldAbsent({ state, left }: SeenPath): boolean {
+function isToldAbsent({ state, left }: ObservedPath): boolean {
   return state === ABSENT && left === '';
 }
 

@@ -1,8 +1,8 @@
 // Brings all that a result names into the local store: its Trees, then what they name.
 import type { Digest } from '../../core/digest.ts';
 import type { ActionResult } from '../../core/proto/generated/reapi.ts';
-import { contentNamedBy } from '../../core/result.ts';
-import { leavesOf } from '../../core/tree.ts';
+import { referencedContent } from '../../core/result.ts';
+import { filesInTree } from '../../core/tree.ts';
 import type { Blobs } from '../../store/store.ts';
 import type { Report } from '../terminal/events.ts';
 import { readBlob } from './read-blob.ts';
@@ -18,10 +18,10 @@ export async function fetchContent(
   judge: () => Promise<unknown>,
   commandMs?: number,
 ): Promise<void> {
-  const { blobs: named, trees } = contentNamedBy(result);
+  const { blobs: named, trees } = referencedContent(result);
   await download(trees, blobs, remote, report, commandMs);
   await judge();
   const leaves: Digest[] = [];
-  for (const tree of trees) leaves.push(...leavesOf(await readBlob(tree.hash, blobs)));
+  for (const tree of trees) leaves.push(...filesInTree(await readBlob(tree.hash, blobs)));
   await download([...named, ...leaves], blobs, remote, report, commandMs);
 }

@@ -1,6 +1,6 @@
 // What a command of `assay` is, and how its flags are read: one table gives the parser, the help and the suggestions.
 import { AssayError } from '../errors.ts';
-import { flowed, inTwoColumns } from './layout.ts';
+import { formatColumns, wrapText } from './layout.ts';
 
 export interface Flag {
   readonly type: 'string' | 'boolean';
@@ -141,8 +141,8 @@ function editDistance(a: string, b: string): number {
 /** Examples stay in one line each, however long: they are there to be copied. */
 export function renderHelp(help: Help, columns = Number.POSITIVE_INFINITY): string {
   const listing = (title: string, rows: readonly (readonly [string, string])[]) =>
-    `${title}:\n${inTwoColumns(rows, columns)}`;
-  const text = flowed(help.text, columns);
+    `${title}:\n${formatColumns(rows, columns)}`;
+  const text = wrapText(help.text, columns);
   const sections = [`Usage: ${help.usage}`, text, listing('Flags', flagLines(help.flags))];
   if (help.environment) sections.push(listing('Environment', Object.entries(help.environment)));
   if (help.exitCodes) sections.push(listing('Exit codes', Object.entries(help.exitCodes)));

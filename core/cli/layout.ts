@@ -4,7 +4,7 @@
 const LEAST_ROOM = 24;
 
 /** Prose: lines that follow each other flow together. One that is indented was laid out by hand, and stays. */
-export function flowed(text: string, columns: number): string {
+export function wrapText(text: string, columns: number): string {
   const lines = text.split('\n');
   if (lines.every((line) => line.length <= columns)) return text;
   const joined: string[] = [];
@@ -18,12 +18,12 @@ export function flowed(text: string, columns: number): string {
 }
 
 /** Rows of two columns; what does not fit into the second goes on below it. */
-export function inTwoColumns(rows: readonly (readonly [string, string])[], columns: number): string {
+export function formatColumns(rows: readonly (readonly [string, string])[], columns: number): string {
   const indent = Math.max(...rows.map(([left]) => left.length)) + 4;
   const room = Math.max(LEAST_ROOM, columns - indent);
   return rows
     .map(([left, right]) => {
-      const second = flowed(right, room).replaceAll('\n', `\n${' '.repeat(indent)}`);
+      const second = wrapText(right, room).replaceAll('\n', `\n${' '.repeat(indent)}`);
       return `  ${left.padEnd(indent - 4)}  ${second}`;
     })
     .join('\n');

@@ -1,5 +1,5 @@
 // What a service is: a table of methods by their path. A method answers a call, or refuses it by rejecting.
-import { decodeWhole, type Shape } from '../../core/message.ts';
+import { decodeStrict, type Shape } from '../../core/message.ts';
 import type { Call } from './call.ts';
 
 export interface Method {
@@ -26,7 +26,7 @@ export function singleRequest<T>(
 ): Answering {
   return async (call) => {
     const bytes = await call.message();
-    const request = decodeWhole(
+    const request = decodeStrict(
       type,
       shape,
       bytes,

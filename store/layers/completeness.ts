@@ -4,11 +4,11 @@
 // of Directory messages are gathered once, at put, so that a get asks the index about them and reads no blob.
 import { type Digest, DigestSet, type Hash, parseDigest } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
-import { decodeWhole } from '../../core/message.ts';
+import { decodeStrict } from '../../core/message.ts';
 import { Directory } from '../../core/proto/generated/reapi.ts';
-import { contentNamedBy, decodeResult, refuseOtherContent } from '../../core/result.ts';
+import { decodeResult, referencedContent, verifyInlineContents } from '../../core/result.ts';
 import { DIRECTORY } from '../../core/shapes.ts';
-import { leavesOf } from '../../core/tree.ts';
+import { filesInTree } from '../../core/tree.ts';
 import type { OnStoreEvent } from '../events.ts';
 import { STORE } from '../limits.ts';
 import { Semaphore } from '../shared/semaphore.ts';
@@ -43,12 +43,12 @@ export function checkingCompleteness(
 
 async function gatherReferences(bytes: Uint8Array, blobs: Blobs): Promise<Digest[]> {
   const result = decodeResult(bytes);
-  refuseOtherContent(result);
-  const named = contentNamedBy(result);
+  verifyInlineContents(result);
+  const named = referencedContent(result);
   const references = new DigestSet();
   for (const digest of named.blobs) references.add(digest);
   for (const tree of named.trees) {
-    for (const leaf of await decoded(tree, blobs, leavesOf)) references.add(leaf);
+    for (const leaf of await decoded(tree, blobs, filesInTree)) references.add(leaf);
   }
   await addDescendants(named.directories, blobs, references);
   return references.values();
@@ -106,7 +106,7 @@ async function collectChunks(blob: LargeBlob, digest: Digest): Promise<Buffer> {
 }
 
 function decodeDirectory(bytes: Uint8Array): Directory {
-  return decodeWhole(Directory, DIRECTORY, bytes, 'a blob that a result names as a Directory is not one');
+  return decodeStrict(Directory, DIRECTORY, bytes, 'a blob that a result names as a Directory is not one');
 }
 
 function withoutDigest(name: string): never {

@@ -5,7 +5,7 @@
 // Stands directly on the engine's records, because only there can "put if nothing changed meanwhile" be asked. It gets
 // results whose references are gathered already, so completeness.ts stands around it.
 import type { Namespace } from '../../core/namespace.ts';
-import { decodeResult, outcomeOf } from '../../core/result.ts';
+import { decodeResult, deterministicPart } from '../../core/result.ts';
 import type { OnStoreEvent } from '../events.ts';
 import type {
   Blobs,
@@ -76,5 +76,5 @@ function sameOutcome(first: StoredResult, second: StoredResult): boolean {
 }
 
 function outcomeOfStored({ bytes }: StoredResult): Uint8Array {
-  return outcomeOf(decodeResult(bytes));
+  return deterministicPart(decodeResult(bytes));
 }

@@ -2,8 +2,8 @@
 //
 // Stands above the results, whose `get` says what is a hit now, and leases it. A label whose result is gone is free again.
 
-import { isDistinct } from '../../core/cli/text.ts';
 import { AssayError } from '../../core/errors.ts';
+import { isLossless } from '../../core/lossless-text.ts';
 import type { Namespace } from '../../core/namespace.ts';
 import { STORE } from '../limits.ts';
 import type { LabelAddress, Labelled, LabelRecords, Labels, Results } from '../store.ts';
@@ -54,5 +54,5 @@ const SHOWN = 100;
 
 function isValidLabel(label: string): boolean {
   const length = Buffer.byteLength(label);
-  return length > 0 && length <= STORE.maxLabelBytes && !label.includes('\0') && isDistinct(label);
+  return length > 0 && length <= STORE.maxLabelBytes && !label.includes('\0') && isLossless(label);
 }

@@ -8,8 +8,8 @@ import { digestOf, parseHash, toWire } from '../../core/digest.ts';
 import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
 import { parseRelPath } from '../../core/path.ts';
 import { ActionResult, Directory, Tree } from '../../core/proto/generated/reapi.ts';
-import { contentNamedBy, decodeResult } from '../../core/result.ts';
-import { leavesOf } from '../../core/tree.ts';
+import { decodeResult, referencedContent } from '../../core/result.ts';
+import { filesInTree } from '../../core/tree.ts';
 import { openMemoryStore } from '../../store/open.ts';
 import { Workshop } from '../rig/assay.ts';
 
@@ -47,7 +47,7 @@ describe('a message is refused', () => {
     const digest = Buffer.from(encoded({ stdoutDigest: toWire(digestOf(Buffer.from('x'))) }));
     expect(() => decodeResult(Buffer.concat([digest, digest]))).toThrow(/MALFORMED/);
     const tree = Tree.encode({ root: { files: [], directories: [], symlinks: [] }, children: [] }).finish();
-    expect(() => leavesOf(Buffer.concat([tree, tree]))).toThrow(/MALFORMED/);
+    expect(() => filesInTree(Buffer.concat([tree, tree]))).toThrow(/MALFORMED/);
   });
 
   test('when it is nothing but millions of empty entries, without building them', () => {
@@ -65,7 +65,9 @@ describe('a message is refused', () => {
       directories: [{ name: 'd', digest: toWire(missing) }],
       symlinks: [],
     };
-    expect(() => leavesOf(Tree.encode({ root, children: [] }).finish())).toThrow(/does not hold its folder/);
+    expect(() => filesInTree(Tree.encode({ root, children: [] }).finish())).toThrow(
+      /does not hold its folder/,
+    );
   });
 });
 
@@ -80,7 +82,7 @@ test('a folder’s address is the digest of the bytes that were sent, with field
     symlinks: [],
   };
   const bytes = Buffer.concat([field(1, Directory.encode(root).finish()), field(2, child)]);
-  expect(leavesOf(bytes)).toEqual([]);
+  expect(filesInTree(bytes)).toEqual([]);
 });
 
 test('a Tree that a result names many times is looked at once', () => {
@@ -90,7 +92,7 @@ test('a Tree that a result names many times is looked at once', () => {
     treeDigest,
     isTopologicallySorted: false,
   }));
-  expect(contentNamedBy({ ...EMPTY_RESULT, outputDirectories }).trees).toHaveLength(1);
+  expect(referencedContent({ ...EMPTY_RESULT, outputDirectories }).trees).toHaveLength(1);
 });
 
 test('a failure that is stored gives way to a success, and never the other way round', async () => {

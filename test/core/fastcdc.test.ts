@@ -2,7 +2,7 @@
 // of REAPI's published vectors (seed 0) came out right too; they are cut from a picture that is not ours to keep here.
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { firstCut, REAPI_CUTTING } from '../../core/fastcdc.ts';
+import { firstChunkLength, REAPI_CHUNKING } from '../../core/fastcdc.ts';
 import { noise } from '../rig/random.ts';
 
 const WORD = (1n << 64n) - 1n;
@@ -15,12 +15,12 @@ const GEAR = Array.from({ length: 256 }, (_, byte) =>
 );
 
 function slowCut(bytes: Buffer): number {
-  const end = Math.min(bytes.length, REAPI_CUTTING.maxBytes);
-  if (end <= REAPI_CUTTING.minBytes) return end;
+  const end = Math.min(bytes.length, REAPI_CHUNKING.maxBytes);
+  if (end <= REAPI_CHUNKING.minBytes) return end;
   let hash = 0n;
-  for (let at = REAPI_CUTTING.minBytes; at < end - (end % 2); at++) {
+  for (let at = REAPI_CHUNKING.minBytes; at < end - (end % 2); at++) {
     hash = ((hash << 1n) + (GEAR[bytes[at] ?? 0] ?? 0n)) & WORD;
-    const mask = at < Math.min(end, REAPI_CUTTING.averageBytes) ? STRICT : LENIENT;
+    const mask = at < Math.min(end, REAPI_CHUNKING.averageBytes) ? STRICT : LENIENT;
     if ((hash & mask) === 0n) return at;
   }
   return end;
@@ -36,8 +36,8 @@ const SEED = 41;
 test(`cuts where the definition says, seed ${SEED}`, () => {
   const bytes = noise(SEED, 6 * 1024 * 1024);
   for (let at = 0; at < bytes.length; ) {
-    const rest = bytes.subarray(at, at + REAPI_CUTTING.maxBytes);
-    const length = firstCut(rest, REAPI_CUTTING);
+    const rest = bytes.subarray(at, at + REAPI_CHUNKING.maxBytes);
+    const length = firstChunkLength(rest, REAPI_CHUNKING);
     expect(length).toBe(slowCut(rest));
     expect(length).toBeGreaterThan(0);
     at += length;
@@ -45,6 +45,6 @@ test(`cuts where the definition says, seed ${SEED}`, () => {
 });
 
 test('what never fits is cut at the most, and what is small not at all', () => {
-  expect(firstCut(Buffer.alloc(3 * 1024 * 1024), REAPI_CUTTING)).toBe(REAPI_CUTTING.maxBytes);
-  expect(firstCut(Buffer.alloc(1000), REAPI_CUTTING)).toBe(1000);
+  expect(firstChunkLength(Buffer.alloc(3 * 1024 * 1024), REAPI_CHUNKING)).toBe(REAPI_CHUNKING.maxBytes);
+  expect(firstChunkLength(Buffer.alloc(1000), REAPI_CHUNKING)).toBe(1000);
 });

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { decodeWhole } from '../../core/message.ts';
+import { decodeStrict } from '../../core/message.ts';
 import { ActionResult } from '../../core/proto/generated/reapi.ts';
 import { ACTION_RESULT } from '../../core/shapes.ts';
 import { Random } from '../rig/random.ts';
 
-const decode = (bytes: Uint8Array) => decodeWhole(ActionResult, ACTION_RESULT, bytes, 'not a result');
+const decode = (bytes: Uint8Array) => decodeStrict(ActionResult, ACTION_RESULT, bytes, 'not a result');
 
 describe('bytes that are no message do not pass for an empty one', () => {
   test.each([

@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { digestOf, toWire } from '../../core/digest.ts';
 import { ActionResult } from '../../core/proto/generated/reapi.ts';
-import { contentNamedBy, decodeResult, outcomeOf, refuseOtherContent } from '../../core/result.ts';
+import {
+  decodeResult,
+  deterministicPart,
+  referencedContent,
+  verifyInlineContents,
+} from '../../core/result.ts';
 
 const wire = (content: string) => toWire(digestOf(Buffer.from(content)));
 const names = (...contents: string[]) => contents.map((content) => digestOf(Buffer.from(content)));
@@ -30,7 +35,7 @@ const folder = (path: string, content: string) => ({
 
 describe('what a result names', () => {
   test('is its files, Trees, folders and both logs', () => {
-    const named = contentNamedBy(
+    const named = referencedContent(
       result({
         outputFiles: [file('a', 'A')],
         outputDirectories: [
@@ -48,18 +53,18 @@ describe('what a result names', () => {
 
   test('is named once however often it appears', () => {
     const twice = result({ outputFiles: [file('a', 'A'), file('b', 'A')], stdoutDigest: wire('A') });
-    expect(contentNamedBy(twice).blobs).toEqual(names('A'));
+    expect(referencedContent(twice).blobs).toEqual(names('A'));
   });
 
   test('is kept apart when one hash comes with two sizes, so that the wrong size is missed', () => {
     const right = file('a', 'A');
     const wrong = { ...right, path: 'b', digest: { hash: right.digest.hash, sizeBytes: 2 } };
-    const { blobs } = contentNamedBy(result({ outputFiles: [wrong, right] }));
+    const { blobs } = referencedContent(result({ outputFiles: [wrong, right] }));
     expect(blobs.map(({ size }) => size)).toEqual([2, 1]);
   });
 
   test('is nothing for a result that is empty', () => {
-    expect(contentNamedBy(decodeResult(new Uint8Array(0)))).toEqual({
+    expect(referencedContent(decodeResult(new Uint8Array(0)))).toEqual({
       blobs: [],
       trees: [],
       directories: [],
@@ -70,12 +75,12 @@ describe('what a result names', () => {
     ['a file', { outputFiles: [{ path: 'a', isExecutable: false, contents: Buffer.alloc(0) }] }],
     ['a folder', { outputDirectories: [{ path: 'a', isTopologicallySorted: false }] }],
   ])('can not be %s without a digest', (_, parts) => {
-    expect(() => contentNamedBy(result(parts))).toThrow(/ASSAY_RESULT_MALFORMED.*"a"/);
+    expect(() => referencedContent(result(parts))).toThrow(/ASSAY_RESULT_MALFORMED.*"a"/);
   });
 
   test('can not be a malformed digest', () => {
     const malformed = result({ stdoutDigest: { hash: 'short', sizeBytes: 1 } });
-    expect(() => contentNamedBy(malformed)).toThrow(/ASSAY_BAD_DIGEST/);
+    expect(() => referencedContent(malformed)).toThrow(/ASSAY_BAD_DIGEST/);
   });
 });
 
@@ -94,7 +99,7 @@ describe('the outcome of a result', () => {
     ],
   });
   const outcome = (parts: Partial<ActionResult>) =>
-    Buffer.from(outcomeOf({ ...base, ...parts })).toString('hex');
+    Buffer.from(deterministicPart({ ...base, ...parts })).toString('hex');
 
   test.each<[string, Partial<ActionResult>]>([
     ['logs', { stdoutRaw: Buffer.from('x'), stderrRaw: Buffer.from('y') }],
@@ -137,8 +142,10 @@ describe('the outcome of a result', () => {
   });
 
   test('is itself a result', () => {
-    expect(decodeResult(outcomeOf(base)).outputFiles).toHaveLength(2);
-    expect(ActionResult.encode(decodeResult(outcomeOf(base))).finish()).toEqual(outcomeOf(base));
+    expect(decodeResult(deterministicPart(base)).outputFiles).toHaveLength(2);
+    expect(ActionResult.encode(decodeResult(deterministicPart(base))).finish()).toEqual(
+      deterministicPart(base),
+    );
   });
 });
 
@@ -147,12 +154,12 @@ describe('content inside a result', () => {
     result({ outputFiles: [{ ...file('a', 'A'), contents: Buffer.from(contents) }] });
 
   test('is fine when its digest names it, or when there is none', () => {
-    refuseOtherContent(carrying('A'));
-    refuseOtherContent(carrying(''));
+    verifyInlineContents(carrying('A'));
+    verifyInlineContents(carrying(''));
   });
 
   test.each(['B', 'AA'])('is refused when it is %j in place of "A"', (contents) => {
-    expect(() => refuseOtherContent(carrying(contents))).toThrow(
+    expect(() => verifyInlineContents(carrying(contents))).toThrow(
       expect.objectContaining({ code: 'ASSAY_DIGEST_MISMATCH' }),
     );
   });

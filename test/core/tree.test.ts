@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type Digest, digestOf, toWire } from '../../core/digest.ts';
 import { parseRelPath } from '../../core/path.ts';
 import { Directory, Tree } from '../../core/proto/generated/reapi.ts';
-import { decodeTree, type Entry, encodeDirectories, encodeTree, leavesOf } from '../../core/tree.ts';
+import { decodeTree, type Entry, encodeDirectories, encodeTree, filesInTree } from '../../core/tree.ts';
 import { Random } from '../rig/random.ts';
 
 const file = (path: string, content = path, executable = false): Entry => ({
@@ -137,7 +137,7 @@ describe('folders as blobs', () => {
 describe('the leaves of a Tree', () => {
   test('are its files, once each, from every folder', () => {
     const expected = new Set(SAMPLE.flatMap((entry) => (entry.kind === 'file' ? [entry.digest.hash] : [])));
-    const leaves = leavesOf(encodeTree(SAMPLE));
+    const leaves = filesInTree(encodeTree(SAMPLE));
     expect(new Set(leaves.map(({ hash }) => hash))).toEqual(expected);
     expect(leaves).toHaveLength(expected.size);
   });
@@ -148,7 +148,7 @@ describe('the leaves of a Tree', () => {
       { kind: 'file', path: parseRelPath('right'), digest: { hash, size }, executable: false },
       { kind: 'file', path: parseRelPath('wrong'), digest: { hash, size: size + 1 }, executable: false },
     ]);
-    expect(leavesOf(tree).map((leaf) => leaf.size)).toEqual([size, size + 1]);
+    expect(filesInTree(tree).map((leaf) => leaf.size)).toEqual([size, size + 1]);
   });
 });
 
@@ -221,7 +221,7 @@ describe('a hostile Tree is refused', () => {
   test('a file without a digest, or with a malformed one', () => {
     const without = encode(directory({ files: [{ name: 'a', isExecutable: false }] }));
     expect(() => decodeTree(without)).toThrow(/ASSAY_RESULT_MALFORMED/);
-    expect(() => leavesOf(without)).toThrow(/ASSAY_RESULT_MALFORMED/);
+    expect(() => filesInTree(without)).toThrow(/ASSAY_RESULT_MALFORMED/);
     const malformed = { name: 'a', isExecutable: false, digest: { hash: '../../x', sizeBytes: 1 } };
     expect(() => decodeTree(encode(directory({ files: [malformed] })))).toThrow(/ASSAY_BAD_DIGEST/);
   });
@@ -229,7 +229,7 @@ describe('a hostile Tree is refused', () => {
   test('bytes that are no Tree', () => {
     for (const bytes of [Buffer.from([0]), Buffer.from('no tree'), Buffer.from([0x0a, 0xff])]) {
       expect(() => decodeTree(bytes)).toThrow(/ASSAY_RESULT_MALFORMED/);
-      expect(() => leavesOf(bytes)).toThrow(/ASSAY_RESULT_MALFORMED/);
+      expect(() => filesInTree(bytes)).toThrow(/ASSAY_RESULT_MALFORMED/);
     }
   });
 

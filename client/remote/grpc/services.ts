@@ -3,7 +3,7 @@
 // What a server answers is read to the last byte or refused (core/message.ts): a broken message is its fault.
 import { type Digest, parseDigest, toWire } from '../../../core/digest.ts';
 import { GRPC_STATUS } from '../../../core/grpc/status.ts';
-import { decodeWhole, type Shape } from '../../../core/message.ts';
+import { decodeStrict, type Shape } from '../../../core/message.ts';
 import {
   QueryWriteStatusRequest,
   QueryWriteStatusResponse,
@@ -185,7 +185,7 @@ async function* encoded(requests: AsyncIterable<WriteRequest>): AsyncGenerator<U
 }
 
 function decode<T>(type: { decode(bytes: Uint8Array): T }, shape: Shape, bytes: Uint8Array): T {
-  return decodeWhole(type, shape, bytes, 'it answered with something that is no answer');
+  return decodeStrict(type, shape, bytes, 'it answered with something that is no answer');
 }
 
 function outcomeOf(response: {

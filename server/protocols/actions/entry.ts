@@ -1,9 +1,9 @@
 // A cache entry of GitHub Actions: a key within a version, which is a hash of the paths and the compression. Entries of one
 // version are labelled by their keys, so that they are found by how these begin.
 
-import { isDistinct } from '../../../core/cli/text.ts';
 import { digestOf, type Hash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
+import { isLossless } from '../../../core/lossless-text.ts';
 import { DEFAULT_NAMESPACE, type Namespace, protocolNamespace } from '../../../core/namespace.ts';
 import type { ResultAddress } from '../../../store/store.ts';
 
@@ -12,7 +12,7 @@ const PENDING = protocolNamespace('actions-pending', DEFAULT_NAMESPACE);
 
 /** Any text is a version; what it is called by here is its hash. */
 export function versionNamespace(within: Namespace, version: string): Namespace {
-  if (version === '' || version.length > MAX_VERSION_LENGTH || !isDistinct(version))
+  if (version === '' || version.length > MAX_VERSION_LENGTH || !isLossless(version))
     throw new AssayError('ASSAY_BAD_MESSAGE', `a version has 1 to ${MAX_VERSION_LENGTH} characters of UTF-8`);
   return protocolNamespace(`actions/${hashOf(version)}`, within);
 }

@@ -1,6 +1,6 @@
 // Twirp: a POST for each call, its message as JSON or as protobuf, and the answer in the same.
 import { AssayError } from '../../../core/errors.ts';
-import { decodeWhole } from '../../../core/message.ts';
+import { decodeStrict } from '../../../core/message.ts';
 import type { ErrorFormat } from '../../http/error-response.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { answerJson, receiveJson } from '../../http/json.ts';
@@ -28,7 +28,7 @@ export async function answerCall<Request, Response>(
 
 async function receiveMessage<T>(exchange: Exchange, type: Call<T, never>['request']): Promise<T> {
   const bytes = await receiveWhole(exchange, exchange.server.limits.maxMessageBytes);
-  return decodeWhole(type, {}, bytes, 'the body is not the message of this call', 'ASSAY_BAD_MESSAGE');
+  return decodeStrict(type, {}, bytes, 'the body is not the message of this call', 'ASSAY_BAD_MESSAGE');
 }
 
 /** Anything else is refused, also because a page in a browser may send some other types to anybody without asking. */

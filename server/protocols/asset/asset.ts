@@ -1,9 +1,9 @@
 // An asset: a name, which is a URI with its qualifiers, for a blob or a folder. Kept as a result in a space of its own, so
 // that it is found only while all that it names is there; a push may change what a name stands for.
 
-import { isDistinct } from '../../../core/cli/text.ts';
 import { digestOf } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
+import { isLossless } from '../../../core/lossless-text.ts';
 import { type Namespace, protocolNamespace } from '../../../core/namespace.ts';
 import { AssetTimes } from '../../../core/proto/generated/assay.ts';
 import type { Qualifier } from '../../../core/proto/generated/asset.ts';
@@ -39,7 +39,7 @@ export function checkAssetName(uris: readonly string[], qualifiers: readonly Qua
     uris.length <= MAX_URIS &&
     !uris.includes('') &&
     names.size === qualifiers.length &&
-    texts.every(isDistinct);
+    texts.every(isLossless);
   if (!isFine)
     throw new AssayError('ASSAY_BAD_ASSET', `${uris.length} URIs, ${qualifiers.length} qualifiers`);
 }

@@ -7,8 +7,8 @@ import {
   INLINED_BLOBS_HEADER,
   type InlinedBlob,
 } from '../../../core/inlined-blobs.ts';
-import { contentNamedBy, decodeResult } from '../../../core/result.ts';
-import { leavesOf } from '../../../core/tree.ts';
+import { decodeResult, referencedContent } from '../../../core/result.ts';
+import { filesInTree } from '../../../core/tree.ts';
 import type { Blobs } from '../../../store/store.ts';
 import type { Exchange } from '../../http/exchange.ts';
 
@@ -24,10 +24,10 @@ export async function selectBlobs(
   if (!(room > INLINED_BLOB_OVERHEAD) || request.method === 'HEAD') return [];
   if (server.capacity.isCrowded || result.length > server.limits.inlinedBlobsBytes) return [];
   const party = new Party(server.store.blobs, room);
-  const { blobs, trees } = contentNamedBy(decodeResult(result));
+  const { blobs, trees } = referencedContent(decodeResult(result));
   for (const tree of trees) {
     const bytes = await party.invite(tree);
-    if (bytes) for (const leaf of leavesOf(bytes)) await party.invite(leaf);
+    if (bytes) for (const leaf of filesInTree(bytes)) await party.invite(leaf);
   }
   for (const blob of blobs) await party.invite(blob);
   return party.blobs;

@@ -1,5 +1,5 @@
 // What this server can do for this client, told truthfully: clients decide by it whether to send anything at all.
-import { REAPI_CUTTING } from '../../../core/fastcdc.ts';
+import { REAPI_CHUNKING } from '../../../core/fastcdc.ts';
 import {
   Compressor_Value,
   DigestFunction_Value,
@@ -33,7 +33,7 @@ function capabilitiesOf({ readOnly, limits }: ServerContext): ServerCapabilities
       /** Splitting stores the chunks. */
       splitBlobSupport: !readOnly,
       spliceBlobSupport: !readOnly,
-      fastCdc2020Params: { avgChunkSizeBytes: REAPI_CUTTING.averageBytes, seed: 0 },
+      fastCdc2020Params: { avgChunkSizeBytes: REAPI_CHUNKING.averageBytes, seed: 0 },
     },
     lowApiVersion: LOWEST,
     highApiVersion: HIGHEST,

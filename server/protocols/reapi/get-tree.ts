@@ -2,10 +2,11 @@
 // folder comes once, parents first; one that is missing is left out with all below it, as the specification has it.
 //
 // A page's token is the number of folders before the next page. Blobs never change, so the same walk leads there again.
-import { delimited } from '../../../core/amend.ts';
+
 import { type Digest, type Hash, parseDigest } from '../../../core/digest.ts';
+import { encodeField } from '../../../core/edit-message.ts';
 import { AssayError } from '../../../core/errors.ts';
-import { decodeWhole } from '../../../core/message.ts';
+import { decodeStrict } from '../../../core/message.ts';
 import { Directory } from '../../../core/proto/generated/reapi.ts';
 import { GetTreeRequest } from '../../../core/proto/generated/reapi-services.ts';
 import { ABOUT_ONE_DIGEST } from '../../../core/request-shapes.ts';
@@ -50,14 +51,14 @@ async function sendTree(request: GetTreeRequest, call: Call, reservation: Memory
       continue;
     }
     if (page.length >= perPage || (page.length > 0 && pageBytes + bytes.length > limits.maxBatchBytes)) {
-      const token = delimited(TOKEN_FIELD, Buffer.from(String(passed - 1)));
+      const token = encodeField(TOKEN_FIELD, Buffer.from(String(passed - 1)));
       if (!(await call.send(NOTHING, Buffer.concat([...page, token])))) return;
       page = [];
       pageBytes = 0;
       reservation.release();
       hold(bytes.length);
     }
-    page.push(delimited(DIRECTORIES_FIELD, bytes));
+    page.push(encodeField(DIRECTORIES_FIELD, bytes));
     pageBytes += bytes.length;
   }
   if (skipped > passed) throw badToken();
@@ -93,7 +94,7 @@ async function folderBytes({ hash, size }: Digest, blobs: Blobs, hold: Hold): Pr
 }
 
 function decodeDirectory(bytes: Buffer): Directory {
-  return decodeWhole(
+  return decodeStrict(
     Directory,
     DIRECTORY,
     bytes,

@@ -1,7 +1,8 @@
 // Content inside a result: what a client asks to have with it and is small enough, in place of further calls. The rest of
 // the result stays byte for byte as it is.
-import { amendEach, delimited } from '../../../core/amend.ts';
+
 import { parseDigest } from '../../../core/digest.ts';
+import { encodeField, replaceFields } from '../../../core/edit-message.ts';
 import type { Digest as WireDigest } from '../../../core/proto/generated/reapi.ts';
 import { decodeResult } from '../../../core/result.ts';
 import type { Blobs } from '../../../store/store.ts';
@@ -29,7 +30,7 @@ export async function withContent(
   const logs: Uint8Array[] = [];
   const addLog = async (field: number, raw: Uint8Array, digest: WireDigest | undefined) => {
     const content = raw.length === 0 ? await allowance.take(digest) : undefined;
-    if (content) logs.push(delimited(field, content));
+    if (content) logs.push(encodeField(field, content));
   };
   if (query.inlineStdout) await addLog(STDOUT_FIELD, result.stdoutRaw, result.stdoutDigest);
   if (query.inlineStderr) await addLog(STDERR_FIELD, result.stderrRaw, result.stderrDigest);
@@ -38,9 +39,9 @@ export async function withContent(
   for (const [index, { path, contents: present, digest }] of result.outputFiles.entries()) {
     const isWanted = wanted.has(path) && present.length === 0;
     const content = isWanted ? await allowance.take(digest) : undefined;
-    if (content) contents.set(index, delimited(CONTENTS_FIELD, content));
+    if (content) contents.set(index, encodeField(CONTENTS_FIELD, content));
   }
-  const withFiles = amendEach(bytes, FILES_FIELD, (file, index) => {
+  const withFiles = replaceFields(bytes, FILES_FIELD, (file, index) => {
     const content = contents.get(index);
     return content && Buffer.concat([file, content]);
   });

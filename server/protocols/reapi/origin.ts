@@ -1,7 +1,7 @@
 // Where a result comes from: the RequestMetadata of the call that put it (tool, invocation, target, mnemonic), kept in the
 // result's auxiliary_metadata, the place that REAPI has for what is known beside the outputs (docs/decisions/0051).
-import { amendEach, delimited } from '../../../core/amend.ts';
-import { decodeWhole } from '../../../core/message.ts';
+import { encodeField, replaceFields } from '../../../core/edit-message.ts';
+import { decodeStrict } from '../../../core/message.ts';
 import { Any } from '../../../core/proto/generated/google/protobuf/any.ts';
 import type { ActionResult } from '../../../core/proto/generated/reapi.ts';
 import { RequestMetadata } from '../../../core/proto/generated/reapi-services.ts';
@@ -20,10 +20,10 @@ export function withOrigin(call: Call, bytes: Uint8Array, result: ActionResult):
   const origin = originOf(call);
   const metadata = result.executionMetadata;
   if (!origin || metadata?.auxiliaryMetadata.some(({ typeUrl }) => typeUrl === TYPE_URL)) return bytes;
-  const note = delimited(AUXILIARY_FIELD, Any.encode({ typeUrl: TYPE_URL, value: origin }).finish());
+  const note = encodeField(AUXILIARY_FIELD, Any.encode({ typeUrl: TYPE_URL, value: origin }).finish());
   return metadata
-    ? amendEach(bytes, METADATA_FIELD, (content) => Buffer.concat([content, note]))
-    : Buffer.concat([bytes, delimited(METADATA_FIELD, note)]);
+    ? replaceFields(bytes, METADATA_FIELD, (content) => Buffer.concat([content, note]))
+    : Buffer.concat([bytes, encodeField(METADATA_FIELD, note)]);
 }
 
 /** Nothing depends on it, so a header that is none is no reason to refuse the result. */
@@ -32,7 +32,7 @@ function originOf({ headers }: Call): Buffer | undefined {
   if (typeof header !== 'string') return undefined;
   const bytes = Buffer.from(header, 'base64');
   try {
-    decodeWhole(RequestMetadata, REQUEST_METADATA, bytes, 'no RequestMetadata');
+    decodeStrict(RequestMetadata, REQUEST_METADATA, bytes, 'no RequestMetadata');
     return bytes;
   } catch {
     return undefined;

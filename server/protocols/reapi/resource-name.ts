@@ -28,14 +28,14 @@ const MAX_LENGTH = 2048;
 
 export function parseReadName(text: string): BlobName {
   const match = text.length <= MAX_LENGTH ? READ.exec(text) : null;
-  if (!match) throw refusal(text);
+  if (!match) throw badResourceName(text);
   const [, instance = '', compressor, hash = '', size = ''] = match;
   return { ...blobOf(hash, size, compressor), namespace: namespaceOf(instance) };
 }
 
 export function parseUploadName(text: string): UploadName {
   const match = text.length <= MAX_LENGTH ? WRITE.exec(text) : null;
-  if (!match) throw refusal(text);
+  if (!match) throw badResourceName(text);
   const [, instance = '', id = '', compressor, hash = '', size = ''] = match;
   return { ...blobOf(hash, size, compressor), namespace: namespaceOf(instance), id };
 }
@@ -52,6 +52,6 @@ function blobOf(hash: string, size: string, compressor: string | undefined): Omi
   return { digest: parseDigest({ hash, sizeBytes: Number(size) }), isCompressed: compressor === 'zstd' };
 }
 
-function refusal(text: string): AssayError {
+function badResourceName(text: string): AssayError {
   return new AssayError('ASSAY_BAD_RESOURCE_NAME', JSON.stringify(text.slice(0, 200)));
 }

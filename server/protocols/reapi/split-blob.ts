@@ -2,7 +2,7 @@
 // earlier version fetches only the others.
 import { type Digest, digestOf, toWire } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
-import { type Cutting, firstCut, REAPI_CUTTING } from '../../../core/fastcdc.ts';
+import { type ChunkingParams, firstChunkLength, REAPI_CHUNKING } from '../../../core/fastcdc.ts';
 import {
   ChunkingFunction_Value,
   SplitBlobRequest,
@@ -27,11 +27,11 @@ export const splitBlob = singleRequest(SplitBlobRequest, ABOUT_ONE_DIGEST, async
 
 /** What fits into one chunk is one. */
 async function chunksOf(digest: Digest, blob: Blob, store: Store): Promise<Digest[]> {
-  if (blob.bytes || blob.size <= REAPI_CUTTING.maxBytes) return [digest];
+  if (blob.bytes || blob.size <= REAPI_CHUNKING.maxBytes) return [digest];
   const known = await findChunks(store.results, digest.hash);
   if (known) return known;
   const chunks: Digest[] = [];
-  for await (const chunk of cut(blob.chunks(), REAPI_CUTTING)) {
+  for await (const chunk of cut(blob.chunks(), REAPI_CHUNKING)) {
     const part = digestOf(chunk);
     await store.blobs.put(part, chunk);
     chunks.push(part);
@@ -41,14 +41,17 @@ async function chunksOf(digest: Digest, blob: Blob, store: Store): Promise<Diges
 }
 
 /** A chunk is valid until the next one is asked for. */
-async function* cut(pieces: AsyncIterable<Buffer>, cutting: Cutting): AsyncGenerator<Buffer, void, void> {
+async function* cut(
+  pieces: AsyncIterable<Buffer>,
+  cutting: ChunkingParams,
+): AsyncGenerator<Buffer, void, void> {
   const window = Buffer.allocUnsafeSlow(2 * cutting.maxBytes);
   let filled = 0;
   for await (const piece of pieces) {
     filled += piece.copy(window, filled);
     let begin = 0;
     while (filled - begin >= cutting.maxBytes) {
-      const length = firstCut(window.subarray(begin, filled), cutting);
+      const length = firstChunkLength(window.subarray(begin, filled), cutting);
       yield window.subarray(begin, begin + length);
       begin += length;
     }
@@ -56,7 +59,7 @@ async function* cut(pieces: AsyncIterable<Buffer>, cutting: Cutting): AsyncGener
     filled -= begin;
   }
   for (let begin = 0; begin < filled; ) {
-    const length = firstCut(window.subarray(begin, filled), cutting);
+    const length = firstChunkLength(window.subarray(begin, filled), cutting);
     yield window.subarray(begin, begin + length);
     begin += length;
   }

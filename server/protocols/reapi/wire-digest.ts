@@ -1,8 +1,8 @@
 // A digest in a message, read where it lies: builds ask about thousands at a time, and a decoder that makes text of each
 // hash costs more than finding the blobs (docs/MEASUREMENTS.md#0120).
 import { type BinaryReader, WireType } from '@bufbuild/protobuf/wire';
-import { type Digest, decodeHash, HASH_BYTES, KeyedDigest, parseDigest } from '../../../core/digest.ts';
-import { decodeWhole } from '../../../core/message.ts';
+import { BinaryDigest, type Digest, decodeHash, HASH_BYTES, parseDigest } from '../../../core/digest.ts';
+import { decodeStrict } from '../../../core/message.ts';
 import { Digest as WireDigest } from '../../../core/proto/generated/reapi.ts';
 import { FLAT } from '../../../core/request-shapes.ts';
 
@@ -61,7 +61,7 @@ function usualDigest(
   if (!isUsual) return undefined;
   const size = varintAt(bytes, start + SIZE_START, end);
   if (size === undefined || !decodeHash(bytes, start + HASH_START, keys, keyAt)) return undefined;
-  return new KeyedDigest(keys, keyAt, size);
+  return new BinaryDigest(keys, keyAt, size);
 }
 
 /** Undefined unless it ends exactly there. */
@@ -76,5 +76,5 @@ function varintAt(bytes: Buffer, start: number, end: number): number | undefined
 }
 
 function unusualDigest(bytes: Buffer): WireDigest {
-  return decodeWhole(WireDigest, FLAT, bytes, 'a digest is malformed', 'ASSAY_MESSAGE_MALFORMED');
+  return decodeStrict(WireDigest, FLAT, bytes, 'a digest is malformed', 'ASSAY_MESSAGE_MALFORMED');
 }

@@ -4,7 +4,7 @@
 // Every entry carries a number that changes with each write of it and that LMDB compares atomically, so a removal or
 // replacement meant for an entry as it was seen never hits a newer one, nor one that was used since.
 import { getLastVersion } from 'lmdb';
-import { type Digest, type Hash, KeyedDigest } from '../../../core/digest.ts';
+import { BinaryDigest, type Digest, type Hash } from '../../../core/digest.ts';
 import { STORE } from '../../limits.ts';
 import type { ResultAddress } from '../../store.ts';
 import type { Held } from '../space/space.ts';
@@ -265,7 +265,7 @@ function keyOf(hash: Hash): Buffer {
 }
 
 function keyOfDigest(digest: Digest): Buffer {
-  if (!(digest instanceof KeyedDigest)) return keyOf(digest.hash);
+  if (!(digest instanceof BinaryDigest)) return keyOf(digest.hash);
   digest.copyHash(scratchKey);
   return scratchKey;
 }

@@ -1,5 +1,5 @@
 // The bytes of the index's keys and values. A change here changes the format's version and docs/FORMAT.md.
-import { type Digest, HASH_BYTES, type Hash, KeyedDigest } from '../../../core/digest.ts';
+import { BinaryDigest, type Digest, HASH_BYTES, type Hash } from '../../../core/digest.ts';
 import { storedNamespace } from '../../../core/namespace.ts';
 import { sha256 } from '../../../core/sha256.ts';
 import { STORE } from '../../limits.ts';
@@ -185,7 +185,7 @@ export function decodeResult(key: Buffer, record: Buffer): StoredResult | undefi
   const end = HASH_BYTES + COUNT_BYTES + (coversKey ? count - COVERS_KEY : count) * REFERENCE_BYTES;
   const references: Digest[] = [];
   for (let at = HASH_BYTES + COUNT_BYTES; at < end; at += REFERENCE_BYTES) {
-    references.push(new KeyedDigest(record, at, record.readUIntLE(at + HASH_BYTES, SIZE_BYTES)));
+    references.push(new BinaryDigest(record, at, record.readUIntLE(at + HASH_BYTES, SIZE_BYTES)));
   }
   return { bytes: record.subarray(end), references };
 }

@@ -8,7 +8,7 @@ import { OBSERVED } from '../../../client/limits.ts';
 import { ForeignStates } from '../../../client/path-sets/foreign-states.ts';
 import { States } from '../../../client/path-sets/states.ts';
 import { digestOf, parseHash, toWire } from '../../../core/digest.ts';
-import { encodePathSet, type PathSet, placeOfSet, type SeenPath } from '../../../core/path-set.ts';
+import { encodePathSet, type ObservedPath, type PathSet, pathSetAddress } from '../../../core/path-set.ts';
 import { ActionResult } from '../../../core/proto/generated/reapi.ts';
 import { emptyResult } from '../../../core/result.ts';
 import { Workshop } from '../../rig/assay.ts';
@@ -22,7 +22,7 @@ beforeEach(() => {
 
 afterEach(() => shop.remove());
 
-function seen(root: string, path: string, state = 'other'): SeenPath {
+function seen(root: string, path: string, state = 'other'): ObservedPath {
   return { root, path, names: false, state, left: '', without: [] };
 }
 
@@ -100,7 +100,7 @@ describe('through a server', () => {
     const result = ActionResult.encode({ ...emptyResult(0), outputFiles: [file] }).finish();
     for (const [path, body] of [
       [`cas/${digest.hash}`, bytes],
-      [`ac/${placeOfSet(parseHash(key), number).hash}`, result],
+      [`ac/${pathSetAddress(parseHash(key), number).hash}`, result],
     ] as const) {
       const answer = await fetch(`${server.url}/${path}`, { method: 'PUT', body: Buffer.from(body) });
       expect(answer.ok).toBe(true);

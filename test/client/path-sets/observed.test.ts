@@ -11,7 +11,7 @@ import { openCache } from '../../../client/run/caches.ts';
 import { keyOf } from '../../../client/run/key.ts';
 import { lookup } from '../../../client/run/lookup.ts';
 import { parseRelPath, ROOT } from '../../../core/path.ts';
-import type { SeenPath } from '../../../core/path-set.ts';
+import type { ObservedPath } from '../../../core/path-set.ts';
 import { type RanWithSummary, Workshop } from '../../rig/assay.ts';
 import { ServerProcess } from '../../rig/server.ts';
 
@@ -61,12 +61,12 @@ class Asker {
   }
 
   /** What the run was seen to look at. */
-  seen(): Promise<SeenPath[]> {
+  seen(): Promise<ObservedPath[]> {
     return this.#with(async (action, { cache }) => {
       const store = await cache.openStore();
       if (!store) throw new Error('no store');
       const states = new States(action, cache.digests);
-      const found: SeenPath[] = [];
+      const found: ObservedPath[] = [];
       for await (const { set } of places(action.key.hash, localShelf(store), states.of)) {
         if (!set) break;
         found.push(...set);
@@ -124,7 +124,7 @@ function adding(file: string): () => () => void {
 }
 
 /** Whatever was seen in the workspace: editing, adding or removing it is a miss, undoing it a hit. */
-async function expectAllToMatter(asker: Asker): Promise<SeenPath[]> {
+async function expectAllToMatter(asker: Asker): Promise<ObservedPath[]> {
   const seen = (await asker.seen()).filter(
     ({ root, path }) => root === 'workspace' && !path.startsWith('..'),
   );

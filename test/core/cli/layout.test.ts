@@ -1,22 +1,22 @@
 // Text fits the columns that there are, breaks only between words, and is left alone where there is room.
 import { describe, expect, test } from 'vitest';
-import { flowed, inTwoColumns } from '../../../core/cli/layout.ts';
+import { formatColumns, wrapText } from '../../../core/cli/layout.ts';
 
 const PROSE = 'One two three\nfour five six.\n\nSeven eight:\n    as it is, however long it is\nnine';
 
 test('prose flows anew, paragraph by paragraph; what is indented stays', () => {
-  expect(flowed(PROSE, 10).split('\n')).toEqual([
+  expect(wrapText(PROSE, 10).split('\n')).toEqual([
     ...['One two', 'three four', 'five six.', '', 'Seven', 'eight:'],
     ...['    as it is, however long it is', 'nine'],
   ]);
 });
 
 test('what fits stays as it was written', () => {
-  expect(flowed(PROSE, Number.POSITIVE_INFINITY)).toBe(PROSE);
+  expect(wrapText(PROSE, Number.POSITIVE_INFINITY)).toBe(PROSE);
 });
 
 test('a word that is longer than a line has its own', () => {
-  expect(flowed('a incomprehensible b', 5)).toBe('a\nincomprehensible\nb');
+  expect(wrapText('a incomprehensible b', 5)).toBe('a\nincomprehensible\nb');
 });
 
 describe('two columns', () => {
@@ -26,7 +26,7 @@ describe('two columns', () => {
   ] as const;
 
   test('go on below the second', () => {
-    expect(inTwoColumns(rows, 40)).toBe(
+    expect(formatColumns(rows, 40)).toBe(
       ['  --a         the first of many letters,', '              and a vowel', '  --letter X  short'].join(
         '\n',
       ),
@@ -34,6 +34,6 @@ describe('two columns', () => {
   });
 
   test('keep some room on the narrowest terminal', () => {
-    expect(inTwoColumns(rows, 1).split('\n')[0]).toBe('  --a         the first of many');
+    expect(formatColumns(rows, 1).split('\n')[0]).toBe('  --a         the first of many');
   });
 });

@@ -1,7 +1,7 @@
 // Results over gRPC: whole, as they were sent, in their namespaces, with what was asked for inside.
 import { describe, expect, test } from 'vitest';
-import { delimited } from '../../../../core/amend.ts';
 import { digestOf, EMPTY, toWire } from '../../../../core/digest.ts';
+import { encodeField } from '../../../../core/edit-message.ts';
 import { ActionResult } from '../../../../core/proto/generated/reapi.ts';
 import { RequestMetadata } from '../../../../core/proto/generated/reapi-services.ts';
 import { contentOf, outputFile, resultNaming, resultWith } from '../../../store/content.ts';
@@ -26,7 +26,7 @@ test('a result comes back as it was sent, unknown fields and node_properties inc
       },
     ],
   });
-  const sent = Buffer.concat([known, delimited(1000, Buffer.from('from the future'))]);
+  const sent = Buffer.concat([known, encodeField(1000, Buffer.from('from the future'))]);
   expect(await client.updateResult(KEY, sent)).toMatchObject({ status: 'OK' });
   const answer = await client.getResult(KEY);
   expect(answer.messages[0]).toEqual(sent);
@@ -89,7 +89,7 @@ describe('content inside a result', () => {
         stdoutDigest: toWire(digests[1]),
         stderrDigest: toWire(digests[2]),
       }),
-      delimited(1000, Buffer.from('from the future')),
+      encodeField(1000, Buffer.from('from the future')),
     ]);
     await client.updateResult(KEY, sent);
     const result = only(ActionResult, await client.getResult(KEY, wanted));

@@ -1,7 +1,7 @@
 // A server in this process with a REAPI client: each method with its messages, so that a test says only what it is about.
 import { onTestFinished } from 'vitest';
-import { amendEach, delimited } from '../../../../core/amend.ts';
 import { type Digest, digestOf, toWire } from '../../../../core/digest.ts';
+import { encodeField, replaceFields } from '../../../../core/edit-message.ts';
 import {
   QueryWriteStatusRequest,
   QueryWriteStatusResponse,
@@ -100,9 +100,9 @@ export class ReapiClient {
   /** The result goes out as these bytes, whatever they are. */
   updateResult(key: Digest, result: Uint8Array, headers: CallHeaders = {}): Promise<GrpcAnswer> {
     const request = Buffer.concat([
-      delimited(1, Buffer.from(this.instanceName)),
-      delimited(2, digestBytes(key)),
-      delimited(3, result),
+      encodeField(1, Buffer.from(this.instanceName)),
+      encodeField(2, digestBytes(key)),
+      encodeField(3, result),
     ]);
     return this.grpc.call(PATHS.updateResult, request, headers);
   }
@@ -236,7 +236,7 @@ export function digestBytes({ hash, size }: Digest): Uint8Array {
     digestFunction: 0,
   }).finish();
   let bytes: Uint8Array = new Uint8Array(0);
-  amendEach(request, 2, (content) => {
+  replaceFields(request, 2, (content) => {
     bytes = content;
     return undefined;
   });

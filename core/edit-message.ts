@@ -3,12 +3,12 @@
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 
 /** A field that holds bytes, text or a message. */
-export function delimited(field: number, content: Uint8Array): Uint8Array {
+export function encodeField(field: number, content: Uint8Array): Uint8Array {
   return new BinaryWriter().tag(field, WireType.LengthDelimited).bytes(content).finish();
 }
 
 /** The message with another content for those fields of that number for which `amend` gives one, in their places. */
-export function amendEach(
+export function replaceFields(
   message: Uint8Array,
   field: number,
   amend: (content: Uint8Array, index: number) => Uint8Array | undefined,
@@ -26,7 +26,7 @@ export function amendEach(
     }
     const amended = amend(reader.bytes(), index++);
     if (!amended) continue;
-    parts.push(message.subarray(kept, start), delimited(field, amended));
+    parts.push(message.subarray(kept, start), encodeField(field, amended));
     kept = reader.pos;
   }
   return Buffer.concat([...parts, message.subarray(kept)]);

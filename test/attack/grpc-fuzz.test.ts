@@ -1,5 +1,5 @@
 // Calls of every gRPC method, bent in seeded ways, sent to a real server: it refuses what it must, and nothing of it makes
-// it fault, stop, or keep memory or file handles. The other half of wire-fuzz.test.ts.
+// it fault, stop, or keep memory or file handles. The other half of http-fuzz.test.ts.
 import { expect, test } from 'vitest';
 import { GrpcClient } from '../rig/grpc.ts';
 import { Random } from '../rig/random.ts';

@@ -9,7 +9,7 @@ import { Workshop } from '../rig/assay.ts';
 import { keepFigures } from '../rig/figures.ts';
 import { Random } from '../rig/random.ts';
 import { ServerProcess } from '../rig/server.ts';
-import { adapterWires, type Wire } from './adapter-wires.ts';
+import { type ProtocolClient, protocolClients } from './protocol-clients.ts';
 
 const KILLS = 30;
 const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20_261_115);
@@ -17,7 +17,7 @@ const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20_261_115);
 const MOST_BYTES = 1_500_000;
 
 interface Upload {
-  readonly wire: string;
+  readonly client: string;
   readonly key: string;
   readonly content: Buffer;
   isAcknowledged: boolean;
@@ -43,16 +43,16 @@ test(`0 torn answers, 0 acknowledged lost, after ${KILLS} kills by every adapter
   timeout: 300_000,
 }, async () => {
   const random = new Random(SEED);
-  const wires = adapterWires(server.url, agent).map(({ name }) => name);
-  const acknowledged = new Map(wires.map((name) => [name, 0]));
+  const clients = protocolClients(server.url, agent).map(({ name }) => name);
+  const acknowledged = new Map(clients.map((name) => [name, 0]));
   let [begun, cutOff] = [0, 0];
   for (let kill = 0; kill < KILLS; kill++) {
     const uploads = await uploadUntilKilled(random);
     server = await ServerProcess.start(shop.store, { form: 'bundle' });
     expect(await harm(uploads), `kill ${kill}`).toEqual([]);
     begun += uploads.length;
-    for (const { wire, isAcknowledged } of uploads) {
-      if (isAcknowledged) acknowledged.set(wire, (acknowledged.get(wire) ?? 0) + 1);
+    for (const { client, isAcknowledged } of uploads) {
+      if (isAcknowledged) acknowledged.set(client, (acknowledged.get(client) ?? 0) + 1);
       else cutOff++;
     }
   }
@@ -60,7 +60,7 @@ test(`0 torn answers, 0 acknowledged lost, after ${KILLS} kills by every adapter
   expect(cutOff, 'no kill ever interrupted an upload: this test shows nothing').toBeGreaterThan(KILLS);
   keepFigures('adapter-kill', {
     kills: KILLS,
-    protocols: wires.length,
+    protocols: clients.length,
     'uploads begun': begun,
     acknowledged: [...acknowledged.values()].reduce((sum, count) => sum + count, 0),
     'cut off': cutOff,
@@ -73,18 +73,18 @@ test(`0 torn answers, 0 acknowledged lost, after ${KILLS} kills by every adapter
 async function uploadUntilKilled(random: Random): Promise<Upload[]> {
   const uploads: Upload[] = [];
   let isOver = false;
-  const uploader = async (wire: Wire): Promise<void> => {
+  const uploader = async (client: ProtocolClient): Promise<void> => {
     while (!isOver) {
-      const upload = newUpload(random, wire.name);
+      const upload = newUpload(random, client.name);
       uploads.push(upload);
       try {
-        upload.isAcknowledged = await wire.upload(upload.key, upload.content);
+        upload.isAcknowledged = await client.upload(upload.key, upload.content);
       } catch {
         return;
       }
     }
   };
-  const uploaders = adapterWires(server.url, agent).map(uploader);
+  const uploaders = protocolClients(server.url, agent).map(uploader);
   // By what was acknowledged, not by the clock alone: a busy machine may take long over the first upload.
   const enough = random.below(30);
   while (uploads.filter(({ isAcknowledged }) => isAcknowledged).length < enough) await wait(1);
@@ -95,23 +95,23 @@ async function uploadUntilKilled(random: Random): Promise<Upload[]> {
   return uploads;
 }
 
-function newUpload(random: Random, wire: string): Upload {
+function newUpload(random: Random, client: string): Upload {
   const key = createHash('sha256').update(random.bytes(16)).digest('hex');
   const size = 1 + random.below(random.below(3) === 0 ? MOST_BYTES : 60_000);
-  return { wire, key, content: Buffer.alloc(size, random.bytes(64)), isAcknowledged: false };
+  return { client, key, content: Buffer.alloc(size, random.bytes(64)), isAcknowledged: false };
 }
 
 /** What the server, started anew, gets wrong about them. */
 async function harm(uploads: readonly Upload[]): Promise<string[]> {
-  const wires = new Map(adapterWires(server.url, agent).map((wire) => [wire.name, wire]));
+  const clients = new Map(protocolClients(server.url, agent).map((client) => [client.name, client]));
   const found: string[] = [];
-  for (const { wire, key, content, isAcknowledged } of uploads) {
+  for (const { client, key, content, isAcknowledged } of uploads) {
     try {
-      const bytes = await wires.get(wire)?.find(key, content);
-      if (bytes && !bytes.equals(content)) found.push(`${wire} ${key}: other bytes`);
-      if (!bytes && isAcknowledged) found.push(`${wire} ${key}: acknowledged, but gone`);
+      const bytes = await clients.get(client)?.find(key, content);
+      if (bytes && !bytes.equals(content)) found.push(`${client} ${key}: other bytes`);
+      if (!bytes && isAcknowledged) found.push(`${client} ${key}: acknowledged, but gone`);
     } catch (error) {
-      found.push(`${wire}: ${error}`);
+      found.push(`${client}: ${error}`);
     }
   }
   return found;

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { type Dispatcher, request } from 'undici';
 
-export interface Wire {
+export interface ProtocolClient {
   readonly name: string;
   /** True when the server has said that it has all of it. */
   upload(key: string, content: Buffer): Promise<boolean>;
@@ -17,7 +17,7 @@ interface Answer {
 }
 
 /** `key`: 64 hex digits. */
-export function adapterWires(url: string, dispatcher: Dispatcher): Wire[] {
+export function protocolClients(url: string, dispatcher: Dispatcher): ProtocolClient[] {
   const ask = async (
     method: 'GET' | 'HEAD' | 'PUT' | 'PATCH' | 'POST',
     address: string,
@@ -41,14 +41,14 @@ export function adapterWires(url: string, dispatcher: Dispatcher): Wire[] {
     return got.body;
   };
 
-  const plain = (name: string, pathOf: (key: string) => string): Wire => ({
+  const plain = (name: string, pathOf: (key: string) => string): ProtocolClient => ({
     name,
     upload: async (key, content) => (await ask('PUT', pathOf(key), content)).status < 300,
     find: (key) => read(pathOf(key)),
   });
 
   const blockPath = (key: string) => `/azure/team/${key}`;
-  const blocks: Wire = {
+  const blocks: ProtocolClient = {
     name: 'azure blocks',
     async upload(key, content) {
       const middle = Math.ceil(content.length / 2);
@@ -68,7 +68,7 @@ export function adapterWires(url: string, dispatcher: Dispatcher): Wire[] {
     const json = { 'content-type': 'application/json' };
     return JSON.parse((await ask('POST', path, JSON.stringify(message), json)).body.toString());
   };
-  const actions: Wire = {
+  const actions: ProtocolClient = {
     name: 'actions',
     async upload(key, content) {
       const entry = { key, version: 'v' };
@@ -96,7 +96,7 @@ export function adapterWires(url: string, dispatcher: Dispatcher): Wire[] {
       'upload-complete': to === content.length ? '?1' : '?0',
       'content-type': 'application/partial-upload',
     });
-  const resumable: Wire = {
+  const resumable: ProtocolClient = {
     name: 'resumable',
     async upload(_key, content) {
       const hash = sha256(content);

@@ -83,7 +83,7 @@ export const GOCACHE = {
   /** A request without its body is a few hundred bytes. */
   maxLineBytes: 64 * KIB,
   /** Requests that are worked on at the same time; the go command waits with the others. */
-  underWay: 64,
+  concurrentRequests: 64,
   /** Results that wait to be shared; what comes beyond is kept here only. */
   maxUploads: 10_000,
   /** Files that no build has asked for in this long are removed, as the go command does with its own … */
@@ -96,12 +96,12 @@ export const BAZEL = {
   /** A request names every input of an action: some hundred bytes for each. */
   maxRequestBytes: 256 * MIB,
   /** What a tool says comes back in one message, which Bazel shows to a person. */
-  maxSaidBytes: 16 * MIB,
+  maxOutputBytes: 16 * MIB,
 } as const;
 
 export const CHECKPOINT = {
   /** How often a running step is looked at for a checkpoint that it asks for. */
-  deskMs: 50,
+  requestPollMs: 50,
   /** Folders that change while they are sealed are tried so often before the next turn. */
   attempts: 3,
   /** `assay checkpoint` waits this long at most. */

@@ -4,7 +4,7 @@
 //   node inputs.ts key|lstat WORKSPACE STORE      prints {"cpuMs", "wallMs"} of the work alone, not of the start
 import { lstatSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { ORDINARY, type RunRequest } from '../../client/action/request.ts';
+import { REQUEST_DEFAULTS, type RunRequest } from '../../client/action/request.ts';
 import { openCache } from '../../client/run/caches.ts';
 import { keyOf } from '../../client/run/key.ts';
 import { ROOT } from '../../core/path.ts';
@@ -55,7 +55,7 @@ async function computeKey(workspace: string, storeFolder: string): Promise<void>
     variables: [],
     tools: [],
     cacheFailures: false,
-    ...ORDINARY,
+    ...REQUEST_DEFAULTS,
   };
   const { stdout, stderr, env: caller } = process;
   keyOf(request, { cache, caller, stdout, stderr, report, now: Date.now });

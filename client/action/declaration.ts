@@ -6,15 +6,15 @@ import { AssayError } from '../../core/errors.ts';
 import { isWithin, type RelPath, ROOT, relPathFromUser, toSystemPath } from '../../core/path.ts';
 import { currentFolder } from '../files/current-folder.ts';
 import { CHECKPOINT_DEFAULTS, type CheckpointPlan } from './checkpoint-plan.ts';
-import { variable } from './declared-variables.ts';
+import { parseVariable } from './declared-variables.ts';
 import { checkText } from './environment.ts';
 import {
+  exclusionPatterns,
   type Hermetic,
   type InputPattern,
-  keptBy,
-  notAmongInputs,
-  ORDINARY,
+  REQUEST_DEFAULTS,
   type RunRequest,
+  stateAndCheckpointPaths,
 } from './request.ts';
 import { refuseReserved } from './reserved.ts';
 
@@ -63,7 +63,7 @@ export function requestFor(action: ActionDeclaration): RunRequest {
   if (action.observed && action.sandbox)
     throw usage('--sandbox shows only what is declared, so --inputs=observed has nothing to observe in it');
   const checkpoint = checkpointOf(action);
-  const state = outputs(action.state ?? ORDINARY.state);
+  const state = outputs(action.state ?? REQUEST_DEFAULTS.state);
   const made = outputs(action.outputs ?? []);
   refuseOverlap(made, { state, ...(checkpoint && { checkpoint }) });
   return {
@@ -73,17 +73,17 @@ export function requestFor(action: ActionDeclaration): RunRequest {
     inputs: [
       ...patterns(action.inputs, false),
       ...patterns(action.optionalInputs, true),
-      ...notAmongInputs(keptBy({ state, ...(checkpoint && { checkpoint }) })),
+      ...exclusionPatterns(stateAndCheckpointPaths({ state, ...(checkpoint && { checkpoint }) })),
     ],
     includeIgnored: action.includeIgnored ?? false,
     outputs: made,
-    variables: (action.env ?? []).map(variable),
+    variables: (action.env ?? []).map(parseVariable),
     tools: action.tools ?? [],
     cacheFailures: action.cacheFailures ?? false,
-    hermetic: action.hermetic ?? ORDINARY.hermetic,
-    acceptMarked: action.acceptMarked ?? ORDINARY.acceptMarked,
-    observed: action.observed ?? ORDINARY.observed,
-    sandbox: action.sandbox ?? ORDINARY.sandbox,
+    hermetic: action.hermetic ?? REQUEST_DEFAULTS.hermetic,
+    acceptMarked: action.acceptMarked ?? REQUEST_DEFAULTS.acceptMarked,
+    observed: action.observed ?? REQUEST_DEFAULTS.observed,
+    sandbox: action.sandbox ?? REQUEST_DEFAULTS.sandbox,
     state,
     ...(checkpoint && { checkpoint }),
   };

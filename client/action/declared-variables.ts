@@ -15,8 +15,8 @@ export const DECLARATION_PATTERN = `^${NAME}(\\*|=[\\s\\S]*)?$`;
 const DECLARATION = new RegExp(DECLARATION_PATTERN);
 
 /** Why it declares no variable, and what to write instead; undefined if it does. */
-export function misdeclared(text: string): string | undefined {
-  if (neverPassed(text.replace(/=.*/s, '')))
+export function whyNotAVariable(text: string): string | undefined {
+  if (isNeverPassed(text.replace(/=.*/s, '')))
     return `${text.replace(/[=*].*/s, '')} is never passed to a command`;
   if (DECLARATION.test(text)) return undefined;
   const name = text.replace(/=.*/s, '');
@@ -37,8 +37,8 @@ function hint(name: string): string {
 }
 
 /** A declaration by its text. Refuses what is none. */
-export function variable(text: string): DeclaredVariable {
-  const why = misdeclared(text);
+export function parseVariable(text: string): DeclaredVariable {
+  const why = whyNotAVariable(text);
   if (why !== undefined) throw new AssayError('ASSAY_USAGE', why);
   const at = text.indexOf('=');
   return at === -1 ? { name: text } : { name: text.slice(0, at), value: text.slice(at + 1) };
@@ -48,7 +48,7 @@ export function variable(text: string): DeclaredVariable {
  * The variables that patterns stand for, in their place. One that is declared by its name is not taken again. Assay's own
  * variables are its own affair: a pattern does not reach them.
  */
-export function withoutPatterns(
+export function expandPatterns(
   declared: readonly DeclaredVariable[],
   caller: Variables,
 ): readonly DeclaredVariable[] {
@@ -58,7 +58,7 @@ export function withoutPatterns(
     if (!isPattern(one)) return [one];
     const names = Object.keys(caller).filter((name) => name.startsWith(one.name.slice(0, -1)));
     const fresh = names.filter(
-      (name) => !name.startsWith('ASSAY_') && !neverPassed(name) && !taken.has(name),
+      (name) => !name.startsWith('ASSAY_') && !isNeverPassed(name) && !taken.has(name),
     );
     for (const name of fresh) taken.add(name);
     return fresh.sort().map((name) => ({ name }));
@@ -73,6 +73,6 @@ function isPattern({ name, value }: DeclaredVariable): boolean {
  * Assay's own access to a remote, for which no action has a use; and a name that Bun passes to no process, so that one
  * form of Assay would run what the other would not.
  */
-export function neverPassed(name: string): boolean {
+export function isNeverPassed(name: string): boolean {
   return name === 'ASSAY_TOKEN' || name === '__proto__' || /^ASSAY_\w*\*$/.test(name);
 }

@@ -13,7 +13,7 @@ import { delimiter } from 'node:path';
 import type { Property } from '../../core/action.ts';
 import { AssayError } from '../../core/errors.ts';
 import { type AbsPath, absPath } from '../../hermeticity/system/absolute-path.ts';
-import { neverPassed, withoutPatterns } from './declared-variables.ts';
+import { expandPatterns, isNeverPassed } from './declared-variables.ts';
 import type { DeclaredVariable } from './request.ts';
 
 export const BASE_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
@@ -33,7 +33,7 @@ export type Variables = Readonly<Record<string, string | undefined>>;
 /** The variables that are in the key. A declared one that the caller has not set is simply not there. */
 export function keyedEnvironment(declared: readonly DeclaredVariable[], caller: Variables): Property[] {
   const values = new Map(Object.entries(BASE));
-  for (const { name, value = ownValue(caller, name) } of withoutPatterns(declared, caller)) {
+  for (const { name, value = ownValue(caller, name) } of expandPatterns(declared, caller)) {
     checkName(name);
     checkText(`the variable ${name}`, value ?? '');
     if (value === undefined) values.delete(name);
@@ -42,7 +42,7 @@ export function keyedEnvironment(declared: readonly DeclaredVariable[], caller: 
   return [...values].map(([name, value]) => ({ name, value }));
 }
 
-export interface PrivateFolders {
+export interface ScratchFolders {
   /** Holds the others. */
   readonly root: string;
   /** By the clock of the file system: what changes while the action runs is not older. */
@@ -56,7 +56,7 @@ export interface PrivateFolders {
 /** What the command really gets: the keyed variables, and the action's own folders where nothing else was declared. */
 export function actualEnvironment(
   keyed: readonly Property[],
-  folders: Pick<PrivateFolders, 'home' | 'tmp' | 'bin'>,
+  folders: Pick<ScratchFolders, 'home' | 'tmp' | 'bin'>,
 ): Record<string, string> {
   const variables = new Map([
     ['HOME', folders.home],
@@ -98,5 +98,5 @@ export function checkText(what: string, text: string): void {
 function checkName(name: string): void {
   if (!VARIABLE_NAME.test(name))
     throw new AssayError('ASSAY_USAGE', `${JSON.stringify(name)} is no variable's name`);
-  if (neverPassed(name)) throw new AssayError('ASSAY_USAGE', `${name} is never passed to a command`);
+  if (isNeverPassed(name)) throw new AssayError('ASSAY_USAGE', `${name} is never passed to a command`);
 }

@@ -20,7 +20,7 @@ export const HERMETIC = ['off', 'warn', 'strict'] as const;
 export type Hermetic = (typeof HERMETIC)[number];
 
 /** How a run goes unless something else is asked for. */
-export const ORDINARY = {
+export const REQUEST_DEFAULTS = {
   hermetic: 'warn',
   acceptMarked: false,
   observed: false,
@@ -59,11 +59,14 @@ export interface RunRequest {
 }
 
 /** What a command keeps for itself, beside its outputs. */
-export function keptBy({ checkpoint, state }: Pick<RunRequest, 'checkpoint' | 'state'>): RelPath[] {
+export function stateAndCheckpointPaths({
+  checkpoint,
+  state,
+}: Pick<RunRequest, 'checkpoint' | 'state'>): RelPath[] {
   return [...(checkpoint?.folders ?? []), ...state];
 }
 
 /** It is none of its inputs, wherever it lies. */
-export function notAmongInputs(kept: readonly RelPath[]): InputPattern[] {
+export function exclusionPatterns(kept: readonly RelPath[]): InputPattern[] {
   return kept.map((path) => ({ pattern: `!${path}`, optional: true }));
 }

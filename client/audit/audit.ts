@@ -52,9 +52,9 @@ export async function audit(request: RunRequest, context: RunContext, options: A
 /** State without the outputs that belong to it would leave a tool's work half done. */
 async function startClean(action: KeyedAction, context: RunContext): Promise<void> {
   if (action.request.state.length === 0) return;
-  const { CarriedState } = await import('../snapshots/state/carried.ts');
-  const state = await CarriedState.open(action, { ...context, withoutState: true });
-  await state.place();
+  const { StateAroundRun } = await import('../snapshots/state/state-around-run.ts');
+  const state = await StateAroundRun.open(action, { ...context, withoutState: true });
+  await state.prepare();
 }
 
 /** The audit still reports the first run where second runs can't be made. */

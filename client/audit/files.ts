@@ -1,5 +1,5 @@
 // The files of a trace, each once, with all that was done to it: what a person wants to look up after a finding.
-import { type AbsPath, absPath, relativeIn, shown } from '../../hermeticity/system/absolute-path.ts';
+import { type AbsPath, absPath, displayPath, relativeIn } from '../../hermeticity/system/absolute-path.ts';
 import type { TraceReport } from '../../hermeticity/trace/access.ts';
 
 export interface TouchedFile {
@@ -24,7 +24,7 @@ export function touchedFiles({ accesses }: TraceReport, workspace: string): Touc
     if ('to' in access) touch(access.to, 'write');
   }
   const files = [...verbs].map(([path, done]) => ({
-    path: shown(path, root),
+    path: displayPath(path, root),
     isInWorkspace: relativeIn(root, path) !== undefined,
     verbs: [...done],
   }));

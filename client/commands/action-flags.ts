@@ -2,7 +2,7 @@
 import { type FlagTable, type ParsedFlags, parseFlags, parseNumber, usage } from '../../core/cli/command.ts';
 import { type ActionDeclaration, requestFor } from '../action/declaration.ts';
 import { checkText } from '../action/environment.ts';
-import { HERMETIC, ORDINARY, type RunRequest } from '../action/request.ts';
+import { HERMETIC, REQUEST_DEFAULTS, type RunRequest } from '../action/request.ts';
 
 export const ACTION_FLAGS = {
   input: {
@@ -87,7 +87,7 @@ function requestFrom(flags: ParsedFlags, command: readonly string[]): RunRequest
     env: flags.all('env'),
     tools: flags.all('tool'),
     cacheFailures: flags.given('cache-failures'),
-    hermetic: oneOf('--hermetic', flags.text('hermetic') ?? ORDINARY.hermetic, HERMETIC),
+    hermetic: oneOf('--hermetic', flags.text('hermetic') ?? REQUEST_DEFAULTS.hermetic, HERMETIC),
     acceptMarked: flags.given('accept-marked'),
     observed,
     sandbox: flags.given('sandbox'),

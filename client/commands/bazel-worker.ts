@@ -2,10 +2,10 @@
 import { readFileSync, realpathSync } from 'node:fs';
 import type { CommandModule, FlagTable, ParsedFlags } from '../../core/cli/command.ts';
 import { parseFlags, usage } from '../../core/cli/command.ts';
-import { variable } from '../action/declared-variables.ts';
+import { parseVariable } from '../action/declared-variables.ts';
 import { NO_INPUTS } from '../integrations/bazel-worker/bazel-inputs.ts';
 import { serveBazel } from '../integrations/bazel-worker/loop.ts';
-import { type Worked, type WorkerOptions, work } from '../integrations/bazel-worker/work.ts';
+import { type WorkerOptions, type WorkResult, work } from '../integrations/bazel-worker/work.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { onSignal } from '../process/launch.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
@@ -100,7 +100,7 @@ function optionsOf(
     ...rest,
     command,
     outputFlags: parsed.all('output-flag'),
-    variables: parsed.all('env').map(variable),
+    variables: parsed.all('env').map(parseVariable),
     tools: parsed.all('tool'),
     caller: process.env,
     now: Date.now,
@@ -113,7 +113,7 @@ async function serve(worker: WorkerOptions): Promise<number> {
   await serveBazel(async (args, inputs) => {
     const worked = await obeyingSignals(() => work(args, inputs, worker));
     log.write(`assay: ${sentence(worked)}\n`);
-    return { succeeded: worked.exitCode === 0, output: worked.said };
+    return { succeeded: worked.exitCode === 0, output: worked.output };
   });
   return 0;
 }
@@ -132,7 +132,7 @@ async function obeyingSignals<T>(act: () => Promise<T>): Promise<T> {
   }
 }
 
-function sentence({ summary, uncached }: Worked): string {
+function sentence({ summary, uncached }: WorkResult): string {
   if (!summary) return `uncached: ${uncached}`;
   const { outcome, key, reason, published } = summary;
   const kept = outcome === 'miss' && !published ? ', not kept' : '';
@@ -149,7 +149,7 @@ async function runOnce(worker: WorkerOptions): Promise<number> {
       : readFileSync(file, 'utf8')
           .split('\n')
           .filter((line) => line !== '');
-  const { exitCode, said } = await work(sent, NO_INPUTS, { ...worker, command: [tool, ...startup] });
+  const { exitCode, output: said } = await work(sent, NO_INPUTS, { ...worker, command: [tool, ...startup] });
   new SyncStream(1).write(said);
   return exitCode;
 }

@@ -46,7 +46,7 @@ export const checkpointCommand: CommandModule = {
 async function ask(place: string): Promise<string> {
   writeFileSync(place + REQUEST, '');
   const giveUpAt = Date.now() + CHECKPOINT.waitMs;
-  while (existsSync(place + REQUEST) && Date.now() < giveUpAt) await wait(CHECKPOINT.deskMs);
+  while (existsSync(place + REQUEST) && Date.now() < giveUpAt) await wait(CHECKPOINT.requestPollMs);
   const number = existsSync(place + ANSWER) ? readFileSync(place + ANSWER, 'utf8') : '';
   for (const end of [REQUEST, ANSWER]) rmSync(place + end, { force: true });
   return number;

@@ -1,7 +1,7 @@
 // `assay restore`: puts back what `assay save` has kept, from its key or from the newest one that begins as asked.
 import { type CommandModule, type FlagTable, parseFlags } from '../../core/cli/command.ts';
 import { messageOf } from '../../core/errors.ts';
-import type { Restored, Shelf } from '../snapshots/snapshot-store.ts';
+import type { Restored, SnapshotStore } from '../snapshots/snapshot-store.ts';
 import { inOneLine, SyncStream } from '../terminal/sync-stream.ts';
 import { SNAPSHOT_ENVIRONMENT, SNAPSHOT_FLAGS, snapshotArguments, withSnapshots } from './snapshot-flags.ts';
 
@@ -63,7 +63,7 @@ export const restoreCommand: CommandModule = {
 
 /** A store that breaks while it is read is as good as an empty one. */
 async function restoreQuietly(
-  shelf: Shelf,
+  shelf: SnapshotStore,
   root: string,
   label: string,
   prefixes: readonly string[],

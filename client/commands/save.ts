@@ -3,7 +3,7 @@ import { type CommandModule, type FlagTable, parseFlags } from '../../core/cli/c
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { bytesText, counted } from '../graph/view/words.ts';
 import { type Snapshot, takeSnapshot } from '../snapshots/snapshot.ts';
-import type { Shelf } from '../snapshots/snapshot-store.ts';
+import type { SnapshotStore } from '../snapshots/snapshot-store.ts';
 import { SyncStream } from '../terminal/sync-stream.ts';
 import { SNAPSHOT_ENVIRONMENT, SNAPSHOT_FLAGS, snapshotArguments, withSnapshots } from './snapshot-flags.ts';
 
@@ -55,10 +55,10 @@ export const saveCommand: CommandModule = {
   },
 };
 
-async function keep(label: string, snapshot: Snapshot, shelf: Shelf | undefined): Promise<Kept> {
+async function keep(label: string, snapshot: Snapshot, shelf: SnapshotStore | undefined): Promise<Kept> {
   if (!shelf) return { outcome: 'failed', shared: false, why: 'there is no usable store' };
   try {
-    const outcome = await shelf.keep(label, snapshot);
+    const outcome = await shelf.save(label, snapshot);
     const shared = outcome === 'saved' ? shelf.share(label, snapshot) : shelf.shareStored(label);
     return { outcome, shared: await shared };
   } catch (error) {

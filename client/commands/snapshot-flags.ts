@@ -12,7 +12,7 @@ import { OLD_TIME } from '../outputs/times.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
 import { type Cache, openCache } from '../run/caches.ts';
 import { Reporter } from '../run/reporter.ts';
-import type { Shelf } from '../snapshots/snapshot-store.ts';
+import type { SnapshotStore } from '../snapshots/snapshot-store.ts';
 import { SyncStream } from '../terminal/sync-stream.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 
@@ -33,7 +33,7 @@ export interface OpenSnapshots {
   readonly root: string;
   readonly cache: Cache;
   /** Undefined where there is no usable store. */
-  readonly shelf: Shelf | undefined;
+  readonly shelf: SnapshotStore | undefined;
 }
 
 /** Opens everything for `work`, and closes it. */
@@ -57,7 +57,7 @@ export async function withSnapshots<T>(
     return await work({
       root,
       cache,
-      shelf: await cache.openShelf({
+      shelf: await cache.openSnapshotStore({
         namespace: namespaceOf(paths),
         fits: (held) => held.join('\0') === paths.join('\0'),
         time: OLD_TIME,

@@ -1,7 +1,7 @@
 // What a step read of what another step makes, without coming after it: declaring the file would not order the two, so the
 // remedy of such a finding is `dependsOn`.
 import { relPathFromUser } from '../../core/path.ts';
-import { type Finding, LOOKS } from '../../hermeticity/verdict/finding.ts';
+import { type Finding, READ_KINDS } from '../../hermeticity/verdict/finding.ts';
 import { referenceFrom } from './dependencies.ts';
 import { MadePaths } from './made-paths.ts';
 import { stepsBefore } from './request.ts';
@@ -16,7 +16,7 @@ export function withDependencyFixes(
   const made = new MadePaths(steps.values());
   return findings.map((finding) => {
     const { kind, path } = finding;
-    const maker = path !== undefined && LOOKS.has(kind) ? makerOf(path, made) : undefined;
+    const maker = path !== undefined && READ_KINDS.has(kind) ? makerOf(path, made) : undefined;
     const other = maker === undefined || maker === step.id ? undefined : steps.get(maker);
     if (!other) return finding;
     const { fix: _, ...rest } = finding;

@@ -1,6 +1,6 @@
 // One assay.json, read: its fields with their types and places, not yet resolved against packages and defaults.
 
-import { misdeclared } from '../action/declared-variables.ts';
+import { whyNotAVariable } from '../action/declared-variables.ts';
 import { HERMETIC, type Hermetic } from '../action/request.ts';
 import { type ConfigValue, type Document, type Located, parseDocument } from './document.ts';
 import { CHECKPOINT_FIELDS, DEFAULT_FIELDS, FILE_FIELDS, STEP_FIELDS } from './fields.ts';
@@ -83,7 +83,7 @@ function defaultsOf(fields: Partial<Record<keyof typeof DEFAULT_FIELDS, ConfigVa
 }
 
 function checkVariable(written: Located): Located {
-  const why = misdeclared(written.text);
+  const why = whyNotAVariable(written.text);
   if (why !== undefined) throw written.refuse(why);
   return written;
 }

@@ -3,7 +3,7 @@
 import { posix } from 'node:path';
 import { type RelPath, relPathFromUser } from '../../core/path.ts';
 import type { InputPattern } from '../action/request.ts';
-import { alternativesIn, exclusionsOf, takenBy } from '../inputs/pattern-reach.ts';
+import { alternativesIn, exclusionsOf, includedBy } from '../inputs/pattern-reach.ts';
 import { MadePaths } from './made-paths.ts';
 import type { MadeInput, Step } from './step.ts';
 
@@ -32,7 +32,7 @@ function madeInputs(step: Step, made: MadePaths): MadeInput[] {
 /** The paths that a step names as something that it reads: of inputs with wildcards, the part before the first. */
 function namedPaths(step: Step): RelPath[] {
   const exclusions = exclusionsOf(step.inputs);
-  const inputs = takenBy(step.inputs)
+  const inputs = includedBy(step.inputs)
     .filter(({ fixed, wild }) =>
       wild.length === 0 ? !exclusions.has(fixed) : !exclusions.hasAllBelow(fixed),
     )

@@ -4,7 +4,12 @@ import { statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { RelPath } from '../../core/path.ts';
 import type { Variables } from '../action/environment.ts';
-import { type InputPattern, keptBy, notAmongInputs, type RunRequest } from '../action/request.ts';
+import {
+  exclusionPatterns,
+  type InputPattern,
+  type RunRequest,
+  stateAndCheckpointPaths,
+} from '../action/request.ts';
 import { ToolMemo } from '../tools/tool-memo.ts';
 import type { Step } from './step.ts';
 import { variablesOf } from './variables.ts';
@@ -33,7 +38,11 @@ export function requestOf(
       workspace: workspace.root,
       workingDirectory: step.workingDirectory,
       command: step.command,
-      inputs: [...step.inputs, ...outputsBefore(step, workspace.steps), ...notAmongInputs(keptBy(step))],
+      inputs: [
+        ...step.inputs,
+        ...outputsBefore(step, workspace.steps),
+        ...exclusionPatterns(stateAndCheckpointPaths(step)),
+      ],
       includeIgnored: step.includeIgnored,
       outputs: step.outputs,
       variables: variablesOf(step.env, caller),

@@ -2,7 +2,7 @@
 import type { AssayError } from '../../core/errors.ts';
 import { isWithin, join, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
 import { CHECKPOINT_DEFAULTS, type CheckpointPlan } from '../action/checkpoint-plan.ts';
-import { type Hermetic, type InputPattern, ORDINARY } from '../action/request.ts';
+import { type Hermetic, type InputPattern, REQUEST_DEFAULTS } from '../action/request.ts';
 import { whyReserved } from '../action/reserved.ts';
 import { CONFIG_FILE } from '../action/workspace-roots.ts';
 import { pathFrom, patternFrom } from './config-path.ts';
@@ -102,7 +102,7 @@ export function resolveStep({ owner, name, fields, defaults, source }: StepOrigi
     cacheFailures: flag('cacheFailures'),
     hermetic:
       [fields, ...defaults.toReversed()].map((each) => each.hermetic).find((mode) => mode !== undefined) ??
-      ORDINARY.hermetic,
+      REQUEST_DEFAULTS.hermetic,
     observed: isObserved,
     acceptMarked: flag('acceptMarked'),
     sandbox: flag('sandbox'),

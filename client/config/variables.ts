@@ -1,5 +1,5 @@
 // The variables that a step declares, from the texts in assay.json.
-import { variable, withoutPatterns } from '../action/declared-variables.ts';
+import { expandPatterns, parseVariable } from '../action/declared-variables.ts';
 import type { Variables } from '../action/environment.ts';
 import type { DeclaredVariable } from '../action/request.ts';
 
@@ -7,8 +7,8 @@ import type { DeclaredVariable } from '../action/request.ts';
 export function variablesOf(env: readonly string[], caller: Variables): DeclaredVariable[] {
   const found = new Map<string, DeclaredVariable>();
   for (const text of env) {
-    const one = variable(text);
+    const one = parseVariable(text);
     if (one.value !== undefined || !found.has(one.name)) found.set(one.name, one);
   }
-  return [...withoutPatterns([...found.values()], caller)];
+  return [...expandPatterns([...found.values()], caller)];
 }

@@ -2,7 +2,7 @@
 import { relative } from 'node:path';
 import { type FlagTable, type ParsedFlags, parseFlags, usage } from '../../core/cli/command.ts';
 import { relPathFromUser } from '../../core/path.ts';
-import { exitCodeOf } from '../../hermeticity/system/exit-status.ts';
+import { exitCodeOfSignal } from '../../hermeticity/system/exit-status.ts';
 import { currentFolder } from '../files/current-folder.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { onSignal } from '../process/launch.ts';
@@ -175,7 +175,7 @@ class Interruption {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.came = promise;
     this.release = onSignal((signal) => {
-      this.exitCode ??= exitCodeOf(signal);
+      this.exitCode ??= exitCodeOfSignal(signal);
       resolve();
     });
   }

@@ -2,7 +2,7 @@
 // each other in a circle, and two steps that would write the same output, are refused before anything runs.
 import { AssayError } from '../../core/errors.ts';
 import { parentOf, type RelPath, ROOT } from '../../core/path.ts';
-import { keptBy } from '../action/request.ts';
+import { stateAndCheckpointPaths } from '../action/request.ts';
 import type { Step } from '../config/step.ts';
 
 export type StepTable = ReadonlyMap<string, Step>;
@@ -51,7 +51,7 @@ export function refuseSharedOutputs(steps: StepTable): void {
   const owners = new Map<RelPath, string>();
   for (const step of steps.values()) {
     const { id } = step;
-    for (const output of [...step.outputs, ...keptBy(step)]) {
+    for (const output of [...step.outputs, ...stateAndCheckpointPaths(step)]) {
       const other = owners.get(output);
       if (other !== undefined && other !== id) throw claimedTwice(output, other, id);
       owners.set(output, id);

@@ -5,7 +5,7 @@ import { basename, join, relative, resolve } from 'node:path';
 import { isWithin, parentOf, type RelPath } from '../../core/path.ts';
 import type { PathSet } from '../../core/path-set.ts';
 import type { Variables } from '../action/environment.ts';
-import { keptBy, type RunRequest } from '../action/request.ts';
+import { type RunRequest, stateAndCheckpointPaths } from '../action/request.ts';
 import { requestOf, type StepRequest } from '../config/request.ts';
 import type { Step } from '../config/step.ts';
 import { Coverage } from '../inputs/coverage.ts';
@@ -99,5 +99,5 @@ export function isOutput(path: RelPath, steps: StepTable): boolean {
 }
 
 export function isMadeBy(step: Step, path: RelPath): boolean {
-  return [...step.outputs, ...keptBy(step)].some((output) => isWithin(path, output));
+  return [...step.outputs, ...stateAndCheckpointPaths(step)].some((output) => isWithin(path, output));
 }

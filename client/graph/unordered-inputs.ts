@@ -15,10 +15,10 @@ import {
   type Alternative,
   type Exclusions,
   exclusionsOf,
+  includedBy,
   mayBeFolder,
   reachOf,
   samplesBelow,
-  takenBy,
 } from '../inputs/pattern-reach.ts';
 import type { StepTable } from './graph.ts';
 
@@ -36,7 +36,7 @@ export function refuseUnorderedInputs(steps: StepTable, observations: Observatio
 function coveredOutputs(step: Step, steps: StepTable, made: MadePaths, ignored: IgnoredPaths): MadePath[] {
   const exclusions = exclusionsOf(step.inputs);
   const found = new Map<RelPath, MadePath>();
-  for (const taken of takenBy(step.inputs)) {
+  for (const taken of includedBy(step.inputs)) {
     for (const one of made.below(taken.fixed)) {
       if (one.maker === step.id || step.dependsOn.includes(one.maker) || found.has(one.path)) continue;
       if (isTaken(one.path, taken, step, exclusions, ignored)) found.set(one.path, one);

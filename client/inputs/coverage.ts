@@ -5,7 +5,7 @@ import type { RunRequest } from '../action/request.ts';
 import { isPrivateFolder } from '../action/reserved.ts';
 import { Observations } from '../files/observations.ts';
 import { IgnoredPaths } from './ignored-paths.ts';
-import { exclusionsOf, reachOf, takenBy } from './pattern-reach.ts';
+import { exclusionsOf, includedBy, reachOf } from './pattern-reach.ts';
 import { type CompiledPattern, compilePatterns, type Patterns } from './patterns.ts';
 
 /** Stands for any name that a wildcard would match. */
@@ -43,7 +43,7 @@ export class Coverage {
     const { inputs, includeIgnored } = this.#request;
     if (exclusionsOf(inputs).hasAllBelow(folder)) return false;
     const isHidden = !includeIgnored && this.#ignored.hides(folder, true);
-    return takenBy(inputs).some(
+    return includedBy(inputs).some(
       (taken) => isWithin(taken.fixed, folder) || (!isHidden && reachOf(taken, folder).below),
     );
   }

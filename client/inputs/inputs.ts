@@ -17,9 +17,9 @@ export interface Inputs {
   directories(): EncodedDirectories;
   entries(): readonly Entry[];
   /** What everything that was looked at looked like. */
-  looks(): ReadonlyMap<string, Row>;
+  statRows(): ReadonlyMap<string, Row>;
   /** Of those, the folders of which only that they are folders counts. */
-  passed(): ReadonlySet<string>;
+  existenceOnly(): ReadonlySet<string>;
 }
 
 /** Where an action's inputs come from: the workspace, or whoever asks for the action and knows them already. */
@@ -52,7 +52,7 @@ export class InputReader implements InputSource {
     return {
       ...recalled,
       strayLinks: [],
-      passed: () => new Set(),
+      existenceOnly: () => new Set(),
       directories: () => scan().directories(),
       entries: () => scan().entries(),
     };
@@ -64,9 +64,9 @@ export class InputReader implements InputSource {
    */
   changeSince(inputs: Inputs, request: RunRequest): string | undefined {
     const now = this.#scan(request);
-    const before = inputs.looks();
+    const before = inputs.statRows();
     const paths = now.entries().flatMap(({ kind, path }) => (kind === 'directory' ? [] : [path]));
-    const after = now.looks();
+    const after = now.statRows();
     const same =
       now.root.hash === inputs.root.hash && paths.every((path) => sameRow(before.get(path), after.get(path)));
     return same ? undefined : 'its inputs changed while it ran';
@@ -83,12 +83,12 @@ export class InputReader implements InputSource {
       strayLinks,
       directories: () => encoded,
       entries: () => entries,
-      looks: () => looksOf(observations),
-      passed: () => observations.passed(),
+      statRows: () => statRowsOf(observations),
+      existenceOnly: () => observations.passed(),
     };
   }
 }
 
-function looksOf({ seen }: Observations): Map<string, Row> {
+function statRowsOf({ seen }: Observations): Map<string, Row> {
   return new Map([...seen].map(([name, stats]) => [name, rowOf(stats)]));
 }

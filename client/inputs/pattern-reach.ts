@@ -30,7 +30,7 @@ export interface Reach {
 const NOTHING: Reach = { itself: false, below: false };
 
 /** What patterns take, without those that no scan would accept either. */
-export function takenBy(inputs: readonly InputPattern[]): Alternative[] {
+export function includedBy(inputs: readonly InputPattern[]): Alternative[] {
   return inputs.flatMap(({ pattern }) => (pattern.startsWith('!') ? [] : alternativesIn(pattern)));
 }
 
@@ -63,17 +63,19 @@ function alternativesOf(pattern: string): Alternative[] {
 /** `path` lies below `fixed`, and may be a file or a folder. */
 export function reachOf({ fixed, wild }: Alternative, path: RelPath): Reach {
   if (!isWithin(path, fixed)) return NOTHING;
-  return wild.length === 0 ? { itself: true, below: true } : walk(wild, relativeTo(fixed, path).split('/'));
+  return wild.length === 0
+    ? { itself: true, below: true }
+    : matchParts(wild, relativeTo(fixed, path).split('/'));
 }
 
-function walk(wild: readonly string[], names: readonly string[]): Reach {
+function matchParts(wild: readonly string[], names: readonly string[]): Reach {
   const [part, ...rest] = wild;
   const [name, ...deeper] = names;
   if (name === undefined) return { itself: wild.every(isGlobstar), below: wild.length > 0 };
   if (part === undefined) return NOTHING;
   if (!isGlobstar(part))
-    return picomatch.isMatch(name, part, { dot: true, posix: true }) ? walk(rest, deeper) : NOTHING;
-  const [without, within] = [walk(rest, names), walk(wild, deeper)];
+    return picomatch.isMatch(name, part, { dot: true, posix: true }) ? matchParts(rest, deeper) : NOTHING;
+  const [without, within] = [matchParts(rest, names), matchParts(wild, deeper)];
   return { itself: without.itself || within.itself, below: without.below || within.below };
 }
 

@@ -12,9 +12,9 @@ import { type Row, readTable, rowAt, rowMatches, rowOf, tableOf, writeTable } fr
 
 const MAGIC = 'assay-scan-2';
 
-export interface Recalled {
+export interface RememberedScan {
   readonly root: Digest;
-  looks(): ReadonlyMap<string, Row>;
+  statRows(): ReadonlyMap<string, Row>;
 }
 
 export class ScanMemos {
@@ -25,7 +25,7 @@ export class ScanMemos {
   }
 
   /** The digest of the last scan of this declaration, if a scan now would see the same. */
-  recall(request: RunRequest): Recalled | undefined {
+  recall(request: RunRequest): RememberedScan | undefined {
     const table = readTable(this.#fileFor(request), MAGIC);
     if (!table) return undefined;
     for (let row = 0; row < table.names.length; row++) {
@@ -34,7 +34,7 @@ export class ScanMemos {
     }
     const [hash = '', size = ''] = table.extra.toString('latin1').split('/');
     const root = parseDigest({ hash, sizeBytes: Number(size) });
-    return { root, looks: () => new Map(table.names.map((name, row) => [name, rowAt(table, row)])) };
+    return { root, statRows: () => new Map(table.names.map((name, row) => [name, rowAt(table, row)])) };
   }
 
   remember(request: RunRequest, { seen }: Observations, root: Digest, beganAt: number): void {

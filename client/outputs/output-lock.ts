@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { AssayError } from '../../core/errors.ts';
 import { isWithin, type RelPath } from '../../core/path.ts';
 import { isAncestor, type ProcessIdentity } from '../../hermeticity/system/process-identity.ts';
-import { keptBy, type RunRequest } from '../action/request.ts';
+import { type RunRequest, stateAndCheckpointPaths } from '../action/request.ts';
 import { RUN } from '../limits.ts';
 import type { RunContext } from '../run/context.ts';
 import {
@@ -51,7 +51,7 @@ export async function whileOwningOutputs<T>(
   { report, throwIfCancelled }: Pick<RunContext, 'report' | 'throwIfCancelled'>,
   work: (waited: boolean, ownership: Ownership) => Promise<T>,
 ): Promise<T> {
-  const claim = new Claim(request.workspace, [...request.outputs, ...keptBy(request)]);
+  const claim = new Claim(request.workspace, [...request.outputs, ...stateAndCheckpointPaths(request)]);
   const heart = setInterval(() => claim.beat(), RUN.lockBeatMs);
   let waited = false;
   try {

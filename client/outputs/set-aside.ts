@@ -8,7 +8,7 @@
 import { lstatSync, mkdirSync, renameSync } from 'node:fs';
 import { messageOf } from '../../core/errors.ts';
 import { type RelPath, toSystemPath } from '../../core/path.ts';
-import { keptBy, type RunRequest } from '../action/request.ts';
+import { type RunRequest, stateAndCheckpointPaths } from '../action/request.ts';
 import { isTracked } from '../inputs/git-tracked.ts';
 import { withAnchor } from './open-parent.ts';
 import { moveAside } from './restore.ts';
@@ -33,7 +33,7 @@ export function setOutputsAside(
   outputs: readonly RelPath[] = request.outputs,
 ): SetAside {
   const { workspace, workingDirectory } = request;
-  if (outputs.length === 0 && keptBy(request).length === 0) return NOTHING_TO_DO;
+  if (outputs.length === 0 && stateAndCheckpointPaths(request).length === 0) return NOTHING_TO_DO;
   const moved = new Map<RelPath, string>();
   try {
     const places = { workspace, staging: Staging.create(workspace), shelter: new Shelter() };
@@ -44,7 +44,8 @@ export function setOutputsAside(
       earlier: [...moved.keys()],
       ...(faults[0] !== undefined && { fault: faults[0] }),
       unmade: () => [...moved.keys()].find((path) => !isThere(workspace, path)),
-      writtenBy: (pid) => quietly(() => staging.recordCommand(pid, [...request.outputs, ...keptBy(request)])),
+      writtenBy: (pid) =>
+        quietly(() => staging.recordCommand(pid, [...request.outputs, ...stateAndCheckpointPaths(request)])),
       settle(putBack) {
         for (const [path, aside] of moved) {
           if (putBack || isSource(workspace, path)) quietly(() => bringBack(path, aside, places));

@@ -9,7 +9,7 @@
 import { lstatSync } from 'node:fs';
 import { childOf, parentOf, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
 import { absPath, readable, relativeIn } from '../../hermeticity/system/absolute-path.ts';
-import type { TimedLook } from '../../hermeticity/verdict/file-times.ts';
+import type { TimedRead } from '../../hermeticity/verdict/file-times.ts';
 import type { RunRequest } from '../action/request.ts';
 import { Observations } from '../files/observations.ts';
 import { isInRepository, isTracked } from '../inputs/git-tracked.ts';
@@ -19,7 +19,7 @@ const INSTALLED = /(?:^|\/)(?:node_modules|site-packages)\//;
 const COMPILED =
   /\.(?:o|obj|lo|la|a|so(?:\.\d+)*|dylib|dll|exe|d|gch|pch|pcm|py[co]|class|jar|tsbuildinfo|cm[iox]|cmxa|hi|beam|rlib|rmeta|stamp|ninja_log|ninja_deps)$/;
 
-export function timeRefusal(request: Request, looks: readonly TimedLook[]): string | undefined {
+export function timeRefusal(request: Request, looks: readonly TimedRead[]): string | undefined {
   const { workspace } = request;
   const ignored = new IgnoredPaths(new Observations(workspace));
   for (const { path: at, tool, isInput } of looks) {

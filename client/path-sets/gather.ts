@@ -19,10 +19,10 @@ import {
   readable,
   toBytes,
 } from '../../hermeticity/system/absolute-path.ts';
-import type { Look } from '../../hermeticity/verdict/read-set.ts';
+import type { ReadSetEntry } from '../../hermeticity/verdict/read-set.ts';
 import type { Verdict } from '../../hermeticity/verdict/verdict.ts';
-import type { PrivateFolders } from '../action/environment.ts';
-import { keptBy } from '../action/request.ts';
+import type { ScratchFolders } from '../action/environment.ts';
+import { stateAndCheckpointPaths } from '../action/request.ts';
 import { wasUntouched } from '../files/settled.ts';
 import { OBSERVED } from '../limits.ts';
 import type { KeyedAction } from '../run/key.ts';
@@ -32,8 +32,8 @@ import { ABSENT, OWN_FOLDER, type States } from './states.ts';
 /** Throws ASSAY_INPUT_CHANGED where something changed while the action ran, ASSAY_OUTPUT_UNFIT where it left too much. */
 export function gatherPathSet(
   action: Pick<KeyedAction, 'request' | 'tools'>,
-  { looks, written, findings }: Pick<Verdict, 'looks' | 'written' | 'findings'>,
-  folders: PrivateFolders,
+  { readSet: looks, written, findings }: Pick<Verdict, 'readSet' | 'written' | 'findings'>,
+  folders: ScratchFolders,
   states: States,
 ): PathSet {
   const gathering = new Gathering(action, written, folders, states);
@@ -49,7 +49,7 @@ interface Found extends Omit<ObservedPath, 'root' | 'path'> {
 class Gathering {
   readonly #observed: boolean;
   readonly #written: ReadonlySet<AbsPath>;
-  readonly #folders: PrivateFolders;
+  readonly #folders: ScratchFolders;
   readonly #states: States;
   readonly #ownFiles: ReadonlySet<string>;
   readonly #workspace: AbsPath;
@@ -59,7 +59,7 @@ class Gathering {
   constructor(
     { request, tools }: Pick<KeyedAction, 'request' | 'tools'>,
     written: ReadonlySet<AbsPath>,
-    folders: PrivateFolders,
+    folders: ScratchFolders,
     states: States,
   ) {
     this.#observed = request.observed;
@@ -67,14 +67,14 @@ class Gathering {
     this.#folders = folders;
     this.#states = states;
     this.#workspace = absPath(request.workspace);
-    this.#outputs = [...request.outputs, ...keptBy(request), parseRelPath(OWN_FOLDER)].map((path) =>
-      inside(this.#workspace, path),
+    this.#outputs = [...request.outputs, ...stateAndCheckpointPaths(request), parseRelPath(OWN_FOLDER)].map(
+      (path) => inside(this.#workspace, path),
     );
     /* A tool's own file is in the key by its content, wherever it lies. */
     this.#ownFiles = new Set(tools.flatMap((tool) => [tool, ...tool.interpreters]).map(({ file }) => file));
   }
 
-  add(look: Look): void {
+  add(look: ReadSetEntry): void {
     const isPrivate = isAtOrBelow(look.path, absPath(this.#folders.root));
     if (!isPrivate && !this.#ownFiles.has(look.path)) this.#add(look);
   }
@@ -97,7 +97,7 @@ class Gathering {
     return [...once.values()].sort(compareObservedPaths);
   }
 
-  #add(look: Look): void {
+  #add(look: ReadSetEntry): void {
     const names = look.listed && (this.#observed || !look.excused);
     const stats = statsAt(look.path);
     if (look.was === 'there' && look.changed && !stats?.isDirectory() && this.#isUndeclared(look.path))
@@ -115,7 +115,7 @@ class Gathering {
     }
   }
 
-  #addAbsent({ path, changed: isOwn, searchedFrom }: Look, stats: Stats | undefined): void {
+  #addAbsent({ path, changed: isOwn, searchedFrom }: ReadSetEntry, stats: Stats | undefined): void {
     if (!stats) this.#addMissing(topmostAbsent(path), searchedFrom);
     else if (isOwn) this.#found.set(path, { ...MISSING, left: this.#states.at(path), searchedFrom });
     else throw changed(path, 'appeared');
@@ -140,7 +140,7 @@ class Gathering {
     return !this.#outputs.some((output) => isAtOrBelow(path, output));
   }
 
-  #keep({ path, searchedFrom }: Pick<Look, 'path' | 'searchedFrom'>, names: boolean): void {
+  #keep({ path, searchedFrom }: Pick<ReadSetEntry, 'path' | 'searchedFrom'>, names: boolean): void {
     const without = names ? this.#ownNamesIn(path) : [];
     const state = this.#states.at(path, names ? without : undefined);
     this.#found.set(path, { names, state, left: '', without, searchedFrom });

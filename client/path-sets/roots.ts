@@ -6,12 +6,12 @@ import type { ObservedPath } from '../../core/path-set.ts';
 import {
   type AbsPath,
   absPath,
+  displayPath,
   foldersAbove,
   inside,
   isAtOrBelow,
   parentFolder,
   relativeIn,
-  shown,
 } from '../../hermeticity/system/absolute-path.ts';
 import { installationOf } from '../../hermeticity/verdict/installation.ts';
 import { DEFAULT_POLICY } from '../../hermeticity/verdict/policy.ts';
@@ -94,7 +94,7 @@ export class Roots {
       return `${rooted.path} above ${base === WORKSPACE ? 'the workspace' : base}`;
     }
     const path = this.resolve(rooted);
-    return path === undefined ? `${rooted.root}/${rooted.path}` : shown(path, this.#workspace);
+    return path === undefined ? `${rooted.root}/${rooted.path}` : displayPath(path, this.#workspace);
   }
 
   root(path: AbsPath): Rooted {

@@ -5,13 +5,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { AssayError } from '../../core/errors.ts';
-import { exitCodeOf, exitWithTracer } from '../../hermeticity/system/exit-status.ts';
-import type { Exit, SignalName } from '../../hermeticity/trace/access.ts';
+import { exitCodeOfSignal, exitStatusAfterTracer } from '../../hermeticity/system/exit-status.ts';
+import type { ExitStatus, SignalName } from '../../hermeticity/trace/access.ts';
 import {
+  readWaitStatus,
   STATUS_DESCRIPTOR,
-  toldStatus,
-  type WayToWait,
-  waysToWait,
+  type WaitStrategy,
+  waitStrategies,
 } from '../../hermeticity/trace/wait-status.ts';
 import { RUN } from '../limits.ts';
 import type { StreamName } from '../run/log.ts';
@@ -43,7 +43,7 @@ export type Launcher<T extends Ended> = (launch: Launch) => Promise<T>;
 /** The command runs as it is. Who waits for it is somebody who knows how it ended (waitingFor). */
 export const launchDirectly: Launcher<Ended> = async (launch) => {
   let refusal = '';
-  for (const way of waysToWait()) {
+  for (const way of waitStrategies()) {
     const end = await launchBy(way, launch);
     if (typeof end !== 'string') return end;
     refusal = end;
@@ -52,23 +52,23 @@ export const launchDirectly: Launcher<Ended> = async (launch) => {
 };
 
 /** A text: why the program that waits could not be started. */
-async function launchBy(way: WayToWait, launch: Launch): Promise<Ended | string> {
+async function launchBy(way: WaitStrategy, launch: Launch): Promise<Ended | string> {
   const [file, ...args] = way.wrap(launch.argv);
   const { cwd, env } = launch;
   const child = spawn(file, args, {
     cwd,
     env: { ...env },
-    stdio: ['ignore', 'pipe', 'pipe', way.tellsStatus ? 'pipe' : 'ignore'],
+    stdio: ['ignore', 'pipe', 'pipe', way.reportsStatus ? 'pipe' : 'ignore'],
     detached: true,
   });
   if (child.pid === undefined) return notStarted(child);
   launch.startedAs(child.pid);
   const streams = [follow(child.stdout, 'stdout', launch), follow(child.stderr, 'stderr', launch)];
-  const status = way.tellsStatus ? toldStatus(child.stdio[STATUS_DESCRIPTOR]) : undefined;
+  const status = way.reportsStatus ? readWaitStatus(child.stdio[STATUS_DESCRIPTOR]) : undefined;
   const release = onStop(launch.signal, (signal) => signalGroup(child, signal));
   try {
     const waiter = await ended(child);
-    const end = status ? endOf((await status) ?? exitWithTracer(waiter)) : endAsTold(waiter, way);
+    const end = status ? endOf((await status) ?? exitStatusAfterTracer(waiter)) : endAsTold(waiter, way);
     const closed = await within(RUN.streamsCloseMs, Promise.all(streams));
     if (closed) return end;
     for (const stream of [child.stdout, child.stderr]) stream?.destroy();
@@ -78,13 +78,13 @@ async function launchBy(way: WayToWait, launch: Launch): Promise<Ended | string>
   }
 }
 
-export function endOf(exit: Exit): Ended {
+export function endOf(exit: ExitStatus): Ended {
   return 'signal' in exit
-    ? { exitCode: exitCodeOf(exit.signal), signal: exit.signal }
+    ? { exitCode: exitCodeOfSignal(exit.signal), signal: exit.signal }
     : { exitCode: exit.code };
 }
 
-function endAsTold(exit: Exit, { isSure }: WayToWait): Ended {
+function endAsTold(exit: ExitStatus, { isExitCodeReliable: isSure }: WaitStrategy): Ended {
   const end = endOf(exit);
   if (isSure || end.exitCode !== 0) return end;
   return {
@@ -104,7 +104,7 @@ function notStarted(child: ChildProcess): Promise<string> {
   return new Promise((resolve) => child.once('error', ({ message }) => resolve(message)));
 }
 
-function ended(child: ChildProcess): Promise<Exit> {
+function ended(child: ChildProcess): Promise<ExitStatus> {
   return new Promise((resolve) => {
     child.once('exit', (code, signal) => resolve(signal ? { signal } : { code: code ?? 1 }));
   });

@@ -3,14 +3,14 @@
 import { chmodSync, lstatSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { removeTemporaryFolder, temporaryFolder } from '../../hermeticity/system/temporary-folder.ts';
-import type { PrivateFolders } from '../action/environment.ts';
+import type { ScratchFolders } from '../action/environment.ts';
 import type { KeyedAction } from '../run/key.ts';
 import { locateOnPath, type Tool } from '../tools/tools.ts';
 
 /** `placeOf`: where the action sees a tool. */
 export async function withPrivateFolders<T>(
   { tools, environment }: Pick<KeyedAction, 'tools' | 'environment'>,
-  work: (folders: PrivateFolders) => Promise<T>,
+  work: (folders: ScratchFolders) => Promise<T>,
   placeOf: (file: string) => string = (file) => file,
 ): Promise<T> {
   const root = temporaryFolder('run');
@@ -28,7 +28,7 @@ function makeFolders(
   tools: readonly Tool[],
   path: string,
   placeOf: (file: string) => string,
-): Pick<PrivateFolders, 'home' | 'tmp' | 'bin'> {
+): Pick<ScratchFolders, 'home' | 'tmp' | 'bin'> {
   const [home, tmp, bin] = [join(root, 'home'), join(root, 'tmp'), join(root, 'bin')];
   for (const folder of [home, tmp]) mkdirSync(folder);
   const used = tools.flatMap((tool) => [tool, ...tool.interpreters]);

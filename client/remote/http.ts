@@ -10,13 +10,13 @@ import { authorization } from './authorization.ts';
 import { InlinedBlobs } from './inlined-blobs.ts';
 import {
   type KeepBlob,
-  lacks,
+  missingBlobFault,
+  type OnBlobPresent,
   OUTCOME_HEADER,
   type ReadBlob,
   type Remote,
   RemoteFault,
   type RemoteOptions,
-  type SettledBlob,
   WriteRefused,
 } from './remote.ts';
 import { type Body, expectSuccess, expectTaken, type Response } from './response.ts';
@@ -96,12 +96,12 @@ class HttpRemote implements Remote {
   async getBlobs(digests: readonly Digest[], keep: KeepBlob): Promise<void> {
     await concurrently(digests, REMOTE.concurrency, async (digest) => {
       const content = this.#inlinedBlobs.take(digest.hash) ?? (await this.#getBlob(digest));
-      if (!content) throw lacks(digest);
+      if (!content) throw missingBlobFault(digest);
       await keep(digest, content);
     });
   }
 
-  async putBlobs(digests: readonly Digest[], read: ReadBlob, settled: SettledBlob): Promise<void> {
+  async putBlobs(digests: readonly Digest[], read: ReadBlob, settled: OnBlobPresent): Promise<void> {
     await concurrently(digests, REMOTE.concurrency, async (digest) => {
       const there = digest.size > REMOTE.askBytes && (await this.#has(digest));
       if (!there) await this.#putBlob(digest, read);

@@ -21,7 +21,7 @@ export interface Remote {
   /** Hands each blob to `keep`, several at a time. A blob that it does not have is its fault, `keep`'s errors are not. */
   getBlobs(digests: readonly Digest[], keep: KeepBlob): Promise<void>;
   /** Those that it lacks are read and sent; `settled` hears of each, sent or there already. */
-  putBlobs(digests: readonly Digest[], read: ReadBlob, settled: SettledBlob): Promise<void>;
+  putBlobs(digests: readonly Digest[], read: ReadBlob, settled: OnBlobPresent): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -34,7 +34,7 @@ export interface RemoteOptions {
 export type KeepBlob = (digest: Digest, content: Content) => Promise<void>;
 /** From `offset` on, for what has been sent in part already. */
 export type ReadBlob = (digest: Digest, offset: number) => Promise<Content>;
-export type SettledBlob = (digest: Digest, sent: boolean) => void;
+export type OnBlobPresent = (digest: Digest, sent: boolean) => void;
 
 export class RemoteFault extends Error {
   constructor(why: string, options?: { cause?: unknown }) {
@@ -46,30 +46,30 @@ export class RemoteFault extends Error {
 /** It answers, but takes nothing from here: it only gives, has no room, or wants another token for that. */
 export class WriteRefused extends RemoteFault {
   /** Trying again is of no use: it is not about room, but about who asks. */
-  readonly isLasting: boolean;
+  readonly isPermanent: boolean;
 
   constructor(why: string, isLasting: boolean) {
     super(why);
-    this.isLasting = isLasting;
+    this.isPermanent = isLasting;
   }
 }
 
 /** The header in which an Assay tells what became of a result that it was sent. */
 export const OUTCOME_HEADER = 'assay-outcome';
 
-export interface FaultNews {
+export interface FaultEvent {
   readonly type: 'remote-given-up' | 'remote-takes-nothing';
   readonly why: string;
 }
 
 /** What a fault means for the rest of the run; and what is to be told of it. */
-export function settleFault(remote: Remote, error: unknown): FaultNews {
+export function handleFault(remote: Remote, error: unknown): FaultEvent {
   const why = messageOf(error);
   if (error instanceof WriteRefused) return { type: 'remote-takes-nothing', why };
   remote.giveUp(why);
   return { type: 'remote-given-up', why };
 }
 
-export function lacks({ hash }: Digest): RemoteFault {
+export function missingBlobFault({ hash }: Digest): RemoteFault {
   return new RemoteFault(`its result names ${hash}, which it does not have`);
 }

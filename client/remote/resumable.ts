@@ -6,7 +6,7 @@ import type { Digest } from '../../core/digest.ts';
 import { REMOTE } from '../limits.ts';
 import { type Body, expectTaken, type Response } from './response.ts';
 
-export interface Wire {
+export interface UploadTransport {
   /** The content from there on. */
   read(offset: number): Promise<Body>;
   request(
@@ -20,16 +20,16 @@ export interface Wire {
 }
 
 /** How many bytes of it the server has, whether it is a blob already, or that another connection is sending it. */
-type Stand = number | 'stored' | 'busy';
+type UploadStatus = number | 'stored' | 'busy';
 
-export async function uploadResumably(digest: Digest, wire: Wire): Promise<void> {
-  let stand: Stand = (await standOf(digest, wire)) ?? 0;
+export async function uploadResumably(digest: Digest, wire: UploadTransport): Promise<void> {
+  let stand: UploadStatus = (await queryStatus(digest, wire)) ?? 0;
   for (let fruitless = 1; stand !== 'stored'; fruitless++) {
     if (stand === 'busy') return sendWhole(digest, wire);
     const outcome = await sendFrom(stand, digest, wire);
     if (outcome === 'stored') return;
     if (outcome === 'refused') return sendWhole(digest, wire);
-    const after = await standAfterBreak(digest, wire);
+    const after = await statusAfterBreak(digest, wire);
     if (after === undefined) throw outcome.broken;
     if (typeof after === 'number') {
       if (after - stand >= REMOTE.progressBytes) fruitless = 0;
@@ -43,7 +43,7 @@ export async function uploadResumably(digest: Digest, wire: Wire): Promise<void>
 async function sendFrom(
   offset: number,
   { hash, size }: Digest,
-  wire: Wire,
+  wire: UploadTransport,
 ): Promise<'stored' | 'refused' | { broken: unknown }> {
   const rest = { size: size - offset, body: await wire.read(offset) };
   let response: Response;
@@ -62,17 +62,17 @@ async function sendFrom(
   return 'stored';
 }
 
-async function sendWhole({ hash, size }: Digest, wire: Wire): Promise<void> {
+async function sendWhole({ hash, size }: Digest, wire: UploadTransport): Promise<void> {
   const response = await wire.request('PUT', `/cas/${hash}`, {}, { size, body: await wire.read(0) });
   await (await expectTaken(response)).body.dump();
 }
 
 /** Asked until the server is back and has noticed the break, or the wait budget is used up. */
-async function standAfterBreak(digest: Digest, wire: Wire): Promise<Stand | undefined> {
+async function statusAfterBreak(digest: Digest, wire: UploadTransport): Promise<UploadStatus | undefined> {
   for (let busy = 0; ; ) {
     await pause(REMOTE.resumeMs);
     try {
-      const stand = await standOf(digest, wire);
+      const stand = await queryStatus(digest, wire);
       if (stand !== 'busy' || ++busy === REMOTE.resumeAsks) return stand;
     } catch (error) {
       if (wire.isOver()) throw error;
@@ -81,7 +81,7 @@ async function standAfterBreak(digest: Digest, wire: Wire): Promise<Stand | unde
 }
 
 /** Undefined where there is no such upload, or nobody who would know. */
-async function standOf({ hash, size }: Digest, wire: Wire): Promise<Stand | undefined> {
+async function queryStatus({ hash, size }: Digest, wire: UploadTransport): Promise<UploadStatus | undefined> {
   const { statusCode, headers, body } = await wire.request('HEAD', `/uploads/${hash}`, {});
   await body.dump();
   const { 'upload-offset': offset, 'upload-complete': isComplete } = headers;

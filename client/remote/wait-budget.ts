@@ -9,29 +9,29 @@
 // The client's own starvation never counts: not the time in which this thread ran or waited for a processor, and not by how
 // much a tick comes late. REMOTE.starvedMs bounds even that.
 import { REMOTE } from '../limits.ts';
-import { type OwnTime, ownTime } from './own-time.ts';
+import { type ThreadTime, threadTimeMs } from './thread-time.ts';
 
 interface Account {
-  underWay: number;
-  debtMs: number;
+  pending: number;
+  usedMs: number;
   /** Since something came, whatever this process did meanwhile. */
   silentMs: number;
 }
 
 export class WaitBudget {
   readonly #now: () => number;
-  readonly #ownTime: OwnTime;
+  readonly #threadTime: ThreadTime;
   readonly #end = new AbortController();
-  readonly #asking: Account = { underWay: 0, debtMs: 0, silentMs: 0 };
-  readonly #sending: Account = { underWay: 0, debtMs: 0, silentMs: 0 };
+  readonly #asking: Account = { pending: 0, usedMs: 0, silentMs: 0 };
+  readonly #sending: Account = { pending: 0, usedMs: 0, silentMs: 0 };
   #unacknowledged = 0;
   #countedTo = 0;
-  #ownTo = 0;
+  #threadTimeTo = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(now: () => number, own: OwnTime = ownTime) {
+  constructor(now: () => number, own: ThreadTime = threadTimeMs) {
     this.#now = now;
-    this.#ownTime = own;
+    this.#threadTime = own;
   }
 
   /** Aborts when the budget is used up. */
@@ -56,12 +56,12 @@ export class WaitBudget {
 
   /** An answer has begun, or some of a transfer has moved whose worth somebody else judges. */
   moved(): void {
-    this.#pay(REMOTE.movedWorthMs);
+    this.#refill(REMOTE.movedWorthMs);
   }
 
   /** Of an answer whose worth nobody can judge: it must come at some rate. */
   received(bytes: number): void {
-    this.#pay((bytes / REMOTE.slowBytesPerSecond) * 1000);
+    this.#refill((bytes / REMOTE.slowBytesPerSecond) * 1000);
   }
 
   giveUp(why: string): void {
@@ -71,26 +71,26 @@ export class WaitBudget {
 
   async #during<T>(account: Account, work: () => Promise<T>): Promise<T> {
     this.signal.throwIfAborted();
-    if (this.#asking.underWay + this.#sending.underWay === 0) {
-      [this.#countedTo, this.#ownTo] = [this.#now(), this.#ownTime()];
+    if (this.#asking.pending + this.#sending.pending === 0) {
+      [this.#countedTo, this.#threadTimeTo] = [this.#now(), this.#threadTime()];
       this.#timer = setInterval(() => this.#count(), REMOTE.tickMs);
     } else this.#count();
-    if (account.underWay++ === 0) account.silentMs = 0;
+    if (account.pending++ === 0) account.silentMs = 0;
     try {
       return await work();
     } finally {
       this.#count();
-      account.underWay--;
-      if (this.#asking.underWay + this.#sending.underWay === 0) clearInterval(this.#timer);
+      account.pending--;
+      if (this.#asking.pending + this.#sending.pending === 0) clearInterval(this.#timer);
     }
   }
 
   #count(): void {
-    const [now, own] = [this.#now(), this.#ownTime()];
+    const [now, own] = [this.#now(), this.#threadTime()];
     // A tick that comes much later than it was due says that this process was held up: stopped, swapped out, or asleep.
     const elapsed = Math.min(now - this.#countedTo, REMOTE.lateTickMs);
-    const waited = Math.max(0, elapsed - (own - this.#ownTo));
-    [this.#countedTo, this.#ownTo] = [now, own];
+    const waited = Math.max(0, elapsed - (own - this.#threadTimeTo));
+    [this.#countedTo, this.#threadTimeTo] = [now, own];
     const inBuffers = Math.min(this.#unacknowledged, REMOTE.bufferedBytes);
     const drainMs = (inBuffers / REMOTE.slowBytesPerSecond) * 1000;
     this.#charge(this.#asking, waited, elapsed, REMOTE.silentMs);
@@ -98,17 +98,17 @@ export class WaitBudget {
   }
 
   #charge(account: Account, waited: number, elapsed: number, limit: number): void {
-    if (account.underWay === 0) return;
-    account.debtMs += waited;
+    if (account.pending === 0) return;
+    account.usedMs += waited;
     account.silentMs += elapsed;
-    const isOver = account.debtMs > limit || account.silentMs > limit + REMOTE.starvedMs;
+    const isOver = account.usedMs > limit || account.silentMs > limit + REMOTE.starvedMs;
     if (isOver) this.giveUp('it is too slow, or does not answer');
   }
 
-  #pay(milliseconds: number): void {
+  #refill(milliseconds: number): void {
     this.#count();
     for (const account of [this.#asking, this.#sending]) {
-      account.debtMs = Math.max(0, account.debtMs - milliseconds);
+      account.usedMs = Math.max(0, account.usedMs - milliseconds);
       account.silentMs = 0;
     }
   }

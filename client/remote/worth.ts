@@ -1,8 +1,8 @@
 // Whether a download is worth its time: as long as the rest of it is expected to take less than running the command would.
 // The speed is measured, and what earlier downloads of the same remote have shown decides for the next before it begins.
 import { REMOTE } from '../limits.ts';
-import { type OwnTime, ownTime } from './own-time.ts';
 import type { Remote } from './remote.ts';
+import { type ThreadTime, threadTimeMs } from './thread-time.ts';
 
 /** The remote is as good as before; only this download is not worth it. */
 export class TooSlow extends Error {
@@ -36,7 +36,7 @@ export class Worth {
     bytes: number,
     commandMs: number | undefined,
     now: () => number = Date.now,
-    own: OwnTime = ownTime,
+    own: ThreadTime = threadTimeMs,
   ) {
     this.#bytes = bytes;
     const slowly = REMOTE.unknownWorthMs + (bytes / REMOTE.slowBytesPerSecond) * 1000;

@@ -4,13 +4,13 @@ import { lstatSync } from 'node:fs';
 import { AssayError } from '../../core/errors.ts';
 import { childOf, isWithin, parentOf, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
 import { REPRODUCE } from '../../hermeticity/limits.ts';
-import type { Repeatable } from '../../hermeticity/reproduce/trial.ts';
+import type { RepeatableAction } from '../../hermeticity/reproduce/trial.ts';
 import { type AbsPath, absPath, relativeIn } from '../../hermeticity/system/absolute-path.ts';
 import type { Access, TraceReport } from '../../hermeticity/trace/access.ts';
 import {
   actualEnvironment,
   looksSecret,
-  type PrivateFolders,
+  type ScratchFolders,
   type Variables,
 } from '../action/environment.ts';
 import { listFolder } from '../files/list-folder.ts';
@@ -27,10 +27,10 @@ export interface Before {
 /** Where a trace has `seen` it, what it uses without having declared it comes along, or it could not run at all. */
 export function repeatable(
   action: KeyedAction,
-  { bin }: PrivateFolders,
+  { bin }: ScratchFolders,
   caller: Variables,
   { seen, earlierState }: Before,
-): Repeatable {
+): RepeatableAction {
   const { request, tools, environment } = action;
   const workspace = absPath(request.workspace);
   const program = absPath(tools[0].file);

@@ -41,11 +41,13 @@ export function reproduceAction(
       try {
         return await reproduce({
           action: repeatable(action, folders, caller, { seen: seen?.report, earlierState }),
-          ...(seen && { natural: seen }),
+          ...(seen && { ordinaryRun: seen }),
           fixedVariables,
           now,
           signal: stop.signal,
-          ...(process.stderr.isTTY && { begins: (number, varied) => stderr.write(progress(number, varied)) }),
+          ...(process.stderr.isTTY && {
+            onTrial: (number, varied) => stderr.write(progress(number, varied)),
+          }),
         });
       } catch (error) {
         throw isLongPath(error) ? new AssayError('ASSAY_LONG_PATH', messageOf(error).slice(0, SHOWN)) : error;
@@ -72,10 +74,10 @@ async function withEarlierState<T>(
   work: (folder: string | undefined) => Promise<T>,
 ): Promise<T> {
   if (action.request.state.length === 0) return work(undefined);
-  const { StateShelf } = await import('../snapshots/state/state-store.ts');
+  const { StateStore } = await import('../snapshots/state/state-store.ts');
   const folder = temporaryFolder('state');
   try {
-    const shelf = await StateShelf.open(action, context);
+    const shelf = await StateStore.open(action, context);
     return await work((await shelf?.restoreNearest(folder)) && folder);
   } finally {
     removeTemporaryFolder(folder);

@@ -15,8 +15,8 @@ import { hasOutbox, Outbox } from '../local-store/outbox.ts';
 import { HitMemos } from '../outputs/in-place.ts';
 import type { Elsewhere } from '../path-sets/system-file-memo.ts';
 import type { Remote } from '../remote/remote.ts';
-import type { ShelfNeeds } from '../snapshots/open.ts';
-import type { Shelf } from '../snapshots/snapshot-store.ts';
+import type { SnapshotSettings } from '../snapshots/open.ts';
+import type { SnapshotStore } from '../snapshots/snapshot-store.ts';
 import type { Report } from '../terminal/events.ts';
 import { ToolMemo } from '../tools/tool-memo.ts';
 import type { IdentifiedAction } from './key.ts';
@@ -56,7 +56,7 @@ export interface Cache {
   /** The same remote each time; opened when it is first asked for, because a local hit has no use for it. */
   openRemote(): Promise<Remote | undefined>;
   /** A shelf for snapshots, beside the results; undefined where there is no usable store. */
-  openShelf(needs: ShelfNeeds): Promise<Shelf | undefined>;
+  openSnapshotStore(needs: SnapshotSettings): Promise<SnapshotStore | undefined>;
   /** The same each time; undefined where there is no remote, or no store. */
   openUploads(): Promise<Uploads | undefined>;
   /** Uploads, also of what earlier runs left, go on for a bounded time. */
@@ -84,7 +84,7 @@ export function openCache(options: CacheOptions): Cache {
   let store: Promise<Store | undefined> | undefined;
   let remote: Promise<Remote | undefined> | undefined;
   let uploads: Promise<Uploads | undefined> | undefined;
-  const shelves: Shelf[] = [];
+  const shelves: SnapshotStore[] = [];
   const openStore = () => {
     store ??= openUsableStore(options.storeFolder, options.report);
     return store;
@@ -112,10 +112,10 @@ export function openCache(options: CacheOptions): Cache {
       if (ran.outcome === 'miss') history.append(request, noted);
       else history.note(request, noted);
     },
-    async openShelf(needs) {
+    async openSnapshotStore(needs) {
       const opened = await openStore();
       if (!opened) return undefined;
-      const { openShelf } = await import('../snapshots/open.ts');
+      const { openSnapshotStore: openShelf } = await import('../snapshots/open.ts');
       const shelf = await openShelf(needs, options, opened, digests);
       shelves.push(shelf);
       return shelf;

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { RelPath } from '../../core/path.ts';
 import { absPath } from '../../hermeticity/system/absolute-path.ts';
-import { actualEnvironment, type PrivateFolders } from '../action/environment.ts';
+import { actualEnvironment, type ScratchFolders } from '../action/environment.ts';
 import type { RunRequest } from '../action/request.ts';
 import { RUN } from '../limits.ts';
 import { setOutputsAside } from '../outputs/set-aside.ts';
@@ -27,7 +27,7 @@ export interface Execution extends MaybeWatched {
 }
 
 /** Variables that the command sees and that are not in its key; learns the folders that the action has to itself. */
-export type Unkeyed = (folders: PrivateFolders) => Readonly<Record<string, string>>;
+export type Unkeyed = (folders: ScratchFolders) => Readonly<Record<string, string>>;
 
 export interface Preparation {
   readonly unkeyed?: Unkeyed;
@@ -77,7 +77,7 @@ interface Attempt {
   readonly overEarlier?: boolean;
 }
 
-type LauncherFor<T extends Ended> = (folders: PrivateFolders) => Launcher<T>;
+type LauncherFor<T extends Ended> = (folders: ScratchFolders) => Launcher<T>;
 
 /** `launcherFor` learns the folders that the action has to itself. */
 export async function executeBy<T extends Ended>(

@@ -3,7 +3,7 @@ import { type EncodedAction, encodeAction, type Property } from '../../core/acti
 import type { Digest } from '../../core/digest.ts';
 import { messageOf } from '../../core/errors.ts';
 import { SANDBOX_VERSION } from '../../hermeticity/sandbox/sandbox-version.ts';
-import { withoutPatterns } from '../action/declared-variables.ts';
+import { expandPatterns } from '../action/declared-variables.ts';
 import { keyedEnvironment, looksSecret, type Variables } from '../action/environment.ts';
 import { platformProperties } from '../action/platform.ts';
 import type { RunRequest } from '../action/request.ts';
@@ -29,7 +29,7 @@ export interface IdentifiedAction {
 export function keyOf(request: RunRequest, { cache, caller, report }: RunContext): KeyedAction {
   const inputs = cache.inputs.read(request);
   const environment = keyedEnvironment(request.variables, caller);
-  for (const { name } of withoutPatterns(request.variables, caller))
+  for (const { name } of expandPatterns(request.variables, caller))
     if (looksSecret(name)) report({ type: 'secret-declared', name });
   const find: FindTool = (...search) => cache.tools.resolve(...search);
   const tools = resolveTools(request, cache.digests, caller, find);

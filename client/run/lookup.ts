@@ -20,7 +20,7 @@ import { States } from '../path-sets/states.ts';
 import { localShelf, remoteShelf, type Shelf } from '../path-sets/storage.ts';
 import { fetchContent } from '../remote/fetch-content.ts';
 import { readBlob } from '../remote/read-blob.ts';
-import { type Remote, RemoteFault, settleFault } from '../remote/remote.ts';
+import { handleFault, type Remote, RemoteFault } from '../remote/remote.ts';
 import type { Report } from '../terminal/events.ts';
 import { takesLocally, whyNotFromRemote } from './acceptance.ts';
 import type { RunContext } from './context.ts';
@@ -263,7 +263,7 @@ function reportFault(error: unknown, { remote, report }: Sides): void {
   } else if (!isRemotesFault(error)) {
     report({ type: 'hit-unusable', why: messageOf(error) });
   } else {
-    report(settleFault(remote, error));
+    report(handleFault(remote, error));
   }
 }
 

@@ -12,7 +12,7 @@ import type { Outcome } from '../history/history.ts';
 import { whileOwningOutputs } from '../outputs/output-lock.ts';
 import { isInPlace, restore } from '../outputs/restore.ts';
 import type { Checkpoints } from '../snapshots/checkpoint/checkpoints.ts';
-import type { CarriedState } from '../snapshots/state/carried.ts';
+import type { StateAroundRun } from '../snapshots/state/state-around-run.ts';
 import type { RunContext } from './context.ts';
 import { type Execution, execute } from './execute.ts';
 import { explain } from './explain.ts';
@@ -148,7 +148,7 @@ async function runCommand(action: KeyedAction, context: RunContext, heard: Heard
   const sealed = seal(action, execution, context);
   const { published, diverged, sent } = await publish(action, sealed, context);
   await checkpoints?.settle(published);
-  if (context.ownership?.doubt() === undefined) await state?.keep(execution);
+  if (context.ownership?.doubt() === undefined) await state?.save(execution);
   const { commandMs } = execution;
   const { standing } = sealed;
   const ended = endOf(execution, action.request, standing);
@@ -159,19 +159,19 @@ async function runCommand(action: KeyedAction, context: RunContext, heard: Heard
   return { outcome: 'miss', ...ended, standing, reason, ...kept, outputsWritten: 0, commandMs };
 }
 
-async function openState(action: KeyedAction, context: RunContext): Promise<CarriedState | undefined> {
+async function openState(action: KeyedAction, context: RunContext): Promise<StateAroundRun | undefined> {
   if (action.request.state.length === 0) return undefined;
-  const { CarriedState } = await import('../snapshots/state/carried.ts');
-  return CarriedState.open(action, context);
+  const { StateAroundRun } = await import('../snapshots/state/state-around-run.ts');
+  return StateAroundRun.open(action, context);
 }
 
 async function executeKeepingProgress(
   action: KeyedAction,
   context: RunContext,
-  state: CarriedState | undefined,
+  state: StateAroundRun | undefined,
 ): Promise<{ execution: Execution; checkpoints?: Checkpoints }> {
   const { checkpoint } = action.request;
-  const preparation = state ? { placeState: () => state.place() } : {};
+  const preparation = state ? { placeState: () => state.prepare() } : {};
   if (!checkpoint) return { execution: await execute(action, context, preparation) };
   const { executeWithCheckpoints } = await import('../snapshots/checkpoint/execute.ts');
   return executeWithCheckpoints(action, checkpoint, context, preparation);

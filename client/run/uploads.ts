@@ -12,7 +12,7 @@ import { isRefused } from '../path-sets/foreign-states.ts';
 import { keepSet } from '../path-sets/path-sets.ts';
 import { remoteShelf } from '../path-sets/storage.ts';
 import { readBlob } from '../remote/read-blob.ts';
-import { type Remote, settleFault, WriteRefused } from '../remote/remote.ts';
+import { handleFault, type Remote, WriteRefused } from '../remote/remote.ts';
 import { upload } from '../remote/transfer.ts';
 import type { Report } from '../terminal/events.ts';
 
@@ -159,8 +159,8 @@ export class Uploads {
     } catch (error) {
       if (this.#isOver) return;
       this.#why = messageOf(error);
-      report(settleFault(remote, error));
-      if (error instanceof WriteRefused && error.isLasting) this.#forget(key, outbox);
+      report(handleFault(remote, error));
+      if (error instanceof WriteRefused && error.isPermanent) this.#forget(key, outbox);
     }
   }
 

@@ -6,9 +6,9 @@ import { RemoteLabels } from '../remote/labels.ts';
 import { openRemote } from '../remote/open.ts';
 import { remoteBelow } from '../remote/url.ts';
 import type { CacheOptions } from '../run/caches.ts';
-import { type Elsewhere, type Fits, Shelf } from './snapshot-store.ts';
+import { type Fits, type SnapshotRemote, SnapshotStore } from './snapshot-store.ts';
 
-export interface ShelfNeeds {
+export interface SnapshotSettings {
   readonly namespace: Namespace;
   /** Only snapshots that hold what this approves of are restored; all, where it is left out. */
   readonly fits?: Fits;
@@ -16,16 +16,16 @@ export interface ShelfNeeds {
   readonly time?: Date;
 }
 
-export async function openShelf(
-  { namespace, fits, time }: ShelfNeeds,
+export async function openSnapshotStore(
+  { namespace, fits, time }: SnapshotSettings,
   { remoteUrl, token, now, report }: CacheOptions,
   store: Store,
   digests: FileDigests,
-): Promise<Shelf> {
-  let elsewhere: Elsewhere | undefined;
+): Promise<SnapshotStore> {
+  let elsewhere: SnapshotRemote | undefined;
   if (remoteUrl) {
     const options = { url: remoteBelow(remoteUrl, namespace), token, now };
     elsewhere = { remote: await openRemote(options), labels: new RemoteLabels(options) };
   }
-  return new Shelf({ namespace, fits, time, store, elsewhere, digests, report });
+  return new SnapshotStore({ namespace, fits, time, store, elsewhere, digests, report });
 }

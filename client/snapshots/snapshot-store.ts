@@ -12,18 +12,18 @@ import type { Output } from '../outputs/outputs.ts';
 import { restoreOutputs } from '../outputs/restore.ts';
 import { fetchContent } from '../remote/fetch-content.ts';
 import type { RemoteLabels } from '../remote/labels.ts';
-import { type Remote, RemoteFault, settleFault } from '../remote/remote.ts';
+import { handleFault, type Remote, RemoteFault } from '../remote/remote.ts';
 import { upload } from '../remote/transfer.ts';
 import { putLocally } from '../run/publish.ts';
 import type { Report } from '../terminal/events.ts';
 import { madeInMs, outputsIn, type Snapshot, takenAt } from './snapshot.ts';
 
-export interface Elsewhere {
+export interface SnapshotRemote {
   readonly remote: Remote;
   readonly labels: RemoteLabels;
 }
 
-export interface ShelfOptions {
+export interface SnapshotStoreOptions {
   /** Local and, below the remote's own, remote. */
   readonly namespace: Namespace;
   /** Only snapshots that hold what this approves of are restored; all, where it is left out. */
@@ -31,7 +31,7 @@ export interface ShelfOptions {
   /** Of what is restored, unless all of it is in place; that of its writing, where it is left out. */
   readonly time?: Date | undefined;
   readonly store: Store;
-  readonly elsewhere?: Elsewhere | undefined;
+  readonly elsewhere?: SnapshotRemote | undefined;
   readonly digests: FileDigests;
   readonly report: Report;
 }
@@ -51,29 +51,37 @@ export interface Restored {
 
 type Candidate = Pick<Restored, 'label' | 'from'>;
 
-export class Shelf {
+export class SnapshotStore {
   readonly #namespace: Namespace;
   readonly #fits: Fits;
   readonly #time: Date | undefined;
   readonly #store: Store;
-  readonly #elsewhere: Elsewhere | undefined;
+  readonly #remoteSide: SnapshotRemote | undefined;
   readonly #digests: FileDigests;
   readonly #report: Report;
   #isStopped = false;
   #sharing: Promise<boolean> | undefined;
 
-  constructor({ namespace, fits = () => true, time, store, elsewhere, digests, report }: ShelfOptions) {
+  constructor({
+    namespace,
+    fits = () => true,
+    time,
+    store,
+    elsewhere,
+    digests,
+    report,
+  }: SnapshotStoreOptions) {
     this.#namespace = namespace;
     this.#fits = fits;
     this.#time = time;
     this.#store = store;
-    this.#elsewhere = elsewhere;
+    this.#remoteSide = elsewhere;
     this.#digests = digests;
     this.#report = report;
   }
 
   /** Durable in the local store when it resolves. `taken`: the label names a snapshot already, which stays. */
-  async keep(label: string, snapshot: Snapshot): Promise<'saved' | 'taken'> {
+  async save(label: string, snapshot: Snapshot): Promise<'saved' | 'taken'> {
     if (await this.#store.labels.newest(this.#namespace, [], label)) return 'taken';
     const key = this.#keyOf(label);
     await putLocally(snapshot.contents, this.#store.blobs);
@@ -90,7 +98,7 @@ export class Shelf {
   /** Ends what is on its way to the remote, without a word: nobody needs it, or the time for it is over. */
   stopSharing(): void {
     this.#isStopped = true;
-    this.#elsewhere?.remote.giveUp('it is not needed any more');
+    this.#remoteSide?.remote.giveUp('it is not needed any more');
   }
 
   /** Sends a snapshot that is in the local store. False if the remote did not take it, or has another of that label. */
@@ -157,7 +165,7 @@ export class Shelf {
   }
 
   async close(): Promise<void> {
-    await this.#elsewhere?.remote.close();
+    await this.#remoteSide?.remote.close();
     await this.#sharing;
   }
 
@@ -182,9 +190,9 @@ export class Shelf {
       const found = await this.#newest(left);
       const [first] = found;
       if (!first) return;
-      const nearest = placeAmong(left, first);
+      const nearest = prefixIndex(left, first);
       const fresh = found.find(
-        (candidate) => placeAmong(left, candidate) === nearest && !refused.has(nameOf(candidate)),
+        (candidate) => prefixIndex(left, candidate) === nearest && !refused.has(nameOf(candidate)),
       );
       if (fresh) yield fresh;
       else left = left.slice(nearest + 1);
@@ -205,7 +213,7 @@ export class Shelf {
     } catch (error) {
       if (away) this.#giveUp(away, error);
     }
-    return found.sort((a, b) => placeAmong(prefixes, a) - placeAmong(prefixes, b) || b.takenAt - a.takenAt);
+    return found.sort((a, b) => prefixIndex(prefixes, a) - prefixIndex(prefixes, b) || b.takenAt - a.takenAt);
   }
 
   async #restoreOne(
@@ -222,7 +230,7 @@ export class Shelf {
       });
       return { paths: outputs.map(({ path }) => path), written, madeInMs: madeInMs(bytes) };
     } catch (error) {
-      const away = this.#elsewhere;
+      const away = this.#remoteSide;
       if (away && error instanceof RemoteFault) this.#giveUp(away, error);
       else this.#report({ type: 'hit-unusable', why: messageOf(error) });
       return undefined;
@@ -254,12 +262,12 @@ export class Shelf {
     return outputs;
   }
 
-  #usable(): Elsewhere | undefined {
-    return this.#elsewhere?.remote.usable ? this.#elsewhere : undefined;
+  #usable(): SnapshotRemote | undefined {
+    return this.#remoteSide?.remote.usable ? this.#remoteSide : undefined;
   }
 
-  #giveUp({ remote }: Elsewhere, error: unknown): void {
-    if (!this.#isStopped) this.#report(settleFault(remote, error));
+  #giveUp({ remote }: SnapshotRemote, error: unknown): void {
+    if (!this.#isStopped) this.#report(handleFault(remote, error));
   }
 
   /** Of the label alone, so that a server without labels finds an exact one too. */
@@ -274,7 +282,7 @@ export class Shelf {
 
 const NOTHING = ActionResult.encode(emptyResult(0)).finish();
 
-function placeAmong(prefixes: readonly string[], { label }: Candidate): number {
+function prefixIndex(prefixes: readonly string[], { label }: Candidate): number {
   return prefixes.findIndex((prefix) => label.startsWith(prefix));
 }
 

@@ -3,7 +3,7 @@ import { EMPTY } from '../../core/digest.ts';
 import type { KeyedAction } from '../run/key.ts';
 import { isOfOneFile, ownStamp, resolveTool, type Tool } from './tools.ts';
 
-export interface ToolLook {
+export interface ToolStamp {
   readonly name: string;
   readonly path: string;
   /** What names with a slash are relative to; "" for those that are searched on the path. */
@@ -13,11 +13,11 @@ export interface ToolLook {
 }
 
 /** Every search that was made for an action, also for those of the names that nothing was found for. */
-export function toolLooks(
+export function toolStamps(
   names: readonly string[],
   { request, tools }: KeyedAction,
   path: string,
-): ToolLook[] {
+): ToolStamp[] {
   const { workspace, workingDirectory, command } = request;
   const [program, ...declared] = tools;
   const searches = [
@@ -35,7 +35,7 @@ export function toolLooks(
 }
 
 /** Without its identity: nothing is read but first lines. */
-export function findTool({ name, path, folder }: Omit<ToolLook, 'stamp'>): Tool | undefined {
+export function findTool({ name, path, folder }: Omit<ToolStamp, 'stamp'>): Tool | undefined {
   try {
     return resolveTool(name, { path, folder, digests: { digest: () => EMPTY } });
   } catch {
@@ -44,7 +44,7 @@ export function findTool({ name, path, folder }: Omit<ToolLook, 'stamp'>): Tool 
 }
 
 /** Whether the same search finds the same. What it was read for cannot have changed in a file that looks the same. */
-export function isUnchanged(look: ToolLook): boolean {
+export function isUnchanged(look: ToolStamp): boolean {
   if (!isOfOneFile(look.stamp)) return stampOf(look) === look.stamp;
   try {
     return ownStamp(look.name, look) === look.stamp;
@@ -54,6 +54,6 @@ export function isUnchanged(look: ToolLook): boolean {
 }
 
 /** A stamp says what files look like, not what is in them. */
-function stampOf({ name, path, folder }: Omit<ToolLook, 'stamp'>): string {
+function stampOf({ name, path, folder }: Omit<ToolStamp, 'stamp'>): string {
   return findTool({ name, path, folder })?.stamp ?? '';
 }

@@ -28,7 +28,7 @@ export interface Tool {
   /** What its files looked like: changes with anything that is done to them, also if it is undone. */
   readonly stamp: string;
   /** The same as rows: whether they had settled is asked before a tool is remembered. */
-  readonly looks: readonly Row[];
+  readonly rows: readonly Row[];
   /** The interpreters that its first line asks PATH for: the command must find these too. */
   readonly interpreters: readonly Tool[];
 }
@@ -74,8 +74,8 @@ function resolveAtDepth(name: string, search: ToolSearch, missing: ErrorCode, de
   const parts = [own, ...interpreters, ...manifest];
   const identity = parts.map((part) => part.identity).join('+');
   const stamp = parts.map((part) => part.stamp).join(STAMP_JOINT);
-  const looks = parts.flatMap((part) => part.looks);
-  return { name, file, identity, stamp, looks, interpreters };
+  const rows = parts.flatMap((part) => part.rows);
+  return { name, file, identity, stamp, rows, interpreters };
 }
 
 /** The stamp of the file that is found, without those of what starts with it; undefined if nothing is found. */
@@ -122,10 +122,10 @@ function isExecutable(file: string): boolean {
   }
 }
 
-function examine(file: string, { digests }: ToolSearch): Pick<Tool, 'identity' | 'stamp' | 'looks'> {
+function examine(file: string, { digests }: ToolSearch): Pick<Tool, 'identity' | 'stamp' | 'rows'> {
   const stats = statSync(file);
   const identity = digests.digest(file, stats, () => file).hash;
-  return { identity, stamp: stampOf(file, stats), looks: [rowOf(stats)] };
+  return { identity, stamp: stampOf(file, stats), rows: [rowOf(stats)] };
 }
 
 function stampOf(file: string, { ino, mtimeMs, ctimeMs }: Stats): string {

@@ -5,10 +5,10 @@ import { digestOf } from '../../core/digest.ts';
 import type { Evidence } from '../../core/evidence.ts';
 import type { PathSet } from '../../core/path-set.ts';
 import type { Access, TraceReport } from '../../hermeticity/trace/access.ts';
-import { type Finding, LOOKS } from '../../hermeticity/verdict/finding.ts';
+import { type Finding, READ_KINDS } from '../../hermeticity/verdict/finding.ts';
 import { POLICY_VERSION } from '../../hermeticity/verdict/policy-version.ts';
 import { judge } from '../../hermeticity/verdict/verdict.ts';
-import type { PrivateFolders } from '../action/environment.ts';
+import type { ScratchFolders } from '../action/environment.ts';
 import type { RunRequest } from '../action/request.ts';
 import type { FileDigests } from '../files/file-digest.ts';
 import { OBSERVED } from '../limits.ts';
@@ -23,7 +23,7 @@ export interface Watched {
   readonly where: 'machine' | 'sandbox';
   readonly report: TraceReport;
   /** The folders that the action had to itself; they are gone by now. */
-  readonly folders: PrivateFolders;
+  readonly folders: ScratchFolders;
 }
 
 export interface Testimony {
@@ -43,7 +43,7 @@ export function isObserved(request: Pick<RunRequest, 'observed' | 'unordered'>, 
   const { observed, unordered = [] } = request;
   const { kind, path = '' } = finding;
   const isUnordered = unordered.some((output) => path === output || path.startsWith(`${output}/`));
-  return observed && LOOKS.has(kind) && !isUnordered;
+  return observed && READ_KINDS.has(kind) && !isUnordered;
 }
 
 export function testify(action: KeyedAction, watched: Watched, digests: FileDigests): Testimony {
@@ -54,7 +54,7 @@ export function testify(action: KeyedAction, watched: Watched, digests: FileDige
   return {
     findings,
     evidence: { ...evidenceOf(report, findings), sandboxed: where === 'sandbox' },
-    timeRefusal: () => timeRefusal(action.request, verdict.timed),
+    timeRefusal: () => timeRefusal(action.request, verdict.timedReads),
     pathSet: () => gatherPathSet(action, verdict, folders, new States(action, digests)),
   };
 }

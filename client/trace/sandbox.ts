@@ -2,7 +2,7 @@
 // that counts besides its declaration is the installed software that it was shown.
 import { existsSync } from 'node:fs';
 import {
-  isSoftware,
+  isInstalledSoftware,
   type Mount,
   requireSandbox,
   SANDBOX,
@@ -20,7 +20,7 @@ import { helperPath, NativeTracer } from '../../hermeticity/trace/native.ts';
 import type { Declaration } from '../../hermeticity/verdict/declaration.ts';
 import type { FindingKind } from '../../hermeticity/verdict/finding.ts';
 import { judge, type Verdict } from '../../hermeticity/verdict/verdict.ts';
-import { actualEnvironment, type PrivateFolders, searchPathOf } from '../action/environment.ts';
+import { actualEnvironment, type ScratchFolders, searchPathOf } from '../action/environment.ts';
 import { homeOrNowhere } from '../local-store/store-folder.ts';
 import { type Launch, type Launcher, launchDirectly } from '../process/launch.ts';
 import type { KeyedAction } from '../run/key.ts';
@@ -40,7 +40,7 @@ export function placeInSandbox(path: AbsPath, workspace: AbsPath): AbsPath {
 export function sandboxedLauncher(
   action: KeyedAction,
   report: Report,
-): (folders: PrivateFolders) => Launcher<MaybeWatched> {
+): (folders: ScratchFolders) => Launcher<MaybeWatched> {
   return (folders) => async (launch) => {
     await requireSandbox();
     const box = boxFor(action, folders);
@@ -55,7 +55,7 @@ export function sandboxedLauncher(
   };
 }
 
-function boxFor(action: KeyedAction, folders: PrivateFolders): Sandboxed {
+function boxFor(action: KeyedAction, folders: ScratchFolders): Sandboxed {
   const { request, environment, inputs } = action;
   const { workspace, workingDirectory, outputs } = request;
   const bin = folders.bin === undefined ? undefined : SANDBOX.bin;
@@ -79,7 +79,7 @@ async function launchIn(
   box: Sandboxed,
   launch: Launch,
   { request }: KeyedAction,
-  folders: PrivateFolders,
+  folders: ScratchFolders,
   report: Report,
 ): Promise<MaybeWatched> {
   const unwatched = () => launchDirectly({ ...launch, argv: box.wrap(launch.argv) });
@@ -94,11 +94,11 @@ async function launchIn(
 }
 
 /** Tools that are not among the installed software, with what came with them; the programs of Assay's own. */
-function mountsFor({ request, tools }: KeyedAction, { bin }: PrivateFolders): Mount[] {
+function mountsFor({ request, tools }: KeyedAction, { bin }: ScratchFolders): Mount[] {
   const workspace = absPath(request.workspace);
   const keepOut = [workspace, absPath(homeOrNowhere())];
   const places = [...new Set(tools.flatMap((tool) => placesOf(tool, keepOut)))].filter(
-    (path) => !isSoftware(path),
+    (path) => !isInstalledSoftware(path),
   );
   const outermost = places.filter(
     (path) => !places.some((other) => other !== path && isAtOrBelow(path, other)),
@@ -117,16 +117,16 @@ const POSSIBLE: ReadonlySet<FindingKind> = new Set(['time', 'random', 'io_uring'
 export function judgeInSandbox(
   action: KeyedAction,
   { report, folders }: Watched,
-): Pick<Verdict, 'findings' | 'looks' | 'timed' | 'written'> {
+): Pick<Verdict, 'findings' | 'readSet' | 'timedReads' | 'written'> {
   const mounts = mountsFor(action, folders);
-  const { findings, looks } = judge(report, declarationIn(action, mounts));
+  const { findings, readSet: looks } = judge(report, declarationIn(action, mounts));
   return {
     findings: findings.filter(({ kind }) => POSSIBLE.has(kind)),
-    looks: looks.flatMap((look) => {
+    readSet: looks.flatMap((look) => {
       const path = placeOnMachine(look.path, mounts);
       return path === undefined ? [] : [{ ...look, path }];
     }),
-    timed: [],
+    timedReads: [],
     written: new Set(),
   };
 }
@@ -137,7 +137,7 @@ function placeOnMachine(path: AbsPath, mounts: readonly Mount[]): AbsPath | unde
     const relative = relativeIn(at, path);
     if (relative !== undefined) return inside(from, relative);
   }
-  return isSoftware(path) ? path : undefined;
+  return isInstalledSoftware(path) ? path : undefined;
 }
 
 /** All that is in the staged workspace is declared, and nothing else can come there. */

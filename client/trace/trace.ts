@@ -9,8 +9,8 @@ import { StraceTracer } from '../../hermeticity/trace/strace/strace.ts';
 import type { Tracer } from '../../hermeticity/trace/tracer.ts';
 import type { Declaration } from '../../hermeticity/verdict/declaration.ts';
 import { installationOf } from '../../hermeticity/verdict/installation.ts';
-import { type PrivateFolders, searchPathOf } from '../action/environment.ts';
-import { keptBy, type RunRequest } from '../action/request.ts';
+import { type ScratchFolders, searchPathOf } from '../action/environment.ts';
+import { type RunRequest, stateAndCheckpointPaths } from '../action/request.ts';
 import { listFolder } from '../files/list-folder.ts';
 import { Coverage } from '../inputs/coverage.ts';
 import { homeOrNowhere } from '../local-store/store-folder.ts';
@@ -37,7 +37,7 @@ export interface Traced extends Ended {
 export function tracedBy(
   tracer: Tracer,
   where: Watched['where'] = 'machine',
-): (folders: PrivateFolders) => Launcher<Traced> {
+): (folders: ScratchFolders) => Launcher<Traced> {
   return (folders) =>
     async ({ argv, cwd, env, onOutput, startedAs, signal }) => {
       const stop = new AbortController();
@@ -57,7 +57,7 @@ function survivorFault({ processes }: TraceReport): Pick<Ended, 'logFault'> {
   return survived ? { logFault: 'the command left a process running, which was ended' } : {};
 }
 
-export function declarationOf(action: KeyedAction, { home, tmp, bin }: PrivateFolders): Declaration {
+export function declarationOf(action: KeyedAction, { home, tmp, bin }: ScratchFolders): Declaration {
   const { request, tools, environment } = action;
   const coverage = new Coverage(request);
   const keepOut = noInstallations(request.workspace);
@@ -93,7 +93,7 @@ export function noInstallations(workspace: string): AbsPath[] {
 
 /** What a step finds there it has left there itself: whether that may count is not for a tracer to say. */
 function placesKept(request: RunRequest): string[] {
-  return keptBy(request).map((path) => toSystemPath(request.workspace, path).toString());
+  return stateAndCheckpointPaths(request).map((path) => toSystemPath(request.workspace, path).toString());
 }
 
 /** A tool's file by both its names, what was installed with it, and the same for its interpreters. */

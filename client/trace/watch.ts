@@ -3,7 +3,7 @@
 import { AssayError } from '../../core/errors.ts';
 import { NativeTracer } from '../../hermeticity/trace/native.ts';
 import { StraceTracer } from '../../hermeticity/trace/strace/strace.ts';
-import type { PrivateFolders } from '../action/environment.ts';
+import type { ScratchFolders } from '../action/environment.ts';
 import type { RunRequest } from '../action/request.ts';
 import { hasName } from '../files/current-folder.ts';
 import { type Ended, type Launch, type Launcher, launchDirectly } from '../process/launch.ts';
@@ -19,7 +19,7 @@ export interface MaybeWatched extends Ended {
 export function watchedLauncher(
   { hermetic, observed, workspace }: RunRequest,
   report: Report,
-): (folders: PrivateFolders) => Launcher<MaybeWatched> {
+): (folders: ScratchFolders) => Launcher<MaybeWatched> {
   if (hermetic === 'off' && !observed) return () => launchDirectly;
   return (folders) => async (launch) => {
     if (!hasName(workspace)) return unwatched(NAMELESS, launch);

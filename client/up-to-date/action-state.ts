@@ -6,7 +6,7 @@
 // itself, word by word. Nothing is taken in that had not settled (inputs/settled.ts).
 import { join } from 'node:path';
 import { digestOf, type Hash } from '../../core/digest.ts';
-import { withoutPatterns } from '../action/declared-variables.ts';
+import { expandPatterns } from '../action/declared-variables.ts';
 import { keyedEnvironment, looksSecret, type Variables } from '../action/environment.ts';
 import type { RunRequest } from '../action/request.ts';
 import { checksum } from '../files/checksum.ts';
@@ -16,7 +16,7 @@ import { readTable, rowMatches, type StatTable, tableOf, writeTable } from '../f
 import { stepOf } from '../history/history.ts';
 import type { InPlace, RememberedHit } from '../outputs/in-place.ts';
 import type { KeyedAction } from '../run/key.ts';
-import { isUnchanged, type ToolLook, toolLooks } from '../tools/tool-stamp.ts';
+import { isUnchanged, type ToolStamp, toolStamps } from '../tools/tool-stamp.ts';
 import { circumstancesOf } from './invalidators.ts';
 
 const MAGIC = 'assay-action-3';
@@ -31,7 +31,7 @@ export interface RecalledHit extends RememberedHit {
 interface Written extends Omit<RecalledHit, 'log'> {
   /** All that was asked for, and under which circumstances. */
   readonly identity: string;
-  readonly tools: readonly ToolLook[];
+  readonly tools: readonly ToolStamp[];
   readonly stdout: string;
   readonly stderr: string;
   readonly order: readonly number[];
@@ -66,19 +66,19 @@ export class ActionMemory {
   /** Takes in an action that was found in place. `beganAt`: the clock before anything of it was looked at. */
   learn(action: KeyedAction, { hit, outputs, rows: besides }: InPlace, beganAt: number): void {
     const { request, inputs, tools, key } = action;
-    const names = withoutPatterns(request.variables, this.#caller).map(({ name }) => name);
+    const names = expandPatterns(request.variables, this.#caller).map(({ name }) => name);
     if (inputs.strayLinks.length > 0 || names.includes('PATH') || names.some(looksSecret)) return;
-    const rows = new Map(inputs.looks());
+    const rows = new Map(inputs.statRows());
     for (const more of [outputs, besides]) for (const [name, row] of more) rows.set(name, row);
     if (!allSettled(rows.values(), beganAt)) return;
-    if (!tools.every(({ looks }) => allSettled(looks, beganAt))) return;
+    if (!tools.every(({ rows }) => allSettled(rows, beganAt))) return;
     const { log, ...rest } = hit;
     const written: Written = {
       ...rest,
       key: key.hash,
       step: stepOf(request),
       identity: this.#identityOf(request),
-      tools: toolLooks(request.tools, action, this.#caller.PATH ?? ''),
+      tools: toolStamps(request.tools, action, this.#caller.PATH ?? ''),
       stdout: log.stdout.toString('base64'),
       stderr: log.stderr.toString('base64'),
       order: log.order,

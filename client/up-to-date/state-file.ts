@@ -8,7 +8,7 @@ import { checksum } from '../files/checksum.ts';
 import { type Row, readTable, type StatTable, tableOf, writeTable } from '../files/stat-table.ts';
 import type { StepTable } from '../graph/graph.ts';
 import type { Log } from '../run/log.ts';
-import type { ToolLook } from '../tools/tool-stamp.ts';
+import type { ToolStamp } from '../tools/tool-stamp.ts';
 import { ImpliedLooks, type Looks } from './absent-paths.ts';
 import { circumstancesOf } from './invalidators.ts';
 import { packRows, type RowRanges } from './row-ranges.ts';
@@ -30,7 +30,7 @@ export interface StepMemo {
   /** Digests of the step's own definition and of its variables' values: values may be nobody's business. */
   readonly definition: string;
   readonly variables: string;
-  readonly tools: readonly ToolLook[];
+  readonly tools: readonly ToolStamp[];
   /** What decided that this is its result. */
   readonly looks: Looks;
   readonly outputs: ReadonlyMap<string, Row>;
@@ -51,7 +51,7 @@ export interface WrittenGraph {
   readonly circumstances: string;
   readonly config: RowRanges;
   readonly steps: readonly Step[];
-  readonly tools: readonly ToolLook[];
+  readonly tools: readonly ToolStamp[];
   readonly memos: Readonly<Record<string, WrittenMemo>>;
   /** Row, number of a list of names, row, number … : the folders of absent-paths.ts that may have other times. */
   readonly loose: readonly number[];
@@ -80,7 +80,7 @@ export function readGraphFile(
 
 export function writeGraphFile(folder: string, root: string, caller: Variables, known: Remembered): void {
   const rows = new Map<string, Row>();
-  const tools = new Numbered<ToolLook>();
+  const tools = new Numbered<ToolStamp>();
   const implied = new ImpliedLooks(known.config.rows);
   const config = packRows(implied.needed(known.config), rows);
   if (!config) return;

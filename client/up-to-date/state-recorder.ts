@@ -14,7 +14,7 @@ import type { InPlace } from '../outputs/in-place.ts';
 import type { Cache } from '../run/caches.ts';
 import type { KeyedAction } from '../run/key.ts';
 import type { Log } from '../run/log.ts';
-import { toolLooks } from '../tools/tool-stamp.ts';
+import { toolStamps } from '../tools/tool-stamp.ts';
 import { type GraphMemo, logOf } from './graph-state.ts';
 import { type StepMemo, type WrittenMemo, writeGraphFile } from './state-file.ts';
 import { variablesDigest } from './variables-digest.ts';
@@ -94,10 +94,10 @@ export class GraphMemory {
     const found = cache.hits.looks(action);
     if (!found) return;
     const { outputs, address, result, hit } = found;
-    const rows = new Map([...action.inputs.looks(), ...found.rows]);
-    const passed = new Set([...action.inputs.passed()].filter((name) => !found.rows.has(name)));
+    const rows = new Map([...action.inputs.statRows(), ...found.rows]);
+    const passed = new Set([...action.inputs.existenceOnly()].filter((name) => !found.rows.has(name)));
     for (const folder of programFolders(step)) lookAtFolder(folder, root, rows);
-    const tools = action.tools.flatMap(({ looks }) => looks);
+    const tools = action.tools.flatMap(({ rows: looks }) => looks);
     if (!allSettled([...rows.values(), ...outputs.values(), ...tools], beganAt)) return;
     this.#learnt.set(step.id, {
       key: action.key.hash,
@@ -108,7 +108,7 @@ export class GraphMemory {
       log: hit.log,
       definition: definitionOf(step, steps),
       variables: variablesDigest(step.env, caller),
-      tools: toolLooks([...step.tools, ...step.programs], action, asked.caller.PATH ?? ''),
+      tools: toolStamps([...step.tools, ...step.programs], action, asked.caller.PATH ?? ''),
       looks: { rows, passed },
       outputs,
     });

@@ -17,8 +17,8 @@ export interface Cause {
   /** What differs, sorted. */
   readonly subjects: readonly Subject[];
   /** Of the first one: where, and how. */
-  readonly word?: number;
-  readonly words: string;
+  readonly wordOffset?: number;
+  readonly description: string;
 }
 
 const OTHERS: Readonly<
@@ -68,17 +68,17 @@ function withSeeds(causes: readonly Cause[]): Cause[] {
 
 function isSamePlace(a: Cause, b: Cause): boolean {
   const names = ({ subjects }: Cause) => subjects.map(keyOf).join('\0');
-  return a === b || (a.word !== undefined && a.word === b.word && names(a) === names(b));
+  return a === b || (a.wordOffset !== undefined && a.wordOffset === b.wordOffset && names(a) === names(b));
 }
 
 function findingOf(cause: Cause, readable: (path: string) => string): Finding {
-  const { by, subjects, words, variable } = cause;
+  const { by, subjects, description, variable } = cause;
   const { kind, what, advice } = isVariation(by) ? VARIATIONS[by] : OTHERS[by];
   const fix = fixFor(variable);
   return {
     kind,
-    ...placeOf(subjects, readable),
-    detail: `${words}${moreOf(subjects)}; it depends on ${variable === undefined ? what : `the variable ${variable}`}`,
+    ...pathField(subjects, readable),
+    detail: `${description}${moreOf(subjects)}; it depends on ${variable === undefined ? what : `the variable ${variable}`}`,
     atMs: 0,
     ...(fix === undefined ? { advice } : { fix }),
   };
@@ -86,19 +86,19 @@ function findingOf(cause: Cause, readable: (path: string) => string): Finding {
 
 /** What an earlier run left in the action's own state is in what it makes. */
 export function stateFinding(
-  { subjects, words, what }: Pick<Cause, 'subjects' | 'words'> & { readonly what: string },
+  { subjects, description: words, what }: Pick<Cause, 'subjects' | 'description'> & { readonly what: string },
   readable: (path: string) => string,
 ): Finding {
   return {
     kind: 'stale-output',
-    ...placeOf(subjects, readable),
+    ...pathField(subjects, readable),
     detail: `${words}${moreOf(subjects)}; it depends on ${what}`,
     atMs: 0,
     advice: 'take it out of the state, or make the tool look again: a clean run makes something else',
   };
 }
 
-function placeOf(subjects: readonly Subject[], readable: (path: string) => string): Pick<Finding, 'path'> {
+function pathField(subjects: readonly Subject[], readable: (path: string) => string): Pick<Finding, 'path'> {
   const [first] = subjects;
   return first?.path === undefined ? {} : { path: readable(first.path) };
 }

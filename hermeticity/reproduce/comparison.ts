@@ -1,7 +1,7 @@
 // Two runs side by side: which of the things that they made differ, and how.
 import { type RelPath, toSystemPath } from '../../core/path.ts';
 import { bufferDifference, type Difference, differenceBetween } from './difference.ts';
-import { differing } from './made.ts';
+import { differingPaths } from './manifest.ts';
 import type { Outcome } from './trial.ts';
 
 /** A path, or one of the things that are a result without being a file. */
@@ -16,9 +16,9 @@ export function keyOf(subject: Subject): string {
 
 /** What a command says counts only if it makes nothing else: how long a build took is no part of its result. */
 export function subjectsThatDiffer(a: Outcome, b: Outcome): Subject[] {
-  const paths = differing(a.made, b.made).map((path) => ({ path }));
+  const paths = differingPaths(a.changes, b.changes).map((path) => ({ path }));
   const code: Subject[] = a.exitCode === b.exitCode ? [] : [{ name: 'exit code' }];
-  const saysOnly = a.made.size === 0 && b.made.size === 0;
+  const saysOnly = a.changes.size === 0 && b.changes.size === 0;
   const words: Subject[] = saysOnly && !a.stdout.equals(b.stdout) ? [{ name: 'standard output' }] : [];
   return [...paths, ...code, ...words];
 }
@@ -29,11 +29,11 @@ export function describeDifference(subject: Subject, a: Outcome, b: Outcome, hid
     return differenceBetween(at(a), at(b), hidden);
   }
   if (subject.name === 'exit code') {
-    const why = b.late ? 'it did not end in time' : `it ends with ${b.exitCode} instead of ${a.exitCode}`;
-    return { words: `${why}${hidden ? '' : lastLine(b.stderr)}` };
+    const why = b.timedOut ? 'it did not end in time' : `it ends with ${b.exitCode} instead of ${a.exitCode}`;
+    return { description: `${why}${hidden ? '' : lastLine(b.stderr)}` };
   }
   const difference = bufferDifference(a.stdout, b.stdout, hidden);
-  return { ...difference, words: `standard output ${difference.words}` };
+  return { ...difference, description: `standard output ${difference.description}` };
 }
 
 const MOST_SAID = 200;

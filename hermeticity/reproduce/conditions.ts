@@ -19,7 +19,7 @@ const OTHER_USER = 54_321;
 const FIRST_PID = { held: 1001, varied: 20_011 };
 const SEED = { held: 1, varied: 2 };
 
-export interface Moment {
+export interface ClockSettings {
   /** What the held clock shows. */
   readonly heldMs: number;
   /** How long the clock stands still. */
@@ -30,24 +30,24 @@ export interface Moment {
 
 export interface Conditions {
   readonly varied: ReadonlySet<Variation>;
-  readonly moment: Moment;
+  readonly clocks: ClockSettings;
   /** Clocks that only measure distances stand still too. */
   readonly frozen: boolean;
   /** Namespaces of its own; without them process ids and files of the system are those of the machine. */
-  readonly spaces: boolean;
+  readonly namespaces: boolean;
 }
 
 /** `folder`: for the files that take the place of the system's. */
-export function optionsFor({ varied, moment, frozen, spaces }: Conditions, folder: string): string[] {
+export function optionsFor({ varied, clocks, frozen, namespaces }: Conditions, folder: string): string[] {
   const later = varied.has('clock') ? LATER : { ms: 0, ns: 0n };
   return [
     ...[
       '--clock',
-      nanoseconds(moment.heldMs + later.ms, later.ns),
+      nanoseconds(clocks.heldMs + later.ms, later.ns),
       '--hold',
-      nanoseconds(moment.holdMs),
+      nanoseconds(clocks.holdMs),
       '--since',
-      nanoseconds(moment.sinceMs),
+      nanoseconds(clocks.sinceMs),
     ],
     ...(frozen ? ['--frozen'] : []),
     ...['--seed', String(varied.has('random') ? SEED.varied : SEED.held)],
@@ -57,10 +57,10 @@ export function optionsFor({ varied, moment, frozen, spaces }: Conditions, folde
     ...(varied.has('processors') ? ['--processors', String(otherProcessors())] : []),
     ...(varied.has('user') ? ['--user', String(OTHER_USER)] : []),
     ...(varied.has('umask') ? ['--umask', otherUmask()] : []),
-    ...(spaces
+    ...(namespaces
       ? ['--spaces', '--first-pid', String(varied.has('pids') ? FIRST_PID.varied : FIRST_PID.held)]
       : []),
-    ...(spaces ? systemFiles(varied, folder).flatMap(mountOption) : []),
+    ...(namespaces ? systemFiles(varied, folder).flatMap(mountOption) : []),
   ];
 }
 

@@ -14,7 +14,7 @@ import { parentOf, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
 import { removeTree } from '../system/remove-tree.ts';
 
 /** How the same files may look in two checkouts. */
-export interface Looks {
+export interface CopyVariation {
   /** Every file has another time, in the opposite order. */
   readonly otherTimes: boolean;
   /** As a stricter umask would have left them. */
@@ -27,16 +27,16 @@ const MINUTE = 60 * 1000;
 const HOUR = 60 * MINUTE;
 
 /** `paths`: files, links and folders as they lie in `from`. Made in the order of their names. */
-export function layCopy(from: string, to: string, paths: readonly RelPath[], looks: Looks): void {
+export function makeCopy(from: string, to: string, paths: readonly RelPath[], looks: CopyVariation): void {
   removeTree(to);
   mkdirSync(to, { recursive: true });
-  layInto(from, to, paths, looks);
+  copyInto(from, to, paths, looks);
 }
 
 /** The same, among what is there already. */
-export function layInto(from: string, to: string, paths: readonly RelPath[], looks: Looks): void {
+export function copyInto(from: string, to: string, paths: readonly RelPath[], looks: CopyVariation): void {
   const sorted = [...new Set(paths.flatMap(withParents))].sort();
-  for (const path of sorted) bringIn(from, to, path, looks);
+  for (const path of sorted) copyEntry(from, to, path, looks);
   // From the last to the first, because making something in a folder changes the folder's time.
   for (const [index, path] of [...sorted.entries()].reverse()) setTime(toSystemPath(to, path), index, looks);
 }
@@ -45,7 +45,7 @@ function withParents(path: RelPath): RelPath[] {
   return path === ROOT ? [] : [...withParents(parentOf(path)), path];
 }
 
-function bringIn(from: string, to: string, path: RelPath, { otherModes }: Looks): void {
+function copyEntry(from: string, to: string, path: RelPath, { otherModes }: CopyVariation): void {
   const [source, target] = [toSystemPath(from, path), toSystemPath(to, path)];
   const status = lstatSync(source, { throwIfNoEntry: false });
   if (status?.isDirectory()) {
@@ -63,7 +63,7 @@ function modeOf(executable: boolean, otherModes: boolean): number {
   return executable ? 0o755 : 0o644;
 }
 
-function setTime(path: string | Buffer, index: number, { otherTimes }: Looks): void {
+function setTime(path: string | Buffer, index: number, { otherTimes }: CopyVariation): void {
   const time = new Date(otherTimes ? ONE_TIME + (5000 * 24 + index) * HOUR : ONE_TIME - index * MINUTE);
   if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) lutimesSync(path, time, time);
 }

@@ -6,8 +6,8 @@ export interface Difference {
   /** Of the first byte that differs; undefined where something else than content does. */
   readonly offset?: number;
   /** Where the word begins, in the first of the two, that holds this byte: two offsets in one word are one difference. */
-  readonly word?: number;
-  readonly words: string;
+  readonly wordOffset?: number;
+  readonly description: string;
 }
 
 /** How much is shown before and after the first byte that differs. */
@@ -21,10 +21,10 @@ const NEWLINE = 0x0a;
 /** `hidden`: what stands there is not to be shown, because it may be somebody's secret. */
 export function differenceBetween(a: string | Buffer, b: string | Buffer, hidden: boolean): Difference {
   const [one, other] = [kindOf(a), kindOf(b)];
-  if (one === undefined || other === undefined) return { words: 'is not made every time' };
-  if (one !== other) return { words: `is a ${one} one time and a ${other} another time` };
+  if (one === undefined || other === undefined) return { description: 'is not made every time' };
+  if (one !== other) return { description: `is a ${one} one time and a ${other} another time` };
   if (one === 'link') return linkDifference(a, b, hidden);
-  if (one !== 'file') return { words: 'is not the same every time' };
+  if (one !== 'file') return { description: 'is not the same every time' };
   return withFiles(a, b, (first, second) => fileDifference(first, second, hidden));
 }
 
@@ -64,11 +64,13 @@ function withFiles<T>(a: string | Buffer, b: string | Buffer, work: (a: number, 
 
 function fileDifference(a: number, b: number, hidden: boolean): Difference {
   const offset = firstDifference(a, b);
-  if (offset === undefined) return { words: 'may be run one time and not another time' };
+  if (offset === undefined) return { description: 'may be run one time and not another time' };
   const [one, other] = [window(a, offset), window(b, offset)];
   const difference = describe(offset, one, other, hidden);
   const text = hidden || (one.isText && other.isText) ? undefined : textDifference(a, b);
-  return text === undefined ? difference : { ...difference, words: `${difference.words}, ${text}` };
+  return text === undefined
+    ? difference
+    : { ...difference, description: `${difference.description}, ${text}` };
 }
 
 /** How much of a binary file is searched for text. */
@@ -144,7 +146,7 @@ function clip(bytes: Buffer, at: number, cut: boolean): Window {
 
 function describe(offset: number, a: Window, b: Window, hidden: boolean): Difference {
   const what = hidden ? '' : `: ${shown(a)} and ${shown(b)}`;
-  return { offset, word: offset - wordBefore(a), words: `differs at byte ${offset}${what}` };
+  return { offset, wordOffset: offset - wordBefore(a), description: `differs at byte ${offset}${what}` };
 }
 
 function wordBefore({ bytes, at }: Window): number {

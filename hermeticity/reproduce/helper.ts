@@ -20,19 +20,19 @@ export function helperPath(): string {
   return [beside, ...built].find((path) => existsSync(path)) ?? beside;
 }
 
-export interface Powers {
+export interface Capabilities {
   /** Why runs can't have namespaces of their own, if they can't. */
-  readonly noSpaces?: string;
+  readonly noNamespaces?: string;
 }
 
 /** Refuses where nothing can be varied. */
-export async function powersHere(helper: string): Promise<Powers> {
+export async function capabilitiesOf(helper: string): Promise<Capabilities> {
   if (!existsSync(helper)) throw new AssayError('ASSAY_NO_VARIATION', `${HELPER} is not built`);
   const said = await ask(helper);
   const trace = said.get('trace') ?? 'it says nothing';
   if (trace !== 'ok') throw new AssayError('ASSAY_NO_VARIATION', trace);
   const spaces = said.get('spaces') ?? 'it says nothing';
-  return spaces === 'ok' ? {} : { noSpaces: spaces };
+  return spaces === 'ok' ? {} : { noNamespaces: spaces };
 }
 
 async function ask(helper: string): Promise<Map<string, string>> {
@@ -61,7 +61,7 @@ export interface VariedEnd {
   readonly stdout: Buffer;
   readonly stderr: Buffer;
   /** It was ended because it took too long. */
-  readonly late: boolean;
+  readonly timedOut: boolean;
   readonly tookMs: number;
 }
 
@@ -88,7 +88,7 @@ export async function runVaried(helper: string, command: VariedCommand): Promise
     if (failure?.length) throw new AssayError('ASSAY_NO_VARIATION', failure.toString('utf8').trim());
     const none = Buffer.alloc(0);
     const tookMs = performance.now() - startedAt;
-    return { exitCode, stdout: stdout ?? none, stderr: stderr ?? none, late: limit.aborted, tookMs };
+    return { exitCode, stdout: stdout ?? none, stderr: stderr ?? none, timedOut: limit.aborted, tookMs };
   } finally {
     stop.removeEventListener('abort', end);
   }

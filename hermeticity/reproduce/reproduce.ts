@@ -6,9 +6,9 @@ import { removeTemporaryFolder, temporaryFolder } from '../system/temporary-fold
 import type { Finding } from '../verdict/finding.ts';
 import { type Cause, causeFindings, stateFinding } from './causes.ts';
 import { describeDifference, keyOf, subjectsThatDiffer } from './comparison.ts';
-import { helperPath, powersHere } from './helper.ts';
+import { capabilitiesOf, helperPath } from './helper.ts';
 import { CauseSearch } from './search.ts';
-import { type Laboratory, type Outcome, type Repeatable, Trials } from './trial.ts';
+import { type Outcome, type RepeatableAction, type TrialSetup, Trials } from './trial.ts';
 import { ALL_VARIATIONS, VARIATIONS, type Variation } from './variation.ts';
 
 export interface VariationReport {
@@ -28,37 +28,37 @@ export interface Reproduction {
 }
 
 export interface ReproduceRequest {
-  readonly action: Repeatable;
+  readonly action: RepeatableAction;
   /** How the action ended when nothing was varied and nothing held still, and how long it took. */
-  readonly natural?: { readonly exitCode: number; readonly tookMs: number };
+  readonly ordinaryRun?: { readonly exitCode: number; readonly tookMs: number };
   /** Other values of variables that are fixed and in the key: to be tried, but no finding. */
   readonly fixedVariables: Readonly<Record<string, string>>;
   now(): number;
   readonly helper?: string;
   readonly signal?: AbortSignal;
-  readonly begins?: Laboratory['begins'];
+  readonly onTrial?: TrialSetup['onTrial'];
 }
 
 export async function reproduce(request: ReproduceRequest): Promise<Reproduction> {
   const helper = request.helper ?? helperPath();
-  const { noSpaces } = await powersHere(helper);
+  const { noNamespaces } = await capabilitiesOf(helper);
   const root = temporaryFolder('reproduce');
-  const took = (request.natural?.tookMs ?? 0) * REPRODUCE.slowness;
-  const { begins } = request;
-  const lab: Laboratory = {
+  const took = (request.ordinaryRun?.tookMs ?? 0) * REPRODUCE.slowness;
+  const { onTrial } = request;
+  const lab: TrialSetup = {
     helper,
     root,
-    spaces: noSpaces === undefined,
+    namespaces: noNamespaces === undefined,
     // A workspace that holds the folder for temporary files would hide all that the runs need.
-    overlay: noSpaces === undefined && !isAtOrBelow(absPath(root), absPath(request.action.workspace)),
+    overlay: noNamespaces === undefined && !isAtOrBelow(absPath(root), absPath(request.action.workspace)),
     holdMs: Math.max(REPRODUCE.holdMs, took),
     limitMs: Math.max(REPRODUCE.runMs, took),
     frozenLimitMs: Math.max(REPRODUCE.frozenRunMs, took),
     signal: request.signal,
-    ...(begins && { begins }),
+    ...(onTrial && { onTrial }),
   };
   try {
-    return await compare(new Trials(request.action, lab, request.now), request, noSpaces);
+    return await compare(new Trials(request.action, lab, request.now), request, noNamespaces);
   } finally {
     removeTemporaryFolder(root);
   }
@@ -70,7 +70,7 @@ async function compare(
   noSpaces: string | undefined,
 ): Promise<Reproduction> {
   const still = trials.keep(await trials.run({ varied: [] }), 'still');
-  const gap = gapOf(still, request.natural?.exitCode);
+  const gap = gapOf(still, request.ordinaryRun?.exitCode);
   if (gap !== undefined) {
     const variations = reportEach((name) => notTried(name, gap));
     return { findings: [], variations, runs: trials.count, gaps: [gap] };
@@ -89,10 +89,10 @@ async function compare(
 }
 
 /** A command that fails in a copy, and not in place, was not repeated: nothing follows from what it makes there. */
-function gapOf({ exitCode, late, stderr }: Outcome, natural: number | undefined): string | undefined {
+function gapOf({ exitCode, timedOut, stderr }: Outcome, natural: number | undefined): string | undefined {
   const instead = 'in a copy of its inputs the command';
   const nothing = 'so nothing could be compared';
-  if (late) return `${instead} did not end in time, ${nothing}`;
+  if (timedOut) return `${instead} did not end in time, ${nothing}`;
   if (exitCode === (natural ?? 0)) return undefined;
   const expected = natural === undefined ? '' : ` instead of ${natural}`;
   const said = stderr.toString('utf8').trimEnd().split('\n').at(-1) ?? '';
@@ -123,7 +123,7 @@ async function tryState(
   trials: Trials,
   still: Outcome,
   causes: readonly Cause[],
-  { paths, earlier }: Repeatable['state'],
+  { paths, earlier }: RepeatableAction['state'],
 ): Promise<Pick<Reproduction, 'findings' | 'variations'>> {
   if (paths.length === 0) return { findings: [], variations: [] };
   const outcome = await trials.run({ varied: [], stateFrom: earlier ?? still.folder });
@@ -133,9 +133,9 @@ async function tryState(
   const variation = { name: 'state', what };
   const [first] = differing;
   if (!first) return { findings: [], variations: [{ ...variation, outcome: 'same' }] };
-  const { words } = describeDifference(first, still, outcome, false);
+  const { description } = describeDifference(first, still, outcome, false);
   return {
-    findings: [stateFinding({ subjects: differing, words, what }, readable)],
+    findings: [stateFinding({ subjects: differing, description, what }, readable)],
     variations: [{ ...variation, outcome: 'differs' }],
   };
 }

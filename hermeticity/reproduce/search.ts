@@ -1,7 +1,8 @@
 // Finds what a result depends on: one run with all held still, one with everything varied; if they differ, halving.
+
+import { bisect } from './bisect.ts';
 import type { Cause, Reason } from './causes.ts';
 import { describeDifference, keyOf, type Subject, subjectsThatDiffer } from './comparison.ts';
-import { halve } from './halving.ts';
 import { NOISE, type Outcome, type TrialRequest, type Trials } from './trial.ts';
 import type { Variation } from './variation.ts';
 
@@ -46,7 +47,8 @@ export class CauseSearch {
     const unsteady = subjectsThatDiffer(still, await this.#trials.run({ varied: [] }));
     if (unsteady.length === 0) return { outcome: still, unsteady, frozen: false };
     const frozen = await this.#trials.run({ varied: [], frozen: true });
-    if (frozen.late || frozen.exitCode !== still.exitCode) return { outcome: still, unsteady, frozen: false };
+    if (frozen.timedOut || frozen.exitCode !== still.exitCode)
+      return { outcome: still, unsteady, frozen: false };
     const outcome = this.#trials.keep(frozen, 'frozen');
     const left = subjectsThatDiffer(outcome, await this.#trials.run({ varied: [], frozen: true }));
     if (left.length >= unsteady.length) return { outcome: still, unsteady, frozen: false };
@@ -72,7 +74,7 @@ export class CauseSearch {
 
   async #singleCauses(base: Base, changes: readonly Change[]): Promise<Cause[]> {
     const found = new Map<Change, Cause>();
-    await halve(changes, async (some) => {
+    await bisect(changes, async (some) => {
       const varied = some.flatMap((change) => (change === 'elapsed' ? [] : [change]));
       const frozen = base.frozen && !some.includes('elapsed');
       const { outcome, subjects } = await this.#tried(base, { varied, frozen });
@@ -95,7 +97,7 @@ export class CauseSearch {
     if ((await trial([NOISE])).subjects.length > 0) return [whole];
     const found: Cause[] = [];
     const known = this.#trials.variables.filter((name) => name !== NOISE);
-    await halve(known, async (variables) => {
+    await bisect(known, async (variables) => {
       const { outcome, subjects } = await trial(variables);
       const [only] = variables;
       if (subjects.length > 0 && variables.length === 1 && only !== undefined) {
@@ -121,6 +123,6 @@ function without(subjects: readonly Subject[], others: readonly Subject[]): Subj
 function causeOf(by: Reason, base: Outcome, varied: Outcome, subjects: readonly Subject[]): Cause {
   const [first] = subjects;
   if (first === undefined) throw new Error('a cause without an effect');
-  const { word, words } = describeDifference(first, base, varied, by === 'environment');
-  return { by, subjects, words, ...(word !== undefined && { word }) };
+  const { wordOffset, description } = describeDifference(first, base, varied, by === 'environment');
+  return { by, subjects, description, ...(wordOffset !== undefined && { wordOffset }) };
 }

@@ -3,14 +3,14 @@ import { mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { isWithin, type RelPath, toSystemPath } from '../../core/path.ts';
 import { removeTree } from '../system/remove-tree.ts';
-import { type Moment, type Mount, mountOption, optionsFor } from './conditions.ts';
-import { layCopy, layInto } from './copy.ts';
+import { type ClockSettings, type Mount, mountOption, optionsFor } from './conditions.ts';
+import { copyInto, makeCopy } from './copy.ts';
 import { runVaried } from './helper.ts';
-import { everythingIn, type Made, madeBetween } from './made.ts';
+import { changesBetween, type Manifest, manifestOf } from './manifest.ts';
 import type { Variation } from './variation.ts';
 
 /** An action that can be run again, wherever its workspace is. */
-export interface Repeatable {
+export interface RepeatableAction {
   /** The person's own, which is never written to. */
   readonly workspace: string;
   /** Everything in it that the action needs: files, links, folders. */
@@ -51,20 +51,20 @@ export interface TrialRequest {
 
 export interface Outcome {
   readonly exitCode: number;
-  readonly made: Made;
+  readonly changes: Manifest;
   readonly stdout: Buffer;
   readonly stderr: Buffer;
-  readonly late: boolean;
+  readonly timedOut: boolean;
   readonly tookMs: number;
   /** Where what was made lies until the next run. */
   readonly folder: string;
 }
 
-export interface Laboratory {
+export interface TrialSetup {
   readonly helper: string;
   /** A folder for all that the runs need. */
   readonly root: string;
-  readonly spaces: boolean;
+  readonly namespaces: boolean;
   /** The copy can take the workspace's place. */
   readonly overlay: boolean;
   readonly holdMs: number;
@@ -74,31 +74,31 @@ export interface Laboratory {
   readonly frozenLimitMs: number;
   readonly signal?: AbortSignal | undefined;
   /** Hears of each run before it begins: its number, and what is varied in it. */
-  begins?(number: number, varied: readonly Variation[]): void;
+  onTrial?(number: number, varied: readonly Variation[]): void;
 }
 
 const AS_THEY_ARE = { otherTimes: false, otherModes: false } as const;
 
 export class Trials {
-  readonly #action: Repeatable;
-  readonly #lab: Laboratory;
+  readonly #action: RepeatableAction;
+  readonly #setup: TrialSetup;
   readonly #original: string;
   readonly #paths: readonly RelPath[];
-  readonly #before: Made;
+  readonly #before: Manifest;
   readonly #heldMs: number;
   /** How many runs there were. */
   count = 0;
 
-  constructor(action: Repeatable, lab: Laboratory, now: () => number) {
+  constructor(action: RepeatableAction, lab: TrialSetup, now: () => number) {
     this.#action = action;
-    this.#lab = lab;
+    this.#setup = lab;
     this.#heldMs = Math.floor(now() / 1000) * 1000;
     this.#original = join(lab.root, 'original');
-    layCopy(action.workspace, this.#original, action.paths, AS_THEY_ARE);
+    makeCopy(action.workspace, this.#original, action.paths, AS_THEY_ARE);
     const folders = [...action.folders, ...action.kept];
     for (const folder of folders) mkdirSync(toSystemPath(this.#original, folder), { recursive: true });
     this.#paths = [...action.paths, ...folders];
-    this.#before = everythingIn(this.#original);
+    this.#before = manifestOf(this.#original);
   }
 
   /** The variables whose values are other ones when `environment` is varied. */
@@ -114,36 +114,36 @@ export class Trials {
     stateFrom,
   }: TrialRequest): Promise<Outcome> {
     const set = new Set(varied);
-    const { helper, root, spaces, holdMs, signal } = this.#lab;
+    const { helper, root, namespaces: spaces, holdMs, signal } = this.#setup;
     const sinceMs = Date.now();
-    const copy = this.#lay(set);
-    if (stateFrom !== undefined) layInto(stateFrom, copy, this.#stateIn(stateFrom), AS_THEY_ARE);
-    const place = this.#placeOf(copy, set);
-    const moment: Moment = { heldMs: this.#heldMs, holdMs, sinceMs };
-    const options = optionsFor({ varied: set, moment, frozen, spaces }, root);
+    const copy = this.#makeCopy(set);
+    if (stateFrom !== undefined) copyInto(stateFrom, copy, this.#stateIn(stateFrom), AS_THEY_ARE);
+    const place = this.#workspaceFor(copy, set);
+    const clocks: ClockSettings = { heldMs: this.#heldMs, holdMs, sinceMs };
+    const options = optionsFor({ varied: set, clocks, frozen, namespaces: spaces }, root);
     this.count++;
-    this.#lab.begins?.(this.count, varied);
+    this.#setup.onTrial?.(this.count, varied);
     const end = await runVaried(helper, {
       options: [...options, ...this.#mounts(copy).flatMap(mountOption)],
       folder: join(place, this.#action.workingDirectory),
       argv: this.#action.argvIn(place),
       env: { ...this.#environment(set, variables), ...replaced },
-      limitMs: frozen ? this.#lab.frozenLimitMs : this.#lab.limitMs,
+      limitMs: frozen ? this.#setup.frozenLimitMs : this.#setup.limitMs,
       signal,
     });
-    return { ...end, made: this.#madeIn(copy), folder: copy };
+    return { ...end, changes: this.#madeIn(copy), folder: copy };
   }
 
   /** What became of the state is the action's own affair. */
-  #madeIn(copy: string): Made {
-    const made = madeBetween(this.#before, everythingIn(copy));
+  #madeIn(copy: string): Manifest {
+    const made = changesBetween(this.#before, manifestOf(copy));
     for (const path of made.keys()) if (this.#isState(path)) made.delete(path);
     return made;
   }
 
   #stateIn(folder: string): RelPath[] {
     const { paths, outputs } = this.#action.state;
-    return [...everythingIn(folder).keys()].filter((path) =>
+    return [...manifestOf(folder).keys()].filter((path) =>
       [...paths, ...outputs].some((place) => isWithin(path, place)),
     );
   }
@@ -154,17 +154,17 @@ export class Trials {
 
   /** What a run made is kept from the next one. */
   keep(outcome: Outcome, name: string): Outcome {
-    const folder = join(this.#lab.root, name);
+    const folder = join(this.#setup.root, name);
     removeTree(folder);
     renameSync(outcome.folder, folder);
     return { ...outcome, folder };
   }
 
-  #lay(varied: ReadonlySet<Variation>): string {
+  #makeCopy(varied: ReadonlySet<Variation>): string {
     const copy = varied.has('path')
-      ? join(this.#lab.root, 'elsewhere/and/deeper/workspace')
-      : join(this.#lab.root, 'workspace');
-    layCopy(this.#original, copy, this.#paths, {
+      ? join(this.#setup.root, 'elsewhere/and/deeper/workspace')
+      : join(this.#setup.root, 'workspace');
+    makeCopy(this.#original, copy, this.#paths, {
       otherTimes: varied.has('mtimes'),
       otherModes: varied.has('umask'),
     });
@@ -173,7 +173,7 @@ export class Trials {
 
   /** What is kept first: once the copy has taken the workspace's place, the workspace can't be seen any more. */
   #mounts(copy: string): Mount[] {
-    const { spaces, overlay } = this.#lab;
+    const { namespaces: spaces, overlay } = this.#setup;
     const { workspace, kept } = this.#action;
     if (!spaces) return [];
     const shown = kept.map(
@@ -187,8 +187,8 @@ export class Trials {
   }
 
   /** With namespaces the copy stands where the workspace is: what names it by its full path finds the copy. */
-  #placeOf(copy: string, varied: ReadonlySet<Variation>): string {
-    return this.#lab.overlay && !varied.has('path') ? this.#action.workspace : copy;
+  #workspaceFor(copy: string, varied: ReadonlySet<Variation>): string {
+    return this.#setup.overlay && !varied.has('path') ? this.#action.workspace : copy;
   }
 
   #environment(varied: ReadonlySet<Variation>, variables: readonly string[]): Record<string, string> {
@@ -201,7 +201,7 @@ export class Trials {
   }
 
   #empty(name: string): string {
-    const folder = join(this.#lab.root, name);
+    const folder = join(this.#setup.root, name);
     removeTree(folder);
     mkdirSync(folder, { recursive: true });
     return folder;

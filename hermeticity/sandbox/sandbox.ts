@@ -14,7 +14,7 @@ import { HERMETICITY } from '../limits.ts';
 import { type AbsPath, absPath, isAtOrBelow } from '../system/absolute-path.ts';
 import { INSTALLED_SOFTWARE } from '../system/installed-software.ts';
 import type { Availability } from '../trace/tracer.ts';
-import { Stage } from './staged-workspace.ts';
+import { StagedWorkspace } from './staged-workspace.ts';
 
 /** The same on every machine, so that a path that ends up in an output is too. */
 export const SANDBOX = {
@@ -65,14 +65,14 @@ export interface Sandboxed {
 
 /** Lays out the declared inputs and says how to run the command among nothing else. */
 export function sandboxed(request: SandboxRequest): Sandboxed {
-  const stage = new Stage(request.workspace, request.inputs, request.outputs);
+  const staged = new StagedWorkspace(request.workspace, request.inputs, request.outputs);
   const inner =
     request.workingDirectory === '' ? SANDBOX.workspace : `${SANDBOX.workspace}/${request.workingDirectory}`;
   const wrap = (argv: readonly [string, ...string[]]): [string, ...string[]] => [
     bubblewrap() ?? 'bwrap',
     ...isolation(),
-    ...software(),
-    ...['--bind', stage.root, SANDBOX.workspace],
+    ...installedSoftware(),
+    ...['--bind', staged.root, SANDBOX.workspace],
     ...request.mounts.flatMap(({ from, at }) => ['--ro-bind', from, at]),
     ...['--chdir', inner, '--'],
     ...withUmask(argv),
@@ -82,8 +82,8 @@ export function sandboxed(request: SandboxRequest): Sandboxed {
     wrap,
     env: { ...request.env, HOME: SANDBOX.home, TMPDIR: SANDBOX.tmp },
     cwd: '/',
-    collect: () => stage.collect(),
-    remove: () => stage.remove(),
+    collect: () => staged.collect(),
+    remove: () => staged.remove(),
   };
 }
 
@@ -92,7 +92,7 @@ export async function sandboxAvailable(): Promise<Availability> {
   const program = bubblewrap();
   if (program === undefined) return { available: false, reason: 'bubblewrap (bwrap) is not installed' };
   try {
-    await promisify(execFile)(program, [...isolation(), ...software(), '--', '/bin/true'], {
+    await promisify(execFile)(program, [...isolation(), ...installedSoftware(), '--', '/bin/true'], {
       timeout: HERMETICITY.trialMs,
     });
     return { available: true };
@@ -124,20 +124,20 @@ function isolation(): string[] {
   ];
 }
 
-function software(): string[] {
+function installedSoftware(): string[] {
   const settings = readdirSync('/etc').filter((name) => SETTINGS.test(name));
-  return [...INSTALLED_SOFTWARE, ...settings.map((name) => `/etc/${name}`)].flatMap(asItIs);
+  return [...INSTALLED_SOFTWARE, ...settings.map((name) => `/etc/${name}`)].flatMap(bindOrLink);
 }
 
 /** It lies, or would lie, among the installed software, and is seen in every sandbox. */
-export function isSoftware(path: AbsPath): boolean {
+export function isInstalledSoftware(path: AbsPath): boolean {
   const setting = /^\/etc\/([^/]+)/.exec(path)?.[1];
   if (setting !== undefined) return SETTINGS.test(setting);
   return INSTALLED_SOFTWARE.some((folder) => isAtOrBelow(path, absPath(folder)));
 }
 
 /** A link stays a link: programs that resolve it find the same names as outside. */
-function asItIs(path: string): string[] {
+function bindOrLink(path: string): string[] {
   if (!existsSync(path)) return [];
   return lstatSync(path).isSymbolicLink()
     ? ['--symlink', readlinkSync(path), path]

@@ -23,7 +23,7 @@ import { removeTemporaryFolder, temporaryFolder } from '../system/temporary-fold
 /** 2000-01-01: old enough for every tool, and not zero, which some take for "unknown". */
 const INPUT_TIME = new Date(Date.UTC(2000, 0, 1));
 
-export class Stage {
+export class StagedWorkspace {
   readonly #workspace: string;
   readonly #outputs: readonly RelPath[];
   readonly #folder: string;

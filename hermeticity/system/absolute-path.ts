@@ -85,7 +85,7 @@ export function inside(root: AbsPath, path: RelPath): AbsPath {
 }
 
 /** Where a symbolic link leads, by its words alone. */
-export function linkedFrom(link: AbsPath, target: string): AbsPath {
+export function targetOfLink(link: AbsPath, target: string): AbsPath {
   const parts = target.startsWith('/') ? [] : parentFolder(link).split('/').filter(Boolean);
   for (const part of target.split('/')) {
     if (part === '..') parts.pop();
@@ -98,7 +98,7 @@ export function linkedFrom(link: AbsPath, target: string): AbsPath {
  * How a path is shown to people and to scripts: relative in the workspace, "../x" beside it, absolute elsewhere; bytes
  * that are not UTF-8 as %XX.
  */
-export function shown(path: AbsPath, workspace: AbsPath): string {
+export function displayPath(path: AbsPath, workspace: AbsPath): string {
   const relative = relativeIn(workspace, path);
   if (relative !== undefined) return relative === ROOT ? '.' : readable(relative);
   const beside = parentFolder(workspace);

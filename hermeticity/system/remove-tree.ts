@@ -15,18 +15,18 @@ export function removeTree(folder: string): void {
 }
 
 /** `look` is tried again once its object has been opened to the owner. */
-export function openedFor<T>(path: string | Buffer, look: () => T): T {
+export function retryAfterChmod<T>(path: string | Buffer, access: () => T): T {
   try {
-    return look();
+    return access();
   } catch (error) {
     if (!isSystemError(error, 'EACCES', 'EPERM')) throw error;
     chmodSync(path, lstatSync(path).mode | 0o700);
-    return look();
+    return access();
   }
 }
 
 function openFolders(folder: string): void {
-  const entries = openedFor(folder, () => readdirSync(folder, { withFileTypes: true }));
+  const entries = retryAfterChmod(folder, () => readdirSync(folder, { withFileTypes: true }));
   chmodSync(folder, 0o700);
   for (const entry of entries) if (entry.isDirectory()) openFolders(join(folder, entry.name));
 }

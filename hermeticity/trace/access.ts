@@ -94,11 +94,11 @@ export interface TracedProcess {
 /** Node has no names for the real-time signals, 32 to 64. */
 export type SignalName = NodeJS.Signals | `signal ${number}`;
 
-export type Exit = { readonly code: number } | { readonly signal: SignalName };
+export type ExitStatus = { readonly code: number } | { readonly signal: SignalName };
 
 export interface TraceReport {
   readonly tracer: { readonly name: string; readonly version: string };
-  readonly exit: Exit;
+  readonly exit: ExitStatus;
   /** By start. The command is the first. */
   readonly processes: readonly TracedProcess[];
   readonly accesses: readonly Access[];

@@ -2,7 +2,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { constants } from 'node:os';
 import { AssayError } from '../../core/errors.ts';
-import type { Exit } from './access.ts';
+import type { ExitStatus } from './access.ts';
 import type { TracedCommand } from './tracer.ts';
 
 export function forwardOutput(child: ChildProcess, output: TracedCommand['output']): void {
@@ -12,7 +12,7 @@ export function forwardOutput(child: ChildProcess, output: TracedCommand['output
 }
 
 /** Resolves when the process has ended and its output has been read to the end. */
-export function ended(child: ChildProcess, name: string): Promise<Exit> {
+export function waitForExit(child: ChildProcess, name: string): Promise<ExitStatus> {
   return new Promise((resolve, reject) => {
     child.once('error', (error) => {
       reject(
@@ -30,9 +30,9 @@ export function ended(child: ChildProcess, name: string): Promise<Exit> {
 export function stopOnAbort(
   child: ChildProcess,
   signal: AbortSignal | undefined,
-  handsOn = false,
+  forwardsSignals = false,
 ): () => void {
-  const stop = () => child.kill(handsOn && isSignal(signal?.reason) ? signal.reason : 'SIGKILL');
+  const stop = () => child.kill(forwardsSignals && isSignal(signal?.reason) ? signal.reason : 'SIGKILL');
   if (signal?.aborted) stop();
   signal?.addEventListener('abort', stop, { once: true });
   return () => signal?.removeEventListener('abort', stop);

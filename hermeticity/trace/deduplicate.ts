@@ -3,14 +3,14 @@
 import type { PathVerb } from './access.ts';
 import type { BytePath } from './resolve-links.ts';
 
-type Told = PathVerb | 'attributes';
+type Fact = PathVerb | 'attributes';
 
-export class ToldOnce {
-  readonly #told = new Map<BytePath, Set<Told>>();
+export class Deduplicator {
+  readonly #facts = new Map<BytePath, Set<Fact>>();
   readonly #listers = new Map<BytePath, number>();
 
   /** True the first time; from then on the path is known to be there. */
-  isNews(path: BytePath, what: Exclude<Told, 'absent' | 'probe'>): boolean {
+  isNew(path: BytePath, what: Exclude<Fact, 'absent' | 'probe'>): boolean {
     const told = this.#of(path);
     told.delete('absent');
     if (told.has(what)) return false;
@@ -19,8 +19,8 @@ export class ToldOnce {
   }
 
   /** Why a folder is listed depends on who does it, so each program is told. */
-  isNewsThatItLists(path: BytePath, pid: number): boolean {
-    const first = this.isNews(path, 'list');
+  isNewListing(path: BytePath, pid: number): boolean {
+    const first = this.isNew(path, 'list');
     const known = this.#listers.get(path) === pid;
     this.#listers.set(path, pid);
     return first || !known;
@@ -32,7 +32,7 @@ export class ToldOnce {
   }
 
   /** Anything that was told about a path says that it is there. */
-  isNewsThatItExists(path: BytePath): boolean {
+  isNewProbe(path: BytePath): boolean {
     const told = this.#of(path);
     if (told.size > 0 && !told.has('absent')) return false;
     told.delete('absent');
@@ -40,38 +40,38 @@ export class ToldOnce {
     return true;
   }
 
-  isNewsThatItIsAbsent(path: BytePath): boolean {
-    if (this.#told.get(path)?.has('absent')) return false;
+  isNewAbsence(path: BytePath): boolean {
+    if (this.#facts.get(path)?.has('absent')) return false;
     this.removed(path);
     return true;
   }
 
   wasWritten(path: BytePath): boolean {
-    return this.#told.get(path)?.has('write') === true;
+    return this.#facts.get(path)?.has('write') === true;
   }
 
   wasExecuted(path: BytePath): boolean {
-    return this.#told.get(path)?.has('exec') === true;
+    return this.#facts.get(path)?.has('exec') === true;
   }
 
   created(path: BytePath): void {
-    this.#told.set(path, new Set(['write']));
+    this.#facts.set(path, new Set(['write']));
   }
 
   /** A second name: who writes to it writes to the first one too, so that is news. */
   linked(path: BytePath): void {
-    this.#told.set(path, new Set(['probe']));
+    this.#facts.set(path, new Set(['probe']));
   }
 
   removed(path: BytePath): void {
-    this.#told.set(path, new Set(['absent']));
+    this.#facts.set(path, new Set(['absent']));
   }
 
-  #of(path: BytePath): Set<Told> {
-    const known = this.#told.get(path);
+  #of(path: BytePath): Set<Fact> {
+    const known = this.#facts.get(path);
     if (known) return known;
-    const fresh = new Set<Told>();
-    this.#told.set(path, fresh);
+    const fresh = new Set<Fact>();
+    this.#facts.set(path, fresh);
     return fresh;
   }
 }

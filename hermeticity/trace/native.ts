@@ -6,9 +6,9 @@ import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { HERMETICITY } from '../limits.ts';
-import { exitWithTracer } from '../system/exit-status.ts';
+import { exitStatusAfterTracer } from '../system/exit-status.ts';
 import type { Access, TraceReport } from './access.ts';
-import { ended, forwardOutput, startFailure, stopOnAbort } from './child.ts';
+import { forwardOutput, startFailure, stopOnAbort, waitForExit } from './child.ts';
 import { RECORD_VERSION, RecordDecoder } from './records.ts';
 import { ReportBuilder } from './report-builder.ts';
 import type { Availability, TracedCommand, Tracer } from './tracer.ts';
@@ -59,11 +59,11 @@ export class NativeTracer implements Tracer {
     forwardOutput(child, command.output);
     const stopListening = stopOnAbort(child, command.signal, true);
     try {
-      const helperExit = await ended(child, this.name);
+      const helperExit = await waitForExit(child, this.name);
       await records;
       if (decoder.startFailure) throw refusalOf(decoder.startFailure, command.argv[0]);
       if (!decoder.exit) builder.gap('the tracer ended before the command did');
-      return builder.finish(this, decoder.exit ?? exitWithTracer(helperExit));
+      return builder.finish(this, decoder.exit ?? exitStatusAfterTracer(helperExit));
     } finally {
       stopListening();
     }

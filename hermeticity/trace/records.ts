@@ -2,9 +2,9 @@
 import { AssayError } from '../../core/errors.ts';
 import { nameFromBytes } from '../../core/path.ts';
 import { absPathFromBytes, absPathFromSlice, linkTargetFromBytes } from '../system/absolute-path.ts';
-import { exitOfStatus } from '../system/exit-status.ts';
-import type { Exit, PathVerb } from './access.ts';
-import type { ReportBuilder, Told } from './report-builder.ts';
+import { exitStatusOf } from '../system/exit-status.ts';
+import type { ExitStatus, PathVerb } from './access.ts';
+import type { AccessDetails, ReportBuilder } from './report-builder.ts';
 import { addressFromBytes } from './socket-address.ts';
 
 /** The helper must have been built from the same grammar. */
@@ -62,7 +62,7 @@ interface Record {
 export class RecordDecoder {
   readonly #builder: ReportBuilder<number>;
   #rest: Buffer = Buffer.alloc(0);
-  #exit: Exit | undefined;
+  #exit: ExitStatus | undefined;
   #startFailure: StartFailure | undefined;
 
   constructor(builder: ReportBuilder<number>) {
@@ -70,7 +70,7 @@ export class RecordDecoder {
   }
 
   /** How the command ended; undefined until the last record is there. */
-  get exit(): Exit | undefined {
+  get exit(): ExitStatus | undefined {
     return this.#exit;
   }
 
@@ -128,7 +128,7 @@ export class RecordDecoder {
         this.#startFailure = { text: payload.toString('utf8'), errno: record.code };
         return;
       case KIND.end:
-        this.#exit = exitOfStatus(payload.readUInt32LE(0));
+        this.#exit = exitStatusOf(payload.readUInt32LE(0));
         return;
       default:
         this.#builder.access(process, accessOf(record), atMs);
@@ -147,7 +147,7 @@ function recordAt(bytes: Buffer, at: number, end: number): Record {
   };
 }
 
-function accessOf(record: Record): Told {
+function accessOf(record: Record): AccessDetails {
   const { kind, flags, payload } = record;
   switch (kind) {
     case KIND.rename:
@@ -182,7 +182,7 @@ function accessOf(record: Record): Told {
 }
 
 /** A path from `start` to `end`, or to a NUL after which there is another one. */
-function pathAccess(kind: PathVerb, flags: number, bytes: Buffer, start: number, end: number): Told {
+function pathAccess(kind: PathVerb, flags: number, bytes: Buffer, start: number, end: number): AccessDetails {
   const nul = bytes.indexOf(0, start);
   const pathEnd = nul === -1 || nul > end ? end : nul;
   const path = absPathFromSlice(bytes, start, pathEnd);

@@ -1,8 +1,8 @@
 // Gathers what a tracer tells, in the order in which it is told, into a TraceReport.
 import { HERMETICITY } from '../limits.ts';
-import type { Access, Exit, TracedProcess, TraceReport, Without } from './access.ts';
+import type { Access, ExitStatus, TracedProcess, TraceReport, Without } from './access.ts';
 
-export type Told = Without<Access, 'process' | 'atMs'>;
+export type AccessDetails = Without<Access, 'process' | 'atMs'>;
 
 interface OpenProcess extends TracedProcess {
   argv: readonly string[];
@@ -45,7 +45,7 @@ export class ReportBuilder<Key> {
     this.#open(key, { pid: process.pid, parent: index, argv, atMs, survived: false, inherited: false });
   }
 
-  access(key: Key, told: Told, atMs: number): void {
+  access(key: Key, told: AccessDetails, atMs: number): void {
     if (this.#accesses.length >= HERMETICITY.maxAccesses) {
       this.gap(`more than ${HERMETICITY.maxAccesses} different accesses`);
       return;
@@ -64,7 +64,7 @@ export class ReportBuilder<Key> {
     if (process) process.survived = true;
   }
 
-  finish(tracer: { name: string; version: string }, exit: Exit): TraceReport {
+  finish(tracer: { name: string; version: string }, exit: ExitStatus): TraceReport {
     return {
       tracer: { name: tracer.name, version: tracer.version },
       exit,

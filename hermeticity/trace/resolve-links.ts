@@ -8,7 +8,7 @@ const SLASH = '/';
 /** Paths here are latin1 strings: one character a byte, so that any name survives. */
 export type BytePath = string;
 
-export interface Walked {
+export interface ResolvedLinks {
   readonly path: BytePath;
   /** The links on the way. */
   readonly links: readonly BytePath[];
@@ -16,7 +16,7 @@ export interface Walked {
 
 type Kind = 'folder' | 'link' | 'other' | 'absent';
 
-export class Walker {
+export class LinkResolver {
   readonly #folders = new Set<BytePath>();
 
   /** Called when the command itself made, moved or removed something that may be on a known way. */
@@ -37,7 +37,7 @@ export class Walker {
     }
   }
 
-  walk(base: BytePath, raw: BytePath, follow: boolean): Walked {
+  resolve(base: BytePath, raw: BytePath, follow: boolean): ResolvedLinks {
     const links: BytePath[] = [];
     const rest = raw.split(SLASH);
     const folderWanted = rest.at(-1) === '';

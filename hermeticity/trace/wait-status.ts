@@ -2,7 +2,7 @@
 // A real-time signal that ends a child of Node's, or of Bun's, is reported as exit code 0 (docs/decisions/0240).
 import { existsSync } from 'node:fs';
 import { AssayError } from '../../core/errors.ts';
-import type { Exit } from './access.ts';
+import type { ExitStatus } from './access.ts';
 import { startFailure } from './child.ts';
 import { decodeAll, helperPath } from './native.ts';
 import { RecordDecoder } from './records.ts';
@@ -13,12 +13,12 @@ export const STATUS_DESCRIPTOR = 3;
 
 type Argv = readonly [string, ...string[]];
 
-export interface WayToWait {
+export interface WaitStrategy {
   wrap(argv: Argv): Argv;
   /** It writes the wait status to STATUS_DESCRIPTOR. */
-  readonly tellsStatus: boolean;
+  readonly reportsStatus: boolean;
   /** Its own exit code 0 says that the command succeeded. */
-  readonly isSure: boolean;
+  readonly isExitCodeReliable: boolean;
 }
 
 const SHELL = '/bin/sh';
@@ -27,18 +27,22 @@ const SHELL = '/bin/sh';
 const WAITING = 'trap : HUP INT QUIT TERM; exec 3>&2 2>/dev/null; (exec "$@" 2>&3 3>&-); exit $?';
 
 /** The best first. The next one is for a helper that can't be started here: another architecture, a `noexec` mount. */
-export function* waysToWait(): Generator<WayToWait> {
+export function* waitStrategies(): Generator<WaitStrategy> {
   const helper = helperPath();
   const status = ['--status', String(STATUS_DESCRIPTOR), '--'];
   if (existsSync(helper))
-    yield { wrap: (argv) => [helper, ...status, ...argv], tellsStatus: true, isSure: true };
+    yield { wrap: (argv) => [helper, ...status, ...argv], reportsStatus: true, isExitCodeReliable: true };
   if (existsSync(SHELL))
-    yield { wrap: (argv) => [SHELL, '-c', WAITING, 'sh', ...argv], tellsStatus: false, isSure: true };
-  yield { wrap: (argv) => argv, tellsStatus: false, isSure: false };
+    yield {
+      wrap: (argv) => [SHELL, '-c', WAITING, 'sh', ...argv],
+      reportsStatus: false,
+      isExitCodeReliable: true,
+    };
+  yield { wrap: (argv) => argv, reportsStatus: false, isExitCodeReliable: false };
 }
 
 /** Undefined if the helper ended before it told. Rejects if the command could not be started. */
-export async function toldStatus(stream: unknown): Promise<Exit | undefined> {
+export async function readWaitStatus(stream: unknown): Promise<ExitStatus | undefined> {
   const decoder = new RecordDecoder(new ReportBuilder<number>());
   await decodeAll(stream, decoder);
   const { startFailure: failure } = decoder;

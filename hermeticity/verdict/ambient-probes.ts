@@ -4,12 +4,12 @@ import {
   type AbsPath,
   FILESYSTEM_ROOT,
   isBelow,
-  linkedFrom,
   parentFolder,
   relativeIn,
+  targetOfLink,
 } from '../system/absolute-path.ts';
 import type { Access, PathAccess } from '../trace/access.ts';
-import type { Scene } from './verdict-state.ts';
+import type { VerdictState } from './verdict-state.ts';
 
 const COMPILERS = /^(?:cc1|cc1plus|cpp|clang(?:\+\+)?(?:-\d+)?)$/;
 
@@ -43,23 +43,23 @@ const SEARCHES: readonly Search[] = [
   { program: /^perl[\d.]*$/, found: /\/perl(?:5|-base)?\/(?:[\d.]+\/)?(.+\.pm)$/ },
 ];
 
-export class Habits {
-  readonly #scene: Scene;
+export class AmbientProbes {
+  readonly #state: VerdictState;
   readonly #found = new Map<Search, ReadonlySet<string>>();
   #listedByMake: ReadonlySet<AbsPath> | undefined;
   #firstListings: ReadonlySet<Access> | undefined;
   #programs: ReadonlySet<string> | undefined;
 
-  constructor(scene: Scene) {
-    this.#scene = scene;
+  constructor(scene: VerdictState) {
+    this.#state = scene;
   }
 
   /** That something is not there which this program always looks for. */
   excusesAbsent(access: PathAccess): boolean {
-    const { policy } = this.#scene;
-    if (policy.habitual.some((pattern) => pattern.test(access.path))) return true;
-    const program = this.#scene.programOf(access);
-    const isSought = policy.seekers.some(
+    const { policy } = this.#state;
+    if (policy.ambientNames.some((pattern) => pattern.test(access.path))) return true;
+    const program = this.#state.programOf(access);
+    const isSought = policy.programProbes.some(
       (seeker) => seeker.program.test(program) && seeker.names.test(access.path),
     );
     return (
@@ -75,22 +75,22 @@ export class Habits {
 
   /** Python looks for each module first where the program lies, or in the working folder, and then among its own. */
   isImport(listing: PathAccess): boolean {
-    const { accesses } = this.#scene.report;
+    const { accesses } = this.#state.report;
     const from = accesses.indexOf(listing) + 1;
     const next = accesses.slice(from).find((access) => access.process === listing.process);
-    return next !== undefined && 'path' in next && this.#scene.placeOf(next.path) === 'toolchain';
+    return next !== undefined && 'path' in next && this.#state.locationOf(next.path) === 'toolchain';
   }
 
   /** It lists a folder not only to look for names, but to work on whatever lies there. */
   collects(listing: PathAccess): boolean {
-    const program = this.#scene.programOf(listing);
+    const program = this.#state.programOf(listing);
     if (program === 'tsc') return this.#hasSources(listing.path);
     return MAKE.test(program) && this.#wildcards().has(listing.path);
   }
 
   /** Before its script can list a folder that it loads modules from, Python has done so itself. */
   isFirstListing(listing: PathAccess): boolean {
-    this.#firstListings ??= firstListings(this.#scene.report.accesses);
+    this.#firstListings ??= firstListings(this.#state.report.accesses);
     return this.#firstListings.has(listing);
   }
 
@@ -105,8 +105,8 @@ export class Habits {
     const known = this.#found.get(search);
     if (known) return known;
     const found = new Set<string>();
-    for (const access of this.#scene.report.accesses) {
-      if (access.kind !== 'read' || this.#scene.placeOf(access.path) !== 'toolchain') continue;
+    for (const access of this.#state.report.accesses) {
+      if (access.kind !== 'read' || this.#state.locationOf(access.path) !== 'toolchain') continue;
       const name = search.found.exec(access.path)?.[1];
       if (name !== undefined) found.add(name);
     }
@@ -116,7 +116,7 @@ export class Habits {
 
   /** tsc lists what the "include" of its settings names, and the folders above that; only the former hold what it reads. */
   #hasSources(folder: AbsPath): boolean {
-    return this.#scene.report.accesses.some(
+    return this.#state.report.accesses.some(
       (access) =>
         access.kind === 'read' && TYPESCRIPT.test(access.path) && parentFolder(access.path) === folder,
     );
@@ -125,8 +125,8 @@ export class Habits {
   /** The folders of `$(wildcard …)`, as far as they are written out. */
   #wildcards(): ReadonlySet<AbsPath> {
     this.#listedByMake ??= new Set(
-      this.#scene.report.accesses.flatMap((access) => {
-        const isMakefile = access.kind === 'read' && MAKE.test(this.#scene.programOf(access));
+      this.#state.report.accesses.flatMap((access) => {
+        const isMakefile = access.kind === 'read' && MAKE.test(this.#state.programOf(access));
         return isMakefile ? this.#wildcardsIn(access.path) : [];
       }),
     );
@@ -134,15 +134,15 @@ export class Habits {
   }
 
   #wildcardsIn(makefile: AbsPath): AbsPath[] {
-    const path = relativeIn(this.#scene.declared.workspace, makefile);
-    const text = path === undefined ? '' : this.#scene.declared.textOf(path);
+    const path = relativeIn(this.#state.declared.workspace, makefile);
+    const text = path === undefined ? '' : this.#state.declared.textOf(path);
     const patterns = [...text.matchAll(WILDCARD)].flatMap(([, words = '']) => words.split(/\s+/));
     const folders = patterns.flatMap((pattern) => FOLDER_OF_PATTERN.exec(pattern)?.[1] ?? []);
-    return folders.map((folder) => linkedFrom(makefile, folder === '' ? '.' : folder));
+    return folders.map((folder) => targetOfLink(makefile, folder === '' ? '.' : folder));
   }
 
   #isUpwardSearch(path: AbsPath): boolean {
-    const { declared, policy } = this.#scene;
+    const { declared, policy } = this.#state;
     for (let at = path; at !== FILESYSTEM_ROOT; at = parentFolder(at)) {
       const name = at.slice(at.lastIndexOf('/') + 1);
       if (policy.upwardNames.has(name) && isBelow(declared.workspace, parentFolder(at))) return true;
@@ -153,7 +153,7 @@ export class Habits {
   /** Whether this file system tells capitals apart is asked by looking for a program by its name in capitals. */
   #isCaseTrial(path: AbsPath): boolean {
     this.#programs ??= new Set(
-      this.#scene.report.accesses.flatMap((access) => (access.kind === 'exec' ? [access.path] : [])),
+      this.#state.report.accesses.flatMap((access) => (access.kind === 'exec' ? [access.path] : [])),
     );
     const small = path.toLowerCase();
     return [...this.#programs].some((program) => program !== path && program.toLowerCase() === small);

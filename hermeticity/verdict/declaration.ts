@@ -87,7 +87,7 @@ export class Declared {
   }
 
   /** Folders above anything that the action may use. */
-  isAboveItsPlaces(path: AbsPath): boolean {
+  isAboveDeclared(path: AbsPath): boolean {
     const { workspace, scratch, tools, searchPath } = this.#declaration;
     return [workspace, ...scratch, ...tools, ...searchPath].some((place) => isAtOrBelow(place, path));
   }

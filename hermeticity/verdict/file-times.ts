@@ -6,7 +6,7 @@
 import type { AbsPath } from '../system/absolute-path.ts';
 import type { PathAccess, TracedProcess } from '../trace/access.ts';
 
-export interface TimedLook {
+export interface TimedRead {
   readonly path: AbsPath;
   /** The tool that goes by it. */
   readonly tool: string;
@@ -19,7 +19,7 @@ const BUILD_MODE = /^--?b(?:uild)?$/i;
 const COMPILED_MODULE = /\.py[co]$/;
 
 /** The tool, if this access is a look at a file that may have been compared by its time. */
-export function toolGoingByTime(
+export function toolComparingTimes(
   { kind, path }: PathAccess,
   process: TracedProcess | undefined,
 ): string | undefined {

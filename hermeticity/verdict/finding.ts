@@ -29,7 +29,7 @@ export type FindingKind =
   | 'readdir-order';
 
 /** Looks at something that is not declared, whether it was there or not. */
-export const LOOKS: ReadonlySet<FindingKind> = new Set(['read', 'probe', 'absent', 'list']);
+export const READ_KINDS: ReadonlySet<FindingKind> = new Set(['read', 'probe', 'absent', 'list']);
 
 /** A declaration that is missing: as a flag of `assay run` and its value, or as a dependency of a step. */
 export interface Fix {

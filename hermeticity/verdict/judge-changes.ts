@@ -1,24 +1,24 @@
 // Judges what an action changed: files that it wrote, removed, moved, and the links that it left.
-import { type AbsPath, isAtOrBelow, linkedFrom, relativeIn } from '../system/absolute-path.ts';
+import { type AbsPath, isAtOrBelow, relativeIn, targetOfLink } from '../system/absolute-path.ts';
 import type { Access, PathAccess, RenameAccess, SymlinkAccess } from '../trace/access.ts';
-import type { LookJudge } from './judge-reads.ts';
-import { isSharedMemory, type Scene } from './verdict-state.ts';
+import type { ReadJudge } from './judge-reads.ts';
+import { isSharedMemory, type VerdictState } from './verdict-state.ts';
 
 /** How many files of a new folder that no output names are told one by one: enough to see what it is. */
-const TOLD_IN_A_NEW_FOLDER = 10;
+const REPORTED_PER_NEW_FOLDER = 10;
 
 export class ChangeJudge {
-  readonly #scene: Scene;
-  readonly #looks: LookJudge;
-  readonly #toldIn = new Map<AbsPath, number>();
+  readonly #state: VerdictState;
+  readonly #reads: ReadJudge;
+  readonly #reportedIn = new Map<AbsPath, number>();
 
-  constructor(scene: Scene, looks: LookJudge) {
-    this.#scene = scene;
-    this.#looks = looks;
+  constructor(scene: VerdictState, looks: ReadJudge) {
+    this.#state = scene;
+    this.#reads = looks;
   }
 
   written(access: PathAccess): void {
-    const { own } = this.#scene;
+    const { own } = this.#state;
     const { path } = access;
     if (access.wanted) this.#suspectStale(access);
     this.#judgeWrite(access, path, access);
@@ -28,20 +28,20 @@ export class ChangeJudge {
   }
 
   deleted(access: Access, path: AbsPath): void {
-    const { own, declared } = this.#scene;
+    const { own, declared } = this.#state;
     const wasOwn = own.isOwn(path);
     own.deleted(path);
     if (wasOwn || this.#isFree(path) || declared.isInOutput(path)) return;
     const relative = relativeIn(declared.workspace, path);
     const input = relative !== undefined && declared.isPresentInput(relative);
-    this.#scene.suspect({ kind: 'delete', access, path, ...(input && { detail: 'a declared input' }) });
+    this.#state.suspect({ kind: 'delete', access, path, ...(input && { detail: 'a declared input' }) });
   }
 
   /** What is moved or gets a second name was not opened, but its content is now under another name. */
   paired(access: RenameAccess): void {
-    const { own } = this.#scene;
+    const { own } = this.#state;
     const { path, to, process, atMs } = access;
-    this.#looks.hear({ kind: 'read', path, process, atMs });
+    this.#reads.judge({ kind: 'read', path, process, atMs });
     this.#judgeWrite(access, to);
     if (access.exchange) this.#exchanged(access);
     else if (access.kind === 'hardlink') own.named(to, path);
@@ -53,25 +53,25 @@ export class ChangeJudge {
 
   linked(access: SymlinkAccess): void {
     this.#judgeWrite(access, access.path);
-    this.#scene.own.linked(access.path, access.target);
+    this.#state.own.linked(access.path, access.target);
   }
 
   /** Links in an output that are left at the end and lead to what another machine does not have. */
   suspectEscapes(): void {
-    const { own, declared, report } = this.#scene;
+    const { own, declared, report } = this.#state;
     for (const [path, target] of own.links) {
       const staysInside =
-        !target.startsWith('/') && isAtOrBelow(linkedFrom(path, target), declared.workspace);
+        !target.startsWith('/') && isAtOrBelow(targetOfLink(path, target), declared.workspace);
       if (staysInside || !declared.isInOutput(path)) continue;
       const access = report.accesses.find((one) => one.kind === 'symlink' && one.target === target);
-      if (access) this.#scene.suspect({ kind: 'symlink-escape', access, path, detail: `leads to ${target}` });
+      if (access) this.#state.suspect({ kind: 'symlink-escape', access, path, detail: `leads to ${target}` });
     }
   }
 
   #exchanged(access: RenameAccess): void {
-    const { own } = this.#scene;
+    const { own } = this.#state;
     const { path, to, process, atMs } = access;
-    this.#looks.hear({ kind: 'read', path: to, process, atMs });
+    this.#reads.judge({ kind: 'read', path: to, process, atMs });
     this.#judgeWrite(access, path);
     own.wrote(path);
     own.wrote(to);
@@ -79,41 +79,41 @@ export class ChangeJudge {
 
   /** An earlier output was put aside; had it been there, its content would have stayed in this one. */
   #suspectStale(access: PathAccess): void {
-    const { own, declared, policy } = this.#scene;
-    const isExpected = policy.caretakers.has(this.#scene.programOf(access));
+    const { own, declared, policy } = this.#state;
+    const isExpected = policy.outputCheckers.has(this.#state.programOf(access));
     if (isExpected || !declared.wasThereEarlier(access.path) || own.wasDeleted(access.path)) return;
     const detail = 'adds to what an earlier run left';
-    this.#scene.suspect({ kind: 'stale-output', access, path: access.path, detail });
+    this.#state.suspect({ kind: 'stale-output', access, path: access.path, detail });
   }
 
   /** What is its own already was judged when it was made. A new folder is told, and some of the files that come into it. */
   #judgeWrite(access: Access, path: AbsPath, what: Pick<PathAccess, 'asked' | 'folder'> = {}): void {
     if (this.#isOutputOnly(path)) return;
-    const [nearest, ...further] = this.#scene.own.ownAbove(path);
+    const [nearest, ...further] = this.#state.own.ownAbove(path);
     if (nearest === path) return;
     const folders = [nearest, ...further].filter((folder) => folder !== undefined);
     /* A folder that only holds outputs stands for nothing that comes into it. */
-    const holder = folders.findLast((folder) => !this.#scene.declared.isImplied(folder));
+    const holder = folders.findLast((folder) => !this.#state.declared.isImplied(folder));
     if (holder === undefined) this.#suspectWrite(access, path, what);
     else if (!what.folder && this.#isOneOfTheFirstIn(holder)) this.#suspectWrite(access, path, what, holder);
   }
 
   /** Most of what is written: nothing is to be said about it. */
   #isOutputOnly(path: AbsPath): boolean {
-    const { declared } = this.#scene;
+    const { declared } = this.#state;
     if (!declared.isInOutput(path)) return false;
     const relative = relativeIn(declared.workspace, path);
     return relative !== undefined && !declared.isPresentInput(relative);
   }
 
   #isOneOfTheFirstIn(holder: AbsPath): boolean {
-    const count = (this.#toldIn.get(holder) ?? 0) + 1;
-    this.#toldIn.set(holder, count);
-    return count <= TOLD_IN_A_NEW_FOLDER;
+    const count = (this.#reportedIn.get(holder) ?? 0) + 1;
+    this.#reportedIn.set(holder, count);
+    return count <= REPORTED_PER_NEW_FOLDER;
   }
 
   #isFree(path: AbsPath): boolean {
-    const place = this.#scene.placeOf(path);
+    const place = this.#state.locationOf(path);
     return place === 'scratch' || place === 'kernel';
   }
 
@@ -124,20 +124,20 @@ export class ChangeJudge {
     { asked, folder }: Pick<PathAccess, 'asked' | 'folder'> = {},
     holder: AbsPath = path,
   ): void {
-    const { declared, own } = this.#scene;
+    const { declared, own } = this.#state;
     if (this.#isFree(path)) return;
     const relative = relativeIn(declared.workspace, path);
     const gone = () => own.isRemoved(path);
     if (relative === undefined) {
       const escapes = asked !== undefined && declared.isInOutput(asked);
       if (escapes)
-        this.#scene.suspect({ kind: 'symlink-escape', access, path: asked, detail: `leads to ${path}` });
-      else this.#scene.suspect({ kind: 'write', access, path, unless: () => isSharedMemory(path) && gone() });
+        this.#state.suspect({ kind: 'symlink-escape', access, path: asked, detail: `leads to ${path}` });
+      else this.#state.suspect({ kind: 'write', access, path, unless: () => isSharedMemory(path) && gone() });
     } else if (declared.isPresentInput(relative)) {
-      this.#scene.suspect({ kind: 'mutate', access, path, detail: 'a declared input' });
+      this.#state.suspect({ kind: 'mutate', access, path, detail: 'a declared input' });
     } else if (!declared.isInOutput(path) && !(folder && declared.isImplied(path))) {
       /* Made and removed again within the run: nobody can come to depend on it. */
-      this.#scene.suspect({
+      this.#state.suspect({
         kind: 'write',
         access,
         path,

@@ -10,37 +10,37 @@ import {
   relativeIn,
 } from '../system/absolute-path.ts';
 import type { PathAccess } from '../trace/access.ts';
-import { Habits } from './ambient-probes.ts';
-import { type TimedLook, toolGoingByTime } from './file-times.ts';
+import { AmbientProbes } from './ambient-probes.ts';
+import { type TimedRead, toolComparingTimes } from './file-times.ts';
 import { type Fix, patternOf } from './finding.ts';
-import { Looks } from './read-set.ts';
-import type { Scene } from './verdict-state.ts';
+import { ReadSet } from './read-set.ts';
+import type { VerdictState } from './verdict-state.ts';
 
 /** Names in a listed folder that are there for people, not for builds. */
 /** The caller's own folder in the workspace: whoever looks through that sees it, and nothing follows; from what is in it, much may. */
-const CALLERS_OWN = '.assay';
-const UNSEEN_NAMES = new Set(['.git', CALLERS_OWN]);
+const ASSAY_FOLDER = '.assay';
+const UNSEEN_NAMES = new Set(['.git', ASSAY_FOLDER]);
 
-export class LookJudge {
-  readonly #scene: Scene;
+export class ReadJudge {
+  readonly #state: VerdictState;
   readonly #ownPids: ReadonlySet<string>;
-  readonly looks: Looks;
+  readonly readSet: ReadSet;
   /** Files of the workspace that a tool may have gone by the times of. */
-  readonly timed = new Map<AbsPath, TimedLook>();
-  readonly #habits: Habits;
+  readonly timed = new Map<AbsPath, TimedRead>();
+  readonly #ambient: AmbientProbes;
   #made: ReadonlySet<AbsPath> | undefined;
 
-  constructor(scene: Scene) {
-    this.#scene = scene;
-    this.looks = new Looks(scene);
-    this.#habits = new Habits(scene);
+  constructor(scene: VerdictState) {
+    this.#state = scene;
+    this.readSet = new ReadSet(scene);
+    this.#ambient = new AmbientProbes(scene);
     this.#ownPids = new Set(scene.report.processes.map(({ pid }) => String(pid)));
   }
 
-  hear(access: PathAccess): void {
+  judge(access: PathAccess): void {
     if (this.#isExplained(access)) return;
-    const { declared } = this.#scene;
-    switch (this.#scene.placeOf(access.path)) {
+    const { declared } = this.#state;
+    switch (this.#state.locationOf(access.path)) {
       case 'workspace':
         this.#inWorkspace(access, relativeIn(declared.workspace, access.path));
         break;
@@ -60,7 +60,7 @@ export class LookJudge {
 
   /** It is the action's own, or was removed by it; but that it made a folder again does not say what lay in the earlier one. */
   #isExplained({ kind, path, wanted }: PathAccess): boolean {
-    const { own, declared } = this.#scene;
+    const { own, declared } = this.#state;
     const isStale = kind === 'absent' && wanted && declared.wasThereEarlier(path) && !own.wasDeleted(path);
     return !isStale && (own.isOwn(path) || (kind === 'absent' && own.isRemoved(path)));
   }
@@ -68,30 +68,30 @@ export class LookJudge {
   // ---- in the workspace ----
 
   #inWorkspace(access: PathAccess, path: RelPath | undefined): void {
-    if (path === undefined || (isCallersOwn(path) && !isContent(access))) return;
-    const { declared } = this.#scene;
+    if (path === undefined || (isInAssayFolder(path) && !isContent(access))) return;
+    const { declared } = this.#state;
     if (declared.isInOutput(access.path)) this.#inOutput(access, path);
     else if (access.kind === 'list') this.#listed(access, path);
     else if (access.kind === 'absent') {
       if (declared.isImplied(access.path) || declared.covers(path)) return;
-      this.looks.note(access);
-      this.#suspectLook('absent', access, declaring('--optional-input', path));
+      this.readSet.note(access);
+      this.#suspectProbe('absent', access, declaring('--optional-input', path));
     } else if (declared.isInput(path)) {
       this.#noteTime(access, true);
     } else if (isContent(access)) {
       this.#noteTime(access, false);
-      this.looks.note(access);
+      this.readSet.note(access);
       this.#suspectRead(access, declaring('--input', path));
     } else if (!declared.isImplied(access.path)) {
       this.#noteTime(access, false);
-      this.looks.note(access);
-      this.#suspectLook('probe', access, declaring('--input', path));
+      this.readSet.note(access);
+      this.#suspectProbe('probe', access, declaring('--input', path));
     }
   }
 
   #noteTime(access: PathAccess, isInput: boolean): void {
     const { path } = access;
-    const tool = toolGoingByTime(access, this.#scene.report.processes[access.process]);
+    const tool = toolComparingTimes(access, this.#state.report.processes[access.process]);
     if (tool !== undefined && !this.timed.has(path)) this.timed.set(path, { path, tool, isInput });
   }
 
@@ -100,7 +100,7 @@ export class LookJudge {
    * before it is written over, as cp, ld and `mkdir -p` do, and that it is listed to be removed, is no harm.
    */
   #inOutput(access: PathAccess, path: RelPath): void {
-    const { own, declared } = this.#scene;
+    const { own, declared } = this.#state;
     const at = access.path;
     if (access.kind === 'absent') this.#suspectStale(access);
     if (access.kind === 'absent' || access.kind === 'followed' || declared.isInput(path)) return;
@@ -108,7 +108,7 @@ export class LookJudge {
       if (access.kind === 'list') return own.wasDeleted(at);
       return !isContent(access) && (own.wasWritten(at) || own.wasDeleted(at) || own.holds(at));
     };
-    this.#scene.suspect({
+    this.#state.suspect({
       kind: 'stale-output',
       access,
       path: at,
@@ -122,11 +122,11 @@ export class LookJudge {
    * to be done, cp to write it, others to use it. Who opened it to read wanted to use it, whatever came after.
    */
   #suspectStale(access: PathAccess): void {
-    const { declared, own, policy, report } = this.#scene;
-    const program = this.#scene.programOf(access);
+    const { declared, own, policy, report } = this.#state;
+    const program = this.#state.programOf(access);
     if (!declared.wasThereEarlier(access.path)) return;
     if (policy.removers.has(program)) own.deleted(access.path);
-    if (policy.caretakers.has(program)) return;
+    if (policy.outputCheckers.has(program)) return;
     const wroteIt = () =>
       !access.wanted &&
       report.accesses.some((one) => {
@@ -134,34 +134,34 @@ export class LookJudge {
         return one.folder === true || (one.process === access.process && !policy.shells.has(program));
       });
     const detail = 'looked for what an earlier run left';
-    this.#scene.suspect({ kind: 'stale-output', access, path: access.path, detail, unless: wroteIt });
+    this.#state.suspect({ kind: 'stale-output', access, path: access.path, detail, unless: wroteIt });
   }
 
   /** A listing is declared if each name in it is, and if a name that came to it would be. */
   #listed(access: PathAccess, folder: RelPath): void {
-    const { declared, policy } = this.#scene;
-    const program = this.#scene.programOf(access);
+    const { declared, policy } = this.#state;
+    const program = this.#state.programOf(access);
     const unexplained = declared.namesIn(folder).filter((name) => !this.#explains(folder, name));
     const isLoader = policy.moduleLoaders.test(program);
-    const isFirst = isLoader && this.#habits.isFirstListing(access);
-    const isImport = isLoader && this.#habits.isImport(access);
+    const isFirst = isLoader && this.#ambient.isFirstListing(access);
+    const isImport = isLoader && this.#ambient.isImport(access);
     const looksUp = isImport || (isFirst && this.#isModuleFolder(access.path));
     const excused =
-      (policy.nameCachers.has(program) && (declared.growsIn(folder) || !this.#habits.collects(access))) ||
+      (policy.folderListers.has(program) && (declared.growsIn(folder) || !this.#ambient.collects(access))) ||
       (isFirst && isImport) ||
       (unexplained.length === 0 && (looksUp || declared.growsIn(folder)));
-    this.looks.note(access, excused);
+    this.readSet.note(access, excused);
     if (excused) return;
     const detail =
       unexplained.length > 0 ? `shows ${someOf(unexplained)}` : 'no pattern takes in what may appear there';
     const value = folder === '' ? '*' : `${patternOf(folder)}/*`;
     const fix = { flag: this.#flagFor(folder, unexplained), value };
-    this.#scene.suspect({ kind: 'list', access, path: access.path, detail, fix });
+    this.#state.suspect({ kind: 'list', access, path: access.path, detail, fix });
   }
 
   /** A pattern for files is refused where there are only folders, unless it may match nothing. */
   #flagFor(folder: RelPath, unexplained: readonly string[]): '--input' | '--optional-input' {
-    const { declared } = this.#scene;
+    const { declared } = this.#state;
     const hasFiles =
       unexplained.length > 0 ||
       declared.namesIn(folder).some((name) => declared.isPresentInput(childOf(folder, name)));
@@ -169,7 +169,7 @@ export class LookJudge {
   }
 
   #explains(folder: RelPath, name: string): boolean {
-    const { declared } = this.#scene;
+    const { declared } = this.#state;
     const path = childOf(folder, name);
     const real = inside(declared.workspace, path);
     return (
@@ -185,7 +185,7 @@ export class LookJudge {
   /** Made by the action at some time: the names in a folder are those that are there when it has ended. */
   #isMade(path: AbsPath): boolean {
     this.#made ??= new Set(
-      this.#scene.report.accesses.flatMap((access) => {
+      this.#state.report.accesses.flatMap((access) => {
         if (access.kind === 'write' || access.kind === 'symlink') return [access.path];
         return access.kind === 'rename' || access.kind === 'hardlink' ? [access.to] : [];
       }),
@@ -195,7 +195,7 @@ export class LookJudge {
 
   /** Some source was read there: then its folder is searched for modules. */
   #isModuleFolder(folder: AbsPath): boolean {
-    return this.#scene.report.accesses.some(
+    return this.#state.report.accesses.some(
       (access) =>
         access.kind === 'read' && access.path.endsWith('.py') && parentFolder(access.path) === folder,
     );
@@ -204,8 +204,8 @@ export class LookJudge {
   // ---- outside of it ----
 
   #atKernel(access: PathAccess): void {
-    const telling = this.#scene.policy.telling.get(access.path);
-    if (telling && access.kind === 'read') this.#scene.suspect({ kind: telling, access, path: access.path });
+    const telling = this.#state.policy.kernelFindings.get(access.path);
+    if (telling && access.kind === 'read') this.#state.suspect({ kind: telling, access, path: access.path });
     const pid = /^\/proc\/(\d+)(?:\/|$)/.exec(access.path)?.[1];
     const foreign = pid !== undefined && !this.#ownPids.has(pid);
     const everybody = access.kind === 'list' && access.path === '/proc';
@@ -214,44 +214,44 @@ export class LookJudge {
 
   #elsewhere(access: PathAccess): void {
     const { kind, path } = access;
-    if (this.#scene.policy.background.has(path)) return;
+    if (this.#state.policy.ambientPaths.has(path)) return;
     this.#noteElsewhere(access);
     if (isContent(access)) {
       this.#suspectRead(access, kind === 'exec' ? { flag: '--tool', value: readable(path) } : undefined);
     } else if (kind === 'list') {
-      const looksUp = this.#scene.policy.nameCachers.has(this.#scene.programOf(access));
-      if (!looksUp) this.#scene.suspect({ kind, access, path });
-    } else if (!this.#isOnTheWay(path)) {
-      const excused = kind === 'absent' && this.#habits.excusesAbove(path);
-      if (!excused) this.#suspectLook(kind === 'absent' ? 'absent' : 'probe', access);
+      const looksUp = this.#state.policy.folderListers.has(this.#state.programOf(access));
+      if (!looksUp) this.#state.suspect({ kind, access, path });
+    } else if (!this.#isOnPathToDeclared(path)) {
+      const excused = kind === 'absent' && this.#ambient.excusesAbove(path);
+      if (!excused) this.#suspectProbe(kind === 'absent' ? 'absent' : 'probe', access);
     }
   }
 
   /** Who lists the folders above the workspace looks for a few names there. */
   #noteElsewhere(access: PathAccess): void {
-    const { declared, policy } = this.#scene;
-    const looksUp = access.kind === 'list' && policy.nameCachers.has(this.#scene.programOf(access));
+    const { declared, policy } = this.#state;
+    const looksUp = access.kind === 'list' && policy.folderListers.has(this.#state.programOf(access));
     if (!looksUp) this.#note(access);
-    else if (!isBelow(declared.workspace, access.path)) this.looks.note(access, true);
-    else this.looks.noteNames(access.path, policy.upwardNames);
+    else if (!isBelow(declared.workspace, access.path)) this.readSet.note(access, true);
+    else this.readSet.noteNames(access.path, policy.upwardNames);
   }
 
   /** That a folder is there which leads to what it may use says nothing. */
   #note(access: PathAccess): void {
     const isThere = access.kind === 'probe' || access.kind === 'entered';
-    if (!isThere || !this.#scene.declared.isAboveItsPlaces(access.path)) this.looks.note(access);
+    if (!isThere || !this.#state.declared.isAboveDeclared(access.path)) this.readSet.note(access);
   }
 
   /** Folders that lead to what it may use, and what is looked for along PATH. */
-  #isOnTheWay(path: AbsPath): boolean {
-    const { declared } = this.#scene;
-    return declared.isAboveItsPlaces(path) || declared.isSearched(parentFolder(path));
+  #isOnPathToDeclared(path: AbsPath): boolean {
+    const { declared } = this.#state;
+    return declared.isAboveDeclared(path) || declared.isSearched(parentFolder(path));
   }
 
   // ---- in common ----
 
   #suspectRead(access: PathAccess, fix: Fix | undefined): void {
-    this.#scene.suspect({
+    this.#state.suspect({
       kind: 'read',
       access,
       path: access.path,
@@ -262,10 +262,10 @@ export class LookJudge {
   }
 
   /** What it writes later is told as written: that it looked first is not worth a finding of its own. */
-  #suspectLook(kind: 'probe' | 'absent', access: PathAccess, fix?: Fix): void {
-    const { own } = this.#scene;
-    if (kind === 'absent' && this.#habits.excusesAbsent(access)) return;
-    this.#scene.suspect({
+  #suspectProbe(kind: 'probe' | 'absent', access: PathAccess, fix?: Fix): void {
+    const { own } = this.#state;
+    if (kind === 'absent' && this.#ambient.excusesAbsent(access)) return;
+    this.#state.suspect({
       kind,
       access,
       path: access.path,
@@ -279,8 +279,8 @@ function childOf(folder: RelPath, name: string): RelPath {
   return (folder === '' ? name : `${folder}/${name}`) as RelPath;
 }
 
-function isCallersOwn(path: RelPath): boolean {
-  return path === CALLERS_OWN || path.startsWith(`${CALLERS_OWN}/`);
+function isInAssayFolder(path: RelPath): boolean {
+  return path === ASSAY_FOLDER || path.startsWith(`${ASSAY_FOLDER}/`);
 }
 
 /** What is never an input can't be declared to be one. */

@@ -1,15 +1,15 @@
 // Judges how an action reached out of itself: network, unix sockets, io_uring.
 import type { RingAccess, SocketAccess } from '../trace/access.ts';
 import { addressText, isLoopback, isWildcard } from '../trace/socket-address.ts';
-import type { Scene } from './verdict-state.ts';
+import type { VerdictState } from './verdict-state.ts';
 
 export class SocketJudge {
-  readonly #scene: Scene;
+  readonly #state: VerdictState;
   /** Where the action itself waits: talking to itself is nobody's business. */
   readonly #own = new Set<string>();
 
-  constructor(scene: Scene) {
-    this.#scene = scene;
+  constructor(scene: VerdictState) {
+    this.#state = scene;
   }
 
   bound(access: SocketAccess): void {
@@ -18,7 +18,7 @@ export class SocketJudge {
     if (address.family !== 'inet') return;
     if (isWildcard(address)) this.#own.add(anyHost(address.port));
     const detail = `waits on ${addressText(address)}`;
-    if (!isLoopback(address)) this.#scene.suspect({ kind: 'net', access, detail });
+    if (!isLoopback(address)) this.#state.suspect({ kind: 'net', access, detail });
   }
 
   connected(access: SocketAccess): void {
@@ -28,28 +28,28 @@ export class SocketJudge {
     switch (address.family) {
       case 'inet':
         if (!(isLoopback(address) && this.#own.has(anyHost(address.port)))) {
-          this.#scene.suspect({ kind: 'net', access, detail: text });
+          this.#state.suspect({ kind: 'net', access, detail: text });
         }
         break;
       case 'unix':
-        if (!(access.failed && this.#scene.policy.background.has(address.path))) {
+        if (!(access.failed && this.#state.policy.ambientPaths.has(address.path))) {
           const detail = access.failed ? { detail: 'not there' } : {};
-          this.#scene.suspect({ kind: 'unix', access, path: address.path, ...detail });
+          this.#state.suspect({ kind: 'unix', access, path: address.path, ...detail });
         }
         break;
       case 'abstract':
-        this.#scene.suspect({ kind: 'unix', access, detail: text });
+        this.#state.suspect({ kind: 'unix', access, detail: text });
         break;
       case 'other':
-        this.#scene.suspect({ kind: 'net', access, detail: text });
+        this.#state.suspect({ kind: 'net', access, detail: text });
     }
   }
 
   ring(access: RingAccess): void {
-    const startUp = this.#scene.policy.startUpRings.some(
+    const startUp = this.#state.policy.startUpRings.some(
       ({ entries, flags }) => entries === access.entries && flags === access.flags,
     );
-    if (!startUp) this.#scene.suspect({ kind: 'io_uring', access, detail: 'denied' });
+    if (!startUp) this.#state.suspect({ kind: 'io_uring', access, detail: 'denied' });
   }
 }
 

@@ -3,7 +3,7 @@
 import type { RelPath } from '../../core/path.ts';
 import { type AbsPath, foldersAbove, inside, isAtOrBelow, relativeIn } from '../system/absolute-path.ts';
 
-export class Ownership {
+export class OwnFiles {
   readonly #own = new Set<AbsPath>();
   /** Folders that have held something of its own: only when one of these moves does anything move with it. */
   readonly #holders = new Set<AbsPath>();

@@ -12,25 +12,25 @@ export interface Policy {
   /** The kernel's own files: no content that could be declared. */
   readonly kernel: readonly AbsPath[];
   /** Among those, the ones that nobody reads by accident, and the finding that each stands for. */
-  readonly telling: ReadonlyMap<AbsPath, 'host' | 'random' | 'time'>;
+  readonly kernelFindings: ReadonlyMap<AbsPath, 'host' | 'random' | 'time'>;
   /** What libraries of the system look for in every program, outside of the folders above. */
-  readonly background: ReadonlySet<AbsPath>;
+  readonly ambientPaths: ReadonlySet<AbsPath>;
   /**
    * Names that a tool tries because of its own settings, not because of the action: a precompiled form of each file that
    * gcc opens, its own libraries in the working folder, a file called "-". That these are absent is not worth a finding.
    */
-  readonly habitual: readonly RegExp[];
+  readonly ambientNames: readonly RegExp[];
   /** Names that certain programs look for in every folder that they work in. */
-  readonly seekers: readonly { readonly program: RegExp; readonly names: RegExp }[];
+  readonly programProbes: readonly { readonly program: RegExp; readonly names: RegExp }[];
   /**
    * Names that tools look for in every folder up to the root. That they are absent above the workspace is the rule;
    * where one is there it is read, which is a finding.
    */
   readonly upwardNames: ReadonlySet<string>;
   /** Programs that list a folder to look for names in it: what they then use, they open. */
-  readonly nameCachers: ReadonlySet<string>;
+  readonly folderListers: ReadonlySet<string>;
   /** Programs that look at outputs to clear them away, or to see whether they are to be made, by themselves or by another. */
-  readonly caretakers: ReadonlySet<string>;
+  readonly outputCheckers: ReadonlySet<string>;
   /** Among those, the ones that only clear away: what they do not find is cleared, too. */
   readonly removers: ReadonlySet<string>;
   /** Programs that look at a file only where their script says so: to write one they just open it. */
@@ -65,14 +65,14 @@ export const DEFAULT_POLICY: Policy = {
     ),
   ),
   kernel: paths('/proc', '/sys', '/dev'),
-  telling: new Map([
+  kernelFindings: new Map([
     [absPath('/proc/sys/kernel/hostname'), 'host'],
     [absPath('/proc/sys/kernel/random/boot_id'), 'random'],
     [absPath('/proc/sys/kernel/random/uuid'), 'random'],
     [absPath('/proc/uptime'), 'time'],
   ]),
-  background: new Set(paths('/run/nscd/socket', '/selinux', '/var/run', '/var/lock')),
-  habitual: [
+  ambientPaths: new Set(paths('/run/nscd/socket', '/selinux', '/var/run', '/var/lock')),
+  ambientNames: [
     /\.gch$/,
     /* Options that gcc's drivers hand on in a file, and take for files first. */
     /\/-(?:l[^/]+|f[\w-]+=.*)$/,
@@ -84,7 +84,7 @@ export const DEFAULT_POLICY: Policy = {
     /\/\.(?:python|node|ruby|java|go)-version$/,
     /\/\.tool-versions$/,
   ],
-  seekers: [
+  programProbes: [
     {
       program: /^(?:node|nodejs|bun|deno|tsc|esbuild)$/,
       names: /\/(?:package\.json|tsconfig\.json|jsconfig\.json|node_modules)$/,
@@ -108,8 +108,8 @@ export const DEFAULT_POLICY: Policy = {
     { program: /^cmake$/, names: /\/(?:cmake|PreLoad\.cmake|Platform\/[^/]+)$/ },
   ],
   upwardNames: new Set(['package.json', 'tsconfig.json', 'jsconfig.json', 'node_modules', '.git']),
-  nameCachers: new Set(['make', 'gmake', 'ninja', 'tsc', 'esbuild']),
-  caretakers: new Set(['rm', 'rmdir', 'mkdir', 'make', 'gmake', 'ninja', 'cc', 'gcc', 'c++', 'g++']),
+  folderListers: new Set(['make', 'gmake', 'ninja', 'tsc', 'esbuild']),
+  outputCheckers: new Set(['rm', 'rmdir', 'mkdir', 'make', 'gmake', 'ninja', 'cc', 'gcc', 'c++', 'g++']),
   removers: new Set(['rm', 'rmdir']),
   shells: new Set(['sh', 'bash', 'dash', 'zsh']),
   moduleLoaders: /^python[\d.]*$/,

@@ -7,9 +7,9 @@ import { parseRelPath } from '../../core/path.ts';
 import { type AbsPath, inside } from '../system/absolute-path.ts';
 import type { PathAccess } from '../trace/access.ts';
 import { UpwardSearches } from './upward-search.ts';
-import type { Scene } from './verdict-state.ts';
+import type { VerdictState } from './verdict-state.ts';
 
-export interface Look {
+export interface ReadSetEntry {
   readonly path: AbsPath;
   /** When it was looked at first. Undefined: it was only asked for among other names. */
   readonly was: 'there' | 'absent' | undefined;
@@ -23,12 +23,12 @@ export interface Look {
   readonly searchedFrom: readonly AbsPath[];
 }
 
-export class Looks {
-  readonly #scene: Scene;
-  readonly #found = new Map<AbsPath, { was: Look['was']; listed: boolean; excused: boolean }>();
+export class ReadSet {
+  readonly #state: VerdictState;
+  readonly #found = new Map<AbsPath, { was: ReadSetEntry['was']; listed: boolean; excused: boolean }>();
 
-  constructor(scene: Scene) {
-    this.#scene = scene;
+  constructor(scene: VerdictState) {
+    this.#state = scene;
   }
 
   note({ kind, path }: PathAccess, excused = false): void {
@@ -50,8 +50,8 @@ export class Looks {
     }
   }
 
-  all(): Look[] {
-    const { own, report, declared } = this.#scene;
+  entries(): ReadSetEntry[] {
+    const { own, report, declared } = this.#state;
     const searches = new UpwardSearches(report.accesses, [declared.workspace, ...declared.tools]);
     return [...this.#found].map(([path, look]) => ({
       path,

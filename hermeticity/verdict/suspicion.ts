@@ -14,7 +14,7 @@ export interface Suspicion {
 }
 
 /** Those that stand at the end, each kind once for a path, without looks that say nothing more than another finding. */
-export function standing(suspicions: readonly Suspicion[]): Suspicion[] {
+export function unexplained(suspicions: readonly Suspicion[]): Suspicion[] {
   const left = suspicions.filter(({ unless }) => !unless?.());
   const implied = impliedBy(left);
   const seen = new Set<string>();

@@ -3,20 +3,20 @@
 import { type AbsPath, absPath, isAtOrBelow, isBelow } from '../system/absolute-path.ts';
 import type { Access, TraceReport } from '../trace/access.ts';
 import type { Declared } from './declaration.ts';
-import { Ownership } from './own-files.ts';
+import { OwnFiles } from './own-files.ts';
 import type { Policy } from './policy.ts';
 import type { Suspicion } from './suspicion.ts';
 
 /** Where a path lies, seen from the declaration. */
-export type Place = 'workspace' | 'scratch' | 'toolchain' | 'kernel' | 'elsewhere';
+export type Location = 'workspace' | 'scratch' | 'toolchain' | 'kernel' | 'elsewhere';
 
 const SHARED_MEMORY = absPath('/dev/shm');
 
-export class Scene {
+export class VerdictState {
   readonly report: TraceReport;
   readonly declared: Declared;
   readonly policy: Policy;
-  readonly own = new Ownership();
+  readonly own = new OwnFiles();
   readonly suspicions: Suspicion[] = [];
 
   constructor(report: TraceReport, declared: Declared, policy: Policy) {
@@ -29,7 +29,7 @@ export class Scene {
     this.suspicions.push(suspicion);
   }
 
-  placeOf(path: AbsPath): Place {
+  locationOf(path: AbsPath): Location {
     if (this.declared.isInScratch(path)) return 'scratch';
     if (this.declared.isTool(path)) return 'toolchain';
     if (isAtOrBelow(path, this.declared.workspace)) return 'workspace';

@@ -1,17 +1,17 @@
 // The verdict: accesses × declaration × policy → findings. A pure function: it replays the accesses in their order, keeps
 // track of what the action has made itself, and asks of everything else whether it was declared.
-import { type AbsPath, readable, shown } from '../system/absolute-path.ts';
+import { type AbsPath, displayPath, readable } from '../system/absolute-path.ts';
 import type { Access, TraceReport } from '../trace/access.ts';
 import { type Declaration, Declared } from './declaration.ts';
-import type { TimedLook } from './file-times.ts';
+import type { TimedRead } from './file-times.ts';
 import type { Finding } from './finding.ts';
 import { ChangeJudge } from './judge-changes.ts';
-import { LookJudge } from './judge-reads.ts';
+import { ReadJudge } from './judge-reads.ts';
 import { SocketJudge } from './judge-sockets.ts';
 import { DEFAULT_POLICY, type Policy } from './policy.ts';
-import type { Look } from './read-set.ts';
-import { type Suspicion, standing } from './suspicion.ts';
-import { Scene } from './verdict-state.ts';
+import type { ReadSetEntry } from './read-set.ts';
+import { type Suspicion, unexplained } from './suspicion.ts';
+import { VerdictState } from './verdict-state.ts';
 
 export interface Verdict {
   /** Nothing was found and nothing can have been missed. */
@@ -20,9 +20,9 @@ export interface Verdict {
   /** By first appearance. */
   readonly findings: readonly Finding[];
   /** What its result depends on besides its declared inputs: its toolchain, and what else it looked at. */
-  readonly looks: readonly Look[];
+  readonly readSet: readonly ReadSetEntry[];
   /** Files of the workspace, neither its outputs nor made by itself, that a tool may have gone by the times of. */
-  readonly timed: readonly TimedLook[];
+  readonly timedReads: readonly TimedRead[];
   /** All that it wrote, wherever it is now. */
   readonly written: ReadonlySet<AbsPath>;
 }
@@ -32,24 +32,27 @@ export function judge(
   declaration: Declaration,
   policy: Policy = DEFAULT_POLICY,
 ): Verdict {
-  const scene = new Scene(report, new Declared(declaration), policy);
-  const looks = new LookJudge(scene);
+  const scene = new VerdictState(report, new Declared(declaration), policy);
+  const looks = new ReadJudge(scene);
   const changes = new ChangeJudge(scene, looks);
   const sockets = new SocketJudge(scene);
-  for (const access of report.accesses) hear(access, looks, changes, sockets);
+  for (const access of report.accesses) judgeAccess(access, looks, changes, sockets);
   changes.suspectEscapes();
-  const findings = [...standing(scene.suspicions).map((one) => findingOf(one, scene)), ...survivors(report)];
+  const findings = [
+    ...unexplained(scene.suspicions).map((one) => findingOf(one, scene)),
+    ...survivors(report),
+  ];
   return {
     hermetic: report.complete && findings.length === 0,
     complete: report.complete,
     findings,
-    looks: looks.looks.all(),
-    timed: [...looks.timed.values()],
+    readSet: looks.readSet.entries(),
+    timedReads: [...looks.timed.values()],
     written: scene.own.written,
   };
 }
 
-function hear(access: Access, looks: LookJudge, changes: ChangeJudge, sockets: SocketJudge): void {
+function judgeAccess(access: Access, looks: ReadJudge, changes: ChangeJudge, sockets: SocketJudge): void {
   switch (access.kind) {
     case 'write':
       changes.written(access);
@@ -74,15 +77,15 @@ function hear(access: Access, looks: LookJudge, changes: ChangeJudge, sockets: S
       sockets.ring(access);
       break;
     default:
-      looks.hear(access);
+      looks.judge(access);
   }
 }
 
-function findingOf({ kind, access, path, detail, fix }: Suspicion, scene: Scene): Finding {
+function findingOf({ kind, access, path, detail, fix }: Suspicion, scene: VerdictState): Finding {
   const process = scene.report.processes[access.process]?.argv.map(readable);
   return {
     kind,
-    ...(path !== undefined && { path: shown(path, scene.declared.workspace) }),
+    ...(path !== undefined && { path: displayPath(path, scene.declared.workspace) }),
     ...(detail !== undefined && { detail }),
     ...(process && { process }),
     atMs: access.atMs,

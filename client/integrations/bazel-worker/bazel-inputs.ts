@@ -25,8 +25,8 @@ export function bazelInputs(sent: SentInputs, workspace: string, digests: FileDi
     strayLinks: [],
     directories: () => encoded,
     entries: () => entries,
-    looks: () => new Map(known.map(({ entry, row }) => [entry.path, row])),
-    passed: () => new Set(),
+    statRows: () => new Map(known.map(({ entry, row }) => [entry.path, row])),
+    existenceOnly: () => new Set(),
   };
   return {
     read: () => inputs,
@@ -47,7 +47,7 @@ function knownFile(text: string, sent: string | null, workspace: string): KnownF
   const hash = Buffer.from(sent ?? '', 'hex').toString('latin1');
   if (!isHash(hash)) throw new AssayError('ASSAY_BAD_DIGEST', `Bazel sent no SHA-256 of ${text}`);
   const path = parseRelPath(text);
-  const stats = look(workspace, path);
+  const stats = statFile(workspace, path);
   const executable = (stats.mode & 0o100) !== 0;
   return {
     entry: { kind: 'file', path, digest: { hash, size: stats.size }, executable },
@@ -56,14 +56,14 @@ function knownFile(text: string, sent: string | null, workspace: string): KnownF
 }
 
 function isStill({ entry, row }: KnownFile, workspace: string, digests: FileDigests): boolean {
-  const stats = look(workspace, entry.path);
+  const stats = statFile(workspace, entry.path);
   if (!sameRow(row, rowOf(stats))) return false;
   const file = realpathSync(toSystemPath(workspace, entry.path).toString());
   return digests.digest(file, stats, () => file).hash === entry.digest.hash;
 }
 
 /** Bazel's own folders are full of links to the files that are meant. */
-function look(workspace: string, path: RelPath): Stats {
+function statFile(workspace: string, path: RelPath): Stats {
   const stats = statSync(toSystemPath(workspace, path));
   if (!stats.isFile()) throw new AssayError('ASSAY_INPUT_UNREADABLE', `${path} is not a file`);
   return stats;

@@ -5,12 +5,12 @@ import { AssayError, messageOf } from '../../../core/errors.ts';
 import type { SentInputs } from './bazel-inputs.ts';
 import { frames } from './frames.ts';
 
-export interface Answered {
+export interface WorkResponse {
   readonly succeeded: boolean;
   readonly output: Buffer;
 }
 
-export type AnswerRequest = (args: readonly string[], inputs: SentInputs) => Promise<Answered>;
+export type AnswerRequest = (args: readonly string[], inputs: SentInputs) => Promise<WorkResponse>;
 
 /** Ends when Bazel closes standard input. */
 export async function serveBazel(answer: AnswerRequest): Promise<void> {

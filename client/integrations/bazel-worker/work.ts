@@ -3,7 +3,7 @@
 import { AssayError, messageOf } from '../../../core/errors.ts';
 import { isWithin, ROOT } from '../../../core/path.ts';
 import { checkText, type Variables } from '../../action/environment.ts';
-import { type DeclaredVariable, ORDINARY, type RunRequest } from '../../action/request.ts';
+import { type DeclaredVariable, REQUEST_DEFAULTS, type RunRequest } from '../../action/request.ts';
 import type { InputSource } from '../../inputs/inputs.ts';
 import type { Cache } from '../../run/caches.ts';
 import { execute } from '../../run/execute.ts';
@@ -11,8 +11,8 @@ import { keyOf } from '../../run/key.ts';
 import { type RunSummary, run } from '../../run/run.ts';
 import type { Report } from '../../terminal/events.ts';
 import { bazelInputs, NO_INPUTS, type SentInputs } from './bazel-inputs.ts';
+import { OutputBuffer } from './output-buffer.ts';
 import { absentPaths, isThere, namedOutputs } from './outputs.ts';
-import { Said } from './said.ts';
 
 export interface WorkerOptions {
   readonly workspace: string;
@@ -27,10 +27,10 @@ export interface WorkerOptions {
   readonly now: () => number;
 }
 
-export interface Worked {
+export interface WorkResult {
   readonly exitCode: number;
   /** What the tool said, both streams, as it came. */
-  readonly said: Buffer;
+  readonly output: Buffer;
   readonly summary?: RunSummary;
   /** Why it was neither looked up nor kept, if so. */
   readonly uncached?: string;
@@ -40,21 +40,21 @@ export async function work(
   sent: readonly string[],
   inputs: SentInputs,
   worker: WorkerOptions,
-): Promise<Worked> {
+): Promise<WorkResult> {
   worker.cache.tools.forget(); // a worker lives for hours, and a tool may be another one by now
-  const said = new Said();
+  const said = new OutputBuffer();
   const context = { ...worker, stdout: said, stderr: said };
   const request = requestOf(sent, worker);
   const source = sourceOf(inputs, request, worker);
   if (typeof source !== 'string') {
     const cache = { ...worker.cache, inputs: guardingOutputs(source, request) };
     const summary = await run(request, { ...context, cache });
-    return { exitCode: summary.exitCode, said: said.whole(), summary };
+    return { exitCode: summary.exitCode, output: said.whole(), summary };
   }
   const nothing = bazelInputs(NO_INPUTS, worker.workspace, worker.cache.digests);
   const action = keyOf(request, { ...context, cache: { ...worker.cache, inputs: nothing } });
   const { exitCode } = await execute(action, context);
-  return { exitCode, said: said.whole(), uncached: source };
+  return { exitCode, output: said.whole(), uncached: source };
 }
 
 function requestOf(sent: readonly string[], worker: WorkerOptions): RunRequest {
@@ -70,7 +70,7 @@ function requestOf(sent: readonly string[], worker: WorkerOptions): RunRequest {
     variables,
     tools,
     cacheFailures: false,
-    ...ORDINARY,
+    ...REQUEST_DEFAULTS,
     /* Bazel lays its inputs out as links to elsewhere, and does its own watching. */
     hermetic: 'off',
   };

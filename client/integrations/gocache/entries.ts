@@ -9,7 +9,7 @@ import { ActionResult } from '../../../core/proto/generated/reapi.ts';
 import { decodeResult, emptyResult } from '../../../core/result.ts';
 import type { Store } from '../../../store/store.ts';
 import { fileChunks } from '../../files/file-chunks.ts';
-import { type Remote, settleFault } from '../../remote/remote.ts';
+import { handleFault, type Remote } from '../../remote/remote.ts';
 import { download, upload } from '../../remote/transfer.ts';
 import type { Report, RunEvent } from '../../terminal/events.ts';
 import { UploadQueue } from './upload-queue.ts';
@@ -35,7 +35,7 @@ export class Entries {
   readonly #remote: Remote | undefined;
   readonly #report: Report;
   readonly #uploads = new UploadQueue();
-  readonly #said = new Set<RunEvent['type']>();
+  readonly #reported = new Set<RunEvent['type']>();
 
   constructor({ store, remote, report }: EntriesOptions) {
     this.#store = store;
@@ -59,7 +59,7 @@ export class Entries {
       if (missing) await this.#store.blobs.put(entry.digest, fileChunks(file));
       await this.#store.results.put(address(key), result, { replace: true });
     } catch (error) {
-      this.#sayOnce({ type: 'store-unusable', why: messageOf(error) });
+      this.#reportOnce({ type: 'store-unusable', why: messageOf(error) });
       return;
     }
     const remote = this.#remote;
@@ -102,13 +102,13 @@ export class Entries {
   }
 
   #giveUp(remote: Remote, error: unknown): void {
-    this.#sayOnce(settleFault(remote, error));
+    this.#reportOnce(handleFault(remote, error));
   }
 
   /** A full disk or a dead remote fails every request in the same way. */
-  #sayOnce(event: RunEvent): void {
-    if (this.#said.has(event.type)) return;
-    this.#said.add(event.type);
+  #reportOnce(event: RunEvent): void {
+    if (this.#reported.has(event.type)) return;
+    this.#reported.add(event.type);
     this.#report(event);
   }
 }

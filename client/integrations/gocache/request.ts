@@ -1,6 +1,6 @@
 // One request of the go command, and the answer to it, as JSON has them (cmd/go/internal/cacheprog in Go's sources).
 import { AssayError } from '../../../core/errors.ts';
-import type { Wire } from './wire.ts';
+import type { RequestReader } from './request-reader.ts';
 
 export type Request =
   | { readonly command: 'get'; readonly id: number; readonly actionId: Buffer }
@@ -30,7 +30,7 @@ export interface Answer {
 }
 
 /** Undefined at the end. Throws ASSAY_BAD_WIRE for what has no ID to answer to. */
-export async function readRequest(wire: Wire): Promise<Request | undefined> {
+export async function readRequest(wire: RequestReader): Promise<Request | undefined> {
   const line = await wire.line();
   if (line === undefined) return undefined;
   const fields = parseFields(line);
@@ -52,7 +52,7 @@ async function putRequest(
   id: number,
   actionId: Buffer | undefined,
   fields: ReadonlyMap<string, unknown>,
-  wire: Wire,
+  wire: RequestReader,
 ): Promise<Request> {
   const bodySize = fields.get('BodySize') ?? 0;
   if (!isCount(bodySize)) throw badWire('a body of no possible size');

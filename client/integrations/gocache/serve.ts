@@ -6,7 +6,7 @@ import { GOCACHE } from '../../limits.ts';
 import type { DiskFiles, Received } from './disk-files.ts';
 import { type Entries, type Entry, isIdOf } from './entries.ts';
 import { type Answer, type Request, readRequest } from './request.ts';
-import { Wire } from './wire.ts';
+import { RequestReader } from './request-reader.ts';
 
 export interface GoCache {
   readonly files: DiskFiles;
@@ -24,8 +24,8 @@ export async function serveGo(
   answer: (answer: Answer) => void,
   cache: GoCache,
 ): Promise<void> {
-  const wire = new Wire(input);
-  const underWay = new Set<Promise<void>>();
+  const wire = new RequestReader(input);
+  const pending = new Set<Promise<void>>();
   let closing: Request | undefined;
   answer({ ID: 0, KnownCommands: ['get', 'put', 'close'] });
   try {
@@ -39,12 +39,12 @@ export async function serveGo(
       const body = request.command === 'put' ? await receive(request, cache) : undefined;
       const done = reply(request, body, cache)
         .then(answer)
-        .finally(() => underWay.delete(done));
-      underWay.add(done);
-      if (underWay.size >= GOCACHE.underWay) await Promise.race(underWay);
+        .finally(() => pending.delete(done));
+      pending.add(done);
+      if (pending.size >= GOCACHE.concurrentRequests) await Promise.race(pending);
     }
   } finally {
-    await Promise.all(underWay);
+    await Promise.all(pending);
     await cache.entries?.close();
     cache.files.close();
   }

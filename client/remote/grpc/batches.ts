@@ -5,10 +5,10 @@ import { GRPC_REMOTE } from '../../limits.ts';
 /** A digest, its size as a number and the framing of both take at most so much beside the content. */
 const ENTRY_BYTES = 128;
 
-export type Shipment = { readonly batch: readonly Digest[] } | { readonly single: Digest };
+export type Transfer = { readonly batch: readonly Digest[] } | { readonly single: Digest };
 
 /** `maxBatchBytes`: what the server says; 0 if it does not. */
-export function shipments(digests: readonly Digest[], maxBatchBytes: number): Shipment[] {
+export function planTransfers(digests: readonly Digest[], maxBatchBytes: number): Transfer[] {
   const room = Math.min(maxBatchBytes || GRPC_REMOTE.batchBytes, GRPC_REMOTE.batchBytes);
   const fits = ({ size }: Digest) => size <= GRPC_REMOTE.batchedBlobBytes && size + ENTRY_BYTES <= room;
   const singles = digests.filter((digest) => !fits(digest)).map((single) => ({ single }));

@@ -12,16 +12,16 @@ import { GRPC_REMOTE, REMOTE } from '../../limits.ts';
 import { authorization } from '../authorization.ts';
 import {
   type KeepBlob,
-  lacks,
+  missingBlobFault,
+  type OnBlobPresent,
   type ReadBlob,
   type Remote,
   RemoteFault,
   type RemoteOptions,
-  type SettledBlob,
   WriteRefused,
 } from '../remote.ts';
 import { WaitBudget } from '../wait-budget.ts';
-import { type Shipment, shipments, slices } from './batches.ts';
+import { planTransfers, slices, type Transfer } from './batches.ts';
 import { Channel, GrpcFault } from './channel.ts';
 import { type Capabilities, Services } from './services.ts';
 import { uploadBlob } from './upload.ts';
@@ -43,7 +43,7 @@ class GrpcRemote implements Remote {
     this.#budget = new WaitBudget(now);
     this.#channel = new Channel({
       url,
-      headers: { ...authorization(url, token), ...introduction() },
+      headers: { ...authorization(url, token), ...clientHeaders() },
       signal: this.#budget.signal,
       moved: (bytes) => (this.#streams > 0 ? this.#budget.moved() : this.#budget.received(bytes)),
     });
@@ -73,13 +73,13 @@ class GrpcRemote implements Remote {
 
   async getBlobs(digests: readonly Digest[], keep: KeepBlob): Promise<void> {
     const { maxBatchBytes } = await this.#knownCapabilities();
-    await concurrently(shipments(digests, maxBatchBytes), REMOTE.concurrency, async (shipment) => {
+    await concurrently(planTransfers(digests, maxBatchBytes), REMOTE.concurrency, async (shipment) => {
       if ('batch' in shipment) await this.#getBatch(shipment.batch, keep);
       else await keep(shipment.single, this.#guarded(this.#services.read(shipment.single), shipment.single));
     });
   }
 
-  async putBlobs(digests: readonly Digest[], read: ReadBlob, settled: SettledBlob): Promise<void> {
+  async putBlobs(digests: readonly Digest[], read: ReadBlob, settled: OnBlobPresent): Promise<void> {
     const { maxBatchBytes, takesUpdates } = await this.#knownCapabilities();
     if (!takesUpdates)
       throw this.#refused(
@@ -89,7 +89,7 @@ class GrpcRemote implements Remote {
     const missing = await this.#missing(digests);
     for (const digest of digests) if (!missing.has(digest.hash)) settled(digest, false);
     const wanted = digests.filter(({ hash }) => missing.has(hash));
-    await concurrently(shipments(wanted, maxBatchBytes), REMOTE.concurrency, (shipment) =>
+    await concurrently(planTransfers(wanted, maxBatchBytes), REMOTE.concurrency, (shipment) =>
       this.#put(shipment, read, settled),
     );
   }
@@ -106,7 +106,7 @@ class GrpcRemote implements Remote {
       if (outcome?.code === GRPC_STATUS.OK) await keep(digest, outcome.data);
       else
         throw this.#fault(
-          outcome && outcome.code !== GRPC_STATUS.NOT_FOUND ? refusal(outcome) : lacks(digest),
+          outcome && outcome.code !== GRPC_STATUS.NOT_FOUND ? refusal(outcome) : missingBlobFault(digest),
         );
     }
   }
@@ -119,7 +119,7 @@ class GrpcRemote implements Remote {
     return missing;
   }
 
-  async #put(shipment: Shipment, read: ReadBlob, settled: SettledBlob): Promise<void> {
+  async #put(shipment: Transfer, read: ReadBlob, settled: OnBlobPresent): Promise<void> {
     if ('single' in shipment) {
       const { single } = shipment;
       await this.#streaming(() => this.#write(single.size, () => uploadBlob(single, read, this.#services)));
@@ -216,7 +216,7 @@ class GrpcRemote implements Remote {
     } catch (cause) {
       if (cause instanceof WriteRefused) throw cause;
       const isGone = about && cause instanceof GrpcFault && cause.code === GRPC_STATUS.NOT_FOUND;
-      throw this.#fault(isGone ? lacks(about) : cause);
+      throw this.#fault(isGone ? missingBlobFault(about) : cause);
     }
   }
 
@@ -228,7 +228,7 @@ class GrpcRemote implements Remote {
   }
 }
 
-function introduction(): Record<string, string> {
+function clientHeaders(): Record<string, string> {
   const metadata = RequestMetadata.encode({
     toolDetails: { toolName: 'assay', toolVersion: VERSION },
     actionId: '',

@@ -18,7 +18,7 @@ import { clearAfterKilledRuns } from '../../outputs/run-records.ts';
 import type { RunContext } from '../../run/context.ts';
 import type { KeyedAction } from '../../run/key.ts';
 import { type Snapshot, takeSnapshot } from '../snapshot.ts';
-import type { Shelf } from '../snapshot-store.ts';
+import type { SnapshotStore } from '../snapshot-store.ts';
 import { NewestUpload } from './newest-upload.ts';
 
 const NAMESPACE = parseNamespace('checkpoint');
@@ -28,7 +28,7 @@ export class Checkpoints {
   readonly #key: string;
   readonly #plan: CheckpointPlan;
   readonly #context: RunContext;
-  readonly #shelf: Shelf | undefined;
+  readonly #store: SnapshotStore | undefined;
   /** Of the newest there is; 0 if there is none. */
   #number = 0;
   /** Of the last that this run sealed. */
@@ -39,45 +39,45 @@ export class Checkpoints {
   #sealing: Promise<unknown> = Promise.resolve();
   readonly #uploads: NewestUpload<Snapshot>;
   readonly #openedAt: number;
-  #isTold = false;
+  #reportedBehind = false;
   /** What earlier runs took for the checkpoint that this one begins with, and when this one began. */
   #earlierMs = 0;
-  #placedAt = 0;
-  #isTurn = false;
+  #startedAt = 0;
+  #isPeriodicSealRunning = false;
 
   private constructor(
     action: KeyedAction,
     plan: CheckpointPlan,
     context: RunContext,
-    shelf: Shelf | undefined,
+    shelf: SnapshotStore | undefined,
   ) {
     this.#workspace = action.request.workspace;
     this.#key = action.key.hash;
     this.#plan = plan;
     this.#context = context;
-    this.#shelf = shelf;
+    this.#store = shelf;
     this.#openedAt = context.now();
     this.#uploads = new NewestUpload({
       send: async (number, snapshot) => (await shelf?.share(this.#label(number), snapshot)) ?? false,
-      fellBehind: (number, arrived) => this.#tellBehind(number, arrived),
+      fellBehind: (number, arrived) => this.#reportBehind(number, arrived),
     });
   }
 
   static async open(action: KeyedAction, plan: CheckpointPlan, context: RunContext): Promise<Checkpoints> {
     const folders = [...plan.folders].sort().join('\0');
     const fits = (paths: readonly RelPath[]) => paths.join('\0') === folders;
-    const shelf = await context.cache.openShelf({ namespace: NAMESPACE, fits });
+    const shelf = await context.cache.openSnapshotStore({ namespace: NAMESPACE, fits });
     return new Checkpoints(action, plan, context, shelf);
   }
 
   /** Puts the newest whole one into place, or leaves the folders empty. Its number; 0 if there is none. */
-  place(): Promise<number> {
-    const placed = this.#sealing.then(() => this.#place());
+  restore(): Promise<number> {
+    const placed = this.#sealing.then(() => this.#restoreNow());
     this.#sealing = placed.catch(() => undefined);
     return placed;
   }
 
-  async #place(): Promise<number> {
+  async #restoreNow(): Promise<number> {
     clearAfterKilledRuns(this.#workspace);
     const found = await this.#restoreNewest();
     for (const folder of this.#plan.folders) {
@@ -86,9 +86,9 @@ export class Checkpoints {
       if (!found) rmSync(place, { recursive: true, force: true });
       mkdirSync(place, { recursive: true });
     }
-    this.#sealed = fingerprint(this.#look());
+    this.#sealed = fingerprint(this.#takeSnapshot());
     this.#earlierMs = found?.madeInMs ?? 0;
-    this.#placedAt = this.#context.now();
+    this.#startedAt = this.#context.now();
     if (found) this.#context.report({ type: 'resumed', checkpoint: found.number });
     return found?.number ?? 0;
   }
@@ -105,11 +105,11 @@ export class Checkpoints {
   }
 
   /** The same from time to time: where one is being sealed already, the next turn will do. */
-  async sealInTurn(): Promise<void> {
-    if (this.#isTurn) return;
-    this.#isTurn = true;
+  async sealPeriodically(): Promise<void> {
+    if (this.#isPeriodicSealRunning) return;
+    this.#isPeriodicSealRunning = true;
     await this.seal();
-    this.#isTurn = false;
+    this.#isPeriodicSealRunning = false;
   }
 
   /** The step is over. A result that is published makes its checkpoints useless. */
@@ -117,7 +117,7 @@ export class Checkpoints {
     await this.#sealing;
     if (!published) return this.#settleUploads();
     this.#uploads.stop();
-    this.#shelf?.stopSharing();
+    this.#store?.stopSharing();
     const last = Array.from({ length: this.#plan.keep + 1 }, (_, at) => this.#number - at);
     for (const number of last) await this.#drop(number);
     for (const folder of this.#plan.folders) removeQuietly(toSystemPath(this.#workspace, folder));
@@ -127,22 +127,22 @@ export class Checkpoints {
   async #settleUploads(): Promise<void> {
     const elapsed = this.#context.now() - this.#openedAt;
     await this.#uploads.settle(Math.max(REMOTE.uploadsMs, elapsed * REMOTE.uploadsShare));
-    this.#isTold = false;
-    if (this.#shelf?.isShared && this.#uploads.arrived < this.#sealedNumber)
-      this.#tellBehind(this.#sealedNumber, this.#uploads.arrived);
-    this.#shelf?.stopSharing();
+    this.#reportedBehind = false;
+    if (this.#store?.isShared && this.#uploads.arrived < this.#sealedNumber)
+      this.#reportBehind(this.#sealedNumber, this.#uploads.arrived);
+    this.#store?.stopSharing();
   }
 
   /** Once while it runs, and at the end. */
-  #tellBehind(sealed: number, arrived: number): void {
-    if (!this.#isTold) this.#context.report({ type: 'checkpoints-behind', sealed, arrived });
-    this.#isTold = true;
+  #reportBehind(sealed: number, arrived: number): void {
+    if (!this.#reportedBehind) this.#context.report({ type: 'checkpoints-behind', sealed, arrived });
+    this.#reportedBehind = true;
   }
 
   async #restoreNewest(): Promise<{ number: number; madeInMs: number } | undefined> {
     try {
-      this.#number = numberIn(await this.#shelf?.newestLabel(`${this.#key}/`));
-      const found = await this.#shelf?.restore(this.#workspace, undefined, [`${this.#key}/`]);
+      this.#number = numberIn(await this.#store?.newestLabel(`${this.#key}/`));
+      const found = await this.#store?.restore(this.#workspace, undefined, [`${this.#key}/`]);
       return found && { number: numberIn(found.label), madeInMs: found.madeInMs };
     } catch (error) {
       this.#context.report({ type: 'store-unusable', why: messageOf(error) });
@@ -151,9 +151,9 @@ export class Checkpoints {
   }
 
   async #sealOrReport(): Promise<number | undefined> {
-    for (let attempt = 1; this.#shelf; attempt++) {
+    for (let attempt = 1; this.#store; attempt++) {
       try {
-        await this.#sealOn(this.#shelf);
+        await this.#sealOn(this.#store);
         break;
       } catch (error) {
         if (attempt < CHECKPOINT.attempts && isChange(error)) continue;
@@ -164,16 +164,16 @@ export class Checkpoints {
     return this.#number || undefined;
   }
 
-  async #sealOn(shelf: Shelf): Promise<void> {
-    const snapshot = this.#look();
+  async #sealOn(shelf: SnapshotStore): Promise<void> {
+    const snapshot = this.#takeSnapshot();
     const content = fingerprint(snapshot);
     if (content === this.#sealed) return;
-    if (fingerprint(this.#look()) !== content) throw changed();
+    if (fingerprint(this.#takeSnapshot()) !== content) throw changed();
     const doubt = this.#context.ownership?.doubt();
     if (doubt !== undefined) throw new AssayError('ASSAY_OUTPUT_UNFIT', doubt);
     let number = this.#number + 1;
     // Another run of the same action may have taken the number, or the last ones were evicted.
-    while ((await shelf.keep(this.#label(number), snapshot)) === 'taken') number++;
+    while ((await shelf.save(this.#label(number), snapshot)) === 'taken') number++;
     this.#number = this.#sealedNumber = number;
     this.#sealed = content;
     if (shelf.isShared) this.#uploads.offer(number, snapshot);
@@ -182,15 +182,15 @@ export class Checkpoints {
 
   async #drop(number: number): Promise<void> {
     try {
-      if (number > 0) await this.#shelf?.drop(this.#label(number));
+      if (number > 0) await this.#store?.drop(this.#label(number));
     } catch {
       // It takes up room until it is evicted, and does no harm.
     }
   }
 
-  #look(): Snapshot {
+  #takeSnapshot(): Snapshot {
     const now = this.#context.now();
-    const took = this.#earlierMs + (now - this.#placedAt);
+    const took = this.#earlierMs + (now - this.#startedAt);
     return takeSnapshot(this.#workspace, this.#plan.folders, this.#context.cache.digests, now, took);
   }
 

@@ -10,7 +10,7 @@ import type { RunContext } from '../../run/context.ts';
 import { type Execution, execute, type Preparation } from '../../run/execute.ts';
 import type { KeyedAction } from '../../run/key.ts';
 import { Checkpoints } from './checkpoints.ts';
-import { Desk } from './request-folder.ts';
+import { RequestFolder } from './request-folder.ts';
 
 export interface Checkpointed {
   readonly execution: Execution;
@@ -31,19 +31,19 @@ export async function executeWithCheckpoints(
     );
   const checkpoints = await Checkpoints.open(action, plan, context);
   let number = 0;
-  let desk: Desk | undefined;
-  const timer = setInterval(() => void checkpoints.sealInTurn(), plan.everyMs);
+  let desk: RequestFolder | undefined;
+  const timer = setInterval(() => void checkpoints.sealPeriodically(), plan.everyMs);
   try {
     const execution = await execute(action, context, {
       // A second attempt must not find what the first one left there and did not seal.
       async placeState() {
-        number = await checkpoints.place();
+        number = await checkpoints.restore();
         return preparation.placeState?.();
       },
       unkeyed({ tmp }) {
         const folder = join(tmp, 'assay-checkpoint');
         desk?.close();
-        desk = new Desk(folder, () => checkpoints.seal());
+        desk = new RequestFolder(folder, () => checkpoints.seal());
         return { ASSAY_CHECKPOINT: String(number), ASSAY_CHECKPOINT_DESK: folder };
       },
     });

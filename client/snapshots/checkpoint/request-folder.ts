@@ -9,7 +9,7 @@ import { CHECKPOINT } from '../../limits.ts';
 export const REQUEST = '.request';
 export const ANSWER = '.answer';
 
-export class Desk {
+export class RequestFolder {
   readonly #folder: string;
   readonly #seal: () => Promise<number | undefined>;
   readonly #timer: NodeJS.Timeout;
@@ -20,7 +20,7 @@ export class Desk {
     this.#folder = folder;
     this.#seal = seal;
     mkdirSync(folder);
-    this.#timer = setInterval(() => void this.#serve(), CHECKPOINT.deskMs);
+    this.#timer = setInterval(() => void this.#serve(), CHECKPOINT.requestPollMs);
   }
 
   close(): void {

@@ -13,7 +13,7 @@ import { OLD_TIME, renewTimes } from '../../outputs/times.ts';
 import type { RunContext } from '../../run/context.ts';
 import type { KeyedAction } from '../../run/key.ts';
 import { takeSnapshot } from '../snapshot.ts';
-import type { Restored, Shelf } from '../snapshot-store.ts';
+import type { Restored, SnapshotStore } from '../snapshot-store.ts';
 import { type Ancestry, ancestryOf } from './ancestry.ts';
 
 const NAMESPACE = parseNamespace('state');
@@ -27,38 +27,38 @@ export interface EarlierState extends Restored {
 
 type Context = Pick<RunContext, 'cache' | 'report' | 'now'>;
 
-export class StateShelf {
+export class StateStore {
   readonly #request: RunRequest;
   readonly #key: string;
   readonly #context: Context;
-  readonly #shelf: Shelf;
+  readonly #store: SnapshotStore;
   readonly #step: string;
   readonly #commits: readonly string[];
 
   private constructor(
     { request, key }: KeyedAction,
     context: Context,
-    shelf: Shelf,
+    shelf: SnapshotStore,
     { folder, commits }: Ancestry,
   ) {
     this.#request = request;
     this.#key = key.hash;
     this.#context = context;
-    this.#shelf = shelf;
+    this.#store = shelf;
     this.#step = stepIn(folder, request);
     this.#commits = commits;
   }
 
   /** Undefined where there is no usable store. */
-  static async open(action: KeyedAction, context: Context): Promise<StateShelf | undefined> {
+  static async open(action: KeyedAction, context: Context): Promise<StateStore | undefined> {
     const { workspace } = action.request;
     const known = pathsOf(action.request);
-    const shelf = await context.cache.openShelf({
+    const shelf = await context.cache.openSnapshotStore({
       namespace: NAMESPACE,
       fits: (paths) => paths.every((path) => known.includes(path)),
       time: OLD_TIME,
     });
-    return shelf && new StateShelf(action, context, shelf, await ancestryOf(workspace));
+    return shelf && new StateStore(action, context, shelf, await ancestryOf(workspace));
   }
 
   /** Puts the nearest one that can be had below `root`. */
@@ -66,7 +66,7 @@ export class StateShelf {
     const commits = this.#commits.map((commit) => `${this.#step}/${commit}/`);
     const prefixes = [this.#label, ...commits, `${this.#step}/`];
     try {
-      const found = await this.#shelf.restore(root, undefined, prefixes);
+      const found = await this.#store.restore(root, undefined, prefixes);
       return found && { ...found, commit: commitIn(found.label) };
     } catch (error) {
       this.#context.report({ type: 'store-unusable', why: messageOf(error) });
@@ -75,7 +75,7 @@ export class StateShelf {
   }
 
   /** Keeps what lies in the workspace now; that it can't be kept is said, and harms nobody. */
-  async keep(): Promise<void> {
+  async save(): Promise<void> {
     const { workspace, state } = this.#request;
     const isThere = (path: RelPath) => lstatSync(toSystemPath(workspace, path), QUIET) !== undefined;
     const label = this.#label;
@@ -84,7 +84,7 @@ export class StateShelf {
       if (!state.some(isThere)) return;
       const present = pathsOf(this.#request).filter(isThere);
       const snapshot = takeSnapshot(workspace, present, this.#context.cache.digests, this.#context.now());
-      if ((await this.#shelf.keep(label, snapshot)) === 'saved') await this.#shelf.share(label, snapshot);
+      if ((await this.#store.save(label, snapshot)) === 'saved') await this.#store.share(label, snapshot);
     } catch (error) {
       this.#context.report({ type: 'state-not-kept', why: messageOf(error) });
     }

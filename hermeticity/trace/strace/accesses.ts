@@ -3,10 +3,10 @@ import { statSync } from 'node:fs';
 import { nameFromBytes } from '../../../core/path.ts';
 import { type AbsPath, absPathFromBytes, linkTargetFromBytes } from '../../system/absolute-path.ts';
 import type { PathAccess, SocketAccess, Without } from '../access.ts';
-import { ToldOnce } from '../deduplicate.ts';
+import { Deduplicator } from '../deduplicate.ts';
 import { interpreterOf } from '../interpreter.ts';
-import type { ReportBuilder, Told } from '../report-builder.ts';
-import { absolute, type BytePath, toBuffer, Walker } from '../resolve-links.ts';
+import type { AccessDetails, ReportBuilder } from '../report-builder.ts';
+import { absolute, type BytePath, LinkResolver, toBuffer } from '../resolve-links.ts';
 import { addressText } from '../socket-address.ts';
 import { TRACED_CALLS, type TracedCall } from './calls.ts';
 import { bytesOf, type Call, errorOf, pathBehind, stringsIn } from './line.ts';
@@ -32,7 +32,7 @@ export interface StraceProcess {
   cwd: BytePath;
 }
 
-interface Place {
+interface ResolvedPath {
   readonly path: BytePath;
   /** If links led from there to `path`. */
   readonly asked?: BytePath;
@@ -46,8 +46,8 @@ const BEYOND_PATH_MAX =
 export class StraceAccesses {
   readonly #builder: ReportBuilder<number>;
   readonly #bornBefore: bigint;
-  readonly #walker = new Walker();
-  readonly #told = new ToldOnce();
+  readonly #links = new LinkResolver();
+  readonly #seen = new Deduplicator();
   readonly #addresses = new Set<string>();
   /** Sockets for which the kernel chose the port: it is known when somebody asks for it. */
   readonly #portsToCome = new Set<string>();
@@ -71,7 +71,7 @@ export class StraceAccesses {
     else if (traced.meaning === 'ptrace') this.#ptrace(call);
   }
 
-  otherView(): void {
+  viewChanged(): void {
     this.#builder.gap('a process changed its own view of the file system (mounts, namespaces, chroot)');
   }
 
@@ -79,11 +79,11 @@ export class StraceAccesses {
 
   #onPath(process: StraceProcess, traced: TracedCall, call: Call, position: number): void {
     const flags = traced.flags === undefined ? '' : (call.arguments[traced.flags] ?? '');
-    const stays = traced.stays === true || /AT_SYMLINK_NOFOLLOW|O_NOFOLLOW|O_EXCL/.test(flags);
+    const stays = traced.nofollow === true || /AT_SYMLINK_NOFOLLOW|O_NOFOLLOW|O_EXCL/.test(flags);
     const place = this.#locate(process, call, traced.folder, position, !stays);
     const error = errorOf(call.result);
     if (!place) return;
-    if (traced.meaning === 'readlink' && error === 'EINVAL') this.#exists(process, place);
+    if (traced.meaning === 'readlink' && error === 'EINVAL') this.#reportProbe(process, place);
     else if (error !== undefined)
       this.#failed(process, place, error, traced.meaning === 'open' && wantsContent(flags));
     else this.#succeeded(process, traced, call, place, flags);
@@ -96,7 +96,7 @@ export class StraceAccesses {
     folder: number | undefined,
     position: number,
     follow: boolean,
-  ): Place | undefined {
+  ): ResolvedPath | undefined {
     const raw = bytesOf(call.arguments[position]);
     const named = folder === undefined ? undefined : pathBehind(call.arguments[folder]);
     if (call.arguments[position] === 'NULL' && named) return { path: named.toString('latin1') };
@@ -104,15 +104,21 @@ export class StraceAccesses {
     return this.#resolve(process, named?.toString('latin1') ?? process.cwd, raw.toString('latin1'), follow);
   }
 
-  #resolve(process: StraceProcess, base: BytePath, raw: BytePath, follow: boolean): Place {
-    const walked = this.#walker.walk(base, raw, follow);
+  #resolve(process: StraceProcess, base: BytePath, raw: BytePath, follow: boolean): ResolvedPath {
+    const walked = this.#links.resolve(base, raw, follow);
     for (const link of walked.links) this.#followed(process, link);
     const path = foldSelf(process, walked.path);
     if (path.length >= PATH_MAX) this.#builder.gap(BEYOND_PATH_MAX);
     return walked.links.length > 0 ? { path, asked: absolute(base, raw) } : { path };
   }
 
-  #succeeded(process: StraceProcess, traced: TracedCall, call: Call, place: Place, flags: string): void {
+  #succeeded(
+    process: StraceProcess,
+    traced: TracedCall,
+    call: Call,
+    place: ResolvedPath,
+    flags: string,
+  ): void {
     switch (traced.meaning) {
       case 'open':
         this.#opened(process, call, call.name === 'creat' ? 'O_WRONLY|O_CREAT|O_TRUNC' : flags, place);
@@ -121,8 +127,8 @@ export class StraceAccesses {
         this.#followed(process, place.path);
         break;
       case 'truncate':
-        if (call.arguments[1] !== '0') this.#happened(process, 'read', place);
-        this.#happened(process, 'write', place);
+        if (call.arguments[1] !== '0') this.#reportOnce(process, 'read', place);
+        this.#reportOnce(process, 'write', place);
         break;
       case 'attribute':
         this.#changedAttributes(process, place);
@@ -146,26 +152,26 @@ export class StraceAccesses {
         break;
       case 'chdir':
         process.cwd = place.path;
-        this.#happened(process, 'entered', place);
+        this.#reportOnce(process, 'entered', place);
         break;
       default:
-        this.#exists(process, place);
+        this.#reportProbe(process, place);
     }
   }
 
   /** A call that failed has still looked. */
-  #failed(process: StraceProcess, place: Place, error: string, wanted: boolean): void {
+  #failed(process: StraceProcess, place: ResolvedPath, error: string, wanted: boolean): void {
     if (ABOUT_THE_CALL.has(error)) return;
-    const missing = error === 'ENOENT' || error === 'ENOTDIR' || this.#walker.kindOf(place.path) === 'absent';
-    if (!missing) this.#exists(process, place);
-    else if (this.#told.isNewsThatItIsAbsent(place.path))
-      this.#tell(process, { kind: 'absent', ...paths(place), ...(wanted && { wanted }) });
+    const missing = error === 'ENOENT' || error === 'ENOTDIR' || this.#links.kindOf(place.path) === 'absent';
+    if (!missing) this.#reportProbe(process, place);
+    else if (this.#seen.isNewAbsence(place.path))
+      this.#report(process, { kind: 'absent', ...paths(place), ...(wanted && { wanted }) });
   }
 
-  #opened(process: StraceProcess, call: Call, flags: string, asked: Place): void {
+  #opened(process: StraceProcess, call: Call, flags: string, asked: ResolvedPath): void {
     const real = foldSelf(process, pathBehind(call.result)?.toString('latin1') ?? asked.path);
     const place = real === asked.path ? asked : { path: real, asked: asked.path };
-    const looksOnly = /O_DIRECTORY|O_PATH/.test(flags) || this.#walker.kindOf(place.path) === 'folder';
+    const looksOnly = /O_DIRECTORY|O_PATH/.test(flags) || this.#links.kindOf(place.path) === 'folder';
     const writes = /O_WRONLY|O_RDWR/.test(flags);
     const empties = flags.includes('O_TRUNC');
     const creates = flags.includes('O_CREAT') && !this.#existedBefore(place.path);
@@ -173,20 +179,20 @@ export class StraceAccesses {
     else if (creates) this.#created(process, place, wantsContent(flags) ? { wanted: true } : {});
     else {
       // Without O_TRUNC what was in the file stays in it, so the result depends on it even where nobody reads it.
-      if (!empties) this.#happened(process, 'read', place);
-      if (writes || empties) this.#happened(process, 'write', place);
+      if (!empties) this.#reportOnce(process, 'read', place);
+      if (writes || empties) this.#reportOnce(process, 'write', place);
     }
   }
 
   /** Why a folder is listed may be another reason each time that it is opened. */
-  #lookedAt(process: StraceProcess, place: Place): void {
-    this.#told.forgetListing(place.path);
-    this.#exists(process, place);
+  #lookedAt(process: StraceProcess, place: ResolvedPath): void {
+    this.#seen.forgetListing(place.path);
+    this.#reportProbe(process, place);
   }
 
   /** strace does not say whether O_CREAT made the file: its time of birth does, if it is still there. */
   #existedBefore(path: BytePath): boolean {
-    if (this.#told.wasWritten(path)) return true;
+    if (this.#seen.wasWritten(path)) return true;
     try {
       return statSync(toBuffer(path), { bigint: true }).birthtimeNs <= this.#bornBefore;
     } catch {
@@ -194,22 +200,26 @@ export class StraceAccesses {
     }
   }
 
-  #created(process: StraceProcess, place: Place, what: Pick<PathAccess, 'folder' | 'wanted'> = {}): void {
-    this.#told.created(place.path);
-    this.#tell(process, { kind: 'write', ...paths(place), created: true, ...what });
+  #created(
+    process: StraceProcess,
+    place: ResolvedPath,
+    what: Pick<PathAccess, 'folder' | 'wanted'> = {},
+  ): void {
+    this.#seen.created(place.path);
+    this.#report(process, { kind: 'write', ...paths(place), created: true, ...what });
   }
 
-  #deleted(process: StraceProcess, place: Place): void {
-    this.#told.removed(place.path);
-    this.#walker.forget();
-    this.#tell(process, { kind: 'delete', ...paths(place) });
+  #deleted(process: StraceProcess, place: ResolvedPath): void {
+    this.#seen.removed(place.path);
+    this.#links.forget();
+    this.#report(process, { kind: 'delete', ...paths(place) });
   }
 
-  #symlinked(process: StraceProcess, call: Call, place: Place): void {
+  #symlinked(process: StraceProcess, call: Call, place: ResolvedPath): void {
     const target = bytesOf(call.arguments[0]) ?? Buffer.alloc(0);
-    this.#told.created(place.path);
-    this.#walker.forget();
-    this.#tell(process, {
+    this.#seen.created(place.path);
+    this.#links.forget();
+    this.#report(process, {
       kind: 'symlink',
       path: toAbsPath(place.path),
       target: linkTargetFromBytes(target),
@@ -217,32 +227,32 @@ export class StraceAccesses {
   }
 
   /** The second path stands right after the first, with its folder where there is one. */
-  #paired(process: StraceProcess, traced: TracedCall, call: Call, from: Place): void {
+  #paired(process: StraceProcess, traced: TracedCall, call: Call, from: ResolvedPath): void {
     const distance = traced.folder === undefined ? 1 : 2;
     const folder = traced.folder === undefined ? undefined : traced.folder + distance;
     const to = this.#locate(process, call, folder, (traced.path ?? 0) + distance, false);
     if (!to) return;
     const both = { path: toAbsPath(from.path), to: toAbsPath(to.path) };
     const exchange = call.arguments[4]?.includes('RENAME_EXCHANGE') === true;
-    this.#walker.forget();
+    this.#links.forget();
     if (traced.meaning === 'rename') {
-      this.#told.removed(from.path);
-      this.#told.created(to.path);
-      this.#tell(process, { kind: 'rename', ...both, ...(exchange && { exchange: true }) });
+      this.#seen.removed(from.path);
+      this.#seen.created(to.path);
+      this.#report(process, { kind: 'rename', ...both, ...(exchange && { exchange: true }) });
     } else if (from.path.startsWith('/proc/')) {
       this.#created(process, to);
     } else {
-      this.#told.linked(to.path);
-      this.#tell(process, { kind: 'hardlink', ...both });
+      this.#seen.linked(to.path);
+      this.#report(process, { kind: 'hardlink', ...both });
     }
   }
 
-  #executed(process: StraceProcess, call: Call, place: Place): void {
+  #executed(process: StraceProcess, call: Call, place: ResolvedPath): void {
     const argv = stringsIn(call.arguments[call.name === 'execveat' ? 2 : 1]).map(nameFromBytes);
     this.#builder.programStarted(process.pid, argv, this.#atMs);
     let program = place;
-    for (let depth = 0; depth < MAX_INTERPRETERS && !this.#told.wasExecuted(program.path); depth++) {
-      this.#happened(process, 'exec', program);
+    for (let depth = 0; depth < MAX_INTERPRETERS && !this.#seen.wasExecuted(program.path); depth++) {
+      this.#reportOnce(process, 'exec', program);
       const interpreter = interpreterOf(toBuffer(program.path));
       if (!interpreter) return;
       program = this.#resolve(process, process.cwd, interpreter.toString('latin1'), true);
@@ -256,11 +266,11 @@ export class StraceAccesses {
     const opened = pathBehind(call.result)?.toString('latin1');
     switch (traced.meaning) {
       case 'opened-handle':
-        if (opened) this.#happened(process, 'read', { path: opened });
+        if (opened) this.#reportOnce(process, 'read', { path: opened });
         break;
       case 'list':
-        if (path && this.#told.isNewsThatItLists(path, process.pid)) {
-          this.#tell(process, { kind: 'list', path: toAbsPath(path) });
+        if (path && this.#seen.isNewListing(path, process.pid)) {
+          this.#report(process, { kind: 'list', path: toAbsPath(path) });
         }
         break;
       case 'attribute-handle':
@@ -270,7 +280,7 @@ export class StraceAccesses {
         if (path) process.cwd = path;
         break;
       case 'new-view':
-        if (call.arguments[0] !== 'CLONE_FS') this.otherView();
+        if (call.arguments[0] !== 'CLONE_FS') this.viewChanged();
         break;
       case 'ptrace':
         this.#ptrace(call);
@@ -312,37 +322,41 @@ export class StraceAccesses {
     if (this.#addresses.has(key)) return;
     this.#addresses.add(key);
     if (call.name === 'bind' && told.address.family === 'unix') {
-      this.#tell(process, { kind: 'write', path: told.address.path, created: true });
+      this.#report(process, { kind: 'write', path: told.address.path, created: true });
     }
-    this.#tell(process, told);
+    this.#report(process, told);
   }
 
   #ring(process: StraceProcess, call: Call): void {
     const flags = /flags=(0x[0-9a-f]+|\d+)/.exec(call.arguments[1] ?? '')?.[1] ?? '0';
-    this.#tell(process, { kind: 'io_uring', entries: Number(call.arguments[0]), flags: Number(flags) });
+    this.#report(process, { kind: 'io_uring', entries: Number(call.arguments[0]), flags: Number(flags) });
   }
 
   // ---- telling ----
 
-  #exists(process: StraceProcess, place: Place): void {
-    if (this.#told.isNewsThatItExists(place.path)) this.#tell(process, { kind: 'probe', ...paths(place) });
+  #reportProbe(process: StraceProcess, place: ResolvedPath): void {
+    if (this.#seen.isNewProbe(place.path)) this.#report(process, { kind: 'probe', ...paths(place) });
   }
 
-  #happened(process: StraceProcess, kind: 'read' | 'write' | 'exec' | 'entered', place: Place): void {
-    if (this.#told.isNews(place.path, kind)) this.#tell(process, { kind, ...paths(place) });
+  #reportOnce(
+    process: StraceProcess,
+    kind: 'read' | 'write' | 'exec' | 'entered',
+    place: ResolvedPath,
+  ): void {
+    if (this.#seen.isNew(place.path, kind)) this.#report(process, { kind, ...paths(place) });
   }
 
-  #changedAttributes(process: StraceProcess, place: Place): void {
-    if (!this.#told.isNews(place.path, 'attributes')) return;
-    this.#tell(process, { kind: 'write', ...paths(place), attributes: true });
+  #changedAttributes(process: StraceProcess, place: ResolvedPath): void {
+    if (!this.#seen.isNew(place.path, 'attributes')) return;
+    this.#report(process, { kind: 'write', ...paths(place), attributes: true });
   }
 
   #followed(process: StraceProcess, path: BytePath): void {
-    if (path.startsWith('/proc/') || !this.#told.isNews(path, 'followed')) return;
-    this.#tell(process, { kind: 'followed', path: toAbsPath(path) });
+    if (path.startsWith('/proc/') || !this.#seen.isNew(path, 'followed')) return;
+    this.#report(process, { kind: 'followed', path: toAbsPath(path) });
   }
 
-  #tell(process: StraceProcess, told: Told): void {
+  #report(process: StraceProcess, told: AccessDetails): void {
     this.#builder.access(process.pid, told, this.#atMs);
   }
 }
@@ -353,7 +367,7 @@ function wantsContent(flags: string): boolean {
   return flags.includes('O_APPEND') || !flags.includes('O_WRONLY');
 }
 
-function paths(place: Place): { path: AbsPath; asked?: AbsPath } {
+function paths(place: ResolvedPath): { path: AbsPath; asked?: AbsPath } {
   return { path: toAbsPath(place.path), ...(place.asked !== undefined && { asked: toAbsPath(place.asked) }) };
 }
 

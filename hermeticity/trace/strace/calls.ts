@@ -34,7 +34,7 @@ export interface TracedCall {
   /** Position of the flags. */
   readonly flags?: number;
   /** Never follows a link at the end. */
-  readonly stays?: true;
+  readonly nofollow?: true;
 }
 
 function at(meaning: Meaning, folder: number, path: number, flags?: number): TracedCall {
@@ -45,8 +45,8 @@ function plain(meaning: Meaning, path: number, flags?: number): TracedCall {
   return { meaning, path, ...(flags !== undefined && { flags }) };
 }
 
-function staying(call: TracedCall): TracedCall {
-  return { ...call, stays: true };
+function nofollowing(call: TracedCall): TracedCall {
+  return { ...call, nofollow: true };
 }
 
 export const TRACED_CALLS: ReadonlyMap<string, TracedCall> = new Map([
@@ -58,24 +58,24 @@ export const TRACED_CALLS: ReadonlyMap<string, TracedCall> = new Map([
   ['newfstatat', at('probe', 0, 1, 3)],
   ['statx', at('probe', 0, 1, 2)],
   ['stat', plain('probe', 0)],
-  ['lstat', staying(plain('probe', 0))],
+  ['lstat', nofollowing(plain('probe', 0))],
   ['access', plain('probe', 0)],
   ['faccessat', at('probe', 0, 1)],
   ['faccessat2', at('probe', 0, 1, 3)],
   ['statfs', plain('probe', 0)],
   ['getxattr', plain('probe', 0)],
-  ['lgetxattr', staying(plain('probe', 0))],
+  ['lgetxattr', nofollowing(plain('probe', 0))],
   ['listxattr', plain('probe', 0)],
-  ['llistxattr', staying(plain('probe', 0))],
+  ['llistxattr', nofollowing(plain('probe', 0))],
   ['getxattrat', at('probe', 0, 1, 2)],
   ['listxattrat', at('probe', 0, 1, 2)],
   ['file_getattr', at('probe', 0, 1, 4)],
   ['fanotify_mark', at('probe', 3, 4)],
   ['uselib', plain('probe', 0)],
-  ['name_to_handle_at', staying(at('probe', 0, 1))],
+  ['name_to_handle_at', nofollowing(at('probe', 0, 1))],
   ['inotify_add_watch', plain('probe', 1)],
-  ['readlink', staying(plain('readlink', 0))],
-  ['readlinkat', staying(at('readlink', 0, 1))],
+  ['readlink', nofollowing(plain('readlink', 0))],
+  ['readlinkat', nofollowing(at('readlink', 0, 1))],
   ['getdents', { meaning: 'list' }],
   ['getdents64', { meaning: 'list' }],
 
@@ -84,16 +84,16 @@ export const TRACED_CALLS: ReadonlyMap<string, TracedCall> = new Map([
   ['fchmodat', at('attribute', 0, 1)],
   ['fchmodat2', at('attribute', 0, 1, 3)],
   ['chown', plain('attribute', 0)],
-  ['lchown', staying(plain('attribute', 0))],
+  ['lchown', nofollowing(plain('attribute', 0))],
   ['fchownat', at('attribute', 0, 1, 4)],
   ['utime', plain('attribute', 0)],
   ['utimes', plain('attribute', 0)],
   ['futimesat', at('attribute', 0, 1)],
   ['utimensat', at('attribute', 0, 1, 3)],
   ['setxattr', plain('attribute', 0)],
-  ['lsetxattr', staying(plain('attribute', 0))],
+  ['lsetxattr', nofollowing(plain('attribute', 0))],
   ['removexattr', plain('attribute', 0)],
-  ['lremovexattr', staying(plain('attribute', 0))],
+  ['lremovexattr', nofollowing(plain('attribute', 0))],
   ['setxattrat', at('attribute', 0, 1, 2)],
   ['removexattrat', at('attribute', 0, 1, 2)],
   ['file_setattr', at('attribute', 0, 1, 4)],
@@ -102,20 +102,20 @@ export const TRACED_CALLS: ReadonlyMap<string, TracedCall> = new Map([
   ['fchmod', { meaning: 'attribute-handle' }],
   ['fchown', { meaning: 'attribute-handle' }],
 
-  ['mkdir', staying(plain('create-folder', 0))],
-  ['mkdirat', staying(at('create-folder', 0, 1))],
-  ['mknod', staying(plain('create', 0))],
-  ['mknodat', staying(at('create', 0, 1))],
-  ['symlink', staying(plain('symlink', 1))],
-  ['symlinkat', staying(at('symlink', 1, 2))],
-  ['link', staying(plain('hardlink', 0))],
-  ['linkat', staying(at('hardlink', 0, 1))],
-  ['unlink', staying(plain('delete', 0))],
-  ['rmdir', staying(plain('delete', 0))],
-  ['unlinkat', staying(at('delete', 0, 1))],
-  ['rename', staying(plain('rename', 0))],
-  ['renameat', staying(at('rename', 0, 1))],
-  ['renameat2', staying(at('rename', 0, 1, 4))],
+  ['mkdir', nofollowing(plain('create-folder', 0))],
+  ['mkdirat', nofollowing(at('create-folder', 0, 1))],
+  ['mknod', nofollowing(plain('create', 0))],
+  ['mknodat', nofollowing(at('create', 0, 1))],
+  ['symlink', nofollowing(plain('symlink', 1))],
+  ['symlinkat', nofollowing(at('symlink', 1, 2))],
+  ['link', nofollowing(plain('hardlink', 0))],
+  ['linkat', nofollowing(at('hardlink', 0, 1))],
+  ['unlink', nofollowing(plain('delete', 0))],
+  ['rmdir', nofollowing(plain('delete', 0))],
+  ['unlinkat', nofollowing(at('delete', 0, 1))],
+  ['rename', nofollowing(plain('rename', 0))],
+  ['renameat', nofollowing(at('rename', 0, 1))],
+  ['renameat2', nofollowing(at('rename', 0, 1, 4))],
 
   ['execve', plain('exec', 0)],
   ['execveat', at('exec', 0, 1)],

@@ -9,7 +9,7 @@
 //         | "+++ superseded by execve in pid " pid " +++" | "--- " signal … " ---"
 import { constants } from 'node:os';
 import { signalName } from '../../system/exit-status.ts';
-import type { Exit } from '../access.ts';
+import type { ExitStatus } from '../access.ts';
 
 export interface Call {
   readonly name: string;
@@ -22,7 +22,7 @@ export type StraceEvent =
   | { readonly kind: 'call'; readonly call: Call }
   | { readonly kind: 'unfinished'; readonly text: string }
   | { readonly kind: 'resumed'; readonly text: string }
-  | { readonly kind: 'gone'; readonly exit: Exit | undefined }
+  | { readonly kind: 'gone'; readonly exit: ExitStatus | undefined }
   | { readonly kind: 'signal' }
   | { readonly kind: 'superseded'; readonly by: number };
 
@@ -66,7 +66,7 @@ const REAL_TIME = /^SIGRT(?:MIN|_(\d+))$/;
 const FIRST_REAL_TIME = 32;
 
 /** strace counts the real-time signals from SIGRTMIN, which is the kernel's: 32, whatever the C library reserves. */
-function parseExit(text: string): Exit | undefined {
+function parseExit(text: string): ExitStatus | undefined {
   const code = EXITED.exec(text)?.[1];
   if (code !== undefined) return { code: Number(code) };
   const name = KILLED.exec(text)?.[1] ?? '';

@@ -1,6 +1,6 @@
 // Puts strace's lines in order: lines of many tasks are mixed, calls come in halves, and a child may speak before its parent
 // has said that it exists. What comes out is whole calls of known processes, which accesses.ts understands.
-import type { Exit } from '../access.ts';
+import type { ExitStatus } from '../access.ts';
 import type { ReportBuilder } from '../report-builder.ts';
 import type { BytePath } from '../resolve-links.ts';
 import { StraceAccesses, type StraceProcess } from './accesses.ts';
@@ -8,12 +8,12 @@ import { type Call, numberOf, parseCall, parseLine, pathBehind, type StraceEvent
 
 const NEW_PROCESS = new Set(['fork', 'vfork', 'clone', 'clone3']);
 
-interface Happening {
+interface TimedEvent {
   readonly seconds: number;
   readonly event: StraceEvent;
 }
 
-export class StraceInterpreter {
+export class StraceReassembler {
   readonly #builder: ReportBuilder<number>;
   readonly #accesses: StraceAccesses;
   readonly #startMs: number;
@@ -21,9 +21,9 @@ export class StraceInterpreter {
   /** By task: the threads of a process share one. */
   readonly #processes = new Map<number, StraceProcess>();
   readonly #halves = new Map<number, string>();
-  readonly #unannounced = new Map<number, Happening[]>();
+  readonly #unannounced = new Map<number, TimedEvent[]>();
   #command: number | undefined;
-  #commandExit: Exit | undefined;
+  #commandExit: ExitStatus | undefined;
 
   /** `startNs` by the clock of the file system: that of a file which was made just before the command was started. */
   constructor(builder: ReportBuilder<number>, cwd: Buffer, startNs: bigint) {
@@ -43,7 +43,7 @@ export class StraceInterpreter {
   }
 
   /** How the command ended; undefined until strace has told. */
-  get commandExit(): Exit | undefined {
+  get commandExit(): ExitStatus | undefined {
     return this.#commandExit;
   }
 
@@ -57,7 +57,7 @@ export class StraceInterpreter {
       this.#command = line.pid;
       this.#begin(line.pid, this.#cwd, undefined, 0);
     }
-    this.#happen(line.pid, line);
+    this.#handle(line.pid, line);
   }
 
   /** Children whose parent will not announce them, because it ended in the middle of making them, are taken as they are. */
@@ -73,11 +73,11 @@ export class StraceInterpreter {
     this.#builder.processStarted(pid, pid, parent, atMs);
   }
 
-  #msOf(happening: Happening | undefined): number {
+  #msOf(happening: TimedEvent | undefined): number {
     return Math.max(0, Math.round((happening?.seconds ?? 0) * 1000 - this.#startMs));
   }
 
-  #happen(task: number, happening: Happening): void {
+  #handle(task: number, happening: TimedEvent): void {
     const process = this.#processes.get(task);
     if (!process) {
       const waiting = this.#unannounced.get(task) ?? [];
@@ -138,7 +138,7 @@ export class StraceInterpreter {
     const task = numberOf(call.result);
     if (!(task > 0)) return;
     const flags = call.arguments.join(' ');
-    if (/CLONE_NEWNS|CLONE_UNTRACED/.test(flags)) this.#accesses.otherView();
+    if (/CLONE_NEWNS|CLONE_UNTRACED/.test(flags)) this.#accesses.viewChanged();
     if (/CLONE_THREAD/.test(flags)) this.#processes.set(task, parent);
     else this.#begin(task, parent.cwd, parent.pid, atMs);
     this.#catchUp(task);
@@ -148,6 +148,6 @@ export class StraceInterpreter {
   #catchUp(task: number): void {
     const waiting = this.#unannounced.get(task) ?? [];
     this.#unannounced.delete(task);
-    for (const happening of waiting) this.#happen(task, happening);
+    for (const happening of waiting) this.#handle(task, happening);
   }
 }

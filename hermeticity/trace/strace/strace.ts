@@ -8,14 +8,14 @@ import { StringDecoder } from 'node:string_decoder';
 import { promisify } from 'node:util';
 import { messageOf } from '../../../core/errors.ts';
 import { HERMETICITY } from '../../limits.ts';
-import { exitWithTracer } from '../../system/exit-status.ts';
+import { exitStatusAfterTracer } from '../../system/exit-status.ts';
 import { removeTemporaryFolder, temporaryFolder } from '../../system/temporary-folder.ts';
 import type { Access, TraceReport } from '../access.ts';
-import { ended, forwardOutput, startFailure } from '../child.ts';
+import { forwardOutput, startFailure, waitForExit } from '../child.ts';
 import { ReportBuilder } from '../report-builder.ts';
 import type { Availability, TracedCommand, Tracer } from '../tracer.ts';
 import { straceExpression } from './calls.ts';
-import { StraceInterpreter } from './reassemble.ts';
+import { StraceReassembler } from './reassemble.ts';
 
 const POLL_MS = 50;
 const READ_BYTES = 1 << 20;
@@ -50,22 +50,22 @@ export class StraceTracer implements Tracer {
     const builder = new ReportBuilder<number>(onAccess);
     const cwd = realpathSync(command.cwd, 'buffer');
     const { birthtimeNs } = statSync(file, { bigint: true });
-    const interpreter = new StraceInterpreter(builder, cwd, birthtimeNs);
+    const interpreter = new StraceReassembler(builder, cwd, birthtimeNs);
     const reader = new LineReader(file, (line) => interpreter.line(line));
     const child = startStrace(command, file);
     if (child.pid !== undefined) command.startedAs?.(child.pid);
     forwardOutput(child, command.output);
-    const overseer = new Overseer(interpreter, builder, command);
+    const overseer = new Supervisor(interpreter, builder, command);
     const timer = setInterval(() => {
       reader.readOn();
-      overseer.look();
+      overseer.check();
     }, POLL_MS);
     try {
-      const exit = await ended(child, this.name);
+      const exit = await waitForExit(child, this.name);
       reader.readOn();
       interpreter.adoptOrphans();
       if (interpreter.alive.length > 0) builder.gap('strace ended before the command did');
-      return builder.finish(this, interpreter.commandExit ?? exitWithTracer(exit));
+      return builder.finish(this, interpreter.commandExit ?? exitStatusAfterTracer(exit));
     } finally {
       clearInterval(timer);
       reader.close();
@@ -74,21 +74,21 @@ export class StraceTracer implements Tracer {
 }
 
 /** Ends what outlives the command, or everything when the caller says so. */
-class Overseer {
-  readonly #interpreter: StraceInterpreter;
+class Supervisor {
+  readonly #interpreter: StraceReassembler;
   readonly #builder: ReportBuilder<number>;
   readonly #lingerMs: number;
   readonly #signal: AbortSignal | undefined;
   #commandEndedAt: number | undefined;
 
-  constructor(interpreter: StraceInterpreter, builder: ReportBuilder<number>, command: TracedCommand) {
+  constructor(interpreter: StraceReassembler, builder: ReportBuilder<number>, command: TracedCommand) {
     this.#interpreter = interpreter;
     this.#builder = builder;
     this.#lingerMs = command.lingerMs ?? HERMETICITY.lingerMs;
     this.#signal = command.signal;
   }
 
-  look(): void {
+  check(): void {
     if (this.#signal?.aborted) {
       this.#builder.gap('the trace was stopped');
       this.#endAll();

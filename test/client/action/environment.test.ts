@@ -1,7 +1,7 @@
 // What a command sees of the machine it runs on.
 import { realpathSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { misdeclared, variable } from '../../../client/action/declared-variables.ts';
+import { parseVariable, whyNotAVariable } from '../../../client/action/declared-variables.ts';
 import { actualEnvironment, keyedEnvironment, looksSecret } from '../../../client/action/environment.ts';
 import { Workshop } from '../../rig/assay.ts';
 
@@ -113,14 +113,14 @@ test.each([
   ['=x', 'it is empty'],
   ['ASSAY_*', 'never passed'],
 ])('%j declares no variable, and says what to write', (text, hint) => {
-  expect(misdeclared(text)).toContain(hint);
-  expect(() => variable(text)).toThrow(expect.objectContaining({ code: 'ASSAY_USAGE' }));
+  expect(whyNotAVariable(text)).toContain(hint);
+  expect(() => parseVariable(text)).toThrow(expect.objectContaining({ code: 'ASSAY_USAGE' }));
 });
 
 test.each(['A', '_', 'a.b', 'npm_config_//host/:x', 'BASH_FUNC_f%%', 'ÄÖ', 'A_*', 'A=', 'A=*,$ {}', 'A==\n'])(
   '%j declares one',
   (text) => {
-    expect(misdeclared(text)).toBeUndefined();
+    expect(whyNotAVariable(text)).toBeUndefined();
   },
 );
 

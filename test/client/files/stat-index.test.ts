@@ -2,7 +2,7 @@
 import { lstatSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { ORDINARY, type RunRequest } from '../../../client/action/request.ts';
+import { REQUEST_DEFAULTS, type RunRequest } from '../../../client/action/request.ts';
 import { fileDigests } from '../../../client/files/file-digest.ts';
 import { isSettled } from '../../../client/files/settled.ts';
 import { StatIndex } from '../../../client/files/stat-index.ts';
@@ -122,7 +122,7 @@ function request(): RunRequest {
     variables: [],
     tools: [],
     cacheFailures: false,
-    ...ORDINARY,
+    ...REQUEST_DEFAULTS,
   };
 }
 

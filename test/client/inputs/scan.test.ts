@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ORDINARY, type RunRequest } from '../../../client/action/request.ts';
+import { REQUEST_DEFAULTS, type RunRequest } from '../../../client/action/request.ts';
 import { digestFile } from '../../../client/files/file-digest.ts';
 import { Observations } from '../../../client/files/observations.ts';
 import { scanInputs } from '../../../client/inputs/scan.ts';
@@ -39,7 +39,7 @@ function request(patterns: readonly string[], declared: Declared = {}): RunReque
     variables: [],
     tools: [],
     cacheFailures: false,
-    ...ORDINARY,
+    ...REQUEST_DEFAULTS,
   };
 }
 

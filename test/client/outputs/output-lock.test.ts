@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ORDINARY, type RunRequest } from '../../../client/action/request.ts';
+import { REQUEST_DEFAULTS, type RunRequest } from '../../../client/action/request.ts';
 import { whileOwningOutputs } from '../../../client/outputs/output-lock.ts';
 import { homeIn, ownFolder, Staging } from '../../../client/outputs/staging.ts';
 import { parseRelPath, ROOT } from '../../../core/path.ts';
@@ -28,7 +28,7 @@ beforeEach(() => {
 afterEach(() => shop.remove());
 
 const request = (...outputs: string[]): RunRequest => ({
-  ...ORDINARY,
+  ...REQUEST_DEFAULTS,
   workspace: shop.workspace,
   workingDirectory: ROOT,
   command: ['true'],

@@ -17,7 +17,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { ORDINARY, type RunRequest } from '../../../client/action/request.ts';
+import { REQUEST_DEFAULTS, type RunRequest } from '../../../client/action/request.ts';
 import { fileDigests } from '../../../client/files/file-digest.ts';
 import { StatIndex } from '../../../client/files/stat-index.ts';
 import { Silences } from '../../../client/outputs/lock-file.ts';
@@ -140,7 +140,7 @@ test('nothing is restored once the lock is lost', async () => {
 });
 
 const request = (): RunRequest => ({
-  ...ORDINARY,
+  ...REQUEST_DEFAULTS,
   workspace: shop.workspace,
   workingDirectory: ROOT,
   command: ['true'],

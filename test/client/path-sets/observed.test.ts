@@ -3,7 +3,7 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ORDINARY, type RunRequest } from '../../../client/action/request.ts';
+import { REQUEST_DEFAULTS, type RunRequest } from '../../../client/action/request.ts';
 import { places } from '../../../client/path-sets/path-sets.ts';
 import { States } from '../../../client/path-sets/states.ts';
 import { localShelf } from '../../../client/path-sets/storage.ts';
@@ -51,7 +51,7 @@ class Asker {
       variables: [],
       tools: [],
       cacheFailures: false,
-      ...ORDINARY,
+      ...REQUEST_DEFAULTS,
       observed: true,
     };
   }

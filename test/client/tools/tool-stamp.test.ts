@@ -2,7 +2,7 @@
 import { copyFileSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { findTool, isUnchanged, type ToolLook } from '../../../client/tools/tool-stamp.ts';
+import { findTool, isUnchanged, type ToolStamp } from '../../../client/tools/tool-stamp.ts';
 import { Workshop } from '../../rig/assay.ts';
 
 let shop: Workshop;
@@ -17,7 +17,7 @@ beforeEach(() => {
 
 afterEach(() => shop.remove());
 
-function look(name: string): ToolLook {
+function look(name: string): ToolStamp {
   const search = { name, path: `${early}:${late}`, folder: '' };
   const stamp = findTool(search)?.stamp ?? '';
   expect(isUnchanged({ ...search, stamp })).toBe(true);

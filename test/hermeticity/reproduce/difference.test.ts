@@ -21,18 +21,20 @@ test('a line of text is shown whole', () => {
 });
 
 test('the word is where two differences in one number meet', () => {
-  expect(between('at 12345', 'at 12945').word).toBe(3);
-  expect(between('at 12345', 'at 92345').word).toBe(3);
+  expect(between('at 12345', 'at 12945').wordOffset).toBe(3);
+  expect(between('at 12345', 'at 92345').wordOffset).toBe(3);
 });
 
 test('text in a binary file is shown without what surrounds it', () => {
   const binary = (text: string) =>
     Buffer.concat([Buffer.from([0x80, 0xff, 0]), Buffer.from(text), Buffer.from([0, 1])]);
-  expect(between(binary('Nov 15'), binary('Dec 18')).words).toBe('differs at byte 3: "Nov 15" and "Dec 18"');
+  expect(between(binary('Nov 15'), binary('Dec 18')).description).toBe(
+    'differs at byte 3: "Nov 15" and "Dec 18"',
+  );
 });
 
 test('other bytes are shown in hex', () => {
-  expect(between(Buffer.from([0, 1, 2, 3]), Buffer.from([0, 1, 9, 3])).words).toBe(
+  expect(between(Buffer.from([0, 1, 2, 3]), Buffer.from([0, 1, 9, 3])).description).toBe(
     'differs at byte 2: <0203> and <0903>',
   );
 });
@@ -40,7 +42,7 @@ test('other bytes are shown in hex', () => {
 test('where the first difference in a binary file can not be read, the first text that differs is shown too', () => {
   const binary = (length: number, path: string) =>
     Buffer.concat([Buffer.from([0, length, 0, 0, 0, 0, 0, 0, 0, 0]), Buffer.from(path), Buffer.from([0, 1])]);
-  expect(between(binary(1, '/home/one'), binary(2, '/home/other')).words).toBe(
+  expect(between(binary(1, '/home/one'), binary(2, '/home/other')).description).toBe(
     'differs at byte 1: <0100000000000000> and <0200000000000000>, first in the text "/home/one" and "/home/other"',
   );
 });
@@ -51,12 +53,16 @@ test('a file that ends earlier differs where it ends, beyond the first piece tha
 });
 
 test('what is there one time only, or is something else, is said', () => {
-  expect(differenceBetween(folder.write('a'), folder.at('none'), false).words).toBe('is not made every time');
-  expect(differenceBetween(folder.write('a'), folder.path, false).words).toBe(
+  expect(differenceBetween(folder.write('a'), folder.at('none'), false).description).toBe(
+    'is not made every time',
+  );
+  expect(differenceBetween(folder.write('a'), folder.path, false).description).toBe(
     'is a file one time and a folder another time',
   );
 });
 
 test('what may be a secret is not shown', () => {
-  expect(bufferDifference(Buffer.from('key=1'), Buffer.from('key=2'), true).words).toBe('differs at byte 4');
+  expect(bufferDifference(Buffer.from('key=1'), Buffer.from('key=2'), true).description).toBe(
+    'differs at byte 4',
+  );
 });

@@ -48,7 +48,7 @@ export async function reproduceCase(
       fixedVariables: {},
       now: Date.now,
       helper,
-      ...(begins && { begins }),
+      ...(begins && { onTrial: begins }),
     });
   } finally {
     around.remove();

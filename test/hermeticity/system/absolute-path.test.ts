@@ -4,14 +4,14 @@ import type { RelPath } from '../../../core/path.ts';
 import {
   absPath,
   absPathFromBytes,
+  displayPath,
   foldersAbove,
   inside,
   isBelow,
-  linkedFrom,
   linkTargetFromBytes,
   parentFolder,
   relativeIn,
-  shown,
+  targetOfLink,
   toBytes,
 } from '../../../hermeticity/system/absolute-path.ts';
 
@@ -67,9 +67,9 @@ describe('places', () => {
   });
 
   it('that a link leads to are worked out from its words', () => {
-    expect(linkedFrom(absPath('/a/b/link'), '../c/./d')).toBe('/a/c/d');
-    expect(linkedFrom(absPath('/a/link'), '../../../x')).toBe('/x');
-    expect(linkedFrom(absPath('/a/link'), '/y/../z')).toBe('/z');
+    expect(targetOfLink(absPath('/a/b/link'), '../c/./d')).toBe('/a/c/d');
+    expect(targetOfLink(absPath('/a/link'), '../../../x')).toBe('/x');
+    expect(targetOfLink(absPath('/a/link'), '/y/../z')).toBe('/z');
   });
 });
 
@@ -78,7 +78,7 @@ describe('what people see', () => {
 
   it('is relative in the workspace, "../x" one step beside it, absolute elsewhere', () => {
     const paths = ['/home/me/work', '/home/me/work/a/b', '/home/me/x/y', '/home/me', '/home/you/z', '/'];
-    expect(paths.map((path) => shown(absPath(path), work))).toEqual([
+    expect(paths.map((path) => displayPath(absPath(path), work))).toEqual([
       '.',
       'a/b',
       '../x/y',
@@ -89,13 +89,13 @@ describe('what people see', () => {
   });
 
   it('is absolute for everything outside a workspace that lies at the root', () => {
-    expect(shown(absPath('/etc/passwd'), absPath('/work'))).toBe('/etc/passwd');
+    expect(displayPath(absPath('/etc/passwd'), absPath('/work'))).toBe('/etc/passwd');
   });
 
   it('has %XX for each byte that is not UTF-8, and only for those', () => {
     const path = absPathFromBytes(
       Buffer.concat([Buffer.from('/home/me/work/ü'), Buffer.from([0xff, 0xc3]), Buffer.from('€')]),
     );
-    expect(shown(path, work)).toBe('ü%FF%C3€');
+    expect(displayPath(path, work)).toBe('ü%FF%C3€');
   });
 });

@@ -1,14 +1,14 @@
 // Following a path through links, for the tracer that is told only what was asked for.
 import { symlinkSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { absolute, Walker } from '../../../hermeticity/trace/resolve-links.ts';
+import { absolute, LinkResolver } from '../../../hermeticity/trace/resolve-links.ts';
 import { Folder } from '../rig.ts';
 
 let folder: Folder;
-let walker: Walker;
+let walker: LinkResolver;
 beforeEach(() => {
   folder = new Folder();
-  walker = new Walker();
+  walker = new LinkResolver();
   folder.write('real/file', 'x');
   symlinkSync('real', folder.at('link'));
   symlinkSync('link/file', folder.at('twice'));
@@ -17,38 +17,38 @@ afterEach(() => folder.remove());
 
 describe('a walk', () => {
   it('ends where the kernel would, and knows the links on the way', () => {
-    expect(walker.walk(folder.path, 'twice', true)).toEqual({
+    expect(walker.resolve(folder.path, 'twice', true)).toEqual({
       path: folder.at('real/file'),
       links: [folder.at('twice'), folder.at('link')],
     });
   });
 
   it('stays at a link at the end where it is told to, unless a slash follows', () => {
-    expect(walker.walk(folder.path, 'link', false)).toEqual({ path: folder.at('link'), links: [] });
-    expect(walker.walk(folder.path, 'link/', false).path).toBe(folder.at('real'));
+    expect(walker.resolve(folder.path, 'link', false)).toEqual({ path: folder.at('link'), links: [] });
+    expect(walker.resolve(folder.path, 'link/', false).path).toBe(folder.at('real'));
   });
 
   it('takes ".." after a link from where the link led', () => {
     symlinkSync(folder.at('real'), folder.at('sub-link'));
-    expect(walker.walk(folder.at('nowhere'), `${folder.at('sub-link')}/../twice`, false).path).toBe(
+    expect(walker.resolve(folder.at('nowhere'), `${folder.at('sub-link')}/../twice`, false).path).toBe(
       folder.at('twice'),
     );
   });
 
   it('writes down what is missing, and ends in a circle', () => {
-    expect(walker.walk(folder.path, 'gone/a/../b', true).path).toBe(folder.at('gone/b'));
+    expect(walker.resolve(folder.path, 'gone/a/../b', true).path).toBe(folder.at('gone/b'));
     symlinkSync('circle', folder.at('circle'));
-    expect(walker.walk(folder.path, 'circle', true).path).toBe(folder.at('circle'));
+    expect(walker.resolve(folder.path, 'circle', true).path).toBe(folder.at('circle'));
   });
 
   it('notices a link that took the place of a folder when it is told to forget', () => {
-    expect(walker.walk(folder.path, 'real/file', true).links).toEqual([]);
+    expect(walker.resolve(folder.path, 'real/file', true).links).toEqual([]);
     folder.write('other/file');
     folder.remove();
     folder.write('elsewhere/file');
     symlinkSync('elsewhere', folder.at('real'));
     walker.forget();
-    expect(walker.walk(folder.path, 'real/file', true).path).toBe(folder.at('elsewhere/file'));
+    expect(walker.resolve(folder.path, 'real/file', true).path).toBe(folder.at('elsewhere/file'));
   });
 });
 

@@ -207,7 +207,7 @@ describe('the toolchain', () => {
       declared(),
     );
     expect(verdict.findings).toEqual([]);
-    expect(verdict.looks.map(({ path, was }) => `${was} ${path}`)).toEqual([
+    expect(verdict.readSet.map(({ path, was }) => `${was} ${path}`)).toEqual([
       'there /usr/lib/libc.so',
       'there /usr/bin/cc',
       'there /opt2/tool/x',
@@ -470,7 +470,7 @@ describe('a habit', () => {
     ['python3.11', '__pycache__/a.cpython-311.pyc'],
     ['bash', '.python-version'],
   ])('of %s is no finding, but a look', (name, ...paths) => {
-    const { findings, looks } = by(name, ...paths);
+    const { findings, readSet: looks } = by(name, ...paths);
     expect(findings).toEqual([]);
     expect(looks.map(({ path }) => path)).toEqual(paths.map(at));
   });

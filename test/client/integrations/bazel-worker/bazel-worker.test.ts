@@ -232,12 +232,12 @@ test.each([
 });
 
 test('of a tool that says more than anybody reads, the beginning is passed on, and it is not heard any further', async () => {
-  const [tenth, times] = [BAZEL.maxSaidBytes / 8, 10];
+  const [tenth, times] = [BAZEL.maxOutputBytes / 8, 10];
   shop.script('tools/shout.sh', `for i in $(seq ${times}); do head -c ${tenth} /dev/zero | tr '\\0' a; done`);
   const { exitCode, output } = await build(start());
   expect(exitCode).toBe(0);
-  expect(output.length).toBeLessThan(BAZEL.maxSaidBytes + 200);
-  expect(output.slice(-100)).toContain(`said more than ${BAZEL.maxSaidBytes} bytes`);
+  expect(output.length).toBeLessThan(BAZEL.maxOutputBytes + 200);
+  expect(output.slice(-100)).toContain(`said more than ${BAZEL.maxOutputBytes} bytes`);
 });
 
 test('a store that can not be opened changes nothing but the hits', async () => {

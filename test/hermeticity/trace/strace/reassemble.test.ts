@@ -1,11 +1,11 @@
 // Lines of strace, put in order: what a parent never came to say about its children.
 import { expect, it } from 'vitest';
 import { ReportBuilder } from '../../../../hermeticity/trace/report-builder.ts';
-import { StraceInterpreter } from '../../../../hermeticity/trace/strace/reassemble.ts';
+import { StraceReassembler } from '../../../../hermeticity/trace/strace/reassemble.ts';
 
 function interpret(lines: readonly string[]) {
   const builder = new ReportBuilder<number>();
-  const interpreter = new StraceInterpreter(builder, Buffer.from('/w'), 1_000_000_000n);
+  const interpreter = new StraceReassembler(builder, Buffer.from('/w'), 1_000_000_000n);
   for (const line of lines) interpreter.line(line);
   return { interpreter, report: () => builder.finish({ name: 'strace', version: '1' }, { code: 0 }) };
 }

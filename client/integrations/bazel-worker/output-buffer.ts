@@ -2,9 +2,9 @@
 // that never ends talking is heard to a bound.
 import { BAZEL } from '../../limits.ts';
 
-export class Said {
+export class OutputBuffer {
   readonly #pieces: Buffer[] = [];
-  #left: number = BAZEL.maxSaidBytes;
+  #left: number = BAZEL.maxOutputBytes;
   #isCut = false;
 
   write(bytes: string | Uint8Array): void {
@@ -16,7 +16,7 @@ export class Said {
   }
 
   whole(): Buffer {
-    const cut = `\nassay: the tool said more than ${BAZEL.maxSaidBytes} bytes; the rest is left out\n`;
+    const cut = `\nassay: the tool said more than ${BAZEL.maxOutputBytes} bytes; the rest is left out\n`;
     return Buffer.concat([...this.#pieces, Buffer.from(this.#isCut ? cut : '')]);
   }
 }

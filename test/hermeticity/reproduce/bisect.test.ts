@@ -1,12 +1,12 @@
 // Halving finds all changes that matter alone, in fewer trials than there are changes where few of them do.
 import { describe, expect, test } from 'vitest';
-import { halve } from '../../../hermeticity/reproduce/halving.ts';
+import { bisect } from '../../../hermeticity/reproduce/bisect.ts';
 
 const CHANGES = Array.from({ length: 16 }, (_, index) => index);
 
 async function search(isAltered: (some: readonly number[]) => boolean) {
   let trials = 0;
-  const found = await halve(CHANGES, async (some) => {
+  const found = await bisect(CHANGES, async (some) => {
     trials++;
     return isAltered(some);
   });

@@ -9,7 +9,7 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 /** Base64 is decoded in whole groups of so many characters. */
 const GROUP = 4;
 
-export class Wire {
+export class RequestReader {
   readonly #source: AsyncIterator<Buffer>;
   #rest: Buffer = Buffer.alloc(0);
 

@@ -15,32 +15,32 @@ import { Staging } from '../../outputs/staging.ts';
 import type { RunContext } from '../../run/context.ts';
 import type { Execution } from '../../run/execute.ts';
 import type { KeyedAction } from '../../run/key.ts';
-import { type EarlierState, pathsOf, StateShelf } from './state-store.ts';
+import { type EarlierState, pathsOf, StateStore } from './state-store.ts';
 
-export class CarriedState {
+export class StateAroundRun {
   readonly #request: RunRequest;
   readonly #context: RunContext;
-  readonly #shelf: StateShelf | undefined;
+  readonly #store: StateStore | undefined;
 
-  private constructor(request: RunRequest, context: RunContext, shelf: StateShelf | undefined) {
+  private constructor(request: RunRequest, context: RunContext, shelf: StateStore | undefined) {
     this.#request = request;
     this.#context = context;
-    this.#shelf = shelf;
+    this.#store = shelf;
   }
 
-  static async open(action: KeyedAction, context: RunContext): Promise<CarriedState> {
+  static async open(action: KeyedAction, context: RunContext): Promise<StateAroundRun> {
     const { request } = action;
     if (request.sandbox) throw usage('a sandbox shows a command its declaration only, and no state');
-    return new CarriedState(request, context, await StateShelf.open(action, context));
+    return new StateAroundRun(request, context, await StateStore.open(action, context));
   }
 
   /** Whose state the command finds now; undefined if it finds none. */
-  async place(): Promise<string | undefined> {
+  async prepare(): Promise<string | undefined> {
     const { workspace, state, hermetic } = this.#request;
     clearAfterKilledRuns(workspace);
     if (hermetic === 'strict' || this.#context.withoutState) return this.#clear(state);
-    if (!this.#shelf) return state.some((path) => isThere(workspace, path)) ? OWN : undefined;
-    const found = await this.#shelf.restoreNearest(workspace);
+    if (!this.#store) return state.some((path) => isThere(workspace, path)) ? OWN : undefined;
+    const found = await this.#store.restoreNearest(workspace);
     if (!found) return this.#clear(state);
     const from = nameOf(found);
     this.#context.report({ type: 'state-carried', from });
@@ -48,8 +48,8 @@ export class CarriedState {
   }
 
   /** Of a command that went well. */
-  async keep({ exitCode, signal }: Execution): Promise<void> {
-    if (exitCode === 0 && signal === undefined) await this.#shelf?.keep();
+  async save({ exitCode, signal }: Execution): Promise<void> {
+    if (exitCode === 0 && signal === undefined) await this.#store?.save();
   }
 
   /** Undefined if nothing is left there. */

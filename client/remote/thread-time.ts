@@ -2,9 +2,9 @@
 // is not the remote's doing. The kernel counts it (docs: sched-stats); where it does not, the answer is always 0.
 import { readFileSync } from 'node:fs';
 
-export type OwnTime = () => number;
+export type ThreadTime = () => number;
 
-export function ownTime(): number {
+export function threadTimeMs(): number {
   try {
     const [ran = '', waited = ''] = readFileSync('/proc/thread-self/schedstat', 'latin1').split(' ');
     const nanoseconds = Number(ran) + Number(waited);

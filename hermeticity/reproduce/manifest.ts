@@ -11,22 +11,22 @@ import {
 } from 'node:fs';
 import { childOf, nameFromBytes, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
 import { REPRODUCE } from '../limits.ts';
-import { openedFor } from '../system/remove-tree.ts';
+import { retryAfterChmod } from '../system/remove-tree.ts';
 
 /** One string for all that something is: kind, content, whether it may be run. Two equal strings mean the same result. */
 export type Identity = string;
 
-export type Made = ReadonlyMap<RelPath, Identity>;
+export type Manifest = ReadonlyMap<RelPath, Identity>;
 
 /** Everything below `root`, by path. Folders above something else are not told: they have no content of their own. */
-export function everythingIn(root: string): Map<RelPath, Identity> {
+export function manifestOf(root: string): Map<RelPath, Identity> {
   const found = new Map<RelPath, Identity>();
   visit(root, ROOT, found);
   return found;
 }
 
 /** The names that the run added, changed or removed. */
-export function madeBetween(before: Made, after: Made): Map<RelPath, Identity> {
+export function changesBetween(before: Manifest, after: Manifest): Map<RelPath, Identity> {
   const made = new Map<RelPath, Identity>();
   for (const [path, identity] of after) if (before.get(path) !== identity) made.set(path, identity);
   for (const path of before.keys()) if (!after.has(path)) made.set(path, 'removed');
@@ -34,14 +34,14 @@ export function madeBetween(before: Made, after: Made): Map<RelPath, Identity> {
 }
 
 /** Sorted, so that the first one is the same in every report. */
-export function differing(a: Made, b: Made): RelPath[] {
+export function differingPaths(a: Manifest, b: Manifest): RelPath[] {
   const paths = new Set([...a.keys(), ...b.keys()]);
   return [...paths].filter((path) => a.get(path) !== b.get(path)).sort();
 }
 
 function visit(root: string, folder: RelPath, found: Map<RelPath, Identity>): void {
   const at = toSystemPath(root, folder);
-  const entries = openedFor(at, () => readdirSync(at, { encoding: 'buffer' }));
+  const entries = retryAfterChmod(at, () => readdirSync(at, { encoding: 'buffer' }));
   if (entries.length === 0 && folder !== ROOT) found.set(folder, 'folder');
   for (const name of entries) {
     const path = childOf(folder, nameFromBytes(name));
@@ -60,7 +60,7 @@ function identityOf(path: string | Buffer, status: BigIntStats): Identity {
 function digestOfFile(path: string | Buffer): string {
   const hash = createHash('sha256');
   const buffer = Buffer.allocUnsafe(REPRODUCE.readBytes);
-  const file = openedFor(path, () => openSync(path, 'r'));
+  const file = retryAfterChmod(path, () => openSync(path, 'r'));
   try {
     for (let got = readSync(file, buffer); got > 0; got = readSync(file, buffer))
       hash.update(buffer.subarray(0, got));

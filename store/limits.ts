@@ -41,9 +41,9 @@ export const STORE = {
   /** … after which others have the machine for so many times as long as it took. */
   evictPauseFactor: 3,
   /** A store that has refused a write for want of room says that it is full for this long, or until the next one is taken. */
-  refusingMs: 1 * MINUTE,
+  refusedMs: 1 * MINUTE,
   /** How long what the store was last seen to hold is good enough to go by. */
-  usedMs: 100,
+  usageMs: 100,
   /** The largest part of a disk that a server's store takes, and the most that a client's does, unless told otherwise. */
   serverShare: 0.8,
   clientShare: 0.5,
@@ -67,7 +67,7 @@ export const STORE = {
   /** A command that looks through a whole store has no more than this of it mapped. */
   mappedBytes: 192 * MIB,
   /** A disk with less than this free is full: no index is begun on it, and nothing is added to one. */
-  spareBytes: 1 * MIB,
+  minFreeBytes: 1 * MIB,
   /** How often an index that seems damaged is looked at again while another process commits to it. */
   headerReads: 16,
   /** What a change of the index may take beside the content itself: copies of the pages above it. */

@@ -31,7 +31,7 @@ export interface LargeBlob {
    * it asks for the next one. Throws ASSAY_BLOB_CORRUPT before it would yield bytes that are not the right ones.
    * `atOnce` is asked before each read: so many chunks may come in one piece.
    */
-  chunks(offset?: number, length?: number, atOnce?: () => number): AsyncIterable<Buffer>;
+  chunks(offset?: number, length?: number, chunksPerRead?: () => number): AsyncIterable<Buffer>;
 }
 
 export interface Blobs {
@@ -75,7 +75,7 @@ export interface Results {
 export interface ResultRecords {
   get(address: ResultAddress): Promise<StoredResult | undefined>;
   /** Says that it was a hit, with everything that it names. */
-  use(address: ResultAddress, result: StoredResult): Promise<void>;
+  markUsed(address: ResultAddress, result: StoredResult): Promise<void>;
   /** Only while `replacing`, as `get` gave it, is still what is there; false if another writer was first. */
   put(address: ResultAddress, result: StoredResult, replacing: StoredResult | undefined): Promise<boolean>;
 }
@@ -147,7 +147,7 @@ export interface Labels {
 export interface LabelRecords {
   get(address: LabelAddress): Promise<Labelled | undefined>;
   /** Newest first, found as they are asked for. */
-  startingWith(namespace: Namespace, prefix: string): AsyncIterable<Labelled>;
+  withPrefix(namespace: Namespace, prefix: string): AsyncIterable<Labelled>;
   /** Only while `replacing`, as `get` gave it, is still what is there; false if another writer was first. */
   put(address: LabelAddress, key: Hash, replacing: Labelled | undefined): Promise<boolean>;
 }

@@ -29,7 +29,7 @@ export async function keepScrubbing(options: ScrubbingOptions, signal: AbortSign
         inspection,
         throttle: new Throttle(options.bytesPerSecond, undefined, (ms) => until(Date.now() + ms, signal)),
         now: Date.now,
-        onProgress: (current) => journal.keep(current),
+        onProgress: (current) => journal.write(current),
         signal,
       });
       if (tally) log.info({ ...tally, damage: undefined }, 'verified the store');

@@ -37,7 +37,7 @@ async function buildThenRename(aside: string, base: string): Promise<void> {
 
 async function createIndex(folder: string): Promise<void> {
   const index = Index.open(folder);
-  index.tables.makeAll();
+  index.tables.createAll();
   await index.close();
 }
 

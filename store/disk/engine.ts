@@ -20,7 +20,7 @@ import { DiskResults } from './index/results.ts';
 import { UploadRecords } from './index/upload-records.ts';
 import { type Evicted, Eviction, NOTHING_EVICTED, sumOf } from './space/eviction.ts';
 import type { Reconciled } from './space/reconciliation.ts';
-import { Space } from './space/space.ts';
+import { Space, type UsageSource } from './space/space.ts';
 import { DiskUploads } from './uploads/uploads.ts';
 
 export interface DiskEngine {
@@ -40,8 +40,8 @@ export interface DiskEngine {
   close(): Promise<void>;
 }
 
-/** `rest` is awaited after each piece of work; it ends the whole by throwing. */
-export type Reconcile = (rest: (tookMs: number) => Promise<void>) => Promise<Reconciled>;
+/** `pause` is awaited after each shard and page. It stops the reconciliation by throwing. */
+export type Reconcile = (pause: (tookMs: number) => Promise<void>) => Promise<Reconciled>;
 
 export interface DiskEngineOptions {
   readonly onEvent: OnStoreEvent;
@@ -71,14 +71,14 @@ export async function openDiskEngine(
     }
   };
   const quarantine = new Quarantine(layout.quarantine, now, limitNow);
-  const holdings = {
-    held: () => {
-      const held = index.held();
-      return { ...held, files: held.files + uploadRecords.stagedBytes() + quarantine.bytes() };
+  const usageSource: UsageSource = {
+    usage: () => {
+      const used = index.usage();
+      return { ...used, files: used.files + uploadRecords.stagedBytes() + quarantine.bytes() };
     },
-    fold: () => index.byteCount.compact(),
+    compact: () => index.byteCount.compact(),
   };
-  const space = new Space(holdings, evicting(eviction, sweeper), limitNow, onEvent);
+  const space = new Space(usageSource, withStagedFiles(eviction, sweeper), limitNow, onEvent);
   const blobs = new DiskBlobs(layout, index, leases, quarantine, sweeper, onEvent);
   const uploads = new DiskUploads(layout, uploadRecords, blobs, sweeper);
   return {
@@ -94,10 +94,10 @@ export async function openDiskEngine(
     space,
     sweep: () => sweeper.sweep(),
     trim: () => index.tables.trim(),
-    async reconcile(rest) {
+    async reconcile(pause) {
       const { Reconciliation } = await import('./space/reconciliation.ts');
       // It stops where another store lies in this one's place, whose staged parts are none of ours.
-      const reconciled = await new Reconciliation(layout, index, leases, blobs, onEvent).run(rest);
+      const reconciled = await new Reconciliation(layout, index, leases, blobs, onEvent).run(pause);
       await sweeper.sweep();
       return reconciled;
     },
@@ -111,25 +111,25 @@ export async function openDiskEngine(
 }
 
 /** Stale uploads go first, then the least recently used, and where all of that is leased, parts that nobody is sending. */
-function evicting(eviction: Eviction, sweeper: Sweeper): Pick<Eviction, 'step' | 'preview'> {
+function withStagedFiles(eviction: Eviction, sweeper: Sweeper): Pick<Eviction, 'step' | 'preview'> {
   return {
     async step(wantedBytes, mostEntries) {
       const stale = await sweeper.sweepWhenFull();
-      if (stale) return uploads(stale);
+      if (stale) return asEvicted(stale);
       const step = await eviction.step(wantedBytes, mostEntries);
       if (step) return step;
       const parts = await sweeper.evict(wantedBytes);
-      return parts && uploads(parts);
+      return parts && asEvicted(parts);
     },
     async preview(wantedBytes, onPage) {
-      const { stale, rest } = await sweeper.preview(wantedBytes);
+      const { stale, idleParts } = await sweeper.preview(wantedBytes);
       const entries = await eviction.preview(wantedBytes - stale.bytes, onPage);
-      const found = sumOf(uploads(stale), entries);
-      return found.bytes >= wantedBytes ? found : sumOf(found, uploads(rest));
+      const found = sumOf(asEvicted(stale), entries);
+      return found.bytes >= wantedBytes ? found : sumOf(found, asEvicted(idleParts));
     },
   };
 }
 
-function uploads({ files, bytes }: Swept): Evicted {
+function asEvicted({ files, bytes }: Swept): Evicted {
   return { ...NOTHING_EVICTED, uploads: files, bytes };
 }

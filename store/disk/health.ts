@@ -16,11 +16,11 @@ export function faultIn(layout: Layout, index: Index, space: Space, isWritten: b
 function writeFault({ index, staging }: Layout, space: Space): string | undefined {
   try {
     for (const folder of [index, staging]) accessSync(folder, constants.W_OK);
-    if (freeBytes(index) < STORE.spareBytes + STORE.commitBytes) return 'the disk under the store is full';
+    if (freeBytes(index) < STORE.minFreeBytes + STORE.commitBytes) return 'the disk under the store is full';
   } catch (error) {
     if (isSystemError(error, 'EROFS')) return 'the disk under the store is read-only';
     if (isSystemError(error, 'EACCES')) return 'the server may not write to the store';
     return 'the store can not be reached';
   }
-  return space.isRefusing ? 'what is in use fills the store’s limit' : undefined;
+  return space.hasRefusedRecently ? 'what is in use fills the store’s limit' : undefined;
 }

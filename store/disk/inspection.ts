@@ -13,7 +13,7 @@ import { type Row, rowsFrom } from './index/tables.ts';
 const FIRST = Buffer.alloc(1);
 const HASH_BYTES = 32;
 /** Each is taken apart, and all that it names is looked for, in one turn. */
-const RESULTS_IN_A_PAGE = 16;
+const RESULTS_PER_PAGE = 16;
 
 export class DiskInspection implements Inspection {
   readonly #index: Index;
@@ -39,13 +39,13 @@ export class DiskInspection implements Inspection {
 
   async resultsAfter(position: string | undefined): Promise<ResultsPage> {
     const start = position === undefined ? FIRST : Buffer.from(position, 'hex');
-    const rows = this.#rows('results', start, position !== undefined, RESULTS_IN_A_PAGE);
+    const rows = this.#rows('results', start, position !== undefined, RESULTS_PER_PAGE);
     return { results: rows.map((row) => this.#inspected(row)), position: rows.at(-1)?.key.toString('hex') };
   }
 
-  #rows(table: 'presence' | 'results', start: Buffer, isBehind: boolean, limit?: number): Row[] {
+  #rows(table: 'presence' | 'results', start: Buffer, isExclusive: boolean, limit?: number): Row[] {
     this.#index.refresh();
-    return rowsFrom(this.#index.tables.table(table), start, undefined, isBehind, limit);
+    return rowsFrom(this.#index.tables.table(table), start, undefined, isExclusive, limit);
   }
 
   #inspected({ key, value }: Row): InspectedResult {

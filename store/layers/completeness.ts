@@ -35,7 +35,7 @@ export function checkingCompleteness(
 
     async put(address, bytes, options) {
       const references = await gatherReferences(bytes, blobs);
-      refuseIfAny(await blobs.missing(references));
+      refuseIfMissing(await blobs.missing(references));
       return results.put(address, { bytes: Buffer.from(bytes), references }, options);
     },
   };
@@ -48,7 +48,7 @@ async function gatherReferences(bytes: Uint8Array, blobs: Blobs): Promise<Digest
   const references = new DigestSet();
   for (const digest of named.blobs) references.add(digest);
   for (const tree of named.trees) {
-    for (const leaf of await decoded(tree, blobs, filesInTree)) references.add(leaf);
+    for (const leaf of await decodeBlob(tree, blobs, filesInTree)) references.add(leaf);
   }
   await addDescendants(named.directories, blobs, references);
   return references.values();
@@ -56,15 +56,15 @@ async function gatherReferences(bytes: Uint8Array, blobs: Blobs): Promise<Digest
 
 /** A folder that is reached twice is read once. */
 async function addDescendants(roots: readonly Digest[], blobs: Blobs, references: DigestSet): Promise<void> {
-  const seen = new Set<Hash>();
-  const waiting = [...roots];
-  for (let folder = waiting.pop(); folder; folder = waiting.pop()) {
+  const visited = new Set<Hash>();
+  const pending = [...roots];
+  for (let folder = pending.pop(); folder; folder = pending.pop()) {
     references.add(folder);
-    if (seen.has(folder.hash)) continue;
-    seen.add(folder.hash);
-    const { files, directories } = await decoded(folder, blobs, decodeDirectory);
-    for (const { digest, name } of files) references.add(parseDigest(digest ?? withoutDigest(name)));
-    for (const { digest, name } of directories) waiting.push(parseDigest(digest ?? withoutDigest(name)));
+    if (visited.has(folder.hash)) continue;
+    visited.add(folder.hash);
+    const { files, directories } = await decodeBlob(folder, blobs, decodeDirectory);
+    for (const { digest, name } of files) references.add(parseDigest(digest ?? missingDigest(name)));
+    for (const { digest, name } of directories) pending.push(parseDigest(digest ?? missingDigest(name)));
   }
 }
 
@@ -75,7 +75,7 @@ const largeTrees = new Semaphore({
 });
 
 /** Clients put many results at the same time, and all of them may name a tree of the largest size. */
-function decoded<T>(digest: Digest, blobs: Blobs, decode: (bytes: Buffer) => T): Promise<T> {
+function decodeBlob<T>(digest: Digest, blobs: Blobs, decode: (bytes: Buffer) => T): Promise<T> {
   const read = async () => decode(await readWhole(digest, blobs));
   return digest.size > STORE.inlineBytes ? largeTrees.run(read) : read();
 }
@@ -109,18 +109,18 @@ function decodeDirectory(bytes: Uint8Array): Directory {
   return decodeStrict(Directory, DIRECTORY, bytes, 'a blob that a result names as a Directory is not one');
 }
 
-function withoutDigest(name: string): never {
+function missingDigest(name: string): never {
   throw new AssayError('ASSAY_RESULT_MALFORMED', `${JSON.stringify(name)} in a Directory has no digest`);
 }
 
-function refuseIfAny(missing: readonly Digest[]): void {
+function refuseIfMissing(missing: readonly Digest[]): void {
   if (missing.length > 0) throw incomplete(missing);
 }
 
-const NAMED_IN_A_REFUSAL = 3;
+const MAX_NAMED = 3;
 
 function incomplete(missing: readonly Digest[]): AssayError {
-  const named = missing.slice(0, NAMED_IN_A_REFUSAL).map(({ hash, size }) => `${hash} (${size} bytes)`);
+  const named = missing.slice(0, MAX_NAMED).map(({ hash, size }) => `${hash} (${size} bytes)`);
   const more = missing.length > named.length ? ` and ${missing.length - named.length} more` : '';
   return new AssayError('ASSAY_RESULT_INCOMPLETE', `missing: ${named.join(', ')}${more}`);
 }

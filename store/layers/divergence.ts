@@ -36,19 +36,19 @@ export function recordingDivergence(
     if (first && !options.replace && (await isWhole(first))) {
       if (sameOutcome(first, result)) return 'unchanged';
       onEvent({ type: 'diverged', address });
-      if (!givesWay(first, result)) {
-        await keepBeside(address, result);
+      if (!replacesFailure(first, result)) {
+        await storeRival(address, result);
         return 'diverged';
       }
-      await keepBeside(address, first);
+      await storeRival(address, first);
     }
     return (await records.put(address, result, first)) ? 'stored' : put(address, result, options);
   }
 
-  async function keepBeside(address: ResultAddress, result: StoredResult): Promise<void> {
-    const beside = rivalAddress(address);
+  async function storeRival(address: ResultAddress, result: StoredResult): Promise<void> {
+    const rival = rivalAddress(address);
     let isKept = false;
-    while (!isKept) isKept = await records.put(beside, result, await records.get(beside));
+    while (!isKept) isKept = await records.put(rival, result, await records.get(rival));
   }
 
   async function isWhole(result: StoredResult): Promise<boolean> {
@@ -57,7 +57,7 @@ export function recordingDivergence(
 
   return {
     get: (address) => records.get(address),
-    use: (address, result) => records.use(address, result),
+    use: (address, result) => records.markUsed(address, result),
     put,
   };
 }
@@ -67,7 +67,7 @@ export function rivalAddress({ namespace, key }: ResultAddress): ResultAddress {
   return { namespace: `!diverged/${namespace}` as Namespace, key };
 }
 
-function givesWay(first: StoredResult, second: StoredResult): boolean {
+function replacesFailure(first: StoredResult, second: StoredResult): boolean {
   return decodeResult(first.bytes).exitCode !== 0 && decodeResult(second.bytes).exitCode === 0;
 }
 

@@ -37,7 +37,7 @@ export function liveLabels(records: LabelRecords, results: Results): Labels {
         if (named && (await isHit(namespace, named))) return named;
       }
       for (const prefix of prefixes.filter((text) => text === '' || isValidLabel(text))) {
-        const found = await firstHit(namespace, records.startingWith(namespace, prefix));
+        const found = await firstHit(namespace, records.withPrefix(namespace, prefix));
         if (found) return found;
       }
       return undefined;

@@ -7,13 +7,16 @@ import { STORE } from '../limits.ts';
 import type { RawBlobs } from '../raw.ts';
 import type { Content, ResultRecords, UploadPart, UploadStatus, Uploads } from '../store.ts';
 
-const NO_ROOM: ReadonlySet<AssayError['code']> = new Set(['ASSAY_STORE_FULL', 'ASSAY_DISK_FULL'] as const);
+const OUT_OF_SPACE: ReadonlySet<AssayError['code']> = new Set([
+  'ASSAY_STORE_FULL',
+  'ASSAY_DISK_FULL',
+] as const);
 
-export interface Room {
+export interface SpaceLimit {
   /** `during` would not wait. */
-  isFree(bytes: number): boolean;
+  isAvailable(bytes: number): boolean;
   /** Around a write of that many bytes; at once, if there is room for them. */
-  during<T>(bytes: number, write: () => Promise<T>): Promise<T>;
+  withReserved<T>(bytes: number, write: () => Promise<T>): Promise<T>;
   /** The same room, held until the reservation ends. */
   reserve(bytes: number): Promise<Reservation>;
 }
@@ -23,41 +26,44 @@ export interface Reservation {
   /** Waits until there is room for so many bytes more. */
   grow(bytes: number): Promise<void>;
   /** So many bytes of it are counted as stored by now. */
-  settle(bytes: number): void;
+  markStored(bytes: number): void;
   end(): void;
 }
 
-export function limitedBlobs(blobs: RawBlobs, room: Room): RawBlobs {
+export function limitedBlobs(blobs: RawBlobs, space: SpaceLimit): RawBlobs {
   return {
     get: (hash) => blobs.get(hash),
     put: (expected, content) =>
-      within(room, expected.size, content, (counted) => blobs.put(expected, counted)),
+      putWithin(space, expected.size, content, (counted) => blobs.put(expected, counted)),
     missing: (digests) => blobs.missing(digests),
     touch: (hashes) => blobs.touch(hashes),
     quarantine: (hash, generation, detail) => blobs.quarantine(hash, generation, detail),
   };
 }
 
-export function limitedRecords(records: ResultRecords, room: Room): ResultRecords {
+export function limitedRecords(records: ResultRecords, space: SpaceLimit): ResultRecords {
   return {
     get: (address) => records.get(address),
-    use: (address, result) => records.use(address, result),
+    markUsed: (address, result) => records.markUsed(address, result),
     put: (address, result, replacing) =>
-      room.during(result.bytes.length, () => records.put(address, result, replacing)),
+      space.withReserved(result.bytes.length, () => records.put(address, result, replacing)),
   };
 }
 
 /** A part that is refused for want of room ends its upload: what came of it would only fill the store. */
-export function limitedUploads(uploads: Uploads, room: Room): Uploads {
+export function limitedUploads(uploads: Uploads, space: SpaceLimit): Uploads {
   async function append(id: string, part: UploadPart): Promise<UploadStatus> {
-    const size = restOf(part);
+    const size = remainingBytes(part);
     const content = streamed(part.content);
-    const held = await room.reserve(size ?? 0);
+    const reservation = await space.reserve(size ?? 0);
     try {
-      const counted = settling(size === undefined ? growing(held, content) : content, held);
+      const counted = markingStored(
+        size === undefined ? growing(reservation, content) : content,
+        reservation,
+      );
       return await uploads.append(id, { ...part, content: counted });
     } finally {
-      held.end();
+      reservation.end();
     }
   }
   return {
@@ -66,7 +72,7 @@ export function limitedUploads(uploads: Uploads, room: Room): Uploads {
       try {
         return await append(id, part);
       } catch (error) {
-        if (error instanceof AssayError && NO_ROOM.has(error.code)) await uploads.cancel(id);
+        if (error instanceof AssayError && OUT_OF_SPACE.has(error.code)) await uploads.cancel(id);
         throw error;
       }
     },
@@ -75,13 +81,13 @@ export function limitedUploads(uploads: Uploads, room: Room): Uploads {
 }
 
 /** Undefined where neither the part nor the whole has announced its size. */
-function restOf({ expected: { size }, length, offset, content }: UploadPart): number | undefined {
+function remainingBytes({ expected: { size }, length, offset, content }: UploadPart): number | undefined {
   if (content instanceof Uint8Array) return content.byteLength;
   return length ?? (size === undefined ? undefined : Math.max(0, size - offset));
 }
 
-async function within<T>(
-  room: Room,
+async function putWithin<T>(
+  space: SpaceLimit,
   size: number | undefined,
   content: Content,
   write: (content: Content) => Promise<T>,
@@ -89,35 +95,41 @@ async function within<T>(
   if (content instanceof Uint8Array) {
     const bytes = content.byteLength;
     // Whoever has to wait needs a copy: the memory is the caller's.
-    const kept = room.isFree(bytes) ? content : Buffer.from(content);
-    return room.during(bytes, () => write(kept));
+    const bytesToWrite = space.isAvailable(bytes) ? content : Buffer.from(content);
+    return space.withReserved(bytes, () => write(bytesToWrite));
   }
-  if (size !== undefined) return room.during(size, () => write(content));
-  const held = await room.reserve(0);
+  if (size !== undefined) return space.withReserved(size, () => write(content));
+  const reservation = await space.reserve(0);
   try {
-    return await write(growing(held, content));
+    return await write(growing(reservation, content));
   } finally {
-    held.end();
+    reservation.end();
   }
 }
 
 /** Of a content whose size nobody knows, each piece needs room of its own. */
-async function* growing(held: Reservation, content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* growing(
+  reservation: Reservation,
+  content: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
   for await (const piece of content) {
-    await held.grow(piece.byteLength);
+    await reservation.grow(piece.byteLength);
     yield piece;
   }
 }
 
 /** What came STORE.uploadSyncBytes ago is in the index, which counts it. */
-async function* settling(content: AsyncIterable<Uint8Array>, held: Reservation): AsyncGenerator<Uint8Array> {
-  let unsettled = 0;
+async function* markingStored(
+  content: AsyncIterable<Uint8Array>,
+  reservation: Reservation,
+): AsyncGenerator<Uint8Array> {
+  let uncounted = 0;
   for await (const piece of content) {
-    unsettled += piece.byteLength;
+    uncounted += piece.byteLength;
     yield piece;
-    const settled = Math.max(0, unsettled - STORE.uploadSyncBytes);
-    held.settle(settled);
-    unsettled -= settled;
+    const stored = Math.max(0, uncounted - STORE.uploadSyncBytes);
+    reservation.markStored(stored);
+    uncounted -= stored;
   }
 }
 

@@ -19,7 +19,7 @@ export function verified(raw: RawBlobs): Blobs {
       const blob = await raw.get(hash);
       if (!blob) return undefined;
       if (blob.kind === 'large') return new VerifiedLargeBlob(hash, blob, raw);
-      if (blob.kind === 'small' && isRight(hash, blob)) return blob;
+      if (blob.kind === 'small' && isIntact(hash, blob)) return blob;
       const detail = blob.kind === 'broken' ? blob.detail : 'its bytes have another SHA-256';
       await raw.quarantine(hash, blob.generation, detail);
       return undefined;
@@ -31,7 +31,7 @@ export function verified(raw: RawBlobs): Blobs {
 }
 
 /** The address is the last word: where the checksums differ, it may be the stored one that has changed. */
-function isRight(hash: Hash, { bytes, checksum }: RawSmallBlob): boolean {
+function isIntact(hash: Hash, { bytes, checksum }: RawSmallBlob): boolean {
   return (checksum !== undefined && checksumOfSmall(bytes) === checksum) || sha256(bytes) === hash;
 }
 
@@ -49,16 +49,16 @@ class VerifiedLargeBlob implements LargeBlob {
   }
 
   /** Holds its file open from the first chunk to the last: what happens to the blob meanwhile can't mix two files. */
-  async *chunks(offset = 0, length = this.size, atOnce = () => 1): AsyncGenerator<Buffer> {
+  async *chunks(offset = 0, length = this.size, chunksPerRead = () => 1): AsyncGenerator<Buffer> {
     const end = Math.min(offset + length, this.size);
     const file = await this.#open();
-    let buffer = acquireBuffer(atOnce());
+    let buffer = acquireBuffer(chunksPerRead());
     try {
       for (let position = offset; position < end; ) {
         const bytes = await this.#readVerified(file, buffer, position, end);
         yield bytes;
         position += bytes.length;
-        buffer = exchanged(buffer, atOnce());
+        buffer = resized(buffer, chunksPerRead());
       }
     } finally {
       releaseBuffer(buffer);
@@ -98,7 +98,7 @@ class VerifiedLargeBlob implements LargeBlob {
 }
 
 /** The same buffer, if it has the size that is wanted now. */
-function exchanged(buffer: Buffer, chunks: number): Buffer {
+function resized(buffer: Buffer, chunks: number): Buffer {
   if (buffer.length === chunks * STORE.chunkBytes) return buffer;
   releaseBuffer(buffer);
   return acquireBuffer(chunks);

@@ -53,7 +53,7 @@ function memoryRecords(): ResultRecords {
     async get(address) {
       return kept.get(nameOf(address));
     },
-    async use() {},
+    async markUsed() {},
     async put(address, result, replacing) {
       if (kept.get(nameOf(address)) !== replacing) return false;
       kept.set(nameOf(address), result);
@@ -70,7 +70,7 @@ function memoryLabels(): LabelRecords {
     async get(address) {
       return kept.get(nameOf(address));
     },
-    async *startingWith(namespace, prefix) {
+    async *withPrefix(namespace, prefix) {
       const start = nameOf({ namespace, label: prefix });
       const found = [...kept].filter(([name]) => name.startsWith(start));
       yield* found.map(([, labelled]) => labelled).reverse();

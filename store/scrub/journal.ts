@@ -11,7 +11,7 @@ export const SCRUB_JOURNAL = 'verify.json';
 export class ScrubJournal {
   readonly #path: string;
   readonly #now: () => number;
-  #keptAt = Number.NEGATIVE_INFINITY;
+  #writtenAt = Number.NEGATIVE_INFINITY;
 
   constructor(directory: string, now: () => number) {
     this.#path = join(directory, SCRUB_JOURNAL);
@@ -29,9 +29,9 @@ export class ScrubJournal {
   }
 
   /** At most once in a while, but always the last. A journal that can't be written costs a resumption, nothing else. */
-  keep(progress: ScrubProgress): void {
-    if (progress.finishedAt === undefined && this.#now() - this.#keptAt < STORE.journalMs) return;
-    this.#keptAt = this.#now();
+  write(progress: ScrubProgress): void {
+    if (progress.finishedAt === undefined && this.#now() - this.#writtenAt < STORE.journalMs) return;
+    this.#writtenAt = this.#now();
     try {
       writeFileSync(`${this.#path}.tmp`, `${JSON.stringify(progress)}\n`);
       renameSync(`${this.#path}.tmp`, this.#path);

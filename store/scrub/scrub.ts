@@ -38,9 +38,9 @@ export interface ScrubOptions {
 }
 
 /** Small blobs lie in memory: looking at one waits for nothing, and a server has others to serve. */
-const IN_ONE_TURN = 64;
+const BLOBS_PER_YIELD = 64;
 
-function nextTurn(): Promise<void> {
+function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
@@ -57,9 +57,9 @@ export function shareDone({ behind, finishedAt }: ScrubProgress): number {
 /** Undefined if it was told to stop. */
 export async function scrub(from: ScrubProgress, options: ScrubOptions): Promise<ScrubProgress | undefined> {
   const examined = await examineBlobs(from, options);
-  const looked = examined && (await checkResults(examined, options));
-  if (!looked) return undefined;
-  const finished = { ...looked, finishedAt: options.now() };
+  const checked = examined && (await checkResults(examined, options));
+  if (!checked) return undefined;
+  const finished = { ...checked, finishedAt: options.now() };
   options.onProgress(finished);
   return finished;
 }
@@ -74,7 +74,7 @@ async function examineBlobs(from: ScrubProgress, options: ScrubOptions): Promise
       if (signal?.aborted) return undefined;
       progress = await examineOne(progress, digest, options);
       onProgress(progress);
-      if (progress.blobs % IN_ONE_TURN === 0) await nextTurn();
+      if (progress.blobs % BLOBS_PER_YIELD === 0) await yieldToEventLoop();
     }
     await onPage?.();
   }
@@ -105,7 +105,7 @@ async function checkResults(from: ScrubProgress, options: ScrubOptions): Promise
   let page = await inspection.resultsAfter(undefined);
   for (; page.results.length > 0; page = await inspection.resultsAfter(page.position)) {
     if (signal?.aborted) return undefined;
-    await nextTurn();
+    await yieldToEventLoop();
     await onPage?.();
     for (const { address, isReadable, missing } of page.results) {
       progress.results++;

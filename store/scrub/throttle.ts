@@ -21,12 +21,12 @@ export class Throttle {
     const now = this.#now();
     this.#freeAt = Math.max(this.#freeAt, now) + (bytes / this.#bytesPerSecond) * 1000;
     const ahead = this.#freeAt - now;
-    if (ahead > LEAST_PAUSE_MS) await this.#wait(ahead);
+    if (ahead > MIN_PAUSE_MS) await this.#wait(ahead);
   }
 }
 
 /** Shorter ones are added up: a timer is no finer. */
-const LEAST_PAUSE_MS = 5;
+const MIN_PAUSE_MS = 5;
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => {

@@ -13,7 +13,7 @@ declare const WebAssembly: {
 const WASM_PAGE = 64 * 1024;
 /** For each slot of the pool: how many are taken from there on, or one of these. */
 const IDLE = 0;
-const BEHIND_ANOTHER = 255;
+const CONTINUATION = 255;
 const slots = new Uint8Array(STORE.pooledBuffers);
 let pool: ArrayBuffer | undefined;
 
@@ -47,7 +47,7 @@ function findIdle(chunks: number): number {
 }
 
 function take(memory: ArrayBuffer, slot: number, chunks: number): Buffer {
-  slots.fill(BEHIND_ANOTHER, slot, slot + chunks);
+  slots.fill(CONTINUATION, slot, slot + chunks);
   slots[slot] = chunks;
   return Buffer.from(memory, slot * STORE.chunkBytes, chunks * STORE.chunkBytes);
 }

@@ -78,7 +78,7 @@ function disk(folder: string): Finding {
   const free = bavail * bsize;
   const text = `${bytesText(free)} of ${bytesText(blocks * bsize)} free under ${folder}`;
   const mend = 'Free space there, or set ASSAY_STORE to a folder on another disk.';
-  if (free < STORE.spareBytes || (files > 0 && ffree === 0)) return ill('disk', `full: ${text}`, mend);
+  if (free < STORE.minFreeBytes || (files > 0 && ffree === 0)) return ill('disk', `full: ${text}`, mend);
   return free < DOCTOR.roomyBytes ? notice('disk', text, mend) : well('disk', text);
 }
 

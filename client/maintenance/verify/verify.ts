@@ -51,7 +51,7 @@ export async function verify(
       throttle: request.bytesPerSecond === undefined ? undefined : new Throttle(request.bytesPerSecond),
       now: Date.now,
       onProgress(current) {
-        journal.keep(current);
+        journal.write(current);
         onProgress(current);
       },
       onDamage: (digest) => healer.heal(digest),

@@ -6,7 +6,7 @@ import { attempt } from '../fs/faults.ts';
 import { closeContent, openContent } from './open-files.ts';
 
 /** Undefined when there is none. */
-export async function sizeAtRest(path: string): Promise<number | undefined> {
+export async function fileSize(path: string): Promise<number | undefined> {
   return (await attempt('looking at a file', () => orIfGone(stat(path), undefined)))?.size;
 }
 
@@ -15,13 +15,13 @@ export async function openToRead(path: string): Promise<RawFile | undefined> {
   const file = await attempt('opening a file', () => orIfGone(openContent(path, 'r'), undefined));
   if (file === undefined) return undefined;
   return {
-    read: (buffer, position) => attempt('reading a file', () => readWhatIsLeft(file, buffer, position)),
+    read: (buffer, position) => attempt('reading a file', () => readOrNothing(file, buffer, position)),
     close: () => closeContent(file),
   };
 }
 
 /** What the disk can't give back any more is as good as not there: then it can be quarantined and healed. */
-async function readWhatIsLeft(file: number, buffer: Buffer, position: number): Promise<number> {
+async function readOrNothing(file: number, buffer: Buffer, position: number): Promise<number> {
   try {
     return await readFully(file, buffer, position);
   } catch (error) {

@@ -15,7 +15,7 @@ import { isGeneration, newGeneration } from '../index/generation.ts';
 import type { Entry, Index } from '../index/index.ts';
 import { isFresh, type Leases } from '../index/leases.ts';
 import { decodeChecksums } from '../index/records.ts';
-import { openToRead, sizeAtRest } from './blob-file.ts';
+import { fileSize, openToRead } from './blob-file.ts';
 import { hashOnly, IncomingBlob, type StagedBlob, toChunks } from './incoming-blob.ts';
 import type { Quarantine } from './quarantine.ts';
 import type { Sweeper } from './sweep.ts';
@@ -47,8 +47,8 @@ export class DiskBlobs implements RawBlobs {
   async get(hash: Hash): Promise<RawBlob | undefined> {
     const entry = this.#findToRead(hash);
     if (!entry) return undefined;
-    if (!this.#leases.holds(entry)) {
-      await this.#leases.take([hash]);
+    if (!this.#leases.isLeased(entry)) {
+      await this.#leases.renew([hash]);
       return this.#read(hash);
     }
     return this.#read(hash, entry);
@@ -84,14 +84,14 @@ export class DiskBlobs implements RawBlobs {
     if (!entry) return undefined;
     if (!isGeneration(entry.generation)) return { ...entry, kind: 'broken', detail: 'its record is damaged' };
     const content = this.#index.contentOf(hash, entry) ?? Buffer.alloc(0);
-    return entry.isFile ? this.#large(hash, entry, content) : small(entry, content);
+    return entry.isFile ? this.#large(hash, entry, content) : rawSmall(entry, content);
   }
 
   async #large(hash: Hash, { generation, size }: Entry, content: Buffer): Promise<RawBlob> {
     const checksums = decodeChecksums(content, size);
     if (!checksums) return { kind: 'broken', generation, size, detail: 'its checksums do not fit its size' };
     const path = filePath(this.#layout, hash, generation);
-    const found = await sizeAtRest(path);
+    const found = await fileSize(path);
     if (found === size) return { kind: 'large', generation, size, checksums, open: () => openToRead(path) };
     const detail =
       found === undefined ? 'its file is missing' : `its file has ${found} bytes instead of ${size}`;
@@ -103,7 +103,7 @@ export class DiskBlobs implements RawBlobs {
     const chunks = toChunks(expected, content);
     try {
       const { value: first = Buffer.alloc(0) } = await chunks.next();
-      if (!isSmall(first)) return await this.#putLarge(expected, continued(first, chunks));
+      if (!isSmall(first)) return await this.#putLarge(expected, prepend(first, chunks));
       return await this.#putSmall(expected, first).finally(() => releaseBuffer(first));
     } finally {
       await chunks.return(undefined);
@@ -114,21 +114,21 @@ export class DiskBlobs implements RawBlobs {
     const digest = digestOf(bytes);
     refuseMismatch(expected, digest);
     // A copy, because the index reads it on another thread, when the caller's memory may be in use again.
-    const place = { isFile: false, generation: newGeneration(), checksum: checksumOfSmall(bytes) };
-    await this.#addUnlessThere(digest, place, Buffer.from(bytes));
+    const location = { isFile: false, generation: newGeneration(), checksum: checksumOfSmall(bytes) };
+    await this.#addIfAbsent(digest, location, Buffer.from(bytes));
     return digest;
   }
 
   async #putLarge(expected: Expected, chunks: AsyncIterable<Buffer>): Promise<Digest> {
-    if (await this.#isThere(expected)) return this.#confirm(expected, chunks);
-    const upload = await IncomingBlob.create(this.#layout, expected.size);
+    if (await this.#isPresent(expected)) return this.#confirm(expected, chunks);
+    const incoming = await IncomingBlob.create(this.#layout, expected.size);
     try {
-      const digest = await upload.fill(chunks);
+      const digest = await incoming.fill(chunks);
       refuseMismatch(expected, digest);
-      await this.enter(upload, digest);
+      await this.addStaged(incoming, digest);
       return digest;
     } finally {
-      await upload.discard();
+      await incoming.discard();
     }
   }
 
@@ -136,7 +136,7 @@ export class DiskBlobs implements RawBlobs {
   async #confirm(expected: Expected, chunks: AsyncIterable<Buffer>): Promise<Digest> {
     const digest = await hashOnly(chunks);
     refuseMismatch(expected, digest);
-    if (await this.#isThere(digest)) return digest;
+    if (await this.#isPresent(digest)) return digest;
     throw new AssayError(
       'ASSAY_STORE_FAULT',
       `${digest.hash} was removed while it was sent again; send it once more`,
@@ -144,16 +144,16 @@ export class DiskBlobs implements RawBlobs {
   }
 
   /** Lets in what is staged and has that digest. */
-  async enter(upload: StagedBlob, digest: Digest): Promise<void> {
+  async addStaged(incoming: StagedBlob, digest: Digest): Promise<void> {
     const { hash } = digest;
     const generation = newGeneration();
     let isAdded = false;
     try {
-      await upload.moveIntoPlace(hash, generation);
-      isAdded = await this.#addUnlessThere(
+      await incoming.moveIntoPlace(hash, generation);
+      isAdded = await this.#addIfAbsent(
         digest,
         { isFile: true, generation, checksum: undefined },
-        upload.checksums(),
+        incoming.checksums(),
       );
     } finally {
       if (!isAdded) await removeFile(filePath(this.#layout, hash, generation));
@@ -162,38 +162,38 @@ export class DiskBlobs implements RawBlobs {
   }
 
   /** It is there when this resolves; false if it was before. */
-  async #addUnlessThere(
+  async #addIfAbsent(
     { hash, size }: Digest,
-    place: Pick<Entry, 'isFile' | 'generation' | 'checksum'>,
+    location: Pick<Entry, 'isFile' | 'generation' | 'checksum'>,
     content: Buffer,
   ): Promise<boolean> {
     for (;;) {
-      const entry = this.#findSurely(hash);
+      const entry = this.#findCurrent(hash);
       if (!entry) {
         const stamp = this.#leases.clock.stamp();
-        if (await this.#index.add(hash, { ...place, size }, content, stamp)) return true;
+        if (await this.#index.add(hash, { ...location, size }, content, stamp)) return true;
         this.#index.refresh();
       } else if (entry.size !== size) {
         // The content that has this hash has this size: such an entry is damaged, and gives way.
         await this.quarantine(hash, entry.generation, 'its record is damaged');
-      } else if (this.#leases.holds(entry) || (await this.#isThere({ hash, size }))) return false;
+      } else if (this.#leases.isLeased(entry) || (await this.#isPresent({ hash, size }))) return false;
     }
   }
 
   /** What is found is there now. What is not may have come a moment ago, which an `add` finds out: most have not. */
-  #findSurely(hash: Hash): Entry | undefined {
+  #findCurrent(hash: Hash): Entry | undefined {
     if (!this.#index.find(hash)) return undefined;
     this.#index.refresh();
     return this.#index.find(hash);
   }
 
   /** And leased, if it is. */
-  async #isThere({ hash, size }: Expected): Promise<boolean> {
+  async #isPresent({ hash, size }: Expected): Promise<boolean> {
     if (hash === undefined) return false;
     this.#index.refresh();
     let entry = this.#index.find(hash);
-    if (entry && !this.#leases.holds(entry)) {
-      await this.#leases.take([hash]);
+    if (entry && !this.#leases.isLeased(entry)) {
+      await this.#leases.renew([hash]);
       entry = this.#index.find(hash);
     }
     return entry !== undefined && (size === undefined || size === entry.size);
@@ -208,9 +208,9 @@ export class DiskBlobs implements RawBlobs {
       const tick = ticks[index];
       return tick !== undefined && !isFresh(tick, fresh);
     });
-    if (unleased.length === 0) return withoutTick(digests, ticks);
-    await this.#leases.take(unleased.map(({ hash }) => hash));
-    return withoutTick(digests, this.#index.ticksOf(digests));
+    if (unleased.length === 0) return absentFrom(digests, ticks);
+    await this.#leases.renew(unleased.map(({ hash }) => hash));
+    return absentFrom(digests, this.#index.ticksOf(digests));
   }
 
   /** In the view that the index had anyway: what is leased there is still there. */
@@ -220,7 +220,7 @@ export class DiskBlobs implements RawBlobs {
   }
 
   async touch(hashes: readonly Hash[]): Promise<void> {
-    await this.#leases.take(hashes);
+    await this.#leases.renew(hashes);
   }
 
   async quarantine(hash: Hash, generation: number, detail: string): Promise<void> {
@@ -235,11 +235,11 @@ export class DiskBlobs implements RawBlobs {
   }
 }
 
-function withoutTick(digests: readonly Digest[], ticks: readonly (number | undefined)[]): Digest[] {
+function absentFrom(digests: readonly Digest[], ticks: readonly (number | undefined)[]): Digest[] {
   return digests.filter((_, index) => ticks[index] === undefined);
 }
 
-function small({ generation, size, checksum }: Entry, bytes: Buffer): RawBlob {
+function rawSmall({ generation, size, checksum }: Entry, bytes: Buffer): RawBlob {
   if (bytes.length === size) return { kind: 'small', generation, size, bytes, checksum };
   return { kind: 'broken', generation, size, detail: `it has ${bytes.length} bytes instead of ${size}` };
 }
@@ -248,7 +248,7 @@ function isSmall(bytes: Uint8Array): boolean {
   return bytes.byteLength <= STORE.inlineBytes;
 }
 
-async function* continued(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+async function* prepend(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   yield first;
   yield* rest;
 }

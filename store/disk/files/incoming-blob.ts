@@ -119,7 +119,7 @@ export class IncomingBlob implements StagedBlob {
     await attempt('syncing a staging file', () => this.#file.sync());
     await this.#file.end();
     const target = filePath(this.#layout, hash, generation);
-    await attempt('placing a file', () => renameInto(this.#path, target));
+    await attempt('placing a file', () => renameDurably(this.#path, target));
   }
 
   /** Removes what is staged and not placed. */
@@ -133,7 +133,7 @@ export class IncomingBlob implements StagedBlob {
 /** Those that this process has seen durable: one that is merely there may be the unsynced work of another. */
 const durableShards = new Set<string>();
 
-export async function renameInto(from: string, to: string): Promise<void> {
+export async function renameDurably(from: string, to: string): Promise<void> {
   const shard = dirname(to);
   const renamed = () => rename(from, to).then(() => true);
   const isPlaced = durableShards.has(shard) && (await orIfGone(renamed(), false));

@@ -17,9 +17,9 @@ const OWN_FILE = constants.O_WRONLY | constants.O_CREAT;
  * What this process has staged. An open file is being written; a resting one belongs to an upload that waits for its next
  * part. Of the files that other processes write, nothing is known here.
  */
-const staged = new Map<string, 'open' | 'resting'>();
+const staged = new Map<string, 'open' | 'idle'>();
 
-export function stateOf(path: string): 'open' | 'resting' | undefined {
+export function stagingState(path: string): 'open' | 'idle' | undefined {
   return staged.get(path);
 }
 
@@ -39,7 +39,7 @@ export class StagingFile {
   static async create(path: string, expectedSize: number | undefined): Promise<StagingFile> {
     const isDirect = (expectedSize ?? 0) >= STORE.directBytes;
     const direct = isDirect
-      ? await orIfUnfit(openContent(path, OWN_FILE | constants.O_DIRECT, 0o644))
+      ? await unlessInvalid(openContent(path, OWN_FILE | constants.O_DIRECT, 0o644))
       : undefined;
     const file = direct ?? (await openContent(path, OWN_FILE, 0o644));
     return new StagingFile(path, file, direct !== undefined);
@@ -53,13 +53,13 @@ export class StagingFile {
   }
 
   /** Gives its descriptor back until the next write, if there is one. */
-  async rest(): Promise<void> {
+  async suspend(): Promise<void> {
     await this.#closeFile();
-    if (staged.has(this.#path)) staged.set(this.#path, 'resting');
+    if (staged.has(this.#path)) staged.set(this.#path, 'idle');
   }
 
   /** It was there when it began to rest. Made anew, it would lack what it had: whoever removed it has ended the upload. */
-  async #opened(): Promise<number> {
+  async #descriptor(): Promise<number> {
     if (this.#file !== undefined) return this.#file;
     staged.set(this.#path, 'open');
     const flags = constants.O_WRONLY | (this.#isDirect ? constants.O_DIRECT : 0);
@@ -76,18 +76,18 @@ export class StagingFile {
   async write(chunk: Buffer, position: number): Promise<void> {
     this.#size = Math.max(this.#size, position + chunk.length);
     if (this.#isDirect && (await this.#writeDirect(chunk, position))) return;
-    await writeFully(await this.#opened(), chunk, position);
+    await writeFully(await this.#descriptor(), chunk, position);
   }
 
   async #writeDirect(chunk: Buffer, position: number): Promise<boolean> {
     const blocks = Buffer.from(chunk.buffer, chunk.byteOffset, Math.ceil(chunk.length / BLOCK) * BLOCK);
-    const direct = await this.#opened();
-    const written = await orIfUnfit(writeFully(direct, blocks, position).then(() => true));
-    if (!written) await this.#stopGoingDirect(direct);
+    const direct = await this.#descriptor();
+    const written = await unlessInvalid(writeFully(direct, blocks, position).then(() => true));
+    if (!written) await this.#fallBackToPageCache(direct);
     return written ?? false;
   }
 
-  async #stopGoingDirect(direct: number): Promise<void> {
+  async #fallBackToPageCache(direct: number): Promise<void> {
     const file = await openFile(this.#path, 'r+');
     await closeFile(direct);
     this.#file = file;
@@ -96,7 +96,7 @@ export class StagingFile {
 
   /** Cuts off what the last block has too much. */
   async sync(): Promise<void> {
-    const file = await this.#opened();
+    const file = await this.#descriptor();
     if (this.#isDirect) await truncate(file, this.#size);
     await syncData(file);
   }
@@ -115,7 +115,7 @@ export class StagingFile {
 }
 
 /** Undefined where the call is refused because what it asks for does not fit the file system. */
-async function orIfUnfit<T>(call: Promise<T>): Promise<T | undefined> {
+async function unlessInvalid<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call;
   } catch (error) {

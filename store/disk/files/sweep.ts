@@ -12,7 +12,7 @@ import { listFolder, orIfGone, stat } from '../fs/calls.ts';
 import { type Layout, uploadPath } from '../fs/layout.ts';
 import { allocatedBytes } from '../index/byte-count.ts';
 import type { UploadRecords, UploadRow } from '../index/upload-records.ts';
-import { removeStaged, stateOf } from './staging-file.ts';
+import { removeStaged, stagingState } from './staging-file.ts';
 
 /** What went, or would go, of staging. */
 export interface Swept {
@@ -71,24 +71,24 @@ export class Sweeper {
 
   /** Parts that nobody is writing, the oldest first, until so many bytes are free; undefined if there are none. */
   async evict(wantedBytes: number): Promise<Swept | undefined> {
-    const swept = await this.#remove(firstOf(await this.#list(), isUnwritten, wantedBytes));
+    const swept = await this.#remove(oldestUpTo(await this.#list(), isIdle, wantedBytes));
     return swept.files > 0 ? swept : undefined;
   }
 
   /** Makes a place for one more upload. False if all of them are being written. */
-  async makePlace(): Promise<boolean> {
+  async makeUploadSlot(): Promise<boolean> {
     await this.sweep();
     if (this.#records.isFull)
-      await this.#remove((await this.#list()).filter(isUnwritten).slice(0, STORE.evictEntries));
+      await this.#remove((await this.#list()).filter(isIdle).slice(0, STORE.evictEntries));
     return !this.#records.isFull;
   }
 
   /** What `sweepWhenFull` and then `evict` would remove. */
-  async preview(wantedBytes: number): Promise<{ readonly stale: Swept; readonly rest: Swept }> {
+  async preview(wantedBytes: number): Promise<{ readonly stale: Swept; readonly idleParts: Swept }> {
     const files = await this.#list();
     const stale = files.filter(isStale);
-    const rest = files.filter((file) => !stale.includes(file));
-    return { stale: sumOf(stale), rest: sumOf(firstOf(rest, isUnwritten, wantedBytes)) };
+    const idleParts = files.filter((file) => !stale.includes(file));
+    return { stale: sumOf(stale), idleParts: sumOf(oldestUpTo(idleParts, isIdle, wantedBytes)) };
   }
 
   #isDue(pauseMs: number): boolean {
@@ -99,7 +99,7 @@ export class Sweeper {
 
   async #sweep(rule: Rule): Promise<Swept> {
     const swept = await this.#remove((await this.#list()).filter(rule));
-    await this.#forgetLost();
+    await this.#removeLostRecords();
     return swept;
   }
 
@@ -111,7 +111,7 @@ export class Sweeper {
     const files: StagedFile[] = [];
     for (const name of names) {
       const path = join(this.#layout.staging, name);
-      const stats = stateOf(path) === 'open' ? undefined : await orIfGone(stat(path), undefined);
+      const stats = stagingState(path) === 'open' ? undefined : await orIfGone(stat(path), undefined);
       if (!stats) continue;
       // A clock that was set back leaves times in the future, which say as little as old ones.
       const idleMs = Math.abs(this.#now() - stats.mtimeMs);
@@ -123,7 +123,7 @@ export class Sweeper {
   async #remove(files: readonly StagedFile[]): Promise<Swept> {
     const removed: StagedFile[] = [];
     for (const file of files) {
-      if (stateOf(file.path) === 'open') continue;
+      if (stagingState(file.path) === 'open') continue;
       if (file.upload && !(await this.#records.removeRow(file.upload))) continue;
       await removeStaged(file.path);
       removed.push(file);
@@ -134,7 +134,7 @@ export class Sweeper {
   }
 
   /** Records without a file, and those of finished uploads, which Assay 0.1 kept. */
-  async #forgetLost(): Promise<void> {
+  async #removeLostRecords(): Promise<void> {
     const rows = [...this.#records.rows()];
     // Listed after the index was read: a record's file was there before the record was.
     const names = new Set(await listFolder(this.#layout.staging));
@@ -152,9 +152,9 @@ const isAbandoned: Rule = ({ upload, idleMs }) =>
 
 const isStale: Rule = ({ upload, idleMs }) => idleMs >= (upload ? STORE.staleUploadMs : STORE.idleUploadMs);
 
-const isUnwritten: Rule = ({ path, idleMs }) => stateOf(path) === 'resting' || idleMs >= STORE.idleUploadMs;
+const isIdle: Rule = ({ path, idleMs }) => stagingState(path) === 'idle' || idleMs >= STORE.idleUploadMs;
 
-function firstOf(files: readonly StagedFile[], rule: Rule, wantedBytes: number): StagedFile[] {
+function oldestUpTo(files: readonly StagedFile[], rule: Rule, wantedBytes: number): StagedFile[] {
   const chosen: StagedFile[] = [];
   let bytes = 0;
   for (const file of files) {

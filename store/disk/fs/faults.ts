@@ -29,7 +29,7 @@ function codeOf(error: unknown): unknown {
 
 /** Too full to begin an index in. */
 export function isNearlyFull(folder: string): boolean {
-  return freeBytes(folder) < STORE.spareBytes;
+  return freeBytes(folder) < STORE.minFreeBytes;
 }
 
 /** Runs one step and gives its failure a name. */

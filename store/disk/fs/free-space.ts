@@ -13,7 +13,7 @@ export class FreeSpace {
   #leftBytes = 0;
   #until = 0;
   /** What has its place but may not be on the disk yet. */
-  #underWay = 0;
+  #reservedBytes = 0;
 
   /** `free`: the bytes that are left on the disk. */
   constructor(free: () => number, now: () => number = performance.now.bind(performance)) {
@@ -22,27 +22,27 @@ export class FreeSpace {
   }
 
   /** Refuses what would not fit. */
-  async during<T>(bytes: number, write: () => Promise<T>): Promise<T> {
+  async withReserved<T>(bytes: number, write: () => Promise<T>): Promise<T> {
     const needed = bytes + STORE.commitBytes;
-    this.#take(needed);
-    this.#underWay += needed;
+    this.#reserve(needed);
+    this.#reservedBytes += needed;
     try {
       return await write();
     } finally {
-      this.#underWay -= needed;
+      this.#reservedBytes -= needed;
     }
   }
 
-  #take(needed: number): void {
-    if (needed > this.#leftBytes || this.#now() > this.#until) this.#look(needed);
+  #reserve(needed: number): void {
+    if (needed > this.#leftBytes || this.#now() > this.#until) this.#measure(needed);
     if (needed > this.#leftBytes) {
       throw new AssayError('ASSAY_DISK_FULL', 'too little is left on the disk to write the index');
     }
     this.#leftBytes -= needed;
   }
 
-  #look(needed: number): void {
-    const free = this.#free() - STORE.spareBytes - this.#underWay;
+  #measure(needed: number): void {
+    const free = this.#free() - STORE.minFreeBytes - this.#reservedBytes;
     this.#leftBytes = Math.min(free, Math.max(STORE.freeSpaceBytes, needed));
     this.#until = this.#now() + STORE.freeSpaceMs;
   }

@@ -8,7 +8,7 @@
 /** Hands its writes to LMDB in this turn; false when its condition did not hold. */
 export type Change = () => Promise<boolean>;
 
-interface Waiting {
+interface PendingChange {
   readonly change: Change;
   readonly resolve: (isDone: boolean) => void;
   readonly reject: (reason: unknown) => void;
@@ -17,8 +17,8 @@ interface Waiting {
 export class CommitQueue {
   readonly #delayMs: number;
   readonly #repair: () => Promise<void>;
-  #waiting: Waiting[] = [];
-  #underWay: Promise<void> | undefined;
+  #pending: PendingChange[] = [];
+  #running: Promise<void> | undefined;
 
   /** `gatherMs`: how long a commit waits for more changes to go with it. `mend` is called after one has failed. */
   constructor(delayMs: number, repair: () => Promise<void>) {
@@ -29,42 +29,42 @@ export class CommitQueue {
   /** Resolves after the commit is on the disk; rejects after what a failed one left behind is mended. */
   add(change: Change): Promise<boolean> {
     const { promise, resolve, reject } = Promise.withResolvers<boolean>();
-    this.#waiting.push({ change, resolve, reject });
-    this.#underWay ??= this.#commitAll();
+    this.#pending.push({ change, resolve, reject });
+    this.#running ??= this.#commitAll();
     return promise;
   }
 
   /** When nothing is waiting any more. */
   async idle(): Promise<void> {
-    await this.#underWay;
+    await this.#running;
   }
 
   async #commitAll(): Promise<void> {
-    while (this.#waiting.length > 0) {
+    while (this.#pending.length > 0) {
       await pause(this.#delayMs);
-      const together = this.#waiting;
-      this.#waiting = [];
-      const refusals = await commit(together);
-      if (refusals.length > 0) await this.#repair();
-      for (const refuse of refusals) refuse();
+      const batch = this.#pending;
+      this.#pending = [];
+      const rejections = await commit(batch);
+      if (rejections.length > 0) await this.#repair();
+      for (const refuse of rejections) refuse();
     }
-    this.#underWay = undefined;
+    this.#running = undefined;
   }
 }
 
 /** What is left to do for those that failed. */
-async function commit(together: readonly Waiting[]): Promise<(() => void)[]> {
-  const refusals: (() => void)[] = [];
-  const answers = together.map(async ({ change, resolve, reject }) => {
+async function commit(batch: readonly PendingChange[]): Promise<(() => void)[]> {
+  const rejections: (() => void)[] = [];
+  const answers = batch.map(async ({ change, resolve, reject }) => {
     try {
       resolve(await change());
     } catch (error) {
       const reason = await reasonOf(error);
-      refusals.push(() => reject(reason));
+      rejections.push(() => reject(reason));
     }
   });
   await Promise.all(answers);
-  return refusals;
+  return rejections;
 }
 
 /** LMDB tells why a commit failed in a promise of its own, which must not be left alone. */

@@ -55,7 +55,7 @@ function checkData(path: string): boolean {
   if (file === undefined) return false;
   try {
     if (fstatSync(file).size === 0) return false;
-    if (isWhole(file, path)) return true;
+    if (isComplete(file, path)) return true;
   } finally {
     closeSync(file);
   }
@@ -72,9 +72,9 @@ function openIfThere(path: string): number | undefined {
 }
 
 /** Another process may commit meanwhile and write over pages that are looked at here: then it is looked at once more. */
-function isWhole(file: number, path: string): boolean {
+function isComplete(file: number, path: string): boolean {
   let header = newerHeader(file);
-  for (let look = 0; look < STORE.headerReads; look++) {
+  for (let attempt = 0; attempt < STORE.headerReads; attempt++) {
     if (!header) return false;
     if (hasAllPages(file, path, header)) return true;
     const now = newerHeader(file);
@@ -111,7 +111,7 @@ function hasAllPages(file: number, path: string, header: Buffer): boolean {
   if (missing <= 0) return true;
   // No transaction takes as many pages as there are: a header that counts them has lost a bit.
   if (missing > pages.present || !isTailUnused(pages)) return false;
-  lengthen(path, missing * pages.pageBytes);
+  padFile(path, missing * pages.pageBytes);
   return true;
 }
 
@@ -131,7 +131,7 @@ function pageFile(file: number, header: Buffer): PageFile {
  * So that the proof is not needed at every start. Appending can't cut or overwrite what another process writes meanwhile,
  * and what is beyond the last page means nothing to LMDB. Nothing depends on it.
  */
-function lengthen(path: string, bytes: number): void {
+function padFile(path: string, bytes: number): void {
   const file = openSync(path, 'a');
   try {
     for (let left = bytes; left > 0; left -= STORE.chunkBytes)

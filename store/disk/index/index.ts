@@ -7,7 +7,7 @@ import { getLastVersion } from 'lmdb';
 import { BinaryDigest, type Digest, type Hash } from '../../../core/digest.ts';
 import { STORE } from '../../limits.ts';
 import type { ResultAddress } from '../../store.ts';
-import type { Held } from '../space/space.ts';
+import type { Usage } from '../space/space.ts';
 import { allocatedBytes, ByteCount } from './byte-count.ts';
 import { newGeneration } from './generation.ts';
 import type { Stamp } from './logical-clock.ts';
@@ -30,7 +30,7 @@ export interface Entry extends Presence {
 }
 
 /** What is known of a blob before it has its place. */
-export type Arrived = Omit<Presence, 'tick' | 'position'>;
+export type NewPresence = Omit<Presence, 'tick' | 'position'>;
 
 export interface ResultEntry {
   readonly record: Buffer;
@@ -38,7 +38,7 @@ export interface ResultEntry {
 }
 
 /** The row of an age says what it is about; its value has nothing to add. */
-const NOTHING = Buffer.alloc(1);
+const EMPTY_VALUE = Buffer.alloc(1);
 
 export class Index {
   readonly tables: Tables;
@@ -82,7 +82,7 @@ export class Index {
   }
 
   /** What it takes itself, and all the files that it knows of. */
-  held(): Held {
+  usage(): Usage {
     this.refresh();
     const used = this.tables.usedBytes();
     return {
@@ -118,33 +118,33 @@ export class Index {
   }
 
   /** False if it is there already. `content` must not change before this settles. */
-  add(hash: Hash, arrived: Arrived, content: Buffer, stamp: Stamp): Promise<boolean> {
+  add(hash: Hash, added: NewPresence, content: Buffer, stamp: Stamp): Promise<boolean> {
     return this.tables.commitIfSpace(content.length, () => {
       stamp.begin();
       const key = keyOf(hash);
-      const presence = { ...arrived, tick: stamp.tick, position: positionNow() };
+      const presence = { ...added, tick: stamp.tick, position: positionNow() };
       return this.#presence.ifNoExists(key, () => {
         this.#presence.put(key, encodePresence(presence), presence.generation);
         this.#content.put(contentKeyOf(key, presence.position), content);
-        this.#count(key, presence);
+        this.#countBlob(key, presence);
       });
     });
   }
 
-  #count(key: Buffer, { isFile, size, tick, position }: Presence): void {
-    this.#ages.put(ageKeyOf(BLOB_AGE, tick, contentKeyOf(key, position)), NOTHING);
+  #countBlob(key: Buffer, { isFile, size, tick, position }: Presence): void {
+    this.#ages.put(ageKeyOf(BLOB_AGE, tick, contentKeyOf(key, position)), EMPTY_VALUE);
     if (isFile) this.byteCount.add(allocatedBytes(size));
   }
 
   /** Stamps an entry as it was seen; false if it is gone, or was stamped by another. */
-  use(hash: Hash, entry: Entry, stamp: Stamp): Promise<boolean> {
+  stampBlob(hash: Hash, entry: Entry, stamp: Stamp): Promise<boolean> {
     return this.tables.commit(() => {
       stamp.begin();
       const key = keyOf(hash);
       return this.#presence.ifVersion(key, entry.version, () => {
         const used = { ...entry, tick: stamp.tick };
         this.#presence.put(key, encodePresence(used), newGeneration());
-        if (!isCounted(entry)) this.#count(key, used);
+        if (!isCounted(entry)) this.#countBlob(key, used);
       });
     });
   }
@@ -156,18 +156,18 @@ export class Index {
       this.refresh();
       const entry = this.findByKey(key);
       if (entry?.generation !== generation) return false;
-      if (await this.removeSeen(key, entry)) return true;
+      if (await this.removeIfUnchanged(key, entry)) return true;
     }
   }
 
   /** False if it is gone already, or was used since. */
-  removeSeen(key: Buffer, entry: Entry): Promise<boolean> {
-    const place = contentKeyOf(key, entry.position);
+  removeIfUnchanged(key: Buffer, entry: Entry): Promise<boolean> {
+    const contentKey = contentKeyOf(key, entry.position);
     return this.tables.commit(() =>
       this.#presence.ifVersion(key, entry.version, () => {
         this.#presence.remove(key);
-        this.#content.remove(place);
-        this.#ages.remove(ageKeyOf(BLOB_AGE, entry.tick, place));
+        this.#content.remove(contentKey);
+        this.#ages.remove(ageKeyOf(BLOB_AGE, entry.tick, contentKey));
         if (entry.isFile && isCounted(entry)) this.byteCount.add(-allocatedBytes(entry.size));
       }),
     );
@@ -197,7 +197,7 @@ export class Index {
     const key = resultKeyOf(address);
     const change = () => {
       this.#results.put(key, record, newGeneration());
-      this.#putUse(key, tick);
+      this.#putResultTick(key, tick);
     };
     return this.tables.commitIfSpace(record.length, () =>
       replacing === undefined
@@ -206,16 +206,16 @@ export class Index {
     );
   }
 
-  #putUse(key: Buffer, tick: number): void {
-    this.#uses.put(key, NOTHING, tick);
-    this.#ages.put(ageKeyOf(RESULT_AGE, tick, key), NOTHING);
+  #putResultTick(key: Buffer, tick: number): void {
+    this.#uses.put(key, EMPTY_VALUE, tick);
+    this.#ages.put(ageKeyOf(RESULT_AGE, tick, key), EMPTY_VALUE);
   }
 
   /** False if that generation is gone. */
-  useResult(key: Buffer, generation: number, tick: number): Promise<boolean> {
+  stampResult(key: Buffer, generation: number, tick: number): Promise<boolean> {
     return this.tables.commit(() =>
       this.#results.ifVersion(key, generation, () => {
-        this.#putUse(key, tick);
+        this.#putResultTick(key, tick);
       }),
     );
   }
@@ -231,7 +231,7 @@ export class Index {
   }
 
   /** False if it was used since. */
-  removeUnused(key: Buffer, tick: number): Promise<boolean> {
+  removeResultIfUnused(key: Buffer, tick: number): Promise<boolean> {
     return this.tables.commit(() =>
       this.#uses.ifVersion(key, tick, () => {
         this.#results.remove(key);

@@ -11,8 +11,8 @@ const GROUP_BYTES = 16;
 const NUMBER_BYTES = 6;
 const LAST_NUMBER = 2 ** 48 - 1;
 /** A label has no more rows than this. */
-const MAX_BEGINNINGS = 32;
-const NOTHING_BEFORE: Buffer = Buffer.alloc(0);
+const MAX_PREFIXES = 32;
+const EMPTY_PREFIX: Buffer = Buffer.alloc(0);
 /** Most askers want the first; rows are copied out of the index, and their results are looked for in one turn. */
 const FIRST_PAGE = 8;
 const MAX_PAGE = 64;
@@ -45,9 +45,9 @@ export class LabelOrder {
   }
 
   /** Newest first. Some may be gone, or have a newer number by now. Others get a turn between two pages. */
-  async *startingWith({ namespace, label: beginning }: LabelAddress): AsyncGenerator<OrderedLabel> {
-    const bytes = Buffer.from(beginning);
-    const group = groupOf(namespace, beginningsOf(bytes).at(-1) ?? NOTHING_BEFORE);
+  async *withPrefix({ namespace, label: prefix }: LabelAddress): AsyncGenerator<OrderedLabel> {
+    const bytes = Buffer.from(prefix);
+    const group = groupOf(namespace, prefixesOf(bytes).at(-1) ?? EMPTY_PREFIX);
     const end = Buffer.concat([group, Buffer.alloc(NUMBER_BYTES, 0xff)]);
     let from = group;
     for (let limit = FIRST_PAGE; ; limit = Math.min(2 * limit, MAX_PAGE)) {
@@ -66,29 +66,29 @@ export class LabelOrder {
 }
 
 function keysOf({ namespace, label }: LabelAddress, number: number): Buffer[] {
-  return beginningsOf(Buffer.from(label)).map((beginning) => {
+  return prefixesOf(Buffer.from(label)).map((prefix) => {
     const key = Buffer.alloc(GROUP_BYTES + NUMBER_BYTES);
-    key.set(groupOf(namespace, beginning));
+    key.set(groupOf(namespace, prefix));
     key.writeUIntBE(LAST_NUMBER - number, GROUP_BYTES, NUMBER_BYTES);
     return key;
   });
 }
 
 /** The shortest first. Those of a text are the first ones of every text that begins with it. */
-function beginningsOf(text: Buffer): Buffer[] {
-  const beginnings: Buffer[] = [NOTHING_BEFORE];
-  for (let at = 0; at < text.length && beginnings.length < MAX_BEGINNINGS; at++)
-    if (!isWord(text.readUInt8(at))) beginnings.push(text.subarray(0, at + 1));
-  return beginnings;
+function prefixesOf(text: Buffer): Buffer[] {
+  const prefixes: Buffer[] = [EMPTY_PREFIX];
+  for (let at = 0; at < text.length && prefixes.length < MAX_PREFIXES; at++)
+    if (!isAlphanumeric(text.readUInt8(at))) prefixes.push(text.subarray(0, at + 1));
+  return prefixes;
 }
 
-function isWord(byte: number): boolean {
+function isAlphanumeric(byte: number): boolean {
   const letter = byte | 0x20;
   return (byte >= 0x30 && byte <= 0x39) || (letter >= 0x61 && letter <= 0x7a);
 }
 
 /** Two groups that share this are told apart by their labels. */
-function groupOf(namespace: string, beginning: Buffer): Buffer {
-  const name = Buffer.concat([Buffer.from(`${namespace}\0`), beginning]);
+function groupOf(namespace: string, prefix: Buffer): Buffer {
+  const name = Buffer.concat([Buffer.from(`${namespace}\0`), prefix]);
   return nodeCrypto().hash('sha256', name, 'buffer').subarray(0, GROUP_BYTES);
 }

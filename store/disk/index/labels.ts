@@ -14,7 +14,7 @@ import { peek, type Row, read, rowsFrom, type Table, type Tables } from './table
 const COUNTER = Buffer.from('!counter');
 /** It is there where every label is in the order: in all stores but those of before format 4, until they are asked. */
 const ORDERED = Buffer.from('!ordered');
-const NOTHING = Buffer.alloc(1);
+const EMPTY_VALUE = Buffer.alloc(1);
 const FIRST = Buffer.alloc(1);
 
 interface Numbered extends Labelled {
@@ -49,9 +49,9 @@ export class DiskLabels implements LabelRecords {
     return key && { label: address.label, key, number };
   }
 
-  async *startingWith(namespace: Namespace, prefix: string): AsyncGenerator<Labelled> {
-    await this.#orderAll();
-    for await (const { label, number } of this.#order.startingWith({ namespace, label: prefix })) {
+  async *withPrefix(namespace: Namespace, prefix: string): AsyncGenerator<Labelled> {
+    await this.#orderOldLabels();
+    for await (const { label, number } of this.#order.withPrefix({ namespace, label: prefix })) {
       const found = this.#find({ namespace, label });
       if (found?.number === number) yield { label, key: found.key };
     }
@@ -80,8 +80,8 @@ export class DiskLabels implements LabelRecords {
     const number = (last ?? 0) + 1;
     const labelKey = labelKeyOf(address);
     const change = () => {
-      this.#table.put(COUNTER, NOTHING, number);
-      if (last === undefined) this.#table.put(ORDERED, NOTHING, 1);
+      this.#table.put(COUNTER, EMPTY_VALUE, number);
+      if (last === undefined) this.#table.put(ORDERED, EMPTY_VALUE, 1);
       this.#table.put(labelKey, encodeLabel(labelKey, key), number);
       if (current) this.#order.remove(address, current.number);
       this.#order.add(address, number);
@@ -94,27 +94,27 @@ export class DiskLabels implements LabelRecords {
   }
 
   /** What an earlier format has written, once. A put meanwhile orders its own. */
-  async #orderAll(): Promise<void> {
+  async #orderOldLabels(): Promise<void> {
     this.#tables.refresh();
     if (this.#lastNumber() === undefined || peek(this.#table, ORDERED)) return;
-    this.#ordering ??= this.#orderEach().finally(() => {
+    this.#ordering ??= this.#orderEveryPage().finally(() => {
       this.#ordering = undefined;
     });
     await this.#ordering;
   }
 
-  async #orderEach(): Promise<void> {
+  async #orderEveryPage(): Promise<void> {
     let rows = rowsFrom(this.#table, FIRST, undefined);
     for (let last = rows.at(-1); last; last = rows.at(-1)) {
       const page = rows;
-      await this.#tables.commitIfSpace(0, () => this.#addAll(page));
+      await this.#tables.commitIfSpace(0, () => this.#orderPage(page));
       this.#tables.refresh();
       rows = rowsFrom(this.#table, last.key, undefined, true);
     }
-    await this.#tables.commit(() => this.#table.put(ORDERED, NOTHING, 1));
+    await this.#tables.commit(() => this.#table.put(ORDERED, EMPTY_VALUE, 1));
   }
 
-  async #addAll(rows: readonly Row[]): Promise<boolean> {
+  async #orderPage(rows: readonly Row[]): Promise<boolean> {
     const added = rows.flatMap(({ key, version = 0 }) => {
       const address = labelAddressOf(key);
       return address ? this.#order.add(address, version) : [];

@@ -19,20 +19,20 @@ export class Leases {
   }
 
   /** Nothing needs to be written for it. */
-  holds({ tick }: Entry): boolean {
+  isLeased({ tick }: Entry): boolean {
     return isFresh(tick, this.clock.freshBlob());
   }
 
   /** Resolves to the oldest tick that any of those which are there has now. */
-  async take(hashes: readonly Hash[]): Promise<number> {
+  async renew(hashes: readonly Hash[]): Promise<number> {
     for (;;) {
       this.#index.refresh();
-      const { stale, oldest } = this.#look(hashes);
-      if (await this.#renew(stale)) return oldest;
+      const { stale, oldest } = this.#findStale(hashes);
+      if (await this.#stampAll(stale)) return oldest;
     }
   }
 
-  #look(hashes: readonly Hash[]): { stale: [Hash, Entry][]; oldest: number } {
+  #findStale(hashes: readonly Hash[]): { stale: [Hash, Entry][]; oldest: number } {
     const fresh = this.clock.freshBlob();
     const stale: [Hash, Entry][] = [];
     let oldest = this.clock.stamp().tick;
@@ -46,11 +46,13 @@ export class Leases {
   }
 
   /** False if some of them have changed meanwhile and must be looked at again. */
-  async #renew(stale: readonly [Hash, Entry][]): Promise<boolean> {
+  async #stampAll(stale: readonly [Hash, Entry][]): Promise<boolean> {
     if (stale.length === 0) return true;
     const stamp = this.clock.stamp();
     try {
-      const renewed = await Promise.all(stale.map(([hash, entry]) => this.#index.use(hash, entry, stamp)));
+      const renewed = await Promise.all(
+        stale.map(([hash, entry]) => this.#index.stampBlob(hash, entry, stamp)),
+      );
       return renewed.every(Boolean);
     } catch (error) {
       // Nothing can be written, so nothing can be evicted either: a read is not refused for that.

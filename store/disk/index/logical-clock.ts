@@ -21,7 +21,7 @@ export interface Stamp {
 }
 
 /** What is known of the last ticks, and when it was looked at. */
-interface Recent {
+interface RecentTicks {
   readonly at: number;
   readonly last: Tick | undefined;
   readonly freshBlob: number;
@@ -32,7 +32,7 @@ export class LogicalClock {
   readonly leaseMs: number;
   readonly #tables: Tables;
   readonly #uptime: Clock;
-  #seen: Recent | undefined;
+  #cached: RecentTicks | undefined;
 
   constructor(tables: Tables, clock: Clock, leaseMs: number) {
     this.#tables = tables;
@@ -60,10 +60,10 @@ export class LogicalClock {
   stamp(): Stamp {
     const now = this.#uptime.now();
     let { last } = this.#recent();
-    if (!this.#isNow(last, now)) last = this.#look().last;
-    if (last && this.#isNow(last, now)) return { tick: last.number, begin: () => {} };
+    if (!this.#isCurrent(last, now)) last = this.#reload().last;
+    if (last && this.#isCurrent(last, now)) return { tick: last.number, begin: () => {} };
     const number = (last?.number ?? 0) + 1;
-    return { tick: number, begin: () => this.#begin({ number, began: now, clock: this.#uptime.name }) };
+    return { tick: number, begin: () => this.#beginTick({ number, began: now, clock: this.#uptime.name }) };
   }
 
   /** No lease that was given on what has this tick or an earlier one still holds. `extraWindows` for results. */
@@ -77,15 +77,15 @@ export class LogicalClock {
       if (over) return over.number;
       rows = this.#rows(STORE.rangeEntries, last.number - 1);
     }
-    return NEVER;
+    return NO_TICK;
   }
 
-  #isNow(tick: Tick | undefined, now: number): boolean {
+  #isCurrent(tick: Tick | undefined, now: number): boolean {
     const lengthMs = this.leaseMs / STORE.leaseTicks;
     return tick !== undefined && tick.clock === this.#uptime.name && now - tick.began < lengthMs;
   }
 
-  #begin(tick: Tick): void {
+  #beginTick(tick: Tick): void {
     const table = this.#table;
     const key = keyOf(tick.number);
     const begun = table.ifNoExists(key, () => {
@@ -94,26 +94,26 @@ export class LogicalClock {
     });
     // The write that this goes with fails for the same reason, and its caller is told.
     begun.catch(() => {});
-    this.#seen = undefined;
+    this.#cached = undefined;
   }
 
   /** May be a moment old, for which `expired` makes up. */
-  #recent(): Recent {
-    const isOld = !this.#seen || this.#uptime.now() - this.#seen.at >= STORE.tickSlackMs;
-    return isOld || !this.#seen ? this.#look() : this.#seen;
+  #recent(): RecentTicks {
+    const isOld = !this.#cached || this.#uptime.now() - this.#cached.at >= STORE.tickSlackMs;
+    return isOld || !this.#cached ? this.#reload() : this.#cached;
   }
 
-  #look(): Recent {
+  #reload(): RecentTicks {
     this.#tables.refresh();
     const now = this.#uptime.now();
     const ticks = this.#rows(2 * (STORE.leaseTicks / STORE.leaseWindows) + 2);
-    this.#seen = {
+    this.#cached = {
       at: now,
       last: ticks[0],
       freshBlob: this.#firstSince(now - this.#windowMs, ticks),
       freshResult: this.#firstSince(now - 2 * this.#windowMs, ticks),
     };
-    return this.#seen;
+    return this.#cached;
   }
 
   /** The number of the first tick that began since then; of what another clock counted, nothing is known. */
@@ -134,7 +134,7 @@ export class LogicalClock {
 }
 
 const MAX_TICK = 2 ** 32 - 1;
-const NEVER = -1;
+const NO_TICK = -1;
 const PREFIX = 't'.charCodeAt(0);
 
 function keyOf(number: number): Buffer {

@@ -105,11 +105,11 @@ export function contentKeyOf(key: Buffer, position: number): Buffer {
  * `kind` and tick in front: all of one kind lie together, the least recently used first. `place` is the key of a result, or
  * of a blob's content.
  */
-export function ageKeyOf(kind: AgeKind, tick: number, place: Buffer): Buffer {
-  const bytes = Buffer.allocUnsafe(1 + TICK_BYTES + place.length);
+export function ageKeyOf(kind: AgeKind, tick: number, target: Buffer): Buffer {
+  const bytes = Buffer.allocUnsafe(1 + TICK_BYTES + target.length);
   bytes[0] = kind;
   bytes.writeUInt32BE(tick, 1);
-  bytes.set(place, 1 + TICK_BYTES);
+  bytes.set(target, 1 + TICK_BYTES);
   return bytes;
 }
 
@@ -119,15 +119,15 @@ export const BLOB_AGE = 2;
 
 export interface Age {
   readonly tick: number;
-  readonly place: Buffer;
+  readonly target: Buffer;
   /** Of the entry in its own table. */
   readonly key: Buffer;
 }
 
 export function decodeAge(row: Buffer): Age {
-  const place = row.subarray(1 + TICK_BYTES);
-  const key = row[0] === BLOB_AGE ? place.subarray(-HASH_BYTES) : place;
-  return { tick: row.readUInt32BE(1), place, key };
+  const target = row.subarray(1 + TICK_BYTES);
+  const key = row[0] === BLOB_AGE ? target.subarray(-HASH_BYTES) : target;
+  return { tick: row.readUInt32BE(1), target, key };
 }
 
 export function encodeChecksums(checksums: readonly bigint[]): Buffer {

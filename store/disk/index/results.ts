@@ -55,17 +55,17 @@ export class DiskResults implements ResultRecords {
    * A result never has a later tick than anything that it names: so when all results up to a tick are gone, the blobs up
    * to that tick are named by none.
    */
-  async use(address: ResultAddress, result: StoredResult): Promise<void> {
+  async markUsed(address: ResultAddress, result: StoredResult): Promise<void> {
     const key = resultKeyOf(address);
     if (this.#index.resultTick(key) >= this.#leases.clock.freshResult()) return;
     const tick = await this.#leaseReferences(result);
     this.#index.refresh();
     const entry = this.#index.result(address);
-    if (entry) await this.#index.useResult(key, entry.generation, tick);
+    if (entry) await this.#index.stampResult(key, entry.generation, tick);
   }
 
   #leaseReferences({ references }: StoredResult): Promise<number> {
-    return this.#leases.take(references.map(({ hash }) => hash));
+    return this.#leases.renew(references.map(({ hash }) => hash));
   }
 }
 

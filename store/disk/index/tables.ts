@@ -8,10 +8,9 @@ import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { AssayError } from '../../../core/errors.ts';
 import { STORE } from '../../limits.ts';
-import { requireAddressSpace } from '../fs/address-space.ts';
 import { faultOf, indexFaultOf } from '../fs/faults.ts';
 import { FreeSpace, freeBytes } from '../fs/free-space.ts';
-import { mappedBytes } from '../fs/mapped-memory.ts';
+import { mappedBytes, requireAddressSpace } from '../fs/process-memory.ts';
 import { type Change, CommitQueue } from './commits.ts';
 import { DATA_FILE, refuseUnopenable } from './guard.ts';
 import { takeReaderSlot } from './reader-slot.ts';
@@ -93,7 +92,7 @@ export class Tables {
   }
 
   /** Makes those that are not there yet: once, when a store begins. */
-  makeAll(): void {
+  createAll(): void {
     for (const name of TABLE_NAMES) this.table(name);
   }
 
@@ -104,7 +103,7 @@ export class Tables {
 
   /** For what needs that much room. False when the condition of the change did not hold. */
   commitIfSpace(bytes: number, change: Change): Promise<boolean> {
-    return this.#attempt(() => this.#freeSpace.during(bytes, () => this.#commits.add(change)));
+    return this.#attempt(() => this.#freeSpace.withReserved(bytes, () => this.#commits.add(change)));
   }
 
   commit(change: Change): Promise<boolean> {
@@ -125,7 +124,7 @@ export class Tables {
    * it is closed here and opened anew by the next who needs it.
    */
   async #closeIfFailed(): Promise<void> {
-    if (this.#opened && !isAnswering(this.#opened)) await this.#closeRoot(this.#opened);
+    if (this.#opened && !isUsable(this.#opened)) await this.#closeRoot(this.#opened);
   }
 
   async #closeRoot(opened: Opened): Promise<void> {
@@ -208,7 +207,7 @@ function numberIn(stats: unknown, name: string): number {
   return typeof value === 'number' ? value : 0;
 }
 
-function isAnswering({ root, tables }: Opened): boolean {
+function isUsable({ root, tables }: Opened): boolean {
   try {
     root.resetReadTxn();
     tables.get('presence')?.getBinaryFast(Buffer.alloc(1));
@@ -273,7 +272,7 @@ export function rowsFrom(
   table: Table,
   start: Buffer,
   end: Buffer | undefined,
-  isBehind = false,
+  isExclusive = false,
   limit: number = STORE.rangeEntries,
 ): Row[] {
   try {
@@ -281,7 +280,7 @@ export function rowsFrom(
       start,
       ...(end && { end }),
       limit,
-      exclusiveStart: isBehind,
+      exclusiveStart: isExclusive,
       versions: true,
     });
     return [...range].map((row) => ({ ...row, key: Buffer.from(row.key), value: Buffer.from(row.value) }));

@@ -8,14 +8,14 @@ import { allocatedBytes } from './byte-count.ts';
 import { decodeUpload, encodeUpload, type UploadRecord } from './records.ts';
 import { read, rowsFrom, type Table, type Tables } from './tables.ts';
 
-export interface KnownUpload extends UploadRecord {
+export interface UploadEntry extends UploadRecord {
   readonly generation: number;
 }
 
-export type NewUpload = Omit<KnownUpload, 'isFinished'>;
+export type NewUpload = Omit<UploadEntry, 'isFinished'>;
 
 /** A record as it lies in the table, whose key does not tell the upload's id. */
-export interface UploadRow extends KnownUpload {
+export interface UploadRow extends UploadEntry {
   readonly key: Buffer;
 }
 
@@ -30,7 +30,7 @@ export class UploadRecords {
     return this.#tables.table('uploads');
   }
 
-  find(id: string): KnownUpload | undefined {
+  find(id: string): UploadEntry | undefined {
     this.#tables.refresh();
     const record = read(this.#table, keyOf(id));
     return record && { ...decodeUpload(record), generation: getLastVersion() };

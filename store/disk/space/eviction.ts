@@ -57,10 +57,10 @@ export class Eviction {
     if (firstResult <= firstBlob) {
       // What they name goes after them, and counts for more: few go at a time where little is wanted.
       const few = results.slice(0, Math.max(STORE.evictEntries, Math.floor(wantedBytes / ENTRY_BYTES)));
-      return this.#evictResults(upTo(few, Math.min(firstBlob, this.#clock.expired(1))));
+      return this.#evictResults(upToTick(few, Math.min(firstBlob, this.#clock.expired(1))));
     }
     const unnamed = blobs.filter(({ tick }) => tick < firstResult);
-    return this.#evictBlobs(upTo(unnamed, this.#clock.expired()), wantedBytes);
+    return this.#evictBlobs(upToTick(unnamed, this.#clock.expired()), wantedBytes);
   }
 
   /** What steps for so many bytes would remove, as things are now. `onPage` is awaited now and then. */
@@ -91,7 +91,7 @@ export class Eviction {
         if (age.tick > last) return undefined;
         if (this.#tickOf(kind, age.key) <= last) yield age;
       }
-      from = ageKeyOf(kind, until.tick, until.place);
+      from = ageKeyOf(kind, until.tick, until.target);
       await new Promise((resolve) => setImmediate(resolve));
       await onPage();
     }
@@ -120,8 +120,8 @@ export class Eviction {
     if (rows.length === 0) return undefined;
     const removals = rows.map((age) => {
       const actual = this.#index.resultTick(age.key);
-      if (actual === age.tick) return this.#index.removeUnused(age.key, age.tick);
-      return this.#move(RESULT_AGE, age, actual);
+      if (actual === age.tick) return this.#index.removeResultIfUnused(age.key, age.tick);
+      return this.#moveAgeRow(RESULT_AGE, age, actual);
     });
     return { ...NOTHING_EVICTED, results: (await Promise.all(removals)).filter(Boolean).length };
   }
@@ -149,11 +149,11 @@ export class Eviction {
     const { tick, key } = age;
     const entry = this.#index.findByKey(key);
     if (entry?.tick !== tick) {
-      const moved = this.#move(BLOB_AGE, age, entry?.tick ?? 0);
+      const moved = this.#moveAgeRow(BLOB_AGE, age, entry?.tick ?? 0);
       return { takes: 0, removal: moved.then(() => 0) };
     }
     const size = entry.isFile ? allocatedBytes(entry.size) : entry.size;
-    const removal = this.#index.removeSeen(key, entry).then(async (isRemoved) => {
+    const removal = this.#index.removeIfUnchanged(key, entry).then(async (isRemoved) => {
       if (!isRemoved) return 0;
       const hash = parseHash(key.toString('hex'));
       if (entry.isFile) await removeFile(filePath(this.#layout, hash, entry.generation));
@@ -163,10 +163,10 @@ export class Eviction {
   }
 
   /** To where its entry is now; away, where there is none. */
-  async #move(kind: AgeKind, { tick, place }: Age, to: number): Promise<false> {
+  async #moveAgeRow(kind: AgeKind, { tick, target }: Age, to: number): Promise<false> {
     await this.#index.tables.commit(async () => {
-      const removed = this.#ages.remove(ageKeyOf(kind, tick, place));
-      if (to > tick) await this.#ages.put(ageKeyOf(kind, to, place), Buffer.alloc(1));
+      const removed = this.#ages.remove(ageKeyOf(kind, tick, target));
+      if (to > tick) await this.#ages.put(ageKeyOf(kind, to, target), Buffer.alloc(1));
       return removed;
     });
     return false;
@@ -176,6 +176,6 @@ export class Eviction {
 /** What an entry takes in the index beside its content, about. */
 const ENTRY_BYTES = 384;
 
-function upTo(rows: readonly Age[], last: number): Age[] {
+function upToTick(rows: readonly Age[], last: number): Age[] {
   return rows.filter(({ tick }) => tick <= last);
 }

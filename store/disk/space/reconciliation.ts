@@ -44,17 +44,17 @@ export class Reconciliation {
   }
 
   /** `rest` is awaited after each piece of work; it ends the whole by throwing. */
-  async run(rest: (tookMs: number) => Promise<void>): Promise<Reconciled> {
+  async run(pause: (tookMs: number) => Promise<void>): Promise<Reconciled> {
     const found: Reconciled = { strays: 0, removed: 0, lost: 0 };
     for (let shard = 0; shard < SHARDS; shard++) {
       const began = performance.now();
       await this.#shard(shard, found);
-      await rest(performance.now() - began);
+      await pause(performance.now() - began);
     }
     for await (const rows of this.#pages('results', FIRST, undefined)) {
       const began = performance.now();
       await this.#countResults(rows);
-      await rest(performance.now() - began);
+      await pause(performance.now() - began);
     }
     if (found.strays + found.lost > 0) this.#onEvent({ type: 'reconciled', ...found });
     return found;
@@ -78,7 +78,7 @@ export class Reconciliation {
       if (!names.delete(path.slice(folder.length + 1)))
         found.lost += await this.#dropIfLost(hash, generation);
     }
-    for (const name of names) await this.#meetStray(join(folder, name), name, found);
+    for (const name of names) await this.#handleStray(join(folder, name), name, found);
   }
 
   async *#pages(table: TableName, start: Buffer, end: Buffer | undefined): AsyncGenerator<Row[]> {
@@ -94,42 +94,42 @@ export class Reconciliation {
   /** As used now: of when version 1 used them, nothing is known. */
   async #countBlobs(rows: readonly Row[]): Promise<void> {
     const uncounted = rows.filter(({ value, version = 0 }) => !isCounted(decodePresence(value, version)));
-    await this.#leases.take(uncounted.map(({ key }) => parseHash(key.toString('hex'))));
+    await this.#leases.renew(uncounted.map(({ key }) => parseHash(key.toString('hex'))));
   }
 
   async #countResults(rows: readonly Row[]): Promise<void> {
     const uncounted = rows.filter(({ key }) => this.#index.resultTick(key) === 0);
     await Promise.all(
-      uncounted.map(({ key, version = 0 }) => this.#index.useResult(key, version, FIRST_TICK)),
+      uncounted.map(({ key, version = 0 }) => this.#index.stampResult(key, version, FIRST_TICK)),
     );
   }
 
   async #dropIfLost(hash: Hash, generation: number): Promise<number> {
-    const isThere = await orIfGone(
+    const exists = await orIfGone(
       stat(filePath(this.#layout, hash, generation)).then(() => true),
       false,
     );
     this.#index.refresh();
-    if (isThere || this.#index.find(hash)?.generation !== generation) return 0;
+    if (exists || this.#index.find(hash)?.generation !== generation) return 0;
     await this.#blobs.quarantine(hash, generation, 'its file is missing');
     return 1;
   }
 
-  async #meetStray(path: string, name: string, found: Reconciled): Promise<void> {
+  async #handleStray(path: string, name: string, found: Reconciled): Promise<void> {
     const file = parseFileName(name);
     this.#index.refresh();
     if (file && this.#index.find(file.hash)?.generation === file.generation) return;
     found.strays++;
     const state = this.#index.tables.table('state');
     const key = Buffer.from(`stray ${name}`);
-    const seenIn = peek(state, key) ? getLastVersion() : undefined;
-    if (seenIn === undefined) {
+    const firstSeen = peek(state, key) ? getLastVersion() : undefined;
+    if (firstSeen === undefined) {
       const { tick, begin } = this.#leases.clock.stamp();
       await this.#index.tables.commit(() => {
         begin();
         return state.put(key, FIRST, tick);
       });
-    } else if (seenIn <= this.#leases.clock.expired()) {
+    } else if (firstSeen <= this.#leases.clock.expired()) {
       await removeFile(path);
       await this.#index.tables.commit(() => state.remove(key));
       found.removed++;

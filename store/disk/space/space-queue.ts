@@ -1,46 +1,46 @@
 // Who waits for room in a store that is full, in the order in which they came. Nobody is overtaken: a large write would
 // otherwise wait for as long as small ones come.
 
-export interface Need {
+export interface SpaceRequest {
   readonly bytes: number;
   /** Otherwise it is for a file. */
   readonly isForIndex: boolean;
 }
 
-interface Waiting {
-  readonly need: Need;
-  enter(): void;
-  refuse(error: unknown): void;
+interface Waiter {
+  readonly request: SpaceRequest;
+  resolve(): void;
+  reject(error: unknown): void;
 }
 
 export class SpaceQueue {
-  readonly #waiting: Waiting[] = [];
+  readonly #waiters: Waiter[] = [];
 
   get isEmpty(): boolean {
-    return this.#waiting.length === 0;
+    return this.#waiters.length === 0;
   }
 
   /** What the first of them needs. */
-  get first(): Need | undefined {
-    return this.#waiting[0]?.need;
+  get first(): SpaceRequest | undefined {
+    return this.#waiters[0]?.request;
   }
 
   /** Resolves when it is let in, and rejects when it is refused. */
-  wait(need: Need): Promise<void> {
-    return new Promise((enter, refuse) => {
-      this.#waiting.push({ need, enter, refuse });
+  wait(request: SpaceRequest): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiters.push({ request, resolve, reject });
     });
   }
 
   /** Those at the front for whom `take` finds room; it is asked for one after the other. */
-  admit(take: (need: Need) => boolean): void {
-    for (let [first] = this.#waiting; first && take(first.need); [first] = this.#waiting) {
-      this.#waiting.shift();
-      first.enter();
+  admit(take: (request: SpaceRequest) => boolean): void {
+    for (let [first] = this.#waiters; first && take(first.request); [first] = this.#waiters) {
+      this.#waiters.shift();
+      first.resolve();
     }
   }
 
   rejectFirst(error: unknown): void {
-    this.#waiting.shift()?.refuse(error);
+    this.#waiters.shift()?.reject(error);
   }
 }

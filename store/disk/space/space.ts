@@ -11,11 +11,11 @@ import type { Reservation } from '../../layers/limit.ts';
 import { STORE } from '../../limits.ts';
 import { allocatedBytes } from '../index/byte-count.ts';
 import { type Evicted, type Eviction, NOTHING_EVICTED, sumOf } from './eviction.ts';
-import { type Need, SpaceQueue } from './space-queue.ts';
+import { SpaceQueue, type SpaceRequest } from './space-queue.ts';
 import { WakeableSleep } from './wakeable-sleep.ts';
 
 /** What a store holds, in bytes. */
-export interface Held {
+export interface Usage {
   /** What the index uses of its file, and a part that must lie free there. */
   readonly index: number;
   /** The file never shrinks: what is not used of it is room for the index, and for nothing else. */
@@ -24,27 +24,27 @@ export interface Held {
   readonly files: number;
 }
 
-export interface Holdings {
+export interface UsageSource {
   /** As it is now. */
-  held(): Held;
+  usage(): Usage;
   /** Makes the next count cheaper. */
-  fold(): Promise<void>;
+  compact(): Promise<void>;
 }
 
 export class Space {
-  readonly #holdings: Holdings;
+  readonly #source: UsageSource;
   readonly #eviction: Pick<Eviction, 'step' | 'preview'>;
   readonly #limit: () => number;
   readonly #onEvent: OnStoreEvent;
   readonly #queue = new SpaceQueue();
-  readonly #rest = new WakeableSleep();
-  #held: Held = { index: 0, indexFile: 0, files: 0 };
-  #heldUntil = Number.NEGATIVE_INFINITY;
-  #most = 0;
-  #mostUntil = Number.NEGATIVE_INFINITY;
+  readonly #sleep = new WakeableSleep();
+  #usage: Usage = { index: 0, indexFile: 0, files: 0 };
+  #usageUntil = Number.NEGATIVE_INFINITY;
+  #limitBytes = 0;
+  #limitUntil = Number.NEGATIVE_INFINITY;
   /** What has been let in and is not counted yet, and the part of it that the index will hold. */
-  #underWay = 0;
-  #underWayToIndex = 0;
+  #reserved = 0;
+  #reservedForIndex = 0;
   /** When somebody was last refused, unless somebody was let in since. */
   #refusedAt: number | undefined;
   #background: Promise<void> | undefined;
@@ -52,12 +52,12 @@ export class Space {
 
   /** `limit` is asked again and again: a share of a disk may change. */
   constructor(
-    holdings: Holdings,
+    source: UsageSource,
     eviction: Pick<Eviction, 'step' | 'preview'>,
     limit: () => number,
     onEvent: OnStoreEvent,
   ) {
-    this.#holdings = holdings;
+    this.#source = source;
     this.#eviction = eviction;
     this.#limit = limit;
     this.#onEvent = onEvent;
@@ -66,55 +66,55 @@ export class Space {
   /** Asking the disk each time would cost a small put a tenth of its time. */
   get limit(): number {
     const now = performance.now();
-    if (now >= this.#mostUntil) {
-      this.#most = this.#limit();
-      this.#mostUntil = now + STORE.usedMs;
+    if (now >= this.#limitUntil) {
+      this.#limitBytes = this.#limit();
+      this.#limitUntil = now + STORE.usageMs;
     }
-    return this.#most;
+    return this.#limitBytes;
   }
 
   /** What lies on the disk. */
   used(): number {
-    return onDisk(this.#heldNow());
+    return onDisk(this.#currentUsage());
   }
 
-  #heldNow(): Held {
+  #currentUsage(): Usage {
     const now = performance.now();
-    if (now >= this.#heldUntil) this.#measure(now);
-    return this.#held;
+    if (now >= this.#usageUntil) this.#measure(now);
+    return this.#usage;
   }
 
   #measure(now: number): void {
-    this.#held = this.#holdings.held();
-    this.#heldUntil = now + STORE.usedMs;
+    this.#usage = this.#source.usage();
+    this.#usageUntil = now + STORE.usageMs;
   }
 
   /** For a while after a refusal: nobody knows before the next try whether there is room again. */
-  get isRefusing(): boolean {
-    return this.#refusedAt !== undefined && performance.now() - this.#refusedAt < STORE.refusingMs;
+  get hasRefusedRecently(): boolean {
+    return this.#refusedAt !== undefined && performance.now() - this.#refusedAt < STORE.refusedMs;
   }
 
-  isFree(bytes: number): boolean {
-    return this.limit === Number.POSITIVE_INFINITY || this.#isOpen(needOf(bytes));
+  isAvailable(bytes: number): boolean {
+    return this.limit === Number.POSITIVE_INFINITY || this.#isAvailable(requestFor(bytes));
   }
 
-  #isOpen(need: Need): boolean {
-    return this.#queue.isEmpty && this.#fits(need);
+  #isAvailable(request: SpaceRequest): boolean {
+    return this.#queue.isEmpty && this.#fits(request);
   }
 
   /** What goes into the index finds room in its file. A file of its own needs room beside it. */
-  #fits({ bytes, isForIndex }: Need): boolean {
-    const held = this.#heldNow();
-    const coming = this.#underWay + bytes;
-    if (!isForIndex) return onDisk(held) + coming <= this.limit;
-    const inIndex = held.index + this.#underWayToIndex + bytes;
-    return inUse(held) + coming <= this.limit && inIndex <= STORE.indexShare * this.limit;
+  #fits({ bytes, isForIndex }: SpaceRequest): boolean {
+    const usage = this.#currentUsage();
+    const incoming = this.#reserved + bytes;
+    if (!isForIndex) return onDisk(usage) + incoming <= this.limit;
+    const inIndex = usage.index + this.#reservedForIndex + bytes;
+    return inUse(usage) + incoming <= this.limit && inIndex <= STORE.indexShare * this.limit;
   }
 
   /** Around a write of that many bytes; at once, if there is room for them. */
-  async during<T>(bytes: number, write: () => Promise<T>): Promise<T> {
+  async withReserved<T>(bytes: number, write: () => Promise<T>): Promise<T> {
     if (this.limit === Number.POSITIVE_INFINITY) return write();
-    const reservation = await this.#hold(needOf(bytes));
+    const reservation = await this.#reserve(requestFor(bytes));
     try {
       return await write();
     } finally {
@@ -124,73 +124,73 @@ export class Space {
 
   /** Room for a write whose size is known only in part, or that is counted before it ends. */
   reserve(bytes: number): Promise<Reservation> {
-    return this.#hold({ bytes: allocatedBytes(bytes), isForIndex: false });
+    return this.#reserve({ bytes: allocatedBytes(bytes), isForIndex: false });
   }
 
-  async #hold(need: Need): Promise<Reservation> {
-    const { isForIndex } = need;
-    let held = await this.#take(need);
-    const settle = (bytes: number) => {
-      const settled = Math.min(bytes, held);
-      held -= settled;
-      this.#enter({ bytes: -settled, isForIndex });
-      this.#held = added(this.#held, { bytes: settled, isForIndex });
+  async #reserve(request: SpaceRequest): Promise<Reservation> {
+    const { isForIndex } = request;
+    let usage = await this.#acquire(request);
+    const markStored = (bytes: number) => {
+      const stored = Math.min(bytes, usage);
+      usage -= stored;
+      this.#addReserved({ bytes: -stored, isForIndex });
+      this.#usage = plus(this.#usage, { bytes: stored, isForIndex });
     };
     return {
       grow: async (more) => {
-        held += await this.#take({ bytes: allocatedBytes(more), isForIndex });
+        usage += await this.#acquire({ bytes: allocatedBytes(more), isForIndex });
       },
-      settle,
-      end: () => settle(held),
+      markStored,
+      end: () => markStored(usage),
     };
   }
 
   /** Resolves to what is taken of the room. */
-  async #take(need: Need): Promise<number> {
+  async #acquire(request: SpaceRequest): Promise<number> {
     const { limit } = this;
     if (limit === Number.POSITIVE_INFINITY) return 0;
-    if (need.bytes > limit) throw tooLarge(limit);
-    if (this.#isOpen(need)) this.#enter(need);
-    else await this.#wait(need);
+    if (request.bytes > limit) throw tooLarge(limit);
+    if (this.#isAvailable(request)) this.#addReserved(request);
+    else await this.#wait(request);
     this.#refusedAt = undefined;
-    if (this.#excess(this.#heldNow(), STORE.evictFrom) > 0) this.#beginInBackground();
-    return need.bytes;
+    if (this.#excess(this.#currentUsage(), STORE.evictFrom) > 0) this.#evictInBackground();
+    return request.bytes;
   }
 
-  #enter({ bytes, isForIndex }: Need): void {
-    this.#underWay += bytes;
-    if (isForIndex) this.#underWayToIndex += bytes;
+  #addReserved({ bytes, isForIndex }: SpaceRequest): void {
+    this.#reserved += bytes;
+    if (isForIndex) this.#reservedForIndex += bytes;
   }
 
   /** Nothing is removed for a file that would not fit if all others were gone. */
-  async #wait(need: Need): Promise<void> {
-    const { indexFile } = this.#heldNow();
-    if (!need.isForIndex && indexFile + need.bytes > this.limit)
-      throw besideIndex(need, indexFile, this.limit);
-    const entered = this.#queue.wait(need);
-    this.#rest.wake();
-    this.#background ??= this.#makeRoom();
+  async #wait(request: SpaceRequest): Promise<void> {
+    const { indexFile } = this.#currentUsage();
+    if (!request.isForIndex && indexFile + request.bytes > this.limit)
+      throw tooLargeBesideIndex(request, indexFile, this.limit);
+    const entered = this.#queue.wait(request);
+    this.#sleep.wake();
+    this.#background ??= this.#evictForQueue();
     await entered;
   }
 
-  #beginInBackground(): void {
-    if (!this.#isClosing) this.#background ??= this.#makeRoom();
+  #evictInBackground(): void {
+    if (!this.#isClosing) this.#background ??= this.#evictForQueue();
   }
 
   /** Until no write waits. A write that finds no room although all went that could is refused. */
-  async #makeRoom(): Promise<void> {
+  async #evictForQueue(): Promise<void> {
     try {
       do {
-        let evictedFor: Need | undefined;
+        let evictedFor: SpaceRequest | undefined;
         await this.#evictWhile(
-          (held) => {
+          (usage) => {
             evictedFor = this.#queue.first;
-            return this.#excess(held, STORE.evictTo);
+            return this.#excess(usage, STORE.evictTo);
           },
-          (tookMs) => this.#restUnlessWaitedFor(tookMs),
+          (tookMs) => this.#pauseUnlessWaited(tookMs),
           STORE.evictEntries,
         );
-        if (evictedFor) this.#refuseUnlessFitting(evictedFor);
+        if (evictedFor) this.#rejectUnlessFitting(evictedFor);
       } while (!this.#queue.isEmpty);
     } catch (error) {
       this.#onEvent({ type: 'eviction-failed', detail: messageOf(error) });
@@ -201,28 +201,28 @@ export class Space {
   }
 
   /** How much too much there is, with what is to come, where so large a part of the limit may be in use. */
-  #excess(held: Held, part: number): number {
+  #excess(usage: Usage, part: number): number {
     const { limit } = this;
-    const { first: wanted } = this.#queue;
-    const coming = this.#underWay + (wanted?.bytes ?? 0);
-    const toIndex = this.#underWayToIndex + (wanted?.isForIndex ? wanted.bytes : 0);
+    const { first: waiting } = this.#queue;
+    const incoming = this.#reserved + (waiting?.bytes ?? 0);
+    const toIndex = this.#reservedForIndex + (waiting?.isForIndex ? waiting.bytes : 0);
     const indexLimit = STORE.indexShare * limit;
     return Math.max(
-      inUse(held) - Math.min(limit - coming, part * limit),
-      held.index - Math.min(indexLimit - toIndex, part * indexLimit),
+      inUse(usage) - Math.min(limit - incoming, part * limit),
+      usage.index - Math.min(indexLimit - toIndex, part * indexLimit),
       // What goes into the index finds room in its file, and only files can make it less that lies beside it.
-      Math.min(onDisk(held) + coming - toIndex - limit, held.files),
+      Math.min(onDisk(usage) + incoming - toIndex - limit, usage.files),
     );
   }
 
-  async #restUnlessWaitedFor(tookMs: number): Promise<void> {
-    if (this.#queue.isEmpty) await this.#rest.sleep(STORE.evictPauseFactor * tookMs);
+  async #pauseUnlessWaited(tookMs: number): Promise<void> {
+    if (this.#queue.isEmpty) await this.#sleep.sleep(STORE.evictPauseFactor * tookMs);
   }
 
-  #letIn(): void {
-    this.#queue.admit((need) => {
-      const isFitting = this.#fits(need);
-      if (isFitting) this.#enter(need);
+  #admitFitting(): void {
+    this.#queue.admit((request) => {
+      const isFitting = this.#fits(request);
+      if (isFitting) this.#addReserved(request);
       return isFitting;
     });
   }
@@ -231,12 +231,12 @@ export class Space {
    * Another process may just have made room. A write that began to wait after the last eviction step is not refused: nothing
    * was removed for it yet.
    */
-  #refuseUnlessFitting(need: Need): void {
+  #rejectUnlessFitting(request: SpaceRequest): void {
     this.#measure(performance.now());
-    this.#letIn();
-    if (this.#queue.first !== need) return;
+    this.#admitFitting();
+    if (this.#queue.first !== request) return;
     this.#refusedAt = performance.now();
-    this.#queue.rejectFirst(full(this.limit));
+    this.#queue.rejectFirst(storeFull(this.limit));
   }
 
   /**
@@ -245,7 +245,7 @@ export class Space {
    */
   evict(target: number, onStep: () => Promise<void> = async () => {}): Promise<Evicted> {
     return this.#evictWhile(
-      (held) => excessOver(target, held),
+      (usage) => excessOver(target, usage),
       async (tookMs) => {
         await onStep();
         await pause(tookMs);
@@ -257,36 +257,36 @@ export class Space {
   /** What `evict` would remove now. `onPage` is awaited now and then. */
   wouldEvict(target: number, onPage: () => Promise<void> = async () => {}): Promise<Evicted> {
     this.#measure(performance.now());
-    return this.#eviction.preview(excessOver(target, this.#held), onPage);
+    return this.#eviction.preview(excessOver(target, this.#usage), onPage);
   }
 
   /** `entries` go in one step, at most; nobody else can write meanwhile. */
   async #evictWhile(
-    excessOf: (held: Held) => number,
-    rest: (tookMs: number) => Promise<void>,
+    excessOf: (usage: Usage) => number,
+    pauseAfter: (tookMs: number) => Promise<void>,
     entries: number,
   ): Promise<Evicted> {
     let evicted = NOTHING_EVICTED;
     for (;;) {
       const began = performance.now();
       this.#measure(began);
-      this.#letIn();
-      const excess = excessOf(this.#held);
+      this.#admitFitting();
+      const excess = excessOf(this.#usage);
       const step = excess > 0 && !this.#isClosing ? await this.#eviction.step(excess, entries) : undefined;
       if (!step) break;
       const { results, blobs, bytes } = step;
       if (results + blobs > 0) this.#onEvent({ type: 'evicted', results, blobs, bytes });
       evicted = sumOf(evicted, step);
-      await this.#holdings.fold();
-      await rest(performance.now() - began);
+      await this.#source.compact();
+      await pauseAfter(performance.now() - began);
     }
-    this.#heldUntil = Number.NEGATIVE_INFINITY;
+    this.#usageUntil = Number.NEGATIVE_INFINITY;
     return evicted;
   }
 
   async close(): Promise<void> {
     this.#isClosing = true;
-    this.#rest.wake();
+    this.#sleep.wake();
     await this.#background;
   }
 }
@@ -297,34 +297,34 @@ function tooLarge(limit: number): AssayError {
 }
 
 /** As blobs are cut: what is no larger is written into the index, and the rest into files. */
-function needOf(bytes: number): Need {
+function requestFor(bytes: number): SpaceRequest {
   return { bytes: allocatedBytes(bytes), isForIndex: bytes <= STORE.inlineBytes };
 }
 
-function added({ index, indexFile, files }: Held, { bytes, isForIndex }: Need): Held {
+function plus({ index, indexFile, files }: Usage, { bytes, isForIndex }: SpaceRequest): Usage {
   return isForIndex ? { index: index + bytes, indexFile, files } : { index, indexFile, files: files + bytes };
 }
 
-function inUse({ index, files }: Held): number {
+function inUse({ index, files }: Usage): number {
   return index + files;
 }
 
-function onDisk({ index, indexFile, files }: Held): number {
+function onDisk({ index, indexFile, files }: Usage): number {
   return Math.max(index, indexFile) + files;
 }
 
-function excessOver(target: number, held: Held): number {
-  return Math.max(inUse(held) - target, Math.min(onDisk(held) - target, held.files));
+function excessOver(target: number, usage: Usage): number {
+  return Math.max(inUse(usage) - target, Math.min(onDisk(usage) - target, usage.files));
 }
 
-function besideIndex({ bytes }: Need, indexFile: number, limit: number): AssayError {
+function tooLargeBesideIndex({ bytes }: SpaceRequest, indexFile: number, limit: number): AssayError {
   return new AssayError(
     'ASSAY_STORE_FULL',
     `the index takes ${indexFile} bytes of the limit of ${limit}, and only a new store has a smaller one; a file of ${bytes} bytes can’t lie beside it`,
   );
 }
 
-function full(limit: number): AssayError {
+function storeFull(limit: number): AssayError {
   return new AssayError(
     'ASSAY_STORE_FULL',
     `what is in use fills the limit of ${limit} bytes; nothing of it is removed before its lease ends`,

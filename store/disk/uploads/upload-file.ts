@@ -5,7 +5,7 @@ import { nodeCrypto } from '../../../core/sha256.ts';
 import { STORE } from '../../limits.ts';
 import { acquireBuffer, isPooled, releaseBuffer } from '../../shared/buffers.ts';
 import { type Checksum, loadChecksum } from '../../shared/checksum.ts';
-import { renameInto, type StagedBlob } from '../files/incoming-blob.ts';
+import { renameDurably, type StagedBlob } from '../files/incoming-blob.ts';
 import { removeStaged, StagingFile } from '../files/staging-file.ts';
 import { closeFile, openFile, orIfGone, readFully } from '../fs/calls.ts';
 import { attempt } from '../fs/faults.ts';
@@ -27,7 +27,7 @@ export class UploadFile implements StagedBlob {
    */
   #chunk: Buffer = Buffer.alloc(0);
   #filled = 0;
-  #before = 0;
+  #fullBytes = 0;
 
   static async create(layout: Layout, expectedSize: number | undefined): Promise<UploadFile> {
     const checksum = await loadChecksum();
@@ -52,47 +52,47 @@ export class UploadFile implements StagedBlob {
   }
 
   get size(): number {
-    return this.#before + this.#filled;
+    return this.#fullBytes + this.#filled;
   }
 
-  async take(piece: Uint8Array): Promise<void> {
+  async append(piece: Uint8Array): Promise<void> {
     for (let taken = 0; taken < piece.byteLength; ) {
       const part = piece.subarray(taken, taken + STORE.chunkBytes - this.#filled);
       const isWholeChunk = part.byteLength === STORE.chunkBytes;
-      await (isWholeChunk && isPooled(part) ? this.#add(viewOf(part)) : this.#gather(part));
+      await (isWholeChunk && isPooled(part) ? this.#addChunk(viewOf(part)) : this.#appendPartial(part));
       taken += part.byteLength;
     }
   }
 
-  async #gather(part: Uint8Array): Promise<void> {
-    this.#wake();
+  async #appendPartial(part: Uint8Array): Promise<void> {
+    this.#ensurePooled();
     this.#chunk.set(part, this.#filled);
     this.#filled += part.byteLength;
     if (this.#filled === STORE.chunkBytes) await this.#endChunk();
   }
 
   async #endChunk(): Promise<void> {
-    await this.#add(this.#unfinished());
+    await this.#addChunk(this.#partialChunk());
     this.#filled = 0;
   }
 
   /** Writes and hashes a chunk where it lies. */
-  async #add(chunk: Buffer): Promise<void> {
+  async #addChunk(chunk: Buffer): Promise<void> {
     await this.#write(chunk);
     this.#hasher.update(chunk);
     this.#checksums.push(this.#checksum(chunk));
-    this.#before += chunk.length;
+    this.#fullBytes += chunk.length;
   }
 
   /** Gives its buffer back to the pool, and its descriptor, until the upload goes on. */
-  async rest(): Promise<void> {
+  async suspend(): Promise<void> {
     const kept = Buffer.from(this.#chunk.subarray(0, this.#filled));
     releaseBuffer(this.#chunk);
     this.#chunk = kept;
-    await this.#file.rest();
+    await this.#file.suspend();
   }
 
-  #wake(): void {
+  #ensurePooled(): void {
     if (this.#chunk.length === STORE.chunkBytes) return;
     const chunk = acquireBuffer();
     this.#chunk.copy(chunk);
@@ -100,29 +100,29 @@ export class UploadFile implements StagedBlob {
   }
 
   async #write(chunk: Buffer): Promise<void> {
-    await attempt('writing a staging file', () => this.#file.write(chunk, this.#before));
+    await attempt('writing a staging file', () => this.#file.write(chunk, this.#fullBytes));
   }
 
-  #unfinished(): Buffer {
-    this.#wake();
+  #partialChunk(): Buffer {
+    this.#ensurePooled();
     return this.#chunk.subarray(0, this.#filled);
   }
 
   /** All that was taken is durable when this resolves. */
   async sync(): Promise<void> {
-    if (this.#filled > 0) await this.#write(this.#unfinished());
+    if (this.#filled > 0) await this.#write(this.#partialChunk());
     await attempt('syncing a staging file', () => this.#file.sync());
   }
 
   /** Of the whole: nothing can be taken after this. */
   async finish(): Promise<Digest> {
     if (this.#filled > 0) await this.#endChunk();
-    return { hash: parseHash(this.#hasher.digest('hex')), size: this.#before };
+    return { hash: parseHash(this.#hasher.digest('hex')), size: this.#fullBytes };
   }
 
   /** The bytes of one that is finished and no larger than a chunk. */
   onlyChunk(): Buffer {
-    return this.#chunk.subarray(0, this.#before);
+    return this.#chunk.subarray(0, this.#fullBytes);
   }
 
   checksums(): Buffer {
@@ -133,12 +133,12 @@ export class UploadFile implements StagedBlob {
     await this.sync();
     await this.#file.end();
     const target = filePath(this.#layout, hash, generation);
-    await attempt('placing a file', () => renameInto(this.#path, target));
+    await attempt('placing a file', () => renameDurably(this.#path, target));
   }
 
   /** What is staged stays, for whoever goes on. */
   async close(): Promise<void> {
-    await this.#file.rest();
+    await this.#file.suspend();
     releaseBuffer(this.#chunk);
     this.#chunk = Buffer.alloc(0);
   }
@@ -155,7 +155,7 @@ function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
 }
 
 /** The bytes of an upload that another process has left, up to what it had made durable; none where they are gone. */
-export async function* leftBytes(
+export async function* readStaged(
   layout: Layout,
   generation: number,
   committed: number,
@@ -176,6 +176,6 @@ export async function* leftBytes(
   }
 }
 
-export function removeLeft(layout: Layout, generation: number): Promise<void> {
+export function removeStagedUpload(layout: Layout, generation: number): Promise<void> {
   return removeStaged(uploadPath(layout, generation));
 }

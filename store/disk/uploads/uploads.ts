@@ -12,9 +12,9 @@ import { type Expected, isLastPart, type UploadPart, type UploadStatus, type Upl
 import type { DiskBlobs } from '../files/blobs.ts';
 import type { Sweeper } from '../files/sweep.ts';
 import type { Layout } from '../fs/layout.ts';
-import type { KnownUpload, UploadRecords } from '../index/upload-records.ts';
+import type { UploadEntry, UploadRecords } from '../index/upload-records.ts';
 import { IncomingPart, superseded } from './incoming-part.ts';
-import { leftBytes, removeLeft, UploadFile } from './upload-file.ts';
+import { readStaged, removeStagedUpload, UploadFile } from './upload-file.ts';
 
 export class DiskUploads implements Uploads {
   readonly #layout: Layout;
@@ -33,18 +33,20 @@ export class DiskUploads implements Uploads {
   }
 
   async status(id: string): Promise<UploadStatus | undefined> {
-    const known = await this.#find(id);
-    return known && { committed: known.committed, isFinished: false };
+    const entry = await this.#find(id);
+    return entry && { committed: entry.committed, isFinished: false };
   }
 
   append(id: string, part: UploadPart): Promise<UploadStatus> {
-    return this.#alone(id, new IncomingPart(part.content), (incoming) => this.#receive(id, part, incoming));
+    return this.#exclusively(id, new IncomingPart(part.content), (incoming) =>
+      this.#receive(id, part, incoming),
+    );
   }
 
   cancel(id: string): Promise<void> {
-    return this.#alone(id, new IncomingPart(Buffer.alloc(0)), async () => {
-      const known = this.#records.find(id);
-      if (known) await this.#forget(id, known.generation);
+    return this.#exclusively(id, new IncomingPart(Buffer.alloc(0)), async () => {
+      const entry = this.#records.find(id);
+      if (entry) await this.#removeUpload(id, entry.generation);
     });
   }
 
@@ -55,7 +57,7 @@ export class DiskUploads implements Uploads {
   }
 
   /** One at a time works on an upload, the newest: whoever was on it is most likely gone. */
-  async #alone<T>(
+  async #exclusively<T>(
     id: string,
     incoming: IncomingPart,
     work: (incoming: IncomingPart) => Promise<T>,
@@ -75,49 +77,49 @@ export class DiskUploads implements Uploads {
   }
 
   async #receive(id: string, part: UploadPart, incoming: IncomingPart): Promise<UploadStatus> {
-    const known = await this.#find(id);
-    refuseMisplaced(known, part);
-    const file = (await this.#takeReady(id, known)) ?? (await this.#begin(id, known, part.expected));
+    const entry = await this.#find(id);
+    refuseBadPart(entry, part);
+    const file = (await this.#takeReady(id, entry)) ?? (await this.#begin(id, entry, part.expected));
     const failure = await this.#fill(id, file, part, incoming);
     if (!failure && isLastPart(part)) return this.#finish(id, file, part.expected);
-    await this.#park(id, file);
+    await this.#keepReady(id, file);
     if (failure) throw failure.cause;
     return { committed: file.size, isFinished: false };
   }
 
   /** Assay 0.1 kept the records of finished uploads: such a one is none. */
-  async #find(id: string): Promise<KnownUpload | undefined> {
-    const known = this.#records.find(id);
-    if (!known?.isFinished) return known;
-    await this.#records.remove(id, known.generation);
+  async #find(id: string): Promise<UploadEntry | undefined> {
+    const entry = this.#records.find(id);
+    if (!entry?.isFinished) return entry;
+    await this.#records.remove(id, entry.generation);
     return undefined;
   }
 
-  async #takeReady(id: string, known: KnownUpload | undefined): Promise<UploadFile | undefined> {
+  async #takeReady(id: string, entry: UploadEntry | undefined): Promise<UploadFile | undefined> {
     const file = this.#ready.get(id);
     this.#ready.delete(id);
-    if (!file || file.generation === known?.generation) return file;
+    if (!file || file.generation === entry?.generation) return file;
     await file.close();
     return undefined;
   }
 
-  async #begin(id: string, known: KnownUpload | undefined, expected: Expected): Promise<UploadFile> {
-    if (!known && this.#records.isFull && !(await this.#sweeper.makePlace()))
+  async #begin(id: string, entry: UploadEntry | undefined, expected: Expected): Promise<UploadFile> {
+    if (!entry && this.#records.isFull && !(await this.#sweeper.makeUploadSlot()))
       throw new AssayError('ASSAY_TOO_MANY_UPLOADS', `${STORE.maxUploads} are begun`);
     const file = await UploadFile.create(this.#layout, expected.size);
     try {
-      if (known) await this.#takeOver(file, known);
-      await this.#commit(id, file, expected, known?.generation);
+      if (entry) await this.#takeOver(file, entry);
+      await this.#commit(id, file, expected, entry?.generation);
     } catch (error) {
       await file.discard();
       throw error;
     }
-    if (known) await removeLeft(this.#layout, known.generation);
+    if (entry) await removeStagedUpload(this.#layout, entry.generation);
     return file;
   }
 
-  async #takeOver(file: UploadFile, { generation, committed }: KnownUpload): Promise<void> {
-    for await (const chunk of leftBytes(this.#layout, generation, committed)) await file.take(chunk);
+  async #takeOver(file: UploadFile, { generation, committed }: UploadEntry): Promise<void> {
+    for await (const chunk of readStaged(this.#layout, generation, committed)) await file.append(chunk);
     await file.sync();
   }
 
@@ -129,7 +131,7 @@ export class DiskUploads implements Uploads {
     incoming: IncomingPart,
   ): Promise<{ cause: unknown } | undefined> {
     try {
-      if (file.size !== offset) return { cause: misplaced(file.size, offset) };
+      if (file.size !== offset) return { cause: badOffset(file.size, offset) };
       const failure = await this.#takeAll(id, file, expected, incoming);
       await file.sync();
       await this.#commit(id, file, expected, file.generation);
@@ -148,11 +150,11 @@ export class DiskUploads implements Uploads {
   ): Promise<{ cause: unknown } | undefined> {
     let durable = file.size;
     for (;;) {
-      const next = await attempted(incoming.next());
+      const next = await outcomeOf(incoming.next());
       if ('cause' in next) return next;
       if (!next.piece) return undefined;
-      await this.#refuseTooMuch(id, file, expected, next.piece.byteLength);
-      await file.take(next.piece);
+      await this.#refuseExcess(id, file, expected, next.piece.byteLength);
+      await file.append(next.piece);
       if (file.size - durable < STORE.uploadSyncBytes) continue;
       await file.sync();
       await this.#commit(id, file, expected, file.generation);
@@ -160,9 +162,9 @@ export class DiskUploads implements Uploads {
     }
   }
 
-  async #refuseTooMuch(id: string, file: UploadFile, expected: Expected, more: number): Promise<void> {
+  async #refuseExcess(id: string, file: UploadFile, expected: Expected, more: number): Promise<void> {
     if (file.size + more <= (expected.size ?? Number.POSITIVE_INFINITY)) return;
-    await this.#forget(id, file.generation);
+    await this.#removeUpload(id, file.generation);
     refuseExcess(expected, file.size + more);
   }
 
@@ -179,9 +181,9 @@ export class DiskUploads implements Uploads {
   async #finish(id: string, file: UploadFile, expected: Expected): Promise<UploadStatus> {
     try {
       const digest = await file.finish();
-      if (isWrong(expected, digest)) await this.#forget(id, file.generation);
+      if (isWrong(expected, digest)) await this.#removeUpload(id, file.generation);
       refuseMismatch(expected, digest);
-      await this.#enter(file, digest);
+      await this.#addToBlobs(file, digest);
       await this.#records.remove(id, file.generation);
       return { committed: digest.size, isFinished: true, digest };
     } finally {
@@ -189,14 +191,14 @@ export class DiskUploads implements Uploads {
     }
   }
 
-  async #enter(file: UploadFile, digest: Digest): Promise<void> {
-    if (digest.size > STORE.inlineBytes) return this.#blobs.enter(file, digest);
+  async #addToBlobs(file: UploadFile, digest: Digest): Promise<void> {
+    if (digest.size > STORE.inlineBytes) return this.#blobs.addStaged(file, digest);
     if (digest.size > 0) await this.#blobs.put(digest, file.onlyChunk());
     await file.discard();
   }
 
-  async #park(id: string, file: UploadFile): Promise<void> {
-    await file.rest();
+  async #keepReady(id: string, file: UploadFile): Promise<void> {
+    await file.suspend();
     this.#ready.set(id, file);
     if (this.#ready.size <= STORE.readyUploads) return;
     for (const [oldest, waiting] of this.#ready) {
@@ -205,25 +207,25 @@ export class DiskUploads implements Uploads {
     }
   }
 
-  async #forget(id: string, generation: number): Promise<void> {
+  async #removeUpload(id: string, generation: number): Promise<void> {
     await this.#records.remove(id, generation);
     await this.#ready.get(id)?.close();
     this.#ready.delete(id);
-    await removeLeft(this.#layout, generation);
+    await removeStagedUpload(this.#layout, generation);
   }
 }
 
 /** Before anything is read or made because of it. */
-function refuseMisplaced(known: KnownUpload | undefined, { expected, offset }: UploadPart): void {
-  const { hash, size } = known?.expected ?? expected;
+function refuseBadPart(entry: UploadEntry | undefined, { expected, offset }: UploadPart): void {
+  const { hash, size } = entry?.expected ?? expected;
   if (hash !== expected.hash || size !== expected.size) {
     throw new AssayError('ASSAY_DIGEST_MISMATCH', 'this upload was begun for another content');
   }
-  const committed = known?.committed ?? 0;
-  if (offset !== committed) throw misplaced(committed, offset);
+  const committed = entry?.committed ?? 0;
+  if (offset !== committed) throw badOffset(committed, offset);
 }
 
-function misplaced(committed: number, offset: number): AssayError {
+function badOffset(committed: number, offset: number): AssayError {
   return new AssayError(
     'ASSAY_BAD_OFFSET',
     `the upload stands at ${committed}, the part begins at ${offset}`,
@@ -234,7 +236,7 @@ function isWrong(expected: Expected, { hash, size }: Digest): boolean {
   return (expected.hash ?? hash) !== hash || (expected.size ?? size) !== size;
 }
 
-async function attempted(
+async function outcomeOf(
   next: Promise<Uint8Array | undefined>,
 ): Promise<{ piece: Uint8Array | undefined } | { cause: unknown }> {
   try {

@@ -45,7 +45,7 @@ test.each([
 describe.each(FORMS)('%s', (form) => {
   test('a limit on addresses costs the store', async () => {
     const ran = await shop.assayIn(prepared('ulimit -v 8388608'), ACTION, { form });
-    expect(ran.stderr).toMatch(/running without it: ASSAY_ADDRESS_SPACE: it maps [\d.]+ GiB/);
+    expect(ran.stderr).toMatch(/running without it: ASSAY_ADDRESS_SPACE: the index maps [\d.]+ GiB/);
     expect([ran.code, readFileSync(join(shop.workspace, 'out'), 'utf8')]).toEqual([0, 'input']);
   });
 

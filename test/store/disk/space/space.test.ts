@@ -8,14 +8,14 @@ const LIMIT = 1000 * KIB;
 
 /** A store whose eviction the test steers: each step waits until it is told how many bytes go, or that nothing can. */
 class Steered {
-  held = LIMIT;
+  files = LIMIT;
   readonly failures: string[] = [];
   /** As it was reported. */
   evicted = 0;
   #steps: ((bytes: number | Error | undefined) => void)[] = [];
   #begun: (() => void)[] = [];
   readonly space = new Space(
-    { held: () => ({ index: 0, indexFile: 0, files: this.held }), fold: async () => {} },
+    { usage: () => ({ index: 0, indexFile: 0, files: this.files }), compact: async () => {} },
     { step: () => this.#step(), preview: () => Promise.reject(new Error('not asked')) },
     () => LIMIT,
     (event) => this.#hear(event),
@@ -30,7 +30,7 @@ class Steered {
     return new Promise((resolve, reject) => {
       this.#steps.push((bytes) => {
         if (bytes instanceof Error) return reject(bytes);
-        this.held -= bytes ?? 0;
+        this.files -= bytes ?? 0;
         resolve(bytes === undefined ? undefined : { results: 0, blobs: 1, uploads: 0, bytes });
       });
       this.#begun.shift()?.();
@@ -48,12 +48,12 @@ class Steered {
     let end = () => {};
     const written = new Promise<void>((resolve) => {
       end = () => {
-        this.held += bytes;
+        this.files += bytes;
         resolve();
       };
     });
     const entered = new Promise((resolve, reject) => {
-      const during = this.space.during(bytes, () => {
+      const during = this.space.withReserved(bytes, () => {
         resolve('entered');
         return written;
       });
@@ -87,7 +87,7 @@ describe('who waits for room', () => {
       small.entered.then(() => order.push('small')),
     ];
     await store.evict(100 * KIB);
-    expect(store.space.isFree(4 * KIB)).toBe(false);
+    expect(store.space.isAvailable(4 * KIB)).toBe(false);
     await store.evict(150 * KIB);
     await Promise.all(entries);
     expect(order).toEqual(['large', 'small']);
@@ -108,7 +108,7 @@ describe('who waits for room', () => {
     const store = new Steered();
     const { entered } = store.write(40 * KIB);
     await store.evict(0);
-    store.held -= 40 * KIB;
+    store.files -= 40 * KIB;
     await store.evict(undefined);
     expect(await entered).toBe('entered');
   });
@@ -136,7 +136,7 @@ describe('who waits for room', () => {
 
   test('ends the rest that eviction takes in the background', async () => {
     const store = new Steered();
-    store.held = 0.97 * LIMIT;
+    store.files = 0.97 * LIMIT;
     const small = store.write(4 * KIB);
     expect(await small.entered).toBe('entered');
     // So long a step that its rest would outlast this test.

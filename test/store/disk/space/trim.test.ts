@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { digestOf } from '../../../../core/digest.ts';
 import { VERSION } from '../../../../store/disk/fs/layout.ts';
-import { mappedBytes } from '../../../../store/disk/fs/mapped-memory.ts';
+import { mappedBytes } from '../../../../store/disk/fs/process-memory.ts';
 import { Index } from '../../../../store/disk/index/index.ts';
 import { DiskInspection } from '../../../../store/disk/inspection.ts';
 import { contentOf, putAll, readFrom } from '../../content.ts';

@@ -144,7 +144,7 @@ describe('on a store that is full', () => {
       for (; sent < 10 * LIMIT; sent += MIB) {
         yield contentOf(`piece ${sent}`, MIB);
         // What the store holds is measured anew by then.
-        await new Promise((resolve) => setTimeout(resolve, STORE.usedMs / 20));
+        await new Promise((resolve) => setTimeout(resolve, STORE.usageMs / 20));
       }
     }
     await expect(store.blobs.put({}, endless())).rejects.toMatchObject({ code: 'ASSAY_STORE_FULL' });

@@ -129,19 +129,19 @@ export class Space {
 
   async #reserve(request: SpaceRequest): Promise<Reservation> {
     const { isForIndex } = request;
-    let usage = await this.#acquire(request);
+    let reserved = await this.#acquire(request);
     const markStored = (bytes: number) => {
-      const stored = Math.min(bytes, usage);
-      usage -= stored;
+      const stored = Math.min(bytes, reserved);
+      reserved -= stored;
       this.#addReserved({ bytes: -stored, isForIndex });
       this.#usage = plus(this.#usage, { bytes: stored, isForIndex });
     };
     return {
       grow: async (more) => {
-        usage += await this.#acquire({ bytes: allocatedBytes(more), isForIndex });
+        reserved += await this.#acquire({ bytes: allocatedBytes(more), isForIndex });
       },
       markStored,
-      end: () => markStored(usage),
+      end: () => markStored(reserved),
     };
   }
 

@@ -1,12 +1,12 @@
-// A running server compares its store's index with the folder once a day, beginning when it starts, and takes only a part
-// of the time for it. What it finds is told by the store itself.
+// Background job: compares the store's index with its folder, at the start and then once a day.
+// It pauses after each step, so that it uses only a part of one core. The store reports what it finds as events.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { STORE } from '../../store/limits.ts';
 import type { DiskStore } from '../../store/open.ts';
 import { SERVER } from '../limits.ts';
 
-/** Resolves soon after it is told to stop. */
+/** Resolves soon after `signal` aborts. */
 export async function keepReconciling(store: DiskStore, log: Logger, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
@@ -14,7 +14,7 @@ export async function keepReconciling(store: DiskStore, log: Logger, signal: Abo
       await pause(SERVER.reconcilePauseMs, undefined, { signal });
     } catch (error) {
       if (signal.aborted) return;
-      log.error({ err: error }, 'could not compare the store’s index with its folder');
+      log.error({ err: error }, 'could not reconcile the store’s index with its folder');
       await pause(SERVER.reconcilePauseMs, undefined, { signal }).catch(() => {});
     }
   }

@@ -1,5 +1,5 @@
-// The scrub of a running server: looks through the whole store at a bounded rate, again and again with a day between, and
-// goes on after a restart where it was. What it finds damaged is quarantined; the store tells of that itself.
+// Background job: verifies every blob of the store at a bounded rate, with a day between two rounds.
+// It continues after a restart where it stopped. The store quarantines damaged blobs and reports them as events.
 import type { Logger } from 'pino';
 import { ScrubJournal } from '../../store/scrub/journal.ts';
 import { newProgress, scrub } from '../../store/scrub/scrub.ts';
@@ -14,7 +14,7 @@ export interface ScrubbingOptions {
   readonly log: Logger;
 }
 
-/** Resolves, once told to stop, when the blob that is just being looked at is done. */
+/** After `signal` aborts, it resolves when the current blob is done. */
 export async function keepScrubbing(options: ScrubbingOptions, signal: AbortSignal): Promise<void> {
   const { store, storeFolder, log } = options;
   const inspection = await store.inspect?.();
@@ -40,7 +40,7 @@ export async function keepScrubbing(options: ScrubbingOptions, signal: AbortSign
   }
 }
 
-/** Not longer than a day, so that a clock that steps back does not put it off for good. */
+/** Waits one day at most, so that a clock that steps back cannot postpone the next round for ever. */
 function until(time: number, signal: AbortSignal): Promise<void> {
   const ms = Math.min(time - Date.now(), SERVER.scrubPauseMs);
   if (ms <= 0 || signal.aborted) return Promise.resolve();

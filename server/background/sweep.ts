@@ -1,11 +1,11 @@
-// A running server looks through its staging folder every few minutes, beginning when it starts, and removes what no
-// process will continue. The store itself tells what it removed.
+// Background job: removes abandoned uploads from the staging folder, at the start and then every few minutes.
+// The store reports what it removes as events.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { STORE } from '../../store/limits.ts';
 import type { DiskStore } from '../../store/open.ts';
 
-/** Resolves soon after it is told to stop. */
+/** Resolves soon after `signal` aborts. */
 export async function keepSweeping(
   store: Pick<DiskStore, 'sweep'>,
   log: Logger,
@@ -15,7 +15,7 @@ export async function keepSweeping(
     try {
       await store.sweep();
     } catch (error) {
-      log.error({ err: error }, 'could not look through the staging folder');
+      log.error({ err: error }, 'could not sweep the staging folder');
     }
     await pause(STORE.sweepMs, undefined, { signal }).catch(() => {});
   }

@@ -1,6 +1,7 @@
-// What the server has taken on, against what it can hold: connections, of which there may be no more than the process has
-// descriptors for, and bodies that are gathered in memory. Beyond that clients are turned away with 503 and told when to
-// come back. Files have their bound in the store.
+// The capacity of a running server and how much of it is in use: connections, memory for bodies, and semaphores for work.
+// Guarantee: whatever exceeds a limit waits in a bounded queue or gets 503 with Retry-After.
+//
+// The number of connections is also bounded by the file descriptors of the process. The store bounds its own files.
 import type { Socket } from 'node:net';
 import { AssayError } from '../../core/errors.ts';
 import { STORE } from '../../store/limits.ts';
@@ -11,18 +12,17 @@ import { keepHeapSmall } from './v8-heap.ts';
 
 export class Capacity {
   readonly maxConnections: number;
-  /** For each large body that is being taken in. */
+  /** Large request bodies that are being received. */
   readonly bodies: Semaphore;
-  /**
-   * For each download that has a chunk in memory, for each whose chunk is being read, and for each whose chunk stays until
-   * its client has taken it.
-   */
+  /** Downloads that have a chunk of a large blob in memory. */
   readonly downloads: Semaphore;
+  /** Of those, the downloads whose next chunk is being read and verified. */
   readonly reads: Semaphore;
+  /** Chunks that are sent without a copy: they stay in memory until the client has taken them. */
   readonly zeroCopies: Semaphore;
-  /** For each large blob that is being compressed; who comes too many gets it as it is. */
+  /** Large blobs that are being compressed. Beyond the limit, a client gets the blob uncompressed. */
   readonly compressions: Semaphore;
-  /** For each piece of a chunk that is sent while others wait. */
+  /** Writes to clients while other downloads wait: one per iteration of the event loop. */
   readonly sends = new OnePerTick();
   readonly #limits: ServerLimits;
   readonly #surplus = new Set<Socket>();
@@ -30,7 +30,7 @@ export class Capacity {
   #requestBytes = 0;
   #responseBytes = 0;
 
-  /** `descriptors`: how many files the process may have open. */
+  /** `descriptors` is the limit of open files of this process. */
   constructor(limits: ServerLimits, descriptors: number) {
     const free = descriptors - STORE.reservedDescriptors - limits.surplusConnections;
     this.#limits = limits;
@@ -47,7 +47,7 @@ export class Capacity {
     });
     this.reads = new Semaphore({
       permits: limits.maxReads,
-      /** Those whose turn it is, and those that gave their turn away while a chunk was lent to them. */
+      /** A download that lost its permit while the client was slow may still hold a zero-copy chunk. */
       maxWaiting: limits.maxDownloads + limits.maxZeroCopyChunks,
       waitMs: limits.queueTimeoutMs,
     });
@@ -60,12 +60,12 @@ export class Capacity {
     return this.#connections >= this.#limits.crowdConnections;
   }
 
-  /** Connections are not kept alive then for a next request that may never come. */
+  /** Then a response closes its connection instead of keeping it alive. */
   get hasFewConnectionsLeft(): boolean {
     return this.#connections > this.maxConnections * this.#limits.pressureConnections;
   }
 
-  /** Slow clients are in the way of others: they have less time then. */
+  /** Then slow clients have less time, see min-rate.ts. */
   get isUnderPressure(): boolean {
     const { pressureMemory, requestMemoryBytes, responseMemoryBytes } = this.#limits;
     return (
@@ -76,7 +76,7 @@ export class Capacity {
     );
   }
 
-  /** A connection, before its TLS handshake. */
+  /** Counts a new connection, before its TLS handshake. */
   addConnection(socket: Socket): void {
     this.#connections++;
     if (this.#connections === this.#limits.crowdConnections) keepHeapSmall(true);
@@ -86,24 +86,23 @@ export class Capacity {
     });
   }
 
-  /** The same one after it. */
+  /** Marks a connection beyond the limit, after its TLS handshake: it exists only to receive a 503. */
   markSurplus(socket: Socket): void {
     if (this.#connections <= this.maxConnections) return;
     this.#surplus.add(socket);
     socket.once('close', () => this.#surplus.delete(socket));
   }
 
-  /** There was no place for it: it is here to be told so. */
   isSurplus(socket: Socket): boolean {
     return this.#surplus.size > 0 && this.#surplus.has(socket);
   }
 
-  refuseSurplus(socket: Socket): void {
+  rejectSurplus(socket: Socket): void {
     if (!this.isSurplus(socket)) return;
-    throw new AssayError('ASSAY_OVERLOADED', `there are ${this.maxConnections} connections already`);
+    throw new AssayError('ASSAY_OVERLOADED', `the server already has ${this.maxConnections} connections`);
   }
 
-  /** So many bytes more are in memory, until they are let go. */
+  /** Counts bytes of a request body that is buffered whole, until removeRequestBytes. */
   addRequestBytes(bytes: number): void {
     this.#requestBytes += bytes;
   }
@@ -112,7 +111,7 @@ export class Capacity {
     this.#requestBytes -= bytes;
   }
 
-  /** An answer that is in memory as a whole is sent: who does not take it keeps it there. Refused when there are too many. */
+  /** Counts a response that stays in memory until its client has taken it. Throws when the memory for these is full. */
   addResponseBytes(bytes: number): void {
     if (this.#responseBytes + bytes > this.#limits.responseMemoryBytes) throw memoryFull();
     this.#responseBytes += bytes;
@@ -127,7 +126,7 @@ export class Capacity {
   }
 }
 
-/** What one call holds of that: it takes more, or is refused, and lets go of all of it. */
+/** The request memory of one call, which grows step by step and is released at once. */
 export class MemoryReservation {
   readonly #capacity: Capacity;
   #bytes = 0;
@@ -151,6 +150,6 @@ export class MemoryReservation {
 export function memoryFull(): AssayError {
   return new AssayError(
     'ASSAY_OVERLOADED',
-    'the bodies on their way fill the memory that is set aside for them',
+    'requests and responses in flight fill the memory reserved for them',
   );
 }

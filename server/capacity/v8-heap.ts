@@ -1,38 +1,50 @@
-// V8's heap, while there is a crowd and before. The part where objects begin doubles whenever much of it survives, which
-// thousands of connections that come at once make happen, and what it has taken it keeps: to look through it then takes as
-// long as it is large, and everybody waits. What they leave behind when they are cut waits in the other part until there is
-// up to three times as much of it as of what is in use.
+// Two settings of V8's garbage collector that keep the pauses of a busy server short.
+//
+// 1. Buffers outside the heap count as part of the heap, so they die with the young generation.
+// 2. While many clients are connected, neither generation may grow much. The young generation doubles when many objects
+//    survive, as when thousands connect at once, and never shrinks; collecting it then takes as long as it is large. The old
+//    generation would otherwise collect dead connections only at three times the live size (docs/MEASUREMENTS.md).
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { SERVER } from '../limits.ts';
 
-/** By how much the second part may grow, in percent, before it is tidied up (docs/MEASUREMENTS.md#0170, #0208). */
-const GROWTH = { before: 200, inCrowd: 60 };
-
-let tidiedAt = Number.NEGATIVE_INFINITY;
-
 /**
- * Only this kind of collection makes the first part as small as it was at the beginning. It looks through everything
- * several times, 5 ms each for 25 MiB: what is much larger is looked through once.
+ * By default V8 marks its whole heap after every 64 MB of buffers, even if most are garbage. That is a quarter of the cost
+ * of an upload over gRPC (docs/decisions/0150). Later versions of V8 always count them with the heap.
  */
-const THOROUGHLY = { type: 'major', execution: 'sync', flavor: 'last-resort' };
-const ONCE = { type: 'major', execution: 'sync' };
-const MUCH = 128 * 1024 * 1024;
-
-/**
- * V8 reads these when the one part or the other would grow. In a crowd the first stays small. How far the second may grow
- * is decided each time when it has been tidied up: so a crowd begins with tidying up both.
- */
-export function keepHeapSmall(isCrowded: boolean, now = performance.now()): void {
-  setFlagsFromString(`--semi-space-growth-factor=${isCrowded ? 1 : 2}`);
-  setFlagsFromString(`--heap-growing-percent=${isCrowded ? GROWTH.inCrowd : GROWTH.before}`);
-  if (!isCrowded || now < tidiedAt + SERVER.heapCollectMs) return;
-  tidiedAt = now;
-  tidyUp();
+export function countExternalMemoryWithHeap(): void {
+  setFlagsFromString('--external-memory-accounted-in-global-limit');
 }
 
-function tidyUp(): void {
+/** Growth of the old generation, in percent, before it is collected. */
+const OLD_GENERATION_GROWTH = { normal: 200, crowd: 60 };
+
+/**
+ * Only a last-resort collection shrinks the young generation to its initial size. It marks the heap several times, 5 ms each
+ * for 25 MiB, so a large heap gets an ordinary collection.
+ */
+const LAST_RESORT = { type: 'major', execution: 'sync', flavor: 'last-resort' };
+const ORDINARY = { type: 'major', execution: 'sync' };
+const LARGE_HEAP_BYTES = 128 * 1024 * 1024;
+
+let collectedAt = Number.NEGATIVE_INFINITY;
+
+/**
+ * V8 reads the flags when a generation would grow. It fixes the next size of the old generation at the end of a collection,
+ * so a crowd begins with one.
+ */
+export function keepHeapSmall(isCrowded: boolean, now = performance.now()): void {
+  const { normal, crowd } = OLD_GENERATION_GROWTH;
+  setFlagsFromString(`--semi-space-growth-factor=${isCrowded ? 1 : 2}`);
+  setFlagsFromString(`--heap-growing-percent=${isCrowded ? crowd : normal}`);
+  if (!isCrowded || now < collectedAt + SERVER.heapCollectMs) return;
+  collectedAt = now;
+  collectGarbage();
+}
+
+function collectGarbage(): void {
   setFlagsFromString('--expose-gc');
   const collect: unknown = runInNewContext('globalThis.gc');
-  if (typeof collect === 'function') collect(getHeapStatistics().used_heap_size < MUCH ? THOROUGHLY : ONCE);
+  const isLarge = getHeapStatistics().used_heap_size >= LARGE_HEAP_BYTES;
+  if (typeof collect === 'function') collect(isLarge ? ORDINARY : LAST_RESORT);
 }

@@ -17,7 +17,7 @@ import type { Store } from '../../store/store.ts';
 import { keepReconciling } from '../background/reconcile.ts';
 import { keepScrubbing } from '../background/scrub.ts';
 import { keepSweeping } from '../background/sweep.ts';
-import { countExternalMemoryWithHeap } from '../capacity/external-memory.ts';
+import { countExternalMemoryWithHeap } from '../capacity/v8-heap.ts';
 import { loadTlsIdentity } from '../connection/tls.ts';
 import { keepReloadingTls, type TlsReload } from '../connection/tls-reload.ts';
 import { isLoopback } from '../http/host.ts';

@@ -1,25 +1,26 @@
-// A clock that counts only the time in which the server was awake. All limits for clients are measured by it.
+// A clock that counts only the time in which this process ran. Every time limit for clients uses it.
+// Guarantee: one tick advances it by two sweeps at most, however late the tick is.
 //
-// A server that was stopped, swapped out or busy for seconds comes to its timers first, and sees only afterwards what its
-// clients sent meanwhile. That time must not count against them: a tick counts for two sweeps at most, however late it is.
+// A process that was stopped, swapped out or busy runs its timers before it reads its sockets. A wall clock would
+// therefore cut clients whose bytes arrived in time but were not read yet.
 import type { ServerLimits } from '../limits.ts';
 
 export interface Clock {
-  /** In milliseconds, as of the last tick. */
+  /** Milliseconds, as of the last tick. */
   readonly now: number;
   tick(): void;
 }
 
-const SWEEPS_A_TICK = 2;
+const MAX_SWEEPS_PER_TICK = 2;
 
 export class AwakeClock implements Clock {
-  readonly #mostMs: number;
+  readonly #maxTickMs: number;
   readonly #wallMs: () => number;
   #tickedAt: number;
   #now = 0;
 
   constructor({ sweepMs }: Pick<ServerLimits, 'sweepMs'>, wallMs = performance.now.bind(performance)) {
-    this.#mostMs = SWEEPS_A_TICK * sweepMs;
+    this.#maxTickMs = MAX_SWEEPS_PER_TICK * sweepMs;
     this.#wallMs = wallMs;
     this.#tickedAt = wallMs();
   }
@@ -30,7 +31,7 @@ export class AwakeClock implements Clock {
 
   tick(): void {
     const at = this.#wallMs();
-    this.#now += Math.min(at - this.#tickedAt, this.#mostMs);
+    this.#now += Math.min(at - this.#tickedAt, this.#maxTickMs);
     this.#tickedAt = at;
   }
 }

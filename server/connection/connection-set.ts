@@ -1,16 +1,16 @@
-// Who is here at the moment, where thousands come and go.
+// A set of connections or transfers that a sweep visits a share at a time. Add and delete take constant time.
+// Guarantee: a member that stays for a full round of sweeps is visited in that round.
 //
-// No Set and no Map: their tables, given up as they are filled and emptied, lead one to the next, and once the first of them
-// has become old, V8 keeps all that ever were in one of them until it tidies up the whole heap. Here each knows its place in
-// an array, and leaves it to the last.
+// It is not a Set or Map. V8 links the hash tables that those outgrow, and keeps all of them, with every member they ever
+// held, until a full collection of the heap. Here a member stores its own index, and delete moves the last member there.
 //
-// The arrays are several, and who comes is put into one after the other: those who came together, and are often to go
-// together, are not shown together.
+// The members are spread over shards, round-robin. So members that were added together, and often time out together, are
+// not visited together.
 
 const SHARDS = 20;
 const NOT_IN_SET = -1;
 
-/** Begins at no index; only a roster changes it. */
+/** The position of a member. Only the set writes it. */
 export class SetMember {
   index = NOT_IN_SET;
   shard = 0;
@@ -27,7 +27,7 @@ export class ConnectionSet<T extends SetMember> {
     this.#nextToFill = (this.#nextToFill + 1) % SHARDS;
   }
 
-  /** Who is gone already may go again. */
+  /** Does nothing for a member that is not in the set. */
   delete(member: T): void {
     const { index } = member;
     const members = this.#membersOf(member.shard);
@@ -43,7 +43,7 @@ export class ConnectionSet<T extends SetMember> {
     for (const members of this.#shards) this.#visitShard(members, visit);
   }
 
-  /** Shows a share of them, and the next share the next time: who is here for a round of 1/share calls is shown in it. */
+  /** Visits the next share of the members: 1/share calls visit all of them. */
   visitShare(share: number, visit: (member: T) => void): void {
     for (let shards = Math.ceil(share * SHARDS); shards > 0; shards--) {
       this.#visitShard(this.#membersOf(this.#nextToVisit), visit);
@@ -51,7 +51,7 @@ export class ConnectionSet<T extends SetMember> {
     }
   }
 
-  /** From the last to the first: who goes meanwhile leaves its place to one that has been shown, or is new. */
+  /** Iterates backwards: delete swaps in the last member, which was already visited or was just added. */
   #visitShard(members: readonly T[], visit: (member: T) => void): void {
     for (let index = members.length - 1; index >= 0; index--) {
       const member = members[index];
@@ -61,7 +61,7 @@ export class ConnectionSet<T extends SetMember> {
 
   #membersOf(shard: number): T[] {
     const members = this.#shards[shard];
-    if (!members) throw new Error(`there is no shard ${shard}`);
+    if (!members) throw new Error(`no shard ${shard}`);
     return members;
   }
 }

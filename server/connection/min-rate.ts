@@ -1,9 +1,9 @@
-// How long a client may keep the server waiting without progress, in either direction.
+// The minimum rate of every request body and response body.
+// Guarantee: a client that makes no progress for SERVER.noProgressMs is cut. Under pressure, it must move
+// SERVER.minProgressBytes within the shorter SERVER.pressureNoProgressMs.
 //
-// Any byte is progress while there is room for everybody. Under pressure progress is SERVER.minProgressBytes within a shorter
-// time, so that clients that dribble make room too. Only waiting for the client counts: a slow store, a queue of the
-// server's own and a server that was not running cost it nothing. One sweep checks all transfers, because a timer for each
-// would cost small requests more than the rule is worth.
+// Only the time in which the server waits for the client counts. A slow store, a queue inside the server and a stopped
+// process cost the client nothing. One sweep checks all transfers: a timer for each would cost small requests too much.
 
 import type { Capacity } from '../capacity/capacity.ts';
 import type { ServerLimits } from '../limits.ts';
@@ -15,26 +15,26 @@ export type MinRateLimits = Pick<ServerLimits, 'noProgressMs' | 'pressureNoProgr
 export class Transfer extends SetMember {
   readonly #clock: Clock;
   readonly #minProgressBytes: number;
-  readonly #giveUp: () => void;
+  readonly #cut: () => void;
   #waitingSince: number | undefined;
-  /** What it was waited for before that, since the last byte and since the last minProgressBytes. */
+  /** Time waited before #waitingSince: since the last byte, and since the last minProgressBytes. */
   #idleMs = 0;
   #slowMs = 0;
   #bytes = 0;
 
-  constructor(clock: Clock, minProgressBytes: number, giveUp: () => void) {
+  constructor(clock: Clock, minProgressBytes: number, cut: () => void) {
     super();
     this.#clock = clock;
     this.#minProgressBytes = minProgressBytes;
-    this.#giveUp = giveUp;
+    this.#cut = cut;
   }
 
-  /** From now on the server waits for the client. */
+  /** The server waits for the client from now on. */
   startWaiting(): void {
     this.#waitingSince ??= this.#clock.now;
   }
 
-  /** From now on it does not. */
+  /** The server has its own work to do: the client's clock stops. */
   stopWaiting(): void {
     if (this.#waitingSince === undefined) return;
     const waited = this.#clock.now - this.#waitingSince;
@@ -59,8 +59,8 @@ export class Transfer extends SetMember {
     if (this.#waitingSince === undefined) return;
     const current = this.#clock.now - this.#waitingSince;
     const isIdle = this.#idleMs + current > noProgressMs;
-    const isInTheWay = isUnderPressure && this.#slowMs + current > pressureNoProgressMs;
-    if (isIdle || isInTheWay) this.#giveUp();
+    const isTooSlow = isUnderPressure && this.#slowMs + current > pressureNoProgressMs;
+    if (isIdle || isTooSlow) this.#cut();
   }
 }
 
@@ -76,9 +76,9 @@ export class MinRate {
     this.#capacity = capacity;
   }
 
-  /** `giveUp` is called at every check while the client makes no progress, and ends the transfer. */
-  begin(giveUp: () => void): Transfer {
-    const transfer = new Transfer(this.#clock, this.#limits.minProgressBytes, giveUp);
+  /** Every check calls `cut` while the client is too slow. `cut` must end the transfer. */
+  begin(cut: () => void): Transfer {
+    const transfer = new Transfer(this.#clock, this.#limits.minProgressBytes, cut);
     this.#transfers.add(transfer);
     return transfer;
   }
@@ -87,19 +87,19 @@ export class MinRate {
     this.#transfers.delete(transfer);
   }
 
-  /** How long whatever is not counted in bytes may take: a header, a handshake, the first call. */
+  /** The time limit for what is not counted in bytes: a header, a TLS handshake, the first gRPC call. */
   get timeoutMs(): number {
     return this.#capacity.isUnderPressure ? this.#limits.pressureNoProgressMs : this.#limits.noProgressMs;
   }
 
-  /** The rule in words, for whoever broke it. */
+  /** The rule in words, for the error response to a client that was too slow. */
   get rule(): string {
     const { noProgressMs, pressureNoProgressMs, minProgressBytes } = this.#limits;
     const [calm, pressed] = [noProgressMs / 1000, pressureNoProgressMs / 1000];
-    return `nothing moved for ${calm} s, or less than ${minProgressBytes} bytes in ${pressed} s while the server is short of room`;
+    return `nothing moved for ${calm} s, or less than ${minProgressBytes} bytes in ${pressed} s under pressure`;
   }
 
-  /** Of all, or of a share and the next time of the next. */
+  /** Checks the next share of the transfers. */
   check(share = 1): void {
     const { isUnderPressure } = this.#capacity;
     this.#transfers.visitShare(share, (transfer) => transfer.check(isUnderPressure, this.#limits));

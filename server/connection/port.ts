@@ -1,5 +1,5 @@
-// The one port: every connection says by its first bytes whether it speaks HTTP/1 or gRPC, in the clear or inside TLS, and
-// goes to the one or the other.
+// The one port of the server, with or without TLS. It passes each connection to HTTP/1 or to gRPC.
+// Guarantee: every open connection is in #connections until its socket closes, so a stop can close all of them.
 import type { Server as HttpServer } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
@@ -13,9 +13,7 @@ import type { MinRate } from './min-rate.ts';
 import { ProtocolSniffer } from './protocol-sniffer.ts';
 import type { TlsIdentity } from './tls.ts';
 
-/**
- * HTTP/1 first: clients that offer both, such as browsers and curl, want pages and files; gRPC clients offer h2 alone.
- */
+/** HTTP/1 first: browsers and curl offer both and want pages or files. gRPC clients offer h2 alone. */
 const ALPN = ['http/1.1', 'h2'];
 
 class Connection extends SetMember {
@@ -38,9 +36,9 @@ export class Port {
   readonly #capacity: Capacity;
   readonly #minRate: MinRate;
   readonly #clock: Clock;
-  #unsecuredCheckedAt = 0;
+  #handshakesCheckedAt = 0;
   readonly #connections = new ConnectionSet<Connection>();
-  /** The same connections again, once their handshake is done. */
+  /** The TLS sockets of those connections whose handshake is done. */
   readonly #secureConnections = new ConnectionSet<Connection>();
   readonly #sniffer: ProtocolSniffer;
 
@@ -62,11 +60,11 @@ export class Port {
     this.server.maxConnections = capacity.maxConnections + limits.surplusConnections;
     this.server.on('connection', (socket: Socket) => {
       capacity.addConnection(socket);
-      remember(socket, this.#connections, clock.now);
+      track(socket, this.#connections, clock.now);
     });
-    this.#secured?.on('secureConnection', (socket) => remember(socket, this.#secureConnections, clock.now));
-    this.server.on(tls ? 'secureConnection' : 'connection', (socket: Socket) => this.#listen(socket));
-    /** It does not listen itself, and looks after slow headers only when it thinks that it does. */
+    this.#secured?.on('secureConnection', (socket) => track(socket, this.#secureConnections, clock.now));
+    this.server.on(tls ? 'secureConnection' : 'connection', (socket: Socket) => this.#sniff(socket));
+    /** node:http checks for slow headers only after this event, and this server never listens by itself. */
     http.emit('listening');
   }
 
@@ -77,17 +75,17 @@ export class Port {
       handshakeTimeout: this.#limits.noProgressMs,
       noDelay: true,
     });
-    /** What is no TLS, or no client that the server trusts. */
+    /** Not TLS, or a client certificate that the server does not trust. */
     server.on('tlsClientError', (_error, socket) => socket.destroy());
     return server;
   }
 
-  /** For handshakes from here on; who is connected stays so. */
+  /** Takes effect for new handshakes. Open connections stay. */
   setTlsIdentity(tls: TlsIdentity): void {
     this.#secured?.setSecureContext(tls);
   }
 
-  /** Called again and again while the server runs, each time for the next share of all. */
+  /** The periodic sweep: checks the next share of the connections. */
   closeSlow(share: number): void {
     const { timeoutMs } = this.#minRate;
     this.#sniffer.check(share, timeoutMs);
@@ -95,17 +93,17 @@ export class Port {
     if (this.#secured && this.#capacity.isUnderPressure) this.#closeSlowHandshakes(timeoutMs);
   }
 
-  /** Only under pressure: TLS itself has a timer for the time that they have otherwise. */
+  /** Only under pressure. Without it, node:tls enforces `handshakeTimeout` itself. */
   #closeSlowHandshakes(timeoutMs: number): void {
     const { now } = this.#clock;
-    if (now - this.#unsecuredCheckedAt < timeoutMs / 2) return;
-    this.#unsecuredCheckedAt = now;
-    this.#closeUnsecured(now - timeoutMs);
+    if (now - this.#handshakesCheckedAt < timeoutMs / 2) return;
+    this.#handshakesCheckedAt = now;
+    this.#closeHandshakes(now - timeoutMs);
   }
 
-  /** Called again and again during a stop: connections become idle one after the other. */
+  /** A stop calls this repeatedly: connections become idle one after the other. */
   closeIdle(): void {
-    if (this.#secured) this.#closeUnsecured(this.#clock.now);
+    if (this.#secured) this.#closeHandshakes(this.#clock.now);
     this.#sniffer.closeAll();
     this.#http.closeIdleConnections();
     this.#grpc.drain();
@@ -115,44 +113,47 @@ export class Port {
     this.#connections.visitAll(({ socket }) => socket.destroy());
   }
 
-  /** Takes no more connections; resolves when the last one is gone. */
+  /** Accepts no more connections. Resolves when the last one is closed. */
   close(): Promise<void> {
     this.#http.close();
     return new Promise((resolve) => this.server.close(() => resolve()));
   }
 
-  /** Whose handshake is not done: nothing tells which secure socket goes with which plain one but where they come from. */
-  #closeUnsecured(connectedUntil: number): void {
+  /**
+   * Closes connections whose TLS handshake is not done. node:tls does not say which plain socket a TLS socket wraps, so the
+   * remote address and port identify it.
+   */
+  #closeHandshakes(connectedBefore: number): void {
     const secure = new Set<string>();
-    this.#secureConnections.visitAll(({ socket }) => secure.add(originOf(socket)));
+    this.#secureConnections.visitAll(({ socket }) => secure.add(remoteOf(socket)));
     this.#connections.visitAll(({ socket, since }) => {
-      if (since <= connectedUntil && !secure.has(originOf(socket))) socket.destroy();
+      if (since <= connectedBefore && !secure.has(remoteOf(socket))) socket.destroy();
     });
   }
 
-  #listen(socket: Socket): void {
+  #sniff(socket: Socket): void {
     this.#capacity.markSurplus(socket);
     socket.on('error', ignore);
     this.#sniffer.await(socket, (protocol) => {
-      if (protocol === 'HTTP/2') this.#takeGrpc(socket);
+      if (protocol === 'HTTP/2') this.#passToGrpc(socket);
       else this.#http.emit('connection', socket);
     });
   }
 
-  /** A connection that ends before its first answer is UNAVAILABLE to a gRPC client, which is what there is to say. */
-  #takeGrpc(socket: Socket): void {
+  /** A gRPC client reports a connection that closes before its first response as UNAVAILABLE, which is the right status. */
+  #passToGrpc(socket: Socket): void {
     if (this.#capacity.isSurplus(socket)) socket.destroy();
     else this.#grpc.take(socket);
   }
 }
 
-function remember(socket: Socket, set: ConnectionSet<Connection>, now: number): void {
+function track(socket: Socket, set: ConnectionSet<Connection>, now: number): void {
   const connection = new Connection(socket, now);
   set.add(connection);
   socket.on('error', ignore).once('close', () => set.delete(connection));
 }
 
-function originOf({ remoteAddress, remotePort }: Socket): string {
+function remoteOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
 

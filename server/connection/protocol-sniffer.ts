@@ -1,25 +1,27 @@
-// Connections that have not said yet what they want. Most of those that never will are cut here, where one costs little
-// more than its socket: nothing is made for a protocol before its first bytes are there, for HTTP/1 the whole header of its
-// first request, and one sweep looks after all.
+// The protocol sniffer: it reads the first bytes of a connection and decides between HTTP/1 and HTTP/2.
+// Guarantee: it puts back every byte that it read, and closes a connection that stays silent.
 //
-// Two bytes can be shared by both ("PR" begins PRI and PROPFIND), and they may come one at a time, so nothing is decided
-// before it is certain. What is neither is HTTP/1's to refuse.
+// No parser and no session exists before the decision, and for HTTP/1 the whole first header must have arrived. So a client
+// that connects and sends nothing costs little more than its socket. One sweep enforces the time limit for all.
+//
+// "PR" begins both "PRI" and "PROPFIND", and bytes may arrive one at a time. Bytes of neither protocol go to HTTP/1, which
+// answers with an error.
 import type { Socket } from 'node:net';
-import { appendBuffer } from '../capacity/append-buffer.ts';
+import { appendBuffer } from '../capacity/buffers.ts';
 import { refuseBeforeRequest } from '../http/connections.ts';
 import type { ServerLimits } from '../limits.ts';
 import type { Clock } from './awake-clock.ts';
 import { ConnectionSet, SetMember } from './connection-set.ts';
 
-/** How every HTTP/2 connection begins. No request of HTTP/1 shares more than its first two bytes. */
+/** Every HTTP/2 connection begins with this. An HTTP/1 request shares its first two bytes at most. */
 const HTTP2_PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
-const TELLING_BYTES = 3;
-/** The settings that every client sends right after it (RFC 9113, 3.4) begin with so many bytes. */
+const DECIDING_BYTES = 3;
+/** The header of the SETTINGS frame that every client sends after the preface (RFC 9113, 3.4). */
 const FRAME_HEAD_BYTES = 9;
 
 const HEADER_END = '\r\n\r\n';
-const REQUEST_BEGINS = /^[A-Z-]{1,12}(?: |$)/;
-/** No header of HTTP/1 has one: its parser will say so. */
+const REQUEST_START = /^[A-Z-]{1,12}(?: |$)/;
+/** Invalid in an HTTP/1 header. */
 const BARE_NEWLINE = /(?:^|[^\r])\n/;
 
 const NOTHING = Buffer.alloc(0);
@@ -30,10 +32,10 @@ type Limits = Pick<ServerLimits, 'maxHeaderBytes' | 'lingerMs'>;
 
 class UndecidedConnection extends SetMember {
   readonly socket: Socket;
-  /** When it was connected, or refused. */
+  /** The time of the connection, or of its refusal. */
   since: number;
   arrived: Buffer = NOTHING;
-  /** It has been told so, and what still comes is dropped. */
+  /** It has its error response. Further bytes are dropped. */
   isRefused = false;
 
   constructor(socket: Socket, since: number) {
@@ -53,7 +55,7 @@ export class ProtocolSniffer {
     this.#clock = clock;
   }
 
-  /** `decide` gets the socket as if nothing had been read of it, or never if it is closed before. */
+  /** Calls `decide` once, with the socket as if nothing had been read. Never calls it if the socket closes before. */
   await(socket: Socket, decide: (protocol: WireProtocol) => void): void {
     const connection = new UndecidedConnection(socket, this.#clock.now);
     const giveUp = () => this.#giveUp(connection, 'ASSAY_BAD_REQUEST');
@@ -63,7 +65,7 @@ export class ProtocolSniffer {
       this.#undecided.delete(connection);
       socket.off('end', giveUp).off('readable', onReadable);
       socket.unshift(connection.arrived);
-      connection.arrived = NOTHING; // what is still heard at the end of the connection would hold it
+      connection.arrived = NOTHING; // the close listener would keep the bytes in memory
       decide(protocol);
     };
     this.#undecided.add(connection);
@@ -79,7 +81,7 @@ export class ProtocolSniffer {
     return protocolOf(connection.arrived, this.#limits.maxHeaderBytes);
   }
 
-  /** Whoever has begun a request of HTTP/1 understands an answer. */
+  /** An HTTP/1 client gets an error response. A possible HTTP/2 client gets a closed socket. */
   #giveUp(connection: UndecidedConnection, why: 'ASSAY_BAD_REQUEST' | 'ASSAY_HEADER_TIMEOUT'): void {
     const { socket, arrived, isRefused } = connection;
     if (isRefused || couldBeHttp2(arrived)) {
@@ -92,12 +94,12 @@ export class ProtocolSniffer {
     refuseBeforeRequest(why, socket);
   }
 
-  /** Closes those who have been waited for longer than `patienceMs`, of a share of all and the next time of the next. */
+  /** Closes the connections of the next share that are older than `timeoutMs`. */
   check(share: number, timeoutMs: number): void {
     const { now } = this.#clock;
     this.#undecided.visitShare(share, (connection) => {
-      const mostMs = connection.isRefused ? this.#limits.lingerMs : timeoutMs;
-      if (now - connection.since > mostMs) this.#giveUp(connection, 'ASSAY_HEADER_TIMEOUT');
+      const limitMs = connection.isRefused ? this.#limits.lingerMs : timeoutMs;
+      if (now - connection.since > limitMs) this.#giveUp(connection, 'ASSAY_HEADER_TIMEOUT');
     });
   }
 
@@ -106,27 +108,27 @@ export class ProtocolSniffer {
   }
 }
 
-/** Undefined while it could still be either, or too little of it is there. */
+/** Undefined while more bytes are needed. */
 function protocolOf(bytes: Buffer, maxHeaderBytes: number): WireProtocol | undefined {
-  if (!couldBeHttp2(bytes)) return isHeaderOnItsWay(bytes, maxHeaderBytes) ? undefined : 'HTTP/1';
-  if (bytes.length < TELLING_BYTES) return undefined;
-  return isWorthASession(bytes) ? 'HTTP/2' : undefined;
+  if (!couldBeHttp2(bytes)) return isHeaderIncomplete(bytes, maxHeaderBytes) ? undefined : 'HTTP/1';
+  if (bytes.length < DECIDING_BYTES) return undefined;
+  return isPrefaceComplete(bytes) ? 'HTTP/2' : undefined;
 }
 
 function couldBeHttp2(bytes: Buffer): boolean {
-  const length = Math.min(bytes.length, TELLING_BYTES);
+  const length = Math.min(bytes.length, DECIDING_BYTES);
   return bytes.compare(HTTP2_PREFACE, 0, length, 0, length) === 0;
 }
 
-/** And nothing is wrong with it so far, which a parser would say at once. */
-function isHeaderOnItsWay(bytes: Buffer, maxHeaderBytes: number): boolean {
+/** False for an invalid header too: the parser then answers at once. */
+function isHeaderIncomplete(bytes: Buffer, maxHeaderBytes: number): boolean {
   if (bytes.includes(HEADER_END) || bytes.length > maxHeaderBytes) return false;
   const text = bytes.toString('latin1');
-  return REQUEST_BEGINS.test(text) && !BARE_NEWLINE.test(text);
+  return REQUEST_START.test(text) && !BARE_NEWLINE.test(text);
 }
 
-/** Or it goes wrong, which the session will say better. */
-function isWorthASession(bytes: Buffer): boolean {
+/** True for a wrong preface too: the HTTP/2 session reports it properly. */
+function isPrefaceComplete(bytes: Buffer): boolean {
   const length = Math.min(bytes.length, HTTP2_PREFACE.length);
   const isWrong = bytes.compare(HTTP2_PREFACE, 0, length, 0, length) !== 0;
   return isWrong || bytes.length >= HTTP2_PREFACE.length + FRAME_HEAD_BYTES;

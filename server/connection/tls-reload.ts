@@ -1,4 +1,7 @@
-// Certificates are renewed by others, who replace the files and tell nobody: a running server looks at them again and again.
+// Reloads the TLS certificate from its files while the server runs.
+// Guarantee: the server keeps the old certificate until a new one has been read and its parts match.
+//
+// Tools such as certbot replace the files and do not notify the server, so it compares them periodically.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { messageOf } from '../../core/errors.ts';
@@ -6,15 +9,15 @@ import { loadTlsIdentity, type TlsFiles, type TlsIdentity } from './tls.ts';
 
 export interface TlsReload {
   readonly files: TlsFiles;
-  /** What the server has shown since it began. */
+  /** The identity that the server uses at the start. */
   readonly shown: TlsIdentity;
   readonly log: Logger;
   readonly pauseMs: number;
-  /** From here on it shows this one. */
+  /** Uses this identity for new handshakes. */
   setTlsIdentity(identity: TlsIdentity): void;
 }
 
-/** What can't be read, or does not fit together yet, is tried again; until then the old one is shown. */
+/** Files that cannot be read, or do not match each other yet, are tried again at the next check. */
 export async function keepReloadingTls(
   { files, shown: first, setTlsIdentity, log, pauseMs }: TlsReload,
   signal: AbortSignal,
@@ -26,11 +29,11 @@ export async function keepReloadingTls(
       if (isSame(found, shown)) continue;
       setTlsIdentity(found);
       shown = found;
-      log.info({ cert: files.cert }, 'the certificate was renewed');
+      log.info({ cert: files.cert }, 'reloaded the TLS certificate');
     } catch (error) {
       log.warn(
         { cert: files.cert, why: messageOf(error) },
-        'the renewed certificate can’t be used, the old one is kept',
+        'cannot use the new TLS certificate; the server keeps the old one',
       );
     }
   }

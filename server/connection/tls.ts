@@ -1,4 +1,5 @@
-// What a server shows in a TLS handshake, and whom it lets in: read from files that the command line names.
+// The server's TLS identity: certificate, key and client CAs, read from the files that the command line names.
+// Guarantee: a TlsIdentity has passed createSecureContext, so its certificate and key match.
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { AssayError, messageOf } from '../../core/errors.ts';
@@ -6,7 +7,7 @@ import { AssayError, messageOf } from '../../core/errors.ts';
 export interface TlsIdentity {
   readonly cert: Buffer;
   readonly key: Buffer;
-  /** Clients must show a certificate that one of these has signed. */
+  /** Clients must present a certificate signed by one of these. */
   readonly ca?: Buffer;
   readonly requestCert?: boolean;
   readonly rejectUnauthorized?: boolean;
@@ -19,7 +20,7 @@ export interface TlsFiles {
   readonly clientCa?: string | undefined;
 }
 
-/** Refuses files that can't be read or don't fit together, before anything listens. */
+/** Throws ASSAY_BAD_CERTIFICATE for files that cannot be read or do not match, before the server listens. */
 export function loadTlsIdentity({ cert, key, clientCa }: TlsFiles): TlsIdentity {
   try {
     const identity: TlsIdentity = {

@@ -48,7 +48,7 @@ export class Exchange {
   run(answering: Answering): void {
     try {
       if (this.server.lifecycle.isStopping) throw new AssayError('ASSAY_SHUTTING_DOWN', 'try again later');
-      this.server.capacity.refuseSurplus(this.request.socket);
+      this.server.capacity.rejectSurplus(this.request.socket);
       this.#checkHost();
       answering(this).catch((error: unknown) => this.answerError(error));
     } catch (error) {

@@ -5,9 +5,8 @@
 import type { IncomingMessage } from 'node:http';
 import { AssayError } from '../../core/errors.ts';
 import { STORE } from '../../store/limits.ts';
-import { appendBuffer } from '../capacity/append-buffer.ts';
+import { appendBuffer, freeBuffer } from '../capacity/buffers.ts';
 import { memoryFull } from '../capacity/capacity.ts';
-import { release } from '../capacity/release.ts';
 import type { Transfer } from '../connection/min-rate.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -92,7 +91,7 @@ class UploadStream implements AsyncIterable<Buffer> {
         if (this.#failure) throw this.#failure;
         for (const piece of this.#takeArrived()) {
           yield piece;
-          release(piece);
+          freeBuffer(piece);
         }
         if (this.#arrived.length === 0 && this.#ended) return;
         if (this.#arrived.length === 0) await this.#somethingNew(flow);

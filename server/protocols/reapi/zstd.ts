@@ -10,7 +10,7 @@ import {
   zstdDecompressSync,
 } from 'node:zlib';
 import { AssayError } from '../../../core/errors.ts';
-import { release } from '../../capacity/release.ts';
+import { freeBuffer } from '../../capacity/buffers.ts';
 import { ZSTD } from '../../limits.ts';
 
 const DECODING = { params: { [constants.ZSTD_d_windowLogMax]: ZSTD.maxWindowLog } };
@@ -62,7 +62,7 @@ export async function* decompressStream(
       throw new AssayError('ASSAY_BAD_COMPRESSION', `it inflates to more than the announced ${size} bytes`);
     }
     yield piece;
-    release(piece);
+    freeBuffer(piece);
   }
 }
 

@@ -235,14 +235,16 @@ describe('a certificate that is replaced while the server runs', () => {
     place('cert', files.client.cert);
     place('key', files.client.key);
     await expect.poll(() => subject(server)).toBe('client');
-    expect(said).toContain('the certificate was renewed');
+    expect(said).toContain('reloaded the TLS certificate');
     expect(await before.capabilities()).toBeDefined();
   });
 
   test('is not shown before its key is there, too', async () => {
     const { server, place, said } = await renewing();
     place('cert', files.client.cert);
-    await expect.poll(() => said).toContain('the renewed certificate can’t be used, the old one is kept');
+    await expect
+      .poll(() => said)
+      .toContain('cannot use the new TLS certificate; the server keeps the old one');
     expect(await subject(server)).toBe('server');
     place('key', files.client.key);
     await expect.poll(() => subject(server)).toBe('client');

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { appendBuffer } from '../../../server/capacity/append-buffer.ts';
+import { appendBuffer } from '../../../server/capacity/buffers.ts';
 
-test('what a slow client has sent so far keeps no other memory than its own', () => {
+test('an appended buffer shares its memory with no other buffer', () => {
   let soFar: Buffer = Buffer.from('a');
   for (const byte of 'bcd') soFar = appendBuffer(soFar, Buffer.from(byte));
   expect(soFar.toString()).toBe('abcd');

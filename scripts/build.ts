@@ -50,7 +50,7 @@ const START = [
   'client/up-to-date/run-unless-up-to-date.ts',
   'client/graph/command.ts',
 ].map((name) => join(ROOT, name));
-const HIT = [join(ROOT, 'client/up-to-date/ordinary-run.ts')];
+const HIT = [join(ROOT, 'client/up-to-date/run-with-caches.ts')];
 const STORE = [join(ROOT, 'store/')];
 
 function startsWithOne(starts: readonly string[]): (id: string) => boolean {

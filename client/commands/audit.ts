@@ -143,10 +143,10 @@ async function auditAllSteps(args: readonly string[]): Promise<number> {
   const [stray] = flags.positionals;
   if (stray !== undefined) throw usage(`--all takes no step, but there is ${JSON.stringify(stray)}`);
   if (flags.given('sarif') || flags.given('html')) throw usage('--sarif and --html are about one step');
-  const { memoFolder, openWorkspace } = await import('../graph/opened-workspace.ts');
+  const { stateFolder, openWorkspace } = await import('../graph/opened-workspace.ts');
   const { allHermetic, allJson, allText, auditAll } = await import('../audit/all.ts');
   const caller = process.env;
-  const workspace = await openWorkspace(process.cwd(), memoFolder(flags.text('store')), caller);
+  const workspace = await openWorkspace(process.cwd(), stateFolder(flags.text('store')), caller);
   const stderr = new SyncStream(2);
   const { report } = new Reporter(stderr, false);
   const cache = openCache({

@@ -10,7 +10,7 @@ import { type DraftStep, draftTexts, SCHEMA } from '../config/init/draft.ts';
 import { NOTHING_SEEN, observeStep, type Surroundings } from '../config/init/observed-step.ts';
 import { readPackages } from '../config/packages.ts';
 import { configFileOf, resolveStep, type Step, scriptRemarks, stepId } from '../config/step.ts';
-import { Observations } from '../files/observations.ts';
+import { StatRecorder } from '../files/stat-recorder.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { openCache } from '../run/caches.ts';
 import type { RunContext } from '../run/context.ts';
@@ -42,7 +42,7 @@ export const initCommand: CommandModule = {
   async main(args) {
     const parsed = parseFlags(args, flags);
     const root = realpathSync(process.cwd());
-    const packages = await readPackages(new Observations(root));
+    const packages = await readPackages(new StatRecorder(root));
     for (const { folder } of packages) refuseIfThere(root, folder);
     const candidates = candidateSteps(root, packages, parsed.positionals);
     const folders = packages.map(({ folder }) => folder);

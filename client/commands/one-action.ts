@@ -45,11 +45,11 @@ async function stepAction(
   flags: ParsedFlags,
   caller: Variables,
 ): Promise<Omit<OneAction, 'flags'>> {
-  const { memoFolder, openWorkspace } = await import('../graph/opened-workspace.ts');
+  const { stateFolder, openWorkspace } = await import('../graph/opened-workspace.ts');
   const { select } = await import('../graph/selection.ts');
   const { requestOf } = await import('../config/request.ts');
   const here = realpathSync(process.cwd());
-  const workspace = await openWorkspace(here, memoFolder(flags.text('store')), caller);
+  const workspace = await openWorkspace(here, stateFolder(flags.text('store')), caller);
   const folder = relPathFromUser(relative(workspace.root, here));
   const [step, ...others] = select({ names: [name], packages: [], folder }, workspace.steps);
   if (step === undefined || others.length > 0) {

@@ -102,11 +102,11 @@ export const runCommand: CommandModule = {
       return runSteps(args, STEP_FLAGS);
     }
     refuseMisplaced(args, GRAPH_FLAGS, flags, 'goes with the steps of an assay.json, not with `-- COMMAND`');
-    const { runRequest } = await import('../up-to-date/run-unless-up-to-date.ts');
+    const { runUnlessUpToDate } = await import('../up-to-date/run-unless-up-to-date.ts');
     const { flags: parsed, request } = parseAction('run', args, flags);
     const stderr = new SyncStream(2);
     const reporter = new Reporter(stderr, parsed.given('json'));
-    const summary = await runRequest(request, {
+    const summary = await runUnlessUpToDate(request, {
       storeFolder: storeFolder(parsed.text('store'), process.env),
       remote: parsed.text('remote') ?? process.env.ASSAY_REMOTE,
       token: process.env.ASSAY_TOKEN,

@@ -2,7 +2,12 @@
 import { type CommandModule, parseFlags, usage } from '../../core/cli/command.ts';
 import { commandText } from '../../hermeticity/verdict/finding.ts';
 import { bytesText } from '../graph/view/words.ts';
-import { type ShownAction, type ShownFile, type ShownResult, showAction } from '../history/action-details.ts';
+import {
+  type ActionDetails,
+  actionDetails,
+  type FileDetails,
+  type ResultDetails,
+} from '../history/action-details.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { duration } from '../run/reporter.ts';
 import { SyncStream } from '../terminal/sync-stream.ts';
@@ -26,7 +31,7 @@ export const showCommand: CommandModule = {
     if (wanted === undefined || more.length > 0) throw usage('assay show takes one key or step');
     const folder = storeFolder(parsed.text('store'), process.env);
     const key = await resolveKey(wanted, folder);
-    const shown = await withStore(folder, (store) => showAction(key, store));
+    const shown = await withStore(folder, (store) => actionDetails(key, store));
     new SyncStream(1).write(parsed.given('json') ? `${JSON.stringify(shown)}\n` : text(shown));
     return 0;
   },
@@ -35,7 +40,7 @@ export const showCommand: CommandModule = {
 /** How many files are listed by name; --json has them all. */
 const MOST_FILES = 50;
 
-function text(shown: ShownAction): string {
+function text(shown: ActionDetails): string {
   const lines = [
     `key       ${shown.key}`,
     `command   ${commandText(shown.command)}`,
@@ -49,7 +54,7 @@ function text(shown: ShownAction): string {
   return `${lines.join('\n')}\n`;
 }
 
-function resultLines(result: ShownResult): string[] {
+function resultLines(result: ResultDetails): string[] {
   const took = result.commandMs === undefined ? '' : `, took ${duration(result.commandMs)}`;
   return [
     '',
@@ -62,7 +67,7 @@ function resultLines(result: ShownResult): string[] {
   ];
 }
 
-function evidenceLines({ standing, evidence }: ShownResult): string[] {
+function evidenceLines({ standing, evidence }: ResultDetails): string[] {
   if (!evidence) return ['', `evidence: none (${standing})`];
   const { tracer, tracerVersion, findings, gaps, sandboxed } = evidence;
   const by = `${tracer} ${tracerVersion}${sandboxed ? ', in a sandbox' : ''}`;
@@ -79,7 +84,7 @@ function table(title: string, values: Readonly<Record<string, string>>): string[
   return rows.length === 0 ? [] : ['', title, ...rows];
 }
 
-function files(title: string, all: readonly ShownFile[]): string[] {
+function files(title: string, all: readonly FileDetails[]): string[] {
   const size = all.reduce((sum, file) => sum + (file.size ?? 0), 0);
   const rows = all.slice(0, MOST_FILES).map(fileLine);
   const more = all.length > MOST_FILES ? [`  … and ${all.length - MOST_FILES} more`] : [];
@@ -91,7 +96,7 @@ function files(title: string, all: readonly ShownFile[]): string[] {
   ];
 }
 
-function fileLine({ path, hash, size, target }: ShownFile): string {
+function fileLine({ path, hash, size, target }: FileDetails): string {
   return target === undefined
     ? `  ${hash?.slice(0, 12)}  ${path} (${bytesText(size ?? 0)})`
     : `  ${path} -> ${target}`;

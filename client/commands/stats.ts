@@ -9,7 +9,7 @@ import {
 } from '../../core/cli/command.ts';
 import { commandText } from '../../hermeticity/verdict/finding.ts';
 import { bytesText, counted } from '../graph/view/words.ts';
-import { type LedgerRun, ledgerFile, readRuns } from '../history/graph-runs.ts';
+import { type GraphRun, graphRunsFile, readRuns } from '../history/graph-runs.ts';
 import { type HistoryEntry, historyOf } from '../history/history.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { duration } from '../run/reporter.ts';
@@ -63,15 +63,15 @@ export const statsCommand: CommandModule = {
 };
 
 /** Of graphs, and of single commands. */
-function allRuns(store: string): LedgerRun[] {
+function allRuns(store: string): GraphRun[] {
   const commands = historyOf(store)
     .entries()
     .filter(({ name }) => name === undefined);
-  return [...readRuns(ledgerFile(store)), ...commands.map(runOf)].sort((a, b) => (a.at < b.at ? -1 : 1));
+  return [...readRuns(graphRunsFile(store)), ...commands.map(runOf)].sort((a, b) => (a.at < b.at ? -1 : 1));
 }
 
 /** How long a hit took is not noted, and is little beside what it saved; nor is what went over the network. */
-function runOf({ at, workspace, command, outcome, commandMs = 0 }: HistoryEntry): LedgerRun {
+function runOf({ at, workspace, command, outcome, commandMs = 0 }: HistoryEntry): GraphRun {
   const text = commandText(command).replaceAll(/[\s\p{Cc}]+/gu, ' ');
   const step = text.length > LONGEST_COMMAND ? `${text.slice(0, LONGEST_COMMAND - 1)}…` : text;
   return { at, workspace, elapsedMs: 0, bytesUp: 0, bytesDown: 0, steps: [[step, outcome, commandMs, 0]] };
@@ -86,7 +86,7 @@ interface Stats {
   readonly byStep: Readonly<Record<string, Worth>>;
 }
 
-function statsOf(runs: readonly LedgerRun[]): Stats {
+function statsOf(runs: readonly GraphRun[]): Stats {
   const byDay = new Map<string, Worth>();
   const byStep = new Map<string, Worth>();
   let total = NOTHING;

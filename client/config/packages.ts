@@ -4,7 +4,7 @@ import picomatch from 'picomatch';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { join, parseRelPath, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
 import { CONFIG_FILE } from '../action/workspace-roots.ts';
-import type { Observations } from '../files/observations.ts';
+import type { StatRecorder } from '../files/stat-recorder.ts';
 import { type ConfigFile, readConfigFile } from './file.ts';
 
 export interface Package {
@@ -43,7 +43,7 @@ const AS_WRITTEN: Texts = new Map();
 
 /** The root first, then the others by folder. Everything is looked at through `observations`. */
 export async function readPackages(
-  observations: Observations,
+  observations: StatRecorder,
   texts: Texts = AS_WRITTEN,
 ): Promise<[Package, ...Package[]]> {
   const root = readPackage(observations, ROOT, texts);
@@ -56,7 +56,7 @@ export async function readPackages(
   return packages;
 }
 
-async function foldersOf(root: Package, observations: Observations): Promise<RelPath[]> {
+async function foldersOf(root: Package, observations: StatRecorder): Promise<RelPath[]> {
   const declared = root.file.packages?.map(({ text }) => text);
   if (declared) return expand(declared, observations);
   const listed = readManifest(observations, ROOT).workspaces ?? (await pnpmPackages(observations)) ?? [];
@@ -65,7 +65,7 @@ async function foldersOf(root: Package, observations: Observations): Promise<Rel
   );
 }
 
-function readPackage(observations: Observations, folder: RelPath, texts: Texts): Package {
+function readPackage(observations: StatRecorder, folder: RelPath, texts: Texts): Package {
   const manifest = readManifest(observations, folder);
   const path = join(folder, parseRelPath(CONFIG_FILE));
   const text = texts.get(path) ?? readText(observations, path);
@@ -99,7 +99,7 @@ function refuseSharedNames(packages: readonly Package[]): void {
 }
 
 /** Folders that one of the patterns takes and no "!" pattern does, sorted. */
-function expand(patterns: readonly string[], observations: Observations): RelPath[] {
+function expand(patterns: readonly string[], observations: StatRecorder): RelPath[] {
   const takes = patterns.filter((pattern) => !pattern.startsWith('!')).map(tidy);
   const excluded = picomatch(
     patterns.filter((pattern) => pattern.startsWith('!')).map((one) => tidy(one.slice(1))),
@@ -118,7 +118,7 @@ function expand(patterns: readonly string[], observations: Observations): RelPat
   return [...found].sort();
 }
 
-function refuseOddFolder(folder: RelPath, observations: Observations): void {
+function refuseOddFolder(folder: RelPath, observations: StatRecorder): void {
   if (!observations.lstat(folder)?.isDirectory())
     throw new AssayError('ASSAY_CONFIG', `the package ${JSON.stringify(folder)} is not a folder`);
   if (/[*?[\]{}()!]/.test(folder))
@@ -128,7 +128,7 @@ function refuseOddFolder(folder: RelPath, observations: Observations): void {
     );
 }
 
-function* foldersBelow(folder: RelPath, depth: number, observations: Observations): Generator<RelPath> {
+function* foldersBelow(folder: RelPath, depth: number, observations: StatRecorder): Generator<RelPath> {
   const level = folder === ROOT ? 0 : folder.split('/').length;
   if (level >= depth || !observations.lstat(folder)?.isDirectory()) return;
   for (const { name, isFolder } of observations.list(folder)) {
@@ -143,7 +143,7 @@ function tidy(pattern: string): string {
   return pattern.replace(/^(\.\/+)+/, '').replace(/\/+$/, '');
 }
 
-async function pnpmPackages(observations: Observations): Promise<string[] | undefined> {
+async function pnpmPackages(observations: StatRecorder): Promise<string[] | undefined> {
   const text = readText(observations, parseRelPath('pnpm-workspace.yaml'));
   if (text === undefined) return undefined;
   const { parse } = await import('yaml');
@@ -157,7 +157,7 @@ async function pnpmPackages(observations: Observations): Promise<string[] | unde
 
 const DEPENDENCY_FIELDS = ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies'];
 
-function readManifest(observations: Observations, folder: RelPath): Manifest {
+function readManifest(observations: StatRecorder, folder: RelPath): Manifest {
   const path = join(folder, parseRelPath('package.json'));
   const text = readText(observations, path);
   if (text === undefined) return NOTHING;
@@ -194,7 +194,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function readText(observations: Observations, path: RelPath): string | undefined {
+function readText(observations: StatRecorder, path: RelPath): string | undefined {
   const stats = observations.lstat(path);
   if (!stats) return undefined;
   try {

@@ -7,7 +7,7 @@ import { suggestion } from '../../core/cli/command.ts';
 import { AssayError } from '../../core/errors.ts';
 import { ROOT } from '../../core/path.ts';
 import { CONFIG_FILE, foldersWithConfig } from '../action/workspace-roots.ts';
-import { Observations } from '../files/observations.ts';
+import { StatRecorder } from '../files/stat-recorder.ts';
 import { DependencyResolver } from './dependencies.ts';
 import type { Located } from './document.ts';
 import type { Defaults, WrittenStep } from './file.ts';
@@ -21,7 +21,7 @@ export interface Workspace {
   readonly packages: readonly Package[];
   readonly steps: ReadonlyMap<string, Step>;
   /** Everything that was looked at to know all this. */
-  readonly observations: Observations;
+  readonly stats: StatRecorder;
 }
 
 /** The workspace that `folder` lies in. */
@@ -29,19 +29,19 @@ export async function loadWorkspace(folder: string): Promise<Workspace> {
   const candidates = foldersWithConfig(folder);
   const nearest = candidates.at(-1);
   for (const root of candidates) {
-    const observations = new Observations(root);
-    const packages = await readPackages(observations);
+    const stats = new StatRecorder(root);
+    const packages = await readPackages(stats);
     if (root === nearest || packages.some((one) => joinPath(root, one.folder) === nearest))
-      return { root, packages, steps: stepsOf(packages), observations };
+      return { root, packages, steps: stepsOf(packages), stats };
   }
   throw new AssayError('ASSAY_NO_CONFIG', `there is no ${CONFIG_FILE} in ${folder} or in a folder above it`);
 }
 
 /** The workspace of a root as it would be with other configuration files. */
 export async function workspaceWith(root: string, texts: Texts): Promise<Workspace> {
-  const observations = new Observations(root);
-  const packages = await readPackages(observations, texts);
-  return { root, packages, steps: stepsOf(packages), observations };
+  const stats = new StatRecorder(root);
+  const packages = await readPackages(stats, texts);
+  return { root, packages, steps: stepsOf(packages), stats };
 }
 
 /** The one step of that id; "//#build" is "build" of the root. */

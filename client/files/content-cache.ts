@@ -5,12 +5,12 @@ import { STORE } from '../../store/limits.ts';
 import { RUN } from '../limits.ts';
 import type { FileDigests } from './file-digest.ts';
 
-export class KeptContents {
+export class ContentCache {
   readonly #bytes = new Map<Hash, Buffer>();
   #left: number = RUN.keptContentBytes;
 
   /** The same digests, which keep what they read. */
-  keeping(digests: FileDigests): FileDigests {
+  wrap(digests: FileDigests): FileDigests {
     return {
       digest: (name, stats, locate) => {
         let read: Buffer | undefined;

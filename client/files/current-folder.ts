@@ -18,6 +18,6 @@ export function currentFolder(): string {
   }
 }
 
-export function hasName(workspace: string): boolean {
+export function hasUtf8Path(workspace: string): boolean {
   return !workspace.startsWith(HELD);
 }

@@ -24,7 +24,7 @@ export function fileDigests(index: StatIndex, now: () => number): FileDigests {
       if (known) return known;
       const lookedAt = now();
       const { digest, stats: read } = digestFile(locate(), onRead);
-      index.remember(name, read, digest, lookedAt);
+      index.record(name, read, digest, lookedAt);
       return digest;
     },
   };

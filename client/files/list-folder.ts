@@ -3,13 +3,13 @@ import { type Dirent, lstatSync, readdirSync } from 'node:fs';
 import { AssayError, isSystemError, messageOf } from '../../core/errors.ts';
 import { nameFromBytes, type RelPath, toSystemPath } from '../../core/path.ts';
 
-export interface Listed {
+export interface FolderEntry {
   readonly name: string;
   readonly isFolder: boolean;
 }
 
 /** A folder that is gone lists as empty: its disappearance shows in the digest. */
-export function listFolder(root: string, folder: RelPath): Listed[] {
+export function listFolder(root: string, folder: RelPath): FolderEntry[] {
   const systemPath = toSystemPath(root, folder);
   try {
     const entries = readdirSync(systemPath, { withFileTypes: true });
@@ -26,7 +26,7 @@ function needsBytes(entry: Dirent): boolean {
 }
 
 /** Bun gives no names together with types when they are asked for as bytes, so the types are looked up. */
-function listAsBytes(systemPath: string | Buffer): Listed[] {
+function listAsBytes(systemPath: string | Buffer): FolderEntry[] {
   const folder = Buffer.concat([Buffer.from(systemPath), SLASH]);
   return readdirSync(systemPath, { encoding: 'buffer' }).map((bytes) => {
     const stats = lstatSync(Buffer.concat([folder, bytes]), { throwIfNoEntry: false });
@@ -36,10 +36,10 @@ function listAsBytes(systemPath: string | Buffer): Listed[] {
 
 const SLASH = Buffer.from('/');
 
-function plain(entry: Dirent): Listed {
+function plain(entry: Dirent): FolderEntry {
   return { name: entry.name, isFolder: entry.isDirectory() };
 }
 
-function byName(a: Listed, b: Listed): number {
+function byName(a: FolderEntry, b: FolderEntry): number {
   return a.name < b.name ? -1 : 1;
 }

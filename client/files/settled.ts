@@ -3,7 +3,7 @@
 // of it, a later change could carry the same times, and the look must not be remembered.
 import type { Stats } from 'node:fs';
 import { INDEX } from '../limits.ts';
-import type { Row } from './stat-table.ts';
+import type { StatRow } from './stat-table.ts';
 
 /**
  * `lookedAt`: the clock, in milliseconds, at or before the moment of the look. An inode whose number is too large to be told
@@ -17,7 +17,7 @@ export function isSettled(
   return mtimeMs < latest && ctimeMs < latest && Number.isSafeInteger(ino);
 }
 
-export function allSettled(rows: Iterable<Row>, lookedAt: number): boolean {
+export function allSettled(rows: Iterable<StatRow>, lookedAt: number): boolean {
   for (const [, mtimeMs, ctimeMs, ino] of rows)
     if (!isSettled({ mtimeMs, ctimeMs, ino }, lookedAt)) return false;
   return true;

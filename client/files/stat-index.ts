@@ -5,11 +5,11 @@ import { type Digest, type Hash, parseHash } from '../../core/digest.ts';
 import { INDEX } from '../limits.ts';
 import { isSettled } from './settled.ts';
 import {
-  type Row,
   readTable,
   rowAt,
   rowMatches,
   rowOf,
+  type StatRow,
   type StatTable,
   sameRow,
   tableOf,
@@ -20,7 +20,7 @@ const MAGIC = 'assay-stat-2';
 const HASH_BYTES = 32;
 
 interface Remembered {
-  readonly row: Row;
+  readonly row: StatRow;
   readonly hash: Hash;
 }
 
@@ -45,7 +45,7 @@ export class StatIndex {
   }
 
   /** `lookedAt`: the clock just before the file was opened. */
-  remember(name: string, stats: Stats, { hash }: Digest, lookedAt: number): void {
+  record(name: string, stats: Stats, { hash }: Digest, lookedAt: number): void {
     if (isSettled(stats, lookedAt)) this.#fresh.set(name, { row: rowOf(stats), hash });
   }
 

@@ -8,7 +8,7 @@
 //          names: utf-8, joined by NUL  extra: the rest  checksum:u32 of all before
 import { readFileSync, renameSync, type Stats, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { makeOwnFolder, PRIVATE_FILE } from '../local-store/client-folder.ts';
+import { makeClientFolder, PRIVATE_FILE } from '../local-store/client-folder.ts';
 import { checksum } from './checksum.ts';
 
 export interface StatTable {
@@ -24,19 +24,19 @@ const CHECKSUM_BYTES = 4;
 const COLUMNS = 4;
 
 /** The row of a name at which nothing lay. */
-export const ABSENT: Row = [-1, -1, -1, -1];
+export const ABSENT: StatRow = [-1, -1, -1, -1];
 
-export function isAbsent([size]: Row): boolean {
+export function isAbsent([size]: StatRow): boolean {
   return size === ABSENT[0];
 }
 
-export type Row = readonly [number, number, number, number];
+export type StatRow = readonly [number, number, number, number];
 
-export function sameRow(a: Row | undefined, b: Row | undefined): boolean {
+export function sameRow(a: StatRow | undefined, b: StatRow | undefined): boolean {
   return a !== undefined && b !== undefined && a.every((value, column) => value === b[column]);
 }
 
-export function rowOf(stats: Stats | undefined): Row {
+export function rowOf(stats: Stats | undefined): StatRow {
   return stats ? [stats.size, stats.mtimeMs, stats.ctimeMs, stats.ino] : ABSENT;
 }
 
@@ -52,12 +52,12 @@ export function rowMatches(table: StatTable, row: number, stats: Stats | undefin
   );
 }
 
-export function rowAt({ numbers }: StatTable, row: number): Row {
+export function rowAt({ numbers }: StatTable, row: number): StatRow {
   const [size = 0, mtime = 0, ctime = 0, inode = 0] = numbers.subarray(row * COLUMNS, (row + 1) * COLUMNS);
   return [size, mtime, ctime, inode];
 }
 
-export function tableOf(rows: ReadonlyMap<string, Row>, extra: Buffer): StatTable {
+export function tableOf(rows: ReadonlyMap<string, StatRow>, extra: Buffer): StatTable {
   const numbers = new Float64Array(rows.size * COLUMNS);
   let at = 0;
   for (const row of rows.values()) {
@@ -100,7 +100,7 @@ export function writeTable(file: string, magic: string, table: StatTable): void 
   end.writeUInt32LE(checksum(body));
   const staged = `${file}.${process.pid}.tmp`;
   try {
-    makeOwnFolder(dirname(file));
+    makeClientFolder(dirname(file));
     writeFileSync(staged, Buffer.concat([body, end]), PRIVATE_FILE);
     renameSync(staged, file);
   } catch {

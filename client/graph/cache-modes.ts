@@ -47,6 +47,6 @@ export function unused(cache: Cache): Cache {
     hits: new HitMemos(),
     openStore: async () => undefined,
     openRemote: async () => undefined,
-    remember() {},
+    addToHistory() {},
   };
 }

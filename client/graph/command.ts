@@ -8,7 +8,7 @@ import { storeFolder } from '../local-store/store-folder.ts';
 import { onSignal } from '../process/launch.ts';
 import { inOneLine, SyncStream } from '../terminal/sync-stream.ts';
 import { type Graph, graphOf } from './graph.ts';
-import { memoFolder, type OpenedWorkspace, openWorkspace } from './opened-workspace.ts';
+import { type OpenedWorkspace, openWorkspace, stateFolder } from './opened-workspace.ts';
 import { select } from './selection.ts';
 import { openSession } from './session.ts';
 import type { WatchedPaths } from './watched-paths.ts';
@@ -31,7 +31,7 @@ interface Chosen {
 }
 
 async function choose(flags: ParsedFlags): Promise<Chosen> {
-  const workspace = await openWorkspace(currentFolder(), memoFolder(flags.text('store')), process.env);
+  const workspace = await openWorkspace(currentFolder(), stateFolder(flags.text('store')), process.env);
   const { steps, root } = workspace;
   const names = flags.positionals;
   const wantsAll = ['graph', 'dry-run', 'affected'].some((flag) => flags.given(flag));

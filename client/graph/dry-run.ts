@@ -11,7 +11,7 @@ import type { RunContext } from '../run/context.ts';
 import { explain } from '../run/explain.ts';
 import { type KeyedAction, keyOf } from '../run/key.ts';
 import { type Hit, lookup } from '../run/lookup.ts';
-import { HeardReasons } from '../run/miss-reasons.ts';
+import { MissReasons } from '../run/miss-reasons.ts';
 import type { Graph } from './graph.ts';
 import type { StepContext } from './run-step.ts';
 
@@ -48,7 +48,7 @@ async function forecastStep(
   try {
     const { request, caller } = requestOf(step, context.workspace, context.caller);
     const { now } = context;
-    const heard = new HeardReasons();
+    const heard = new MissReasons();
     const quiet: RunContext = heard.within({
       ...{ cache, caller, stdout: DEAF, stderr: DEAF },
       report() {},

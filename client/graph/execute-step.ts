@@ -13,7 +13,7 @@ import type { KeyedAction } from '../run/key.ts';
 import { type Warning, warningText } from '../run/reporter.ts';
 import { type RunSummary, run } from '../run/run.ts';
 import type { RunEvent } from '../terminal/events.ts';
-import type { KnownResult } from '../up-to-date/state-recorder.ts';
+import type { RecordedResult } from '../up-to-date/state-recorder.ts';
 import { forced, unused } from './cache-modes.ts';
 import type { StepTable } from './graph.ts';
 import { JobSlot, StepCancelled, WaitedTooLong } from './job-slot.ts';
@@ -38,7 +38,7 @@ export interface ExecuteContext extends SlotContext {
 export async function executeStep(
   step: Step,
   context: ExecuteContext,
-  known: KnownResult | undefined,
+  known: RecordedResult | undefined,
 ): Promise<StepEnd> {
   const { now } = context;
   const began = now();
@@ -76,7 +76,7 @@ function refusalOf(error: unknown): Pick<StepEnd, 'exitCode' | 'reason' | 'wayOu
 async function runUnlessLate(
   step: Step,
   context: ExecuteContext,
-  known: KnownResult | undefined,
+  known: RecordedResult | undefined,
   notes: Notes,
   slot: JobSlot,
 ): Promise<RunSummary> {
@@ -96,26 +96,26 @@ async function runUnlessLate(
 async function runAndLearn(
   step: Step,
   asked: StepRequest,
-  { cache, memory, wrote, emit }: ExecuteContext,
+  { cache, recorder, wrote, emit }: ExecuteContext,
   own: RunContext,
 ): Promise<RunSummary> {
   const began = own.now();
   let action: KeyedAction | undefined;
-  const keyed = (made: KeyedAction) => {
+  const onKeyed = (made: KeyedAction) => {
     action = made;
   };
-  const summary = await run(asked.request, { ...own, keyed });
+  const summary = await run(asked.request, { ...own, onKeyed });
   if (summary.outcome === 'miss')
     for (const text of step.remarks) emit({ type: 'step-warning', step: step.id, text });
   const isInPlace = summary.exitCode === 0 && summary.outcome !== 'miss' && summary.outputsWritten === 0;
   if (summary.outcome === 'miss') {
     cache.tools.forget();
-    cache.elsewhere?.forget();
+    cache.systemFiles?.forget();
   }
   if (!isInPlace) {
-    memory.changed(step);
+    recorder.stepRan(step);
     wrote();
-  } else if (action) memory.learn(step, asked, action, cache, began);
+  } else if (action) recorder.record(step, asked, action, cache, began);
   return summary;
 }
 
@@ -142,7 +142,7 @@ function runContext(
     cache: step.cache ? (force ? forced(cache) : cache) : unused(cache),
     caller,
     withoutState: force,
-    sharesLater: true,
+    uploadsLater: true,
     report: (event) => notes.take(event),
     acquireJobSlot: () => slot.acquire(),
     throwIfCancelled: () => slot.throwIfCancelled(),

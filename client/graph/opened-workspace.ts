@@ -5,39 +5,39 @@ import { foldersWithConfig } from '../action/workspace-roots.ts';
 import { rowOf } from '../files/stat-table.ts';
 import { clientFolder } from '../local-store/client-folder.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
-import type { Looks } from '../up-to-date/absent-paths.ts';
-import { GraphMemo } from '../up-to-date/graph-state.ts';
+import type { PathStats } from '../up-to-date/absent-paths.ts';
+import { GraphState } from '../up-to-date/graph-state.ts';
 import { refuseSharedOutputs, type StepTable } from './graph.ts';
 
 export interface ReadConfig {
-  readonly looks: Looks;
+  readonly stats: PathStats;
   readonly readAt: number;
 }
 
 export interface OpenedWorkspace {
   readonly root: string;
   readonly steps: StepTable;
-  readonly memo: GraphMemo | undefined;
+  readonly state: GraphState | undefined;
   /** What the configuration was read from, and when; absent if it was recalled. */
   readonly config?: ReadConfig;
 }
 
-export function memoFolder(store: string | undefined): string {
+export function stateFolder(store: string | undefined): string {
   return join(clientFolder(storeFolder(store, process.env)), 'graph');
 }
 
 export async function openWorkspace(
   folder: string,
-  memoFolder: string,
+  statesIn: string,
   caller: Variables,
 ): Promise<OpenedWorkspace> {
   const candidates = foldersWithConfig(folder);
   const [outermost] = candidates;
-  const memo = outermost === undefined ? undefined : GraphMemo.open(memoFolder, outermost, caller);
-  const steps = memo?.steps();
+  const state = outermost === undefined ? undefined : GraphState.open(statesIn, outermost, caller);
+  const steps = state?.steps();
   if (outermost !== undefined && steps && holds(steps, outermost, candidates.at(-1) ?? ''))
-    return { root: outermost, steps, memo };
-  return readWorkspace(folder, memoFolder, caller);
+    return { root: outermost, steps, state };
+  return readWorkspace(folder, statesIn, caller);
 }
 
 /** Whether the nearest folder with a configuration is the root's own or that of one of its packages. */
@@ -47,20 +47,16 @@ function holds(steps: StepTable, root: string, nearest: string): boolean {
 }
 
 /** The parser and what belongs to it are loaded only here. */
-async function readWorkspace(
-  folder: string,
-  memoFolder: string,
-  caller: Variables,
-): Promise<OpenedWorkspace> {
+async function readWorkspace(folder: string, statesIn: string, caller: Variables): Promise<OpenedWorkspace> {
   const readAt = Date.now();
   const [{ loadWorkspace }, { refuseUnorderedInputs }] = await Promise.all([
     import('../config/workspace.ts'),
     import('./unordered-inputs.ts'),
   ]);
-  const { root, steps, observations } = await loadWorkspace(folder);
+  const { root, steps, stats: recorder } = await loadWorkspace(folder);
   refuseSharedOutputs(steps);
-  refuseUnorderedInputs(steps, observations);
-  const rows = new Map([...observations.seen].map(([name, stats]) => [name, rowOf(stats)]));
-  const looks = { rows, passed: observations.passed() };
-  return { root, steps, memo: GraphMemo.open(memoFolder, root, caller), config: { looks, readAt } };
+  refuseUnorderedInputs(steps, recorder);
+  const rows = new Map([...recorder.recorded].map(([name, stats]) => [name, rowOf(stats)]));
+  const stats = { rows, traversed: recorder.traversed() };
+  return { root, steps, state: GraphState.open(statesIn, root, caller), config: { stats, readAt } };
 }

@@ -11,13 +11,13 @@ import type { RunContext } from '../run/context.ts';
 import type { IdentifiedAction } from '../run/key.ts';
 import { type Hit, resultAt } from '../run/lookup.ts';
 import { finishHit, type RunSummary } from '../run/run.ts';
-import type { KnownResult } from '../up-to-date/state-recorder.ts';
+import type { RecordedResult } from '../up-to-date/state-recorder.ts';
 import type { ExecuteContext } from './execute-step.ts';
 
 export async function restoreKnown(
   step: Step,
   request: RunRequest,
-  known: KnownResult,
+  known: RecordedResult,
   context: ExecuteContext,
   own: RunContext,
 ): Promise<RunSummary | undefined> {
@@ -39,11 +39,11 @@ function confirm(
   step: Step,
   { outputs }: Hit,
   action: IdentifiedAction,
-  { memory, cache }: ExecuteContext,
+  { recorder, cache }: ExecuteContext,
 ): number {
   const settled = cache.hits.looks(action);
-  if (settled) memory.confirmed(step, settled);
-  else memory.restored(step, () => looksOf(outputs, action.request.workspace));
+  if (settled) recorder.confirmed(step, settled);
+  else recorder.restored(step, () => looksOf(outputs, action.request.workspace));
   return 0;
 }
 
@@ -52,14 +52,14 @@ function write(
   step: Step,
   hit: Hit,
   action: IdentifiedAction,
-  { memory, wrote }: ExecuteContext,
+  { recorder, wrote }: ExecuteContext,
   own: RunContext,
 ): Promise<number | undefined> {
   const { request } = action;
   return whileOwningOutputs(request, own, async (waited, ownership) => {
     const restored = waited ? undefined : await restore(hit, action, { ...own, ownership });
     if (!restored || ownership.lost() !== undefined) return undefined;
-    memory.restored(step, () => looksOf(hit.outputs, request.workspace));
+    recorder.restored(step, () => looksOf(hit.outputs, request.workspace));
     wrote();
     return restored.written;
   });

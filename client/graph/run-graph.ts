@@ -13,7 +13,7 @@ export interface GraphOptions extends StepContext {
   /** The exit code for having been told to end; undefined while nobody has. */
   interrupted(): number | undefined;
   /** Waits for the uploads, and tells what is left. */
-  settle(began: number, emit: Emit): Promise<Settled>;
+  finishUploads(began: number, emit: Emit): Promise<Settled>;
 }
 
 export async function runGraph({ order }: Graph, options: GraphOptions): Promise<GraphSummary> {
@@ -50,7 +50,7 @@ export async function runGraph({ order }: Graph, options: GraphOptions): Promise
       resumes: ({ id }) => emit({ type: 'step-resumed', step: id }),
     },
   );
-  const settled = await options.settle(began, emit);
+  const settled = await options.finishUploads(began, emit);
   const summary = totals.summary(now() - began, options.interrupted(), settled);
   emit({ type: 'run-finished', ...summary });
   return summary;

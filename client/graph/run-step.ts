@@ -6,7 +6,7 @@ import type { Step } from '../config/step.ts';
 import type { Workspace } from '../config/workspace.ts';
 import { replay, type StreamName } from '../run/log.ts';
 import type { Writable } from '../terminal/sync-stream.ts';
-import type { GraphMemory } from '../up-to-date/state-recorder.ts';
+import type { StateRecorder } from '../up-to-date/state-recorder.ts';
 import type { ScheduleSlot } from './schedule.ts';
 import type { StepRunner } from './step-runner.ts';
 import type { Emit, StepEnd } from './view/events.ts';
@@ -15,7 +15,7 @@ export interface StepContext {
   readonly workspace: Pick<Workspace, 'root' | 'steps'>;
   readonly caller: Variables;
   readonly emit: Emit;
-  readonly memory: GraphMemory;
+  readonly recorder: StateRecorder;
   /** Paths that commands were seen to write and that are no outputs: grows while they run. */
   readonly strayWrites: Set<string>;
   /** Run commands whatever is stored. */
@@ -27,9 +27,9 @@ export interface StepContext {
 
 /** Never rejects: what goes wrong with a step is the step's outcome. */
 export async function runStep(step: Step, context: StepContext, slot: ScheduleSlot): Promise<StepEnd> {
-  const { emit, force, memory } = context;
+  const { emit, force, recorder } = context;
   emit({ type: 'step-started', step: step.id, command: step.command });
-  const known = force || !step.cache ? undefined : memory.recall(step);
+  const known = force || !step.cache ? undefined : recorder.lookup(step);
   if (known?.inPlace) {
     replay(known.inPlace.log, logStreamsOf(step, emit));
     return known.inPlace.end;

@@ -10,7 +10,7 @@ import { type HistoryEntry, historyOf, stepOf } from '../history/history.ts';
 import { openUsableStore } from '../local-store/open.ts';
 import { candidates } from '../path-sets/path-sets.ts';
 import { ABSENT } from '../path-sets/states.ts';
-import { localShelf } from '../path-sets/storage.ts';
+import { localPathSets } from '../path-sets/storage.ts';
 import type { ChangedPath } from './changed-paths.ts';
 import type { Surroundings } from './step-reach.ts';
 
@@ -67,7 +67,7 @@ async function inWorkspace(key: Hash, store: Store): Promise<PathSet | undefined
   let found: ObservedPath[] | undefined;
   const recordedState = ({ state }: ObservedPath) => state;
   try {
-    for await (const { set } of candidates({ hash: key, size: 0 }, localShelf(store), recordedState))
+    for await (const { set } of candidates({ hash: key, size: 0 }, localPathSets(store), recordedState))
       if (set) found = [...(found ?? []), ...set.filter(({ root }) => root === 'workspace')];
   } catch {
     // What can't be read tells nothing more.

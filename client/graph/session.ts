@@ -1,16 +1,16 @@
 // What a run of a graph works with, opened from the flags: the caches, the view, the memory; and closed again.
 import { expectLongRun } from '../../core/bun.ts';
 import { type ParsedFlags, parseNumber } from '../../core/cli/command.ts';
-import { appendRun, ledgerFile } from '../history/graph-runs.ts';
+import { appendRun, graphRunsFile } from '../history/graph-runs.ts';
 import { GRAPH } from '../limits.ts';
 import { hasOutbox } from '../local-store/outbox.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { onSignal } from '../process/launch.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
 import type { CacheOptions } from '../run/caches.ts';
-import { GraphMemory } from '../up-to-date/state-recorder.ts';
+import { StateRecorder } from '../up-to-date/state-recorder.ts';
 import type { Graph } from './graph.ts';
-import { memoFolder, type OpenedWorkspace } from './opened-workspace.ts';
+import { type OpenedWorkspace, stateFolder } from './opened-workspace.ts';
 import { runGraph } from './run-graph.ts';
 import type { StepContext } from './run-step.ts';
 import type { StepRunner } from './step-runner.ts';
@@ -39,30 +39,30 @@ export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace): Ses
     now: Date.now,
     report: (event) => view.warn(event),
   };
-  let ordinary: Promise<StepRunner> | undefined;
-  const memory = new GraphMemory({ ...workspace, folder: memoFolder(flags.text('store')), caller });
+  let runner: Promise<StepRunner> | undefined;
+  const recorder = new StateRecorder({ ...workspace, folder: stateFolder(flags.text('store')), caller });
   const context: StepContext = {
     workspace,
-    memory,
+    recorder,
     caller,
     emit: (event) => view.handle(event),
     strayWrites: new Set(),
     force: flags.given('force'),
     now: Date.now,
     stepRunner() {
-      ordinary ??= loadStepRunner(cacheOptions);
-      return ordinary;
+      runner ??= loadStepRunner(cacheOptions);
+      return runner;
     },
   };
   /** Where all was in place, caches are opened only for what earlier runs left. */
   const settle = async (began: number, emit: Emit, isInterrupted: boolean): Promise<Settled> => {
-    const isNeeded = ordinary !== undefined || (cacheOptions.remoteUrl && hasOutbox(store));
+    const isNeeded = runner !== undefined || (cacheOptions.remoteUrl && hasOutbox(store));
     if (!isNeeded) return { unshared: 0, diverged: false };
-    const way = await context.stepRunner();
+    const opened = await context.stepRunner();
     const { promise, resolve } = Promise.withResolvers<void>();
     const release = onSignal(() => resolve());
     if (isInterrupted) resolve();
-    return way.settle(began, emit, promise).finally(release);
+    return opened.finishUploads(began, emit, promise).finally(release);
   };
   return {
     context,
@@ -73,15 +73,15 @@ export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace): Ses
         jobs,
         keepGoing: flags.given('keep-going'),
         interrupted,
-        settle: (began, emit) => settle(began, emit, interrupted() !== undefined),
+        finishUploads: (began, emit) => settle(began, emit, interrupted() !== undefined),
       });
       view.finish(summary);
-      memory.save();
+      recorder.save();
       const at = Date.now() - summary.elapsedMs;
-      appendRun(ledgerFile(store), { at, workspace: workspace.root, summary, ends: view.ends });
+      appendRun(graphRunsFile(store), { at, workspace: workspace.root, summary, ends: view.ends });
       return summary;
     },
-    close: async () => (await ordinary)?.close(),
+    close: async () => (await runner)?.close(),
   };
 }
 

@@ -3,11 +3,11 @@
 
 import type { Step } from '../config/step.ts';
 import { Staging } from '../outputs/staging.ts';
-import { Elsewhere } from '../path-sets/system-file-memo.ts';
+import { SystemFileMemo } from '../path-sets/system-file-memo.ts';
 import { type Cache, type CacheOptions, openCache } from '../run/caches.ts';
 import { warningText } from '../run/reporter.ts';
 import type { RunEvent } from '../terminal/events.ts';
-import type { KnownResult } from '../up-to-date/state-recorder.ts';
+import type { RecordedResult } from '../up-to-date/state-recorder.ts';
 import { executeStep, type SlotContext } from './execute-step.ts';
 import type { Emit, StepEnd } from './view/events.ts';
 import type { Settled } from './view/run-totals.ts';
@@ -15,14 +15,14 @@ import type { Settled } from './view/run-totals.ts';
 export interface StepRunner {
   readonly cache: Cache;
   /** `known`: its result, though it is not in place. */
-  run(step: Step, context: SlotContext, known?: KnownResult): Promise<StepEnd>;
+  run(step: Step, context: SlotContext, known?: RecordedResult): Promise<StepEnd>;
   /** Waits for the uploads, for a bounded time. */
-  settle(began: number, emit: Emit, stop: Promise<void>): Promise<Settled>;
+  finishUploads(began: number, emit: Emit, stop: Promise<void>): Promise<Settled>;
   close(): Promise<void>;
 }
 
-export function openStepRunner(options: Omit<CacheOptions, 'forgetsScans' | 'elsewhere'>): StepRunner {
-  const cache = openCache({ ...options, forgetsScans: true, elsewhere: new Elsewhere() });
+export function openStepRunner(options: Omit<CacheOptions, 'skipsScanMemo' | 'systemFiles'>): StepRunner {
+  const cache = openCache({ ...options, skipsScanMemo: true, systemFiles: new SystemFileMemo() });
   const staging = new HeldStaging(options.workspace);
   const told = new Set<RunEvent['type']>();
   const isNews = ({ type }: RunEvent) => told.size < told.add(type).size;
@@ -33,8 +33,8 @@ export function openStepRunner(options: Omit<CacheOptions, 'forgetsScans' | 'els
   return {
     cache,
     run: (step, context, known) => executeStep(step, { ...context, cache, wrote, isNews }, known),
-    async settle(began, emit, stop) {
-      const settled = await cache.settleUploads(began, {
+    async finishUploads(began, emit, stop) {
+      const settled = await cache.finishUploads(began, {
         stop,
         sending: (results) => emit({ type: 'run-sending', results }),
       });

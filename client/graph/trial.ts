@@ -19,9 +19,9 @@ export async function whyRefused(
 ): Promise<string | undefined> {
   try {
     const workspace = await workspaceWith(root, texts);
-    const { steps, observations } = workspace;
+    const { steps, stats } = workspace;
     refuseSharedOutputs(steps);
-    refuseUnorderedInputs(steps, observations);
+    refuseUnorderedInputs(steps, stats);
     graphOf([...steps.values()], steps);
     for (const step of steps.values()) if (isAsked(step)) tryStep(step, workspace, context);
     return undefined;

@@ -9,7 +9,7 @@ import { asWrittenBy } from '../config/edit.ts';
 import { type MadePath, MadePaths } from '../config/made-paths.ts';
 import { stepsBefore } from '../config/request.ts';
 import { type Step, takesEverything } from '../config/step.ts';
-import type { Observations } from '../files/observations.ts';
+import type { StatRecorder } from '../files/stat-recorder.ts';
 import { IgnoredPaths } from '../inputs/ignored-paths.ts';
 import {
   type Alternative,
@@ -23,7 +23,7 @@ import {
 import type { StepTable } from './graph.ts';
 
 /** Every .gitignore is looked at through `observations`: one that changes may change the answer. */
-export function refuseUnorderedInputs(steps: StepTable, observations: Observations): void {
+export function refuseUnorderedInputs(steps: StepTable, observations: StatRecorder): void {
   const made = new MadePaths(steps.values());
   const ignored = new IgnoredPaths(observations);
   for (const step of steps.values()) {

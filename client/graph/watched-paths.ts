@@ -4,7 +4,7 @@ import { fstatSync, lstatSync, type Stats } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { isWithin, parseRelPath, type RelPath } from '../../core/path.ts';
 import type { Step } from '../config/step.ts';
-import { Observations } from '../files/observations.ts';
+import { StatRecorder } from '../files/stat-recorder.ts';
 import { IgnoredPaths } from '../inputs/ignored-paths.ts';
 import { DECLARATIONS, isOutput, StepReach, type Surroundings } from './step-reach.ts';
 
@@ -30,7 +30,7 @@ export class WatchedPaths {
   constructor(round: Round) {
     this.#round = round;
     this.#reaches = round.order.map((step) => new StepReach(step, round));
-    this.#ignored = new IgnoredPaths(new Observations(round.root));
+    this.#ignored = new IgnoredPaths(new StatRecorder(round.root));
     this.#unseen = round.order.flatMap(({ id, observed, folder }) =>
       observed && !round.seen.has(id) ? [folder] : [],
     );

@@ -11,37 +11,37 @@ import { decodeTree } from '../../core/tree.ts';
 import type { Blobs, Store, StoredResult } from '../../store/store.ts';
 import { looksSecret } from '../action/environment.ts';
 import { candidates } from '../path-sets/path-sets.ts';
-import { localShelf } from '../path-sets/storage.ts';
+import { localPathSets } from '../path-sets/storage.ts';
 import { readBlob } from '../remote/read-blob.ts';
 import { readAction } from './stored-action.ts';
 
-export interface ShownAction {
+export interface ActionDetails {
   readonly key: Hash;
   readonly command: readonly string[];
   readonly workingDirectory: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly platform: Readonly<Record<string, string>>;
   readonly tools: Readonly<Record<string, string>>;
-  readonly inputs: readonly ShownFile[];
+  readonly inputs: readonly FileDetails[];
   readonly declaredOutputs: readonly string[];
   /** Absent where there is an action but no result. */
-  readonly result?: ShownResult;
+  readonly result?: ResultDetails;
 }
 
 /** All paths are from the workspace's root. */
-export interface ShownFile {
+export interface FileDetails {
   readonly path: string;
   readonly hash?: string;
   readonly size?: number;
   readonly target?: string;
 }
 
-export interface ShownResult {
+export interface ResultDetails {
   readonly exitCode: number;
   readonly worker: string;
   readonly startedAt?: string;
   readonly commandMs?: number;
-  readonly outputs: readonly ShownFile[];
+  readonly outputs: readonly FileDetails[];
   readonly stdoutBytes: number;
   readonly stderrBytes: number;
   /** What is known of the run that made it, and what a tracer saw. */
@@ -49,7 +49,7 @@ export interface ShownResult {
   readonly evidence?: Evidence;
 }
 
-export async function showAction(key: Hash, store: Store): Promise<ShownAction> {
+export async function actionDetails(key: Hash, store: Store): Promise<ActionDetails> {
   const { command, platform, inputRoot } = await readAction(key, store.blobs);
   const properties = [...platform];
   const tools = properties.filter(([name]) => /^(tool|program):/.test(name));
@@ -72,14 +72,14 @@ export async function showAction(key: Hash, store: Store): Promise<ShownAction> 
 /** As the runs that told what they looked at saw it (core/path-set.ts), whatever is there now. */
 async function storedResult(key: Hash, store: Store): Promise<StoredResult | undefined> {
   const recordedState = ({ state }: ObservedPath) => state;
-  for await (const { key: at } of candidates({ hash: key, size: 0 }, localShelf(store), recordedState)) {
+  for await (const { key: at } of candidates({ hash: key, size: 0 }, localPathSets(store), recordedState)) {
     const stored = await store.results.get({ namespace: DEFAULT_NAMESPACE, key: at.hash });
     if (stored) return stored;
   }
   return undefined;
 }
 
-async function filesBelow(hash: Hash, at: RelPath, blobs: Blobs): Promise<ShownFile[]> {
+async function filesBelow(hash: Hash, at: RelPath, blobs: Blobs): Promise<FileDetails[]> {
   const folder = Directory.decode(await readBlob(hash, blobs));
   const place = (name: string) => (at === ROOT ? name : `${at}/${name}`);
   const files = folder.files.map(({ name, digest }) => ({
@@ -88,7 +88,7 @@ async function filesBelow(hash: Hash, at: RelPath, blobs: Blobs): Promise<ShownF
     size: digest?.sizeBytes ?? 0,
   }));
   const links = folder.symlinks.map(({ name, target }) => ({ path: place(name), target }));
-  const deeper: ShownFile[] = [];
+  const deeper: FileDetails[] = [];
   for (const { name, digest } of folder.directories) {
     const child = parseDigest(digest ?? { hash: '', sizeBytes: 0 });
     deeper.push(...(await filesBelow(child.hash, childOf(at, name), blobs)));
@@ -101,7 +101,7 @@ function fromRoot({ workingDirectory }: Pick<Command, 'workingDirectory'>, path:
   return posix.join(workingDirectory, path);
 }
 
-async function resultOf(result: ActionResult, command: Command, blobs: Blobs): Promise<ShownResult> {
+async function resultOf(result: ActionResult, command: Command, blobs: Blobs): Promise<ResultDetails> {
   const metadata = result.executionMetadata;
   const evidence = decodeEvidence(metadata?.auxiliaryMetadata ?? []);
   const { executionStartTimestamp: start, executionCompletedTimestamp: end } = metadata ?? {};
@@ -123,8 +123,8 @@ async function resultOf(result: ActionResult, command: Command, blobs: Blobs): P
   };
 }
 
-async function outputsOf(result: ActionResult, blobs: Blobs): Promise<ShownFile[]> {
-  const shown: ShownFile[] = [
+async function outputsOf(result: ActionResult, blobs: Blobs): Promise<FileDetails[]> {
+  const shown: FileDetails[] = [
     ...result.outputFiles.map(({ path, digest }) => ({
       path,
       hash: digest?.hash ?? '',

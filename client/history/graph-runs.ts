@@ -4,9 +4,9 @@ import { appendFileSync, readFileSync, renameSync, statSync, writeFileSync } fro
 import { dirname, join } from 'node:path';
 import type { GraphSummary, StepEnd, StepOutcome } from '../graph/view/events.ts';
 import { GRAPH } from '../limits.ts';
-import { clientFolder, makeOwnFolder, PRIVATE_FILE } from '../local-store/client-folder.ts';
+import { clientFolder, makeClientFolder, PRIVATE_FILE } from '../local-store/client-folder.ts';
 
-export interface LedgerRun {
+export interface GraphRun {
   readonly at: string;
   readonly workspace: string;
   readonly elapsedMs: number;
@@ -16,7 +16,7 @@ export interface LedgerRun {
   readonly steps: readonly (readonly [string, StepOutcome, number, number])[];
 }
 
-export function ledgerFile(storeFolder: string): string {
+export function graphRunsFile(storeFolder: string): string {
   return join(clientFolder(storeFolder), 'runs.jsonl');
 }
 
@@ -25,7 +25,7 @@ export function appendRun(
   run: { at: number; workspace: string; summary: GraphSummary; ends: readonly StepEnd[] },
 ): void {
   const { at, workspace, summary, ends } = run;
-  const line: LedgerRun = {
+  const line: GraphRun = {
     at: new Date(at).toISOString(),
     workspace,
     elapsedMs: summary.elapsedMs,
@@ -39,7 +39,7 @@ export function appendRun(
     ]),
   };
   try {
-    makeOwnFolder(dirname(file));
+    makeClientFolder(dirname(file));
     appendFileSync(file, `${JSON.stringify(line)}\n`, PRIVATE_FILE);
     if (statSync(file).size > GRAPH.statsBytes) shorten(file);
   } catch {
@@ -48,7 +48,7 @@ export function appendRun(
 }
 
 /** Oldest first. Lines that are not whole are passed over. */
-export function readRuns(file: string): LedgerRun[] {
+export function readRuns(file: string): GraphRun[] {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
@@ -57,7 +57,7 @@ export function readRuns(file: string): LedgerRun[] {
   }
   return text.split('\n').flatMap((line) => {
     try {
-      const run: LedgerRun = JSON.parse(line);
+      const run: GraphRun = JSON.parse(line);
       return Array.isArray(run.steps) ? [run] : [];
     } catch {
       return [];

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { digestOf, type Hash, isHash } from '../../core/digest.ts';
 import type { RunRequest } from '../action/request.ts';
 import { RUN } from '../limits.ts';
-import { clientFolder, makeOwnFolder, PRIVATE_FILE } from '../local-store/client-folder.ts';
+import { clientFolder, makeClientFolder, PRIVATE_FILE } from '../local-store/client-folder.ts';
 
 export type Outcome = 'hit-local' | 'hit-remote' | 'miss';
 
@@ -30,7 +30,7 @@ export interface HistoryEntry {
 }
 
 /** What is noted of a run besides what was asked for. */
-export interface Ran
+export interface RunNote
   extends Pick<
     HistoryEntry,
     'step' | 'key' | 'outcome' | 'reason' | 'against' | 'notKept' | 'exitCode' | 'commandMs'
@@ -70,13 +70,13 @@ export class History {
       .reverse();
   }
 
-  append(request: RunRequest, ran: Ran): void {
-    this.note(request, ran);
+  append(request: RunRequest, ran: RunNote): void {
+    this.buffer(request, ran);
     this.flush();
   }
 
   /** Written with the next entry that is appended, or by `flush`: a graph has a thousand hits to tell of. */
-  note({ workspace, command, name }: RunRequest, { at, step, key, ...ran }: Ran): void {
+  buffer({ workspace, command, name }: RunRequest, { at, step, key, ...ran }: RunNote): void {
     const entry = { at: new Date(at).toISOString(), workspace, step, key, name, command, ...ran };
     this.#known?.unshift(entry);
     this.#waiting += `${JSON.stringify(entry)}\n`;
@@ -87,7 +87,7 @@ export class History {
     this.#waiting = '';
     if (lines === '') return;
     try {
-      if (this.#size === undefined) makeOwnFolder(dirname(this.#file));
+      if (this.#size === undefined) makeClientFolder(dirname(this.#file));
       this.#size ??= statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
       appendFileSync(this.#file, lines, PRIVATE_FILE);
       this.#size += lines.length;

@@ -8,11 +8,11 @@ import { readBlob } from '../remote/read-blob.ts';
 import { readAction } from './stored-action.ts';
 
 /** Throws if one of them is not in the store any more. */
-export async function areAkin(one: Hash, other: Hash, blobs: Blobs): Promise<boolean> {
+export async function areSimilar(one: Hash, other: Hash, blobs: Blobs): Promise<boolean> {
   const [a, b] = await Promise.all([readAction(one, blobs), readAction(other, blobs)]);
   return (
     shareOne(outputsOf(a.command), outputsOf(b.command)) ||
-    saySimilar(a.command.arguments, b.command.arguments) ||
+    haveSimilarWords(a.command.arguments, b.command.arguments) ||
     shareFile(a.inputRoot, b.inputRoot, blobs)
   );
 }
@@ -26,7 +26,7 @@ function shareOne(some: readonly string[], others: readonly string[]): boolean {
 }
 
 /** More than half of the words; options do not count, because programs of all kinds have the same. */
-export function saySimilar(one: readonly string[], other: readonly string[]): boolean {
+export function haveSimilarWords(one: readonly string[], other: readonly string[]): boolean {
   const [a, b] = [wordsOf(one), wordsOf(other)];
   return 2 * a.intersection(b).size > Math.max(a.size, b.size);
 }

@@ -3,7 +3,7 @@
 import { isWithin, join, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
 import type { RunRequest } from '../action/request.ts';
 import { isPrivateFolder } from '../action/reserved.ts';
-import { Observations } from '../files/observations.ts';
+import { StatRecorder } from '../files/stat-recorder.ts';
 import { IgnoredPaths } from './ignored-paths.ts';
 import { exclusionsOf, includedBy, reachOf } from './pattern-reach.ts';
 import { type CompiledPattern, compilePatterns, type Patterns } from './patterns.ts';
@@ -20,7 +20,7 @@ export class Coverage {
 
   constructor(request: RunRequest) {
     this.#request = request;
-    const observations = new Observations(request.workspace);
+    const observations = new StatRecorder(request.workspace);
     this.#patterns = compilePatterns(observations, request.inputs);
     this.#ignored = new IgnoredPaths(observations);
     this.#newNames = [...new Set(this.#patterns.takes.map(nameForWildcard))];

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join as joinPath, relative } from 'node:path';
 import ignore, { type Ignore } from 'ignore';
 import { join, parseRelPath, type RelPath, toSystemPath } from '../../core/path.ts';
-import type { Observations } from '../files/observations.ts';
+import type { StatRecorder } from '../files/stat-recorder.ts';
 
 /** The rules in force in one folder: its own and those of all folders above it. */
 export interface IgnoreRules {
@@ -27,7 +27,7 @@ interface RuleFile {
 export const HIDES_NOTHING: IgnoreRules = { hides: () => false };
 
 /** The rules of the folders above the workspace, up to the repository's root. */
-export function rulesAbove(observations: Observations): IgnoreRules {
+export function rulesAbove(observations: StatRecorder): IgnoreRules {
   const { workspace } = observations;
   const root = repositoryRoot(observations);
   if (root === undefined || root === workspace) return decide([]);
@@ -42,7 +42,7 @@ export function rulesAbove(observations: Observations): IgnoreRules {
 }
 
 /** `above` with the .gitignore of `folder` added, if there is one. */
-export function rulesWithin(above: IgnoreRules, observations: Observations, folder: RelPath): IgnoreRules {
+export function rulesWithin(above: IgnoreRules, observations: StatRecorder, folder: RelPath): IgnoreRules {
   const path = join(folder, IGNORE_FILE);
   const rules = observations.lstat(path)?.isFile()
     ? readRules(toSystemPath(observations.workspace, path))
@@ -89,7 +89,7 @@ function compiled(text: string): Ignore {
   return last.rules;
 }
 
-function repositoryRoot(observations: Observations): string | undefined {
+function repositoryRoot(observations: StatRecorder): string | undefined {
   for (let folder = observations.workspace; ; folder = dirname(folder)) {
     if (observations.lstatAbove(joinPath(folder, '.git'))) return folder;
     if (folder === dirname(folder)) return undefined;

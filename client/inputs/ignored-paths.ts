@@ -1,14 +1,14 @@
 // Which paths of a workspace .gitignore hides, one path at a time. A path is hidden where a rule names it or a folder above it.
 import { parentOf, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
-import type { Observations } from '../files/observations.ts';
+import type { StatRecorder } from '../files/stat-recorder.ts';
 import { type IgnoreRules, rulesAbove, rulesWithin } from './git-ignore.ts';
 
 export class IgnoredPaths {
-  readonly #observations: Observations;
+  readonly #observations: StatRecorder;
   readonly #rules = new Map<RelPath, IgnoreRules>();
 
   /** Every .gitignore is looked at through `observations`. */
-  constructor(observations: Observations) {
+  constructor(observations: StatRecorder) {
     this.#observations = observations;
   }
 

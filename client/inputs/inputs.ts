@@ -4,8 +4,8 @@ import type { RelPath } from '../../core/path.ts';
 import { type EncodedDirectories, type Entry, encodeDirectories } from '../../core/tree.ts';
 import type { RunRequest } from '../action/request.ts';
 import type { FileDigests } from '../files/file-digest.ts';
-import { Observations } from '../files/observations.ts';
-import { type Row, rowOf, sameRow } from '../files/stat-table.ts';
+import { StatRecorder } from '../files/stat-recorder.ts';
+import { rowOf, type StatRow, sameRow } from '../files/stat-table.ts';
 import { scanInputs } from './scan.ts';
 import type { ScanMemos } from './scan-memo.ts';
 
@@ -17,7 +17,7 @@ export interface Inputs {
   directories(): EncodedDirectories;
   entries(): readonly Entry[];
   /** What everything that was looked at looked like. */
-  statRows(): ReadonlyMap<string, Row>;
+  statRows(): ReadonlyMap<string, StatRow>;
   /** Of those, the folders of which only that they are folders counts. */
   existenceOnly(): ReadonlySet<string>;
 }
@@ -74,7 +74,7 @@ export class InputReader implements InputSource {
 
   #scan(request: RunRequest): Inputs {
     const beganAt = this.#now();
-    const observations = new Observations(request.workspace);
+    const observations = new StatRecorder(request.workspace);
     const { entries, strayLinks } = scanInputs(request, observations, this.#digests);
     const encoded = encodeDirectories(entries);
     if (strayLinks.length === 0) this.#memos?.remember(request, observations, encoded.root, beganAt);
@@ -84,11 +84,11 @@ export class InputReader implements InputSource {
       directories: () => encoded,
       entries: () => entries,
       statRows: () => statRowsOf(observations),
-      existenceOnly: () => observations.passed(),
+      existenceOnly: () => observations.traversed(),
     };
   }
 }
 
-function statRowsOf({ seen }: Observations): Map<string, Row> {
-  return new Map([...seen].map(([name, stats]) => [name, rowOf(stats)]));
+function statRowsOf({ recorded }: StatRecorder): Map<string, StatRow> {
+  return new Map([...recorded].map(([name, stats]) => [name, rowOf(stats)]));
 }

@@ -5,7 +5,7 @@ import picomatch from 'picomatch';
 import { AssayError } from '../../core/errors.ts';
 import { isWithin, type RelPath, relPathFromUser } from '../../core/path.ts';
 import type { InputPattern } from '../action/request.ts';
-import type { Observations } from '../files/observations.ts';
+import type { StatRecorder } from '../files/stat-recorder.ts';
 
 export interface CompiledPattern {
   readonly source: string;
@@ -22,7 +22,7 @@ export interface Patterns {
   excludes(path: RelPath): boolean;
 }
 
-export function compilePatterns(observations: Observations, inputs: readonly InputPattern[]): Patterns {
+export function compilePatterns(observations: StatRecorder, inputs: readonly InputPattern[]): Patterns {
   const takes = inputs.filter(({ pattern }) => !pattern.startsWith('!'));
   const leaves = inputs.filter(({ pattern }) => pattern.startsWith('!'));
   const exclusions = leaves.map(({ pattern }) => compile(observations, pattern.slice(1), true));
@@ -37,7 +37,7 @@ export function matcherOf(source: string): (path: RelPath) => boolean {
   return compileText(source, true).matches;
 }
 
-function compile(observations: Observations, source: string, optional: boolean): CompiledPattern {
+function compile(observations: StatRecorder, source: string, optional: boolean): CompiledPattern {
   if (source.startsWith('/')) {
     throw new AssayError('ASSAY_BAD_PATH', `the input ${JSON.stringify(source)} is absolute`);
   }
@@ -53,7 +53,7 @@ function compileText(source: string, optional: boolean): CompiledPattern {
 }
 
 /** A name that exists as typed is meant as typed: "pages/[id].tsx" is a file before it is a glob. */
-function existingPath(observations: Observations, source: string): RelPath | undefined {
+function existingPath(observations: StatRecorder, source: string): RelPath | undefined {
   if (!/^[^*]+$/.test(source)) return undefined;
   const path = relPathFromUser(source);
   return observations.lstat(path) ? path : undefined;

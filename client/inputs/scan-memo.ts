@@ -6,15 +6,23 @@
 import { join } from 'node:path';
 import { type Digest, digestOf, parseDigest } from '../../core/digest.ts';
 import type { RunRequest } from '../action/request.ts';
-import { lookAgain, type Observations } from '../files/observations.ts';
 import { isSettled } from '../files/settled.ts';
-import { type Row, readTable, rowAt, rowMatches, rowOf, tableOf, writeTable } from '../files/stat-table.ts';
+import { lstatIn, type StatRecorder } from '../files/stat-recorder.ts';
+import {
+  readTable,
+  rowAt,
+  rowMatches,
+  rowOf,
+  type StatRow,
+  tableOf,
+  writeTable,
+} from '../files/stat-table.ts';
 
 const MAGIC = 'assay-scan-2';
 
 export interface RememberedScan {
   readonly root: Digest;
-  statRows(): ReadonlyMap<string, Row>;
+  statRows(): ReadonlyMap<string, StatRow>;
 }
 
 export class ScanMemos {
@@ -30,16 +38,16 @@ export class ScanMemos {
     if (!table) return undefined;
     for (let row = 0; row < table.names.length; row++) {
       const name = table.names[row] ?? '';
-      if (!rowMatches(table, row, lookAgain(request.workspace, name))) return undefined;
+      if (!rowMatches(table, row, lstatIn(request.workspace, name))) return undefined;
     }
     const [hash = '', size = ''] = table.extra.toString('latin1').split('/');
     const root = parseDigest({ hash, sizeBytes: Number(size) });
     return { root, statRows: () => new Map(table.names.map((name, row) => [name, rowAt(table, row)])) };
   }
 
-  remember(request: RunRequest, { seen }: Observations, root: Digest, beganAt: number): void {
-    for (const stats of seen.values()) if (stats && !isSettled(stats, beganAt)) return;
-    const rows = new Map([...seen].map(([name, stats]) => [name, rowOf(stats)]));
+  remember(request: RunRequest, { recorded }: StatRecorder, root: Digest, beganAt: number): void {
+    for (const stats of recorded.values()) if (stats && !isSettled(stats, beganAt)) return;
+    const rows = new Map([...recorded].map(([name, stats]) => [name, rowOf(stats)]));
     const table = tableOf(rows, Buffer.from(`${root.hash}/${root.size}`));
     writeTable(this.#fileFor(request), MAGIC, table);
   }

@@ -21,7 +21,7 @@ import type { RunRequest } from '../action/request.ts';
 import { isPrivateFolder } from '../action/reserved.ts';
 import type { FileDigests } from '../files/file-digest.ts';
 import { targetInWorkspace } from '../files/links.ts';
-import type { Observations } from '../files/observations.ts';
+import type { StatRecorder } from '../files/stat-recorder.ts';
 import { HIDES_NOTHING, type IgnoreRules, rulesAbove, rulesWithin } from './git-ignore.ts';
 import { type CompiledPattern, compilePatterns, type Patterns } from './patterns.ts';
 
@@ -31,7 +31,7 @@ export interface InputScan {
   readonly strayLinks: readonly RelPath[];
 }
 
-export function scanInputs(request: RunRequest, observations: Observations, digests: FileDigests): InputScan {
+export function scanInputs(request: RunRequest, observations: StatRecorder, digests: FileDigests): InputScan {
   return new Scan(request, observations, digests).run();
 }
 
@@ -45,7 +45,7 @@ interface Start {
 
 class Scan {
   readonly #request: RunRequest;
-  readonly #observations: Observations;
+  readonly #observations: StatRecorder;
   readonly #digests: FileDigests;
   readonly #patterns: Patterns;
   readonly #found = new Map<RelPath, Entry>();
@@ -55,7 +55,7 @@ class Scan {
   readonly #rules = new Map<RelPath | undefined, IgnoreRules>();
   #hiddenPaths = 0;
 
-  constructor(request: RunRequest, observations: Observations, digests: FileDigests) {
+  constructor(request: RunRequest, observations: StatRecorder, digests: FileDigests) {
     this.#request = request;
     this.#observations = observations;
     this.#digests = digests;

@@ -13,7 +13,7 @@ import { keyOf as keyOfRequest } from '../run/key.ts';
 import type { RunSummary } from '../run/run.ts';
 import type { RunEvent } from '../terminal/events.ts';
 import type { Writable } from '../terminal/sync-stream.ts';
-import { runRequest } from '../up-to-date/run-unless-up-to-date.ts';
+import { runUnlessUpToDate } from '../up-to-date/run-unless-up-to-date.ts';
 import { checkAction, checkOptions } from './arguments.ts';
 
 export { type Digest, type Hash, parseHash } from '../../core/digest.ts';
@@ -52,7 +52,7 @@ export async function run(action: ActionDeclaration, options: LibraryOptions = {
     if (signal?.aborted) throw interrupted(signal);
   };
   throwIfCancelled();
-  const summary = await runRequest(requestFor(action), {
+  const summary = await runUnlessUpToDate(requestFor(action), {
     ...options,
     throwIfCancelled,
     storeFolder: storeOf(options),

@@ -20,7 +20,7 @@ export function clientFolder(storeFolder: string): string {
 }
 
 /** Makes it, or a folder in it. */
-export function makeOwnFolder(folder: string): void {
+export function makeClientFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: PRIVATE });
 }
 

@@ -19,9 +19,9 @@ import { type Digest, digestOf, type Hash, isHash } from '../../core/digest.ts';
 import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
 import type { Store } from '../../store/store.ts';
 import { REMOTE } from '../limits.ts';
-import { clientFolder, makeOwnFolder, PRIVATE_FILE } from './client-folder.ts';
+import { clientFolder, makeClientFolder, PRIVATE_FILE } from './client-folder.ts';
 
-export interface Unshared {
+export interface UnsharedResult {
   /** Of the result. */
   readonly key: Digest;
   /** Of the action. */
@@ -44,12 +44,12 @@ export class Outbox {
     this.#folder = join(outboxFolder(storeFolder), digestOf(Buffer.from(remote.href)).hash.slice(0, 32));
   }
 
-  note(unshared: Unshared): void {
+  add(unshared: UnsharedResult): void {
     const file = join(this.#folder, unshared.key.hash);
     // Twice: another run may just have removed the empty folder.
     for (let attempt = 1; attempt <= 2; attempt++) {
       const isNoted = quietly(() => {
-        makeOwnFolder(this.#folder);
+        makeClientFolder(this.#folder);
         writeFileSync(`${file}.${process.pid}`, JSON.stringify(unshared), PRIVATE_FILE);
         renameSync(`${file}.${process.pid}`, file);
       });
@@ -57,7 +57,7 @@ export class Outbox {
     }
   }
 
-  settle(key: Hash): void {
+  remove(key: Hash): void {
     quietly(() => rmSync(join(this.#folder, key), { force: true }));
     quietly(() => rmSync(this.#restFile, { force: true }));
     // As long as something is left, these fail.
@@ -66,17 +66,17 @@ export class Outbox {
   }
 
   /** Oldest first. */
-  entries(): Unshared[] {
+  entries(): UnsharedResult[] {
     return notesIn(this.#folder);
   }
 
   /** Whether it was tried a moment ago, in vain, and took long. */
-  restsAt(now: number): boolean {
+  wasTriedRecently(now: number): boolean {
     const at = statSync(this.#restFile, { throwIfNoEntry: false })?.mtimeMs;
     return at !== undefined && Math.abs(now - at) < REMOTE.retryMs;
   }
 
-  rest(): void {
+  noteTry(): void {
     quietly(() => writeFileSync(this.#restFile, '', PRIVATE_FILE));
   }
 
@@ -126,7 +126,7 @@ function outboxFolder(storeFolder: string): string {
   return join(clientFolder(storeFolder), 'outbox');
 }
 
-function notesIn(folder: string): Unshared[] {
+function notesIn(folder: string): UnsharedResult[] {
   const files = listed(folder).filter(isHash);
   const dated = files.map((name) => ({
     name,
@@ -135,7 +135,7 @@ function notesIn(folder: string): Unshared[] {
   return dated.sort((a, b) => a.at - b.at).flatMap(({ name }) => read(join(folder, name)) ?? []);
 }
 
-function read(file: string): Unshared | undefined {
+function read(file: string): UnsharedResult | undefined {
   try {
     const note: unknown = JSON.parse(readFileSync(file, 'utf8'));
     return isUnshared(note) ? note : undefined;
@@ -144,7 +144,7 @@ function read(file: string): Unshared | undefined {
   }
 }
 
-function isUnshared(note: unknown): note is Unshared {
+function isUnshared(note: unknown): note is UnsharedResult {
   if (typeof note !== 'object' || note === null) return false;
   const { key, action, set, blobs } = note as Record<string, unknown>;
   const hashes = [action, set ?? action].every((text) => typeof text === 'string' && isHash(text));

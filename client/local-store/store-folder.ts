@@ -7,12 +7,12 @@ export function storeFolder(flag: string | undefined, variables: Variables): str
   const named = flag ?? variables.ASSAY_STORE;
   if (named) return resolve(named);
   const caches = variables.XDG_CACHE_HOME;
-  const base = caches && isAbsolute(caches) ? caches : join(homeOrNowhere(), '.cache');
+  const base = caches && isAbsolute(caches) ? caches : join(homeFolder(), '.cache');
   return join(base, 'assay', 'store');
 }
 
 /** Who has no home has no place for a store. Nothing can be made below a device: the run goes on without one. */
-export function homeOrNowhere(): string {
+export function homeFolder(): string {
   try {
     return process.env.HOME || homedir();
   } catch {

@@ -1,12 +1,12 @@
 // Sends what earlier runs could not share, for whoever does nothing else with a remote.
-import { type CacheOptions, openCache, type SettledUploads } from '../run/caches.ts';
-import type { Settling } from '../run/uploads.ts';
+import { type CacheOptions, openCache, type UploadSummary } from '../run/caches.ts';
+import type { FinishOptions } from '../run/uploads.ts';
 
 /** Within the time that a run has for it. */
-export async function sendUnshared(options: CacheOptions): Promise<SettledUploads> {
+export async function sendUnshared(options: CacheOptions): Promise<UploadSummary> {
   const cache = openCache(options);
   try {
-    return await cache.settleUploads(options.now(), sayingHow(options));
+    return await cache.finishUploads(options.now(), sayingHow(options));
   } finally {
     await cache.close();
   }
@@ -24,7 +24,7 @@ export async function push(options: CacheOptions): Promise<Pushed> {
   try {
     const uploads = await cache.openUploads();
     const earlier = uploads?.addEarlier(options.report) ?? 0;
-    const left = await uploads?.settle(undefined, sayingHow(options));
+    const left = await uploads?.finish(undefined, sayingHow(options));
     const unshared = left?.results ?? 0;
     return { shared: earlier - unshared, unshared, why: left?.why ?? '' };
   } finally {
@@ -32,6 +32,6 @@ export async function push(options: CacheOptions): Promise<Pushed> {
   }
 }
 
-function sayingHow({ report }: CacheOptions): Settling {
+function sayingHow({ report }: CacheOptions): FinishOptions {
   return { sending: (results) => report({ type: 'sending', results }) };
 }

@@ -6,7 +6,7 @@ import { join, type RelPath, relativeTo, toSystemPath } from '../../core/path.ts
 import type { ActionResult } from '../../core/proto/generated/reapi.ts';
 import { emptyResult } from '../../core/result.ts';
 import { encodeTree } from '../../core/tree.ts';
-import type { KeptContents } from '../files/content-cache.ts';
+import type { ContentCache } from '../files/content-cache.ts';
 import type { FileDigests } from '../files/file-digest.ts';
 import { type Output, observeOutput, refuseLinkedParents, whyUnfit } from './outputs.ts';
 
@@ -53,7 +53,7 @@ export function encodeOutputs(
   outputs: readonly Output[],
   workspace: string,
   workingDirectory: RelPath,
-  kept?: KeptContents,
+  kept?: ContentCache,
 ): EncodedOutputs {
   const contents = new Contents();
   const keepFile = (path: RelPath, digest: Digest): void => {

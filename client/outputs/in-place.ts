@@ -12,9 +12,9 @@ import {
   parentFolder,
   relativeIn,
 } from '../../hermeticity/system/absolute-path.ts';
-import { lookAgain } from '../files/observations.ts';
 import { isSettled } from '../files/settled.ts';
-import { type Row, rowOf } from '../files/stat-table.ts';
+import { lstatIn } from '../files/stat-recorder.ts';
+import { rowOf, type StatRow } from '../files/stat-table.ts';
 import { RUN } from '../limits.ts';
 import type { IdentifiedAction } from '../run/key.ts';
 import type { Log } from '../run/log.ts';
@@ -34,9 +34,9 @@ export interface InPlace {
   /** The key that the result lies under, and the digest of the result itself. */
   readonly address: Hash;
   readonly result: Hash;
-  readonly outputs: ReadonlyMap<string, Row>;
+  readonly outputs: ReadonlyMap<string, StatRow>;
   /** What the result depends on besides the key. */
-  readonly rows: ReadonlyMap<string, Row>;
+  readonly rows: ReadonlyMap<string, StatRow>;
 }
 
 export class HitMemos {
@@ -50,21 +50,21 @@ export class HitMemos {
   /** `lookedAt`: the clock before the outputs were compared. */
   remember(
     { key, request }: IdentifiedAction,
-    { log, exitCode, commandMs, standing, address, result, outputs, looks }: Hit,
+    { log, exitCode, commandMs, standing, address, result, outputs, observedPaths }: Hit,
     lookedAt: number,
   ): void {
     if (log.stdout.length + log.stderr.length > RUN.inlineLogBytes) return;
-    const made = new Map<string, Row>();
+    const made = new Map<string, StatRow>();
     for (const path of outputs.flatMap(pathsOf)) {
-      const stats = lookAgain(request.workspace, path);
+      const stats = lstatIn(request.workspace, path);
       if (!stats || !isSettled(stats, lookedAt)) return;
       made.set(path, rowOf(stats));
     }
-    const rows = new Map<string, Row>();
-    for (const look of looks()) {
+    const rows = new Map<string, StatRow>();
+    for (const look of observedPaths()) {
       if (!isPlain(look)) return;
       const path = standsFor(look, request.workspace);
-      const stats = lookAgain(request.workspace, path);
+      const stats = lstatIn(request.workspace, path);
       if (stats && !isSettled(stats, lookedAt)) return;
       rows.set(stats ? nameOf(path, request.workspace) : path, rowOf(stats));
     }
@@ -84,8 +84,8 @@ function nameOf(look: AbsPath, workspace: string): string {
 }
 
 /** What outputs look like just now, settled or not. */
-export function looksOf(outputs: readonly Output[], workspace: string): Map<string, Row> {
-  return new Map(outputs.flatMap(pathsOf).map((path) => [path, rowOf(lookAgain(workspace, path))]));
+export function looksOf(outputs: readonly Output[], workspace: string): Map<string, StatRow> {
+  return new Map(outputs.flatMap(pathsOf).map((path) => [path, rowOf(lstatIn(workspace, path))]));
 }
 
 /** A folder's own times change when an entry comes or goes. */
@@ -99,5 +99,5 @@ function pathsOf(output: Output): string[] {
  * installed software, where folders seldom change.
  */
 function standsFor(look: AbsPath, workspace: string): AbsPath {
-  return look.startsWith('/usr/') && !lookAgain(workspace, look) ? parentFolder(look) : look;
+  return look.startsWith('/usr/') && !lstatIn(workspace, look) ? parentFolder(look) : look;
 }

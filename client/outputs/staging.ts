@@ -13,7 +13,7 @@ import { dirname, join } from 'node:path';
 import { isSystemError } from '../../core/errors.ts';
 import type { RelPath } from '../../core/path.ts';
 import { identityText, ownIdentity } from '../../hermeticity/system/process-identity.ts';
-import { hasName } from '../files/current-folder.ts';
+import { hasUtf8Path } from '../files/current-folder.ts';
 import { clearAfterKilledRuns, type OwnRecord, recordCommand, recordRun } from './run-records.ts';
 
 const ATTEMPTS = 1000;
@@ -118,7 +118,7 @@ function movedBeside(workspace: string, { folder }: RecordedFolder): RecordedFol
   const home = homeIn(dirname(workspace));
   let beside: RecordedFolder | undefined;
   try {
-    if (!hasName(workspace) || !isAsGuarded(dirname(workspace), workspace)) return undefined;
+    if (!hasUtf8Path(workspace) || !isAsGuarded(dirname(workspace), workspace)) return undefined;
     beside = freshFolder(home, workspace);
     if (!isAsGuarded(home, workspace)) throw new Error('others may write there');
     renameSync(folder, beside.folder);

@@ -1,14 +1,18 @@
 // Why no path set of a key leads to a result any more: the first path that is not as it was for the run that told it.
 import type { Hash } from '../../core/digest.ts';
 import type { PathSet } from '../../core/path-set.ts';
-import { places } from './path-sets.ts';
+import { slots } from './path-sets.ts';
 import type { States } from './states.ts';
-import type { Shelf } from './storage.ts';
+import type { PathSetStorage } from './storage.ts';
 
 /** By the set from which least differs. Undefined where nothing is known, or all is as it was. */
-export async function whatDiffers(key: Hash, shelf: Shelf, states: States): Promise<string | undefined> {
+export async function firstDifference(
+  key: Hash,
+  shelf: PathSetStorage,
+  states: States,
+): Promise<string | undefined> {
   let closest: PathSet | undefined;
-  for await (const { set } of places(key, shelf, states.of)) {
+  for await (const { set } of slots(key, shelf, states.of)) {
     if (!set) break;
     const differing = set.filter((seen) => states.of(seen) !== seen.state);
     if (!closest || differing.length < closest.length) closest = differing;

@@ -11,7 +11,7 @@ import { childOf, parentOf, type RelPath, ROOT, toSystemPath } from '../../core/
 import { absPath, readable, relativeIn } from '../../hermeticity/system/absolute-path.ts';
 import type { TimedRead } from '../../hermeticity/verdict/file-times.ts';
 import type { RunRequest } from '../action/request.ts';
-import { Observations } from '../files/observations.ts';
+import { StatRecorder } from '../files/stat-recorder.ts';
 import { isInRepository, isTracked } from '../inputs/git-tracked.ts';
 import { IgnoredPaths } from '../inputs/ignored-paths.ts';
 
@@ -21,7 +21,7 @@ const COMPILED =
 
 export function timeRefusal(request: Request, looks: readonly TimedRead[]): string | undefined {
   const { workspace } = request;
-  const ignored = new IgnoredPaths(new Observations(workspace));
+  const ignored = new IgnoredPaths(new StatRecorder(workspace));
   for (const { path: at, tool, isInput } of looks) {
     const path = relativeIn(absPath(workspace), at);
     if (path === undefined || !isFile(workspace, path) || isInstalled(workspace, path)) continue;

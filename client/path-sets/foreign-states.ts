@@ -9,7 +9,7 @@ import { parseRelPath } from '../../core/path.ts';
 import type { ObservedPath, PathSet, StateOf } from '../../core/path-set.ts';
 import { type AbsPath, FILESYSTEM_ROOT, inside, readable } from '../../hermeticity/system/absolute-path.ts';
 import { OBSERVED } from '../limits.ts';
-import { isAbove, isInstalled, isKernels, WORKSPACE } from './roots.ts';
+import { isAbove, isInstalled, isKernelPath, WORKSPACE } from './roots.ts';
 import type { States } from './states.ts';
 
 export class ForeignStates {
@@ -51,7 +51,7 @@ export class ForeignStates {
   }
 
   #mayLookAt(path: AbsPath, root: string): boolean {
-    if (isKernels(path)) return false;
+    if (isKernelPath(path)) return false;
     const { roots } = this.#states;
     if (isAbove(root) || isInstalled(path) || roots.isOwn(path)) return true;
     const above = roots.seenFrom(root === '' ? WORKSPACE : root, path);

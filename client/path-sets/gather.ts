@@ -26,8 +26,8 @@ import { stateAndCheckpointPaths } from '../action/request.ts';
 import { wasUntouched } from '../files/settled.ts';
 import { OBSERVED } from '../limits.ts';
 import type { KeyedAction } from '../run/key.ts';
-import { isInstalled, isKernels, type Rooted, WORKSPACE } from './roots.ts';
-import { ABSENT, OWN_FOLDER, type States } from './states.ts';
+import { isInstalled, isKernelPath, type RootedPath, WORKSPACE } from './roots.ts';
+import { ABSENT, ASSAY_FOLDER, type States } from './states.ts';
 
 /** Throws ASSAY_INPUT_CHANGED where something changed while the action ran, ASSAY_OUTPUT_UNFIT where it left too much. */
 export function gatherPathSet(
@@ -67,7 +67,7 @@ class Gathering {
     this.#folders = folders;
     this.#states = states;
     this.#workspace = absPath(request.workspace);
-    this.#outputs = [...request.outputs, ...stateAndCheckpointPaths(request), parseRelPath(OWN_FOLDER)].map(
+    this.#outputs = [...request.outputs, ...stateAndCheckpointPaths(request), parseRelPath(ASSAY_FOLDER)].map(
       (path) => inside(this.#workspace, path),
     );
     /* A tool's own file is in the key by its content, wherever it lies. */
@@ -186,7 +186,7 @@ class Gathering {
   #rooted(path: AbsPath, { searchedFrom, ...seen }: Found): ObservedPath[] {
     const { roots } = this.#states;
     const absolute = { ...roots.root(path), ...seen };
-    const onEveryMachine = isInstalled(path) || isKernels(path);
+    const onEveryMachine = isInstalled(path) || isKernelPath(path);
     if (absolute.root !== '') return [absolute];
     const bases = searchedFrom.flatMap((folder) => roots.rootAt(folder) ?? []);
     const isSearch = bases.length > 0;
@@ -200,7 +200,7 @@ class Gathering {
   }
 
   /** In a checkout that lies deeper there are more folders above. */
-  #sought(where: Rooted): ObservedPath {
+  #sought(where: RootedPath): ObservedPath {
     const seen = { ...where, ...MISSING };
     return { ...seen, state: this.#states.of(seen) };
   }

@@ -9,7 +9,7 @@ import {
   samePaths,
 } from '../../core/path-set.ts';
 import { OBSERVED } from '../limits.ts';
-import type { Shelf } from './storage.ts';
+import type { PathSetStorage } from './storage.ts';
 
 /** A key under which a result may lie, and the path set that led there; none for the action's own key. */
 export interface Candidate {
@@ -23,12 +23,12 @@ export interface Candidate {
  */
 export async function* candidates(
   key: Digest,
-  shelf: Shelf,
+  shelf: PathSetStorage,
   stateOf: StateOf,
   admits: (set: PathSet) => boolean = () => true,
 ): AsyncGenerator<Candidate> {
   let isWatched = false;
-  for await (const { set } of places(key.hash, shelf, stateOf)) {
+  for await (const { set } of slots(key.hash, shelf, stateOf)) {
     if (!set) break;
     isWatched = true;
     if (!admits(set)) continue;
@@ -37,16 +37,21 @@ export async function* candidates(
   if (!isWatched) yield { key };
 }
 
-export async function keepSet(key: Hash, set: PathSet, shelf: Shelf, stateOf: StateOf): Promise<void> {
-  for await (const { place, set: known } of places(key, shelf, stateOf)) {
+export async function addPathSet(
+  key: Hash,
+  set: PathSet,
+  shelf: PathSetStorage,
+  stateOf: StateOf,
+): Promise<void> {
+  for await (const { place, set: known } of slots(key, shelf, stateOf)) {
     if (known ? samePaths(known, set) : await shelf.put(place, set)) return;
   }
 }
 
 /** All path sets of a key, one after the other, and the first free place. Who asks on has found that it is taken now. */
-export async function* places(
+export async function* slots(
   key: Hash,
-  shelf: Shelf,
+  shelf: PathSetStorage,
   stateOf: StateOf,
 ): AsyncGenerator<{ place: Digest; set: PathSet | undefined }> {
   let branch = key;

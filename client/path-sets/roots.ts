@@ -17,7 +17,7 @@ import { installationOf } from '../../hermeticity/verdict/installation.ts';
 import { DEFAULT_POLICY } from '../../hermeticity/verdict/policy.ts';
 import { searchPathOf } from '../action/environment.ts';
 import type { RunRequest } from '../action/request.ts';
-import { homeOrNowhere } from '../local-store/store-folder.ts';
+import { homeFolder } from '../local-store/store-folder.ts';
 import type { KeyedAction } from '../run/key.ts';
 import type { Tool } from '../tools/tools.ts';
 
@@ -30,13 +30,13 @@ export function isAbove(root: string): boolean {
 }
 
 /** What of an action says where its paths lie. */
-export interface Looker {
+export interface ActionPaths {
   readonly request: Pick<RunRequest, 'workspace' | 'outputs'>;
   readonly tools: readonly Tool[];
   readonly environment: KeyedAction['environment'];
 }
 
-export type Rooted = Pick<ObservedPath, 'root' | 'path'>;
+export type RootedPath = Pick<ObservedPath, 'root' | 'path'>;
 
 export class Roots {
   readonly #workspace: AbsPath;
@@ -44,7 +44,7 @@ export class Roots {
   readonly #searchPath: readonly AbsPath[];
   #known: ReadonlyMap<string, AbsPath> | undefined;
 
-  constructor({ request, tools, environment }: Looker) {
+  constructor({ request, tools, environment }: ActionPaths) {
     this.#workspace = absPath(request.workspace);
     this.#tools = tools;
     this.#searchPath = searchPathOf(environment);
@@ -58,7 +58,7 @@ export class Roots {
 
   #find(): Map<string, AbsPath> {
     const folders = new Map([[WORKSPACE, this.#workspace]]);
-    const keepOut = [this.#workspace, absPath(homeOrNowhere())];
+    const keepOut = [this.#workspace, absPath(homeFolder())];
     for (const tool of this.#tools.flatMap((each) => [each, ...each.interpreters])) {
       const folder = installationOf(absPath(realpathSync(tool.file)), keepOut);
       if (folder !== undefined && !isInstalled(folder)) folders.set(`tool:${tool.name}`, folder);
@@ -67,7 +67,7 @@ export class Roots {
   }
 
   /** Undefined for a root that this action does not have, and for what would lie above the root of the file system. */
-  resolve({ root, path }: Rooted): AbsPath | undefined {
+  resolve({ root, path }: RootedPath): AbsPath | undefined {
     const folder = this.#folderOf(root);
     if (folder === undefined) return undefined;
     const climbs = (/^(?:\.\.\/)*/.exec(path)?.[0] ?? '').length / '../'.length;
@@ -76,7 +76,7 @@ export class Roots {
   }
 
   /** Where a name is looked for that was sought above a root: in each folder there, the nearest first. */
-  everywhereAbove({ root, path }: Rooted): AbsPath[] {
+  pathsAbove({ root, path }: RootedPath): AbsPath[] {
     const base = this.#folderOf(root.slice(ABOVE.length));
     const name = parseRelPath(path);
     return base === undefined ? [] : [...foldersAbove(base)].map((folder) => inside(folder, name));
@@ -88,7 +88,7 @@ export class Roots {
   }
 
   /** As people see it. */
-  shown(rooted: Rooted): string {
+  shown(rooted: RootedPath): string {
     if (isAbove(rooted.root)) {
       const base = rooted.root.slice(ABOVE.length);
       return `${rooted.path} above ${base === WORKSPACE ? 'the workspace' : base}`;
@@ -97,7 +97,7 @@ export class Roots {
     return path === undefined ? `${rooted.root}/${rooted.path}` : displayPath(path, this.#workspace);
   }
 
-  root(path: AbsPath): Rooted {
+  root(path: AbsPath): RootedPath {
     for (const [root, folder] of this.#folders) {
       const relative = relativeIn(folder, path);
       if (relative !== undefined) return { root, path: relative };
@@ -136,9 +136,9 @@ export class Roots {
 
 interface SeenFromBelow {
   /** How far up it lies. */
-  readonly found: Rooted;
+  readonly found: RootedPath;
   /** As what was sought in every folder above. */
-  readonly sought: Rooted;
+  readonly sought: RootedPath;
   /** The nearest folder above that it lies in. */
   readonly folder: AbsPath;
 }
@@ -149,6 +149,6 @@ export function isInstalled(path: AbsPath): boolean {
 }
 
 /** The kernel's own: the same place on every machine, too. */
-export function isKernels(path: AbsPath): boolean {
+export function isKernelPath(path: AbsPath): boolean {
   return DEFAULT_POLICY.kernel.some((place) => isAtOrBelow(path, place));
 }

@@ -17,13 +17,13 @@ import {
   toBytes,
 } from '../../hermeticity/system/absolute-path.ts';
 import type { FileDigests } from '../files/file-digest.ts';
-import { isAbove, type Looker, Roots } from './roots.ts';
-import type { Elsewhere } from './system-file-memo.ts';
+import { type ActionPaths, isAbove, Roots } from './roots.ts';
+import type { SystemFileMemo } from './system-file-memo.ts';
 
 export const ABSENT = 'absent';
 
 /** Assay's own folder in a workspace, there while something is restored or run. */
-export const OWN_FOLDER = '.assay';
+export const ASSAY_FOLDER = '.assay';
 
 export class States {
   readonly roots: Roots;
@@ -31,10 +31,10 @@ export class States {
   readonly #outputs: ReadonlySet<AbsPath>;
 
   readonly #workspace: AbsPath;
-  readonly #elsewhere: Elsewhere | undefined;
+  readonly #elsewhere: SystemFileMemo | undefined;
 
   /** `elsewhere`: for who may be told what was so a moment ago. */
-  constructor(action: Looker, digests: FileDigests, elsewhere?: Elsewhere) {
+  constructor(action: ActionPaths, digests: FileDigests, elsewhere?: SystemFileMemo) {
     this.#workspace = absPath(action.request.workspace);
     this.#elsewhere = elsewhere;
     this.roots = new Roots(action);
@@ -71,7 +71,7 @@ export class States {
   }
 
   #above(seen: ObservedPath): string {
-    const found = this.roots.everywhereAbove(seen).flatMap((path, at) => (isThere(path) ? [at + 1] : []));
+    const found = this.roots.pathsAbove(seen).flatMap((path, at) => (isThere(path) ? [at + 1] : []));
     return found.length === 0 ? ABSENT : `above ${found.join(' ')}`;
   }
 
@@ -79,7 +79,7 @@ export class States {
   pathsOf(set: PathSet): AbsPath[] {
     const { roots } = this;
     const paths = set.flatMap((seen) =>
-      isAbove(seen.root) ? roots.everywhereAbove(seen) : (roots.resolve(seen) ?? []),
+      isAbove(seen.root) ? roots.pathsAbove(seen) : (roots.resolve(seen) ?? []),
     );
     return [...new Set(paths)];
   }
@@ -103,7 +103,7 @@ export class States {
 
   /** The names in a folder that are not the action's own doing. */
   names(folder: AbsPath, without: readonly string[]): string[] {
-    const own = new Set([OWN_FOLDER, ...without]);
+    const own = new Set([ASSAY_FOLDER, ...without]);
     return readdirSync(toBytes(folder), { encoding: 'buffer' })
       .map(nameFromBytes)
       .filter((name) => !own.has(name))

@@ -12,7 +12,7 @@ import type { Remote } from '../remote/remote.ts';
 import { download } from '../remote/transfer.ts';
 import type { Report } from '../terminal/events.ts';
 
-export interface Shelf {
+export interface PathSetStorage {
   get(place: Digest): Promise<PathSet | undefined>;
   /** The encoded set itself is in the store, or at the remote, already. False if another set lies at this place. */
   put(place: Digest, set: PathSet): Promise<boolean>;
@@ -20,7 +20,7 @@ export interface Shelf {
 
 const NAME = 'path-set';
 
-export function localShelf(store: Store): Shelf {
+export function localPathSets(store: Store): PathSetStorage {
   const at = ({ hash: key }: Digest) => ({ namespace: DEFAULT_NAMESPACE, key });
   return {
     async get(place) {
@@ -37,7 +37,7 @@ export function localShelf(store: Store): Shelf {
 }
 
 /** What comes from there goes through the local store, which refuses what does not have its digest. */
-export function remoteShelf(remote: Remote, store: Store, report: Report): Shelf {
+export function remotePathSets(remote: Remote, store: Store, report: Report): PathSetStorage {
   return {
     async get(place) {
       const bytes = await remote.getResult(place);

@@ -3,7 +3,7 @@
 // an action has seen while it ran is looked at anew.
 import type { AbsPath } from '../../hermeticity/system/absolute-path.ts';
 
-export class Elsewhere {
+export class SystemFileMemo {
   readonly #states = new Map<AbsPath, string>();
 
   state(path: AbsPath, look: () => string): string {

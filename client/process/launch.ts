@@ -23,12 +23,12 @@ export interface Launch {
   /** Hears what the command says. Returns when that has been passed on, so the command can't outrun its reader. */
   onOutput(stream: StreamName, bytes: Buffer): void;
   /** Hears which process, with all that it starts, works on the outputs. */
-  startedAs(pid: number): void;
+  onStarted(pid: number): void;
   /** Ends it, as SIGTERM does. */
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface Ended {
+export interface CommandEnd {
   readonly exitCode: number;
   /** Set when a signal ended it; the exit code is then 128 and its number, as in a shell. */
   readonly signal?: SignalName;
@@ -38,10 +38,10 @@ export interface Ended {
   readonly logFault?: string;
 }
 
-export type Launcher<T extends Ended> = (launch: Launch) => Promise<T>;
+export type Launcher<T extends CommandEnd> = (launch: Launch) => Promise<T>;
 
 /** The command runs as it is. Who waits for it is somebody who knows how it ended (waitingFor). */
-export const launchDirectly: Launcher<Ended> = async (launch) => {
+export const launchDirectly: Launcher<CommandEnd> = async (launch) => {
   let refusal = '';
   for (const way of waitStrategies()) {
     const end = await launchBy(way, launch);
@@ -52,7 +52,7 @@ export const launchDirectly: Launcher<Ended> = async (launch) => {
 };
 
 /** A text: why the program that waits could not be started. */
-async function launchBy(way: WaitStrategy, launch: Launch): Promise<Ended | string> {
+async function launchBy(way: WaitStrategy, launch: Launch): Promise<CommandEnd | string> {
   const [file, ...args] = way.wrap(launch.argv);
   const { cwd, env } = launch;
   const child = spawn(file, args, {
@@ -62,7 +62,7 @@ async function launchBy(way: WaitStrategy, launch: Launch): Promise<Ended | stri
     detached: true,
   });
   if (child.pid === undefined) return notStarted(child);
-  launch.startedAs(child.pid);
+  launch.onStarted(child.pid);
   const streams = [follow(child.stdout, 'stdout', launch), follow(child.stderr, 'stderr', launch)];
   const status = way.reportsStatus ? readWaitStatus(child.stdio[STATUS_DESCRIPTOR]) : undefined;
   const release = onStop(launch.signal, (signal) => signalGroup(child, signal));
@@ -78,13 +78,13 @@ async function launchBy(way: WaitStrategy, launch: Launch): Promise<Ended | stri
   }
 }
 
-export function endOf(exit: ExitStatus): Ended {
+export function endOf(exit: ExitStatus): CommandEnd {
   return 'signal' in exit
     ? { exitCode: exitCodeOfSignal(exit.signal), signal: exit.signal }
     : { exitCode: exit.code };
 }
 
-function endAsTold(exit: ExitStatus, { isExitCodeReliable: isSure }: WaitStrategy): Ended {
+function endAsTold(exit: ExitStatus, { isExitCodeReliable: isSure }: WaitStrategy): CommandEnd {
   const end = endOf(exit);
   if (isSure || end.exitCode !== 0) return end;
   return {

@@ -8,7 +8,7 @@ import type { KeyedAction } from '../run/key.ts';
 import { locateOnPath, type Tool } from '../tools/tools.ts';
 
 /** `placeOf`: where the action sees a tool. */
-export async function withPrivateFolders<T>(
+export async function withScratchFolders<T>(
   { tools, environment }: Pick<KeyedAction, 'tools' | 'environment'>,
   work: (folders: ScratchFolders) => Promise<T>,
   placeOf: (file: string) => string = (file) => file,

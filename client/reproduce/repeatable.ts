@@ -15,7 +15,7 @@ import {
 } from '../action/environment.ts';
 import { listFolder } from '../files/list-folder.ts';
 import type { KeyedAction } from '../run/key.ts';
-import { noInstallations, placesOf } from '../trace/trace.ts';
+import { neverToolFolders, toolPaths } from '../trace/trace.ts';
 
 export interface Before {
   /** What a trace saw of it. */
@@ -34,9 +34,9 @@ export function repeatable(
   const { request, tools, environment } = action;
   const workspace = absPath(request.workspace);
   const program = absPath(tools[0].file);
-  const keepOut = noInstallations(request.workspace);
+  const keepOut = neverToolFolders(request.workspace);
   const places = tools
-    .flatMap((tool) => placesOf(tool, keepOut))
+    .flatMap((tool) => toolPaths(tool, keepOut))
     .flatMap((path) => relativeIn(workspace, path) ?? []);
   const kept = outermost(places.filter((path) => isFolder(workspace, path)));
   const used = [...(seen ? pathsUsed(seen, workspace) : []), ...places];

@@ -6,7 +6,7 @@ import { removeTemporaryFolder, temporaryFolder } from '../../hermeticity/system
 import type { TraceReport } from '../../hermeticity/trace/access.ts';
 import type { RunRequest } from '../action/request.ts';
 import { onSignal } from '../process/launch.ts';
-import { withPrivateFolders } from '../process/scratch-folders.ts';
+import { withScratchFolders } from '../process/scratch-folders.ts';
 import type { RunContext } from '../run/context.ts';
 import { type KeyedAction, keyOf } from '../run/key.ts';
 import { repeatable } from './repeatable.ts';
@@ -33,7 +33,7 @@ export function reproduceAction(
 ): Promise<Reproduction> {
   const { caller, now, stderr } = context;
   return withEarlierState(action, context, (earlierState) =>
-    withPrivateFolders(action, async (folders) => {
+    withScratchFolders(action, async (folders) => {
       const stop = new AbortController();
       const release = onSignal((signal) => {
         stop.abort(new AssayError('ASSAY_INTERRUPTED', `by ${signal}`));

@@ -17,15 +17,15 @@ import type { RunRequest } from '../action/request.ts';
 type Asked = Pick<RunRequest, 'hermetic' | 'acceptMarked' | 'name'>;
 
 /** A verdict of another policy may have passed over what this one finds. */
-export function takesLocally(evidence: Evidence | undefined, { hermetic }: Asked): boolean {
+export function acceptsLocal(evidence: Evidence | undefined, { hermetic }: Asked): boolean {
   if (hermetic !== 'strict') return true;
   return evidenceStatusOf(evidence) === 'clean' && evidence?.policy === POLICY_VERSION;
 }
 
 /** Undefined if it is taken. */
-export function whyNotFromRemote(evidence: Evidence | undefined, request: Asked): string | undefined {
+export function remoteRefusal(evidence: Evidence | undefined, request: Asked): string | undefined {
   const standing = evidenceStatusOf(evidence);
-  if (!takesLocally(evidence, request))
+  if (!acceptsLocal(evidence, request))
     return `the remote has a result that is ${shortcomingOf(standing, evidence?.policy)}`;
   if (standing !== 'marked' || request.acceptMarked) return undefined;
   return `the remote has a result that is marked: ${reasonOf(evidence)} (${request.name === undefined ? '--accept-marked' : '"acceptMarked": true in assay.json'} would take it)`;

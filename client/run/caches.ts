@@ -5,7 +5,7 @@ import { digestOf } from '../../core/digest.ts';
 import type { Store } from '../../store/store.ts';
 import { type FileDigests, fileDigests } from '../files/file-digest.ts';
 import { StatIndex } from '../files/stat-index.ts';
-import { type History, historyOf, type Ran, stepOf } from '../history/history.ts';
+import { type History, historyOf, type RunNote, stepOf } from '../history/history.ts';
 import { InputReader, type InputSource } from '../inputs/inputs.ts';
 import { ScanMemos } from '../inputs/scan-memo.ts';
 import { REMOTE } from '../limits.ts';
@@ -13,14 +13,14 @@ import { clientFolder } from '../local-store/client-folder.ts';
 import { openUsableStore } from '../local-store/open.ts';
 import { hasOutbox, Outbox } from '../local-store/outbox.ts';
 import { HitMemos } from '../outputs/in-place.ts';
-import type { Elsewhere } from '../path-sets/system-file-memo.ts';
+import type { SystemFileMemo } from '../path-sets/system-file-memo.ts';
 import type { Remote } from '../remote/remote.ts';
 import type { SnapshotSettings } from '../snapshots/open.ts';
 import type { SnapshotStore } from '../snapshots/snapshot-store.ts';
 import type { Report } from '../terminal/events.ts';
 import { ToolMemo } from '../tools/tool-memo.ts';
 import type { IdentifiedAction } from './key.ts';
-import type { Settling, Uploads } from './uploads.ts';
+import type { FinishOptions, Uploads } from './uploads.ts';
 
 export interface CacheOptions {
   readonly storeFolder: string;
@@ -30,9 +30,9 @@ export interface CacheOptions {
   readonly now: () => number;
   readonly report: Report;
   /** For who remembers whole steps, and would never ask for a scan again. */
-  readonly forgetsScans?: boolean;
+  readonly skipsScanMemo?: boolean;
   /** For who forgets it when a command has run. */
-  readonly elsewhere?: Elsewhere;
+  readonly systemFiles?: SystemFileMemo;
 }
 
 export interface Cache {
@@ -44,12 +44,12 @@ export interface Cache {
   readonly hits: HitMemos;
   readonly digests: FileDigests;
   readonly tools: ToolMemo;
-  readonly elsewhere?: Elsewhere | undefined;
+  readonly systemFiles?: SystemFileMemo | undefined;
   readonly inputs: InputSource;
   readonly history: History;
-  remember(
+  addToHistory(
     ran: { action: IdentifiedAction } & Pick<
-      Ran,
+      RunNote,
       'outcome' | 'reason' | 'against' | 'notKept' | 'exitCode' | 'commandMs'
     >,
   ): void;
@@ -60,11 +60,11 @@ export interface Cache {
   /** The same each time; undefined where there is no remote, or no store. */
   openUploads(): Promise<Uploads | undefined>;
   /** Uploads, also of what earlier runs left, go on for a bounded time. */
-  settleUploads(began: number, settling: Settling): Promise<SettledUploads>;
+  finishUploads(began: number, settling: FinishOptions): Promise<UploadSummary>;
   close(): Promise<void>;
 }
 
-export interface SettledUploads {
+export interface UploadSummary {
   /** How many results are still to be shared, and why. */
   readonly unshared: number;
   readonly why: string;
@@ -72,13 +72,13 @@ export interface SettledUploads {
   readonly diverged: boolean;
 }
 
-const NOTHING_SENT: SettledUploads = { unshared: 0, why: '', diverged: false };
+const NOTHING_SENT: UploadSummary = { unshared: 0, why: '', diverged: false };
 
 export function openCache(options: CacheOptions): Cache {
   const own = clientFolder(options.storeFolder);
   const index = new StatIndex(join(own, 'stat', `${digestOf(Buffer.from(options.workspace)).hash}.index`));
   const digests = fileDigests(index, options.now);
-  const scans = options.forgetsScans ? undefined : new ScanMemos(join(own, 'scan'));
+  const scans = options.skipsScanMemo ? undefined : new ScanMemos(join(own, 'scan'));
   const inputs = new InputReader(digests, scans, options.now);
   const history = historyOf(options.storeFolder);
   let store: Promise<Store | undefined> | undefined;
@@ -104,13 +104,13 @@ export function openCache(options: CacheOptions): Cache {
     hits: new HitMemos(),
     digests,
     tools: new ToolMemo(options.workspace),
-    elsewhere: options.elsewhere,
+    systemFiles: options.systemFiles,
     inputs,
     history,
-    remember({ action: { request, key }, ...ran }) {
+    addToHistory({ action: { request, key }, ...ran }) {
       const noted = { ...ran, at: options.now(), step: stepOf(request), key: key.hash };
       if (ran.outcome === 'miss') history.append(request, noted);
-      else history.note(request, noted);
+      else history.buffer(request, noted);
     },
     async openSnapshotStore(needs) {
       const opened = await openStore();
@@ -120,18 +120,18 @@ export function openCache(options: CacheOptions): Cache {
       shelves.push(shelf);
       return shelf;
     },
-    async settleUploads(began, settling) {
+    async finishUploads(began, settling) {
       const { remoteUrl, storeFolder, now, report } = options;
       if (!remoteUrl) return NOTHING_SENT;
       const isNeeded =
         uploads !== undefined ||
         (hasOutbox(storeFolder) &&
-          (remote !== undefined || !new Outbox(storeFolder, remoteUrl).restsAt(now())));
+          (remote !== undefined || !new Outbox(storeFolder, remoteUrl).wasTriedRecently(now())));
       const opened = isNeeded ? await openUploads() : undefined;
       if (!opened) return NOTHING_SENT;
       opened.addEarlier(report);
       const bound = Math.max(REMOTE.uploadsMs, (now() - began) * REMOTE.uploadsShare);
-      const left = await opened.settle(bound, settling);
+      const left = await opened.finish(bound, settling);
       return { unshared: left?.results ?? 0, why: left?.why ?? '', diverged: opened.diverged > 0 };
     },
     async close() {

@@ -16,7 +16,7 @@ export interface RunContext {
   /** The command is to find nothing of earlier runs, whatever is kept. */
   readonly withoutState?: boolean;
   /** Uploads go on beside this run: whoever opened the cache waits for them at the end. */
-  readonly sharesLater?: boolean;
+  readonly uploadsLater?: boolean;
   /** Resolves when the command may run, where only so many may at once. Rejects if it no longer may. */
   acquireJobSlot?(): Promise<void>;
   /** Throws if nothing is to begin any more: asked by whoever waits for somebody else. */
@@ -27,5 +27,5 @@ export interface RunContext {
   readonly signal?: AbortSignal | undefined;
   now(): number;
   /** Hears the action as soon as it has its key. */
-  keyed?(action: KeyedAction): void;
+  onKeyed?(action: KeyedAction): void;
 }

@@ -6,9 +6,9 @@ import { actualEnvironment, type ScratchFolders } from '../action/environment.ts
 import type { RunRequest } from '../action/request.ts';
 import { RUN } from '../limits.ts';
 import { setOutputsAside } from '../outputs/set-aside.ts';
-import { type Ended, type Launcher, launchDirectly } from '../process/launch.ts';
-import { withPrivateFolders } from '../process/scratch-folders.ts';
-import { placeInSandbox, sandboxedLauncher } from '../trace/sandbox.ts';
+import { type CommandEnd, type Launcher, launchDirectly } from '../process/launch.ts';
+import { withScratchFolders } from '../process/scratch-folders.ts';
+import { sandboxedLauncher, sandboxPath } from '../trace/sandbox.ts';
 import { type MaybeWatched, watchedLauncher } from '../trace/watch.ts';
 import type { RunContext } from './context.ts';
 import type { KeyedAction } from './key.ts';
@@ -27,12 +27,12 @@ export interface Execution extends MaybeWatched {
 }
 
 /** Variables that the command sees and that are not in its key; learns the folders that the action has to itself. */
-export type Unkeyed = (folders: ScratchFolders) => Readonly<Record<string, string>>;
+export type UnkeyedVariables = (folders: ScratchFolders) => Readonly<Record<string, string>>;
 
 export interface Preparation {
-  readonly unkeyed?: Unkeyed;
+  readonly unkeyed?: UnkeyedVariables;
   /** Before each attempt: what the command finds of earlier runs; tells whose it is, undefined if it finds nothing. */
-  placeState?(): Promise<string | undefined>;
+  restoreState?(): Promise<string | undefined>;
 }
 
 export async function execute(
@@ -41,8 +41,8 @@ export async function execute(
   preparation: Preparation = {},
 ): Promise<Execution> {
   const { request } = action;
-  const attempt = async <T extends Ended>(launcherFor: LauncherFor<T>): Promise<T & Execution> => {
-    const earlierState = await preparation.placeState?.();
+  const attempt = async <T extends CommandEnd>(launcherFor: LauncherFor<T>): Promise<T & Execution> => {
+    const earlierState = await preparation.restoreState?.();
     const { unkeyed } = preparation;
     const overEarlier = earlierState !== undefined;
     const execution = await executeBy(launcherFor, action, context, { unkeyed, overEarlier });
@@ -72,15 +72,15 @@ function hindranceOf(
 }
 
 interface Attempt {
-  readonly unkeyed?: Unkeyed | undefined;
+  readonly unkeyed?: UnkeyedVariables | undefined;
   /** The command finds the outputs that belong to its state: what it sees no need to make again must be there. */
   readonly overEarlier?: boolean;
 }
 
-type LauncherFor<T extends Ended> = (folders: ScratchFolders) => Launcher<T>;
+type LauncherFor<T extends CommandEnd> = (folders: ScratchFolders) => Launcher<T>;
 
 /** `launcherFor` learns the folders that the action has to itself. */
-export async function executeBy<T extends Ended>(
+export async function executeBy<T extends CommandEnd>(
   launcherFor: LauncherFor<T>,
   action: KeyedAction,
   context: Pick<RunContext, 'stdout' | 'stderr' | 'now' | 'signal'>,
@@ -91,7 +91,7 @@ export async function executeBy<T extends Ended>(
   const recorder = new LogRecorder();
   let failed = true;
   try {
-    return await withPrivateFolders(
+    return await withScratchFolders(
       action,
       async (folders) => {
         const startedAt = context.now();
@@ -103,7 +103,7 @@ export async function executeBy<T extends Ended>(
             recorder.add(stream, bytes);
             context[stream].write(bytes);
           },
-          startedAs: (pid) => aside.writtenBy(pid),
+          onStarted: (pid) => aside.writtenBy(pid),
           signal: context.signal,
         });
         failed = end.exitCode !== 0;
@@ -132,5 +132,5 @@ export async function executeBy<T extends Ended>(
 
 /** Where the command sees a tool. */
 function placeFor({ sandbox, workspace }: RunRequest): (file: string) => string {
-  return (file) => (sandbox ? placeInSandbox(absPath(file), absPath(workspace)) : file);
+  return (file) => (sandbox ? sandboxPath(absPath(file), absPath(workspace)) : file);
 }

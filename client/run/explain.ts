@@ -6,10 +6,10 @@ import type { RunRequest } from '../action/request.ts';
 import type { FileDigests } from '../files/file-digest.ts';
 import { type Difference, differences } from '../history/difference.ts';
 import { type HistoryEntry, stepOf } from '../history/history.ts';
-import { areAkin } from '../history/similar-actions.ts';
-import { whatDiffers } from '../path-sets/difference.ts';
+import { areSimilar } from '../history/similar-actions.ts';
+import { firstDifference } from '../path-sets/difference.ts';
 import { States } from '../path-sets/states.ts';
-import { localShelf } from '../path-sets/storage.ts';
+import { localPathSets } from '../path-sets/storage.ts';
 import type { RunContext } from './context.ts';
 import type { KeyedAction } from './key.ts';
 import { keepAction } from './publish.ts';
@@ -63,7 +63,7 @@ async function differsNow(
   digests: FileDigests,
 ): Promise<string | undefined> {
   try {
-    return await whatDiffers(action.key.hash, localShelf(store), new States(action, digests));
+    return await firstDifference(action.key.hash, localPathSets(store), new States(action, digests));
   } catch {
     return undefined;
   }
@@ -80,7 +80,7 @@ async function explainMiss(
   let best: { against: Hash; differences: Difference[] } | undefined;
   for (const { key: against } of last ? [last] : alike(action.request, earlier)) {
     const found = await ifKnown(async () =>
-      last || (await areAkin(against, key, blobs)) ? differences(against, key, blobs) : undefined,
+      last || (await areSimilar(against, key, blobs)) ? differences(against, key, blobs) : undefined,
     );
     if (found && (!best || found.length < best.differences.length)) best = { against, differences: found };
   }

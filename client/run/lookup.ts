@@ -15,14 +15,14 @@ import type { RunRequest } from '../action/request.ts';
 import { RUN } from '../limits.ts';
 import { type Output, outputsNamedBy, whyUnfit } from '../outputs/outputs.ts';
 import { ForeignStates } from '../path-sets/foreign-states.ts';
-import { type Candidate, candidates, keepSet } from '../path-sets/path-sets.ts';
+import { addPathSet, type Candidate, candidates } from '../path-sets/path-sets.ts';
 import { States } from '../path-sets/states.ts';
-import { localShelf, remoteShelf, type Shelf } from '../path-sets/storage.ts';
+import { localPathSets, type PathSetStorage, remotePathSets } from '../path-sets/storage.ts';
 import { fetchContent } from '../remote/fetch-content.ts';
 import { readBlob } from '../remote/read-blob.ts';
 import { handleFault, type Remote, RemoteFault } from '../remote/remote.ts';
 import type { Report } from '../terminal/events.ts';
-import { takesLocally, whyNotFromRemote } from './acceptance.ts';
+import { acceptsLocal, remoteRefusal } from './acceptance.ts';
 import type { RunContext } from './context.ts';
 import type { KeyedAction } from './key.ts';
 import type { Log } from './log.ts';
@@ -41,7 +41,7 @@ export interface Hit {
   readonly commandMs: number;
   readonly standing: EvidenceStatus;
   /** What the result depends on besides the key; all of it is as it was. */
-  looks(): readonly AbsPath[];
+  observedPaths(): readonly AbsPath[];
 }
 
 export async function lookup(
@@ -50,8 +50,8 @@ export async function lookup(
 ): Promise<Hit | undefined> {
   const store = await cache.openStore();
   if (!store) return undefined;
-  const states = new States(action, cache.digests, cache.elsewhere);
-  const local = await findHit(localShelf(store), action, states, {
+  const states = new States(action, cache.digests, cache.systemFiles);
+  const local = await findHit(localPathSets(store), action, states, {
     stateOf: states.of,
     hitAt: ({ key }) => storedHit(key.hash, action.request, store, report),
     onFault: (error) => report({ type: 'hit-unusable', why: messageOf(error) }),
@@ -61,7 +61,7 @@ export async function lookup(
   if (!remote?.usable) return undefined;
   const sides = { store, remote, report };
   const foreign = new ForeignStates(states, now);
-  const fetched = await findHit(remoteShelf(remote, store, report), action, states, {
+  const fetched = await findHit(remotePathSets(remote, store, report), action, states, {
     stateOf: foreign.of,
     admits: (set) => isAdmitted(set, foreign, report),
     hitAt: (candidate) => fetchHit(candidate, action, states, sides),
@@ -78,17 +78,17 @@ export async function resultAt(
 ): Promise<Hit | undefined> {
   const store = await cache.openStore();
   const stored = store && (await storedHit(address, request, store, report));
-  return stored && { ...stored, ...REMEMBERED, address, looks: () => [] };
+  return stored && { ...stored, ...REMEMBERED, address, observedPaths: () => [] };
 }
 
 const REMEMBERED = { outcome: 'hit-local', reason: 'remembered, and found in the local store' } as const;
 const LOCAL = { outcome: 'hit-local', reason: 'found in the local store' } as const;
 
-type StoredHit = Omit<Hit, 'outcome' | 'reason' | 'address' | 'looks'>;
+type StoredHit = Omit<Hit, 'outcome' | 'reason' | 'address' | 'observedPaths'>;
 
 /** The first hit among the results that the action's path sets lead to. */
 async function findHit(
-  shelf: Shelf,
+  shelf: PathSetStorage,
   action: KeyedAction,
   states: States,
   at: {
@@ -103,7 +103,7 @@ async function findHit(
     for await (const candidate of candidates(action.key, shelf, at.stateOf, at.admits)) {
       const hit = await at.hitAt(candidate);
       const address = candidate.key.hash;
-      if (hit) return { ...hit, address, looks: () => states.pathsOf(candidate.set ?? []) };
+      if (hit) return { ...hit, address, observedPaths: () => states.pathsOf(candidate.set ?? []) };
     }
   } catch (error) {
     at.onFault(error);
@@ -146,7 +146,7 @@ async function hitFrom(
   if (result.exitCode !== 0 && !request.cacheFailures) return undefined;
   const metadata = result.executionMetadata?.auxiliaryMetadata ?? [];
   const evidence = decodeEvidence(metadata);
-  if (!takesLocally(evidence, request)) return undefined;
+  if (!acceptsLocal(evidence, request)) return undefined;
   const outputs = await outputsOf(result, request, blobs);
   checkOutputs(outputs, request);
   const log = {
@@ -165,10 +165,7 @@ function outputsOf(result: ActionResult, request: RunRequest, blobs: Blobs): Pro
 /** What can be seen to be of no use is not fetched, and never gets the chance to stand in the way of a good result. */
 function checkBeforeFetching(result: ActionResult, request: RunRequest): void {
   if (result.exitCode !== 0 && !request.cacheFailures) throw unfit('its command failed');
-  const refusal = whyNotFromRemote(
-    decodeEvidence(result.executionMetadata?.auxiliaryMetadata ?? []),
-    request,
-  );
+  const refusal = remoteRefusal(decodeEvidence(result.executionMetadata?.auxiliaryMetadata ?? []), request);
   if (refusal !== undefined) throw new AssayError('ASSAY_NOT_HERMETIC', refusal);
   const logs = (result.stdoutDigest?.sizeBytes ?? 0) + (result.stderrDigest?.sizeBytes ?? 0);
   if (logs > 2 * RUN.maxLogBytes) throw unfit('its log is longer than any that is kept');
@@ -230,7 +227,7 @@ async function fetchHit(
   const { keepAction } = await import('./publish.ts');
   // The next miss is compared with this action. The machine that built it has it; this one must keep a copy.
   await keepAction(action, store);
-  if (set) await keepSet(action.key.hash, set, localShelf(store), stateOf);
+  if (set) await addPathSet(action.key.hash, set, localPathSets(store), stateOf);
   return storedHit(key.hash, action.request, store, report);
 }
 

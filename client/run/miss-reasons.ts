@@ -2,7 +2,7 @@
 // was made is not kept.
 import type { RunContext } from './context.ts';
 
-export class HeardReasons {
+export class MissReasons {
   /** Why a stored result is not used, if one was found. */
   refusal: string | undefined;
   notKept: string | undefined;

@@ -10,12 +10,12 @@ import { STORE } from '../../store/limits.ts';
 import type { Blobs, Content, Store } from '../../store/store.ts';
 import { fileChunks } from '../files/file-chunks.ts';
 import { REMOTE, RUN } from '../limits.ts';
-import type { Unshared } from '../local-store/outbox.ts';
+import type { UnsharedResult } from '../local-store/outbox.ts';
 import type { Sealed } from '../outputs/encoded-outputs.ts';
 import { ForeignStates } from '../path-sets/foreign-states.ts';
-import { type Candidate, candidates, keepSet } from '../path-sets/path-sets.ts';
+import { addPathSet, type Candidate, candidates } from '../path-sets/path-sets.ts';
 import { States } from '../path-sets/states.ts';
-import { localShelf, type Shelf } from '../path-sets/storage.ts';
+import { localPathSets, type PathSetStorage } from '../path-sets/storage.ts';
 import type { Report } from '../terminal/events.ts';
 import type { RunContext } from './context.ts';
 import type { KeyedAction } from './key.ts';
@@ -46,7 +46,7 @@ export async function publish(
     return NOTHING;
   }
   const states = new States(action, cache.digests);
-  const found = await findPlace(action, sealed, localShelf(store), states.of);
+  const found = await findPlace(action, sealed, localPathSets(store), states.of);
   const place = { ...found, stateOf: states.of };
   const outcome = await publishLocally(action, sealed, place, store, report);
   if (outcome !== 'published') return { ...NOTHING, diverged: outcome === 'diverged' };
@@ -66,7 +66,7 @@ interface ResultPlace extends Candidate {
 async function findPlace(
   { key }: KeyedAction,
   { pathSet: set }: SealedResult,
-  shelf: Shelf,
+  shelf: PathSetStorage,
   stateOf: StateOf,
 ): Promise<Candidate> {
   if (set) return { key: resultKey(key.hash, set, stateOf), set };
@@ -93,7 +93,7 @@ async function publishLocally(
   try {
     await putLocally([...sealed.contents, ...describe(action, set)], store.blobs);
     const outcome = await store.results.put({ namespace: DEFAULT_NAMESPACE, key: key.hash }, sealed.result);
-    if (set) await keepSet(action.key.hash, set, localShelf(store), stateOf);
+    if (set) await addPathSet(action.key.hash, set, localPathSets(store), stateOf);
     if (outcome !== 'diverged') return 'published';
     report({ type: 'not-published', why: 'the same action has made other outputs before, which stay' });
     return outcome;
@@ -133,7 +133,7 @@ function contentOf(sealed: Sealed): Content {
   return isSmall(sealed) ? readFileSync(sealed.file) : fileChunks(sealed.file);
 }
 
-function unsharedOf(action: KeyedAction, { key, set }: Candidate): Unshared {
+function unsharedOf(action: KeyedAction, { key, set }: Candidate): UnsharedResult {
   return {
     key,
     action: action.key.hash,

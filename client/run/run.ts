@@ -19,7 +19,7 @@ import { explain } from './explain.ts';
 import { type IdentifiedAction, type KeyedAction, keyOf } from './key.ts';
 import { replay } from './log.ts';
 import { type Hit, lookup } from './lookup.ts';
-import { HeardReasons } from './miss-reasons.ts';
+import { MissReasons } from './miss-reasons.ts';
 import { publish } from './publish.ts';
 import { seal } from './seal.ts';
 
@@ -54,10 +54,10 @@ export interface RunSummary {
 
 export async function run(request: RunRequest, context: RunContext): Promise<RunSummary> {
   const began = context.now();
-  const heard = new HeardReasons();
+  const heard = new MissReasons();
   const hearing = heard.within(context);
   const action = keyOf(request, context);
-  context.keyed?.(action);
+  context.onKeyed?.(action);
   const hit = await lookup(action, hearing);
   const ran = (hit && (await useHit(hit, action, hearing))) ?? (await makeResult(action, hearing, heard));
   const shared = await shareWith(ran.sent, began, context);
@@ -72,9 +72,9 @@ export async function run(request: RunRequest, context: RunContext): Promise<Run
 }
 
 /** All but what the caller knows; `sent` is the key of a result that is on its way to the remote. */
-export type Ran = Omit<RunSummary, 'key' | 'elapsedMs'> & { readonly sent?: Hash };
+export type RunEnd = Omit<RunSummary, 'key' | 'elapsedMs'> & { readonly sent?: Hash };
 
-function finished({ sent: _, ...ran }: Ran): Omit<Ran, 'sent'> {
+function finished({ sent: _, ...ran }: RunEnd): Omit<RunEnd, 'sent'> {
   return ran;
 }
 
@@ -82,10 +82,10 @@ function finished({ sent: _, ...ran }: Ran): Omit<Ran, 'sent'> {
 async function shareWith(
   sent: Hash | undefined,
   began: number,
-  { cache, report, sharesLater }: RunContext,
+  { cache, report, uploadsLater }: RunContext,
 ): Promise<Partial<Pick<RunSummary, 'shared' | 'diverged'>>> {
-  if (!sharesLater) {
-    const { unshared, why } = await cache.settleUploads(began, {
+  if (!uploadsLater) {
+    const { unshared, why } = await cache.finishUploads(began, {
       sending: (results) => report({ type: 'sending', results }),
     });
     if (unshared > 0) report({ type: 'unshared', results: unshared, why });
@@ -99,7 +99,7 @@ async function shareWith(
 }
 
 /** Undefined if its outputs could not be put in place. */
-async function useHit(hit: Hit, action: KeyedAction, context: RunContext): Promise<Ran | undefined> {
+async function useHit(hit: Hit, action: KeyedAction, context: RunContext): Promise<RunEnd | undefined> {
   if (isInPlace(hit, action, context)) return finishHit(hit, 0, action, context);
   return whileOwningOutputs(action.request, context, async (waited, ownership) => {
     return restoreHit(waited ? await lookup(action, context) : hit, action, { ...context, ownership });
@@ -110,7 +110,7 @@ async function useHit(hit: Hit, action: KeyedAction, context: RunContext): Promi
  * First the turn, then the outputs: whoever owns outputs has all that it needs to finish, so nobody who waits for them waits for
  * ever. Who had to wait for another run of the same step looks again: that one may have made what is wanted.
  */
-async function makeResult(action: KeyedAction, context: RunContext, heard: HeardReasons): Promise<Ran> {
+async function makeResult(action: KeyedAction, context: RunContext, heard: MissReasons): Promise<RunEnd> {
   await context.acquireJobSlot?.();
   return whileOwningOutputs(action.request, context, async (waited, ownership) => {
     const owning = { ...context, ownership };
@@ -123,7 +123,7 @@ async function restoreHit(
   hit: Hit | undefined,
   action: KeyedAction,
   context: RunContext,
-): Promise<Ran | undefined> {
+): Promise<RunEnd | undefined> {
   const restored = hit && (await restore(hit, action, context));
   return restored && finishHit(hit, restored.written, action, context);
 }
@@ -133,15 +133,15 @@ export function finishHit(
   outputsWritten: number,
   action: IdentifiedAction,
   context: RunContext,
-): Ran {
+): RunEnd {
   const { outcome, reason, exitCode, commandMs, standing } = hit;
   replay(hit.log, context);
-  context.cache.remember({ action, outcome, reason, commandMs });
+  context.cache.addToHistory({ action, outcome, reason, commandMs });
   const kept = { published: false, shared: false };
   return { outcome, exitCode, standing, reason, ...kept, outputsWritten, commandMs };
 }
 
-async function runCommand(action: KeyedAction, context: RunContext, heard: HeardReasons): Promise<Ran> {
+async function runCommand(action: KeyedAction, context: RunContext, heard: MissReasons): Promise<RunEnd> {
   const { reason, against } = await explain(action, context, heard.refusal);
   const state = await openState(action, context);
   const { execution, checkpoints } = await executeKeepingProgress(action, context, state);
@@ -154,7 +154,7 @@ async function runCommand(action: KeyedAction, context: RunContext, heard: Heard
   const ended = endOf(execution, action.request, standing);
   const { notKept } = heard;
   const noted = { notKept, exitCode: ended.exitCode || undefined, commandMs };
-  context.cache.remember({ action, outcome: 'miss', reason, against, ...noted });
+  context.cache.addToHistory({ action, outcome: 'miss', reason, against, ...noted });
   const kept = { published, shared: false, ...(diverged && { diverged }), ...(sent && { sent }) };
   return { outcome: 'miss', ...ended, standing, reason, ...kept, outputsWritten: 0, commandMs };
 }
@@ -171,7 +171,7 @@ async function executeKeepingProgress(
   state: StateAroundRun | undefined,
 ): Promise<{ execution: Execution; checkpoints?: Checkpoints }> {
   const { checkpoint } = action.request;
-  const preparation = state ? { placeState: () => state.prepare() } : {};
+  const preparation = state ? { restoreState: () => state.prepare() } : {};
   if (!checkpoint) return { execution: await execute(action, context, preparation) };
   const { executeWithCheckpoints } = await import('../snapshots/checkpoint/execute.ts');
   return executeWithCheckpoints(action, checkpoint, context, preparation);
@@ -182,7 +182,7 @@ function endOf(
   { exitCode }: Execution,
   { hermetic }: RunRequest,
   standing: EvidenceStatus,
-): Pick<Ran, 'exitCode' | 'notHermetic'> {
+): Pick<RunEnd, 'exitCode' | 'notHermetic'> {
   const isRefused = exitCode === 0 && hermetic === 'strict' && standing !== 'clean';
   return isRefused ? { exitCode: NOT_HERMETIC, notHermetic: true } : { exitCode };
 }

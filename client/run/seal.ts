@@ -9,11 +9,11 @@ import type { PathSet } from '../../core/path-set.ts';
 import { ActionResult } from '../../core/proto/generated/reapi.ts';
 import type { FindingKind } from '../../hermeticity/verdict/finding.ts';
 import type { RunRequest } from '../action/request.ts';
-import { KeptContents } from '../files/content-cache.ts';
+import { ContentCache } from '../files/content-cache.ts';
 import { RUN } from '../limits.ts';
 import { type Contents, encodeOutputs, fitOutput, type Sealed } from '../outputs/encoded-outputs.ts';
 import type { Output } from '../outputs/outputs.ts';
-import { type Testimony, testify } from '../trace/evidence.ts';
+import { buildEvidence, type RunEvidence } from '../trace/evidence.ts';
 import type { RunContext } from './context.ts';
 import type { Execution } from './execute.ts';
 import { changedSince, type KeyedAction } from './key.ts';
@@ -43,9 +43,9 @@ export function seal(
   const { digests } = context.cache;
   const failure = failureOf(request, execution);
   if (failure !== undefined) return { publishable: false, standing: 'unwatched', why: failure };
-  let testimony: Testimony | undefined;
+  let testimony: RunEvidence | undefined;
   try {
-    testimony = execution.watched && testify(action, execution.watched, digests);
+    testimony = execution.watched && buildEvidence(action, execution.watched, digests);
   } catch (error) {
     /* A folder that it listed may be gone, or closed, by now: that is no reason to fail the command. */
     return {
@@ -62,8 +62,8 @@ export function seal(
       refusalOf(request, testimony, standing) ?? stateRefusal(execution) ?? changedSince(action, context);
     if (why !== undefined) return { publishable: false, standing, why };
     const pathSet = testimony?.pathSet();
-    const kept = new KeptContents();
-    const reading = kept.keeping(digests);
+    const kept = new ContentCache();
+    const reading = kept.wrap(digests);
     const outputs = request.outputs.map(
       (path) => fitOutput(request.workspace, path, reading) ?? missing(path),
     );
@@ -82,7 +82,11 @@ function whyOf(error: unknown): string {
 }
 
 /** The outputs that a command was given with its state it may read. */
-function tell({ findings, evidence }: Testimony, { earlierState }: Execution, { report }: RunContext): void {
+function tell(
+  { findings, evidence }: RunEvidence,
+  { earlierState }: Execution,
+  { report }: RunContext,
+): void {
   const told = findings.filter(({ kind }) => kind !== 'stale-output' || earlierState === undefined);
   if (told.length > 0 || evidence.gaps.length > 0)
     report({ type: 'findings', findings: told, gaps: evidence.gaps });
@@ -103,7 +107,7 @@ function failureOf(
  */
 function refusalOf(
   { hermetic, observed }: RunRequest,
-  testimony: Testimony | undefined,
+  testimony: RunEvidence | undefined,
   standing: EvidenceStatus,
 ): string | undefined {
   if (hermetic === 'strict' && standing !== 'clean') return 'it is not hermetic';
@@ -136,7 +140,7 @@ function encode(
   { request }: KeyedAction,
   execution: Execution,
   outputs: readonly Output[],
-  kept: KeptContents,
+  kept: ContentCache,
   evidence: Evidence | undefined,
 ): Pick<SealedResult, 'publishable' | 'result' | 'contents'> {
   const { result, contents } = encodeOutputs(outputs, request.workspace, request.workingDirectory, kept);

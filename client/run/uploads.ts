@@ -7,10 +7,10 @@ import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
 import { decodePathSet, type StateOf } from '../../core/path-set.ts';
 import type { Store } from '../../store/store.ts';
 import { REMOTE } from '../limits.ts';
-import type { Outbox, Unshared } from '../local-store/outbox.ts';
+import type { Outbox, UnsharedResult } from '../local-store/outbox.ts';
 import { isRefused } from '../path-sets/foreign-states.ts';
-import { keepSet } from '../path-sets/path-sets.ts';
-import { remoteShelf } from '../path-sets/storage.ts';
+import { addPathSet } from '../path-sets/path-sets.ts';
+import { remotePathSets } from '../path-sets/storage.ts';
 import { readBlob } from '../remote/read-blob.ts';
 import { handleFault, type Remote, WriteRefused } from '../remote/remote.ts';
 import { upload } from '../remote/transfer.ts';
@@ -24,18 +24,18 @@ export interface UploadsOptions {
 }
 
 interface Job {
-  readonly unshared: Unshared;
+  readonly unshared: UnsharedResult;
   readonly report: Report;
   readonly stateOf: StateOf;
 }
 
 /** What became of the results of a run: how many are still to be shared, and why. */
-export interface Left {
+export interface UnsharedCount {
   readonly results: number;
   readonly why: string;
 }
 
-export interface Settling {
+export interface FinishOptions {
   /** Ends the waiting. */
   readonly stop?: Promise<void>;
   /** Hears now and then how many results are still to be sent. */
@@ -58,8 +58,8 @@ export class Uploads {
   }
 
   /** The result is in the local store, with all that goes along. */
-  add(unshared: Unshared, report: Report, stateOf: StateOf): void {
-    this.#options.outbox.note(unshared);
+  add(unshared: UnsharedResult, report: Report, stateOf: StateOf): void {
+    this.#options.outbox.add(unshared);
     this.#take({ unshared, report, stateOf });
   }
 
@@ -86,10 +86,10 @@ export class Uploads {
   }
 
   /** The run's own work is over: waits until all is sent, for so long at most. */
-  async settle(
+  async finish(
     milliseconds: number | undefined,
-    { stop, sending }: Settling = {},
-  ): Promise<Left | undefined> {
+    { stop, sending }: FinishOptions = {},
+  ): Promise<UnsharedCount | undefined> {
     const began = this.#options.now();
     const progress = setInterval(() => sending?.(this.#left.size), REMOTE.sendingMs);
     let timer: NodeJS.Timeout | undefined;
@@ -109,7 +109,7 @@ export class Uploads {
     if (this.#left.size === 0) return undefined;
     const took = this.#options.now() - began;
     if (this.#options.remote.usable) this.#why ||= `the upload took longer than ${Math.round(took / 1000)} s`;
-    else if (took > REMOTE.movedWorthMs) this.#options.outbox.rest();
+    else if (took > REMOTE.movedWorthMs) this.#options.outbox.noteTry();
     this.#why ||= 'the remote was not usable';
     return { results: this.#left.size, why: this.#why };
   }
@@ -166,13 +166,13 @@ export class Uploads {
 
   #forget(key: Hash, outbox: Outbox): void {
     this.#left.delete(key);
-    outbox.settle(key);
+    outbox.remove(key);
   }
 }
 
 /** `gone`: the local store does not have it any more. */
 async function share(
-  { key, action, set, blobs }: Unshared,
+  { key, action, set, blobs }: UnsharedResult,
   stateOf: StateOf,
   store: Store,
   remote: Remote,
@@ -186,7 +186,7 @@ async function share(
   if (set) {
     const paths = decodePathSet(await readBlob(set, store.blobs));
     try {
-      await keepSet(action, paths, remoteShelf(remote, store, report), stateOf);
+      await addPathSet(action, paths, remotePathSets(remote, store, report), stateOf);
     } catch (error) {
       // Where the sets that are there lead on by paths that are not looked at for a remote, this one has no place.
       if (!(error instanceof UnknownState) && !isRefused(error)) throw error;

@@ -17,7 +17,7 @@ import { basename, delimiter, dirname, isAbsolute, join } from 'node:path';
 import type { Property } from '../../core/action.ts';
 import { AssayError, type ErrorCode } from '../../core/errors.ts';
 import type { FileDigests } from '../files/file-digest.ts';
-import { type Row, rowOf } from '../files/stat-table.ts';
+import { rowOf, type StatRow } from '../files/stat-table.ts';
 
 export interface Tool {
   /** As it was declared: "node", "./scripts/gen". */
@@ -28,7 +28,7 @@ export interface Tool {
   /** What its files looked like: changes with anything that is done to them, also if it is undone. */
   readonly stamp: string;
   /** The same as rows: whether they had settled is asked before a tool is remembered. */
-  readonly rows: readonly Row[];
+  readonly rows: readonly StatRow[];
   /** The interpreters that its first line asks PATH for: the command must find these too. */
   readonly interpreters: readonly Tool[];
 }

@@ -26,7 +26,7 @@ export interface Watched {
   readonly folders: ScratchFolders;
 }
 
-export interface Testimony {
+export interface RunEvidence {
   readonly findings: readonly Finding[];
   readonly evidence: Evidence;
   /** Why its result may hang on file times, if so. Throws where that can't be looked at. */
@@ -46,7 +46,7 @@ export function isObserved(request: Pick<RunRequest, 'observed' | 'unordered'>, 
   return observed && READ_KINDS.has(kind) && !isUnordered;
 }
 
-export function testify(action: KeyedAction, watched: Watched, digests: FileDigests): Testimony {
+export function buildEvidence(action: KeyedAction, watched: Watched, digests: FileDigests): RunEvidence {
   const { report, folders, where } = watched;
   const verdict =
     where === 'sandbox' ? judgeInSandbox(action, watched) : judge(report, declarationOf(action, folders));

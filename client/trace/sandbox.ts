@@ -21,18 +21,18 @@ import type { Declaration } from '../../hermeticity/verdict/declaration.ts';
 import type { FindingKind } from '../../hermeticity/verdict/finding.ts';
 import { judge, type Verdict } from '../../hermeticity/verdict/verdict.ts';
 import { actualEnvironment, type ScratchFolders, searchPathOf } from '../action/environment.ts';
-import { homeOrNowhere } from '../local-store/store-folder.ts';
+import { homeFolder } from '../local-store/store-folder.ts';
 import { type Launch, type Launcher, launchDirectly } from '../process/launch.ts';
 import type { KeyedAction } from '../run/key.ts';
 import type { Report } from '../terminal/events.ts';
 import type { Watched } from './evidence.ts';
-import { placesOf, tracedBy } from './trace.ts';
+import { toolPaths, tracedBy } from './trace.ts';
 import { isNoTracer, type MaybeWatched } from './watch.ts';
 
 const WORKSPACE = absPath(SANDBOX.workspace);
 
 /** Where something of the workspace, or of the machine, is in the sandbox. */
-export function placeInSandbox(path: AbsPath, workspace: AbsPath): AbsPath {
+export function sandboxPath(path: AbsPath, workspace: AbsPath): AbsPath {
   const relative = relativeIn(workspace, path);
   return relative === undefined ? path : inside(WORKSPACE, relative);
 }
@@ -72,7 +72,7 @@ function boxFor(action: KeyedAction, folders: ScratchFolders): Sandboxed {
 
 function programOf({ request, tools }: KeyedAction): readonly [string, ...string[]] {
   const { workspace, command } = request;
-  return [placeInSandbox(absPath(tools[0].file), absPath(workspace)), ...command.slice(1)];
+  return [sandboxPath(absPath(tools[0].file), absPath(workspace)), ...command.slice(1)];
 }
 
 async function launchIn(
@@ -96,8 +96,8 @@ async function launchIn(
 /** Tools that are not among the installed software, with what came with them; the programs of Assay's own. */
 function mountsFor({ request, tools }: KeyedAction, { bin }: ScratchFolders): Mount[] {
   const workspace = absPath(request.workspace);
-  const keepOut = [workspace, absPath(homeOrNowhere())];
-  const places = [...new Set(tools.flatMap((tool) => placesOf(tool, keepOut)))].filter(
+  const keepOut = [workspace, absPath(homeFolder())];
+  const places = [...new Set(tools.flatMap((tool) => toolPaths(tool, keepOut)))].filter(
     (path) => !isInstalledSoftware(path),
   );
   const outermost = places.filter(
@@ -105,7 +105,7 @@ function mountsFor({ request, tools }: KeyedAction, { bin }: ScratchFolders): Mo
   );
   const helper = absPath(helperPath());
   return [
-    ...outermost.map((from) => ({ from, at: placeInSandbox(from, workspace) })),
+    ...outermost.map((from) => ({ from, at: sandboxPath(from, workspace) })),
     ...(bin === undefined ? [] : [{ from: absPath(bin), at: absPath(SANDBOX.bin) }]),
     ...(existsSync(helper) ? [{ from: helper, at: absPath(SANDBOX.tracer) }] : []),
   ];
@@ -123,7 +123,7 @@ export function judgeInSandbox(
   return {
     findings: findings.filter(({ kind }) => POSSIBLE.has(kind)),
     readSet: looks.flatMap((look) => {
-      const path = placeOnMachine(look.path, mounts);
+      const path = machinePath(look.path, mounts);
       return path === undefined ? [] : [{ ...look, path }];
     }),
     timedReads: [],
@@ -132,7 +132,7 @@ export function judgeInSandbox(
 }
 
 /** Undefined for what is of the sandbox itself. */
-function placeOnMachine(path: AbsPath, mounts: readonly Mount[]): AbsPath | undefined {
+function machinePath(path: AbsPath, mounts: readonly Mount[]): AbsPath | undefined {
   for (const { from, at } of mounts) {
     const relative = relativeIn(at, path);
     if (relative !== undefined) return inside(from, relative);

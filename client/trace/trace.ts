@@ -13,8 +13,8 @@ import { type ScratchFolders, searchPathOf } from '../action/environment.ts';
 import { type RunRequest, stateAndCheckpointPaths } from '../action/request.ts';
 import { listFolder } from '../files/list-folder.ts';
 import { Coverage } from '../inputs/coverage.ts';
-import { homeOrNowhere } from '../local-store/store-folder.ts';
-import { type Ended, endOf, type Launcher, onStop } from '../process/launch.ts';
+import { homeFolder } from '../local-store/store-folder.ts';
+import { type CommandEnd, endOf, type Launcher, onStop } from '../process/launch.ts';
 import type { KeyedAction } from '../run/key.ts';
 import type { Tool } from '../tools/tools.ts';
 import type { Watched } from './evidence.ts';
@@ -30,7 +30,7 @@ export async function chooseTracer(): Promise<Tracer> {
   throw new AssayError('ASSAY_NO_TRACER', reasons.join('; '));
 }
 
-export interface Traced extends Ended {
+export interface Traced extends CommandEnd {
   readonly watched: Watched;
 }
 
@@ -39,11 +39,18 @@ export function tracedBy(
   where: Watched['where'] = 'machine',
 ): (folders: ScratchFolders) => Launcher<Traced> {
   return (folders) =>
-    async ({ argv, cwd, env, onOutput, startedAs, signal }) => {
+    async ({ argv, cwd, env, onOutput, onStarted, signal }) => {
       const stop = new AbortController();
       const release = onStop(signal, (name) => stop.abort(name));
       try {
-        const report = await tracer.run({ argv, cwd, env, output: onOutput, startedAs, signal: stop.signal });
+        const report = await tracer.run({
+          argv,
+          cwd,
+          env,
+          output: onOutput,
+          startedAs: onStarted,
+          signal: stop.signal,
+        });
         return { ...endOf(report.exit), ...survivorFault(report), watched: { report, folders, where } };
       } finally {
         release();
@@ -52,7 +59,7 @@ export function tracedBy(
 }
 
 /** What it still had to say, or to write, is not known. */
-function survivorFault({ processes }: TraceReport): Pick<Ended, 'logFault'> {
+function survivorFault({ processes }: TraceReport): Pick<CommandEnd, 'logFault'> {
   const survived = processes.some((process) => process.survived);
   return survived ? { logFault: 'the command left a process running, which was ended' } : {};
 }
@@ -60,7 +67,7 @@ function survivorFault({ processes }: TraceReport): Pick<Ended, 'logFault'> {
 export function declarationOf(action: KeyedAction, { home, tmp, bin }: ScratchFolders): Declaration {
   const { request, tools, environment } = action;
   const coverage = new Coverage(request);
-  const keepOut = noInstallations(request.workspace);
+  const keepOut = neverToolFolders(request.workspace);
   return {
     workspace: absPath(request.workspace),
     inputs: new Set(action.inputs.entries().map((entry) => entry.path)),
@@ -69,9 +76,9 @@ export function declarationOf(action: KeyedAction, { home, tmp, bin }: ScratchFo
     namesIn: (folder: RelPath) => listFolder(request.workspace, folder).map(({ name }) => name),
     textOf: (path) => textOf(toSystemPath(request.workspace, path)),
     outputs: request.outputs,
-    scratch: [home, tmp, ...placesKept(request)].map(absPath),
+    scratch: [home, tmp, ...statePaths(request)].map(absPath),
     tools: [
-      ...tools.flatMap((tool) => placesOf(tool, keepOut)),
+      ...tools.flatMap((tool) => toolPaths(tool, keepOut)),
       ...(bin === undefined ? [] : [absPath(bin)]),
     ],
     searchPath: searchPathOf(environment),
@@ -87,18 +94,18 @@ function textOf(file: Buffer | string): string {
 }
 
 /** Places that are never a tool's, whatever lies in them. */
-export function noInstallations(workspace: string): AbsPath[] {
-  return [workspace, homeOrNowhere()].map(absPath);
+export function neverToolFolders(workspace: string): AbsPath[] {
+  return [workspace, homeFolder()].map(absPath);
 }
 
 /** What a step finds there it has left there itself: whether that may count is not for a tracer to say. */
-function placesKept(request: RunRequest): string[] {
+function statePaths(request: RunRequest): string[] {
   return stateAndCheckpointPaths(request).map((path) => toSystemPath(request.workspace, path).toString());
 }
 
 /** A tool's file by both its names, what was installed with it, and the same for its interpreters. */
-export function placesOf(tool: Tool, keepOut: readonly AbsPath[]): AbsPath[] {
+export function toolPaths(tool: Tool, keepOut: readonly AbsPath[]): AbsPath[] {
   const names = [absPath(tool.file), absPath(realpathSync(tool.file))];
   const installations = names.flatMap((name) => installationOf(name, keepOut) ?? []);
-  return [...names, ...installations, ...tool.interpreters.flatMap((each) => placesOf(each, keepOut))];
+  return [...names, ...installations, ...tool.interpreters.flatMap((each) => toolPaths(each, keepOut))];
 }

@@ -5,13 +5,13 @@ import { NativeTracer } from '../../hermeticity/trace/native.ts';
 import { StraceTracer } from '../../hermeticity/trace/strace/strace.ts';
 import type { ScratchFolders } from '../action/environment.ts';
 import type { RunRequest } from '../action/request.ts';
-import { hasName } from '../files/current-folder.ts';
-import { type Ended, type Launch, type Launcher, launchDirectly } from '../process/launch.ts';
+import { hasUtf8Path } from '../files/current-folder.ts';
+import { type CommandEnd, type Launch, type Launcher, launchDirectly } from '../process/launch.ts';
 import type { Report } from '../terminal/events.ts';
 import type { Watched } from './evidence.ts';
 import { tracedBy } from './trace.ts';
 
-export interface MaybeWatched extends Ended {
+export interface MaybeWatched extends CommandEnd {
   readonly watched?: Watched;
 }
 
@@ -22,7 +22,7 @@ export function watchedLauncher(
 ): (folders: ScratchFolders) => Launcher<MaybeWatched> {
   if (hermetic === 'off' && !observed) return () => launchDirectly;
   return (folders) => async (launch) => {
-    if (!hasName(workspace)) return unwatched(NAMELESS, launch);
+    if (!hasUtf8Path(workspace)) return unwatched(NAMELESS, launch);
     try {
       return await tracedBy(new NativeTracer())(folders)(launch);
     } catch (error) {
@@ -35,7 +35,7 @@ export function watchedLauncher(
     }
   };
 
-  function unwatched(why: string, launch: Launch): Promise<Ended> {
+  function unwatched(why: string, launch: Launch): Promise<CommandEnd> {
     if (hermetic === 'strict') throw new AssayError('ASSAY_NO_TRACER', why);
     report({ type: 'unwatched', why });
     return launchDirectly(launch);

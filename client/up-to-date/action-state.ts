@@ -10,25 +10,25 @@ import { expandPatterns } from '../action/declared-variables.ts';
 import { keyedEnvironment, looksSecret, type Variables } from '../action/environment.ts';
 import type { RunRequest } from '../action/request.ts';
 import { checksum } from '../files/checksum.ts';
-import { lookAgain } from '../files/observations.ts';
 import { allSettled } from '../files/settled.ts';
+import { lstatIn } from '../files/stat-recorder.ts';
 import { readTable, rowMatches, type StatTable, tableOf, writeTable } from '../files/stat-table.ts';
 import { stepOf } from '../history/history.ts';
 import type { InPlace, RememberedHit } from '../outputs/in-place.ts';
 import type { KeyedAction } from '../run/key.ts';
 import { isUnchanged, type ToolStamp, toolStamps } from '../tools/tool-stamp.ts';
-import { circumstancesOf } from './invalidators.ts';
+import { invalidatorsOf } from './invalidators.ts';
 
 const MAGIC = 'assay-action-3';
 
-export interface RecalledHit extends RememberedHit {
+export interface UpToDateHit extends RememberedHit {
   readonly key: Hash;
   /** What the history calls its step. */
   readonly step: Hash;
 }
 
 /** As it is written: the streams in base64. */
-interface Written extends Omit<RecalledHit, 'log'> {
+interface Written extends Omit<UpToDateHit, 'log'> {
   /** All that was asked for, and under which circumstances. */
   readonly identity: string;
   readonly tools: readonly ToolStamp[];
@@ -37,7 +37,7 @@ interface Written extends Omit<RecalledHit, 'log'> {
   readonly order: readonly number[];
 }
 
-export class ActionMemory {
+export class ActionState {
   readonly #folder: string;
   readonly #caller: Variables;
 
@@ -47,7 +47,7 @@ export class ActionMemory {
   }
 
   /** The hit that this request was the last time, if it would be the same one now. */
-  recall(request: RunRequest): RecalledHit | undefined {
+  lookup(request: RunRequest): UpToDateHit | undefined {
     const table = readTable(this.#fileFor(request), MAGIC);
     if (!table) return undefined;
     const written: Written = JSON.parse(table.extra.toString());
@@ -64,7 +64,7 @@ export class ActionMemory {
   }
 
   /** Takes in an action that was found in place. `beganAt`: the clock before anything of it was looked at. */
-  learn(action: KeyedAction, { hit, outputs, rows: besides }: InPlace, beganAt: number): void {
+  record(action: KeyedAction, { hit, outputs, rows: besides }: InPlace, beganAt: number): void {
     const { request, inputs, tools, key } = action;
     const names = expandPatterns(request.variables, this.#caller).map(({ name }) => name);
     if (inputs.strayLinks.length > 0 || names.includes('PATH') || names.some(looksSecret)) return;
@@ -95,7 +95,7 @@ export class ActionMemory {
   /** Values of variables may be nobody's business, so there is a digest of them. */
   #identityOf({ variables, ...request }: RunRequest): string {
     const environment = variables.length === 0 ? '' : digestOfValues(variables, this.#caller);
-    return JSON.stringify([circumstancesOf(this.#caller), request, environment]);
+    return JSON.stringify([invalidatorsOf(this.#caller), request, environment]);
   }
 }
 
@@ -104,5 +104,5 @@ function digestOfValues(variables: RunRequest['variables'], caller: Variables): 
 }
 
 function looksTheSame(table: StatTable, workspace: string): boolean {
-  return table.names.every((name, row) => rowMatches(table, row, lookAgain(workspace, name)));
+  return table.names.every((name, row) => rowMatches(table, row, lstatIn(workspace, name)));
 }

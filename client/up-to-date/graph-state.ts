@@ -9,20 +9,20 @@
 import type { Stats } from 'node:fs';
 import type { Variables } from '../action/environment.ts';
 import type { Step } from '../config/step.ts';
-import { lookAgain } from '../files/observations.ts';
 import { isSettled } from '../files/settled.ts';
-import { type Row, rowAt, rowMatches, rowOf, type StatTable, sameRow } from '../files/stat-table.ts';
+import { lstatIn } from '../files/stat-recorder.ts';
+import { rowAt, rowMatches, rowOf, type StatRow, type StatTable, sameRow } from '../files/stat-table.ts';
 import type { StepTable } from '../graph/graph.ts';
 import type { Log } from '../run/log.ts';
 import { isUnchanged } from '../tools/tool-stamp.ts';
-import { type Looks, withImplied } from './absent-paths.ts';
+import { type PathStats, withAbsentPaths } from './absent-paths.ts';
 import { type RowRanges, rowsIn } from './row-ranges.ts';
-import { readGraphFile, type StepMemo, type WrittenGraph, type WrittenMemo } from './state-file.ts';
+import { readStateFile, type StepState, type WrittenGraph, type WrittenStep } from './state-file.ts';
 import { variablesDigest } from './variables-digest.ts';
 
 const LOOK = { unknown: 0, same: 1, other: 2, gone: 3 } as const;
 
-export class GraphMemo {
+export class GraphState {
   readonly #root: string;
   readonly #caller: Variables;
   readonly #table: StatTable;
@@ -30,9 +30,9 @@ export class GraphMemo {
   /** How a row looks (LOOK); asked once, until something ran that may have changed it. */
   readonly #looks: Uint8Array;
   /** What the rows of outputs look like that are known to be what they were, and look otherwise. */
-  readonly #renewed = new Map<number, Row>();
+  readonly #renewed = new Map<number, StatRow>();
   /** What folders look like, settled, that have other times than they had and still not the names that they had not. */
-  readonly #touched = new Map<string, Row>();
+  readonly #touched = new Map<string, StatRow>();
   /** Before anything was looked at. */
   readonly #openedAt = Date.now();
   readonly #variables = new Map<string, string>();
@@ -47,9 +47,9 @@ export class GraphMemo {
     this.#looks = new Uint8Array(table.names.length);
   }
 
-  static open(folder: string, root: string, caller: Variables): GraphMemo | undefined {
-    const read = readGraphFile(folder, root, caller);
-    return read && new GraphMemo(root, caller, read.table, read.written);
+  static open(folder: string, root: string, caller: Variables): GraphState | undefined {
+    const read = readStateFile(folder, root, caller);
+    return read && new GraphState(root, caller, read.table, read.written);
   }
 
   /** The steps, if the configuration looks as it did. */
@@ -58,7 +58,7 @@ export class GraphMemo {
     return this.#allTheSame(config) ? new Map(steps.map((step) => [step.id, step])) : undefined;
   }
 
-  configLooks(): Looks {
+  configStats(): PathStats {
     return this.#looksOf(this.#written.config);
   }
 
@@ -66,7 +66,7 @@ export class GraphMemo {
    * How the step was found in place, if everything that decided upon its result is as it was. `definition` is asked where
    * it may have changed.
    */
-  recall(step: Step, definition: (() => string) | undefined): WrittenMemo | undefined {
+  lookup(step: Step, definition: (() => string) | undefined): WrittenStep | undefined {
     const memo = this.#memoOf(step.id);
     if (!memo || (definition && memo.definition !== definition())) return undefined;
     const same =
@@ -76,17 +76,17 @@ export class GraphMemo {
     return same ? memo : undefined;
   }
 
-  isInPlace({ outputs }: WrittenMemo): boolean {
+  isInPlace({ outputs }: WrittenStep): boolean {
     return this.#allTheSame(outputs);
   }
 
   /** Whether nothing lies where one of the outputs was, as far as they have been looked at. */
-  lacksOutputs({ outputs }: WrittenMemo): boolean {
+  lacksOutputs({ outputs }: WrittenStep): boolean {
     return rowsIn(outputs).some((row) => this.#looks[row] === LOOK.gone);
   }
 
   /** A step's outputs are what they were, and look like this now. */
-  outputsLook(id: string, looks: ReadonlyMap<string, Row>): void {
+  setOutputStats(id: string, looks: ReadonlyMap<string, StatRow>): void {
     for (const row of rowsIn(this.#memoOf(id)?.outputs ?? [])) {
       const look = looks.get(this.#nameOf(row));
       if (look) this.#renewed.set(row, look);
@@ -95,26 +95,26 @@ export class GraphMemo {
   }
 
   /** The memory of a step as it was written, to be carried over into the next file; `renewed`: what looks otherwise now. */
-  carried(id: string, renewed: ReadonlyMap<string, Row>): StepMemo | undefined {
+  stepState(id: string, renewed: ReadonlyMap<string, StatRow>): StepState | undefined {
     const memo = this.#memoOf(id);
     if (!memo) return undefined;
     return {
       ...memo,
       log: logOf(memo),
       tools: memo.tools.flatMap((at) => this.#written.tools[at] ?? []),
-      looks: this.#looksOf(memo.rows, renewed),
+      inputs: this.#looksOf(memo.rows, renewed),
       outputs: this.#rowsOf(memo.outputs, renewed),
     };
   }
 
   /** A command ran, or something was restored that was not known: everything is looked at anew. */
-  lookAnew(): void {
+  forgetStats(): void {
     this.#looks.fill(LOOK.unknown);
     this.#renewed.clear();
     this.#tools.clear();
   }
 
-  #memoOf(id: string): WrittenMemo | undefined {
+  #memoOf(id: string): WrittenStep | undefined {
     return Object.hasOwn(this.#written.memos, id) ? this.#written.memos[id] : undefined;
   }
 
@@ -122,11 +122,11 @@ export class GraphMemo {
     return this.#table.names[row] ?? '';
   }
 
-  #looksOf(ranges: RowRanges, renewed?: ReadonlyMap<string, Row>): Looks {
-    return withImplied(this.#rowsOf(ranges, renewed), this.#looseFolders());
+  #looksOf(ranges: RowRanges, renewed?: ReadonlyMap<string, StatRow>): PathStats {
+    return withAbsentPaths(this.#rowsOf(ranges, renewed), this.#looseFolders());
   }
 
-  #rowsOf(ranges: RowRanges, renewed: ReadonlyMap<string, Row> = new Map()): Map<string, Row> {
+  #rowsOf(ranges: RowRanges, renewed: ReadonlyMap<string, StatRow> = new Map()): Map<string, StatRow> {
     return new Map(
       rowsIn(ranges).map((row) => {
         const name = this.#nameOf(row);
@@ -163,7 +163,7 @@ export class GraphMemo {
   }
 
   #lookAt(row: number): number {
-    const stats = lookAgain(this.#root, this.#nameOf(row));
+    const stats = lstatIn(this.#root, this.#nameOf(row));
     if (this.#looksTheSame(row, stats)) return LOOK.same;
     return stats ? LOOK.other : LOOK.gone;
   }
@@ -178,7 +178,7 @@ export class GraphMemo {
   #isLoose(row: number, stats: Stats): boolean {
     const folder = this.#nameOf(row);
     const names = stats.isDirectory() ? this.#looseFolders().get(folder) : undefined;
-    if (!names?.every((name) => !lookAgain(this.#root, `${folder}/${name}`))) return false;
+    if (!names?.every((name) => !lstatIn(this.#root, `${folder}/${name}`))) return false;
     if (isSettled(stats, this.#openedAt)) this.#touched.set(folder, rowOf(stats));
     return true;
   }
@@ -199,7 +199,7 @@ function looseFolders({ loose, absent }: WrittenGraph, { names }: StatTable): Ma
 }
 
 /** Most commands say nothing. */
-export function logOf({ stdout, stderr, order }: WrittenMemo): Log {
+export function logOf({ stdout, stderr, order }: WrittenStep): Log {
   if (stdout === '' && stderr === '') return SILENCE;
   return { stdout: Buffer.from(stdout, 'base64'), stderr: Buffer.from(stderr, 'base64'), order };
 }

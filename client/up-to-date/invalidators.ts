@@ -5,6 +5,6 @@ import { VERSION } from '../../core/version.ts';
 import type { Variables } from '../action/environment.ts';
 import { platformProperties } from '../action/platform.ts';
 
-export function circumstancesOf({ PATH = '' }: Variables): string {
+export function invalidatorsOf({ PATH = '' }: Variables): string {
   return JSON.stringify([VERSION, KEY_VERSION, platformProperties(), PATH]);
 }

@@ -1,11 +1,14 @@
 // Which rows of a table belong to one thing, as runs of positions: start, count, start, count … Rows that were added one
 // after the other, as those of one step mostly are, take two numbers, however many they are.
-import { type Row, sameRow } from '../files/stat-table.ts';
+import { type StatRow, sameRow } from '../files/stat-table.ts';
 
 export type RowRanges = readonly number[];
 
 /** Adds what is not there yet. Undefined, and nothing added, if a name is there with another row. */
-export function packRows(wanted: ReadonlyMap<string, Row>, all: Map<string, Row>): RowRanges | undefined {
+export function packRows(
+  wanted: ReadonlyMap<string, StatRow>,
+  all: Map<string, StatRow>,
+): RowRanges | undefined {
   for (const [name, row] of wanted) {
     const known = all.get(name);
     if (known && !sameRow(known, row)) return undefined;
@@ -30,9 +33,9 @@ export function rowsIn(ranges: RowRanges): number[] {
   return rows;
 }
 
-const known = new WeakMap<Map<string, Row>, Map<string, number>>();
+const known = new WeakMap<Map<string, StatRow>, Map<string, number>>();
 
-function positionsOf(all: Map<string, Row>): Map<string, number> {
+function positionsOf(all: Map<string, StatRow>): Map<string, number> {
   const positions = known.get(all) ?? new Map<string, number>();
   known.set(all, positions);
   return positions;

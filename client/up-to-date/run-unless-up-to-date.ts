@@ -9,9 +9,9 @@ import { parseRemoteUrl } from '../remote/url.ts';
 import type { RunContext } from '../run/context.ts';
 import { replay } from '../run/log.ts';
 import type { RunSummary } from '../run/run.ts';
-import { ActionMemory, type RecalledHit } from './action-state.ts';
+import { ActionState, type UpToDateHit } from './action-state.ts';
 
-export interface Attendance
+export interface RunOptions
   extends Pick<RunContext, 'caller' | 'stdout' | 'stderr' | 'report' | 'signal' | 'throwIfCancelled'> {
   readonly storeFolder: string;
   readonly remote?: string | undefined;
@@ -20,22 +20,22 @@ export interface Attendance
   readonly force?: boolean | undefined;
 }
 
-export async function runRequest(request: RunRequest, attendance: Attendance): Promise<RunSummary> {
+export async function runUnlessUpToDate(request: RunRequest, attendance: RunOptions): Promise<RunSummary> {
   const began = Date.now();
   const remoteUrl = attendance.remote ? parseRemoteUrl(attendance.remote) : undefined;
-  const memory = new ActionMemory(join(clientFolder(attendance.storeFolder), 'actions'), attendance.caller);
-  const known = attendance.force ? undefined : memory.recall(request);
+  const state = new ActionState(join(clientFolder(attendance.storeFolder), 'actions'), attendance.caller);
+  const known = attendance.force ? undefined : state.lookup(request);
   if (known) {
     const summary = finish(known, request, attendance, began);
     if (remoteUrl && hasOutbox(attendance.storeFolder)) await share(request, remoteUrl, attendance);
     return summary;
   }
-  const { runOrdinarily } = await import('./ordinary-run.ts');
-  return runOrdinarily(request, { ...attendance, remoteUrl, memory });
+  const { runWithCaches } = await import('./run-with-caches.ts');
+  return runWithCaches(request, { ...attendance, remoteUrl, state });
 }
 
 /** What earlier runs could not: this one has no other use for the remote. */
-async function share({ workspace }: RunRequest, remoteUrl: URL, attendance: Attendance): Promise<void> {
+async function share({ workspace }: RunRequest, remoteUrl: URL, attendance: RunOptions): Promise<void> {
   const { storeFolder, token, report } = attendance;
   const { sendUnshared } = await import('../maintenance/push.ts');
   const options = { storeFolder, workspace, remoteUrl, token, now: Date.now, report };
@@ -43,7 +43,7 @@ async function share({ workspace }: RunRequest, remoteUrl: URL, attendance: Atte
   if (results > 0) report({ type: 'unshared', results, why });
 }
 
-function finish(known: RecalledHit, request: RunRequest, attendance: Attendance, began: number): RunSummary {
+function finish(known: UpToDateHit, request: RunRequest, attendance: RunOptions, began: number): RunSummary {
   const { log, step, ...hit } = known;
   replay(log, attendance);
   const { key, commandMs } = hit;

@@ -5,12 +5,12 @@ import type { EvidenceStatus } from '../../core/evidence.ts';
 import type { Variables } from '../action/environment.ts';
 import type { Step } from '../config/step.ts';
 import { checksum } from '../files/checksum.ts';
-import { type Row, readTable, type StatTable, tableOf, writeTable } from '../files/stat-table.ts';
+import { readTable, type StatRow, type StatTable, tableOf, writeTable } from '../files/stat-table.ts';
 import type { StepTable } from '../graph/graph.ts';
 import type { Log } from '../run/log.ts';
 import type { ToolStamp } from '../tools/tool-stamp.ts';
-import { ImpliedLooks, type Looks } from './absent-paths.ts';
-import { circumstancesOf } from './invalidators.ts';
+import { AbsentPaths, type PathStats } from './absent-paths.ts';
+import { invalidatorsOf } from './invalidators.ts';
 import { packRows, type RowRanges } from './row-ranges.ts';
 
 const MAGIC = 'assay-graph-7';
@@ -19,7 +19,7 @@ const MAGIC = 'assay-graph-7';
 const NONE: ReadonlySet<string> = new Set();
 
 /** What a step that was found in place needs for being found so again. */
-export interface StepMemo {
+export interface StepState {
   readonly key: Hash;
   /** The key that its result lies under, and the digest of that result: another run may have made another one. */
   readonly address: Hash;
@@ -32,12 +32,12 @@ export interface StepMemo {
   readonly variables: string;
   readonly tools: readonly ToolStamp[];
   /** What decided that this is its result. */
-  readonly looks: Looks;
-  readonly outputs: ReadonlyMap<string, Row>;
+  readonly inputs: PathStats;
+  readonly outputs: ReadonlyMap<string, StatRow>;
 }
 
 /** As it is written. */
-export interface WrittenMemo extends Omit<StepMemo, 'log' | 'tools' | 'looks' | 'outputs'> {
+export interface WrittenStep extends Omit<StepState, 'log' | 'tools' | 'inputs' | 'outputs'> {
   readonly stdout: string;
   readonly stderr: string;
   readonly order: readonly number[];
@@ -52,21 +52,21 @@ export interface WrittenGraph {
   readonly config: RowRanges;
   readonly steps: readonly Step[];
   readonly tools: readonly ToolStamp[];
-  readonly memos: Readonly<Record<string, WrittenMemo>>;
+  readonly memos: Readonly<Record<string, WrittenStep>>;
   /** Row, number of a list of names, row, number … : the folders of absent-paths.ts that may have other times. */
   readonly loose: readonly number[];
   readonly absent: readonly (readonly string[])[];
 }
 
-export interface Remembered {
+export interface GraphRecord {
   readonly steps: StepTable;
   /** What the configuration was read from, settled. */
-  readonly config: Looks;
+  readonly config: PathStats;
   /** Those that were learnt just now come first: where two saw one path in two states, the first one counts. */
-  readonly memos: ReadonlyMap<string, StepMemo>;
+  readonly states: ReadonlyMap<string, StepState>;
 }
 
-export function readGraphFile(
+export function readStateFile(
   folder: string,
   root: string,
   caller: Variables,
@@ -74,20 +74,20 @@ export function readGraphFile(
   const table = readTable(fileFor(folder, root), MAGIC);
   if (!table) return undefined;
   const written: WrittenGraph = JSON.parse(table.extra.toString());
-  const isOurs = written.root === root && written.circumstances === circumstancesOf(caller);
+  const isOurs = written.root === root && written.circumstances === invalidatorsOf(caller);
   return isOurs ? { table, written } : undefined;
 }
 
-export function writeGraphFile(folder: string, root: string, caller: Variables, known: Remembered): void {
-  const rows = new Map<string, Row>();
+export function writeStateFile(folder: string, root: string, caller: Variables, known: GraphRecord): void {
+  const rows = new Map<string, StatRow>();
   const tools = new Numbered<ToolStamp>();
-  const implied = new ImpliedLooks(known.config.rows);
+  const implied = new AbsentPaths(known.config.rows);
   const config = packRows(implied.needed(known.config), rows);
   if (!config) return;
-  const memos: Record<string, WrittenMemo> = {};
-  for (const [id, { log, looks, outputs, ...memo }] of known.memos) {
-    const needed = packRows(implied.needed(looks), rows);
-    const made = packRows(implied.needed({ rows: outputs, passed: NONE }), rows);
+  const memos: Record<string, WrittenStep> = {};
+  for (const [id, { log, inputs, outputs, ...memo }] of known.states) {
+    const needed = packRows(implied.needed(inputs), rows);
+    const made = packRows(implied.needed({ rows: outputs, traversed: NONE }), rows);
     if (!needed || !made) continue;
     memos[id] = {
       ...memo,
@@ -101,7 +101,7 @@ export function writeGraphFile(folder: string, root: string, caller: Variables, 
   }
   const written: WrittenGraph = {
     root,
-    circumstances: circumstancesOf(caller),
+    circumstances: invalidatorsOf(caller),
     config,
     steps: [...known.steps.values()],
     tools: tools.values,
@@ -113,7 +113,7 @@ export function writeGraphFile(folder: string, root: string, caller: Variables, 
 
 function numbered(
   folders: ReadonlyMap<string, readonly string[]>,
-  rows: ReadonlyMap<string, Row>,
+  rows: ReadonlyMap<string, StatRow>,
 ): Pick<WrittenGraph, 'loose' | 'absent'> {
   const positions = new Map([...rows.keys()].map((name, row) => [name, row]));
   const lists = new Numbered<readonly string[]>();

@@ -3,7 +3,7 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type RelPath, ROOT } from '../../../core/path.ts';
 import { audit } from '../../audit/audit.ts';
-import { Observations } from '../../files/observations.ts';
+import { StatRecorder } from '../../files/stat-recorder.ts';
 import { IgnoredPaths } from '../../inputs/ignored-paths.ts';
 import type { RunContext } from '../../run/context.ts';
 import { requestOf } from '../request.ts';
@@ -61,7 +61,7 @@ export async function observeStep(
   const topOf = topWithin(folders);
   const outputs = generalOutputs(written.map(plainPath), read, topOf);
   const used = read.filter((path) => isInput(path, outputs) && !isBelowFile(path, root));
-  const ignored = new IgnoredPaths(new Observations(root));
+  const ignored = new IgnoredPaths(new StatRecorder(root));
   const hidden = new Set(used.filter((path) => !isAmong(path, made) && ignored.has(path)));
   const inputs = generalInputs(
     used.filter((path) => !hidden.has(path)),

@@ -6,7 +6,7 @@ import { AssayError } from '../../../core/errors.ts';
 import { parseRelPath, type RelPath, toSystemPath } from '../../../core/path.ts';
 import { type Entry, encodeDirectories } from '../../../core/tree.ts';
 import type { FileDigests } from '../../files/file-digest.ts';
-import { type Row, rowOf, sameRow } from '../../files/stat-table.ts';
+import { rowOf, type StatRow, sameRow } from '../../files/stat-table.ts';
 import type { InputSource, Inputs } from '../../inputs/inputs.ts';
 
 /** What @bazel/worker makes of a request's inputs: the digest's hex text, in hex once more. */
@@ -39,7 +39,7 @@ export function bazelInputs(sent: SentInputs, workspace: string, digests: FileDi
 
 interface KnownFile {
   readonly entry: Entry & { kind: 'file' };
-  readonly row: Row;
+  readonly row: StatRow;
 }
 
 /** Bazel sends no sizes and no modes, which a key has too: they come from the files. */

@@ -29,7 +29,7 @@ import type { Content } from '../../../store/store.ts';
 import { type FileDigests, fileDigests } from '../../files/file-digest.ts';
 import { StatIndex } from '../../files/stat-index.ts';
 import { GOCACHE } from '../../limits.ts';
-import { makeOwnFolder } from '../../local-store/client-folder.ts';
+import { makeClientFolder } from '../../local-store/client-folder.ts';
 
 /** Content that is whole on disk and has no name yet. */
 export interface Received {
@@ -50,13 +50,13 @@ export class DiskFiles {
     this.#now = now;
     this.#index = new StatIndex(join(folder, 'index'));
     this.#digests = fileDigests(this.#index, now);
-    makeOwnFolder(join(folder, 'new'));
+    makeClientFolder(join(folder, 'new'));
   }
 
   /** Where the folder can't be used, one for this build alone: the go command must be shown its files somewhere. */
   static open(folder: string, now: () => number): DiskFiles {
     try {
-      makeOwnFolder(folder);
+      makeClientFolder(folder);
       accessSync(folder, constants.W_OK);
       return new DiskFiles(folder, false, now);
     } catch {

@@ -36,9 +36,9 @@ export async function executeWithCheckpoints(
   try {
     const execution = await execute(action, context, {
       // A second attempt must not find what the first one left there and did not seal.
-      async placeState() {
+      async restoreState() {
         number = await checkpoints.restore();
-        return preparation.placeState?.();
+        return preparation.restoreState?.();
       },
       unkeyed({ tmp }) {
         const folder = join(tmp, 'assay-checkpoint');

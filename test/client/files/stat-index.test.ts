@@ -31,7 +31,7 @@ const OTHER = digestOf(Buffer.from('something else'));
 test('a settled file is remembered across processes', async () => {
   const file = shop.write('a', 'content');
   const index = new StatIndex(indexFile);
-  index.remember('a', stats(file), OTHER, LONG_AFTER());
+  index.record('a', stats(file), OTHER, LONG_AFTER());
   index.save();
   const reopened = new StatIndex(indexFile);
   expect(reopened.lookup('a', stats(file))?.hash).toBe(OTHER.hash);
@@ -41,7 +41,7 @@ test('a settled file is remembered across processes', async () => {
 test('a file that changed within the clock’s granularity of the look is not remembered', async () => {
   const file = shop.write('a', 'content');
   const index = new StatIndex(indexFile);
-  index.remember('a', stats(file), OTHER, stats(file).mtimeMs + 1);
+  index.record('a', stats(file), OTHER, stats(file).mtimeMs + 1);
   expect(index.lookup('a', stats(file))).toBeUndefined();
 });
 
@@ -54,7 +54,7 @@ test('a file whose inode has a number that is rounded is not remembered', () => 
 test('a change of size, time or inode forgets, even with the old time put back', async () => {
   const file = shop.write('a', 'content');
   const index = new StatIndex(indexFile);
-  index.remember('a', stats(file), OTHER, LONG_AFTER());
+  index.record('a', stats(file), OTHER, LONG_AFTER());
   const { atime, mtime } = lstatSync(file);
   writeFileSync(file, 'CONTENT');
   utimesSync(file, atime, mtime);
@@ -72,7 +72,7 @@ test.each([
 ])('an index that is %s counts as none', async (_name, spoil) => {
   const file = shop.write('a', 'content');
   const index = new StatIndex(indexFile);
-  index.remember('a', stats(file), OTHER, LONG_AFTER());
+  index.record('a', stats(file), OTHER, LONG_AFTER());
   index.save();
   writeFileSync(indexFile, spoil(readFileSync(indexFile)));
   expect(new StatIndex(indexFile).lookup('a', stats(file))).toBeUndefined();
@@ -81,10 +81,10 @@ test.each([
 test('two steps of one workspace keep each other’s entries', async () => {
   const [a, b] = [shop.write('a', 'a'), shop.write('b', 'b')];
   const first = new StatIndex(indexFile);
-  first.remember('a', stats(a), OTHER, LONG_AFTER());
+  first.record('a', stats(a), OTHER, LONG_AFTER());
   first.save();
   const second = new StatIndex(indexFile);
-  second.remember('b', stats(b), OTHER, LONG_AFTER());
+  second.record('b', stats(b), OTHER, LONG_AFTER());
   second.save();
   const both = new StatIndex(indexFile);
   expect([both.lookup('a', stats(a))?.hash, both.lookup('b', stats(b))?.hash]).toEqual([

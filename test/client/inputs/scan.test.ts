@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { REQUEST_DEFAULTS, type RunRequest } from '../../../client/action/request.ts';
 import { digestFile } from '../../../client/files/file-digest.ts';
-import { Observations } from '../../../client/files/observations.ts';
+import { StatRecorder } from '../../../client/files/stat-recorder.ts';
 import { scanInputs } from '../../../client/inputs/scan.ts';
 import { ROOT, relPathFromUser } from '../../../core/path.ts';
 import { Workshop } from '../../rig/assay.ts';
@@ -48,7 +48,7 @@ const digests = {
 };
 
 function scan(patterns: readonly string[], declared: Declared = {}): string[] {
-  const { entries } = scanInputs(request(patterns, declared), new Observations(shop.workspace), digests);
+  const { entries } = scanInputs(request(patterns, declared), new StatRecorder(shop.workspace), digests);
   return entries.map(({ kind, path }) => (kind === 'directory' ? `${path}/` : path)).sort();
 }
 
@@ -151,7 +151,7 @@ describe('kinds', () => {
     shop.link('src/out', '../../elsewhere');
     shop.link('src/absolute', '/etc/hosts');
     shop.link('src/inside', '../src/x');
-    const { strayLinks } = scanInputs(request(['src/**']), new Observations(shop.workspace), digests);
+    const { strayLinks } = scanInputs(request(['src/**']), new StatRecorder(shop.workspace), digests);
     expect([...strayLinks].sort()).toEqual(['src/absolute', 'src/out', 'src/undeclared']);
   });
 

@@ -28,7 +28,7 @@ async function fullStore(results: readonly string[], unshared: readonly string[]
     const digest = await putOne(store, contentOf(name, MIB));
     await store.results.put(addressOf(name), resultNaming(digest));
     const { key: hash } = addressOf(name);
-    if (unshared.includes(name)) outbox.note({ key: { hash, size: 1 }, action: hash, blobs: [described] });
+    if (unshared.includes(name)) outbox.add({ key: { hash, size: 1 }, action: hash, blobs: [described] });
     time += LEASE / 100;
   }
   time += LONG;

@@ -4,9 +4,9 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } f
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { REQUEST_DEFAULTS, type RunRequest } from '../../../client/action/request.ts';
-import { places } from '../../../client/path-sets/path-sets.ts';
+import { slots } from '../../../client/path-sets/path-sets.ts';
 import { States } from '../../../client/path-sets/states.ts';
-import { localShelf } from '../../../client/path-sets/storage.ts';
+import { localPathSets } from '../../../client/path-sets/storage.ts';
 import { openCache } from '../../../client/run/caches.ts';
 import { keyOf } from '../../../client/run/key.ts';
 import { lookup } from '../../../client/run/lookup.ts';
@@ -67,7 +67,7 @@ class Asker {
       if (!store) throw new Error('no store');
       const states = new States(action, cache.digests);
       const found: ObservedPath[] = [];
-      for await (const { set } of places(action.key.hash, localShelf(store), states.of)) {
+      for await (const { set } of slots(action.key.hash, localPathSets(store), states.of)) {
         if (!set) break;
         found.push(...set);
       }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { takesLocally, whyNotFromRemote } from '../../../client/run/acceptance.ts';
+import { acceptsLocal, remoteRefusal } from '../../../client/run/acceptance.ts';
 import type { Evidence } from '../../../core/evidence.ts';
 import { POLICY_VERSION } from '../../../hermeticity/verdict/policy-version.ts';
 
@@ -45,19 +45,19 @@ describe.each([
   const said = (refusal: string | undefined) => refusal && `the remote has a result that is ${refusal}`;
 
   test('is taken from the own store, unless strict asks for more', () => {
-    expect(takesLocally(evidence, WARN)).toBe(true);
-    expect(takesLocally(evidence, STRICT)).toBe(refusals.strict === undefined);
+    expect(acceptsLocal(evidence, WARN)).toBe(true);
+    expect(acceptsLocal(evidence, STRICT)).toBe(refusals.strict === undefined);
   });
 
   test('is taken from a remote or refused with the reason', () => {
-    expect(whyNotFromRemote(evidence, WARN)).toBe(said(refusals.warn));
-    expect(whyNotFromRemote(evidence, STRICT)).toBe(said(refusals.strict));
-    expect(whyNotFromRemote(evidence, { ...WARN, acceptMarked: true })).toBe(undefined);
+    expect(remoteRefusal(evidence, WARN)).toBe(said(refusals.warn));
+    expect(remoteRefusal(evidence, STRICT)).toBe(said(refusals.strict));
+    expect(remoteRefusal(evidence, { ...WARN, acceptMarked: true })).toBe(undefined);
   });
 });
 
 test('a step is told the field that would take a marked result', () => {
-  expect(whyNotFromRemote(MARKED, { ...WARN, name: 'build' })).toContain(
+  expect(remoteRefusal(MARKED, { ...WARN, name: 'build' })).toContain(
     '("acceptMarked": true in assay.json would',
   );
 });

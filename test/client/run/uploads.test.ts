@@ -1,6 +1,6 @@
 // Results on their way to a remote, and what is left of them at the end of a run.
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { Outbox, type Unshared } from '../../../client/local-store/outbox.ts';
+import { Outbox, type UnsharedResult } from '../../../client/local-store/outbox.ts';
 import { type Remote, RemoteFault } from '../../../client/remote/remote.ts';
 import { Uploads } from '../../../client/run/uploads.ts';
 import type { RunEvent } from '../../../client/terminal/events.ts';
@@ -28,7 +28,7 @@ afterEach(async () => {
   shop.remove();
 });
 
-async function madeResult(name: string): Promise<Unshared> {
+async function madeResult(name: string): Promise<UnsharedResult> {
   const key = digestOf(Buffer.from(name));
   const bytes = ActionResult.encode({ ...emptyResult(0), stdoutRaw: Buffer.from(name) }).finish();
   await store.results.put({ namespace: DEFAULT_NAMESPACE, key: key.hash }, bytes);
@@ -56,7 +56,7 @@ function remoteThat(puts: Remote['putResult']): Remote {
 function uploadsTo(remote: Remote) {
   const told: RunEvent[] = [];
   const uploads = new Uploads({ outbox, store, remote, now: Date.now });
-  const add = (unshared: Unshared) =>
+  const add = (unshared: UnsharedResult) =>
     uploads.add(
       unshared,
       (event) => told.push(event),
@@ -74,7 +74,7 @@ test('what takes too long is left at the end of the time, and is there for the n
     giveUp: () => giveUp(new Error('over')),
   });
   add(await madeResult('slow'));
-  expect(await uploads.settle(20)).toMatchObject({ results: 1 });
+  expect(await uploads.finish(20)).toMatchObject({ results: 1 });
   await uploads.close();
   expect(told).toEqual([]);
   expect(outbox.entries()).toHaveLength(1);
@@ -84,7 +84,7 @@ test('nothing is left of what was shared', async () => {
   const { uploads, add } = uploadsTo(remoteThat(async () => 'stored'));
   const made = await Promise.all(Array.from({ length: 20 }, (_, at) => madeResult(String(at))));
   for (const one of made) add(one);
-  expect(await uploads.settle(60_000)).toBeUndefined();
+  expect(await uploads.finish(60_000)).toBeUndefined();
   expect(outbox.entries()).toEqual([]);
   expect(made.every(({ key }) => uploads.isShared(key.hash))).toBe(true);
 });
@@ -92,7 +92,7 @@ test('nothing is left of what was shared', async () => {
 test('who is told to stop waits no longer', async () => {
   const { uploads, add } = uploadsTo(remoteThat(() => new Promise(() => {})));
   add(await madeResult('slow'));
-  expect(await uploads.settle(60_000, { stop: Promise.resolve() })).toMatchObject({ results: 1 });
+  expect(await uploads.finish(60_000, { stop: Promise.resolve() })).toMatchObject({ results: 1 });
 });
 
 test('after a fault nothing more is tried, and all that is left is counted', async () => {
@@ -103,7 +103,7 @@ test('after a fault nothing more is tried, and all that is left is counted', asy
   });
   const { uploads, add, told } = uploadsTo(remote);
   for (let at = 0; at < 10; at++) add(await madeResult(String(at)));
-  expect(await uploads.settle(60_000)).toEqual({ results: 10, why: 'gone' });
+  expect(await uploads.finish(60_000)).toEqual({ results: 10, why: 'gone' });
   expect(tries).toBeLessThan(10);
   expect(told[0]).toEqual({ type: 'remote-given-up', why: 'gone' });
 });
@@ -112,7 +112,7 @@ test('what the store lost meanwhile is forgotten', async () => {
   const { uploads, add } = uploadsTo(remoteThat(async () => 'stored'));
   const key = digestOf(Buffer.from('lost'));
   add({ key, action: key.hash, blobs: [] });
-  expect(await uploads.settle(60_000)).toBeUndefined();
+  expect(await uploads.finish(60_000)).toBeUndefined();
   expect(uploads.isShared(key.hash)).toBe(false);
   expect(outbox.entries()).toEqual([]);
 });

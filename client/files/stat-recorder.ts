@@ -4,12 +4,12 @@ import { lstatSync, readlinkSync, realpathSync, type Stats } from 'node:fs';
 import { resolve } from 'node:path';
 import { AssayError, isSystemError, messageOf } from '../../core/errors.ts';
 import { type RelPath, toSystemPath } from '../../core/path.ts';
-import { type Listed, listFolder } from './list-folder.ts';
+import { type FolderEntry, listFolder } from './list-folder.ts';
 
-export class Observations {
+export class StatRecorder {
   readonly workspace: string;
   /** By RelPath for what lies in the workspace, by absolute path for the rest. Undefined: nothing was there. */
-  readonly seen = new Map<string, Stats | undefined>();
+  readonly recorded = new Map<string, Stats | undefined>();
   readonly #listed = new Set<RelPath>();
 
   constructor(workspace: string) {
@@ -17,23 +17,24 @@ export class Observations {
   }
 
   lstat(path: RelPath): Stats | undefined {
-    const stats = look(toSystemPath(this.workspace, path));
-    this.seen.set(path, stats);
+    const stats = lstatOrAbsent(toSystemPath(this.workspace, path));
+    this.recorded.set(path, stats);
     return stats;
   }
 
   /** A folder's own times change when an entry comes or goes: looking at it stands for its whole list. */
-  list(folder: RelPath): Listed[] {
-    if (!this.seen.has(folder)) this.lstat(folder);
+  list(folder: RelPath): FolderEntry[] {
+    if (!this.recorded.has(folder)) this.lstat(folder);
     this.#listed.add(folder);
     return listFolder(this.workspace, folder);
   }
 
   /** The folders of which only that they are folders was asked, not what is in them. */
-  passed(): Set<string> {
+  traversed(): Set<string> {
     const listed: ReadonlySet<string> = this.#listed;
     const passed = new Set<string>();
-    for (const [name, stats] of this.seen) if (stats?.isDirectory() && !listed.has(name)) passed.add(name);
+    for (const [name, stats] of this.recorded)
+      if (stats?.isDirectory() && !listed.has(name)) passed.add(name);
     return passed;
   }
 
@@ -45,8 +46,8 @@ export class Observations {
 
   /** For what lies above the workspace. */
   lstatAbove(absolute: string): Stats | undefined {
-    const stats = look(absolute);
-    this.seen.set(absolute, stats);
+    const stats = lstatOrAbsent(absolute);
+    this.recorded.set(absolute, stats);
     return stats;
   }
 }
@@ -70,7 +71,7 @@ function* linksOnTheWay(path: string): Generator<string> {
 const QUIETLY = { throwIfNoEntry: false } as const;
 
 /** Below a file there is nothing, either. */
-function look(systemPath: string | Buffer): Stats | undefined {
+function lstatOrAbsent(systemPath: string | Buffer): Stats | undefined {
   try {
     return lstatSync(systemPath, QUIETLY);
   } catch (cause) {
@@ -80,6 +81,6 @@ function look(systemPath: string | Buffer): Stats | undefined {
 }
 
 /** What is at a name that `seen` holds now. */
-export function lookAgain(workspace: string, name: string): Stats | undefined {
-  return look(name.startsWith('/') ? name : toSystemPath(workspace, name as RelPath));
+export function lstatIn(workspace: string, name: string): Stats | undefined {
+  return lstatOrAbsent(name.startsWith('/') ? name : toSystemPath(workspace, name as RelPath));
 }

@@ -6,17 +6,17 @@ import { openCache } from '../run/caches.ts';
 import type { RunContext } from '../run/context.ts';
 import type { KeyedAction } from '../run/key.ts';
 import { type RunSummary, run } from '../run/run.ts';
-import type { ActionMemory } from './action-state.ts';
-import type { Attendance } from './run-unless-up-to-date.ts';
+import type { ActionState } from './action-state.ts';
+import type { RunOptions } from './run-unless-up-to-date.ts';
 
-export interface OrdinaryAttendance extends Omit<Attendance, 'remote'> {
+export interface CachedRunOptions extends Omit<RunOptions, 'remote'> {
   readonly remoteUrl: URL | undefined;
-  readonly memory: ActionMemory;
+  readonly state: ActionState;
 }
 
-export async function runOrdinarily(
+export async function runWithCaches(
   request: RunRequest,
-  { storeFolder, remoteUrl, token, memory, force = false, ...attendance }: OrdinaryAttendance,
+  { storeFolder, remoteUrl, token, state, force = false, ...attendance }: CachedRunOptions,
 ): Promise<RunSummary> {
   const began = Date.now();
   const { workspace } = request;
@@ -31,7 +31,7 @@ export async function runOrdinarily(
     if (force) return await runForced(request, context);
     const summary = await run(request, context);
     const inPlace = action && cache.hits.looks(action);
-    if (action && inPlace) memory.learn(action, inPlace, began);
+    if (action && inPlace) state.record(action, inPlace, began);
     return summary;
   } finally {
     await cache.close();

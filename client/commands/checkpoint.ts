@@ -32,12 +32,12 @@ export const checkpointCommand: CommandModule = {
   },
   async main(args) {
     if (parseFlags(args, flags).positionals.length > 0) throw usage('assay checkpoint takes no arguments');
-    const desk = process.env.ASSAY_CHECKPOINT_DESK;
-    if (!desk || !existsSync(desk)) {
+    const folder = process.env.ASSAY_CHECKPOINT_DESK;
+    if (!folder || !existsSync(folder)) {
       new SyncStream(2).write('assay: no checkpoint: this is not the command of `assay run --checkpoint`\n');
       return 0;
     }
-    const number = await ask(join(desk, randomUUID()));
+    const number = await ask(join(folder, randomUUID()));
     if (number !== '') new SyncStream(1).write(`${number}\n`);
     return 0;
   },

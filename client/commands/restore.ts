@@ -45,8 +45,8 @@ export const restoreCommand: CommandModule = {
     const parsed = parseFlags(args, flags);
     const named = snapshotArguments(parsed, USAGE);
     const { label } = named;
-    return withSnapshots(parsed, named, async ({ root, shelf }) => {
-      const found = shelf && (await restoreQuietly(shelf, root, label, parsed.all('fallback')));
+    return withSnapshots(parsed, named, async ({ root, snapshots }) => {
+      const found = snapshots && (await restoreQuietly(snapshots, root, label, parsed.all('fallback')));
       const outcome = found ? (found.label === label ? 'exact' : 'fallback') : 'nothing';
       const told = {
         key: label,
@@ -63,13 +63,13 @@ export const restoreCommand: CommandModule = {
 
 /** A store that breaks while it is read is as good as an empty one. */
 async function restoreQuietly(
-  shelf: SnapshotStore,
+  snapshots: SnapshotStore,
   root: string,
   label: string,
   prefixes: readonly string[],
 ): Promise<Restored | undefined> {
   try {
-    return await shelf.restore(root, label, prefixes);
+    return await snapshots.restore(root, label, prefixes);
   } catch (error) {
     new SyncStream(2).write(`assay: ${messageOf(error)}\n`);
     return undefined;

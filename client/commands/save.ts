@@ -42,9 +42,9 @@ export const saveCommand: CommandModule = {
     const parsed = parseFlags(args, flags);
     const named = snapshotArguments(parsed, USAGE);
     const { label } = named;
-    return withSnapshots(parsed, named, async ({ root, cache, shelf }) => {
+    return withSnapshots(parsed, named, async ({ root, cache, snapshots }) => {
       const snapshot = takeSnapshot(root, named.paths, cache.digests, Date.now());
-      const kept = await keep(label, snapshot, shelf);
+      const kept = await keep(label, snapshot, snapshots);
       const bytes = snapshot.contents.reduce((sum, { digest }) => sum + digest.size, 0);
       const told = { key: label, ...kept, blobs: snapshot.contents.length, bytes };
       new SyncStream(1).write(
@@ -55,11 +55,11 @@ export const saveCommand: CommandModule = {
   },
 };
 
-async function keep(label: string, snapshot: Snapshot, shelf: SnapshotStore | undefined): Promise<Kept> {
-  if (!shelf) return { outcome: 'failed', shared: false, why: 'there is no usable store' };
+async function keep(label: string, snapshot: Snapshot, snapshots: SnapshotStore | undefined): Promise<Kept> {
+  if (!snapshots) return { outcome: 'failed', shared: false, why: 'there is no usable store' };
   try {
-    const outcome = await shelf.save(label, snapshot);
-    const shared = outcome === 'saved' ? shelf.share(label, snapshot) : shelf.shareStored(label);
+    const outcome = await snapshots.save(label, snapshot);
+    const shared = outcome === 'saved' ? snapshots.share(label, snapshot) : snapshots.shareStored(label);
     return { outcome, shared: await shared };
   } catch (error) {
     if (error instanceof AssayError && error.code === 'ASSAY_BAD_LABEL') throw error;

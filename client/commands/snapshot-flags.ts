@@ -1,4 +1,4 @@
-// What `assay save` and `assay restore` share: their arguments, and the shelf between them.
+// What `assay save` and `assay restore` share: their arguments, and the snapshots between them.
 //
 // The paths are a part of what a key means, as in GitHub's cache: each set of paths has keys of its own. So a restore
 // finds only what was saved from the very paths that it names, and writes nowhere else, whatever a snapshot holds.
@@ -33,7 +33,7 @@ export interface OpenSnapshots {
   readonly root: string;
   readonly cache: Cache;
   /** Undefined where there is no usable store. */
-  readonly shelf: SnapshotStore | undefined;
+  readonly snapshots: SnapshotStore | undefined;
 }
 
 /** Opens everything for `work`, and closes it. */
@@ -57,7 +57,7 @@ export async function withSnapshots<T>(
     return await work({
       root,
       cache,
-      shelf: await cache.openSnapshotStore({
+      snapshots: await cache.openSnapshotStore({
         namespace: namespaceOf(paths),
         fits: (held) => held.join('\0') === paths.join('\0'),
         time: OLD_TIME,

@@ -77,8 +77,8 @@ async function withEarlierState<T>(
   const { StateStore } = await import('../snapshots/state/state-store.ts');
   const folder = temporaryFolder('state');
   try {
-    const shelf = await StateStore.open(action, context);
-    return await work((await shelf?.restoreNearest(folder)) && folder);
+    const snapshots = await StateStore.open(action, context);
+    return await work((await snapshots?.restoreNearest(folder)) && folder);
   } finally {
     removeTemporaryFolder(folder);
   }

@@ -55,7 +55,7 @@ export interface Cache {
   ): void;
   /** The same remote each time; opened when it is first asked for, because a local hit has no use for it. */
   openRemote(): Promise<Remote | undefined>;
-  /** A shelf for snapshots, beside the results; undefined where there is no usable store. */
+  /** A snapshots for snapshots, beside the results; undefined where there is no usable store. */
   openSnapshotStore(needs: SnapshotSettings): Promise<SnapshotStore | undefined>;
   /** The same each time; undefined where there is no remote, or no store. */
   openUploads(): Promise<Uploads | undefined>;
@@ -84,7 +84,7 @@ export function openCache(options: CacheOptions): Cache {
   let store: Promise<Store | undefined> | undefined;
   let remote: Promise<Remote | undefined> | undefined;
   let uploads: Promise<Uploads | undefined> | undefined;
-  const shelves: SnapshotStore[] = [];
+  const snapshotStores: SnapshotStore[] = [];
   const openStore = () => {
     store ??= openUsableStore(options.storeFolder, options.report);
     return store;
@@ -115,10 +115,10 @@ export function openCache(options: CacheOptions): Cache {
     async openSnapshotStore(needs) {
       const opened = await openStore();
       if (!opened) return undefined;
-      const { openSnapshotStore: openShelf } = await import('../snapshots/open.ts');
-      const shelf = await openShelf(needs, options, opened, digests);
-      shelves.push(shelf);
-      return shelf;
+      const { openSnapshotStore } = await import('../snapshots/open.ts');
+      const snapshots = await openSnapshotStore(needs, options, opened, digests);
+      snapshotStores.push(snapshots);
+      return snapshots;
     },
     async finishUploads(began, settling) {
       const { remoteUrl, storeFolder, now, report } = options;
@@ -138,7 +138,7 @@ export function openCache(options: CacheOptions): Cache {
       history.flush();
       index.save();
       await (await uploads)?.close();
-      for (const shelf of shelves) await shelf.close();
+      for (const snapshots of snapshotStores) await snapshots.close();
       await (await remote)?.close();
       await (await store)?.close();
     },

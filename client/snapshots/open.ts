@@ -1,4 +1,4 @@
-// Opens the shelf of one kind of snapshots: its namespace in the local store, and below the remote's own.
+// Opens the snapshots of one kind of snapshots: its namespace in the local store, and below the remote's own.
 import type { Namespace } from '../../core/namespace.ts';
 import type { Store } from '../../store/store.ts';
 import type { FileDigests } from '../files/file-digest.ts';
@@ -22,10 +22,10 @@ export async function openSnapshotStore(
   store: Store,
   digests: FileDigests,
 ): Promise<SnapshotStore> {
-  let elsewhere: SnapshotRemote | undefined;
+  let remote: SnapshotRemote | undefined;
   if (remoteUrl) {
     const options = { url: remoteBelow(remoteUrl, namespace), token, now };
-    elsewhere = { remote: await openRemote(options), labels: new RemoteLabels(options) };
+    remote = { remote: await openRemote(options), labels: new RemoteLabels(options) };
   }
-  return new SnapshotStore({ namespace, fits, time, store, elsewhere, digests, report });
+  return new SnapshotStore({ namespace, fits, time, store, elsewhere: remote, digests, report });
 }

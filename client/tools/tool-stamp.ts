@@ -44,10 +44,10 @@ export function findTool({ name, path, folder }: Omit<ToolStamp, 'stamp'>): Tool
 }
 
 /** Whether the same search finds the same. What it was read for cannot have changed in a file that looks the same. */
-export function isUnchanged(look: ToolStamp): boolean {
-  if (!isOfOneFile(look.stamp)) return stampOf(look) === look.stamp;
+export function isUnchanged(stamp: ToolStamp): boolean {
+  if (!isOfOneFile(stamp.stamp)) return stampOf(stamp) === stamp.stamp;
   try {
-    return ownStamp(look.name, look) === look.stamp;
+    return ownStamp(stamp.name, stamp) === stamp.stamp;
   } catch {
     return false;
   }

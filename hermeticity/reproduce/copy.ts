@@ -27,10 +27,15 @@ const MINUTE = 60 * 1000;
 const HOUR = 60 * MINUTE;
 
 /** `paths`: files, links and folders as they lie in `from`. Made in the order of their names. */
-export function makeCopy(from: string, to: string, paths: readonly RelPath[], looks: CopyVariation): void {
+export function makeCopy(
+  from: string,
+  to: string,
+  paths: readonly RelPath[],
+  variation: CopyVariation,
+): void {
   removeTree(to);
   mkdirSync(to, { recursive: true });
-  copyInto(from, to, paths, looks);
+  copyInto(from, to, paths, variation);
 }
 
 /** The same, among what is there already. */

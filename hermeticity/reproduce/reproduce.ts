@@ -69,17 +69,17 @@ async function compare(
   request: ReproduceRequest,
   noSpaces: string | undefined,
 ): Promise<Reproduction> {
-  const still = trials.keep(await trials.run({ varied: [] }), 'still');
-  const gap = gapOf(still, request.ordinaryRun?.exitCode);
+  const baseline = trials.keep(await trials.run({ varied: [] }), 'still');
+  const gap = gapOf(baseline, request.ordinaryRun?.exitCode);
   if (gap !== undefined) {
     const variations = reportEach((name) => notTried(name, gap));
     return { findings: [], variations, runs: trials.count, gaps: [gap] };
   }
   const possible = ALL_VARIATIONS.filter((name) => noSpaces === undefined || name !== 'pids');
-  const causes = await new CauseSearch(trials, possible).causes(still);
+  const causes = await new CauseSearch(trials, possible).causes(baseline);
   const variations = reportEach((name) => outcomeOf(name, causes, noSpaces));
-  const state = await tryState(trials, still, causes, request.action.state);
-  const fixed = await tryFixedVariables(trials, still, causes, request.fixedVariables);
+  const state = await tryState(trials, baseline, causes, request.action.state);
+  const fixed = await tryFixedVariables(trials, baseline, causes, request.fixedVariables);
   return {
     findings: [...causeFindings(causes, readable), ...state.findings],
     variations: [...variations, ...state.variations, ...fixed],

@@ -28,17 +28,17 @@ export class CauseSearch {
   }
 
   /** `still`: a run with nothing varied. */
-  async causes(still: Outcome): Promise<Cause[]> {
+  async causes(baseline: Outcome): Promise<Cause[]> {
     const all = this.#trials.keep(await this.#trials.run({ varied: this.#possible }), 'all');
-    const differing = subjectsThatDiffer(still, all);
+    const differing = subjectsThatDiffer(baseline, all);
     if (differing.length === 0) return [];
-    const base = await this.#base(still);
+    const base = await this.#base(baseline);
     const byChance = await this.#byChance(base);
     const steady = without(differing, base.unsteady);
     if (steady.length === 0) return byChance;
     const changes: Change[] = base.frozen ? [...this.#possible, 'elapsed'] : [...this.#possible];
     const single = await this.#singleCauses(base, changes);
-    if (single.length === 0) return [...byChance, causeOf('together', still, all, steady)];
+    if (single.length === 0) return [...byChance, causeOf('together', baseline, all, steady)];
     return [...byChance, ...(await this.#confirmed(base, single))];
   }
 

@@ -89,11 +89,11 @@ export class Trials {
   /** How many runs there were. */
   count = 0;
 
-  constructor(action: RepeatableAction, lab: TrialSetup, now: () => number) {
+  constructor(action: RepeatableAction, setup: TrialSetup, now: () => number) {
     this.#action = action;
-    this.#setup = lab;
+    this.#setup = setup;
     this.#heldMs = Math.floor(now() / 1000) * 1000;
-    this.#original = join(lab.root, 'original');
+    this.#original = join(setup.root, 'original');
     makeCopy(action.workspace, this.#original, action.paths, AS_THEY_ARE);
     const folders = [...action.folders, ...action.kept];
     for (const folder of folders) mkdirSync(toSystemPath(this.#original, folder), { recursive: true });
@@ -118,15 +118,15 @@ export class Trials {
     const sinceMs = Date.now();
     const copy = this.#makeCopy(set);
     if (stateFrom !== undefined) copyInto(stateFrom, copy, this.#stateIn(stateFrom), AS_THEY_ARE);
-    const place = this.#workspaceFor(copy, set);
+    const workspace = this.#workspaceFor(copy, set);
     const clocks: ClockSettings = { heldMs: this.#heldMs, holdMs, sinceMs };
     const options = optionsFor({ varied: set, clocks, frozen, namespaces: spaces }, root);
     this.count++;
     this.#setup.onTrial?.(this.count, varied);
     const end = await runVaried(helper, {
       options: [...options, ...this.#mounts(copy).flatMap(mountOption)],
-      folder: join(place, this.#action.workingDirectory),
-      argv: this.#action.argvIn(place),
+      folder: join(workspace, this.#action.workingDirectory),
+      argv: this.#action.argvIn(workspace),
       env: { ...this.#environment(set, variables), ...replaced },
       limitMs: frozen ? this.#setup.frozenLimitMs : this.#setup.limitMs,
       signal,

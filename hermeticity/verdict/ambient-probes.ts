@@ -50,8 +50,8 @@ export class AmbientProbes {
   #firstListings: ReadonlySet<Access> | undefined;
   #programs: ReadonlySet<string> | undefined;
 
-  constructor(scene: VerdictState) {
-    this.#state = scene;
+  constructor(state: VerdictState) {
+    this.#state = state;
   }
 
   /** That something is not there which this program always looks for. */

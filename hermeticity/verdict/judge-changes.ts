@@ -12,9 +12,9 @@ export class ChangeJudge {
   readonly #reads: ReadJudge;
   readonly #reportedIn = new Map<AbsPath, number>();
 
-  constructor(scene: VerdictState, looks: ReadJudge) {
-    this.#state = scene;
-    this.#reads = looks;
+  constructor(state: VerdictState, reads: ReadJudge) {
+    this.#state = state;
+    this.#reads = reads;
   }
 
   written(access: PathAccess): void {

@@ -30,11 +30,11 @@ export class ReadJudge {
   readonly #ambient: AmbientProbes;
   #made: ReadonlySet<AbsPath> | undefined;
 
-  constructor(scene: VerdictState) {
-    this.#state = scene;
-    this.readSet = new ReadSet(scene);
-    this.#ambient = new AmbientProbes(scene);
-    this.#ownPids = new Set(scene.report.processes.map(({ pid }) => String(pid)));
+  constructor(state: VerdictState) {
+    this.#state = state;
+    this.readSet = new ReadSet(state);
+    this.#ambient = new AmbientProbes(state);
+    this.#ownPids = new Set(state.report.processes.map(({ pid }) => String(pid)));
   }
 
   judge(access: PathAccess): void {
@@ -204,8 +204,8 @@ export class ReadJudge {
   // ---- outside of it ----
 
   #atKernel(access: PathAccess): void {
-    const telling = this.#state.policy.kernelFindings.get(access.path);
-    if (telling && access.kind === 'read') this.#state.suspect({ kind: telling, access, path: access.path });
+    const kind = this.#state.policy.kernelFindings.get(access.path);
+    if (kind && access.kind === 'read') this.#state.suspect({ kind, access, path: access.path });
     const pid = /^\/proc\/(\d+)(?:\/|$)/.exec(access.path)?.[1];
     const foreign = pid !== undefined && !this.#ownPids.has(pid);
     const everybody = access.kind === 'list' && access.path === '/proc';

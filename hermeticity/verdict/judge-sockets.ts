@@ -8,8 +8,8 @@ export class SocketJudge {
   /** Where the action itself waits: talking to itself is nobody's business. */
   readonly #own = new Set<string>();
 
-  constructor(scene: VerdictState) {
-    this.#state = scene;
+  constructor(state: VerdictState) {
+    this.#state = state;
   }
 
   bound(access: SocketAccess): void {

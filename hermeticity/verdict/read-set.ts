@@ -27,8 +27,8 @@ export class ReadSet {
   readonly #state: VerdictState;
   readonly #found = new Map<AbsPath, { was: ReadSetEntry['was']; listed: boolean; excused: boolean }>();
 
-  constructor(scene: VerdictState) {
-    this.#state = scene;
+  constructor(state: VerdictState) {
+    this.#state = state;
   }
 
   note({ kind, path }: PathAccess, excused = false): void {
@@ -53,11 +53,11 @@ export class ReadSet {
   entries(): ReadSetEntry[] {
     const { own, report, declared } = this.#state;
     const searches = new UpwardSearches(report.accesses, [declared.workspace, ...declared.tools]);
-    return [...this.#found].map(([path, look]) => ({
+    return [...this.#found].map(([path, entry]) => ({
       path,
-      ...look,
+      ...entry,
       changed: own.wasWritten(path) || own.wasDeleted(path),
-      searchedFrom: look.was === undefined ? [declared.workspace] : searches.basesOf(path),
+      searchedFrom: entry.was === undefined ? [declared.workspace] : searches.basesOf(path),
     }));
   }
 }

@@ -32,23 +32,23 @@ export function judge(
   declaration: Declaration,
   policy: Policy = DEFAULT_POLICY,
 ): Verdict {
-  const scene = new VerdictState(report, new Declared(declaration), policy);
-  const looks = new ReadJudge(scene);
-  const changes = new ChangeJudge(scene, looks);
-  const sockets = new SocketJudge(scene);
-  for (const access of report.accesses) judgeAccess(access, looks, changes, sockets);
+  const state = new VerdictState(report, new Declared(declaration), policy);
+  const reads = new ReadJudge(state);
+  const changes = new ChangeJudge(state, reads);
+  const sockets = new SocketJudge(state);
+  for (const access of report.accesses) judgeAccess(access, reads, changes, sockets);
   changes.suspectEscapes();
   const findings = [
-    ...unexplained(scene.suspicions).map((one) => findingOf(one, scene)),
+    ...unexplained(state.suspicions).map((one) => findingOf(one, state)),
     ...survivors(report),
   ];
   return {
     hermetic: report.complete && findings.length === 0,
     complete: report.complete,
     findings,
-    readSet: looks.readSet.entries(),
-    timedReads: [...looks.timed.values()],
-    written: scene.own.written,
+    readSet: reads.readSet.entries(),
+    timedReads: [...reads.timed.values()],
+    written: state.own.written,
   };
 }
 

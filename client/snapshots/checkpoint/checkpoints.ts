@@ -49,16 +49,16 @@ export class Checkpoints {
     action: KeyedAction,
     plan: CheckpointPlan,
     context: RunContext,
-    shelf: SnapshotStore | undefined,
+    snapshots: SnapshotStore | undefined,
   ) {
     this.#workspace = action.request.workspace;
     this.#key = action.key.hash;
     this.#plan = plan;
     this.#context = context;
-    this.#store = shelf;
+    this.#store = snapshots;
     this.#openedAt = context.now();
     this.#uploads = new NewestUpload({
-      send: async (number, snapshot) => (await shelf?.share(this.#label(number), snapshot)) ?? false,
+      send: async (number, snapshot) => (await snapshots?.share(this.#label(number), snapshot)) ?? false,
       fellBehind: (number, arrived) => this.#reportBehind(number, arrived),
     });
   }
@@ -66,8 +66,8 @@ export class Checkpoints {
   static async open(action: KeyedAction, plan: CheckpointPlan, context: RunContext): Promise<Checkpoints> {
     const folders = [...plan.folders].sort().join('\0');
     const fits = (paths: readonly RelPath[]) => paths.join('\0') === folders;
-    const shelf = await context.cache.openSnapshotStore({ namespace: NAMESPACE, fits });
-    return new Checkpoints(action, plan, context, shelf);
+    const snapshots = await context.cache.openSnapshotStore({ namespace: NAMESPACE, fits });
+    return new Checkpoints(action, plan, context, snapshots);
   }
 
   /** Puts the newest whole one into place, or leaves the folders empty. Its number; 0 if there is none. */
@@ -164,7 +164,7 @@ export class Checkpoints {
     return this.#number || undefined;
   }
 
-  async #sealOn(shelf: SnapshotStore): Promise<void> {
+  async #sealOn(snapshots: SnapshotStore): Promise<void> {
     const snapshot = this.#takeSnapshot();
     const content = fingerprint(snapshot);
     if (content === this.#sealed) return;
@@ -173,10 +173,10 @@ export class Checkpoints {
     if (doubt !== undefined) throw new AssayError('ASSAY_OUTPUT_UNFIT', doubt);
     let number = this.#number + 1;
     // Another run of the same action may have taken the number, or the last ones were evicted.
-    while ((await shelf.save(this.#label(number), snapshot)) === 'taken') number++;
+    while ((await snapshots.save(this.#label(number), snapshot)) === 'taken') number++;
     this.#number = this.#sealedNumber = number;
     this.#sealed = content;
-    if (shelf.isShared) this.#uploads.offer(number, snapshot);
+    if (snapshots.isShared) this.#uploads.offer(number, snapshot);
     await this.#drop(this.#number - this.#plan.keep);
   }
 

@@ -31,7 +31,7 @@ export async function executeWithCheckpoints(
     );
   const checkpoints = await Checkpoints.open(action, plan, context);
   let number = 0;
-  let desk: RequestFolder | undefined;
+  let requests: RequestFolder | undefined;
   const timer = setInterval(() => void checkpoints.sealPeriodically(), plan.everyMs);
   try {
     const execution = await execute(action, context, {
@@ -42,8 +42,8 @@ export async function executeWithCheckpoints(
       },
       unkeyed({ tmp }) {
         const folder = join(tmp, 'assay-checkpoint');
-        desk?.close();
-        desk = new RequestFolder(folder, () => checkpoints.seal());
+        requests?.close();
+        requests = new RequestFolder(folder, () => checkpoints.seal());
         return { ASSAY_CHECKPOINT: String(number), ASSAY_CHECKPOINT_DESK: folder };
       },
     });
@@ -56,6 +56,6 @@ export async function executeWithCheckpoints(
     };
   } finally {
     clearInterval(timer);
-    desk?.close();
+    requests?.close();
   }
 }

@@ -22,10 +22,10 @@ export class StateAroundRun {
   readonly #context: RunContext;
   readonly #store: StateStore | undefined;
 
-  private constructor(request: RunRequest, context: RunContext, shelf: StateStore | undefined) {
+  private constructor(request: RunRequest, context: RunContext, snapshots: StateStore | undefined) {
     this.#request = request;
     this.#context = context;
-    this.#store = shelf;
+    this.#store = snapshots;
   }
 
   static async open(action: KeyedAction, context: RunContext): Promise<StateAroundRun> {

@@ -38,13 +38,13 @@ export class StateStore {
   private constructor(
     { request, key }: KeyedAction,
     context: Context,
-    shelf: SnapshotStore,
+    snapshots: SnapshotStore,
     { folder, commits }: Ancestry,
   ) {
     this.#request = request;
     this.#key = key.hash;
     this.#context = context;
-    this.#store = shelf;
+    this.#store = snapshots;
     this.#step = stepIn(folder, request);
     this.#commits = commits;
   }
@@ -53,12 +53,12 @@ export class StateStore {
   static async open(action: KeyedAction, context: Context): Promise<StateStore | undefined> {
     const { workspace } = action.request;
     const known = pathsOf(action.request);
-    const shelf = await context.cache.openSnapshotStore({
+    const snapshots = await context.cache.openSnapshotStore({
       namespace: NAMESPACE,
       fits: (paths) => paths.every((path) => known.includes(path)),
       time: OLD_TIME,
     });
-    return shelf && new StateStore(action, context, shelf, await ancestryOf(workspace));
+    return snapshots && new StateStore(action, context, snapshots, await ancestryOf(workspace));
   }
 
   /** Puts the nearest one that can be had below `root`. */

@@ -1,5 +1,5 @@
-// Prints the page of error codes from the catalogue; `npm run generate` writes it to docs/ERRORS.md, and a test holds
-// the committed page to what is printed here.
+// Prints the page of error codes from the catalogue. `npm run generate` writes it to docs/ERRORS.md.
+// A test compares the committed page with what is printed here.
 import { ERRORS, type ErrorEntry } from '../core/errors.ts';
 import { grpcStatusOf } from '../core/grpc/status.ts';
 
@@ -7,9 +7,9 @@ const INTRODUCTION = `# Error codes
 
 <!-- Written by scripts/errors-page.ts from core/errors.ts: \`npm run generate\`. -->
 
-Everything that Assay refuses or reports has one of these codes. On the command line it stands at the start of the
-message, in an answer of the server in the JSON body, with the status given here; over gRPC it begins the message of the
-status. Codes do not change their meaning, so scripts may match on them.
+Every error of Assay has one of these codes. On the command line, the code begins the message. In an HTTP response, the
+code is in the body, with the HTTP status given here. Over gRPC, the code begins the status message. A code never changes
+its meaning, so scripts may match on it.
 `;
 
 export function errorsPage(): string {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What README.md of the project types. With the checkout's assay or the one on PATH; set ASSAY to say how another is called.
+# Runs the commands of the project’s README, and a few more. With the checkout's assay or the one on PATH; set ASSAY to say how another is called.
 set -eu
 cd "$(dirname "$0")"
 assay=${ASSAY:-$(command -v "$PWD/../../bin/assay" || command -v assay)} || { echo 'no assay here: set ASSAY' >&2; exit 127; }

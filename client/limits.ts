@@ -182,7 +182,7 @@ export const GRAPH = {
 
 export const OBSERVED = {
   /** Path sets under one key, before what they share leads on to another. */
-  places: 8,
+  slots: 8,
   /** How often it leads on, before a lookup gives up. */
   steps: 32,
   /** The largest path set that is read. */

@@ -8,7 +8,7 @@ import type { Cache } from '../run/caches.ts';
 export function forced(cache: Cache): Cache {
   return {
     ...cache,
-    hits: new HitMemos(),
+    inPlace: new HitMemos(),
     async openStore() {
       const store = await cache.openStore();
       return store && findingNothing(store);
@@ -44,7 +44,7 @@ function findingNothing(store: Store): Store {
 export function unused(cache: Cache): Cache {
   return {
     ...cache,
-    hits: new HitMemos(),
+    inPlace: new HitMemos(),
     openStore: async () => undefined,
     openRemote: async () => undefined,
     addToHistory() {},

@@ -41,7 +41,7 @@ function confirm(
   action: IdentifiedAction,
   { recorder, cache }: ExecuteContext,
 ): number {
-  const settled = cache.hits.looks(action);
+  const settled = cache.inPlace.looks(action);
   if (settled) recorder.confirmed(step, settled);
   else recorder.restored(step, () => looksOf(outputs, action.request.workspace));
   return 0;

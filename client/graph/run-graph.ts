@@ -5,7 +5,7 @@ import { runStep, type StepContext, skipped } from './run-step.ts';
 import { schedule } from './schedule.ts';
 import type { Emit, GraphEvent, GraphSummary, StepEnd } from './view/events.ts';
 import { EVENTS_VERSION } from './view/events.ts';
-import { RunTotals, type Settled } from './view/run-totals.ts';
+import { RunTotals, type UploadOutcome } from './view/run-totals.ts';
 
 export interface GraphOptions extends StepContext {
   readonly jobs: number;
@@ -13,7 +13,7 @@ export interface GraphOptions extends StepContext {
   /** The exit code for having been told to end; undefined while nobody has. */
   interrupted(): number | undefined;
   /** Waits for the uploads, and tells what is left. */
-  finishUploads(began: number, emit: Emit): Promise<Settled>;
+  finishUploads(began: number, emit: Emit): Promise<UploadOutcome>;
 }
 
 export async function runGraph({ order }: Graph, options: GraphOptions): Promise<GraphSummary> {

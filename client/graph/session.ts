@@ -15,7 +15,7 @@ import { runGraph } from './run-graph.ts';
 import type { StepContext } from './run-step.ts';
 import type { StepRunner } from './step-runner.ts';
 import type { Emit, GraphSummary } from './view/events.ts';
-import type { Settled } from './view/run-totals.ts';
+import type { UploadOutcome } from './view/run-totals.ts';
 import { openView } from './view/view.ts';
 
 export interface Session {
@@ -55,7 +55,7 @@ export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace): Ses
     },
   };
   /** Where all was in place, caches are opened only for what earlier runs left. */
-  const settle = async (began: number, emit: Emit, isInterrupted: boolean): Promise<Settled> => {
+  const settle = async (began: number, emit: Emit, isInterrupted: boolean): Promise<UploadOutcome> => {
     const isNeeded = runner !== undefined || (cacheOptions.remoteUrl && hasOutbox(store));
     if (!isNeeded) return { unshared: 0, diverged: false };
     const opened = await context.stepRunner();

@@ -10,14 +10,14 @@ import type { RunEvent } from '../terminal/events.ts';
 import type { RecordedResult } from '../up-to-date/state-recorder.ts';
 import { executeStep, type SlotContext } from './execute-step.ts';
 import type { Emit, StepEnd } from './view/events.ts';
-import type { Settled } from './view/run-totals.ts';
+import type { UploadOutcome } from './view/run-totals.ts';
 
 export interface StepRunner {
   readonly cache: Cache;
   /** `known`: its result, though it is not in place. */
   run(step: Step, context: SlotContext, known?: RecordedResult): Promise<StepEnd>;
   /** Waits for the uploads, for a bounded time. */
-  finishUploads(began: number, emit: Emit, stop: Promise<void>): Promise<Settled>;
+  finishUploads(began: number, emit: Emit, stop: Promise<void>): Promise<UploadOutcome>;
   close(): Promise<void>;
 }
 

@@ -53,7 +53,7 @@ export function isInPlace(hit: Hit, action: IdentifiedAction, { cache, now }: Ru
   } catch {
     return false;
   }
-  cache.hits.remember(action, hit, lookedAt);
+  cache.inPlace.remember(action, hit, lookedAt);
   return true;
 }
 

@@ -57,7 +57,7 @@ export async function* slots(
   let branch = key;
   for (let step = 0; step < OBSERVED.steps; step++) {
     const sets: PathSet[] = [];
-    while (sets.length < OBSERVED.places) {
+    while (sets.length < OBSERVED.slots) {
       const place = pathSetAddress(branch, sets.length);
       const set = await shelf.get(place);
       yield { place, set };

@@ -58,7 +58,7 @@ export class States {
     if (isAbove(seen.root)) return this.#above(seen);
     const path = this.roots.resolve(seen);
     if (path === undefined) return 'no such root';
-    if (isToldAbsent(seen)) return isThere(path) ? 'there' : ABSENT;
+    if (isRecordedAbsent(seen)) return isThere(path) ? 'there' : ABSENT;
     const isOurs = this.roots.isOwn(path);
     const state = this.#look(path, { without: seen.names ? seen.without : undefined, onChunk, isOurs });
     return state === seen.left ? ABSENT : state;
@@ -89,7 +89,7 @@ export class States {
     return this.#look(path, { without, isOurs: true });
   }
 
-  #look(path: AbsPath, how: HowToLook): string {
+  #look(path: AbsPath, how: StateOptions): string {
     const bytes = toBytes(path);
     try {
       const stats = lstatSync(bytes, { throwIfNoEntry: false });
@@ -115,7 +115,7 @@ export class States {
     return digestOf(Buffer.from(this.names(folder, without).join('\0'))).hash;
   }
 
-  #stateOf(path: AbsPath, bytes: Buffer, stats: Stats, { onChunk, isOurs }: HowToLook): string {
+  #stateOf(path: AbsPath, bytes: Buffer, stats: Stats, { onChunk, isOurs }: StateOptions): string {
     if (stats.isDirectory()) return 'folder';
     if (stats.isSymbolicLink()) return `link ${nameFromBytes(readlinkSync(bytes, 'buffer'))}`;
     /* A file of /proc or /sys may have no end, or wait for an event. */
@@ -126,7 +126,7 @@ export class States {
   }
 }
 
-interface HowToLook {
+interface StateOptions {
   readonly without?: readonly string[] | undefined;
   /** Asked while a file is read; may throw. */
   readonly onChunk?: () => void;
@@ -134,7 +134,7 @@ interface HowToLook {
   readonly isOurs: boolean;
 }
 
-function isToldAbsent({ state, left }: ObservedPath): boolean {
+function isRecordedAbsent({ state, left }: ObservedPath): boolean {
   return state === ABSENT && left === '';
 }
 

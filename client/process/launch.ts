@@ -68,7 +68,7 @@ async function launchBy(way: WaitStrategy, launch: Launch): Promise<CommandEnd |
   const release = onStop(launch.signal, (signal) => signalGroup(child, signal));
   try {
     const waiter = await ended(child);
-    const end = status ? endOf((await status) ?? exitStatusAfterTracer(waiter)) : endAsTold(waiter, way);
+    const end = status ? endOf((await status) ?? exitStatusAfterTracer(waiter)) : endFromWaiter(waiter, way);
     const closed = await within(RUN.streamsCloseMs, Promise.all(streams));
     if (closed) return end;
     for (const stream of [child.stdout, child.stderr]) stream?.destroy();
@@ -84,7 +84,7 @@ export function endOf(exit: ExitStatus): CommandEnd {
     : { exitCode: exit.code };
 }
 
-function endAsTold(exit: ExitStatus, { isExitCodeReliable: isSure }: WaitStrategy): CommandEnd {
+function endFromWaiter(exit: ExitStatus, { isExitCodeReliable: isSure }: WaitStrategy): CommandEnd {
   const end = endOf(exit);
   if (isSure || end.exitCode !== 0) return end;
   return {

@@ -11,13 +11,13 @@ import { locateOnPath, type Tool } from '../tools/tools.ts';
 export async function withScratchFolders<T>(
   { tools, environment }: Pick<KeyedAction, 'tools' | 'environment'>,
   work: (folders: ScratchFolders) => Promise<T>,
-  placeOf: (file: string) => string = (file) => file,
+  locate: (file: string) => string = (file) => file,
 ): Promise<T> {
   const root = temporaryFolder('run');
   try {
     const path = environment.find(({ name }) => name === 'PATH')?.value ?? '';
     const { ctimeMs: madeAtMs } = lstatSync(root);
-    return await work({ root, madeAtMs, ...makeFolders(root, tools, path, placeOf) });
+    return await work({ root, madeAtMs, ...makeFolders(root, tools, path, locate) });
   } finally {
     removeTemporaryFolder(root);
   }

@@ -41,7 +41,7 @@ export interface Cache {
    * there is no usable store, and the command simply runs.
    */
   openStore(): Promise<Store | undefined>;
-  readonly hits: HitMemos;
+  readonly inPlace: HitMemos;
   readonly digests: FileDigests;
   readonly tools: ToolMemo;
   readonly systemFiles?: SystemFileMemo | undefined;
@@ -101,7 +101,7 @@ export function openCache(options: CacheOptions): Cache {
     openStore,
     openRemote,
     openUploads,
-    hits: new HitMemos(),
+    inPlace: new HitMemos(),
     digests,
     tools: new ToolMemo(options.workspace),
     systemFiles: options.systemFiles,

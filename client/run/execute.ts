@@ -123,7 +123,7 @@ export async function executeBy<T extends CommandEnd>(
           log: recorder.finish(),
         };
       },
-      placeFor(request),
+      toolLocation(request),
     );
   } finally {
     aside.settle(failed && !request.cacheFailures);
@@ -131,6 +131,6 @@ export async function executeBy<T extends CommandEnd>(
 }
 
 /** Where the command sees a tool. */
-function placeFor({ sandbox, workspace }: RunRequest): (file: string) => string {
+function toolLocation({ sandbox, workspace }: RunRequest): (file: string) => string {
   return (file) => (sandbox ? sandboxPath(absPath(file), absPath(workspace)) : file);
 }

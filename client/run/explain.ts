@@ -78,8 +78,8 @@ async function explainMiss(
   const key = action.key.hash;
   const last = lastOfStep(action.request, earlier);
   let best: { against: Hash; differences: Difference[] } | undefined;
-  for (const { key: against } of last ? [last] : alike(action.request, earlier)) {
-    const found = await ifKnown(async () =>
+  for (const { key: against } of last ? [last] : sameProgram(action.request, earlier)) {
+    const found = await unlessGone(async () =>
       last || (await areSimilar(against, key, blobs)) ? differences(against, key, blobs) : undefined,
     );
     if (found && (!best || found.length < best.differences.length)) best = { against, differences: found };
@@ -99,7 +99,7 @@ function lastOfStep(request: RunRequest, earlier: readonly HistoryEntry[]): Hist
 }
 
 /** For a command without a name, some recent ones of the same program. */
-function alike(
+function sameProgram(
   { workspace, command, name }: RunRequest,
   earlier: readonly HistoryEntry[],
 ): readonly HistoryEntry[] {
@@ -109,7 +109,7 @@ function alike(
 }
 
 /** Earlier actions may be gone from the store. */
-async function ifKnown<T>(ask: () => Promise<T>): Promise<T | undefined> {
+async function unlessGone<T>(ask: () => Promise<T>): Promise<T | undefined> {
   try {
     return await ask();
   } catch {

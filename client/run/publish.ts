@@ -46,7 +46,7 @@ export async function publish(
     return NOTHING;
   }
   const states = new States(action, cache.digests);
-  const found = await findPlace(action, sealed, localPathSets(store), states.of);
+  const found = await findAddress(action, sealed, localPathSets(store), states.of);
   const place = { ...found, stateOf: states.of };
   const outcome = await publishLocally(action, sealed, place, store, report);
   if (outcome !== 'published') return { ...NOTHING, diverged: outcome === 'diverged' };
@@ -55,7 +55,7 @@ export async function publish(
   return { published: true, diverged: false, ...(uploads && { sent: place.key.hash }) };
 }
 
-interface ResultPlace extends Candidate {
+interface ResultAddress extends Candidate {
   readonly stateOf: StateOf;
 }
 
@@ -63,7 +63,7 @@ interface ResultPlace extends Candidate {
  * The key that the result goes under. Where this run was not watched but an earlier one was, that one's path set says what
  * matters besides the declaration.
  */
-async function findPlace(
+async function findAddress(
   { key }: KeyedAction,
   { pathSet: set }: SealedResult,
   shelf: PathSetStorage,
@@ -77,7 +77,7 @@ async function findPlace(
 /** Keeps an action that has no result, so that the next miss can be explained against it; no harm if it can't be. */
 export async function keepAction(action: KeyedAction, store: Store): Promise<void> {
   try {
-    await putLocally(describe(action), store.blobs);
+    await putLocally(actionBlobs(action), store.blobs);
   } catch {
     // Its inputs are gone already, or the store is full.
   }
@@ -86,12 +86,12 @@ export async function keepAction(action: KeyedAction, store: Store): Promise<voi
 async function publishLocally(
   action: KeyedAction,
   sealed: SealedResult,
-  { key, set, stateOf }: ResultPlace,
+  { key, set, stateOf }: ResultAddress,
   store: Store,
   report: Report,
 ): Promise<'published' | 'diverged' | 'failed'> {
   try {
-    await putLocally([...sealed.contents, ...describe(action, set)], store.blobs);
+    await putLocally([...sealed.contents, ...actionBlobs(action, set)], store.blobs);
     const outcome = await store.results.put({ namespace: DEFAULT_NAMESPACE, key: key.hash }, sealed.result);
     if (set) await addPathSet(action.key.hash, set, localPathSets(store), stateOf);
     if (outcome !== 'diverged') return 'published';
@@ -138,11 +138,11 @@ function unsharedOf(action: KeyedAction, { key, set }: Candidate): UnsharedResul
     key,
     action: action.key.hash,
     ...(set && { set: digestOf(encodePathSet(set)).hash }),
-    blobs: describe(action, set).map(({ digest }) => digest),
+    blobs: actionBlobs(action, set).map(({ digest }) => digest),
   };
 }
 
-function describe(action: KeyedAction, set?: PathSet): Sealed[] {
+function actionBlobs(action: KeyedAction, set?: PathSet): Sealed[] {
   const folders = action.inputs.directories().blobs.values();
   const messages = [action.action, action.command, ...folders, ...(set ? [encodePathSet(set)] : [])];
   return messages.filter(({ length }) => length > 0).map((bytes) => ({ digest: digestOf(bytes), bytes }));

@@ -60,10 +60,10 @@ export async function run(request: RunRequest, context: RunContext): Promise<Run
   context.onKeyed?.(action);
   const hit = await lookup(action, hearing);
   const ran = (hit && (await useHit(hit, action, hearing))) ?? (await makeResult(action, hearing, heard));
-  const shared = await shareWith(ran.sent, began, context);
+  const shared = await finishSharing(ran.sent, began, context);
   const notPublished = ran.outcome === 'miss' && !ran.published ? heard.notKept : undefined;
   return {
-    ...finished(ran),
+    ...withoutSent(ran),
     ...shared,
     key: action.key.hash,
     ...(notPublished !== undefined && { notPublished }),
@@ -74,12 +74,12 @@ export async function run(request: RunRequest, context: RunContext): Promise<Run
 /** All but what the caller knows; `sent` is the key of a result that is on its way to the remote. */
 export type RunEnd = Omit<RunSummary, 'key' | 'elapsedMs'> & { readonly sent?: Hash };
 
-function finished({ sent: _, ...ran }: RunEnd): Omit<RunEnd, 'sent'> {
+function withoutSent({ sent: _, ...ran }: RunEnd): Omit<RunEnd, 'sent'> {
   return ran;
 }
 
 /** Nobody waits for uploads but the run itself: its outputs are in place, and nobody else's are locked. */
-async function shareWith(
+async function finishSharing(
   sent: Hash | undefined,
   began: number,
   { cache, report, uploadsLater }: RunContext,
@@ -144,10 +144,10 @@ export function finishHit(
 async function runCommand(action: KeyedAction, context: RunContext, heard: MissReasons): Promise<RunEnd> {
   const { reason, against } = await explain(action, context, heard.refusal);
   const state = await openState(action, context);
-  const { execution, checkpoints } = await executeKeepingProgress(action, context, state);
+  const { execution, checkpoints } = await executeAction(action, context, state);
   const sealed = seal(action, execution, context);
   const { published, diverged, sent } = await publish(action, sealed, context);
-  await checkpoints?.settle(published);
+  await checkpoints?.finish(published);
   if (context.ownership?.doubt() === undefined) await state?.save(execution);
   const { commandMs } = execution;
   const { standing } = sealed;
@@ -165,7 +165,7 @@ async function openState(action: KeyedAction, context: RunContext): Promise<Stat
   return StateAroundRun.open(action, context);
 }
 
-async function executeKeepingProgress(
+async function executeAction(
   action: KeyedAction,
   context: RunContext,
   state: StateAroundRun | undefined,

@@ -56,7 +56,7 @@ export function seal(
   }
   const watched = evidenceStatusOf(testimony?.evidence);
   const standing = execution.earlierState !== undefined && watched === 'clean' ? 'marked' : watched;
-  if (testimony) tell(testimony, execution, context);
+  if (testimony) reportFindings(testimony, execution, context);
   try {
     const why =
       refusalOf(request, testimony, standing) ?? stateRefusal(execution) ?? changedSince(action, context);
@@ -65,7 +65,7 @@ export function seal(
     const kept = new ContentCache();
     const reading = kept.wrap(digests);
     const outputs = request.outputs.map(
-      (path) => fitOutput(request.workspace, path, reading) ?? missing(path),
+      (path) => fitOutput(request.workspace, path, reading) ?? failMissing(path),
     );
     return {
       ...encode(action, execution, outputs, kept, testimony?.evidence),
@@ -82,7 +82,7 @@ function whyOf(error: unknown): string {
 }
 
 /** The outputs that a command was given with its state it may read. */
-function tell(
+function reportFindings(
   { findings, evidence }: RunEvidence,
   { earlierState }: Execution,
   { report }: RunContext,
@@ -149,7 +149,7 @@ function encode(
   return { publishable: true, result: ActionResult.encode(result).finish(), contents: contents.values() };
 }
 
-function missing(path: RelPath): never {
+function failMissing(path: RelPath): never {
   throw new AssayError('ASSAY_OUTPUT_UNFIT', `its declared output ${path} is missing`);
 }
 

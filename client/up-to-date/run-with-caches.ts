@@ -30,7 +30,7 @@ export async function runWithCaches(
     const context = { ...attendance, cache, now: Date.now, keyed };
     if (force) return await runForced(request, context);
     const summary = await run(request, context);
-    const inPlace = action && cache.hits.looks(action);
+    const inPlace = action && cache.inPlace.looks(action);
     if (action && inPlace) state.record(action, inPlace, began);
     return summary;
   } finally {

@@ -91,7 +91,7 @@ export class StateRecorder {
     const { steps, root, caller } = this.#options;
     const names = asked.request.variables.map(({ name }) => name);
     if (action.inputs.strayLinks.length > 0 || names.includes('PATH') || names.some(looksSecret)) return;
-    const found = cache.hits.looks(action);
+    const found = cache.inPlace.looks(action);
     if (!found) return;
     const { outputs, address, result, hit } = found;
     const rows = new Map([...action.inputs.statRows(), ...found.rows]);

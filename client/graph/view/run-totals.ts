@@ -2,12 +2,12 @@
 import type { GraphEvent, GraphSummary, StepEnd } from './events.ts';
 
 /** What became of the uploads. */
-export interface Settled {
+export interface UploadOutcome {
   readonly unshared: number;
   readonly diverged: boolean;
 }
 
-const NOTHING_LEFT: Settled = { unshared: 0, diverged: false };
+const NOTHING_LEFT: UploadOutcome = { unshared: 0, diverged: false };
 
 export class RunTotals {
   readonly ends: StepEnd[] = [];
@@ -35,7 +35,11 @@ export class RunTotals {
     return this.#counts.get(outcome) ?? 0;
   }
 
-  summary(elapsedMs: number, interrupted: number | undefined, settled: Settled = NOTHING_LEFT): GraphSummary {
+  summary(
+    elapsedMs: number,
+    interrupted: number | undefined,
+    settled: UploadOutcome = NOTHING_LEFT,
+  ): GraphSummary {
     const hits = this.ends.filter(({ outcome }) => outcome === 'hit-local' || outcome === 'hit-remote');
     const failure = this.ends.find(({ outcome }) => outcome === 'failed');
     return {

@@ -113,7 +113,7 @@ export class Checkpoints {
   }
 
   /** The step is over. A result that is published makes its checkpoints useless. */
-  async settle(published: boolean): Promise<void> {
+  async finish(published: boolean): Promise<void> {
     await this.#sealing;
     if (!published) return this.#settleUploads();
     this.#uploads.stop();
@@ -126,7 +126,7 @@ export class Checkpoints {
   /** Another machine may go on from the newest: it is waited for as any upload is. */
   async #settleUploads(): Promise<void> {
     const elapsed = this.#context.now() - this.#openedAt;
-    await this.#uploads.settle(Math.max(REMOTE.uploadsMs, elapsed * REMOTE.uploadsShare));
+    await this.#uploads.finish(Math.max(REMOTE.uploadsMs, elapsed * REMOTE.uploadsShare));
     this.#reportedBehind = false;
     if (this.#store?.isShared && this.#uploads.arrived < this.#sealedNumber)
       this.#reportBehind(this.#sealedNumber, this.#uploads.arrived);

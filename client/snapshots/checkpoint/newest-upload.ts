@@ -30,7 +30,7 @@ export class NewestUpload<T> {
   }
 
   /** Waits until the newest has arrived or failed, for so long at most. */
-  async settle(milliseconds: number): Promise<void> {
+  async finish(milliseconds: number): Promise<void> {
     if (!this.#sending) return;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => {

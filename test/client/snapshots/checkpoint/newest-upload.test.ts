@@ -51,11 +51,11 @@ test('one that did not arrive does not count', async () => {
 test('the end waits for the newest, and no longer than it is told to', async () => {
   const { uploads, sent, end } = slowLine();
   uploads.offer(1, '');
-  await uploads.settle(10);
+  await uploads.finish(10);
   uploads.offer(2, '');
   uploads.stop();
   await end();
   expect(sent).toEqual([1]);
-  await uploads.settle(60_000);
+  await uploads.finish(60_000);
   expect(uploads.arrived).toBe(1);
 });

@@ -6,7 +6,7 @@ import { type Addition, addToStep, asWrittenBy } from '../config/edit.ts';
 import type { Texts } from '../config/packages.ts';
 import { type Step, takesEverything } from '../config/step.ts';
 import { targetInWorkspace } from '../files/links.ts';
-import { whyRefused } from '../graph/trial.ts';
+import { findRefusal } from '../graph/trial.ts';
 import type { RunContext } from '../run/context.ts';
 
 export interface Fixed {
@@ -33,7 +33,8 @@ export async function fixStep(
   const clear = wanted.filter((fix) => !contrary.includes(fix));
   const isSame = ({ id }: Step) => id === step.id;
   const hasSource = ({ source }: Step) => source.file === file && source.path.join() === path.join();
-  const whyNot = (texts: Texts, isAsked: (one: Step) => boolean) => whyRefused(root, texts, context, isAsked);
+  const whyNot = (texts: Texts, isAsked: (one: Step) => boolean) =>
+    findRefusal(root, texts, context, isAsked);
   // A file that is refused without the addition (a package is not built yet) can't show whether the addition is right.
   const isTried = (await whyNot(new Map(), hasSource)) === undefined ? hasSource : isSame;
   const attempt = (text: string) => whyNot(new Map([[file, text]]), isTried);

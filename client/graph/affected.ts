@@ -1,11 +1,11 @@
-// The steps that a change reaches (changed-paths.ts): those whose own reach it lies in (step-reach.ts), and those that depend on
-// such a step. A step whose inputs are observed is reached by every change: what the next run reads is not known. Rather one too
-// many: that is a hit.
+// The steps that a change affects (--affected): those it reaches (step-reach.ts), and all that depend on
+// them. A step with observed inputs is always affected, because its next reads are unknown. One step too many
+// is safe: it is a hit.
 import { changedPaths } from './changed-paths.ts';
-import { isMadeBy, StepReach, type Surroundings } from './step-reach.ts';
+import { isMadeBy, type ReachContext, StepReach } from './step-reach.ts';
 
-/** `ref`: "" for where the branch left the main one. */
-export function affectedBy(ref: string, change: Surroundings): Set<string> {
+/** `ref`: "" for the main branch. */
+export function affectedBy(ref: string, change: ReachContext): Set<string> {
   const { root, steps, caller } = change;
   const changed = changedPaths(root, ref, caller);
   const reached = new Set<string>();

@@ -1,26 +1,27 @@
-// A cache as some steps see it: one that finds nothing but keeps all (--force), and one that does neither ("cache": false).
+// Two restricted forms of a cache: one finds nothing but stores results (--force), one does neither ("cache":
+// false).
 import type { Store } from '../../store/store.ts';
 import { HitMemos } from '../outputs/in-place.ts';
 import type { Remote } from '../remote/remote.ts';
 import type { Cache } from '../run/caches.ts';
 
-/** The command runs; its result is compared with what is stored, and is kept. */
-export function forced(cache: Cache): Cache {
+/** The command always runs. Its result is compared with the stored one, and stored. */
+export function storeOnly(cache: Cache): Cache {
   return {
     ...cache,
     inPlace: new HitMemos(),
     async openStore() {
       const store = await cache.openStore();
-      return store && findingNothing(store);
+      return store && storeWithoutResults(store);
     },
     async openRemote() {
       const remote = await cache.openRemote();
-      return remote && answeringNothing(remote);
+      return remote && remoteWithoutResults(remote);
     },
   };
 }
 
-function answeringNothing(remote: Remote): Remote {
+function remoteWithoutResults(remote: Remote): Remote {
   return {
     get usable() {
       return remote.usable;
@@ -37,11 +38,11 @@ function answeringNothing(remote: Remote): Remote {
   };
 }
 
-function findingNothing(store: Store): Store {
+function storeWithoutResults(store: Store): Store {
   return { ...store, results: { ...store.results, get: async () => undefined } };
 }
 
-export function unused(cache: Cache): Cache {
+export function disabled(cache: Cache): Cache {
   return {
     ...cache,
     inPlace: new HitMemos(),

@@ -1,5 +1,6 @@
-// What differs between here and where the branch left a commit, as git tells it: committed or not, and what git does not know
-// yet. What counts as ignored is what inputs/git-ignore.ts says: the files in the repository alone.
+// The paths that differ from the commit where the branch left another one, as git reports them. Committed,
+// uncommitted and untracked changes count. Only .gitignore files in the repository ignore paths, as in
+// inputs/git-ignore.ts.
 import { execFileSync } from 'node:child_process';
 import { AssayError, isSystemError } from '../../core/errors.ts';
 import { nameFromBytes, parseRelPath, type RelPath } from '../../core/path.ts';
@@ -7,11 +8,11 @@ import type { Variables } from '../action/environment.ts';
 
 export interface ChangedPath {
   readonly path: RelPath;
-  /** A repository of its own, a submodule or not: what changed in it is not told. */
+  /** A nested repository, submodule or not. git does not report what changed inside it. */
   readonly isRepository: boolean;
 }
 
-/** `ref`: "" for where the branch left the main one. Those outside `root` are left out. */
+/** `ref`: "" for the main branch. Paths outside `root` are left out. */
 export function changedPaths(root: string, ref: string, caller: Variables): ChangedPath[] {
   const top = git(root, 'rev-parse', '--show-toplevel').toString().replace(/\n$/, '');
   const folder = git(root, 'rev-parse', '--show-prefix').toString().replace(/\n$/, '');
@@ -25,12 +26,12 @@ export function changedPaths(root: string, ref: string, caller: Variables): Chan
 }
 
 interface NamedPath {
-  /** Bytes, from the repository's top. */
+  /** Bytes as latin1, relative to the top of the repository. */
   readonly name: string;
   readonly isRepository: boolean;
 }
 
-/** Two pieces for each path: what it was and is, and its name. */
+/** `git diff --raw -z` gives two pieces for each path: modes and digests, then the name. */
 function* inDiff(listed: Buffer): Generator<NamedPath> {
   const pieces = piecesOf(listed);
   for (let at = 0; at + 1 < pieces.length; at += 2)
@@ -63,12 +64,12 @@ function commonAncestor(root: string, ref: string): string {
     return git(root, 'merge-base', commit, 'HEAD').toString().trimEnd();
   } catch {
     throw unknown(
-      `${ref} and HEAD have no commit in common here; a shallow clone may need more history (git fetch --unshallow)`,
+      `${ref} and HEAD share no commit here; a shallow clone may need more history: git fetch --unshallow`,
     );
   }
 }
 
-/** What CI says the change goes into, else the usual names. */
+/** The target branch that CI names, else the usual names of a main branch. */
 function mainBranch(root: string, caller: Variables): string {
   const target = caller.GITHUB_BASE_REF || caller.CI_MERGE_REQUEST_TARGET_BRANCH_NAME;
   const candidates = [
@@ -81,13 +82,13 @@ function mainBranch(root: string, caller: Variables): string {
   ];
   const found = candidates.find((name) => commitOf(root, name) !== undefined);
   if (found !== undefined) return found;
-  throw new AssayError('ASSAY_USAGE', 'git knows no main branch here: say --affected=REF');
+  throw new AssayError('ASSAY_USAGE', 'git finds no main branch here: pass --affected=REF');
 }
 
 function commitOf(root: string, name: string): string | undefined {
   try {
-    const told = git(root, 'rev-parse', '--verify', '--quiet', `${name}^{commit}`);
-    return told.toString().trimEnd();
+    const output = git(root, 'rev-parse', '--verify', '--quiet', `${name}^{commit}`);
+    return output.toString().trimEnd();
   } catch {
     return undefined;
   }
@@ -101,11 +102,11 @@ function git(folder: string, ...args: readonly string[]): Buffer {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
   } catch (error) {
-    if (isSystemError(error, 'ENOENT')) throw unknown('there is no git on PATH');
+    if (isSystemError(error, 'ENOENT')) throw unknown('git is not on PATH');
     throw unknown(error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : String(error));
   }
 }
 
 function unknown(why: string): AssayError {
-  return new AssayError('ASSAY_USAGE', `git can’t tell what changed: ${why}`);
+  return new AssayError('ASSAY_USAGE', `--affected failed: ${why}`);
 }

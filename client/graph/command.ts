@@ -1,4 +1,4 @@
-// `assay run STEP…`: from flags to a graph, and what is then done with it: run it, watch it, forecast it, draw it.
+// `assay run STEP…`: reads the flags, selects the graph, then runs, watches, forecasts or draws it.
 import { relative } from 'node:path';
 import { type FlagTable, type ParsedFlags, parseFlags, usage } from '../../core/cli/command.ts';
 import { relPathFromUser } from '../../core/path.ts';
@@ -17,25 +17,25 @@ export async function runSteps(args: readonly string[], table: FlagTable): Promi
   const flags = parseFlags(args, table);
   if (flags.given('watch')) {
     const other = ['dry-run', 'graph'].find((flag) => flags.given(flag));
-    if (other) throw usage(`--watch runs steps again and again, --${other} runs none: choose one`);
+    if (other) throw usage(`--watch and --${other} can’t be combined: --${other} runs no step`);
     return watch(flags);
   }
-  const { workspace, graph } = await choose(flags);
+  const { workspace, graph } = await selectGraph(flags);
   if (flags.given('graph')) return print(flags, workspace, graph);
   return flags.given('dry-run') ? printForecast(flags, workspace, graph) : run(flags, workspace, graph);
 }
 
-interface Chosen {
+interface SelectedGraph {
   readonly workspace: OpenedWorkspace;
   readonly graph: Graph;
 }
 
-async function choose(flags: ParsedFlags): Promise<Chosen> {
+async function selectGraph(flags: ParsedFlags): Promise<SelectedGraph> {
   const workspace = await openWorkspace(currentFolder(), stateFolder(flags.text('store')), process.env);
   const { steps, root } = workspace;
   const names = flags.positionals;
   const wantsAll = ['graph', 'dry-run', 'affected'].some((flag) => flags.given(flag));
-  if (names.length === 0 && !wantsAll) throw namesWanted(workspace);
+  if (names.length === 0 && !wantsAll) throw missingName(workspace);
   const folder = relPathFromUser(relative(root, currentFolder()));
   const wanted = select({ names, packages: flags.all('package'), folder }, steps);
   const ref = flags.text('affected');
@@ -56,9 +56,9 @@ async function choose(flags: ParsedFlags): Promise<Chosen> {
   };
 }
 
-function namesWanted({ steps }: OpenedWorkspace): Error {
+function missingName({ steps }: OpenedWorkspace): Error {
   const names = [...new Set([...steps.values()].map(({ name }) => name))];
-  return usage(`which step? ${names.length > 0 ? `There are ${names.join(', ')}.` : 'There are none yet.'}`);
+  return usage(`name a step. ${names.length > 0 ? `Steps: ${names.join(', ')}.` : 'There are none yet.'}`);
 }
 
 async function run(flags: ParsedFlags, workspace: OpenedWorkspace, graph: Graph): Promise<number> {
@@ -73,21 +73,21 @@ async function run(flags: ParsedFlags, workspace: OpenedWorkspace, graph: Graph)
   }
 }
 
-/** Each time anew: the configuration may be what changed. */
+/** Each round reads the workspace again, because a change may be one of its configuration. */
 async function watch(flags: ParsedFlags): Promise<number> {
-  const { Changes } = await import('./watch.ts');
+  const { ChangeWatcher } = await import('./watch.ts');
   const interruption = new Interruption();
-  let chosen = await choose(flags);
-  const changes = new Changes(chosen.workspace.root);
+  let selected = await selectGraph(flags);
+  const changes = new ChangeWatcher(selected.workspace.root);
   try {
     for (;;) {
-      const session = openSession(flags, chosen.workspace);
-      await session.run(chosen.graph, () => interruption.exitCode).finally(() => session.close());
-      const watched = await watchedPaths(flags, chosen, session.context.strayWrites);
-      const changed = await changes.next(interruption.came, (path) => watched.has(path));
+      const session = openSession(flags, selected.workspace);
+      await session.run(selected.graph, () => interruption.exitCode).finally(() => session.close());
+      const watched = await watchedPaths(flags, selected, session.context.strayWrites);
+      const changed = await changes.next(interruption.requested, (path) => watched.has(path));
       if (changed === undefined) return interruption.exitCode ?? 0;
       new SyncStream(2).write(`assay: ${inOneLine(changed)} changed\n`);
-      chosen = await chooseAgain(flags, chosen);
+      selected = await reselect(flags, selected);
     }
   } finally {
     changes.close();
@@ -95,10 +95,10 @@ async function watch(flags: ParsedFlags): Promise<number> {
   }
 }
 
-/** What the round that has just ended shows that the next one depends on. */
+/** The paths that the next round depends on, as the last round showed. */
 async function watchedPaths(
   flags: ParsedFlags,
-  { workspace, graph }: Chosen,
+  { workspace, graph }: SelectedGraph,
   strayWrites: ReadonlySet<string>,
 ): Promise<WatchedPaths> {
   const endedAt = Date.now();
@@ -113,10 +113,13 @@ async function watchedPaths(
   return new WatchedPaths({ ...around, order, seen, strayWrites, endedAt, own });
 }
 
-/** Somebody is in the middle of editing an assay.json: say so, and go on with what was there. */
-async function chooseAgain(flags: ParsedFlags, before: Chosen): Promise<Chosen> {
+/**
+ * An assay.json with an error, perhaps half edited: report it and keep the configuration that was read
+ * before.
+ */
+async function reselect(flags: ParsedFlags, before: SelectedGraph): Promise<SelectedGraph> {
   try {
-    return await choose(flags);
+    return await selectGraph(flags);
   } catch (error) {
     new SyncStream(2).write(`assay: ${error instanceof Error ? error.message : error}\n`);
     return before;
@@ -148,7 +151,7 @@ async function print(flags: ParsedFlags, workspace: OpenedWorkspace, graph: Grap
   return 0;
 }
 
-/** With what a run would do, as --dry-run tells it. */
+/** The HTML page, with the forecast of --dry-run. */
 async function page(flags: ParsedFlags, workspace: OpenedWorkspace, graph: Graph): Promise<string> {
   const [{ forecast }, { graphPage }] = await Promise.all([import('./dry-run.ts'), import('./page/page.ts')]);
   const session = openSession(flags, workspace);
@@ -165,15 +168,15 @@ async function page(flags: ParsedFlags, workspace: OpenedWorkspace, graph: Graph
   }
 }
 
-/** Commands that run are told by those who run them; here it is only noted that nothing new should begin. */
+/** StepReports a signal, so that no new step begins. Running commands get the signal from their own launcher. */
 class Interruption {
   exitCode: number | undefined;
-  readonly came: Promise<void>;
+  readonly requested: Promise<void>;
   readonly release: () => void;
 
   constructor() {
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.came = promise;
+    this.requested = promise;
     this.release = onSignal((signal) => {
       this.exitCode ??= exitCodeOfSignal(signal);
       resolve();

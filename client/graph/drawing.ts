@@ -1,4 +1,4 @@
-// A graph as text for programs that draw: Mermaid and DOT. A page for a browser is made in page/.
+// A graph as Mermaid or DOT text. The HTML page is in page/.
 import type { Step } from '../config/step.ts';
 import type { Graph } from './graph.ts';
 
@@ -9,7 +9,7 @@ export function draw({ order }: Graph, drawing: Exclude<Drawing, 'html'>): strin
   return drawing === 'mermaid' ? mermaid(order) : dot(order);
 }
 
-/** Every pair of a step and one that it depends on, of those that are drawn. */
+/** Each dependency between two drawn steps, as [dependency, dependent]. */
 function edges(order: readonly Step[]): [Step, Step][] {
   const byId = new Map(order.map((step) => [step.id, step]));
   return order.flatMap((step) =>

@@ -1,6 +1,6 @@
-// What a run would do, without doing it: each step's key, whether there is a result for it and where, and if not, why. A
-// step behind one that would run, or whose outputs are not in place, has no key yet: its inputs are not there. A remote is
-// asked as a run would ask it, and what it sends is kept for that run.
+// --dry-run: each step's key, whether and where a result exists, and the reason if none does. No command runs
+// and no output is written. A remote is asked as in a run; its results go into the local store. A step has no
+// key yet if a step before it would run or be restored, because its inputs are not final.
 
 import { messageOf } from '../../core/errors.ts';
 import { requestOf } from '../config/request.ts';
@@ -25,15 +25,15 @@ export interface Forecast {
 export async function forecast({ order }: Graph, context: StepContext): Promise<Forecast[]> {
   const { cache } = await context.stepRunner();
   const found: Forecast[] = [];
-  /** Steps whose outputs are not, or not surely, what they will be. */
-  const open = new Map<string, string>();
+  /** Steps whose outputs are not final yet, with the reason. */
+  const unfinished = new Map<string, string>();
   for (const step of order) {
-    const behind = step.dependsOn.find((id) => open.has(id));
+    const behind = step.dependsOn.find((id) => unfinished.has(id));
     const one =
       behind === undefined
-        ? await forecastStep(step, context, cache, (why) => open.set(step.id, why))
-        : { step: step.id, outcome: 'unknown' as const, why: `${behind} ${open.get(behind)}` };
-    if (behind !== undefined) open.set(step.id, 'comes first');
+        ? await forecastStep(step, context, cache, (why) => unfinished.set(step.id, why))
+        : { step: step.id, outcome: 'unknown' as const, why: `${behind} ${unfinished.get(behind)}` };
+    if (behind !== undefined) unfinished.set(step.id, 'comes first');
     found.push(one);
   }
   return found;
@@ -43,14 +43,14 @@ async function forecastStep(
   step: Step,
   context: StepContext,
   cache: Cache,
-  leaveOpen: (why: string) => void,
+  markUnfinished: (why: string) => void,
 ): Promise<Forecast> {
   try {
     const { request, caller } = requestOf(step, context.workspace, context.caller);
     const { now } = context;
     const heard = new MissReasons();
     const quiet: RunContext = heard.within({
-      ...{ cache, caller, stdout: DEAF, stderr: DEAF },
+      ...{ cache, caller, stdout: DISCARD, stderr: DISCARD },
       report() {},
       now: () => now(),
     });
@@ -59,18 +59,18 @@ async function forecastStep(
     const hit = await lookup(action, quiet);
     if (hit) {
       const why = isInPlace(hit, action, cache) ? 'in place' : 'to be restored';
-      if (why === 'to be restored') leaveOpen('is to be restored first');
+      if (why === 'to be restored') markUnfinished('is to be restored first');
       return { step: step.id, outcome: hit.outcome, key, why: `${hit.reason}, ${why}` };
     }
-    leaveOpen('would run first');
+    markUnfinished('would run first');
     return { step: step.id, outcome: 'miss', key, why: (await explain(action, quiet, heard.refusal)).reason };
   } catch (error) {
-    leaveOpen('can’t run');
+    markUnfinished('can’t run');
     return { step: step.id, outcome: 'unknown', why: messageOf(error) };
   }
 }
 
-const DEAF = { write() {} };
+const DISCARD = { write() {} };
 
 function isInPlace({ outputs }: Hit, { request }: KeyedAction, { digests }: Cache): boolean {
   return outputs.every((output) =>

@@ -1,5 +1,5 @@
-// A step of a graph that is not remembered to be in place: run as any action is. What it says and reports becomes events under
-// its name.
+// Executes a step that is not up to date: restores its known result, or runs it as any action (run/run.ts).
+// The step's log and reports become events that carry its name.
 import { AssayError, messageOf } from '../../core/errors.ts';
 import type { FindingKind } from '../../hermeticity/verdict/finding.ts';
 import type { Variables } from '../action/environment.ts';
@@ -14,7 +14,7 @@ import { type Warning, warningText } from '../run/reporter.ts';
 import { type RunSummary, run } from '../run/run.ts';
 import type { RunEvent } from '../terminal/events.ts';
 import type { RecordedResult } from '../up-to-date/state-recorder.ts';
-import { forced, unused } from './cache-modes.ts';
+import { disabled, storeOnly } from './cache-modes.ts';
 import type { StepTable } from './graph.ts';
 import { JobSlot, StepCancelled, WaitedTooLong } from './job-slot.ts';
 import { restoreKnown } from './restore-known-step.ts';
@@ -28,13 +28,13 @@ export interface SlotContext extends StepContext {
 
 export interface ExecuteContext extends SlotContext {
   readonly cache: Cache;
-  /** Called when a step wrote something, which may be what another one runs. */
+  /** Called after a step wrote files: another step may use them as tools. */
   wrote(): void;
-  /** False if another step has reported the like. */
-  isNews(event: RunEvent): boolean;
+  /** False if another step has already reported this event type. */
+  isFirst(event: RunEvent): boolean;
 }
 
-/** Never rejects: what goes wrong with a step is the step's outcome. */
+/** Never rejects: an error of a step becomes the outcome of the step. */
 export async function executeStep(
   step: Step,
   context: ExecuteContext,
@@ -42,17 +42,17 @@ export async function executeStep(
 ): Promise<StepEnd> {
   const { now } = context;
   const began = now();
-  const notes = new Notes(step, context);
+  const reports = new StepReports(step, context);
   const slot = new JobSlot(context.slot, now);
   try {
-    const summary = await runUnlessLate(step, context, known, notes, slot);
+    const summary = await runWithRetry(step, context, known, reports, slot);
     return {
       ...summary,
       step: step.id,
       ...outcomeOf(summary),
       reason: reasonOf(summary.reason, step, context.force),
       elapsedMs: summary.elapsedMs - slot.waitedMs,
-      ...(notes.notPublished !== undefined && { notPublished: notes.notPublished }),
+      ...(reports.notPublished !== undefined && { notPublished: reports.notPublished }),
     };
   } catch (error) {
     if (error instanceof StepCancelled) return skipped(step, error.message);
@@ -72,28 +72,31 @@ function refusalOf(error: unknown): Pick<StepEnd, 'exitCode' | 'reason' | 'wayOu
   return { exitCode: code === 'ASSAY_COMMAND_NOT_FOUND' ? 127 : 125, reason, wayOut: entry.hint };
 }
 
-/** Who waited long for its turn begins again, from what it asks for: its inputs and tools may be other ones by now. */
-async function runUnlessLate(
+/**
+ * Starts again from the request after a long wait for a job slot: inputs and tools may have changed
+ * meanwhile.
+ */
+async function runWithRetry(
   step: Step,
   context: ExecuteContext,
   known: RecordedResult | undefined,
-  notes: Notes,
+  reports: StepReports,
   slot: JobSlot,
 ): Promise<RunSummary> {
   try {
     const asked = requestOf(step, context.workspace, context.caller, context.cache.tools);
-    const own = runContext(step, context, asked.caller, notes, slot);
+    const own = runContext(step, context, asked.caller, reports, slot);
     return (
       (known && (await restoreKnown(step, asked.request, known, context, own))) ??
-      (await runAndLearn(step, asked, context, own))
+      (await runAndRecord(step, asked, context, own))
     );
   } catch (error) {
     if (!(error instanceof WaitedTooLong)) throw error;
-    return runUnlessLate(step, context, undefined, notes, slot);
+    return runWithRetry(step, context, undefined, reports, slot);
   }
 }
 
-async function runAndLearn(
+async function runAndRecord(
   step: Step,
   asked: StepRequest,
   { cache, recorder, wrote, emit }: ExecuteContext,
@@ -133,17 +136,17 @@ function runContext(
   step: Step,
   context: ExecuteContext,
   caller: Variables,
-  notes: Notes,
+  reports: StepReports,
   slot: JobSlot,
 ): RunContext {
   const { emit, cache, force } = context;
   return {
     ...logStreamsOf(step, emit),
-    cache: step.cache ? (force ? forced(cache) : cache) : unused(cache),
+    cache: step.cache ? (force ? storeOnly(cache) : cache) : disabled(cache),
     caller,
     withoutState: force,
     uploadsLater: true,
-    report: (event) => notes.take(event),
+    report: (event) => reports.handle(event),
     acquireJobSlot: () => slot.acquire(),
     throwIfCancelled: () => slot.throwIfCancelled(),
     now: () => context.now(),
@@ -152,25 +155,25 @@ function runContext(
 
 const WRITES: ReadonlySet<FindingKind> = new Set(['write', 'mutate', 'delete']);
 
-/** What a run reports while it goes on, kept or passed on. */
-class Notes {
+/** Turns the reports of one step's run into graph events. */
+class StepReports {
   notPublished: string | undefined;
   readonly #step: Step;
   readonly #steps: StepTable;
   readonly #emit: Emit;
-  readonly #isNews: ExecuteContext['isNews'];
+  readonly #isFirst: ExecuteContext['isFirst'];
   readonly #strayWrites: Set<string>;
   #counted = { up: 0, down: 0 };
 
-  constructor(step: Step, { emit, isNews, workspace, strayWrites }: ExecuteContext) {
+  constructor(step: Step, { emit, isFirst, workspace, strayWrites }: ExecuteContext) {
     this.#step = step;
     this.#steps = workspace.steps;
     this.#emit = emit;
-    this.#isNews = isNews;
+    this.#isFirst = isFirst;
     this.#strayWrites = strayWrites;
   }
 
-  take(event: RunEvent): void {
+  handle(event: RunEvent): void {
     if (event.type === 'not-published') this.notPublished = event.why;
     else if (event.type === 'transfer') this.#count(event.direction, event.bytes);
     else if (event.type === 'remote-given-up' || event.type === 'remote-takes-nothing') this.#warnOnce(event);
@@ -186,12 +189,12 @@ class Notes {
     else this.#warn({ ...event, findings });
   }
 
-  /** A remote fails all steps in the same way. */
+  /** A remote fails in the same way for all steps, so the warning appears once. */
   #warnOnce(event: Warning): void {
-    if (this.#isNews(event)) this.#emit({ type: 'run-warning', text: warningText(event) });
+    if (this.#isFirst(event)) this.#emit({ type: 'run-warning', text: warningText(event) });
   }
 
-  /** Where they are why it failed, one and a count of the others is not enough. */
+  /** Under "strict" the findings are why the step failed, so each one is shown. */
   #warnEach({ type, findings, gaps }: Warning & { type: 'findings' }): void {
     for (const finding of findings.slice(0, GRAPH.findingsShown))
       this.#warn({ type, findings: [finding], gaps: [] });
@@ -203,7 +206,7 @@ class Notes {
     this.#emit({ type: 'step-warning', step: this.#step.id, text: warningText(event) });
   }
 
-  /** A run counts from the start for each batch of blobs that it moves. */
+  /** `total` starts again at 0 for each batch of blobs. */
   #count(direction: 'up' | 'down', total: number): void {
     const before = total < this.#counted[direction] ? 0 : this.#counted[direction];
     this.#counted = { ...this.#counted, [direction]: total };

@@ -1,5 +1,5 @@
-// The steps that a run is about, in an order in which each comes after those that it depends on. Steps that depend on
-// each other in a circle, and two steps that would write the same output, are refused before anything runs.
+// The steps of a run in topological order.
+// A cycle of dependencies, and two steps with a common output, are refused before anything runs.
 import { AssayError } from '../../core/errors.ts';
 import { parentOf, type RelPath, ROOT } from '../../core/path.ts';
 import { stateAndCheckpointPaths } from '../action/request.ts';
@@ -10,7 +10,7 @@ export type StepTable = ReadonlyMap<string, Step>;
 export interface Graph {
   /** Dependencies first. */
   readonly order: readonly Step[];
-  /** Those that were asked for, the others come along. */
+  /** The steps that were asked for; the others are their dependencies. */
   readonly wanted: ReadonlySet<string>;
 }
 
@@ -20,7 +20,7 @@ export function graphOf(wanted: readonly Step[], steps: StepTable): Graph {
   return { order: [...order.values()], wanted: new Set(wanted.map(({ id }) => id)) };
 }
 
-/** `path`: the steps that led here, each depending on the next. */
+/** `path`: the chain of dependents that led to `step`. */
 function visit(step: Step, steps: StepTable, order: Map<string, Step>, path: Set<string>): void {
   if (order.has(step.id)) return;
   if (path.has(step.id)) {
@@ -36,7 +36,7 @@ function visit(step: Step, steps: StepTable, order: Map<string, Step>, path: Set
   order.set(step.id, step);
 }
 
-/** An edge that nobody wrote says what it comes from. */
+/** Explains each implied edge by the input that it comes from, because it is not in the file. */
 function circle(trail: readonly string[], steps: StepTable): AssayError {
   const named = trail.map((id, at) => {
     const reader = steps.get(trail[at - 1] ?? '');
@@ -46,7 +46,9 @@ function circle(trail: readonly string[], steps: StepTable): AssayError {
   return new AssayError('ASSAY_STEP_CYCLE', named.join(' -> '));
 }
 
-/** Of the whole workspace, not only of what runs now: which of two steps came last must never decide what is there. */
+/**
+ * Checks the whole workspace, not only this run: which step ran last must never decide an output's content.
+ */
 export function refuseSharedOutputs(steps: StepTable): void {
   const owners = new Map<RelPath, string>();
   for (const step of steps.values()) {

@@ -1,11 +1,11 @@
-// A step's turn to run its command, of which only so many run at once.
+// A step's claim to one of the --jobs slots, in which commands run.
 import { GRAPH } from '../limits.ts';
 import type { ScheduleSlot } from './schedule.ts';
 
-/** Thrown where a step may not run its command any more: another one failed, or somebody wants it all to end. */
+/** Thrown if a step must not run its command: another step failed, or the run was interrupted. */
 export class StepCancelled extends Error {}
 
-/** Thrown where a step has waited for so long that it has to begin again. It has its turn then, and keeps it. */
+/** Thrown after a wait so long that the step must start again. The step then has its slot and keeps it. */
 export class WaitedTooLong extends Error {}
 
 export class JobSlot {
@@ -18,25 +18,25 @@ export class JobSlot {
     this.#now = now;
   }
 
-  /** Since the step was last begun. */
+  /** Since the step last started. */
   get waitedMs(): number {
     return this.#waitedMs;
   }
 
   async acquire(): Promise<void> {
     const asked = this.#now();
-    refuseBecauseOf(await this.#slot.acquire());
+    throwRefusal(await this.#slot.acquire());
     const waitedMs = this.#now() - asked;
     if (waitedMs > GRAPH.lateMs) throw new WaitedTooLong();
     this.#waitedMs = waitedMs;
   }
 
-  /** Throws if it will not get one any more, or must not use the one that it has. */
+  /** Throws if the step must not begin its command, with or without a slot. */
   throwIfCancelled(): void {
-    refuseBecauseOf(this.#slot.refusal());
+    throwRefusal(this.#slot.refusal());
   }
 }
 
-function refuseBecauseOf(refusal: string | undefined): void {
+function throwRefusal(refusal: string | undefined): void {
   if (refusal !== undefined) throw new StepCancelled(refusal);
 }

@@ -1,4 +1,5 @@
-// The workspace that a run of a graph is about: recalled if its configuration looks as it did, else read.
+// Opens the workspace of a graph run: from the remembered state if the configuration is unchanged, else from
+// files.
 import { join, relative } from 'node:path';
 import type { Variables } from '../action/environment.ts';
 import { foldersWithConfig } from '../action/workspace-roots.ts';
@@ -18,7 +19,7 @@ export interface OpenedWorkspace {
   readonly root: string;
   readonly steps: StepTable;
   readonly state: GraphState | undefined;
-  /** What the configuration was read from, and when; absent if it was recalled. */
+  /** The files that the configuration was read from, and when. Absent if the state was up to date. */
   readonly config?: ReadConfig;
 }
 
@@ -40,13 +41,13 @@ export async function openWorkspace(
   return readWorkspace(folder, statesIn, caller);
 }
 
-/** Whether the nearest folder with a configuration is the root's own or that of one of its packages. */
+/** True if the nearest folder with a configuration is the root or one of its packages. */
 function holds(steps: StepTable, root: string, nearest: string): boolean {
   const folder = relative(root, nearest);
   return folder === '' || steps.values().some((step) => step.folder === folder);
 }
 
-/** The parser and what belongs to it are loaded only here. */
+/** Loads the parser only here: an up-to-date workspace does not need it. */
 async function readWorkspace(folder: string, statesIn: string, caller: Variables): Promise<OpenedWorkspace> {
   const readAt = Date.now();
   const [{ loadWorkspace }, { refuseUnorderedInputs }] = await Promise.all([

@@ -1,6 +1,5 @@
-// A step whose result is known, because all that decides upon it looks as it did, but whose outputs do not: somebody took
-// them away, changed them or only touched them. The result is read and the outputs are put in place, without a scan, a key
-// or a path set. Whatever stands in the way of that, the step goes the ordinary way.
+// Restores a step whose result is known from the up-to-date state but whose outputs were removed or changed.
+// It needs no scan, key or path set. If anything prevents the restore, the step runs as usual.
 
 import type { RunRequest } from '../action/request.ts';
 import type { Step } from '../config/step.ts';
@@ -34,7 +33,9 @@ export async function restoreKnown(
   return { ...ran, key: known.key, elapsedMs: own.now() - began };
 }
 
-/** Outputs that have not settled count as right for this run, and are compared again by the next. */
+/**
+ * Outputs with a recent mtime count as unchanged for this run. The next run compares their contents again.
+ */
 function confirm(
   step: Step,
   { outputs }: Hit,
@@ -47,7 +48,7 @@ function confirm(
   return 0;
 }
 
-/** Undefined if it could not be done, or somebody else was at it: then everything is looked at again. */
+/** Undefined if the restore failed or another run held the lock; the step then runs as usual. */
 function write(
   step: Step,
   hit: Hit,

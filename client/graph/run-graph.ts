@@ -1,4 +1,4 @@
-// Runs a graph: what is remembered to be in place first, all at once; the rest side by side, each step as any action.
+// Runs a graph: schedules its steps, emits their events, waits for uploads and returns the totals.
 import { GRAPH } from '../limits.ts';
 import type { Graph } from './graph.ts';
 import { runStep, type StepContext, skipped } from './run-step.ts';
@@ -10,9 +10,9 @@ import { RunTotals, type UploadOutcome } from './view/run-totals.ts';
 export interface GraphOptions extends StepContext {
   readonly jobs: number;
   readonly keepGoing: boolean;
-  /** The exit code for having been told to end; undefined while nobody has. */
+  /** The exit code of an interrupt; undefined before one. */
   interrupted(): number | undefined;
-  /** Waits for the uploads, and tells what is left. */
+  /** Waits for uploads and reports those that are left. */
   finishUploads(began: number, emit: Emit): Promise<UploadOutcome>;
 }
 
@@ -38,7 +38,7 @@ export async function runGraph({ order }: Graph, options: GraphOptions): Promise
     jobs,
   });
   const context = { ...options, emit };
-  // Who asks for one job wants one thing after the other.
+  // --jobs=1 asks for a strict sequence, so no step is looked up ahead.
   const ahead = jobs === 1 ? 0 : GRAPH.ahead;
   await schedule(
     order,

@@ -1,5 +1,5 @@
-// One step of a graph: recalled, if it is remembered to be in place; else the ordinary way, which is loaded by the first step
-// that takes it.
+// Runs one step of a graph: replays it if it is up to date, else hands it to the StepRunner.
+// The StepRunner is loaded by the first step that needs it.
 
 import type { Variables } from '../action/environment.ts';
 import type { Step } from '../config/step.ts';
@@ -16,16 +16,16 @@ export interface StepContext {
   readonly caller: Variables;
   readonly emit: Emit;
   readonly recorder: StateRecorder;
-  /** Paths that commands were seen to write and that are no outputs: grows while they run. */
+  /** Paths that commands were seen to write and that are no outputs. Grows during the run. */
   readonly strayWrites: Set<string>;
-  /** Run commands whatever is stored. */
+  /** Run the commands, whatever is stored (--force). */
   readonly force: boolean;
   now(): number;
-  /** The same each time. */
+  /** Always the same runner. */
   stepRunner(): Promise<StepRunner>;
 }
 
-/** Never rejects: what goes wrong with a step is the step's outcome. */
+/** Never rejects: an error of a step becomes the outcome of the step. */
 export async function runStep(step: Step, context: StepContext, slot: ScheduleSlot): Promise<StepEnd> {
   const { emit, force, recorder } = context;
   emit({ type: 'step-started', step: step.id, command: step.command });
@@ -52,8 +52,8 @@ export function skipped({ id }: Step, reason: string): StepEnd {
 
 export function logStreamsOf({ id }: Step, emit: Emit): Readonly<Record<StreamName, Writable>> {
   const streamFor = (stream: StreamName) => ({
-    write: (said: string | Uint8Array) =>
-      emit({ type: 'step-log', step: id, stream, bytes: Buffer.from(said) }),
+    write: (data: string | Uint8Array) =>
+      emit({ type: 'step-log', step: id, stream, bytes: Buffer.from(data) }),
   });
   return { stdout: streamFor('stdout'), stderr: streamFor('stderr') };
 }

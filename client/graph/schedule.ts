@@ -1,40 +1,39 @@
-// Runs steps side by side, each after those that it depends on. A few may run their commands; more may be under way that look
-// for their results, fetch them and put outputs in place, or wait for a turn to run their own: a network is waited for, not
-// worked on. A step whose dependency did not come through is skipped; after a failure nothing new begins, unless it is to
-// keep going with what does not depend on the failed one.
+// The scheduler: starts each step when its dependencies have succeeded. At most `jobs` commands run at a
+// time. Up to `ahead` more steps look up and restore results, or wait for a slot: they wait for the network
+// and use little CPU. A step is skipped if a dependency did not succeed. After a failure no new step starts,
+// unless `keepGoing` is set. Decision 0211 has the measurements.
 import type { Step } from '../config/step.ts';
 
 export interface ScheduleOptions {
-  /** Commands at once. */
+  /** The most commands that run at a time. */
   readonly jobs: number;
-  /** Steps that are under way besides. */
+  /** The most further steps that are looked up or restored meanwhile. */
   readonly ahead: number;
   readonly keepGoing: boolean;
-  /** Becomes true when somebody wants it to end: what runs is waited for, nothing new begins. */
+  /** True after an interrupt: running steps are awaited, no new one starts. */
   isCancelled(): boolean;
 }
 
-/** All that is asked of a step here. */
 type Ordered = Pick<Step, 'id' | 'dependsOn'>;
 
 export interface StepCallbacks<S extends Ordered> {
-  /** True if those that depend on it may go on. Never rejects. */
+  /** True if steps that depend on it may start. Never rejects. */
   run(step: S, slot: ScheduleSlot): Promise<boolean>;
   skip(step: S, why: string): void;
-  /** It asked for its slot, and others come first. */
+  /** The step waits for a job slot. */
   waits(step: S): void;
-  /** It has waited, and may run its command. */
+  /** The step has its slot after a wait. */
   resumes(step: S): void;
 }
 
 export interface ScheduleSlot {
-  /** Resolves when the step may run its command, which it may until it ends; or to why it no longer may. */
+  /** Resolves when the step holds a slot, which it keeps until it ends; or to the reason why it gets none. */
   acquire(): Promise<string | undefined>;
-  /** Why it may not begin its command any more, if that is so. */
+  /** The reason why the step must not begin its command; undefined if it may. */
   refusal(): string | undefined;
 }
 
-/** `order`: dependencies first. */
+/** `order`: topological. */
 export function schedule<S extends Ordered>(
   order: readonly S[],
   options: ScheduleOptions,
@@ -53,11 +52,11 @@ class Schedule<S extends Ordered> {
   readonly #callbacks: StepCallbacks<S>;
   readonly #end: () => void;
   readonly #followers: ReadonlyMap<string, readonly S[]>;
-  /** How many steps a step still waits for. */
+  /** How many dependencies of a step have not ended. */
   readonly #before: Map<string, number>;
   readonly #ready: S[];
   readonly #waiting: Waiting<S>[] = [];
-  /** Those that must not run, and because of whom. */
+  /** Steps that must not run, and the step that is the cause. */
   readonly #broken = new Map<string, string>();
   readonly #commands = new Set<string>();
   #underWay = 0;
@@ -82,10 +81,9 @@ class Schedule<S extends Ordered> {
     if (this.#underWay === 0) this.#end();
     else this.#lookAhead();
   }
-
   /**
-   * One more in each turn of the event loop: a step that has nothing to wait for is through before the next begins, and
-   * takes the time that it takes alone.
+   * Starts one more step per event loop iteration. A step that waits for nothing ends before the next one
+   * starts, so its measured time is its own.
    */
   #lookAhead(): void {
     const { jobs, ahead } = this.#options;
@@ -99,11 +97,11 @@ class Schedule<S extends Ordered> {
     });
   }
 
-  /** False if there is none. */
+  /** False if no step is ready. */
   #beginNext(): boolean {
     for (let step = this.#ready.shift(); step; step = this.#ready.shift()) {
       const broken = this.#broken.get(step.id);
-      const refusal = broken === undefined ? this.#refusal() : `${broken} did not come through`;
+      const refusal = broken === undefined ? this.#refusal() : `${broken} did not succeed`;
       if (refusal === undefined) {
         this.#run(step);
         return true;
@@ -118,10 +116,10 @@ class Schedule<S extends Ordered> {
     this.#underWay++;
     void this.#callbacks
       .run(step, { acquire: () => this.#acquireSlot(step), refusal: () => this.#refusal() })
-      .then((cameThrough) => {
+      .then((succeeded) => {
         this.#underWay--;
         this.#commands.delete(step.id);
-        this.#settle(step, cameThrough);
+        this.#settle(step, succeeded);
         this.advance();
       });
   }
@@ -151,20 +149,20 @@ class Schedule<S extends Ordered> {
     }
   }
 
-  #settle({ id }: S, cameThrough: boolean): void {
+  #settle({ id }: S, succeeded: boolean): void {
     for (const follower of this.#followers.get(id) ?? []) {
-      if (!cameThrough) this.#broken.set(follower.id, this.#broken.get(id) ?? id);
+      if (!succeeded) this.#broken.set(follower.id, this.#broken.get(id) ?? id);
       const left = (this.#before.get(follower.id) ?? 1) - 1;
       this.#before.set(follower.id, left);
       if (left === 0) this.#ready.push(follower);
     }
-    if (!cameThrough && !this.#options.keepGoing)
-      this.#stopped ??= `nothing new began after ${this.#broken.get(id) ?? id} failed`;
+    if (!succeeded && !this.#options.keepGoing)
+      this.#stopped ??= `${this.#broken.get(id) ?? id} failed before this step started`;
   }
 
-  /** Why no step may begin its command any more, if that is so. */
+  /** The reason why no further command may begin; undefined if one may. */
   #refusal(): string | undefined {
-    if (this.#options.isCancelled()) this.#stopped ??= 'it was interrupted';
+    if (this.#options.isCancelled()) this.#stopped ??= 'the run was interrupted';
     return this.#stopped;
   }
 }

@@ -1,5 +1,5 @@
-// What the last run of each step was seen to look at in the workspace beyond its declaration: a marked step depends on that as
-// much as on its inputs. Known to the local store alone, so a machine that never ran a step knows nothing of it.
+// The workspace paths that the last run of each step accessed beyond its declaration.
+// Only the local store has them, so a machine that never ran a step has none for it.
 import type { Hash } from '../../core/digest.ts';
 import { parentOf } from '../../core/path.ts';
 import type { ObservedPath, PathSet } from '../../core/path-set.ts';
@@ -12,18 +12,18 @@ import { candidates } from '../path-sets/path-sets.ts';
 import { ABSENT } from '../path-sets/states.ts';
 import { localPathSets } from '../path-sets/storage.ts';
 import type { ChangedPath } from './changed-paths.ts';
-import type { Surroundings } from './step-reach.ts';
+import type { ReachContext } from './step-reach.ts';
 
-/** By the step's id; none for a step of which nothing is known. */
+/** By step id; absent for a step without a known run. */
 export type SeenPaths = ReadonlyMap<string, PathSet>;
 
-/** How many earlier keys of a step are asked for. */
+/** How many earlier keys of a step are tried. */
 const KEYS = 10;
 
-/** Of `asked`, or of all. Without a store nothing is known: that is no reason not to run. */
+/** For the steps `asked`, or all. Without a usable store the answer is empty. */
 export async function readSeenPaths(
   folder: string,
-  change: Omit<Surroundings, 'seen'>,
+  change: Omit<ReachContext, 'seen'>,
   asked: Iterable<Step> = change.steps.values(),
 ): Promise<SeenPaths> {
   const seen = new Map<string, PathSet>();
@@ -41,10 +41,10 @@ export async function readSeenPaths(
   }
 }
 
-/** Here by its name; else, as on a machine that checks out to a new folder each time, by what it runs and makes. */
+/** Runs in this workspace by name; else, as in CI with a new checkout each time, by command and outputs. */
 function lastRuns(
   step: Step,
-  { root, steps, caller }: Omit<Surroundings, 'seen'>,
+  { root, steps, caller }: Omit<ReachContext, 'seen'>,
   entries: readonly HistoryEntry[],
 ): readonly HistoryEntry[] {
   const here = entries.filter(({ name, workspace }) => name === step.id && workspace === root);
@@ -53,7 +53,7 @@ function lastRuns(
   return entries.filter((entry) => entry.step === same);
 }
 
-/** Of the newest that told something: one that failed, or was not watched, did not. */
+/** From the newest run that recorded paths: failed and unwatched runs record none. */
 async function lastSeen(runs: readonly HistoryEntry[], store: Store): Promise<PathSet | undefined> {
   for (const key of [...new Set(runs.map((run) => run.key))].slice(0, KEYS)) {
     const set = await inWorkspace(key, store);
@@ -62,7 +62,7 @@ async function lastSeen(runs: readonly HistoryEntry[], store: Store): Promise<Pa
   return undefined;
 }
 
-/** Of all runs with that key: which of them a change will meet is not known. */
+/** The union over all runs with that key, because a change may concern any of them. */
 async function inWorkspace(key: Hash, store: Store): Promise<PathSet | undefined> {
   let found: ObservedPath[] | undefined;
   const recordedState = ({ state }: ObservedPath) => state;
@@ -70,7 +70,7 @@ async function inWorkspace(key: Hash, store: Store): Promise<PathSet | undefined
     for await (const { set } of candidates({ hash: key, size: 0 }, localPathSets(store), recordedState))
       if (set) found = [...(found ?? []), ...set.filter(({ root }) => root === 'workspace')];
   } catch {
-    // What can't be read tells nothing more.
+    // An unreadable record adds no paths.
   }
   return found;
 }
@@ -78,7 +78,7 @@ async function inWorkspace(key: Hash, store: Store): Promise<PathSet | undefined
 export function wasSeen({ path, isRepository }: ChangedPath, set: PathSet): boolean {
   return set.some((seen) => {
     if (seen.path === path || (seen.names && seen.path === parentOf(path))) return true;
-    /* What was missing below a missing folder is told by that folder; a repository does not tell what changed in it. */
+    /* An absent folder stands for every path below it. ChangeWatcher inside a nested repository are not listed. */
     return (seen.state === ABSENT && isBelow(path, seen.path)) || (isRepository && isBelow(seen.path, path));
   });
 }

@@ -1,4 +1,4 @@
-// Which steps are meant: by name, by glob, by package, by what git says changed.
+// Selects steps by name, glob and package.
 import picomatch from 'picomatch';
 import { suggestion } from '../../core/cli/command.ts';
 import { AssayError } from '../../core/errors.ts';
@@ -9,9 +9,11 @@ import type { StepTable } from './graph.ts';
 export interface Selection {
   /** "build", "pkg#build", "@scope/*#test"; none: every step. */
   readonly names: readonly string[];
-  /** Globs over the names and folders of packages; none: every package. A name with "#" names its package itself. */
+  /**
+   * Globs over names and folders of packages; none: every package. A name with "#" carries its own package.
+   */
   readonly packages: readonly string[];
-  /** The folder that a bare name is meant in; a package's own, or the root's for all packages. */
+  /** The folder in which a bare name is resolved: a package's, or the root for all packages. */
   readonly folder: RelPath;
 }
 
@@ -56,7 +58,7 @@ function isMatch(text: string, glob: string): boolean {
   return text === glob || (/[*?{[]/.test(glob) && picomatch.isMatch(text, glob));
 }
 
-/** The name of the package whose folder one stands in; undefined in the root and elsewhere. */
+/** The package that contains `folder`; undefined for the root and elsewhere. */
 function packageAt(folder: RelPath, steps: StepTable): string | undefined {
   const inside = [...steps.values()].filter(
     (step) => step.folder !== '' && (folder === step.folder || folder.startsWith(`${step.folder}/`)),

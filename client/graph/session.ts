@@ -1,4 +1,4 @@
-// What a run of a graph works with, opened from the flags: the caches, the view, the memory; and closed again.
+// A graph run's resources, opened from the flags: caches, view and up-to-date state. `close` releases them.
 import { expectLongRun } from '../../core/bun.ts';
 import { type ParsedFlags, parseNumber } from '../../core/cli/command.ts';
 import { appendRun, graphRunsFile } from '../history/graph-runs.ts';
@@ -20,13 +20,13 @@ import { openView } from './view/view.ts';
 
 export interface Session {
   readonly context: StepContext;
-  /** `interrupted`: the exit code for having been told to end, once that has happened. */
+  /** `interrupted`: the exit code of an interrupt; undefined before one. */
   run(graph: Graph, interrupted: () => number | undefined): Promise<GraphSummary>;
   close(): Promise<void>;
 }
 
 export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace): Session {
-  const caller = { ...process.env }; // each look at process.env asks the system
+  const caller = { ...process.env }; // each access to process.env is a system call
   const jobs = jobsFrom(flags.text('jobs'));
   const view = openView(flags, caller);
   const remote = flags.text('remote') ?? caller.ASSAY_REMOTE;
@@ -54,8 +54,8 @@ export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace): Ses
       return runner;
     },
   };
-  /** Where all was in place, caches are opened only for what earlier runs left. */
-  const settle = async (began: number, emit: Emit, isInterrupted: boolean): Promise<UploadOutcome> => {
+  /** If all steps were up to date, opens the caches only to upload what earlier runs left. */
+  const finishUploads = async (began: number, emit: Emit, isInterrupted: boolean): Promise<UploadOutcome> => {
     const isNeeded = runner !== undefined || (cacheOptions.remoteUrl && hasOutbox(store));
     if (!isNeeded) return { unshared: 0, diverged: false };
     const opened = await context.stepRunner();
@@ -73,7 +73,7 @@ export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace): Ses
         jobs,
         keepGoing: flags.given('keep-going'),
         interrupted,
-        finishUploads: (began, emit) => settle(began, emit, interrupted() !== undefined),
+        finishUploads: (began, emit) => finishUploads(began, emit, interrupted() !== undefined),
       });
       view.finish(summary);
       recorder.save();
@@ -85,17 +85,17 @@ export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace): Ses
   };
 }
 
-/** A thousand hits have no use for any of it. */
+/** Loaded late: a run with only up-to-date steps needs none of it. */
 async function loadStepRunner(options: CacheOptions): Promise<StepRunner> {
   const { openStepRunner } = await import('./step-runner.ts');
   return openStepRunner(options);
 }
 
 function jobsFrom(text: string | undefined): number {
-  // What node:os calls availableParallelism, without loading it.
+  // As availableParallelism of node:os, which takes time to load.
   const cores = () => navigator.hardwareConcurrency;
   const jobs = text === undefined ? cores() : parseNumber('--jobs', text, 1, GRAPH.maxJobs);
-  // Each command that runs listens for the signals that end Assay.
+  // Each running command adds a listener for the signals that end Assay.
   process.setMaxListeners(Math.max(process.getMaxListeners(), jobs + 10));
   return jobs;
 }

@@ -1,5 +1,5 @@
-// Which changed paths concern a step: what would be among its inputs or is one of its programs, what its last run was seen to
-// look at without having declared it (seen-paths.ts), its own declaration, and what decides on what is ignored.
+// Decides which changed paths concern a step: its inputs and tools, its declaration, .gitignore files that
+// select its inputs, and paths that its last run accessed without declaring them (seen-paths.ts).
 import { realpathSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
 import { isWithin, parentOf, type RelPath } from '../../core/path.ts';
@@ -15,11 +15,11 @@ import type { ChangedPath } from './changed-paths.ts';
 import type { StepTable } from './graph.ts';
 import { type SeenPaths, wasSeen } from './seen-paths.ts';
 
-export interface Surroundings {
+export interface ReachContext {
   readonly root: string;
   readonly steps: StepTable;
   readonly caller: Variables;
-  /** The paths that earlier runs were seen to look at. */
+  /** The paths that earlier runs accessed. */
   readonly seen: SeenPaths;
 }
 
@@ -28,9 +28,9 @@ export class StepReach {
   readonly #request: RunRequest;
   readonly #coverage: Coverage;
   readonly #own: ReadonlySet<string>;
-  readonly #looked: PathSet;
+  readonly #seen: PathSet;
 
-  constructor(step: Step, { root, steps, caller, seen }: Surroundings) {
+  constructor(step: Step, { root, steps, caller, seen }: ReachContext) {
     const asked = requestOf(step, { root, steps }, caller);
     this.#step = step;
     this.#request = asked.request;
@@ -39,20 +39,20 @@ export class StepReach {
       ...[step.folder, ''].flatMap((folder) => DECLARATIONS.map((name) => join(folder, name))),
       ...programsOf(step, asked),
     ]);
-    this.#looked = seen.get(step.id) ?? [];
+    this.#seen = seen.get(step.id) ?? [];
   }
 
   reaches(one: ChangedPath): boolean {
     const { path, isRepository } = one;
-    if (wasSeen(one, this.#looked) && !isMadeBy(this.#step, path)) return true;
+    if (wasSeen(one, this.#seen) && !isMadeBy(this.#step, path)) return true;
     if (this.#own.has(path) || this.#decidesOnInputs(path)) return true;
     return isRepository ? this.#coverage.reachesInto(path) : this.#coverage.covers(path);
   }
 
-  /** The same for a folder that came or went with all that is in it. */
+  /** The same for a folder that appeared or vanished with its contents. */
   reachesFolder(path: RelPath): boolean {
     if (isMadeBy(this.#step, path)) return false;
-    return this.#coverage.mayHold(path) || wasSeen({ path, isRepository: true }, this.#looked);
+    return this.#coverage.mayHold(path) || wasSeen({ path, isRepository: true }, this.#seen);
   }
 
   #decidesOnInputs(path: RelPath): boolean {
@@ -61,7 +61,7 @@ export class StepReach {
   }
 }
 
-/** Of a step, of the packages, and of what a package manager installs for both. */
+/** Files that declare steps, packages and installed dependencies. */
 export const DECLARATIONS: readonly string[] = [
   'assay.json',
   'package.json',
@@ -74,7 +74,7 @@ export const DECLARATIONS: readonly string[] = [
   'bun.lockb',
 ];
 
-/** Where its programs lie in the workspace: as they are named, and as they are found. */
+/** The tools of a step inside the workspace: as named, and as resolved. */
 function programsOf({ tools, programs }: Step, { request, caller }: StepRequest): string[] {
   const { workspace, workingDirectory, command } = request;
   const path = caller.PATH ?? '';
@@ -93,7 +93,7 @@ function filesOf({ file, interpreters }: Tool): string[] {
   return [file, realpathSync(file), ...interpreters.flatMap(filesOf)];
 }
 
-/** True for what a step makes or keeps for itself: not a change of anything. */
+/** True for what a step writes: such a change needs no run. */
 export function isOutput(path: RelPath, steps: StepTable): boolean {
   return steps.values().some((step) => isMadeBy(step, path));
 }

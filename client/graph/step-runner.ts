@@ -1,5 +1,4 @@
-// What the steps of a graph share that are not remembered to be in place: the caches, and a folder for what is being written,
-// kept from one step to the next.
+// What all executed steps of a graph share: the caches, and one staging folder that stays between steps.
 
 import type { Step } from '../config/step.ts';
 import { Staging } from '../outputs/staging.ts';
@@ -14,7 +13,7 @@ import type { UploadOutcome } from './view/run-totals.ts';
 
 export interface StepRunner {
   readonly cache: Cache;
-  /** `known`: its result, though it is not in place. */
+  /** `known`: the result, if only its outputs are not in place. */
   run(step: Step, context: SlotContext, known?: RecordedResult): Promise<StepEnd>;
   /** Waits for the uploads, for a bounded time. */
   finishUploads(began: number, emit: Emit, stop: Promise<void>): Promise<UploadOutcome>;
@@ -24,15 +23,15 @@ export interface StepRunner {
 export function openStepRunner(options: Omit<CacheOptions, 'skipsScanMemo' | 'systemFiles'>): StepRunner {
   const cache = openCache({ ...options, skipsScanMemo: true, systemFiles: new SystemFileMemo() });
   const staging = new HeldStaging(options.workspace);
-  const told = new Set<RunEvent['type']>();
-  const isNews = ({ type }: RunEvent) => told.size < told.add(type).size;
+  const reported = new Set<RunEvent['type']>();
+  const isFirst = ({ type }: RunEvent) => reported.size < reported.add(type).size;
   const wrote = () => {
     staging.hold();
     cache.tools.forgetInside();
   };
   return {
     cache,
-    run: (step, context, known) => executeStep(step, { ...context, cache, wrote, isNews }, known),
+    run: (step, context, known) => executeStep(step, { ...context, cache, wrote, isFirst }, known),
     async finishUploads(began, emit, stop) {
       const settled = await cache.finishUploads(began, {
         stop,
@@ -50,8 +49,8 @@ export function openStepRunner(options: Omit<CacheOptions, 'skipsScanMemo' | 'sy
 }
 
 /**
- * Held once something was written; before, it would touch a workspace in which everything is in place. Where it can't be
- * made, each step finds that out for itself.
+ * Created after the first write: a run without writes leaves the workspace untouched.
+ * If it cannot be created, each step reports that itself.
  */
 class HeldStaging {
   readonly #workspace: string;
@@ -68,7 +67,7 @@ class HeldStaging {
     try {
       this.#held = Staging.create(this.#workspace);
     } catch {
-      // A workspace that nobody may write in.
+      // The workspace is read-only.
     }
   }
 

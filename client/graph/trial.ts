@@ -1,5 +1,5 @@
-// Tries configuration files before they are written: whether a run would read them, order their steps, and find their inputs and
-// programs. Nothing is run and nothing is written.
+// Checks configuration files before they are written: a run could read them, order their steps, and find
+// inputs and tools. Runs nothing and writes nothing.
 import { AssayError, messageOf } from '../../core/errors.ts';
 import type { Texts } from '../config/packages.ts';
 import { requestOf } from '../config/request.ts';
@@ -10,8 +10,8 @@ import { keyOf } from '../run/key.ts';
 import { graphOf, refuseSharedOutputs } from './graph.ts';
 import { refuseUnorderedInputs } from './unordered-inputs.ts';
 
-/** Why a run would refuse these files, or one of the steps that `isAsked` picks; undefined if it would not. */
-export async function whyRefused(
+/** Why a run would refuse these files or a step that `isAsked` selects; undefined if it would not. */
+export async function findRefusal(
   root: string,
   texts: Texts,
   context: RunContext,

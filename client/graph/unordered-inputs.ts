@@ -1,6 +1,6 @@
-// Refuses a step whose patterns cover what another step makes, where nothing says which of the two comes first: its key would
-// hold what an earlier run left there. What .gitignore hides is no input, so it is no conflict; a step that runs each time has
-// no key.
+// Refuses a step whose input patterns cover an output of another step without a dependency on it. Its key
+// would otherwise depend on what an earlier run left there. Ignored paths are no inputs, so they do not
+// conflict. A step with "cache": false has no key.
 
 import { AssayError } from '../../core/errors.ts';
 import { nameOf, type RelPath, ROOT } from '../../core/path.ts';
@@ -22,7 +22,9 @@ import {
 } from '../inputs/pattern-reach.ts';
 import type { StepTable } from './graph.ts';
 
-/** Every .gitignore is looked at through `observations`: one that changes may change the answer. */
+/**
+ * Reads .gitignore files through `observations`, so that a change of one invalidates the up-to-date state.
+ */
 export function refuseUnorderedInputs(steps: StepTable, observations: StatRecorder): void {
   const made = new MadePaths(steps.values());
   const ignored = new IgnoredPaths(observations);
@@ -47,7 +49,7 @@ function coveredOutputs(step: Step, steps: StepTable, made: MadePaths, ignored: 
   return [...found.values()].filter(({ maker }) => !before.has(maker));
 }
 
-/** An exclusion or an ignore rule that covers the whole folder covers the output in it. */
+/** An exclusion or ignore rule that covers the whole folder covers the output in it. */
 function isTaken(
   path: RelPath,
   taken: Alternative,
@@ -64,12 +66,12 @@ function isTaken(
   return below || !isLeftOut(path);
 }
 
-/** A path that is named as such counts even where it is hidden. */
+/** A pattern without wildcards takes its path even if .gitignore hides it. */
 function namesHidden({ fixed, wild }: Alternative, ignored: IgnoredPaths): boolean {
   return wild.length === 0 && fixed !== ROOT && ignored.hides(fixed, true);
 }
 
-/** How many are named, so that the line can be read. */
+/** How many outputs the message names. */
 const MOST_NAMED = 3;
 
 function refusal(step: Step, steps: StepTable, found: readonly MadePath[]): AssayError {
@@ -79,7 +81,7 @@ function refusal(step: Step, steps: StepTable, found: readonly MadePath[]): Assa
   return new AssayError('ASSAY_INPUT_UNORDERED', detail);
 }
 
-/** A step that comes later can't be waited for. */
+/** Offers a dependency only where it makes no cycle. */
 function remedies(step: Step, steps: StepTable, found: readonly MadePath[]): string[] {
   const makers = [...new Set(found.map(({ maker }) => maker))].flatMap((id) => steps.get(id) ?? []);
   const isOrderable = makers.every((maker) => !stepsBefore(maker, steps).has(step.id));
@@ -91,7 +93,7 @@ function remedies(step: Step, steps: StepTable, found: readonly MadePath[]): str
   ];
 }
 
-/** One pattern for all of them if they share a name, else for the first. */
+/** One pattern for all outputs if they share a name, else one for the first. */
 function exclusionFor(step: Step, found: readonly MadePath[]): string {
   const [{ path } = { path: ROOT }] = found;
   const end = mayBeFolder(path) ? '/**' : '';

@@ -1,14 +1,15 @@
-// Waits until something changes in a workspace that a watched graph goes by (watched-paths.ts), and until it has settled.
+// Watches the workspace for --watch: waits for a change that concerns the graph, then for the changes to
+// settle.
 import { type FSWatcher, watch } from 'node:fs';
 import { GRAPH } from '../limits.ts';
 
-/** Never anybody's input, and always moving. */
-const UNWATCHED = /(^|\/)(\.git|\.assay|node_modules)(\/|$)/;
+/** Never inputs, and they change often. */
+const NEVER_WATCHED = /(^|\/)(\.git|\.assay|node_modules)(\/|$)/;
 
-/** Listens from the moment that it is made, so that a change during a run is not lost. */
-export class Changes {
+/** Watches from its creation, so that a change during a run is not lost. */
+export class ChangeWatcher {
   readonly #watcher: FSWatcher;
-  /** In the order in which they came; what is not known to matter waits here for the end of the run. */
+  /** Paths that changed during the run, in order. `next` decides which of them count. */
   readonly #pending = new Set<string>();
   #counts: (path: string) => boolean = () => false;
   #first: string | undefined;
@@ -16,13 +17,13 @@ export class Changes {
 
   constructor(root: string) {
     this.#watcher = watch(root, { recursive: true }, (_, name) => {
-      if (name === null || UNWATCHED.test(name)) return;
+      if (name === null || NEVER_WATCHED.test(name)) return;
       if (this.#wake) this.#consider(name);
       else if (this.#pending.size < GRAPH.watchedChanges) this.#pending.add(name);
     });
   }
 
-  /** The first path that counts of those that changed since the last time; undefined if `end` came before. */
+  /** The first changed path that counts; undefined if `end` came first. */
   async next(end: Promise<void>, counts: (path: string) => boolean): Promise<string | undefined> {
     this.#counts = counts;
     this.#first = undefined;

@@ -1,30 +1,30 @@
-// The paths that a watched graph runs again for: inputs of its steps, what their last runs looked at, and the configuration. Not
-// what steps make, what they were seen to write beyond that, and what this process writes itself.
+// The paths whose change starts another round of --watch: inputs, paths that the last runs accessed,
+// configuration. Outputs, stray writes of steps, and files that this process writes do not count.
 import { fstatSync, lstatSync, type Stats } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { isWithin, parseRelPath, type RelPath } from '../../core/path.ts';
 import type { Step } from '../config/step.ts';
 import { StatRecorder } from '../files/stat-recorder.ts';
 import { IgnoredPaths } from '../inputs/ignored-paths.ts';
-import { DECLARATIONS, isOutput, StepReach, type Surroundings } from './step-reach.ts';
+import { DECLARATIONS, isOutput, type ReachContext, StepReach } from './step-reach.ts';
 
-export interface Round extends Surroundings {
-  /** The steps that ran, or were found in place. */
+export interface Round extends ReachContext {
+  /** The steps of the round. */
   readonly order: readonly Step[];
-  /** What they were seen to write that is no output, and when the last of them had ended. */
+  /** Paths that commands wrote and that are no outputs, and when the last command had ended. */
   readonly strayWrites: ReadonlySet<string>;
   readonly endedAt: number;
-  /** Files that this process writes: a summary. */
+  /** Files that this process writes, such as the summary. */
   readonly own: readonly string[];
 }
 
 export class WatchedPaths {
   readonly #round: Round;
   readonly #reaches: readonly StepReach[];
-  /** Folders of steps of whose inputs nothing is known yet. */
+  /** Folders of steps whose inputs are not known yet. */
   readonly #unseen: readonly RelPath[];
   readonly #ignored: IgnoredPaths;
-  /** What does not count: a log that grows asks again and again. */
+  /** Paths that do not count. Kept, because a growing log changes again and again. */
   readonly #dismissed = new Set<string>();
 
   constructor(round: Round) {
@@ -59,13 +59,13 @@ export class WatchedPaths {
     );
   }
 
-  /** Written by a step of this round, and by nobody since. */
+  /** Written by a step of this round and not changed since. */
   #isOfRound(path: RelPath, stats: Stats | undefined): boolean {
     const { strayWrites, endedAt } = this.#round;
     return strayWrites.has(path) && (!stats || stats.mtimeMs <= endedAt);
   }
 
-  /** What standard output and error go to may be a file in the workspace. */
+  /** Standard output and error may be redirected to a file in the workspace. */
   #isOwn(name: string, stats: Stats | undefined): boolean {
     const { root, own } = this.#round;
     if (own.some((file) => resolve(file) === join(root, name))) return true;

@@ -1,4 +1,4 @@
-// Colour, where it is wanted: on a terminal, unless NO_COLOR says no.
+// ANSI colours for a terminal. Output has none where it is not a terminal, and with NO_COLOR or TERM=dumb.
 import type { Variables } from '../action/environment.ts';
 
 const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const;

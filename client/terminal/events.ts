@@ -1,38 +1,38 @@
-// Everything that a run wants a person or a machine to know while it goes on. Reporters consume it; the flow never prints.
+// The events of one run, as one union. The flow emits them and never prints; reporters turn them into text.
 import type { RelPath } from '../../core/path.ts';
 import type { Finding } from '../../hermeticity/verdict/finding.ts';
 
 export type RunEvent =
-  /** The cache, or a part of it, is not to be had; the command runs all the same. */
+  /** The local store is unusable. The command still runs. */
   | { readonly type: 'store-unusable'; readonly why: string }
   | { readonly type: 'remote-given-up'; readonly why: string }
-  /** It is still asked for results. */
+  /** The remote refuses uploads. Assay still asks it for results. */
   | { readonly type: 'remote-takes-nothing'; readonly why: string }
   | { readonly type: 'hit-unusable'; readonly why: string }
   | { readonly type: 'not-published'; readonly why: string }
-  /** The same action made other outputs before, which stay: here, or at the remote. */
+  /** The same action produced different outputs before. The first result stays, locally or at the remote. */
   | { readonly type: 'diverged'; readonly where: string }
-  /** The command is done; so many results are still on their way to the remote. */
+  /** The command has ended and `results` uploads are still in progress. */
   | { readonly type: 'sending'; readonly results: number }
-  /** Results that the remote does not have yet; the next run sends them. */
+  /** Results that the remote does not have yet. The next run uploads them. */
   | { readonly type: 'unshared'; readonly results: number; readonly why: string }
-  /** No tracer works here: nobody knows what the command did beyond its declaration. */
+  /** No tracer works on this machine, so accesses beyond the declaration are unknown. */
   | { readonly type: 'unwatched'; readonly why: string }
-  /** What a watched command did beyond its declaration, or why that is not all known. */
+  /** Accesses beyond the declaration (`findings`), and why the trace is incomplete (`gaps`). */
   | { readonly type: 'findings'; readonly findings: readonly Finding[]; readonly gaps: readonly string[] }
-  /** A result was found that this run does not take. */
+  /** Assay found a result and refused it. */
   | { readonly type: 'hit-refused'; readonly why: string }
-  /** The command starts from an earlier one's checkpoint. */
+  /** The command resumes from the checkpoint of an earlier run. */
   | { readonly type: 'resumed'; readonly checkpoint: number }
-  /** Checkpoints are sealed faster than the remote takes them; `arrived`: the last that it has of this run, 0 for none. */
+  /** Checkpoints are made faster than they upload. `arrived`: the last one at the remote, 0 for none. */
   | { readonly type: 'checkpoints-behind'; readonly sealed: number; readonly arrived: number }
-  /** A checkpoint could not be taken; the next may. */
+  /** A checkpoint failed. Later ones are still tried. */
   | { readonly type: 'unsealed'; readonly why: string }
-  /** The command starts with the state that an earlier run of its step left. */
+  /** The command starts with the state that an earlier run of the same step left. */
   | { readonly type: 'state-carried'; readonly from: string }
-  /** Its own could not be kept; the next run starts with an earlier one. */
+  /** The state of this run could not be stored. The next run starts with an older one. */
   | { readonly type: 'state-not-kept'; readonly why: string }
-  /** Another run works on the same output here. */
+  /** Another run holds the lock of the same output. */
   | { readonly type: 'waiting'; readonly output: string }
   | { readonly type: 'stray-link'; readonly path: RelPath }
   | { readonly type: 'secret-declared'; readonly name: string }

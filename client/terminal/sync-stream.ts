@@ -1,26 +1,25 @@
-// Standard output and standard error, written synchronously: what is said has been said when `write` returns, and in
-// the order in which it was said.
+// Standard output and standard error, written synchronously.
+// When `write` returns, the bytes are written, so both streams keep their order.
 //
-// process.stdout and process.stderr load Node's streams, which takes 5 ms of a hit that has one line to say, and on Bun
-// they write later, so that what one says and what the other says could change places.
+// process.stdout and process.stderr load Node's streams, which costs 5 ms of a hit.
+// On Bun they write later, so the order of lines on the two streams could change.
 import { fstatSync, writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { isSystemError } from '../../core/errors.ts';
 import { RUN } from '../limits.ts';
 
 /**
- * What most often is a character device, by its number on Linux: /dev/null is no terminal, a terminal's window is one. Only for
- * others is it asked, with a module that takes 3 ms to load.
+ * Linux device numbers that decide isTTY quickly: /dev/null is no terminal, a pseudo-terminal is one.
+ * Other character devices need node:tty, which takes 3 ms to load.
  */
 const NULL_DEVICE = 0x103;
-const FIRST_WINDOW_MAJOR = 136;
-const LAST_WINDOW_MAJOR = 143;
+const FIRST_PTY_MAJOR = 136;
+const LAST_PTY_MAJOR = 143;
 
 const NEWLINE = 0x0a;
 
-/** Whatever can be spoken to. */
 export interface Writable {
-  write(said: string | Uint8Array): unknown;
+  write(data: string | Uint8Array): unknown;
 }
 
 export class SyncStream implements Writable {
@@ -35,21 +34,21 @@ export class SyncStream implements Writable {
   get isTTY(): boolean {
     const stats = fstatSync(this.#descriptor);
     if (!stats.isCharacterDevice() || stats.rdev === NULL_DEVICE) return false;
-    return isWindow(stats.rdev) || isatty(this.#descriptor);
+    return isPseudoTerminal(stats.rdev) || isatty(this.#descriptor);
   }
 
-  /** The last thing that was said did not end its line. */
+  /** The last write did not end with a newline. */
   get isMidLine(): boolean {
     return this.#lastByte !== NEWLINE;
   }
 
-  write(said: string | Uint8Array): void {
-    let rest = typeof said === 'string' ? Buffer.from(said) : inPlace(said);
+  write(data: string | Uint8Array): void {
+    let rest = typeof data === 'string' ? Buffer.from(data) : bufferOver(data);
     this.#lastByte = rest.at(-1) ?? this.#lastByte;
     while (rest.length > 0 && !this.#readerIsGone) rest = rest.subarray(this.#writeSome(rest));
   }
 
-  /** A reader that goes away (`assay … | head`) is no reason to fail, and none to speak of. */
+  /** A closed reader (`assay … | head`) is not an error: the rest of the output is dropped. */
   #writeSome(bytes: Buffer): number {
     try {
       return writeSync(this.#descriptor, bytes);
@@ -61,22 +60,22 @@ export class SyncStream implements Writable {
   }
 }
 
-/** The same memory: a log may be long. */
-function inPlace({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+/** A view of the same memory, because a log can be long. */
+function bufferOver({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
 }
 
-function isWindow(device: number): boolean {
+function isPseudoTerminal(device: number): boolean {
   const major = (device >> 8) & 0xfff;
-  return major >= FIRST_WINDOW_MAJOR && major <= LAST_WINDOW_MAJOR;
+  return major >= FIRST_PTY_MAJOR && major <= LAST_PTY_MAJOR;
 }
 
-/** A pipe that another process has made non-blocking, and that is full. */
+/** For a full pipe that another process has made non-blocking. */
 function waitForReader(): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RUN.fullPipeMs);
 }
 
-/** What a remote says, or somebody calls a file, must not be read as a line of its own, or move the cursor. */
+/** Replaces control characters, so that text from outside cannot start a new line or move the cursor. */
 export function inOneLine(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');
 }

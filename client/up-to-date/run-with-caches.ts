@@ -40,7 +40,7 @@ export async function runWithCaches(
 
 /** What it makes is compared with what is stored; nothing is remembered to be in place. */
 async function runForced(request: RunRequest, context: RunContext): Promise<RunSummary> {
-  const { forced } = await import('../graph/cache-modes.ts');
-  const summary = await run(request, { ...context, cache: forced(context.cache), withoutState: true });
+  const { storeOnly } = await import('../graph/cache-modes.ts');
+  const summary = await run(request, { ...context, cache: storeOnly(context.cache), withoutState: true });
   return { ...summary, reason: 'forced' };
 }

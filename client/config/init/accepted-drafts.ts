@@ -1,6 +1,6 @@
 // Drafts that a run accepts: what was seen once may contradict itself, and a file that is refused is worse than one that says less.
 
-import { whyRefused } from '../../graph/trial.ts';
+import { findRefusal } from '../../graph/trial.ts';
 import type { RunContext } from '../../run/context.ts';
 import { type Step, stepId } from '../step.ts';
 import { type DraftStep, draftTexts } from './draft.ts';
@@ -62,5 +62,5 @@ export function refusal(
     drafts.flatMap(({ owner, name, isPlain }) => (isPlain ? [stepId(owner.name, name)] : [])),
   );
   const isAsked = ({ id }: Step) => !plain.has(id);
-  return whyRefused(root, draftTexts(drafts, hasSchema), context, isAsked);
+  return findRefusal(root, draftTexts(drafts, hasSchema), context, isAsked);
 }

@@ -1,12 +1,13 @@
-// Where the steps of a graph stand on a page: in layers from left to right, each step in the layer after the last one that it
-// depends on. No two boxes overlap. An edge that skips a layer keeps a lane of its own there, so that it runs behind no box.
+// Positions of a graph's steps on the page: layers from left to right, each step right of all its
+// dependencies. No two boxes overlap. An edge that skips a layer gets a free lane there, so that it crosses
+// no box.
 //
-// A layer that is much taller than a screen is broken into several columns; then long edges have no lanes.
+// A layer much taller than a screen is split into several columns; long edges then have no lanes.
 import type { Step } from '../../config/step.ts';
 
 export const BOX = { width: 210, height: 42 } as const;
 const GAP = { column: 90, row: 16, lane: 12 } as const;
-/** Columns that are taller than this are broken, for a page that is about as wide as a screen. */
+/** Taller columns are split, so that the page is about as wide as a screen. */
 const SHAPE = 1.7;
 const FEW_ROWS = 24;
 const SWEEPS = 8;
@@ -19,16 +20,16 @@ export interface Point {
 export interface DrawnEdge {
   readonly from: number;
   readonly to: number;
-  /** Between its two boxes. */
+  /** The bends between its two boxes. */
   readonly via: readonly Point[];
-  /** A longer way leads from the one to the other, too. */
+  /** A longer path through other steps connects the same boxes. */
   readonly isShortcut: boolean;
 }
 
 export interface Layout {
   readonly width: number;
   readonly height: number;
-  /** The upper left corner of each step's box, by its place in the order. */
+  /** The upper left corner of each step's box, by the step's index. */
   readonly places: readonly Point[];
   readonly edges: readonly DrawnEdge[];
 }
@@ -44,7 +45,7 @@ interface Cell {
   y: number;
 }
 
-/** `order`: dependencies first. */
+/** `order`: topological. */
 export function layoutOf(order: readonly Ordered[]): Layout {
   const links = linksOf(order);
   const linked = new Set(links.flatMap(({ from, to }) => [from, to]));
@@ -54,7 +55,7 @@ export function layoutOf(order: readonly Ordered[]): Layout {
   return withAlone(order, alone, members, layered(members, order, links));
 }
 
-/** In layers, `members` only. */
+/** Lays out `members` in layers. */
 function layered(members: readonly number[], order: readonly Ordered[], links: readonly Link[]): Layout {
   const places = new Map(members.map((at, place) => [at, place]));
   const steps = members.flatMap((at) => order[at] ?? []);
@@ -74,7 +75,7 @@ function layered(members: readonly number[], order: readonly Ordered[], links: r
   return tallest > rows ? inColumns(steps, own, layers, rows) : inLanes(steps, own, layers);
 }
 
-/** Steps that nothing hangs together with stand in rows below the others. */
+/** Steps without any edge stand in rows below the others. */
 function withAlone(
   order: readonly Ordered[],
   alone: readonly number[],
@@ -87,7 +88,7 @@ function withAlone(
   });
   const [across, down] = [BOX.width + GAP.row, BOX.height + GAP.row];
   const columns = Math.max(1, Math.floor((width + GAP.row) / across));
-  const sorted = alone.toSorted((a, b) => byName(order[a] ?? NOBODY, order[b] ?? NOBODY));
+  const sorted = alone.toSorted((a, b) => byName(order[a] ?? NO_STEP, order[b] ?? NO_STEP));
   sorted.forEach((at, place) => {
     all[at] = { x: (place % columns) * across, y: height + GAP.column + Math.floor(place / columns) * down };
   });
@@ -100,7 +101,7 @@ function withAlone(
   };
 }
 
-const NOBODY: Ordered = { id: '', dependsOn: [], package: '', name: '' };
+const NO_STEP: Ordered = { id: '', dependsOn: [], package: '', name: '' };
 
 interface Link {
   readonly from: number;
@@ -111,7 +112,7 @@ interface Link {
 function linksOf(order: readonly Ordered[]): Link[] {
   const places = new Map(order.map(({ id }, at) => [id, at]));
   const before = order.map(({ dependsOn }) => [...new Set(dependsOn)].flatMap((id) => places.get(id) ?? []));
-  /** All that comes before a step, through others. */
+  /** All transitive dependencies of a step. */
   const behind: Set<number>[] = [];
   for (const direct of before) behind.push(new Set(direct.flatMap((one) => [one, ...(behind[one] ?? [])])));
   return before.flatMap((direct, to) =>
@@ -184,7 +185,7 @@ function lanesOf({ from, to }: Link, cells: readonly Cell[]): Cell[] {
   return lanes;
 }
 
-/** Puts each cell where the middle of its neighbours is, from both sides in turn: fewer edges cross. */
+/** Moves each cell to the median of its neighbours, alternating sides, so that fewer edges cross. */
 function untangle(columns: Cell[][]): void {
   for (const column of columns) stack(column);
   for (let sweep = 0; sweep < SWEEPS; sweep++) {
@@ -212,7 +213,10 @@ function middleOf(cells: readonly Cell[]): number | undefined {
   return cells.reduce((sum, { y, height }) => sum + y + height / 2, 0) / cells.length;
 }
 
-/** Moves cells towards their neighbours without changing their order: first down, then up where there is room. */
+/**
+ * Moves cells towards their neighbours without changing their order: first down, then up where there is
+ * space.
+ */
 function settle(columns: readonly (readonly Cell[])[]): void {
   for (let sweep = 0; sweep < SWEEPS; sweep++) {
     const isForward = sweep % 2 === 0;
@@ -227,7 +231,9 @@ function settle(columns: readonly (readonly Cell[])[]): void {
   }
 }
 
-/** As near to the wishes as the order allows: what is pushed down together moves up together by half. */
+/**
+ * As near to the wished positions as the order allows: cells pushed down together move up together by half.
+ */
 function place(column: readonly Cell[], wishes: readonly number[]): void {
   let end = Number.NEGATIVE_INFINITY;
   column.forEach((cell, at) => {

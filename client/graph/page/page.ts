@@ -1,5 +1,5 @@
-// A graph as one page for a browser: it needs nothing beside it, and loads nothing. Names, commands and paths come from the
-// workspace, so they are data: a policy forbids every script and style but the page's own.
+// A graph as one self-contained HTML page that loads nothing. Names, commands and paths are data: the
+// Content-Security-Policy allows only the page's own script and style.
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import type { Forecast } from '../dry-run.ts';
@@ -10,9 +10,9 @@ import { STYLE } from './style.ts';
 
 export interface PageOptions {
   readonly root: string;
-  /** What a run would do, by step. */
+  /** The forecast of --dry-run, by step. */
   readonly forecasts: ReadonlyMap<string, Forecast>;
-  /** The commit that steps were chosen by, if they were: "" for where the branch left the main one. */
+  /** The commit of --affected: "" for the main branch; undefined without the flag. */
   readonly affectedSince: string | undefined;
   readonly now: Date;
 }
@@ -90,7 +90,7 @@ function stateOf(forecast: Forecast | undefined): State {
   return forecast.outcome === 'miss' ? 'miss' : 'hit';
 }
 
-/** A line for the shell as it was written. */
+/** `sh -c LINE` is shown as LINE. */
 function shownCommand(command: readonly string[]): string {
   const [shell, flag, line] = command;
   return shell === 'sh' && flag === '-c' && line !== undefined && command.length === 3

@@ -1,4 +1,4 @@
-// What the page of a graph does in a browser. All text of the workspace gets in as text, never as markup.
+// The script of the graph page. It inserts text of the workspace as text, never as markup.
 export const SCRIPT = `
 'use strict';
 const data = JSON.parse(document.getElementById('data').textContent);

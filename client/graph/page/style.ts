@@ -1,4 +1,4 @@
-// How the page of a graph looks, in light and in dark.
+// The style of the graph page, light and dark.
 export const STYLE = `
 :root { color-scheme: light dark; --paper: #f7f8fa; --card: #fff; --ink: #1c2128; --soft: #5b6470; --line: #d3d8df; --edge: #8a94a3;
   --hit: #1a7f4b; --miss: #b4530a; --unknown: #6b7280; --near: #2563eb; --shade: 0 1px 3px rgb(0 0 0 / .12); }

@@ -1,5 +1,5 @@
-// Two streams whose small writes are gathered: a thousand lines that are said at once become one system call. What is said
-// goes out in its order, at the latest when the process has nothing else to do at once, or when there is much of it.
+// Buffers small writes to stdout and stderr, so that a thousand lines become one system call.
+// Order is kept across both streams. The buffer is flushed once per event loop iteration, or when it is full.
 import { GRAPH } from '../../limits.ts';
 import type { StreamName } from '../../run/log.ts';
 import type { Writable } from '../../terminal/sync-stream.ts';
@@ -16,8 +16,8 @@ export class BufferedStreams implements Streams {
 
   constructor(to: Streams) {
     this.#to = to;
-    this.stdout = { write: (said) => this.#gather('stdout', said) };
-    this.stderr = { write: (said) => this.#gather('stderr', said) };
+    this.stdout = { write: (data) => this.#append('stdout', data) };
+    this.stderr = { write: (data) => this.#append('stderr', data) };
   }
 
   flush(): void {
@@ -26,10 +26,10 @@ export class BufferedStreams implements Streams {
     this.#bytes = 0;
   }
 
-  #gather(stream: StreamName, said: string | Uint8Array): void {
+  #append(stream: StreamName, data: string | Uint8Array): void {
     if (stream !== this.#stream) this.flush();
     this.#stream = stream;
-    const piece = Buffer.from(said);
+    const piece = Buffer.from(data);
     this.#pieces.push(piece);
     this.#bytes += piece.length;
     if (this.#bytes > GRAPH.streamBufferBytes) this.flush();

@@ -1,15 +1,15 @@
-// What a CI system understands in a log beyond text: groups that fold, and annotations of failures.
+// The log syntax of CI systems beyond plain text: foldable groups, and annotations of failures and warnings.
 import type { Variables } from '../../action/environment.ts';
 import type { StepEnd } from './events.ts';
 import { failureReason } from './words.ts';
 
 export interface CiSyntax {
-  /** `open`: somebody has to look at it, so it does not fold away. */
+  /** `open`: the group starts unfolded, because it needs attention. */
   groupStart(title: string, at: number, open: boolean): string;
   groupEnd(title: string, at: number): string;
-  /** Lines that mark a step's failure, or nothing. */
+  /** Lines that annotate a failed step; may be empty. */
   annotate(end: StepEnd): string;
-  /** A line that marks what somebody should look at. */
+  /** A line that annotates a warning. */
   warn(step: string, text: string): string;
 }
 
@@ -18,7 +18,7 @@ export function ciSyntax(variables: Variables): CiSyntax | undefined {
   return variables.GITLAB_CI === 'true' ? GITLAB : undefined;
 }
 
-/** Workflow commands; data is escaped as the runner unescapes it, so that a log can't smuggle a command in by a title. */
+/** Workflow commands. Data is escaped, so that a step's name cannot inject a command. */
 const GITHUB: CiSyntax = {
   groupStart: (title) => `::group::${data(title)}\n`,
   groupEnd: () => '::endgroup::\n',

@@ -1,5 +1,5 @@
-// Everything that a run of a graph tells, as one union. Views turn it into a screen, lines or JSON; nothing else prints.
-// docs/EVENTS.md is its description for machines; what changes a meaning there changes EVENTS_VERSION.
+// The events of a graph run, as one union. Views turn them into a screen, lines or JSON; nothing else prints.
+// docs/EVENTS.md describes them for machines. A change of a meaning there needs a new EVENTS_VERSION.
 import type { EvidenceStatus } from '../../../core/evidence.ts';
 import type { Outcome } from '../../history/history.ts';
 import type { StreamName } from '../../run/log.ts';
@@ -7,36 +7,36 @@ import type { StreamName } from '../../run/log.ts';
 export const EVENTS_VERSION = 1;
 
 /**
- * `failed`: its command ran and ended with another code than 0, or could not be started. `interrupted`: the same, after somebody had
- * told the run to end. `skipped`: it never ran.
+ * `failed`: the command ended with a code other than 0, or could not start. `interrupted`: the same after an
+ * interrupt. `skipped`: the step did not start.
  */
 export type StepOutcome = Outcome | 'failed' | 'interrupted' | 'skipped';
 
 export interface StepEnd {
   readonly step: string;
   readonly outcome: StepOutcome;
-  /** Absent where it never came to a key. */
+  /** Absent if the step failed before it had a key. */
   readonly key?: string;
   readonly exitCode: number;
   /** For a miss: what differs from the closest earlier action. */
   readonly reason: string;
   readonly published: boolean;
-  /** When the step ended: uploads go on beside the others, and after the last. */
+  /** At the end of the step. Uploads go on in the background, also after the last step. */
   readonly shared: boolean;
   readonly diverged?: true;
   readonly outputsWritten: number;
-  /** How long the command takes when it runs, and how long all of this took. */
+  /** The duration of the command when it ran, and of this step now. */
   readonly commandMs: number;
   readonly elapsedMs: number;
-  /** What is known of the run that made the result (docs/HERMETICITY.md). */
+  /** The status of the evidence (docs/HERMETICITY.md): clean, marked or unwatched. */
   readonly standing?: EvidenceStatus;
-  /** Why a result was not kept, if it was not. */
+  /** Why the result was not stored; absent if it was. */
   readonly notPublished?: string;
   /** What to do about a failure that is not the command's. */
   readonly wayOut?: string;
-  /** It failed though its command did not: that saw more than it declared, and was not to. */
+  /** The command succeeded, but accessed undeclared files under "hermetic": "strict". */
   readonly notHermetic?: true;
-  /** Its failure is one that was stored (`cacheFailures`). */
+  /** The failure comes from the cache (`cacheFailures`). */
   readonly replayed?: true;
 }
 
@@ -48,16 +48,16 @@ export interface GraphSummary {
   readonly failed: number;
   readonly interrupted: number;
   readonly skipped: number;
-  /** What the commands of all hits took when they ran, less what the hits took now. */
+  /** The sum over all hits: the command's duration when it ran, minus the hit's now. */
   readonly savedMs: number;
   readonly elapsedMs: number;
   readonly bytesUp: number;
   readonly bytesDown: number;
-  /** Results that were to be shared and are not at the remote yet. */
+  /** Results that are not at the remote yet. */
   readonly unshared: number;
-  /** Another result of one of the actions was there first, and stays. */
+  /** One action had a different result before, which stays. */
   readonly diverged?: true;
-  /** What was not as it should be for all steps alike: the remote. */
+  /** Warnings that concern the whole run, such as an unreachable remote. */
   readonly warnings: readonly string[];
   readonly exitCode: number;
 }
@@ -72,7 +72,7 @@ export type GraphEvent =
       readonly jobs: number;
     }
   | { readonly type: 'step-started'; readonly step: string; readonly command: readonly string[] }
-  /** It has to run its command, and others come first. */
+  /** The step waits for a job slot to run its command. */
   | { readonly type: 'step-waiting'; readonly step: string }
   | { readonly type: 'step-resumed'; readonly step: string }
   | {
@@ -82,7 +82,7 @@ export type GraphEvent =
       readonly bytes: Uint8Array;
     }
   | { readonly type: 'step-warning'; readonly step: string; readonly text: string }
-  /** What concerns all steps alike, told once. */
+  /** A warning that concerns the whole run; emitted once. */
   | { readonly type: 'run-warning'; readonly text: string }
   | {
       readonly type: 'step-transfer';
@@ -90,7 +90,7 @@ export type GraphEvent =
       readonly direction: 'up' | 'down';
       readonly bytes: number;
     }
-  /** All steps have ended; so many results are still on their way to the remote. */
+  /** All steps have ended and `results` uploads are still in progress. */
   | { readonly type: 'run-sending'; readonly results: number }
   | ({ readonly type: 'step-finished' } & StepEnd)
   | ({ readonly type: 'run-finished' } & GraphSummary);

@@ -1,4 +1,4 @@
-// For machines: each event as one line of JSON on standard output (docs/EVENTS.md).
+// The view for machines: one line of JSON on standard output for each event (docs/EVENTS.md).
 import { isUtf8 } from 'node:buffer';
 import type { Writable } from '../../terminal/sync-stream.ts';
 import type { GraphEvent } from './events.ts';
@@ -15,7 +15,7 @@ export class JsonView {
   }
 }
 
-/** Bytes that are no text travel as base64. */
+/** Bytes that are not UTF-8 are sent as base64. */
 function logLine({ type, step, stream, bytes }: Extract<GraphEvent, { type: 'step-log' }>): object {
   const buffer = Buffer.from(bytes);
   return isUtf8(buffer)

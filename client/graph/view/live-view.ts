@@ -1,4 +1,4 @@
-// For a terminal: what has ended scrolls by, a line each; below it stands what is going on, drawn anew some times a second.
+// The view for a terminal: finished steps scroll by, one line each. Running steps are redrawn below them.
 import { GRAPH } from '../../limits.ts';
 import { duration, sendingText } from '../../run/reporter.ts';
 import type { Colour } from '../../terminal/colour.ts';
@@ -30,7 +30,7 @@ export class LiveView {
 
   constructor(options: LiveViewOptions) {
     this.#options = options;
-    const stream = { write: (said: string | Uint8Array) => this.#above(() => options.screen.write(said)) };
+    const stream = { write: (data: string | Uint8Array) => this.#above(() => options.screen.write(data)) };
     this.#logs = new LogPrinter(options.logs, { stdout: stream, stderr: stream });
   }
 
@@ -51,13 +51,13 @@ export class LiveView {
         this.#logs.handle(event);
         break;
       case 'step-warning':
-        this.#say(`${this.#options.colour('yellow', '!')} ${event.step}: ${event.text}`);
+        this.#print(`${this.#options.colour('yellow', '!')} ${event.step}: ${event.text}`);
         break;
       case 'run-warning':
-        this.#say(`${this.#options.colour('yellow', '!')} ${event.text}`);
+        this.#print(`${this.#options.colour('yellow', '!')} ${event.text}`);
         break;
       case 'run-sending':
-        this.#say(sendingText(event.results));
+        this.#print(sendingText(event.results));
         break;
       case 'step-finished':
         this.#finish(event);
@@ -76,7 +76,7 @@ export class LiveView {
 
   #finish(end: StepEnd): void {
     this.#running.delete(end.step);
-    this.#say(stepLine(end, this.#options.colour, false));
+    this.#print(stepLine(end, this.#options.colour, false));
     if (this.#logs.wants(end.step, end.outcome === 'failed')) this.#logs.print(end.step);
     this.#logs.forget(end.step);
   }
@@ -88,11 +88,11 @@ export class LiveView {
     for (const line of summaryLines(summary, totals.ends, colour)) this.#options.screen.write(`${line}\n`);
   }
 
-  #say(line: string): void {
+  #print(line: string): void {
     this.#above(() => this.#options.screen.write(`${line}\n`));
   }
 
-  /** Writes where what is going on stood; that is drawn again with the next beat. */
+  /** Erases the drawn lines and writes in their place. The next timer tick draws them again. */
   #above(write: () => void): void {
     this.#erase();
     write();
@@ -133,7 +133,7 @@ export class LiveView {
   }
 }
 
-/** A line that wrapped would take two lines, and could not be erased. */
+/** Cuts a line to the terminal's width: a wrapped line takes two rows and would not be erased. */
 function clip(line: string, columns: number): string {
   return line.length < columns ? line : `${line.slice(0, Math.max(1, columns - 2))}…`;
 }

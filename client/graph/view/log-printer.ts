@@ -1,6 +1,9 @@
-// What the commands say, by the mode that was asked for: as it comes with the step's name before each line (stream), each
-// step's whole when it ends (group), only of those that failed (failed), or not at all (none). What a step said to its
-// standard error goes to ours, in the order in which it said it.
+// Prints the logs of steps in one of four modes:
+//   stream  at once, with the step's name before each line
+//   group   the whole log when its step ends
+//   failed  as group, for failed steps only
+//   none    never
+// A step's standard error goes to ours, in the order in which it was written.
 import type { StreamName } from '../../run/log.ts';
 import type { Writable } from '../../terminal/sync-stream.ts';
 import type { GraphEvent } from './events.ts';
@@ -22,8 +25,8 @@ export class LogPrinter {
   readonly #mode: LogMode;
   readonly #streams: Streams;
   readonly #kept = new Map<string, Piece[]>();
-  /** In stream mode: the begun line of each stream of each step. */
-  readonly #begun = new Map<string, Buffer>();
+  /** Stream mode: the incomplete last line of each stream of each step. */
+  readonly #incomplete = new Map<string, Buffer>();
 
   constructor(mode: LogMode, streams: Streams) {
     this.#mode = mode;
@@ -36,12 +39,12 @@ export class LogPrinter {
     else this.#kept.set(step, [...(this.#kept.get(step) ?? []), { stream, bytes }]);
   }
 
-  /** True if there is something to print for a step that has ended this way. */
+  /** True if `print` has something to print for this step. */
   wants(step: string, failed: boolean): boolean {
     return (failed || this.#mode === 'group') && (this.#kept.get(step)?.length ?? 0) > 0;
   }
 
-  /** Prints what was kept of it, and ends its last lines. */
+  /** Prints the kept log and completes its last lines with a newline. */
   print(step: string): void {
     const streams = this.#streams;
     const last = { stdout: NEWLINE, stderr: NEWLINE };
@@ -55,27 +58,27 @@ export class LogPrinter {
   forget(step: string): void {
     this.#kept.delete(step);
     for (const stream of STREAMS) {
-      const rest = this.#begun.get(`${stream} ${step}`);
+      const rest = this.#incomplete.get(`${stream} ${step}`);
       if (rest && rest.length > 0)
-        this.#streams[stream].write(namedLines(step, Buffer.concat([rest, LINE_END])));
-      this.#begun.delete(`${stream} ${step}`);
+        this.#streams[stream].write(prefixLines(step, Buffer.concat([rest, LINE_END])));
+      this.#incomplete.delete(`${stream} ${step}`);
     }
   }
 
   #stream(step: string, stream: StreamName, bytes: Buffer): void {
     const name = `${stream} ${step}`;
-    const text = Buffer.concat([this.#begun.get(name) ?? Buffer.alloc(0), bytes]);
+    const text = Buffer.concat([this.#incomplete.get(name) ?? Buffer.alloc(0), bytes]);
     const end = text.lastIndexOf(NEWLINE) + 1;
-    this.#begun.set(name, text.subarray(end));
+    this.#incomplete.set(name, text.subarray(end));
     if (end === 0) return;
-    this.#streams[stream].write(namedLines(step, text.subarray(0, end)));
+    this.#streams[stream].write(prefixLines(step, text.subarray(0, end)));
   }
 }
 
 const LINE_END = Buffer.from('\n');
 
-/** Whole lines, byte by byte: what a command says need not be UTF-8. */
-function namedLines(step: string, lines: Buffer): Buffer {
+/** Prefixes whole lines as bytes, because a log need not be UTF-8. */
+function prefixLines(step: string, lines: Buffer): Buffer {
   const name = Buffer.from(`${step}: `);
   const parts: Buffer[] = [];
   for (let start = 0; start < lines.length; ) {

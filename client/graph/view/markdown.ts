@@ -1,4 +1,4 @@
-// A run of a graph as Markdown: for a job's summary in CI.
+// The summary of a graph run as Markdown, for a CI job's summary page.
 
 import { duration, savedText } from '../../run/reporter.ts';
 import { plain } from '../../terminal/colour.ts';
@@ -16,7 +16,7 @@ const MARKS: Readonly<Record<StepEnd['outcome'], string>> = {
   skipped: 'skipped',
 };
 
-/** What failed or ran first: hits are what nobody needs to look at. */
+/** Failures and misses come first; hits need no attention. */
 const RANK: readonly StepEnd['outcome'][] = [
   'failed',
   'interrupted',

@@ -1,5 +1,5 @@
-// For logs and pipes: a line when a step ends, its log beside it as asked for, the summary at the end. In a CI system that
-// knows groups, what a step said folds away under its line, and all of it goes to one stream so that it stays together.
+// The view for log files and pipes: a line for each finished step, its log as --logs asks, a summary. In a CI
+// system with groups, a step's log folds under its line, and all goes to one stream to keep the order.
 
 import { sendingText } from '../../run/reporter.ts';
 import { plain } from '../../terminal/colour.ts';
@@ -31,10 +31,10 @@ export class PlainView {
 
   handle(event: GraphEvent): void {
     if (event.type === 'step-log') this.#logs.handle(event);
-    else if (event.type === 'step-warning') this.#say(this.#warning(event.step, event.text));
+    else if (event.type === 'step-warning') this.#print(this.#warning(event.step, event.text));
     else if (event.type === 'run-warning')
-      this.#say(this.#options.ci?.warn('Assay', event.text) ?? `assay: ${event.text}\n`);
-    else if (event.type === 'run-sending') this.#say(`assay: ${sendingText(event.results)}\n`);
+      this.#print(this.#options.ci?.warn('Assay', event.text) ?? `assay: ${event.text}\n`);
+    else if (event.type === 'run-sending') this.#print(`assay: ${sendingText(event.results)}\n`);
     else if (event.type === 'step-finished') this.#finish(event);
     else if (event.type === 'run-finished') this.#summarize(event);
   }
@@ -48,20 +48,20 @@ export class PlainView {
     const failed = end.outcome === 'failed';
     const line = stepLine(end, plain, true);
     const hasLog = this.#logs.wants(end.step, failed);
-    if (hasLog && ci) this.#say(ci.groupStart(line, now(), failed));
-    else this.#say(`assay: ${line}\n`);
+    if (hasLog && ci) this.#print(ci.groupStart(line, now(), failed));
+    else this.#print(`assay: ${line}\n`);
     if (hasLog) this.#logs.print(end.step);
-    if (hasLog && ci) this.#say(ci.groupEnd(line, now()));
-    if (failed && ci) this.#say(ci.annotate(end));
+    if (hasLog && ci) this.#print(ci.groupEnd(line, now()));
+    if (failed && ci) this.#print(ci.annotate(end));
     this.#logs.forget(end.step);
   }
 
   #summarize(summary: GraphSummary): void {
     const [first = '', ...more] = summaryLines(summary, this.#options.totals.ends, plain);
-    this.#say(`${[`assay: ${first}`, ...more].join('\n')}\n`);
+    this.#print(`${[`assay: ${first}`, ...more].join('\n')}\n`);
   }
 
-  #say(text: string): void {
+  #print(text: string): void {
     this.#streams.stderr.write(text);
   }
 }

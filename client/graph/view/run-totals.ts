@@ -1,13 +1,13 @@
-// Counts what a run of a graph did, from its events.
+// Counts hits, misses, failures and bytes of a graph run from its events.
 import type { GraphEvent, GraphSummary, StepEnd } from './events.ts';
 
-/** What became of the uploads. */
+/** The uploads at the end of a run. */
 export interface UploadOutcome {
   readonly unshared: number;
   readonly diverged: boolean;
 }
 
-const NOTHING_LEFT: UploadOutcome = { unshared: 0, diverged: false };
+const NO_UPLOADS: UploadOutcome = { unshared: 0, diverged: false };
 
 export class RunTotals {
   readonly ends: StepEnd[] = [];
@@ -38,7 +38,7 @@ export class RunTotals {
   summary(
     elapsedMs: number,
     interrupted: number | undefined,
-    settled: UploadOutcome = NOTHING_LEFT,
+    settled: UploadOutcome = NO_UPLOADS,
   ): GraphSummary {
     const hits = this.ends.filter(({ outcome }) => outcome === 'hit-local' || outcome === 'hit-remote');
     const failure = this.ends.find(({ outcome }) => outcome === 'failed');

@@ -1,5 +1,5 @@
-// The file that `--summary` asks for: Markdown by its name, else JSON. Whether it can be written is known before anything runs,
-// and nothing is written over but an earlier summary: the name may be a slip of the hand.
+// The file of --summary: Markdown if its name ends in .md, else JSON. Errors appear before anything runs.
+// Only an earlier summary is overwritten, because the name may be a typing error.
 import { closeSync, constants, mkdirSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { usage } from '../../../core/cli/command.ts';
@@ -12,9 +12,9 @@ const JSON_BEGINS = /^\{\n {2}"version": \d+,\n {2}"steps": \d/;
 export function prepareSummary(file: string): void {
   try {
     mkdirSync(dirname(file), { recursive: true });
-    // A pipe is opened once, when there is something to say: its reader would take this for the end.
+    // A pipe is opened once, at the end: its reader would take an early close for the end of file.
     if (statSync(file, { throwIfNoEntry: false })?.isFile() !== false) closeSync(openSync(file, 'a'));
-    refuseForeign(file);
+    refuseOtherContent(file);
   } catch (error) {
     throw usage(`--summary ${file} can’t be written: ${messageOf(error)}`);
   }
@@ -23,9 +23,9 @@ export function prepareSummary(file: string): void {
 export function writeSummary(file: string, summary: GraphSummary, ends: readonly StepEnd[]): void {
   const json = { version: EVENTS_VERSION, ...summary, results: ends };
   const text = file.endsWith('.md') ? markdownOf(summary, ends) : `${JSON.stringify(json, undefined, 2)}\n`;
-  // A step may have made it meanwhile.
-  refuseForeign(file);
-  // A pipe that nobody reads would be waited for without an end: this fails instead.
+  // A step may have written the file meanwhile.
+  refuseOtherContent(file);
+  // O_NONBLOCK fails on a pipe without a reader, where a plain open would wait for ever.
   const probe = openSync(file, constants.O_WRONLY | constants.O_CREAT | constants.O_NONBLOCK);
   try {
     writeFileSync(file, text);
@@ -34,10 +34,12 @@ export function writeSummary(file: string, summary: GraphSummary, ends: readonly
   }
 }
 
-/** Not empty, and nothing that a run writes, by how it begins. A pipe or a terminal has no content that could be lost. */
-function refuseForeign(file: string): void {
+/**
+ * Refuses a regular file that is neither empty nor a summary. Pipes and terminals hold no content to lose.
+ */
+function refuseOtherContent(file: string): void {
   if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return;
   const content = readFileSync(file, 'utf8');
   if (content !== '' && !content.startsWith(MARKDOWN_BEGINS) && !JSON_BEGINS.test(content))
-    throw new Error('it is there already and no summary; remove it, or name another file');
+    throw new Error('the file exists and is no summary; remove it or choose another name');
 }

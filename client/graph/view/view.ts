@@ -1,4 +1,4 @@
-// Which view a run gets: JSON if asked for, a live one on a terminal, plain lines elsewhere; and what is written at the end.
+// Chooses the view of a run (JSON, live terminal or plain lines), and writes the summary files at the end.
 import { appendFileSync } from 'node:fs';
 import { type ParsedFlags, usage } from '../../../core/cli/command.ts';
 import { messageOf } from '../../../core/errors.ts';
@@ -20,11 +20,11 @@ import { prepareSummary, writeSummary } from './summary-file.ts';
 
 export interface View {
   handle(event: GraphEvent): void;
-  /** Of the caches as a whole, not of one step. */
+  /** A warning about the caches as a whole, not about one step. */
   warn(event: RunEvent): void;
-  /** How the steps ended, so far. */
+  /** The steps that have ended so far. */
   readonly ends: readonly StepEnd[];
-  /** Writes the files that were asked for. */
+  /** Writes the summary files that were asked for. */
   finish(summary: GraphSummary): void;
 }
 
@@ -48,10 +48,10 @@ export function openView(flags: ParsedFlags, variables: Variables): View {
     finish(summary) {
       streams.flush();
       if (summaryFile !== undefined)
-        quietly(streams.stderr, () => writeSummary(summaryFile, summary, totals.ends));
+        warnOnError(streams.stderr, () => writeSummary(summaryFile, summary, totals.ends));
       const jobSummary = variables.GITHUB_STEP_SUMMARY;
       if (jobSummary)
-        quietly(streams.stderr, () => appendFileSync(jobSummary, markdownOf(summary, totals.ends)));
+        warnOnError(streams.stderr, () => appendFileSync(jobSummary, markdownOf(summary, totals.ends)));
       streams.flush();
     },
   };
@@ -86,8 +86,8 @@ function logMode(text: string | undefined, isLive: boolean): LogMode {
   return mode;
 }
 
-/** What somebody wants to read afterwards is no reason to fail a build. */
-function quietly(stderr: Writable, work: () => void): void {
+/** A summary that cannot be written does not fail the build. */
+function warnOnError(stderr: Writable, work: () => void): void {
   try {
     work();
   } catch (error) {

@@ -1,15 +1,15 @@
-// A run of a graph in words: one line for each step, a few for the whole. The same on a terminal and in a log file.
+// The text of a graph run: one line for each step, and a summary. Terminal and log files get the same words.
 
 import { duration, savedText } from '../../run/reporter.ts';
 import type { Colour } from '../../terminal/colour.ts';
 import type { GraphSummary, StepEnd } from './events.ts';
 
-/** How many reasons, steps of one reason, and slow steps the summary names. */
+/** How many reasons, steps per reason, and slow steps the summary names. */
 const MOST_REASONS = 20;
-const MOST_ALIKE = 3;
+const MOST_NAMED = 3;
 const MOST_SLOW = 3;
 
-/** On a terminal without the key: the line is to fit, and `assay explain STEP` tells it. */
+/** A terminal line omits the key to fit; `assay explain STEP` shows it. */
 export function stepLine(end: StepEnd, colour: Colour, withKey: boolean): string {
   const key = withKey && end.key !== undefined ? ` ${end.key.slice(0, 12)}` : '';
   return `${colour('bold', end.step)}  ${outcomeText(end, colour, key)}`;
@@ -42,10 +42,10 @@ function failureText({ key, reason, commandMs, ...end }: StepEnd, colour: Colour
   return `${colour('red', `failed with ${end.exitCode}`)}${shownKey}${when}`;
 }
 
-/** Its command ended well; what it saw beyond its declaration is told beside it. */
-const NOT_HERMETIC_TEXT = 'it is not hermetic, and "hermetic" is "strict" here';
+/** The findings stand beside this text. */
+const NOT_HERMETIC_TEXT = 'the command succeeded but is not hermetic, and "hermetic" is "strict"';
 
-/** For whoever has only a line for it. */
+/** One line for an annotation or a table cell. */
 export function failureReason({ key, reason, exitCode, notHermetic, replayed }: StepEnd): string {
   if (key === undefined) return reason;
   if (notHermetic) return NOT_HERMETIC_TEXT;
@@ -79,7 +79,7 @@ export function summaryLines(summary: GraphSummary, ends: readonly StepEnd[], co
 /** Steps that ran for the same reason share a line. */
 function reasonLines(misses: readonly StepEnd[]): string[] {
   return [...Map.groupBy(misses, ({ reason }) => reason)].map(([reason, ends]) => {
-    const named = ends.slice(0, MOST_ALIKE).map(({ step }) => step);
+    const named = ends.slice(0, MOST_NAMED).map(({ step }) => step);
     const more = ends.length > named.length ? ` and ${ends.length - named.length} more` : '';
     return `    ${reason}: ${named.join(', ')}${more}`;
   });

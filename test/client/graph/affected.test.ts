@@ -144,19 +144,19 @@ test.each<[string, string, () => void, string]>([
   ['an unknown commit', 'nosuch', () => {}, 'there is no commit "nosuch" here'],
   ['an option', '--output=x', () => {}, 'there is no commit "--output=x" here'],
   [
-    'no commit in common',
+    'share no commit',
     'main',
     () => {
       git(shop.workspace, 'checkout', '-q', '--orphan', 'other');
       git(shop.workspace, 'commit', '-qm', 'other');
     },
-    'main and HEAD have no commit in common here; a shallow clone may need more history',
+    'main and HEAD share no commit here; a shallow clone may need more history',
   ],
   ['no repository', 'main', () => rmSync(path('.git'), { recursive: true }), 'not a git repository'],
 ])('it says what is wrong: %s', async (_, ref, spoil, words) => {
   spoil();
   const { code, stderr } = await affected(ref);
-  expect(stderr).toContain(`ASSAY_USAGE: git can’t tell what changed: `);
+  expect(stderr).toContain(`ASSAY_USAGE: --affected failed: `);
   expect(stderr).toContain(words);
   expect(code).toBe(125);
 });

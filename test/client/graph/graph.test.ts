@@ -138,7 +138,7 @@ describe('more steps than jobs', () => {
     open('first');
     const { ends, outcomes } = await running;
     expect(outcomes).toEqual({ a: 'failed', b: 'miss', copy: 'skipped' });
-    expect(ends.copy?.reason).toBe('nothing new began after a failed');
+    expect(ends.copy?.reason).toBe('a failed before this step started');
     expect(shop.has('out.txt')).toBe(false);
   });
 
@@ -258,8 +258,8 @@ describe('a failure', () => {
     const { code, outcomes, ends } = await run('--jobs', '1', 'last', 'other');
     expect(code).toBe(7);
     expect(outcomes).toEqual({ bad: 'failed', after: 'skipped', last: 'skipped', other: 'skipped' });
-    expect(ends.last?.reason).toBe('bad did not come through');
-    expect(ends.other?.reason).toBe('nothing new began after bad failed');
+    expect(ends.last?.reason).toBe('bad did not succeed');
+    expect(ends.other?.reason).toBe('bad failed before this step started');
   });
 
   test('with --keep-going the rest runs', async () => {
@@ -308,7 +308,7 @@ describe('refused before anything runs', () => {
       'a and b both claim x/y/z',
     ],
     ['an unknown step', { build: { command: 'true' } }, ['biuld'], 'did you mean build?'],
-    ['no step', { build: { command: 'true' } }, [], 'which step? There are build.'],
+    ['no step', { build: { command: 'true' } }, [], 'name a step. Steps: build.'],
     ['a wrong number of jobs', { build: { command: 'true' } }, ['--jobs', '0', 'build'], '--jobs takes'],
     ['an unknown mode of logs', { build: { command: 'true' } }, ['--logs', 'some', 'build'], '--logs takes'],
   ])('%s', async (_, steps, args, words) => {

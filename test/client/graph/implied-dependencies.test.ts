@@ -96,7 +96,7 @@ describe('an input at or below the output of another step makes an edge', () => 
     config({ build: { ...BUILD, command: 'exit 3' }, test: { ...TEST, inputs: ['dist/**'] } });
     shop.write('in.txt', 'x');
     const { ends } = await run('--keep-going', 'test');
-    expect(ends.test).toMatchObject({ outcome: 'skipped', reason: 'build did not come through' });
+    expect(ends.test).toMatchObject({ outcome: 'skipped', reason: 'build did not succeed' });
     const git = (...args: string[]) =>
       execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], { cwd: shop.workspace });
     git('init', '--quiet', '--initial-branch=main');
@@ -211,8 +211,8 @@ describe('a pattern that merely covers the output of another step', () => {
   test('a pattern that can’t match what is there', async () => {
     config({
       build: BUILD,
-      note: { command: 'true', inputs: ['in.txt'], outputs: ['notes/note.txt'] },
-      test: { command: 'true', inputs: ['*.txt', 'src/**/*.ts', 'notes/**/*.md', 'dis*t.c'] },
+      note: { command: 'true', inputs: ['in.txt'], outputs: ['reports/note.txt'] },
+      test: { command: 'true', inputs: ['*.txt', 'src/**/*.ts', 'reports/**/*.md', 'dis*t.c'] },
     });
     await expect(open()).resolves.toBeDefined();
   });

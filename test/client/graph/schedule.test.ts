@@ -48,11 +48,11 @@ const planned = (id: string, work: Planned['work'], ...dependsOn: string[]): Pla
 });
 
 /** Looks for a moment, asks for its slot, and runs for some time. */
-function command(ms: number, cameThrough = true): Planned['work'] {
+function command(ms: number, succeeded = true): Planned['work'] {
   return async (slot) => {
     const refusal = await slot.acquire();
     if (refusal === undefined) await wait(ms);
-    return refusal === undefined && cameThrough;
+    return refusal === undefined && succeeded;
   };
 }
 
@@ -65,9 +65,9 @@ async function run(order: readonly Planned[], options: Partial<ScheduleOptions> 
   await schedule(order, whole, {
     async run(step, slot) {
       began.push(step.id);
-      const cameThrough = await step.work(slot);
-      told.push(`${step.id} ${cameThrough ? 'done' : 'failed'}`);
-      return cameThrough;
+      const succeeded = await step.work(slot);
+      told.push(`${step.id} ${succeeded ? 'done' : 'failed'}`);
+      return succeeded;
     },
     skip: ({ id }, why) => told.push(`${id} skipped: ${why}`),
     waits: ({ id }) => told.push(`${id} waits`),
@@ -155,7 +155,7 @@ test('after a failure those that wait for their turn are refused, and nothing ne
     ],
     { jobs: 2, ahead: 1 },
   );
-  expect(told).toEqual(['c waits', 'a failed', 'c failed', 'd skipped: a did not come through', 'b done']);
+  expect(told).toEqual(['c waits', 'a failed', 'c failed', 'd skipped: a did not succeed', 'b done']);
 });
 
 test('who has its slot, and has not used it when another fails, may no longer', async () => {
@@ -167,7 +167,7 @@ test('who has its slot, and has not used it when another fails, may no longer', 
     return false;
   };
   await run([planned('a', command(30, false)), planned('b', twice)]);
-  const AFTER_A = 'nothing new began after a failed';
+  const AFTER_A = 'a failed before this step started';
   expect(refusals).toEqual([undefined, undefined, AFTER_A, AFTER_A]);
 });
 
@@ -194,6 +194,6 @@ test('once it is cancelled nobody gets a slot, whether it waited or only asks no
     [planned('a', command(60)), planned('c', command(5)), planned('d', late), planned('e', hit(1), 'a')],
     { jobs: 1, isCancelled: () => isCancelled },
   );
-  expect(told).toEqual(['c waits', 'a done', 'c failed', 'e skipped: it was interrupted', 'd failed']);
-  expect(refusals).toEqual(['it was interrupted']);
+  expect(told).toEqual(['c waits', 'a done', 'c failed', 'e skipped: the run was interrupted', 'd failed']);
+  expect(refusals).toEqual(['the run was interrupted']);
 });

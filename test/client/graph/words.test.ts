@@ -24,10 +24,10 @@ test('a strict step that is not hermetic says so, with all that it saw, and not 
   const { code, stderr } = await run();
   expect(code).toBe(3);
   for (const name of ['more.txt', 'third.txt']) expect(stderr).toContain(`not declared: read ${name}`);
-  expect(stderr).toMatch(/step {2}failed [0-9a-f]{12}: it is not hermetic/);
+  expect(stderr).toMatch(/step {2}failed [0-9a-f]{12}: the command succeeded but is not hermetic/);
   expect(stderr).not.toContain('failed with 3');
   const inCi = await run({ GITHUB_ACTIONS: 'true' });
-  expect(inCi.stdout).toContain('::error title=step::it is not hermetic');
+  expect(inCi.stdout).toContain('::error title=step::the command succeeded but is not hermetic');
 });
 
 test('a command’s own code 3 is its own', async () => {

@@ -110,7 +110,7 @@ describe('--affected', () => {
   });
 
   test('a reference that git does not know is refused', async () => {
-    expect(await idsOf(['--affected=nosuch', 'build'])).toContain('git can’t tell what changed');
+    expect(await idsOf(['--affected=nosuch', 'build'])).toContain('--affected failed');
   });
 });
 
@@ -253,20 +253,22 @@ test('--summary does not replace what a step has made under its name, and waits 
 test('--summary is written over an earlier summary, and over nothing else', async () => {
   const config = JSON.stringify({ steps: { a: { command: 'echo ran >> ran', cache: false } } });
   shop.write('assay.json', config);
-  shop.write('notes.md', '# mine');
+  shop.write('reports.md', '# mine');
   shop.write('empty.json', '');
   shop.write('state.json', '{\n  "version": 4,\n  "terraform_version": "1"\n}');
   const summarize = (file: string) => shop.assay(['run', '--summary', file, 'a']);
   for (const file of ['x.json', 'x.json', 'x.md', 'x.md', 'empty.json', '/dev/null']) {
     expect((await summarize(file)).code).toBe(0);
   }
-  for (const file of ['assay.json', 'notes.md', 'ran', 'state.json']) {
+  for (const file of ['assay.json', 'reports.md', 'ran', 'state.json']) {
     const refused = await summarize(file);
     expect(refused.code).toBe(125);
-    expect(refused.stderr).toContain(
-      `--summary ${file} can’t be written: it is there already and no summary`,
-    );
+    expect(refused.stderr).toContain(`--summary ${file} can’t be written: the file exists and is no summary`);
   }
   const read = (file: string) => readFileSync(join(shop.workspace, file), 'utf8');
-  expect([read('assay.json'), read('notes.md'), read('ran')]).toEqual([config, '# mine', 'ran\n'.repeat(6)]);
+  expect([read('assay.json'), read('reports.md'), read('ran')]).toEqual([
+    config,
+    '# mine',
+    'ran\n'.repeat(6),
+  ]);
 });

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Runs the commands of the project’s README, and a few more. With the checkout's assay or the one on PATH; set ASSAY to say how another is called.
+# Runs the commands of the project’s README, and a few more, with the assay of the checkout or of PATH.
+# Set ASSAY to use another one.
 set -eu
 cd "$(dirname "$0")"
 assay=${ASSAY:-$(command -v "$PWD/../../bin/assay" || command -v assay)} || { echo 'no assay here: set ASSAY' >&2; exit 127; }

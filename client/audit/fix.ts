@@ -2,7 +2,7 @@
 import { lstatSync, readlinkSync } from 'node:fs';
 import { parseRelPath, ROOT, toSystemPath } from '../../core/path.ts';
 import { type Finding, type Fix, patternOf } from '../../hermeticity/verdict/finding.ts';
-import { type Addition, addToStep, asWrittenBy } from '../config/edit.ts';
+import { type Addition, addToStep, toConfigPath } from '../config/edit.ts';
 import type { Texts } from '../config/packages.ts';
 import { type Step, takesEverything } from '../config/step.ts';
 import { targetInWorkspace } from '../files/links.ts';
@@ -93,5 +93,5 @@ const FIELDS = {
 function additionFor(step: Step, { flag, value }: Fix): Addition {
   if (flag === '--tool' || flag === '--env' || flag === 'dependsOn') return { field: FIELDS[flag], value };
   const field = flag === '--input' && takesEverything(step) ? 'optionalInputs' : FIELDS[flag];
-  return { field, value: asWrittenBy(step, value) };
+  return { field, value: toConfigPath(step, value) };
 }

@@ -7,7 +7,7 @@ import type { RelPath } from '../../core/path.ts';
 import { acceptedDrafts, refusal, withRemark } from '../config/init/accepted-drafts.ts';
 import { type CandidateStep, candidateSteps } from '../config/init/candidates.ts';
 import { type DraftStep, draftTexts, SCHEMA } from '../config/init/draft.ts';
-import { NOTHING_SEEN, observeStep, type Surroundings } from '../config/init/observed-step.ts';
+import { NOTHING_SEEN, type ObservationContext, observeStep } from '../config/init/observed-step.ts';
 import { readPackages } from '../config/packages.ts';
 import { configFileOf, resolveStep, type Step, scriptRemarks, stepId } from '../config/step.ts';
 import { StatRecorder } from '../files/stat-recorder.ts';
@@ -88,7 +88,7 @@ function tell(files: readonly RelPath[], drafts: readonly DraftStep[]): void {
 
 async function observeAll(
   candidates: readonly CandidateStep[],
-  surroundings: Surroundings,
+  surroundings: ObservationContext,
   context: RunContext,
 ): Promise<DraftStep[]> {
   const drafts: DraftStep[] = [];
@@ -103,7 +103,7 @@ async function observeAll(
 /** A program that is not here can't be watched: the step is proposed all the same. */
 async function draftOf(
   candidate: CandidateStep,
-  surroundings: Surroundings,
+  surroundings: ObservationContext,
   context: RunContext,
 ): Promise<DraftStep> {
   const { owner, name, command, isScript, env } = candidate;

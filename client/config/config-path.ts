@@ -1,5 +1,6 @@
-// Paths as people write them in an assay.json: from the package's folder, or from the workspace's root with "//" in
-// front; ".." climbs as far as the root. "!" in front of a pattern stays in front.
+// Resolves the paths and patterns of an assay.json to paths from the workspace's root. A path is relative to
+// its package's folder, or to the root with "//" in front. ".." cannot leave the workspace. A "!" in front of
+// a pattern is kept.
 import { AssayError } from '../../core/errors.ts';
 import { type RelPath, ROOT, relPathFromUser } from '../../core/path.ts';
 import type { Located } from './document.ts';
@@ -29,6 +30,6 @@ function fromRoot(folder: RelPath, text: string, refuse: Located['refuse']): str
     if (parts.shift() === '.') continue;
     if (above.pop() === undefined) throw refuse(`${JSON.stringify(text)} leaves the workspace`);
   }
-  if (parts.includes('..')) throw refuse(`".." may stand only at the beginning of ${JSON.stringify(text)}`);
+  if (parts.includes('..')) throw refuse(`".." is allowed only at the beginning of ${JSON.stringify(text)}`);
   return [...above, ...parts.filter((part) => part !== '')].join('/') || '.';
 }

@@ -1,5 +1,5 @@
-// What `dependsOn` means: "build" is of the same package, "^build" of the packages that it depends on, "pkg#build" of
-// another, "//#build" of the root.
+// Resolves `dependsOn`: "build" is a step of the same package, "^build" of the packages it depends on,
+// "pkg#build" of another package, "//#build" of the root.
 import { suggestion } from '../../core/cli/command.ts';
 import type { Located } from './document.ts';
 import type { Package } from './packages.ts';
@@ -14,7 +14,7 @@ export class DependencyResolver {
     this.#ids = ids;
   }
 
-  /** `isShared`: written for all packages, so one that has no step of a name which others have does without. */
+  /** `isShared`: written in packageSteps, so a package without such a step does not need it. */
   resolve(owner: Package, wanted: readonly Located[], isShared: boolean): string[] {
     return [...new Set(wanted.flatMap((one) => this.#resolveOne(owner, one, isShared)))];
   }
@@ -32,7 +32,7 @@ export class DependencyResolver {
     return this.#packages.keys().some((owner) => this.#ids.has(stepId(owner, name)));
   }
 
-  /** A package that has no such step lets those behind it through. */
+  /** A package without such a step passes the question on to its own dependencies. */
   #above(owner: Package, name: string, seen: Set<string>): Set<string> {
     const found = new Set<string>();
     for (const dependency of owner.dependencies) {
@@ -47,14 +47,14 @@ export class DependencyResolver {
   }
 }
 
-/** "//#build" names the root's. A package's name may hold "#" nowhere. */
+/** "//#build" is a step of the root. A package's name never contains "#". */
 export function splitId(text: string): [string, string] {
   const at = text.lastIndexOf('#');
   const packageName = text.slice(0, Math.max(0, at));
   return [packageName === '//' ? '' : packageName, text.slice(at + 1)];
 }
 
-/** A step as another one writes it in its `dependsOn`. */
+/** How `step` names `other` in its `dependsOn`. */
 export function referenceFrom(step: Pick<Step, 'package'>, other: Pick<Step, 'package' | 'name'>): string {
   if (step.package === other.package) return other.name;
   return `${other.package || '//'}#${other.name}`;

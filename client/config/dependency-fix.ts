@@ -1,9 +1,9 @@
-// What a step read of what another step makes, without coming after it: declaring the file would not order the two, so the
-// remedy of such a finding is `dependsOn`.
+// Turns a finding "read an output of another step" into the advice to declare `dependsOn`.
+// Declaring the file as an input would not order the two steps.
 import { relPathFromUser } from '../../core/path.ts';
 import { type Finding, READ_KINDS } from '../../hermeticity/verdict/finding.ts';
 import { referenceFrom } from './dependencies.ts';
-import { MadePaths } from './made-paths.ts';
+import { OutputIndex } from './output-index.ts';
 import { stepsBefore } from './request.ts';
 import type { Step } from './step.ts';
 import type { Workspace } from './workspace.ts';
@@ -13,7 +13,7 @@ export function withDependencyFixes(
   step: Step,
   steps: Workspace['steps'],
 ): Finding[] {
-  const made = new MadePaths(steps.values());
+  const made = new OutputIndex(steps.values());
   return findings.map((finding) => {
     const { kind, path } = finding;
     const maker = path !== undefined && READ_KINDS.has(kind) ? makerOf(path, made) : undefined;
@@ -21,19 +21,19 @@ export function withDependencyFixes(
     if (!other) return finding;
     const { fix: _, ...rest } = finding;
     if (stepsBefore(other, steps).has(step.id))
-      return { ...rest, advice: `${other.id} makes it, and comes after ${step.id}` };
+      return { ...rest, advice: `${other.id} writes it, and runs after ${step.id}` };
     return { ...rest, fix: { flag: 'dependsOn', value: dependencyOn(other, step) } };
   });
 }
 
-/** What stands in `packageSteps` holds for every package, so it names the packages that each depends on. */
+/** A step of `packageSteps` is for every package, so it names dependencies by "^". */
 function dependencyOn(other: Step, step: Step): string {
   const isShared = step.source.path[0] === 'packageSteps' && other.package !== '';
   return isShared && other.package !== step.package ? `^${other.name}` : referenceFrom(step, other);
 }
 
-/** `path`: as a finding shows it, which may lie outside, and "." for the workspace itself. */
-function makerOf(path: string, made: MadePaths): string | undefined {
+/** `path`: as the finding shows it; may lie outside the workspace, and "." is the workspace itself. */
+function makerOf(path: string, made: OutputIndex): string | undefined {
   const isInside = !path.startsWith('/') && !path.split('/').includes('..');
   return isInside ? made.around(relPathFromUser(path))?.maker : undefined;
 }

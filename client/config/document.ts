@@ -1,15 +1,16 @@
-// A JSON file with comments, as values that know where they stand: every refusal names file, line and column.
+// A JSON file with comments, parsed to values that know their position. Every error names file, line and
+// column.
 import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
 import { suggestion } from '../../core/cli/command.ts';
 import { AssayError } from '../../core/errors.ts';
 
 export interface Document {
-  /** As it is shown to people. */
+  /** The name that messages show. */
   readonly file: string;
   readonly text: string;
 }
 
-/** A text and its place, so that what is found out later can still be said at the right line. */
+/** A text with its position, so that a later check can still report the right line. */
 export interface Located {
   readonly text: string;
   refuse(why: string): AssayError;
@@ -20,7 +21,7 @@ export function parseDocument(document: Document): ConfigValue {
   const root = parseTree(document.text, errors, { allowTrailingComma: true });
   const [first] = errors;
   if (first) throw refusal(document, first.offset, mistakeIn(first));
-  if (!root) throw refusal(document, 0, 'there is nothing in it; an empty configuration is {}');
+  if (!root) throw refusal(document, 0, 'the file is empty; an empty configuration is {}');
   return new ConfigValue(document, root);
 }
 
@@ -29,7 +30,7 @@ const MISTAKES: Readonly<Record<string, string>> = {
   CloseBracketExpected: 'a "]" is missing here',
   ColonExpected: 'a ":" is missing here',
   CommaExpected: 'a "," is missing here',
-  EndOfFileExpected: 'the end is expected here: there is something after the last "}"',
+  EndOfFileExpected: 'text follows the last "}"',
   PropertyNameExpected: 'a name in "quotes" is expected here',
   UnexpectedEndOfComment: 'a comment is not closed',
   UnexpectedEndOfString: 'a text is not closed: a quote is missing',
@@ -54,7 +55,7 @@ export class ConfigValue {
     return refusal(this.#document, this.#node.offset, why);
   }
 
-  /** The values of an object by name; a name that `known` does not hold is refused. */
+  /** The fields of an object. A name that is not in `known` is an error. */
   fields<Name extends string>(known: Readonly<Record<Name, unknown>>): Partial<Record<Name, ConfigValue>> {
     const names = Object.keys(known);
     const found: Partial<Record<string, ConfigValue>> = {};
@@ -67,7 +68,7 @@ export class ConfigValue {
     return found;
   }
 
-  /** An object whose names are the writer's own. */
+  /** An object with free names. */
   entries(): Map<string, { key: ConfigValue; value: ConfigValue }> {
     if (this.#node.type !== 'object') throw this.refuse('an object { … } is expected here');
     const found = new Map<string, { key: ConfigValue; value: ConfigValue }>();

@@ -1,4 +1,5 @@
-// Adds declarations to a step where it is written, keeping comments and layout: what `--fix` needs.
+// Adds declarations to a step in its assay.json for `--fix`. Comments and layout stay, and a file that a run
+// would refuse is never written.
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { applyEdits, findNodeAtLocation, modify, parseTree } from 'jsonc-parser';
@@ -7,42 +8,41 @@ import { ROOT } from '../../core/path.ts';
 import { CONFIG_FILE } from '../action/workspace-roots.ts';
 import type { Step } from './step.ts';
 
-/** A list of a step, and what is to stand in it, as the package's file writes it. */
+/** One value to add to a list of a step, written relative to the package. */
 export interface Addition {
   readonly field: 'inputs' | 'optionalInputs' | 'outputs' | 'env' | 'tools' | 'dependsOn';
   readonly value: string;
 }
 
-/** Says why a file with such a text would be refused; undefined if it would not. */
-export type Try = (text: string) => Promise<string | undefined>;
+/** Returns why a run would refuse a file with this text; undefined if it would not. */
+export type CheckText = (text: string) => Promise<string | undefined>;
 
 export interface Added {
-  /** How many; those that stand there already are left alone. */
+  /** How many were added. Values that are already declared do not count. */
   readonly added: number;
-  /** Those that are not written, because a run would refuse the file. */
+  /** Additions that were left out, because a run would refuse the file. */
   readonly refused: readonly { readonly addition: Addition; readonly why: string }[];
 }
 
-/** Adds what can be added: a file that would be refused is never written. */
 export async function addToStep(
   root: string,
   step: Step,
   additions: readonly Addition[],
-  attempt: Try,
+  check: CheckText,
 ): Promise<Added> {
   const file = join(root, step.source.file);
   const before = readFileSync(file, 'utf8');
-  const inherited = inheritedBy(root, step);
+  const inherited = inheritedLists(root, step);
   const change = (text: string, one: Addition) => withAddition(text, step.source.path, one, inherited);
   const all = additions.reduce(change, before);
-  const isAllRight = all === before || (await attempt(all)) === undefined;
+  const isAllRight = all === before || (await check(all)) === undefined;
   let text = before;
   let added = 0;
   const refused: { addition: Addition; why: string }[] = [];
   for (const addition of additions) {
     const changed = change(text, addition);
     if (changed === text) continue;
-    const why = isAllRight ? undefined : await attempt(changed);
+    const why = isAllRight ? undefined : await check(changed);
     if (why !== undefined) {
       refused.push({ addition, why });
       continue;
@@ -56,22 +56,25 @@ export async function addToStep(
 
 type Inherited = (field: Addition['field']) => readonly unknown[];
 
-/** What a package's step has from `packageSteps`: a list of its own takes the place of that, so it begins with it. */
-function inheritedBy(root: string, { folder, name, source }: Step): Inherited {
+/**
+ * The step's lists in `packageSteps`. A new list in the package replaces such a list, so it must start with
+ * it.
+ */
+function inheritedLists(root: string, { folder, name, source }: Step): Inherited {
   if (folder === ROOT || source.path[0] !== 'steps') return () => [];
-  const shared = parseTree(readIfThere(join(root, CONFIG_FILE)));
+  const shared = parseTree(readOrEmpty(join(root, CONFIG_FILE)));
   return (field) => {
     const list = shared && findNodeAtLocation(shared, ['packageSteps', name, field]);
     return (list?.children ?? []).map((child): unknown => child.value);
   };
 }
 
-function readIfThere(file: string): string {
+function readOrEmpty(file: string): string {
   return existsSync(file) ? readFileSync(file, 'utf8') : '{}';
 }
 
-/** Paths from the root as a file in that folder would write them. */
-export function asWrittenBy({ folder }: Pick<Step, 'folder'>, path: string): string {
+/** Writes a path from the root as a file in that folder would. */
+export function toConfigPath({ folder }: Pick<Step, 'folder'>, path: string): string {
   if (folder === ROOT) return path;
   return path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : `//${path}`;
 }
@@ -97,7 +100,7 @@ function withAddition(
   return applyEdits(text, edits);
 }
 
-/** A file that somebody changed meanwhile is theirs. */
+/** Keeps a file that was changed by another program meanwhile. */
 function replaceFile(file: string, before: string, after: string): void {
   if (readFileSync(file, 'utf8') !== before)
     throw new AssayError('ASSAY_CONFIG', `${file} changed while it was being edited`);

@@ -1,5 +1,5 @@
-// The fields of assay.json, in one table: the reader knows them by it, editors by the schema that is made from it
-// (scripts/config-schema.ts), and a misspelt one gets its suggestion from it.
+// The fields of assay.json in one table. The reader, the JSON schema (scripts/config-schema.ts) and the
+// suggestions for misspelt fields come from it.
 
 export type FieldKind =
   | 'text'
@@ -20,7 +20,7 @@ export interface Field {
 
 export type FieldTable = Readonly<Record<string, Field>>;
 
-/** Lists here are added to those of a step; the rest holds where a step says nothing. */
+/** Lists are added to those of a step; other fields apply where a step does not set them. */
 export const DEFAULT_FIELDS = {
   inputs: { kind: 'texts', text: 'Files, folders or globs that the command reads; "!GLOB" takes away.' },
   optionalInputs: { kind: 'texts', text: 'The same, but they may match nothing.' },

@@ -1,4 +1,4 @@
-// One assay.json, read: its fields with their types and places, not yet resolved against packages and defaults.
+// Reads one assay.json: fields with types and positions, not yet resolved against packages and defaults.
 
 import { whyNotAVariable } from '../action/declared-variables.ts';
 import { HERMETIC, type Hermetic } from '../action/request.ts';
@@ -18,7 +18,7 @@ export interface Defaults {
   readonly sandbox?: boolean | undefined;
 }
 
-/** A list is a program with its arguments, a single text a line for the shell. */
+/** A list is a program with its arguments; a single text is a shell line. */
 export type CommandField = readonly Located[] | Located;
 
 export interface CheckpointField {
@@ -97,7 +97,7 @@ function readSteps(value: ConfigValue): Map<string, WrittenStep> {
   return steps;
 }
 
-/** These characters mean something where steps are named: "^build", "pkg#build", globs. */
+/** Characters with a meaning in step references ("^build", "pkg#build") and globs are refused. */
 function checkStepName(name: string, key: ConfigValue): void {
   if (!/^[^\s#^*?!{}[\]()/-][^\s#^*?!{}[\]()]*$/.test(name)) {
     throw key.refuse(`${JSON.stringify(name)} can’t name a step: no spaces, "#", "^" or glob characters`);
@@ -127,6 +127,6 @@ function readCommand(value: ConfigValue): CommandField {
 
 function readCheckpoint(value: ConfigValue): CheckpointField {
   const { folders, every, keep } = value.fields(CHECKPOINT_FIELDS);
-  if (!folders) throw value.refuse('"folders" is missing: what is to be kept');
+  if (!folders) throw value.refuse('"folders" is missing: name the folders that a checkpoint keeps');
   return { folders: folders.texts(), every: every?.text(), keep: keep?.count() };
 }

@@ -1,17 +1,17 @@
-// A step that reads what another step makes depends on it, whether `dependsOn` says so or not: an input or a program that lies
-// at or below an output of the other, or a pattern whose fixed part does. The declarations alone decide, not what is on disk.
+// Adds a dependency where a step reads an output of another step without a `dependsOn`. It applies if an
+// input, a tool, or the fixed part of a pattern lies at or below the output. Only declarations decide, not
+// the files on disk.
 import { posix } from 'node:path';
 import { type RelPath, relPathFromUser } from '../../core/path.ts';
 import type { InputPattern } from '../action/request.ts';
 import { alternativesIn, exclusionsOf, includedBy } from '../inputs/pattern-reach.ts';
-import { MadePaths } from './made-paths.ts';
-import type { MadeInput, Step } from './step.ts';
+import { OutputIndex } from './output-index.ts';
+import type { ImpliedInput, Step } from './step.ts';
 
-/** The steps with these dependencies added to those that are written. */
 export function withImpliedDependencies(steps: readonly Step[]): Step[] {
-  const made = new MadePaths(steps);
+  const made = new OutputIndex(steps);
   return steps.map((step) => {
-    const implied = madeInputs(step, made).filter(({ maker }) => !step.dependsOn.includes(maker));
+    const implied = impliedInputs(step, made).filter(({ maker }) => !step.dependsOn.includes(maker));
     const makers = new Set(implied.map(({ maker }) => maker));
     return {
       ...step,
@@ -22,14 +22,14 @@ export function withImpliedDependencies(steps: readonly Step[]): Step[] {
   });
 }
 
-function madeInputs(step: Step, made: MadePaths): MadeInput[] {
+function impliedInputs(step: Step, made: OutputIndex): ImpliedInput[] {
   return namedPaths(step).flatMap((read) => {
     const found = made.around(read);
     return found && found.maker !== step.id ? [{ read, output: found.path, maker: found.maker }] : [];
   });
 }
 
-/** The paths that a step names as something that it reads: of inputs with wildcards, the part before the first. */
+/** The paths that a step reads: of a pattern, the part before the first wildcard. */
 function namedPaths(step: Step): RelPath[] {
   const exclusions = exclusionsOf(step.inputs);
   const inputs = includedBy(step.inputs)
@@ -40,7 +40,7 @@ function namedPaths(step: Step): RelPath[] {
   return [...inputs, ...namedPrograms(step)];
 }
 
-/** Programs by path, in the workspace: the command's own, those of a shell line, and the declared tools. */
+/** Programs given by a path in the workspace: of the command, of a shell line, and declared tools. */
 function namedPrograms({ command, workingDirectory, programs, tools }: Step): RelPath[] {
   const own = command[0].includes('/') ? [posix.join(workingDirectory, command[0])] : [];
   const isAbsolute = command[0].startsWith('/');
@@ -50,8 +50,8 @@ function namedPrograms({ command, workingDirectory, programs, tools }: Step): Re
     .map(relPathFromUser);
 }
 
-/** "!main/**" leaves out `main` itself, too: nobody can tell from its name whether it is a folder. */
-function excludedOutputs({ id, inputs }: Step, made: MadePaths): InputPattern[] {
+/** "!main/**" excludes `main` itself too, because the name does not show whether it is a folder. */
+function excludedOutputs({ id, inputs }: Step, made: OutputIndex): InputPattern[] {
   return inputs.flatMap(({ pattern }) => {
     const folder = /^!(.+)\/\*\*$/s.exec(pattern)?.[1];
     const [named, ...others] = folder === undefined ? [] : alternativesIn(folder);

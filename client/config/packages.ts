@@ -1,4 +1,5 @@
-// The packages of a workspace: folders that the root's assay.json names, or the workspaces of npm, pnpm and yarn.
+// Finds the packages of a workspace: the folders that the root's assay.json names, else the workspaces of
+// npm, pnpm or yarn.
 import { readFileSync } from 'node:fs';
 import picomatch from 'picomatch';
 import { AssayError, messageOf } from '../../core/errors.ts';
@@ -12,12 +13,12 @@ export interface Package {
   readonly name: string;
   readonly folder: RelPath;
   readonly scripts: ReadonlyMap<string, string>;
-  /** Names of packages, of this workspace or not. */
+  /** Names of packages, in this workspace or not. */
   readonly dependencies: readonly string[];
   readonly file: ConfigFile;
 }
 
-/** What of a package.json matters here. */
+/** The used fields of a package.json. */
 interface Manifest {
   readonly name?: string;
   readonly scripts: ReadonlyMap<string, string>;
@@ -36,12 +37,12 @@ const EMPTY_FILE: ConfigFile = {
 
 const NEVER_PACKAGES: ReadonlySet<string> = new Set(['node_modules', '.git', '.assay']);
 
-/** Configuration files by their paths, as they would be read if they were written. */
+/** Texts of configuration files by path, which replace those on disk. */
 export type Texts = ReadonlyMap<RelPath, string>;
 
 const AS_WRITTEN: Texts = new Map();
 
-/** The root first, then the others by folder. Everything is looked at through `observations`. */
+/** The root first, then the others by folder. Every file is read through `observations`. */
 export async function readPackages(
   observations: StatRecorder,
   texts: Texts = AS_WRITTEN,
@@ -84,7 +85,7 @@ function refuseRootFields(file: ConfigFile, folder: RelPath): void {
   const [pattern] = file.packages ?? [];
   const [step] = file.packageSteps.values();
   const stray = pattern ?? step?.key;
-  if (stray) throw stray.refuse(`packages and packageSteps belong into the root’s file, not into ${folder}`);
+  if (stray) throw stray.refuse(`packages and packageSteps belong in the root’s file, not in ${folder}`);
 }
 
 function refuseSharedNames(packages: readonly Package[]): void {
@@ -98,7 +99,7 @@ function refuseSharedNames(packages: readonly Package[]): void {
   }
 }
 
-/** Folders that one of the patterns takes and no "!" pattern does, sorted. */
+/** Folders that match a pattern and no "!" pattern, sorted. */
 function expand(patterns: readonly string[], observations: StatRecorder): RelPath[] {
   const takes = patterns.filter((pattern) => !pattern.startsWith('!')).map(tidy);
   const excluded = picomatch(
@@ -198,9 +199,9 @@ function readText(observations: StatRecorder, path: RelPath): string | undefined
   const stats = observations.lstat(path);
   if (!stats) return undefined;
   try {
-    const place = toSystemPath(observations.workspace, path).toString();
-    if (stats.isSymbolicLink()) observations.follow(place);
-    return readFileSync(place, 'utf8').replace(/^\ufeff/, '');
+    const file = toSystemPath(observations.workspace, path).toString();
+    if (stats.isSymbolicLink()) observations.follow(file);
+    return readFileSync(file, 'utf8').replace(/^\ufeff/, '');
   } catch (error) {
     throw new AssayError('ASSAY_CONFIG', `${path}: ${messageOf(error)}`);
   }

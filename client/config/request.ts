@@ -1,5 +1,5 @@
-// From a step to the request that runs it: variables by the caller's environment, tools by what a search path holds, and
-// the outputs of the steps that it depends on as inputs.
+// Turns a step into the RunRequest that runs it: variables from the caller's environment, tools on PATH, and
+// the outputs of its dependencies as inputs.
 import { statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { RelPath } from '../../core/path.ts';
@@ -17,7 +17,7 @@ import type { Workspace } from './workspace.ts';
 
 export interface StepRequest {
   readonly request: RunRequest;
-  /** The caller's variables, with the package managers' folders for programs first on PATH: where tools are found. */
+  /** The caller's variables. PATH starts with the package managers' folders, where tools are found. */
   readonly caller: Variables;
 }
 
@@ -51,7 +51,7 @@ export function requestOf(
       hermetic: step.hermetic,
       acceptMarked: step.acceptMarked,
       observed: step.observed,
-      ...(step.observed && { unordered: madeByOthers(step, workspace.steps) }),
+      ...(step.observed && { unordered: outputsOfOthers(step, workspace.steps) }),
       sandbox: step.sandbox,
       state: step.state,
       ...(step.checkpoint && { checkpoint: step.checkpoint }),
@@ -60,8 +60,8 @@ export function requestOf(
 }
 
 /**
- * What all steps that come before it make, not only those that it names: a package's declarations refer to those of the
- * packages behind it. By content, so a step that was run again and made the same changes nothing here.
+ * The outputs of all transitive dependencies as inputs: a package's declarations refer to those of further
+ * packages. They count by content, so a dependency that ran again with the same outputs changes nothing.
  */
 export function outputsBefore(step: Step, steps: Workspace['steps']): InputPattern[] {
   return [...stepsBefore(step, steps)].flatMap((id) =>
@@ -69,13 +69,13 @@ export function outputsBefore(step: Step, steps: Workspace['steps']): InputPatte
   );
 }
 
-/** What steps make that do not come before this one. */
-function madeByOthers(step: Step, steps: Workspace['steps']): RelPath[] {
+/** Outputs of steps that are no dependencies of this one. */
+function outputsOfOthers(step: Step, steps: Workspace['steps']): RelPath[] {
   const before = stepsBefore(step, steps).add(step.id);
   return [...steps.values()].flatMap(({ id, outputs }) => (before.has(id) ? [] : outputs));
 }
 
-/** The ids of all steps that must come before, in no order. */
+/** The ids of all transitive dependencies, in no order. */
 export function stepsBefore(step: Step, steps: Workspace['steps'], found = new Set<string>()): Set<string> {
   for (const id of step.dependsOn) {
     const other = steps.get(id);
@@ -86,7 +86,7 @@ export function stepsBefore(step: Step, steps: Workspace['steps'], found = new S
   return found;
 }
 
-/** Where package managers put the programs of a package: in its own folder and in the root's. */
+/** Where package managers put a package's programs: below its own folder and below the root. */
 export function programFolders({ folder }: Step): string[] {
   return [...new Set([folder, ''])].map((one) => join(one, 'node_modules', '.bin'));
 }

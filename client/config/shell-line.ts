@@ -1,5 +1,5 @@
-// The programs that a line for the shell starts, as far as they can be read off it: the first word of each command. A
-// program that comes out of a variable or a script is not seen here; a tracer sees it (`assay audit`).
+// Finds the programs of a shell line: the first word of each command in it.
+// A program from a variable or a script is not found here; `assay audit` finds it with a tracer.
 
 const BUILT_IN: ReadonlySet<string> = new Set(
   ': . [ alias bg break builtin case cd command continue declare do done echo elif else esac eval exec exit export false fg fi for function getopts hash if in jobs kill let local printf pwd read readonly return select set shift source test then times trap true type ulimit umask unalias unset until wait while'.split(
@@ -7,7 +7,7 @@ const BUILT_IN: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Followed by a command: the word after it is one, too. */
+/** Words that are followed by another command. */
 const PREFIXES: ReadonlySet<string> = new Set([
   '!',
   'command',
@@ -38,7 +38,7 @@ export function programsOf(line: string): string[] {
   return [...programs];
 }
 
-/** Pieces that touch are one word; a quoted piece keeps its quotes unless it is the whole word. */
+/** Adjacent pieces form one word. A quoted piece keeps its quotes unless it is the whole word. */
 function words(line: string): string[] {
   const found: string[] = [];
   let word = '';

@@ -1,4 +1,4 @@
-// A step as everything else uses it: plain data, with all defaults applied and all paths from the workspace's root.
+// A step with all defaults applied and all paths relative to the workspace's root. Plain data.
 import type { AssayError } from '../../core/errors.ts';
 import { isWithin, join, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
 import { CHECKPOINT_DEFAULTS, type CheckpointPlan } from '../action/checkpoint-plan.ts';
@@ -12,44 +12,44 @@ import type { Package } from './packages.ts';
 import { programsOf } from './shell-line.ts';
 
 export interface Step {
-  /** "pkg#build", or "build" in the root: what people call it. */
+  /** "pkg#build", or "build" in the root. */
   readonly id: string;
   readonly name: string;
-  /** The package's name, "" for the root, and its folder. */
+  /** The package's name ("" for the root) and folder. */
   readonly package: string;
   readonly folder: RelPath;
   readonly command: readonly [string, ...string[]];
   readonly workingDirectory: RelPath;
-  /** Its own, without the outputs of the steps that it depends on. */
+  /** Declared inputs, without the outputs of dependencies. */
   readonly inputs: readonly InputPattern[];
   readonly includeIgnored: boolean;
   readonly outputs: readonly RelPath[];
   /** NAME, a pattern with "*", or NAME=VALUE. */
   readonly env: readonly string[];
   readonly tools: readonly string[];
-  /** Programs that a shell line names: tools, if they are there. */
+  /** Programs that a shell line names. Each is a tool if it exists. */
   readonly programs: readonly string[];
   readonly cacheFailures: boolean;
   readonly hermetic: Hermetic;
   readonly observed: boolean;
   readonly acceptMarked: boolean;
   readonly sandbox: boolean;
-  /** What npm would do for its script, and Assay does not: said whenever its command runs. */
+  /** What npm does for a script and Assay does not. Shown when the command runs. */
   readonly remarks: readonly string[];
-  /** False: it runs each time. */
+  /** False: the command runs each time. */
   readonly cache: boolean;
-  /** The ids of the steps that come first, written or implied. */
+  /** Ids of direct dependencies, written or implied. */
   readonly dependsOn: readonly string[];
-  /** Where nobody wrote that a step comes first: what shows it. */
-  readonly implied: readonly MadeInput[];
+  /** The inputs that implied dependencies come from. */
+  readonly implied: readonly ImpliedInput[];
   readonly state: readonly RelPath[];
   readonly checkpoint?: CheckpointPlan;
-  /** Where it is written, for who wants to change it: the file and the names that lead to it. */
+  /** Where the step is declared, for `--fix`: the file and the path of names in it. */
   readonly source: { readonly file: RelPath; readonly path: readonly [string, string] };
 }
 
-/** What a step reads of what another one makes. */
-export interface MadeInput {
+/** An input that is, or lies in, an output of another step. */
+export interface ImpliedInput {
   readonly read: RelPath;
   readonly output: RelPath;
   readonly maker: string;
@@ -59,14 +59,14 @@ export interface StepOrigin {
   readonly owner: Package;
   readonly name: string;
   readonly fields: StepFields;
-  /** The widest first. */
+  /** Widest scope first. */
   readonly defaults: readonly Defaults[];
   readonly source: Step['source'];
 }
 
 /**
- * Undefined if neither the step nor a script of its name says what to run. What it depends on is left open: that takes
- * all the others (dependencies.ts).
+ * Undefined if neither the step nor a script of its name has a command. `dependsOn` stays empty here:
+ * dependencies.ts fills it in, because that needs all steps.
  */
 export function resolveStep({ owner, name, fields, defaults, source }: StepOrigin): Step | undefined {
   const { folder } = owner;
@@ -116,12 +116,12 @@ export function resolveStep({ owner, name, fields, defaults, source }: StepOrigi
   };
 }
 
-/** What a step takes in that names no inputs. */
+/** The inputs of a step that declares none. */
 function everythingIn(folder: RelPath): InputPattern {
   return { pattern: folder === ROOT ? '**' : `${folder}/**`, optional: true };
 }
 
-/** A step that names no inputs takes all of its folder; naming one would take the others away. */
+/** True if the step declares no inputs. Declaring one replaces the default. */
 export function takesEverything({ inputs, folder }: Step): boolean {
   const all = everythingIn(folder);
   return inputs.some(({ pattern, optional }) => optional && pattern === all.pattern);
@@ -147,14 +147,14 @@ function commandOf(
   return line === undefined ? undefined : { words: ['sh', '-c', line], line };
 }
 
-/** A script is a line for the shell here: nothing runs around it, and npm sets no variables. */
+/** A script is a shell line: no pre and post scripts, and no variables of npm. */
 export function scriptRemarks(name: string, scripts: Package['scripts']): string[] {
   const around = [`pre${name}`, `post${name}`].filter((one) => scripts.has(one));
   const [variable] = /\bnpm_(?:package|config|lifecycle)_\w+/.exec(scripts.get(name) ?? '') ?? [];
   return [
     ...around.map(
       (one) =>
-        `the script ${one} of package.json does not run: make it a step, or say all of it in "command"`,
+        `the script ${one} of package.json does not run: make it a step, or write all of it in "command"`,
     ),
     ...(variable === undefined
       ? []
@@ -162,7 +162,7 @@ export function scriptRemarks(name: string, scripts: Package['scripts']): string
   ];
 }
 
-/** `taken`: what they must keep clear of. */
+/** `taken`: paths that they must not overlap. */
 function pathsOf(
   folder: RelPath,
   written: readonly Located[],
@@ -177,13 +177,13 @@ function pathsOf(
     const reserved = whyReserved(path);
     if (reserved !== undefined) throw one.refuse(reserved);
     const other = [...taken, ...paths].find((known) => isWithin(path, known) || isWithin(known, path));
-    if (other !== undefined) throw one.refuse(`${path} and ${other} lie one inside the other`);
+    if (other !== undefined) throw one.refuse(`${path} and ${other} overlap: one lies inside the other`);
     paths.push(path);
   }
   return paths;
 }
 
-/** A name is searched on PATH; a path is one of the package's. */
+/** A bare name is searched on PATH; a path is relative to the package. */
 function toolFrom(folder: RelPath, tool: Located): string {
   return tool.text.includes('/') && !/^\/[^/]/.test(tool.text) ? `./${pathFrom(folder, tool)}` : tool.text;
 }

@@ -1,9 +1,9 @@
-// The variables that a step declares, from the texts in assay.json.
+// Parses the variables that a step declares in "env".
 import { expandPatterns, parseVariable } from '../action/declared-variables.ts';
 import type { Variables } from '../action/environment.ts';
 import type { DeclaredVariable } from '../action/request.ts';
 
-/** A variable that is declared by name and with a value has the value. */
+/** A declaration with a value wins over one by name only. */
 export function variablesOf(env: readonly string[], caller: Variables): DeclaredVariable[] {
   const found = new Map<string, DeclaredVariable>();
   for (const text of env) {

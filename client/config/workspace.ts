@@ -1,7 +1,6 @@
-// A whole workspace: its root, its packages, and every step of every package.
-//
-// The root is the folder of the nearest assay.json, or of one above it that counts the nearest one's folder among its
-// packages. All that decides what comes out is looked at through one window, so that it can be remembered (graph/memo.ts).
+// Loads a workspace: its root, its packages, and every step of every package. The root is the folder of the
+// nearest assay.json, or of one above it that has the nearest folder as a package. All files are read through
+// one StatRecorder, so that the result can be remembered (../up-to-date/graph-state.ts).
 import { join as joinPath } from 'node:path';
 import { suggestion } from '../../core/cli/command.ts';
 import { AssayError } from '../../core/errors.ts';
@@ -16,15 +15,15 @@ import { type Package, readPackages, type Texts } from './packages.ts';
 import { configFileOf, resolveStep, type Step, stepId, unresolvable } from './step.ts';
 
 export interface Workspace {
-  /** Absolute, with no symbolic link in it. */
+  /** Absolute, without symbolic links. */
   readonly root: string;
   readonly packages: readonly Package[];
   readonly steps: ReadonlyMap<string, Step>;
-  /** Everything that was looked at to know all this. */
+  /** The stats of every file that this depends on. */
   readonly stats: StatRecorder;
 }
 
-/** The workspace that `folder` lies in. */
+/** The workspace that contains `folder`. */
 export async function loadWorkspace(folder: string): Promise<Workspace> {
   const candidates = foldersWithConfig(folder);
   const nearest = candidates.at(-1);
@@ -37,14 +36,14 @@ export async function loadWorkspace(folder: string): Promise<Workspace> {
   throw new AssayError('ASSAY_NO_CONFIG', `there is no ${CONFIG_FILE} in ${folder} or in a folder above it`);
 }
 
-/** The workspace of a root as it would be with other configuration files. */
+/** The workspace as it would be with other configuration files. */
 export async function workspaceWith(root: string, texts: Texts): Promise<Workspace> {
   const stats = new StatRecorder(root);
   const packages = await readPackages(stats, texts);
   return { root, packages, steps: stepsOf(packages), stats };
 }
 
-/** The one step of that id; "//#build" is "build" of the root. */
+/** The step with this id; "//#build" is "build" of the root. */
 export function stepNamed({ steps }: Pick<Workspace, 'steps'>, id: string): Step {
   const step = steps.get(id.replace(/^\/\/#/, ''));
   if (step) return step;
@@ -64,7 +63,7 @@ interface Draft {
   readonly step: Step;
   readonly owner: Package;
   readonly dependsOn: readonly Located[];
-  /** They stand in `packageSteps`, for packages that have the named steps and packages that do not. */
+  /** Dependencies come from `packageSteps`, so a package need not have the named step. */
   readonly isShared: boolean;
 }
 
@@ -96,7 +95,7 @@ function draftsOf(owner: Package, root: Package): Draft[] {
   });
 }
 
-/** A field that is not written must not hide the one that it would replace. */
+/** Drops undefined fields: they must not hide the defaults. */
 function withoutGaps<T extends object>(fields: T): Partial<T> {
   const written: Partial<T> = { ...fields };
   for (const name in written) if (written[name] === undefined) delete written[name];

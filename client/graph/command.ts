@@ -168,7 +168,9 @@ async function page(flags: ParsedFlags, workspace: OpenedWorkspace, graph: Graph
   }
 }
 
-/** StepReports a signal, so that no new step begins. Running commands get the signal from their own launcher. */
+/**
+ * StepReports a signal, so that no new step begins. Running commands get the signal from their own launcher.
+ */
 class Interruption {
   exitCode: number | undefined;
   readonly requested: Promise<void>;

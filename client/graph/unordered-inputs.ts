@@ -5,8 +5,8 @@
 import { AssayError } from '../../core/errors.ts';
 import { nameOf, type RelPath, ROOT } from '../../core/path.ts';
 import { referenceFrom } from '../config/dependencies.ts';
-import { asWrittenBy } from '../config/edit.ts';
-import { type MadePath, MadePaths } from '../config/made-paths.ts';
+import { toConfigPath } from '../config/edit.ts';
+import { type IndexedOutput, OutputIndex } from '../config/output-index.ts';
 import { stepsBefore } from '../config/request.ts';
 import { type Step, takesEverything } from '../config/step.ts';
 import type { StatRecorder } from '../files/stat-recorder.ts';
@@ -26,7 +26,7 @@ import type { StepTable } from './graph.ts';
  * Reads .gitignore files through `observations`, so that a change of one invalidates the up-to-date state.
  */
 export function refuseUnorderedInputs(steps: StepTable, observations: StatRecorder): void {
-  const made = new MadePaths(steps.values());
+  const made = new OutputIndex(steps.values());
   const ignored = new IgnoredPaths(observations);
   for (const step of steps.values()) {
     if (!step.cache) continue;
@@ -35,9 +35,14 @@ export function refuseUnorderedInputs(steps: StepTable, observations: StatRecord
   }
 }
 
-function coveredOutputs(step: Step, steps: StepTable, made: MadePaths, ignored: IgnoredPaths): MadePath[] {
+function coveredOutputs(
+  step: Step,
+  steps: StepTable,
+  made: OutputIndex,
+  ignored: IgnoredPaths,
+): IndexedOutput[] {
   const exclusions = exclusionsOf(step.inputs);
-  const found = new Map<RelPath, MadePath>();
+  const found = new Map<RelPath, IndexedOutput>();
   for (const taken of includedBy(step.inputs)) {
     for (const one of made.below(taken.fixed)) {
       if (one.maker === step.id || step.dependsOn.includes(one.maker) || found.has(one.path)) continue;
@@ -74,7 +79,7 @@ function namesHidden({ fixed, wild }: Alternative, ignored: IgnoredPaths): boole
 /** How many outputs the message names. */
 const MOST_NAMED = 3;
 
-function refusal(step: Step, steps: StepTable, found: readonly MadePath[]): AssayError {
+function refusal(step: Step, steps: StepTable, found: readonly IndexedOutput[]): AssayError {
   const named = found.slice(0, MOST_NAMED).map(({ path, maker }) => `${path}, which ${maker} makes`);
   const more = found.length > MOST_NAMED ? `, and ${found.length - MOST_NAMED} more` : '';
   const detail = `${step.source.file}: ${step.id} covers ${named.join(', ')}${more}; nothing says which comes first: add ${remedies(step, steps, found).join(', or ')}`;
@@ -82,7 +87,7 @@ function refusal(step: Step, steps: StepTable, found: readonly MadePath[]): Assa
 }
 
 /** Offers a dependency only where it makes no cycle. */
-function remedies(step: Step, steps: StepTable, found: readonly MadePath[]): string[] {
+function remedies(step: Step, steps: StepTable, found: readonly IndexedOutput[]): string[] {
   const makers = [...new Set(found.map(({ maker }) => maker))].flatMap((id) => steps.get(id) ?? []);
   const isOrderable = makers.every((maker) => !stepsBefore(maker, steps).has(step.id));
   const references = makers.map((maker) => JSON.stringify(referenceFrom(step, maker)));
@@ -94,9 +99,9 @@ function remedies(step: Step, steps: StepTable, found: readonly MadePath[]): str
 }
 
 /** One pattern for all outputs if they share a name, else one for the first. */
-function exclusionFor(step: Step, found: readonly MadePath[]): string {
+function exclusionFor(step: Step, found: readonly IndexedOutput[]): string {
   const [{ path } = { path: ROOT }] = found;
   const end = mayBeFolder(path) ? '/**' : '';
   const isShared = found.length > 1 && found.every((one) => nameOf(one.path) === nameOf(path));
-  return `!${isShared ? `**/${nameOf(path)}` : asWrittenBy(step, path)}${end}`;
+  return `!${isShared ? `**/${nameOf(path)}` : toConfigPath(step, path)}${end}`;
 }

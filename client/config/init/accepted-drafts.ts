@@ -1,4 +1,5 @@
-// Drafts that a run accepts: what was seen once may contradict itself, and a file that is refused is worse than one that says less.
+// Reduces drafts until a run would accept them.
+// What one run shows may contradict itself, and a smaller declaration is better than a refused file.
 
 import { findRefusal } from '../../graph/trial.ts';
 import type { RunContext } from '../../run/context.ts';
@@ -11,7 +12,7 @@ export interface Acceptance {
   readonly context: RunContext;
 }
 
-/** As they are if a run takes them together; else each with as much of it as goes with those before it. */
+/** All drafts, if a run accepts them together; else each one as far as it fits with those before it. */
 export async function acceptedDrafts(all: readonly DraftStep[], options: Acceptance): Promise<DraftStep[]> {
   if ((await refusal(all, options)) === undefined) return [...all];
   const accepted: DraftStep[] = [];
@@ -22,7 +23,7 @@ export async function acceptedDrafts(all: readonly DraftStep[], options: Accepta
   return accepted;
 }
 
-/** Without the inputs that are refused, without outputs that others claim, or with nothing declared. */
+/** Tries the draft without refused inputs, then without shared outputs, then with nothing declared. */
 async function lessened(
   draft: DraftStep,
   why: string,
@@ -33,8 +34,9 @@ async function lessened(
   const outputs = draft.observed.outputs.filter((path) => !claimed.some((other) => overlap(path, other)));
   const isRight = async (inputs: readonly string[]) =>
     (await refusal([...before, narrowed(draft, inputs, outputs)], options)) === undefined;
-  const remark = `a part of what was seen would be refused, and is left out: ${why}`;
-  if (!(await isRight([]))) return withRemark({ ...draft, isPlain: true }, `${remark}; so it runs each time`);
+  const remark = `a part of what was seen would be refused and is left out: ${why}`;
+  if (!(await isRight([])))
+    return withRemark({ ...draft, isPlain: true }, `${remark}; the step runs each time`);
   const inputs: string[] = [];
   for (const input of draft.observed.inputs) if (await isRight([...inputs, input])) inputs.push(input);
   return withRemark(narrowed(draft, inputs, outputs), remark);
@@ -53,7 +55,7 @@ function overlap(a: string, b: string): boolean {
   return a === b || a.startsWith(`${b}/`) || b.startsWith(`${a}/`);
 }
 
-/** A step that is not watched has a program that is not here: that says nothing about the file. */
+/** Ignores steps that were not observed: their program is missing, which says nothing about the file. */
 export function refusal(
   drafts: readonly DraftStep[],
   { root, hasSchema, context }: Acceptance,

@@ -1,5 +1,5 @@
-// What a first configuration could be about: the scripts of each package.json and the targets of each Makefile, or what people
-// usually run where there is neither.
+// The candidate steps of a first configuration: scripts of package.json, targets of a Makefile, or else the
+// usual commands of a project's build tool.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { usage } from '../../../core/cli/command.ts';
@@ -11,16 +11,16 @@ import { usualCommands } from './usual-commands.ts';
 export interface CandidateStep {
   readonly owner: Package;
   readonly name: string;
-  /** A line for the shell, as package.json has it; or the words of a command. */
+  /** A shell line as in package.json, or the words of a command. */
   readonly command: string | readonly [string, ...string[]];
-  /** The command is that of the script of the same name, so it need not be written. */
+  /** The command is the script of the same name, so it is not written. */
   readonly isScript: boolean;
   readonly env: readonly string[];
-  /** Targets that make builds before it. */
+  /** Targets that make builds first. */
   readonly after: readonly string[];
 }
 
-/** Names of work that ends by itself and makes something of what is there. */
+/** Names of steps that end by themselves and produce something. */
 const USUAL = [
   'generate',
   'codegen',
@@ -35,8 +35,8 @@ const USUAL = [
 ];
 
 /**
- * Those that were asked for; else those whose names say that they end. What others depend on comes first: a step that is watched
- * before what it needs would be seen to make that, too.
+ * The requested candidates; else those with a usual name. Dependencies come first: a step observed before
+ * them would seem to produce their outputs too.
  */
 export function candidateSteps(
   root: string,
@@ -48,18 +48,18 @@ export function candidateSteps(
   if (known.length === 0)
     throw new AssayError(
       'ASSAY_USAGE',
-      `there are neither scripts in a package.json, a Makefile, nor a project of Go, Rust, Gradle or Python in ${root}`,
+      `no package.json with scripts, no Makefile, and no Go, Rust, Gradle or Python project in ${root}`,
     );
   const unknown = names.find((name) => !known.some((one) => one.name === name));
-  if (unknown !== undefined) throw usage(`there is no script or target ${unknown}; there are ${all}`);
+  if (unknown !== undefined) throw usage(`there is no script or target ${unknown}; choose from ${all}`);
   const wanted = names.length > 0 ? names : USUAL;
   const chosen = withoutOrchestration(known).filter(({ name }) => wanted.includes(name));
-  if (chosen.length > 0) return prerequisitesFirst(chosen.sort((a, b) => place(a) - place(b)));
-  throw usage(`which scripts or targets? There are ${all}`);
+  if (chosen.length > 0) return prerequisitesFirst(chosen.sort((a, b) => rank(a) - rank(b)));
+  throw usage(`no script or target has a usual name; name some of ${all}`);
 }
 
-/** Names that are not usual come last, as they were found. */
-function place({ name }: CandidateStep): number {
+/** Unusual names come last, in the order found. */
+function rank({ name }: CandidateStep): number {
   return USUAL.includes(name) ? USUAL.indexOf(name) : USUAL.length;
 }
 
@@ -77,7 +77,7 @@ function prerequisitesFirst(steps: readonly CandidateStep[]): CandidateStep[] {
   return [...ordered];
 }
 
-/** A script of the root that packages have too most likely runs theirs. */
+/** A root script with the name of a package's script most likely runs that one. */
 function withoutOrchestration(known: readonly CandidateStep[]): CandidateStep[] {
   const inPackages = new Set(known.filter(({ owner }) => owner.folder !== ROOT).map(({ name }) => name));
   return known.filter(({ owner, name }) => owner.folder !== ROOT || !inPackages.has(name));
@@ -100,7 +100,7 @@ function dependenciesFirst(packages: readonly Package[]): Package[] {
   return [...ordered];
 }
 
-/** A script goes before a target of the same name. */
+/** A script takes precedence over a target of the same name. */
 function knownIn(root: string, owner: Package): CandidateStep[] {
   const scripts = scriptsOf(owner);
   const targets = targetsOf(root, owner);
@@ -128,7 +128,7 @@ function scriptsOf(owner: Package): CandidateStep[] {
   );
 }
 
-/** Rules with a plain name; patterns, variables and special targets are none that a person would ask for. */
+/** Rules with a plain name; not patterns, variables or special targets. */
 function targetsOf(root: string, owner: Package): CandidateStep[] {
   const folder = join(root, owner.folder);
   const text = read(join(folder, 'Makefile')) ?? read(join(folder, 'makefile')) ?? '';
@@ -148,7 +148,7 @@ function targetsOf(root: string, owner: Package): CandidateStep[] {
   }));
 }
 
-/** All that make builds before a target, as far as the text tells. */
+/** All targets that make builds before this one, as far as the text shows. */
 function neededBy(
   name: string,
   rules: ReadonlyMap<string, readonly string[]>,

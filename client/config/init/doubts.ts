@@ -1,4 +1,4 @@
-// What a person should look at in a step that was only watched once, in words, each with what to do about it.
+// The remarks about a step that was observed only once: what a person should check, and what to do.
 import { ROOT } from '../../../core/path.ts';
 import type { Audit } from '../../audit/audit.ts';
 import type { Step } from '../step.ts';
@@ -6,24 +6,24 @@ import type { Step } from '../step.ts';
 export interface Seen {
   readonly audit: Audit;
   readonly outputs: readonly string[];
-  /** What it read and .gitignore hides, made by no step that was watched. */
+  /** Ignored files that it read and that no observed step writes. */
   readonly hidden: readonly string[];
-  /** Names that appear in what it read. */
+  /** Variable names that appear in the files it read. */
   readonly variables: readonly string[];
 }
 
 const UNSURE: Readonly<Record<string, string>> = {
   net: 'it uses the network',
   unix: 'it talks to another process',
-  mutate: 'it changes a file that was there',
-  delete: 'it removes a file that it did not make',
+  mutate: 'it changes a file that existed before',
+  delete: 'it removes a file that it did not create',
   survivor: 'it leaves a process running',
 };
 
-/** Steps that are meant to make something, by their usual names. */
-const MAKERS = /^(?:build|compile|generate|codegen|all|docs|bundle|dist)\b/;
+/** Usual names of steps that write outputs. */
+const WRITING_STEPS = /^(?:build|compile|generate|codegen|all|docs|bundle|dist)\b/;
 
-const BEGIN_AGAIN = 'clean up, remove what init wrote, and run it again';
+const START_OVER = 'clean up, remove what init wrote, and run it again';
 
 const MOST_NAMES = 8;
 
@@ -34,17 +34,17 @@ export function doubtsAbout(step: Step, { audit, outputs, hidden, variables }: S
   );
   const outside = outputs.filter((path) => step.folder !== ROOT && !path.startsWith(`${step.folder}/`));
   const doubts: string[] = [];
-  if (exitCode !== 0) doubts.push(`it ended with ${exitCode}, so it may read and make more than was seen`);
-  doubts.push(...gaps.map((gap) => `not all could be seen: ${gap}`));
-  doubts.push(...outside.map((path) => `it makes something outside of its package: ${path}`));
+  if (exitCode !== 0) doubts.push(`it ended with ${exitCode}, so it may read and write more than was seen`);
+  doubts.push(...gaps.map((gap) => `the trace is incomplete: ${gap}`));
+  doubts.push(...outside.map((path) => `it writes outside its package: ${path}`));
   if (hidden.length > 0)
     doubts.push(
-      `it reads what .gitignore hides, which is not declared: ${someOf(hidden)}. If an earlier run made it, ${BEGIN_AGAIN}; else add it to "inputs" by its name`,
+      `it reads files that .gitignore hides, which are not declared: ${someOf(hidden)}. If an earlier run wrote them, ${START_OVER}; else add them to "inputs" by name`,
     );
-  else if (outputs.length === 0 && MAKERS.test(step.name))
-    doubts.push(`it made nothing. If all of it was there already, ${BEGIN_AGAIN}`);
+  else if (outputs.length === 0 && WRITING_STEPS.test(step.name))
+    doubts.push(`it wrote no output. If the outputs existed before, ${START_OVER}`);
   if (variables.length > 0)
-    doubts.push(`variables that it may look at, and sees only if "env" names them: ${someOf(variables)}`);
+    doubts.push(`it may use these variables, and sees only those that "env" names: ${someOf(variables)}`);
   return [...doubts, ...new Set(seen)];
 }
 

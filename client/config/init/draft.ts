@@ -1,8 +1,8 @@
-// The text of first configuration files: what was observed, with a remark wherever it is not sure. What holds for every package,
-// also for one that is added later, stands once in the root's file.
+// Writes the text of the first assay.json files: what was observed, with remarks where it is uncertain.
+// What holds for every package is written once, in the root's file.
 import { parseRelPath, type RelPath, ROOT } from '../../../core/path.ts';
 import { mayBeFolder } from '../../inputs/pattern-reach.ts';
-import { asWrittenBy } from '../edit.ts';
+import { toConfigPath } from '../edit.ts';
 import type { Package } from '../packages.ts';
 import { configFileOf } from '../step.ts';
 import type { ObservedStep } from './observed-step.ts';
@@ -10,20 +10,22 @@ import type { ObservedStep } from './observed-step.ts';
 export interface DraftStep {
   readonly owner: Package;
   readonly name: string;
-  /** Absent where the script of the same name says it. */
+  /** Absent if the script of the same name is the command. */
   readonly command?: string | readonly string[];
   readonly env: readonly string[];
   readonly observed: ObservedStep;
-  /** Nothing is declared, so it runs each time: what was seen would be refused, or nothing was seen. */
+  /**
+   * Nothing is declared, so the step runs each time: a run would refuse what was seen, or nothing was seen.
+   */
   readonly isPlain?: boolean;
 }
 
-/** Where editors find the fields, if Assay is installed in the project. */
+/** Where editors find the schema, if Assay is installed in the project. */
 export const SCHEMA = 'node_modules/assay/schema/assay.schema.json';
 
 type Fields = Record<string, unknown>;
 
-/** By their paths, all files that are to be written. `all`: in the order in which they were watched. */
+/** All files to write, by path. `all`: in the order of observation. */
 export function draftTexts(all: readonly DraftStep[], hasSchema: boolean): Map<RelPath, string> {
   const shared = sharedSteps(all.filter(({ owner }) => owner.folder !== ROOT));
   const texts = new Map<RelPath, string>();
@@ -60,7 +62,7 @@ function fieldsText(name: string, fields: Fields): string {
   return `    ${JSON.stringify(name)}: ${lines.length === 0 ? '{}' : `{\n${lines.join(',\n')}\n    }`}`;
 }
 
-/** None where all of it stands in the root's file and nothing is to be said. */
+/** Empty if the root's file has all of it and there are no remarks. */
 function stepText({ name, observed }: DraftStep, fields: Fields): string[] {
   const remarks = observed.unsure.map((remark) => `    // Not sure: ${remark.replaceAll('\n', ' ')}\n`);
   if (remarks.length === 0 && Object.keys(fields).length === 0) return [];
@@ -70,7 +72,7 @@ function stepText({ name, observed }: DraftStep, fields: Fields): string[] {
 function ownFields(step: DraftStep, all: readonly DraftStep[], shared: ReadonlyMap<string, Fields>): Fields {
   const { name, command, env, owner, observed, isPlain } = step;
   const common = owner.folder === ROOT ? {} : (shared.get(name) ?? {});
-  const written = (paths: readonly string[]) => paths.map((path) => asWrittenBy(owner, path));
+  const written = (paths: readonly string[]) => paths.map((path) => toConfigPath(owner, path));
   const outputs = isPlain ? [] : written(observed.outputs);
   const dependsOn = missingFrom(listOf(common.dependsOn), isPlain ? [] : referencesOf(step, all));
   return {
@@ -97,7 +99,9 @@ function missingFrom(known: readonly string[], wanted: readonly string[]): strin
   return wanted.filter((one) => !known.includes(one) && !(one === '^build' && known.includes('build')));
 }
 
-/** Without what the steps before it make, which comes by itself, and without what lies in the same folder and others make. */
+/**
+ * Without outputs of dependencies, which are implied, and without outputs of other steps in the same folder.
+ */
 function inputsOf(step: DraftStep, all: readonly DraftStep[]): string[] {
   const { observed, owner } = step;
   const before = allBefore(step, all);
@@ -110,8 +114,8 @@ function inputsOf(step: DraftStep, all: readonly DraftStep[]): string[] {
     inputs.some((input) => input.endsWith('/**') && output.startsWith(input.slice(0, -2))),
   );
   return [
-    ...inputs.map((path) => asWrittenBy(owner, path)),
-    ...[...new Set(covered)].map((path) => `!${asWrittenBy(owner, path)}${ending(path)}`),
+    ...inputs.map((path) => toConfigPath(owner, path)),
+    ...[...new Set(covered)].map((path) => `!${toConfigPath(owner, path)}${ending(path)}`),
   ];
 }
 
@@ -132,7 +136,7 @@ function allBefore(step: DraftStep, all: readonly DraftStep[], found = new Set<D
   return found;
 }
 
-/** Those that were watched earlier and made what this one read: what is made later was left by an earlier run. */
+/** Steps that were observed earlier and write what this one reads. Later outputs stem from an earlier run. */
 function directlyBefore(step: DraftStep, all: readonly DraftStep[]): DraftStep[] {
   if (step.isPlain) return [];
   return all
@@ -140,7 +144,7 @@ function directlyBefore(step: DraftStep, all: readonly DraftStep[]): DraftStep[]
     .filter((other) => !other.isPlain && feeds(other.observed, step.observed));
 }
 
-/** One that reads what the other makes comes after it. */
+/** A reader comes after the writer. */
 function feeds(maker: ObservedStep, reader: ObservedStep): boolean {
   return reader.reads.some((path) => isAmong(path, maker.outputs));
 }
@@ -149,19 +153,19 @@ function referencesOf(step: DraftStep, all: readonly DraftStep[]): string[] {
   return [...new Set(directlyBefore(step, all).map((other) => seenFrom(step.owner, other)))];
 }
 
-/** A step as a package names it among those that come before. */
+/** How a package names a step in `dependsOn`. */
 function seenFrom({ folder, dependencies }: Package, { owner, name }: DraftStep): string {
   if (owner.folder === folder) return name;
   if (dependencies.includes(owner.name)) return `^${name}`;
   return `${owner.folder === ROOT ? '//' : owner.name}#${name}`;
 }
 
-/** What uses other packages as they are built, whether one of them was seen to or not. */
+/** Step names that usually need built dependencies, observed or not. */
 const USES_BUILDS: ReadonlySet<string> = new Set(['build', 'compile', 'typecheck', 'test', 'check']);
 
 /**
- * What holds for all packages: the order, so that a package's first dependency is built before it on the day it is added; and the
- * outputs, if all have the same. Where they have not, a package that says nothing runs its step each time.
+ * What holds for all packages: the order, so that a new package's dependencies are built first; and the
+ * outputs, if all packages have the same. Otherwise a package that declares nothing runs its step each time.
  */
 function sharedSteps(all: readonly DraftStep[]): Map<string, Fields> {
   const byName = Map.groupBy(all, ({ name }) => name);
@@ -172,7 +176,7 @@ function sharedSteps(all: readonly DraftStep[]): Map<string, Fields> {
     const wanted = new Set([...seen, ...(usesBuilds ? ['^build'] : [])]);
     if (wanted.has('build')) wanted.delete('^build');
     const [first = [], ...others] = steps.map(({ owner, observed, isPlain }) =>
-      isPlain ? [] : observed.outputs.map((path) => asWrittenBy(owner, path)),
+      isPlain ? [] : observed.outputs.map((path) => toConfigPath(owner, path)),
     );
     const isAgreed = others.every((outputs) => sameList(outputs, first));
     const fields = {

@@ -1,4 +1,4 @@
-// Runs a step once under a tracer, with nothing declared, and makes a declaration of what it was seen to do.
+// Runs a step once under a tracer with nothing declared, and derives its declaration from what it accessed.
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type RelPath, ROOT } from '../../../core/path.ts';
@@ -11,16 +11,16 @@ import type { Step } from '../step.ts';
 import { doubtsAbout } from './doubts.ts';
 import { variablesIn } from './variables.ts';
 
-/** All paths are from the root. */
+/** All paths are relative to the root. */
 export interface ObservedStep {
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
   readonly tools: readonly string[];
-  /** What it read of the workspace, path by path. */
+  /** The workspace files that it read. */
   readonly reads: readonly string[];
-  /** It read what package managers installed: too much to name, so what is read is to be observed each time. */
+  /** It read installed packages, which are too many to list, so the step is declared "observed". */
   readonly readsPackages: boolean;
-  /** What a person should look at, in words. */
+  /** Remarks for a person. */
   readonly unsure: readonly string[];
 }
 
@@ -33,17 +33,17 @@ export const NOTHING_SEEN: ObservedStep = {
   unsure: [],
 };
 
-export interface Surroundings {
+export interface ObservationContext {
   readonly root: string;
-  /** Of all packages. */
+  /** Folders of all packages. */
   readonly folders: readonly RelPath[];
-  /** What the steps made that were watched before. */
+  /** Outputs of the steps observed before. */
   readonly made: readonly string[];
 }
 
 export async function observeStep(
   step: Step,
-  { root, folders, made }: Surroundings,
+  { root, folders, made }: ObservationContext,
   context: RunContext,
 ): Promise<ObservedStep> {
   const { request, caller } = requestOf(step, { root, steps: new Map() }, context.caller);
@@ -83,7 +83,7 @@ export async function observeStep(
   };
 }
 
-/** A path that a pattern was made of. */
+/** The path that a pattern was made from. */
 function plainPath(pattern: string): string {
   return pattern.replaceAll(/\\(.)/g, '$1').replace(/^\.\//, '');
 }
@@ -100,7 +100,7 @@ function isInput(path: string, outputs: readonly string[]): boolean {
   return isInside(path) && !isInstalled(path) && !isAmong(path, outputs) && !/(^|\/)\.git(\/|$)/.test(path);
 }
 
-/** Programs look for files below what turns out to be a file: nothing can ever lie there. */
+/** Drops lookups below a file, where nothing can exist. */
 function isBelowFile(path: string, root: string): boolean {
   const parts = path.split('/');
   return parts.some((_, at) => at > 0 && isFile(join(root, ...parts.slice(0, at))));
@@ -118,7 +118,7 @@ function isAmong(path: string, outputs: readonly string[]): boolean {
   return outputs.some((output) => path === output || path.startsWith(`${output}/`));
 }
 
-/** What lies directly in the folder of the package that a path belongs to, and the path in or at it. */
+/** The entry directly in the package's folder that is `path` or contains it. */
 type TopOf = (path: string) => string;
 
 function topWithin(folders: readonly RelPath[]): TopOf {
@@ -131,14 +131,14 @@ function topWithin(folders: readonly RelPath[]): TopOf {
   };
 }
 
-/** A folder of a package that it read from is meant as a whole; a file in the package's own folder by its name. */
+/** A subfolder that was read counts as a whole; a file in the package's own folder by name. */
 function generalInputs(paths: readonly string[], root: string, topOf: TopOf): string[] {
   const general = paths.map((path) => (topOf(path) === path ? path : `${topOf(path)}/**`));
   const named = [...new Set(general)].filter((path) => path !== '**' && path !== '');
   return named.filter((path) => existsSync(join(root, path.replace(/\/\*\*$/, '')))).sort();
 }
 
-/** A folder that it wrote to and read nothing else from is its own as a whole. */
+/** A folder that was written and not otherwise read is an output as a whole. */
 function generalOutputs(written: readonly string[], read: readonly string[], topOf: TopOf): string[] {
   const general = written
     .filter((path) => isInside(path) && !isInstalled(path))

@@ -1,4 +1,4 @@
-// What people usually run in a project that has neither scripts nor a Makefile, by the files that its build tool keeps there.
+// The usual commands of projects without scripts or a Makefile, chosen by the files of their build tool.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -9,7 +9,7 @@ export interface UsualCommand {
 }
 
 interface Language {
-  /** One of them is there. */
+  /** One of these files exists. */
   readonly files: readonly string[];
   commands(folder: string): readonly UsualCommand[];
 }
@@ -25,7 +25,7 @@ const LANGUAGES: readonly Language[] = [
   },
   {
     files: ['Cargo.toml'],
-    // Both would write to `target`, and only one step may claim it.
+    // Both would write to `target`, and only one step may own it.
     commands: () => [
       { name: 'build', command: ['cargo', 'build', '--locked'] },
       { name: 'test', command: 'cargo test --locked --target-dir "$TMPDIR/target"' },
@@ -41,7 +41,7 @@ const LANGUAGES: readonly Language[] = [
   },
   {
     files: ['pyproject.toml', 'setup.py', 'setup.cfg', 'pytest.ini', 'tox.ini', 'requirements.txt'],
-    // Bytecode that is left behind goes by file times.
+    // Bytecode files depend on file times.
     commands: (folder) => {
       const test = usesPytest(folder)
         ? (['python3', '-m', 'pytest', '-p', 'no:cacheprovider'] as const)

@@ -1,12 +1,12 @@
-// Names of variables that a step may use, by how its script and the files that it reads are written. A tracer can't see which
-// variables a program looks at, so this is a guess, and is only ever said, never declared.
+// Guesses the variables that a step uses, from its script and the files that it reads.
+// A tracer cannot see variable accesses, so the names appear only in remarks and are never declared.
 import { readFileSync, statSync } from 'node:fs';
 
-/** A file that is larger is data, or was made by a program. */
+/** Larger files are data or generated. */
 const MOST_BYTES = 256 * 1024;
 const MOST_FILES = 500;
 
-/** What every command has, and what shells and make set themselves. */
+/** Variables that every command has, or that shells and make set. */
 const GIVEN: ReadonlySet<string> = new Set(
   'PATH HOME TMPDIR SHELL TZ LC_ALL PWD OLDPWD IFS RANDOM PPID UID LINENO MAKE MAKEFLAGS CURDIR MAKECMDGOALS MAKEFILE_LIST'.split(
     ' ',
@@ -23,14 +23,14 @@ const IN_CODE: readonly RegExp[] = [
   /\benv!\(\s*"([A-Za-z_]\w*)/g,
 ];
 
-/** In upper case: others are most likely the script's own. */
+/** Upper case only: others are most likely the script's own. */
 const IN_SCRIPTS = /\$(?:\(|\{)?([A-Z_][A-Z0-9_]*)\b/g;
 const ASSIGNED = /(?:^|[\s;&|(])(?:export\s+|readonly\s+|local\s+)?([A-Z_][A-Z0-9_]*)\s*(?::{0,3}|[+])=/gm;
 const LOOPED = /\b(?:for|read)\s+(?:-\w+\s+)*([A-Z_][A-Z0-9_]*)\b/g;
 
 const SCRIPTS = /(?:^|\/)(?:GNUm|M|m)akefile$|\.(?:mk|sh|bash)$/;
 
-/** `script`: what the shell runs. `files`: system paths of what it read. Sorted. */
+/** `script`: the shell line. `files`: system paths of the files it read. Sorted. */
 export function variablesIn(script: string, files: readonly string[]): string[] {
   const found = new Set(namesInScript(script));
   for (const file of files.slice(0, MOST_FILES)) {

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type Addition, addToStep, asWrittenBy } from '../../../client/config/edit.ts';
+import { type Addition, addToStep, toConfigPath } from '../../../client/config/edit.ts';
 import { loadWorkspace, stepNamed } from '../../../client/config/workspace.ts';
 import { writeFiles } from '../../rig/folders.ts';
 
@@ -47,6 +47,6 @@ test('paths are written from the package’s folder, others from the root', asyn
     'p/x': '',
   });
   const step = stepNamed(await loadWorkspace(root), 'p#b');
-  expect(asWrittenBy(step, 'p/src/a')).toBe('src/a');
-  expect(asWrittenBy(step, 'other/a')).toBe('//other/a');
+  expect(toConfigPath(step, 'p/src/a')).toBe('src/a');
+  expect(toConfigPath(step, 'other/a')).toBe('//other/a');
 });

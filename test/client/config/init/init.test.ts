@@ -238,7 +238,9 @@ describe('in a tree that is already built', () => {
   test('a script that skips its work, where nothing is ignored', async () => {
     shop.write('dist/a.txt', 'HI\n');
     shop.write('package.json', JSON.stringify({ scripts: { build: 'test -f dist/a.txt' } }));
-    expect((await shop.assay(['init'])).stderr).toContain(`not sure of build: it made nothing. If all of it`);
+    expect((await shop.assay(['init'])).stderr).toContain(
+      `not sure of build: it wrote no output. If the outputs`,
+    );
   });
 
   test('what a step reads of what another just made is its input, though it is ignored', async () => {
@@ -262,7 +264,7 @@ test('variables can’t be seen: it says so, and names those that appear in what
   shop.write('package.json', JSON.stringify({ scripts: { test: 'N=1; cat src/x.js; echo $CI $N' } }));
   const { stderr } = await shop.assay(['init']);
   expect(stderr).toContain('not sure of variables: which ones a command looks at can’t be seen');
-  expect(stderr).toMatch(/not sure of test: variables that it may look at.*: API_URL, CI, MODE\n/);
+  expect(stderr).toMatch(/not sure of test: it may use these variables.*: API_URL, CI, MODE\n/);
 });
 
 test('right after init of packages that import each other an audit finds nothing', async () => {

@@ -374,7 +374,7 @@ describe('a step of an assay.json', () => {
   });
 
   test.each<[string, Record<string, unknown>, string]>([
-    ['that is its output', { build: { ...step, state: ['out/x'] } }, 'lie one inside the other'],
+    ['that is its output', { build: { ...step, state: ['out/x'] } }, 'overlap: one lies inside the other'],
     ['that is another step’s, too', { build: step, other: { ...step, outputs: ['o'] } }, 'both claim cache'],
   ])('is refused state %s', async (_name, steps, words) => {
     shop.write('src', 'x');

@@ -1,14 +1,14 @@
-// Which step makes what lies at a path, and what steps make below a folder.
+// An index of all declared outputs: which step writes a path, and which outputs lie below a folder.
 import { parentOf, type RelPath, ROOT } from '../../core/path.ts';
 import type { Step } from './step.ts';
 
-export interface MadePath {
+export interface IndexedOutput {
   readonly path: RelPath;
-  /** The id of the step whose output it is. */
+  /** The id of the step that writes it. */
   readonly maker: string;
 }
 
-export class MadePaths {
+export class OutputIndex {
   readonly #makers = new Map<RelPath, string>();
   readonly #sorted: readonly RelPath[];
 
@@ -17,8 +17,8 @@ export class MadePaths {
     this.#sorted = [...this.#makers.keys()].sort();
   }
 
-  /** The output that a path is, or lies in. */
-  around(path: RelPath): MadePath | undefined {
+  /** The output that is `path` or contains it. */
+  around(path: RelPath): IndexedOutput | undefined {
     for (let at = path; at !== ROOT; at = parentOf(at)) {
       const maker = this.#makers.get(at);
       if (maker !== undefined) return { path: at, maker };
@@ -26,8 +26,8 @@ export class MadePaths {
     return undefined;
   }
 
-  /** The outputs that lie in a folder, and are not that folder. */
-  *below(folder: RelPath): Generator<MadePath> {
+  /** The outputs inside a folder, without the folder itself. */
+  *below(folder: RelPath): Generator<IndexedOutput> {
     const prefix = folder === ROOT ? '' : `${folder}/`;
     for (let at = this.#firstFrom(prefix); ; at++) {
       const path = this.#sorted[at];

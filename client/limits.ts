@@ -148,7 +148,7 @@ export const RUN = {
   /** Small blobs that are put into the local store at once. At most 64 KiB each, so they are 16 MiB. */
   smallPutsAtOnce: 256,
   /** Of the outputs of one run, how much is kept from their sealing to their storing. */
-  keptContentBytes: 16 * MIB,
+  contentCacheBytes: 16 * MIB,
   /** Logs up to this size travel inside the result. */
   inlineLogBytes: 16 * KIB,
   /** How many earlier runs are remembered to explain a miss. */

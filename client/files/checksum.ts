@@ -1,7 +1,8 @@
-// FNV-1a over words of 32 bits: tells a torn or flipped file of the client's own from a whole one. It is no address and
-// proves nothing about content; it needs no module to be loaded and is quick even before the engine has warmed up, for which
-// the words are signed (others are no integers to an interpreter) and nothing is looked up in the loop. Each step can be
-// undone, so a change of one word always shows.
+// FNV-1a over 32-bit words: detects a torn or damaged file in the client folder.
+// A change of a single word always changes the checksum, because each step is invertible. It is not a content address.
+//
+// It loads no module and is fast before the JIT has warmed up. For that the words are signed, which keeps them small
+// integers in the interpreter, and the loop reads no property.
 const OFFSET_BASIS = 0x811c9dc5;
 const PRIME = 0x01000193;
 

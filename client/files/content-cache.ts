@@ -1,5 +1,5 @@
-// Small files that were just read for their digests: who stores them next does not read them again. Bounded; what is not kept
-// is read a second time.
+// Keeps the bytes of small files that were read for their digests, so that storing them reads no file twice.
+// The cache is bounded by RUN.contentCacheBytes; a file that does not fit is read again.
 import type { Hash } from '../../core/digest.ts';
 import { STORE } from '../../store/limits.ts';
 import { RUN } from '../limits.ts';
@@ -7,9 +7,9 @@ import type { FileDigests } from './file-digest.ts';
 
 export class ContentCache {
   readonly #bytes = new Map<Hash, Buffer>();
-  #left: number = RUN.keptContentBytes;
+  #left: number = RUN.contentCacheBytes;
 
-  /** The same digests, which keep what they read. */
+  /** The same digests; each small file that they read goes into this cache. */
   wrap(digests: FileDigests): FileDigests {
     return {
       digest: (name, stats, locate) => {

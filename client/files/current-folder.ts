@@ -1,11 +1,13 @@
-// The folder that a command was called in. Node and Bun know paths as text, so a path that is not UTF-8 can't be named: such a
-// folder is held open and called /proc/self/fd/N. Everything works there but tracing, which compares whole paths.
+// The current working directory, also where its path is not valid UTF-8.
+//
+// Node and Bun handle paths as text and cannot name such a path. Assay opens the directory and calls it
+// /proc/self/fd/N. Everything works there except tracing, which compares whole paths.
 import { constants, openSync, realpathSync } from 'node:fs';
 
-const HELD = '/proc/self/fd/';
+const OPEN_FOLDER = '/proc/self/fd/';
 const NOT_UTF_8 = '\ufffd';
 
-let held: string | undefined;
+let opened: string | undefined;
 
 export function currentFolder(): string {
   const folder = process.cwd();
@@ -13,11 +15,11 @@ export function currentFolder(): string {
     return realpathSync(folder);
   } catch (error) {
     if (!folder.includes(NOT_UTF_8)) throw error;
-    held ??= HELD + openSync('.', constants.O_RDONLY | constants.O_DIRECTORY);
-    return held;
+    opened ??= OPEN_FOLDER + openSync('.', constants.O_RDONLY | constants.O_DIRECTORY);
+    return opened;
   }
 }
 
 export function hasUtf8Path(workspace: string): boolean {
-  return !workspace.startsWith(HELD);
+  return !workspace.startsWith(OPEN_FOLDER);
 }

@@ -1,4 +1,5 @@
-// A file as chunks for the store. A chunk is good until the next one is asked for.
+// Reads a file as chunks for the store.
+// All chunks share one buffer: a chunk is valid until the caller asks for the next one.
 import { open } from 'node:fs/promises';
 import { STORE } from '../../store/limits.ts';
 

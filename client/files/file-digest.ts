@@ -1,4 +1,4 @@
-// The digest of a file on disk: from the stat index where that may be trusted, else by reading the file.
+// The digest of a file on disk: from the stat index if its stats are unchanged, else by reading the file.
 import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 import { type Digest, digestOf, parseHash } from '../../core/digest.ts';
@@ -6,13 +6,13 @@ import { AssayError, messageOf } from '../../core/errors.ts';
 import { STORE } from '../../store/limits.ts';
 import type { StatIndex } from './stat-index.ts';
 
-/** `isWhole`: the piece is all of the file. */
+/** `isWhole`: these bytes are the whole file. */
 export type OnRead = (bytes: Buffer, isWhole: boolean) => void;
 
 export interface FileDigests {
   /**
-   * `name`: what the index knows the file by. `stats`: of the file itself. `locate` is asked only if it must be read.
-   * `onRead` hears each piece while it is read, whose memory is used again, and may throw.
+   * `name`: the file's name in the index. `stats`: of the file itself. `locate` is called only if the file must be read.
+   * `onRead` gets each piece while the file is read and may throw. The buffer is reused for the next piece.
    */
   digest(name: string, stats: Stats, locate: () => string | Buffer, onRead?: OnRead): Digest;
 }
@@ -20,11 +20,11 @@ export interface FileDigests {
 export function fileDigests(index: StatIndex, now: () => number): FileDigests {
   return {
     digest(name, stats, locate, onRead) {
-      const known = index.lookup(name, stats);
-      if (known) return known;
-      const lookedAt = now();
+      const indexed = index.lookup(name, stats);
+      if (indexed) return indexed;
+      const openedAt = now();
       const { digest, stats: read } = digestFile(locate(), onRead);
-      index.record(name, read, digest, lookedAt);
+      index.record(name, read, digest, openedAt);
       return digest;
     },
   };
@@ -32,7 +32,7 @@ export function fileDigests(index: StatIndex, now: () => number): FileDigests {
 
 const buffer = { value: Buffer.alloc(0) };
 
-/** Reads the whole file, synchronously: for many small files twice as fast as promises (docs/decisions/0002). */
+/** Reads the whole file synchronously: for many small files that is twice as fast as promises (docs/decisions/0002). */
 export function digestFile(systemPath: string | Buffer, onRead?: OnRead): { digest: Digest; stats: Stats } {
   let descriptor: number;
   try {

@@ -1,7 +1,7 @@
-// Where a symbolic link leads, judged by its text alone.
+// Where a symbolic link points, computed from its text alone; nothing is read from disk.
 import { nameToBytes, parentOf, type RelPath } from '../../core/path.ts';
 
-/** Where a link leads inside the workspace, or undefined if it leads out of it. */
+/** The link's target as a path of the workspace; undefined if the target is outside it. */
 export function targetInWorkspace(link: RelPath, target: string): RelPath | undefined {
   if (leavesWorkspace(link, target)) return undefined;
   const parts = parentOf(link) === '' ? [] : parentOf(link).split('/');
@@ -13,8 +13,8 @@ export function targetInWorkspace(link: RelPath, target: string): RelPath | unde
 }
 
 /**
- * True when the link's target is absolute or climbs out of the workspace: such a link means something else elsewhere. A
- * target that climbs after it has descended counts too: what it descends through may itself be a link.
+ * True if the target is absolute or climbs out of the workspace: in another checkout it would mean something else.
+ * A target with `..` after a name counts too, because that name may itself be a link.
  */
 export function leavesWorkspace(link: RelPath, target: string): boolean {
   const text = nameToBytes(target).toString('latin1');

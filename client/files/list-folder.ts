@@ -1,4 +1,4 @@
-// The entries of one folder, under the names that a RelPath may hold, sorted.
+// The entries of one directory, sorted, under names that a RelPath may hold.
 import { type Dirent, lstatSync, readdirSync } from 'node:fs';
 import { AssayError, isSystemError, messageOf } from '../../core/errors.ts';
 import { nameFromBytes, type RelPath, toSystemPath } from '../../core/path.ts';
@@ -8,7 +8,7 @@ export interface FolderEntry {
   readonly isFolder: boolean;
 }
 
-/** A folder that is gone lists as empty: its disappearance shows in the digest. */
+/** A missing directory lists as empty; the digest of the inputs shows that it is gone. */
 export function listFolder(root: string, folder: RelPath): FolderEntry[] {
   const systemPath = toSystemPath(root, folder);
   try {
@@ -20,12 +20,12 @@ export function listFolder(root: string, folder: RelPath): FolderEntry[] {
   }
 }
 
-/** A name that is not UTF-8 comes out of the decoder with U+FFFD in it; one that has the marker needs it doubled. */
+/** True if a name may be invalid UTF-8 (it decodes with U+FFFD in it) or starts with the marker of an escaped name. */
 function needsBytes(entry: Dirent): boolean {
   return entry.name.includes('\ufffd') || entry.name.startsWith('%bytes:');
 }
 
-/** Bun gives no names together with types when they are asked for as bytes, so the types are looked up. */
+/** Bun returns no types when names are asked for as bytes, so each entry gets an lstat. */
 function listAsBytes(systemPath: string | Buffer): FolderEntry[] {
   const folder = Buffer.concat([Buffer.from(systemPath), SLASH]);
   return readdirSync(systemPath, { encoding: 'buffer' }).map((bytes) => {

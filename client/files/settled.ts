@@ -1,29 +1,31 @@
-// When may what a file looked like be remembered? A change that comes after a look gets a time no older than that look.
-// So if a file's times lie clearly before the look, every later change shows; if they lie within the clock's granularity
-// of it, a later change could carry the same times, and the look must not be remembered.
+// Settled stats: the file's times are older than the moment of the lstat by more than the clock's granularity.
+// Settled stats may be recorded, because every later change gives the file other times.
+//
+// A change after the lstat gets a time no older than that lstat. If the recorded times lie within the granularity of it,
+// a later change could carry the same times. Git calls such an entry racily clean; Assay does not record it.
 import type { Stats } from 'node:fs';
 import { INDEX } from '../limits.ts';
 import type { StatRow } from './stat-table.ts';
 
 /**
- * `lookedAt`: the clock, in milliseconds, at or before the moment of the look. An inode whose number is too large to be told
- * from its neighbours is never taken for settled.
+ * `checkedAt`: the clock in milliseconds, at or before the lstat. An inode number that a double cannot represent exactly
+ * is never settled: two inodes could look equal.
  */
 export function isSettled(
   { mtimeMs, ctimeMs, ino }: Pick<Stats, 'mtimeMs' | 'ctimeMs' | 'ino'>,
-  lookedAt: number,
+  checkedAt: number,
 ): boolean {
-  const latest = lookedAt - granularityMs(mtimeMs, ctimeMs);
+  const latest = checkedAt - granularityMs(mtimeMs, ctimeMs);
   return mtimeMs < latest && ctimeMs < latest && Number.isSafeInteger(ino);
 }
 
-export function allSettled(rows: Iterable<StatRow>, lookedAt: number): boolean {
+export function allSettled(rows: Iterable<StatRow>, checkedAt: number): boolean {
   for (const [, mtimeMs, ctimeMs, ino] of rows)
-    if (!isSettled({ mtimeMs, ctimeMs, ino }, lookedAt)) return false;
+    if (!isSettled({ mtimeMs, ctimeMs, ino }, checkedAt)) return false;
   return true;
 }
 
-/** A file system that keeps whole seconds only shows it: neither time of a file has a fraction. */
+/** A file system that stores whole seconds shows in the stats: neither time has a fraction. */
 function granularityMs(mtimeMs: number, ctimeMs: number): number {
   return areWholeSeconds(mtimeMs, ctimeMs) ? INDEX.coarseGranularityMs : INDEX.granularityMs;
 }
@@ -32,7 +34,7 @@ function areWholeSeconds(...times: readonly number[]): boolean {
   return times.every((time) => time % 1000 === 0);
 }
 
-/** False if it may have been changed since a moment, in the file system's own time. */
+/** False if the file may have changed since a moment, which is a time of the same file system. */
 export function wasUntouched({ mtimeMs, ctimeMs }: Stats, since: number): boolean {
   return ctimeMs < (areWholeSeconds(mtimeMs, ctimeMs) ? since - INDEX.coarseGranularityMs : since);
 }

@@ -1,5 +1,7 @@
-// The stat index: which digest a file had when its size, times and inode were these. It spares rehashing, and it may be
-// lost or ignored at any time. Names are paths relative to the workspace, or absolute for tools.
+// The stat index of a workspace: the digest that a file had when its size, times and inode were these.
+// A lookup answers only for identical stats, and only settled stats are recorded (settled.ts).
+//
+// It saves rehashing and may be deleted at any time. Names are relative to the workspace, or absolute for tools.
 import type { Stats } from 'node:fs';
 import { type Digest, type Hash, parseHash } from '../../core/digest.ts';
 import { INDEX } from '../limits.ts';
@@ -19,23 +21,23 @@ import {
 const MAGIC = 'assay-stat-2';
 const HASH_BYTES = 32;
 
-interface Remembered {
+interface IndexedFile {
   readonly row: StatRow;
   readonly hash: Hash;
 }
 
 export class StatIndex {
   readonly #file: string;
-  /** Read when first asked: a run whose scan is remembered as a whole asks for nothing. */
+  /** Read on first use: a run whose whole scan is in the scan memo never uses it. */
   #loaded: StatTable | undefined;
   #positions: Map<string, number> | undefined;
-  readonly #fresh = new Map<string, Remembered>();
+  readonly #fresh = new Map<string, IndexedFile>();
 
   constructor(file: string) {
     this.#file = file;
   }
 
-  /** The digest that the file had, if everything about it is as it was. */
+  /** The recorded digest, if the stats are identical. */
   lookup(name: string, stats: Stats): Digest | undefined {
     const fresh = this.#fresh.get(name);
     if (fresh) return sameRow(rowOf(stats), fresh.row) ? digest(fresh.hash, stats) : undefined;
@@ -44,12 +46,12 @@ export class StatIndex {
     return digest(this.#hashAt(position), stats);
   }
 
-  /** `lookedAt`: the clock just before the file was opened. */
-  record(name: string, stats: Stats, { hash }: Digest, lookedAt: number): void {
-    if (isSettled(stats, lookedAt)) this.#fresh.set(name, { row: rowOf(stats), hash });
+  /** `openedAt`: the clock just before the file was opened. */
+  record(name: string, stats: Stats, { hash }: Digest, openedAt: number): void {
+    if (isSettled(stats, openedAt)) this.#fresh.set(name, { row: rowOf(stats), hash });
   }
 
-  /** Writes what was learnt, if anything was. */
+  /** Writes the index if anything was recorded. */
   save(): void {
     if (this.#fresh.size === 0) return;
     const all = this.#merged();
@@ -73,15 +75,15 @@ export class StatIndex {
     return parseHash(this.#table.extra.toString('hex', position * HASH_BYTES, (position + 1) * HASH_BYTES));
   }
 
-  /** What other steps of the same workspace remembered stays, until there is too much of it. */
-  #merged(): Map<string, Remembered> {
+  /** Keeps the entries of other steps of the workspace, up to INDEX.maxEntries. */
+  #merged(): Map<string, IndexedFile> {
     const { names } = this.#table;
-    const all = new Map<string, Remembered>();
+    const all = new Map<string, IndexedFile>();
     const keepsOld = names.length + this.#fresh.size <= INDEX.maxEntries;
     for (const [position, name] of keepsOld ? names.entries() : []) {
       all.set(name, { row: rowAt(this.#table, position), hash: this.#hashAt(position) });
     }
-    for (const [name, remembered] of this.#fresh) all.set(name, remembered);
+    for (const [name, indexed] of this.#fresh) all.set(name, indexed);
     return all;
   }
 }

@@ -1,5 +1,5 @@
-// Everything that a scan asks the file system about, through one window, so that it can be written down: a later scan of
-// the same declaration would see the same if each of these looked the same (see scan-memo.ts).
+// Performs the lstat and readdir calls of a scan and records each result.
+// If every recorded path has the same stats later, a new scan of the same declaration sees the same (inputs/scan-memo.ts).
 import { lstatSync, readlinkSync, realpathSync, type Stats } from 'node:fs';
 import { resolve } from 'node:path';
 import { AssayError, isSystemError, messageOf } from '../../core/errors.ts';
@@ -8,7 +8,7 @@ import { type FolderEntry, listFolder } from './list-folder.ts';
 
 export class StatRecorder {
   readonly workspace: string;
-  /** By RelPath for what lies in the workspace, by absolute path for the rest. Undefined: nothing was there. */
+  /** By RelPath in the workspace, by absolute path outside. Undefined: nothing is at the path. */
   readonly recorded = new Map<string, Stats | undefined>();
   readonly #listed = new Set<RelPath>();
 
@@ -22,29 +22,29 @@ export class StatRecorder {
     return stats;
   }
 
-  /** A folder's own times change when an entry comes or goes: looking at it stands for its whole list. */
+  /** A directory's mtime changes when an entry is added or removed, so its own stats stand for its listing. */
   list(folder: RelPath): FolderEntry[] {
     if (!this.recorded.has(folder)) this.lstat(folder);
     this.#listed.add(folder);
     return listFolder(this.workspace, folder);
   }
 
-  /** The folders of which only that they are folders was asked, not what is in them. */
+  /** Directories whose existence matters but whose contents do not. */
   traversed(): Set<string> {
     const listed: ReadonlySet<string> = this.#listed;
-    const passed = new Set<string>();
+    const traversed = new Set<string>();
     for (const [name, stats] of this.recorded)
-      if (stats?.isDirectory() && !listed.has(name)) passed.add(name);
-    return passed;
+      if (stats?.isDirectory() && !listed.has(name)) traversed.add(name);
+    return traversed;
   }
 
-  /** For a file that is read through a link: every link on the way to it may be made to lead elsewhere. */
+  /** For a file that is read through links: records the file and every link on the way, because each may change. */
   follow(link: string): void {
     this.lstatAbove(realpathSync(link));
-    for (const step of linksOnTheWay(link)) this.lstatAbove(step);
+    for (const each of linksOf(link)) this.lstatAbove(each);
   }
 
-  /** For what lies above the workspace. */
+  /** For paths outside the workspace. */
   lstatAbove(absolute: string): Stats | undefined {
     const stats = lstatOrAbsent(absolute);
     this.recorded.set(absolute, stats);
@@ -52,8 +52,8 @@ export class StatRecorder {
   }
 }
 
-/** By their own places, with no link above them. The way must have an end. */
-function* linksOnTheWay(path: string): Generator<string> {
+/** The links that resolving a path goes through, each by its path without links. The path must resolve. */
+function* linksOf(path: string): Generator<string> {
   const parts = path.split('/');
   let folder = '/';
   for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
@@ -70,7 +70,7 @@ function* linksOnTheWay(path: string): Generator<string> {
 
 const QUIETLY = { throwIfNoEntry: false } as const;
 
-/** Below a file there is nothing, either. */
+/** Undefined also for a path below a file (ENOTDIR). */
 function lstatOrAbsent(systemPath: string | Buffer): Stats | undefined {
   try {
     return lstatSync(systemPath, QUIETLY);

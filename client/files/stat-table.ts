@@ -1,8 +1,8 @@
-// A file that holds what paths looked like: a row of four numbers for each name, and some bytes more that are the
-// owner's. It only ever spares work, so a file that is torn, foreign or flipped is simply not there.
+// A file with the stats of many paths: four numbers for each name, and extra bytes that belong to the caller.
+// A torn, damaged or foreign file reads as missing: the table only saves work.
 //
-// Times are milliseconds, exact to a quarter of a microsecond: numbers take half the time of BigInts. What is remembered has
-// settled (settled.ts), so any later change shows in them by more than that.
+// Times are milliseconds as doubles, exact to a quarter of a microsecond; BigInts would take twice the time. Recorded
+// stats are settled (settled.ts), so a later change differs by more than that.
 //
 //   file = magic:16  count:u32  names-length:u32  (size mtime ctime inode):4×f64 × count
 //          names: utf-8, joined by NUL  extra: the rest  checksum:u32 of all before
@@ -13,7 +13,7 @@ import { checksum } from './checksum.ts';
 
 export interface StatTable {
   readonly names: readonly string[];
-  /** Four for each name. */
+  /** Four for each name: size, mtime, ctime, inode. */
   readonly numbers: Float64Array;
   readonly extra: Buffer;
 }
@@ -23,7 +23,7 @@ const HEADER_BYTES = MAGIC_BYTES + 8;
 const CHECKSUM_BYTES = 4;
 const COLUMNS = 4;
 
-/** The row of a name at which nothing lay. */
+/** The row of a path at which nothing is. */
 export const ABSENT: StatRow = [-1, -1, -1, -1];
 
 export function isAbsent([size]: StatRow): boolean {
@@ -88,7 +88,7 @@ export function readTable(file: string, magic: string): StatTable | undefined {
   };
 }
 
-/** Staged and renamed. A fault is swallowed: the next run does the work again. */
+/** Writes a temporary file and renames it. An error is ignored: the next run does the work again. */
 export function writeTable(file: string, magic: string, table: StatTable): void {
   const names = Buffer.from(table.names.join('\0'));
   const header = Buffer.alloc(HEADER_BYTES);
@@ -112,7 +112,7 @@ function removeQuietly(file: string): void {
   try {
     unlinkSync(file);
   } catch {
-    // It was never written.
+    // It was not written.
   }
 }
 

@@ -1,4 +1,4 @@
-// Everything that the store knows about a key: what it was made of, what came of it, who ran it and when.
+// The details of one action in the store, for `assay show`: its command, inputs, tools, result and evidence.
 import { posix } from 'node:path';
 import { type Hash, parseDigest } from '../../core/digest.ts';
 import { decodeEvidence, type Evidence, type EvidenceStatus, evidenceStatusOf } from '../../core/evidence.ts';
@@ -24,11 +24,11 @@ export interface ActionDetails {
   readonly tools: Readonly<Record<string, string>>;
   readonly inputs: readonly FileDetails[];
   readonly declaredOutputs: readonly string[];
-  /** Absent where there is an action but no result. */
+  /** Absent if the store has the action but no result. */
   readonly result?: ResultDetails;
 }
 
-/** All paths are from the workspace's root. */
+/** Paths are relative to the workspace. */
 export interface FileDetails {
   readonly path: string;
   readonly hash?: string;
@@ -69,7 +69,7 @@ export async function actionDetails(key: Hash, store: Store): Promise<ActionDeta
   };
 }
 
-/** As the runs that told what they looked at saw it (core/path-set.ts), whatever is there now. */
+/** Follows the states that the path sets recorded, not the current ones: the files may have changed since. */
 async function storedResult(key: Hash, store: Store): Promise<StoredResult | undefined> {
   const recordedState = ({ state }: ObservedPath) => state;
   for await (const { key: at } of candidates({ hash: key, size: 0 }, localPathSets(store), recordedState)) {
@@ -81,13 +81,13 @@ async function storedResult(key: Hash, store: Store): Promise<StoredResult | und
 
 async function filesBelow(hash: Hash, at: RelPath, blobs: Blobs): Promise<FileDetails[]> {
   const folder = Directory.decode(await readBlob(hash, blobs));
-  const place = (name: string) => (at === ROOT ? name : `${at}/${name}`);
+  const pathOf = (name: string) => (at === ROOT ? name : `${at}/${name}`);
   const files = folder.files.map(({ name, digest }) => ({
-    path: place(name),
+    path: pathOf(name),
     hash: digest?.hash ?? '',
     size: digest?.sizeBytes ?? 0,
   }));
-  const links = folder.symlinks.map(({ name, target }) => ({ path: place(name), target }));
+  const links = folder.symlinks.map(({ name, target }) => ({ path: pathOf(name), target }));
   const deeper: FileDetails[] = [];
   for (const { name, digest } of folder.directories) {
     const child = parseDigest(digest ?? { hash: '', sizeBytes: 0 });
@@ -96,7 +96,7 @@ async function filesBelow(hash: Hash, at: RelPath, blobs: Blobs): Promise<FileDe
   return [...files, ...links, ...deeper].sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** Outputs are named from the folder that the command runs in, inputs from the root: shown are both from the root. */
+/** The store names outputs relative to the working directory; the details name them relative to the workspace. */
 function fromRoot({ workingDirectory }: Pick<Command, 'workingDirectory'>, path: string): string {
   return posix.join(workingDirectory, path);
 }

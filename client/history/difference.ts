@@ -1,4 +1,4 @@
-// What differs between two actions, by name: read from their stored Actions, Commands and folders.
+// The differences between two stored actions, by name: from their Action, Command and Directory messages.
 import { type Digest, type Hash, parseDigest } from '../../core/digest.ts';
 import { join, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
 import { type Command, Directory } from '../../core/proto/generated/reapi.ts';
@@ -16,7 +16,7 @@ export type Difference =
   | { readonly kind: 'output'; readonly change: 'added' | 'removed'; readonly path: string }
   | { readonly kind: 'key-version'; readonly before: string; readonly after: string };
 
-/** Empty where the two are the same. Throws if one of them is not in the store any more. */
+/** Empty if the two are equal. Throws if the store no longer has one of them. */
 export async function differences(before: Hash, after: Hash, blobs: Blobs): Promise<Difference[]> {
   const [old, now] = await Promise.all([readAction(before, blobs), readAction(after, blobs)]);
   return [
@@ -79,7 +79,7 @@ function defined(before: string | undefined, after: string | undefined): { befor
   return { ...(before !== undefined && { before }), ...(after !== undefined && { after }) };
 }
 
-/** Descends only where two folders differ. */
+/** Descends only into directories that differ. */
 async function inputs(old: Digest, now: Digest, blobs: Blobs, at: RelPath = ROOT): Promise<Difference[]> {
   if (old.hash === now.hash) return [];
   const [before, after] = [
@@ -101,7 +101,7 @@ async function inputs(old: Digest, now: Digest, blobs: Blobs, at: RelPath = ROOT
   return found;
 }
 
-/** Files and links of one folder, each as one string that changes when anything about it does. */
+/** The files and links of one directory; the value changes with the content, the executable bit or the target. */
 function leaves(directory: Directory): Map<string, string> {
   return new Map([
     ...directory.files.map((file): [string, string] => [

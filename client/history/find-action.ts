@@ -1,10 +1,10 @@
-// An action that a person means: by its key, the beginning of one, the name of a step, or nothing at all for the last one
-// that was run here. The history of the store knows them.
+// Finds the history entry that a command line argument means: a key, a prefix of a key, or the name of a step.
+// Without an argument it is the last action that ran in this workspace.
 import { isAbsolute, relative } from 'node:path';
 import { AssayError } from '../../core/errors.ts';
 import type { HistoryEntry } from './history.ts';
 
-/** `entries`: newest first. `folder`: where the person stands. */
+/** `entries`: newest first. `folder`: the current working directory. */
 export function findEntry(
   wanted: string | undefined,
   entries: readonly HistoryEntry[],

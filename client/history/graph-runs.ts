@@ -1,5 +1,5 @@
-// What runs of graphs did over time, for `assay stats`: one line of JSON for each run, newest last. Losing it loses nothing
-// else.
+// The log of graph runs, for `assay stats`: one JSON object per line and run, newest last.
+// Only `assay stats` reads it; deleting it changes nothing else.
 import { appendFileSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { GraphSummary, StepEnd, StepOutcome } from '../graph/view/events.ts';
@@ -12,7 +12,7 @@ export interface GraphRun {
   readonly elapsedMs: number;
   readonly bytesUp: number;
   readonly bytesDown: number;
-  /** Step, outcome, how long its command takes, how long it took this time. */
+  /** Step, outcome, the duration of its command when it ran, the duration of this run of the step. */
   readonly steps: readonly (readonly [string, StepOutcome, number, number])[];
 }
 
@@ -43,11 +43,11 @@ export function appendRun(
     appendFileSync(file, `${JSON.stringify(line)}\n`, PRIVATE_FILE);
     if (statSync(file).size > GRAPH.statsBytes) shorten(file);
   } catch {
-    // The run itself matters more than the memory of it.
+    // A run does not fail because its log cannot be written.
   }
 }
 
-/** Oldest first. Lines that are not whole are passed over. */
+/** Oldest first. Torn lines are skipped. */
 export function readRuns(file: string): GraphRun[] {
   let text: string;
   try {

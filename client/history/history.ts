@@ -1,4 +1,5 @@
-// What was run with a store, newest last: one JSON object a line. It serves to explain a miss; losing it loses nothing else.
+// The history: the actions that ran with a store, one JSON object per line, newest last.
+// Only explanations of misses read it; deleting it changes no hit and no result.
 import { appendFileSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { digestOf, type Hash, isHash } from '../../core/digest.ts';
@@ -11,25 +12,25 @@ export type Outcome = 'hit-local' | 'hit-remote' | 'miss';
 export interface HistoryEntry {
   readonly at: string;
   readonly workspace: string;
-  /** The same for every run of the same command with the same outputs, whatever its inputs are. */
+  /** Equal for all runs of the same command with the same outputs, whatever the inputs are. */
   readonly step: Hash;
   readonly key: Hash;
-  /** The step of an assay.json that it was. */
+  /** The name of the step in assay.json. */
   readonly name?: string | undefined;
   readonly command: readonly string[];
   readonly outcome: Outcome;
   readonly reason: string;
   /** The earlier action that a miss was compared with. */
   readonly against?: Hash | undefined;
-  /** Of a command that ran: why its result was not kept. */
+  /** If the command ran: why its result was not published. */
   readonly notKept?: string | undefined;
-  /** Of a command that ran and failed. */
+  /** If the command ran and failed. */
   readonly exitCode?: number | undefined;
-  /** How long the command takes when it runs; entries of old do not tell. */
+  /** The duration of the command when it ran; old entries lack it. */
   readonly commandMs?: number | undefined;
 }
 
-/** What is noted of a run besides what was asked for. */
+/** The part of an entry that is not in the request. */
 export interface RunNote
   extends Pick<
     HistoryEntry,
@@ -40,21 +41,21 @@ export interface RunNote
 
 export class History {
   readonly #file: string;
-  /** Newest first; read when first asked for, because a graph asks once for each of its misses. */
-  #known: HistoryEntry[] | undefined;
-  /** As far as this process knows it; asked at the first entry. */
+  /** Newest first; read once, because a graph needs it for each of its misses. */
+  #entries: HistoryEntry[] | undefined;
+  /** The file's size without what other processes append; read at the first append. */
   #size: number | undefined;
   /** Lines that are not written yet. */
-  #waiting = '';
+  #buffered = '';
 
   constructor(file: string) {
     this.#file = file;
   }
 
-  /** Newest first. Lines that are not entries (torn, foreign) are passed over. */
+  /** Newest first. Torn and foreign lines are skipped. */
   entries(): readonly HistoryEntry[] {
-    this.#known ??= this.#read();
-    return this.#known;
+    this.#entries ??= this.#read();
+    return this.#entries;
   }
 
   #read(): HistoryEntry[] {
@@ -75,16 +76,16 @@ export class History {
     this.flush();
   }
 
-  /** Written with the next entry that is appended, or by `flush`: a graph has a thousand hits to tell of. */
+  /** Written by the next `append` or `flush`: a graph may have a thousand hits. */
   buffer({ workspace, command, name }: RunRequest, { at, step, key, ...ran }: RunNote): void {
     const entry = { at: new Date(at).toISOString(), workspace, step, key, name, command, ...ran };
-    this.#known?.unshift(entry);
-    this.#waiting += `${JSON.stringify(entry)}\n`;
+    this.#entries?.unshift(entry);
+    this.#buffered += `${JSON.stringify(entry)}\n`;
   }
 
   flush(): void {
-    const lines = this.#waiting;
-    this.#waiting = '';
+    const lines = this.#buffered;
+    this.#buffered = '';
     if (lines === '') return;
     try {
       if (this.#size === undefined) makeClientFolder(dirname(this.#file));
@@ -93,7 +94,7 @@ export class History {
       this.#size += lines.length;
       if (this.#size > RUN.historyBytes) this.#shorten();
     } catch {
-      // The run itself matters more than the memory of it.
+      // A run does not fail because its history cannot be written.
     }
   }
 
@@ -106,7 +107,6 @@ export class History {
   }
 }
 
-/** Where the history of a store lies. */
 export function historyOf(storeFolder: string): History {
   return new History(join(clientFolder(storeFolder), 'history.jsonl'));
 }

@@ -1,5 +1,6 @@
-// Whether two actions have so much to do with each other that one explains the other: an output or an input of the same
-// name, or most words of the command line. A shell in front says nothing: every other command has one.
+// Decides whether two actions are similar enough for one to explain a miss of the other.
+// They are if they share the name of an output or of an input, or most words of the command line.
+// A leading shell does not count: too many commands start with one.
 import { basename, posix } from 'node:path';
 import { type Digest, type Hash, parseDigest } from '../../core/digest.ts';
 import { type Command, Directory } from '../../core/proto/generated/reapi.ts';
@@ -7,7 +8,7 @@ import type { Blobs } from '../../store/store.ts';
 import { readBlob } from '../remote/read-blob.ts';
 import { readAction } from './stored-action.ts';
 
-/** Throws if one of them is not in the store any more. */
+/** Throws if the store no longer has one of them. */
 export async function areSimilar(one: Hash, other: Hash, blobs: Blobs): Promise<boolean> {
   const [a, b] = await Promise.all([readAction(one, blobs), readAction(other, blobs)]);
   return (
@@ -25,7 +26,7 @@ function shareOne(some: readonly string[], others: readonly string[]): boolean {
   return some.some((one) => others.includes(one));
 }
 
-/** More than half of the words; options do not count, because programs of all kinds have the same. */
+/** More than half of the words are equal. Options do not count: unrelated programs share them. */
 export function haveSimilarWords(one: readonly string[], other: readonly string[]): boolean {
   const [a, b] = [wordsOf(one), wordsOf(other)];
   return 2 * a.intersection(b).size > Math.max(a.size, b.size);

@@ -1,4 +1,4 @@
-// An action as it was stored when it ran: what its key was made of, to be compared with another or shown.
+// Reads an action from the store: the messages that its key is the digest of.
 import { type Digest, type Hash, parseDigest, parseHash } from '../../core/digest.ts';
 import { Action, Command } from '../../core/proto/generated/reapi.ts';
 import type { Blobs } from '../../store/store.ts';
@@ -11,7 +11,7 @@ export interface StoredAction {
   readonly keyVersion: string;
 }
 
-/** Throws if it is not in the store any more. */
+/** Throws if the store no longer has it. */
 export async function readAction(key: Hash, blobs: Blobs): Promise<StoredAction> {
   const action = Action.decode(await readBlob(key, blobs));
   const command = Command.decode(await readBlob(parseHash(action.commandDigest?.hash ?? ''), blobs));

@@ -1,25 +1,26 @@
-// What a user's client remembers of its runs, beside the store: `client/`, private to the user whatever the umask. It is believed
-// when it says that outputs are in place, so what others could have written there is thrown away.
+// The client folder: `client/` beside the store, where a user's client keeps its state, its history and its outbox.
+// Only the user can read and write it, whatever the umask is.
 //
-// A store may belong to several users. Who finds the folder of another one has `client-UID`.
+// Assay trusts the state in it, so a folder that other users could write is deleted. Several users may share a store:
+// a user who finds `client/` owned by another uses `client-UID`.
 import { chmodSync, lstatSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 const PRIVATE = 0o700;
 const OTHERS_MAY_WRITE = 0o022;
 
-/** For files that are written there. */
+/** The mode of files in the client folder. */
 export const PRIVATE_FILE = { mode: 0o600 } as const;
 
-const known = new Map<string, string>();
+const chosen = new Map<string, string>();
 
 export function clientFolder(storeFolder: string): string {
-  const found = known.get(storeFolder) ?? usableIn(storeFolder);
-  known.set(storeFolder, found);
-  return found;
+  const folder = chosen.get(storeFolder) ?? usableIn(storeFolder);
+  chosen.set(storeFolder, folder);
+  return folder;
 }
 
-/** Makes it, or a folder in it. */
+/** Makes the client folder, or a folder in it. */
 export function makeClientFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: PRIVATE });
 }
@@ -32,7 +33,7 @@ function usableIn(storeFolder: string): string {
   return NOWHERE;
 }
 
-/** Nothing can be made below a device: nothing is remembered then. */
+/** No file can be created below a device, so nothing is recorded. */
 const NOWHERE = '/dev/null/client';
 
 function isUsable(folder: string): boolean {

@@ -1,8 +1,8 @@
-// The outbox: results of the local store that a remote does not have yet. A run writes a note, one file for each result,
-// before the upload begins. The note is removed when the remote has the result, so a killed run leaves its notes.
+// The outbox: the results of the local store that a remote does not have yet, one note file for each.
+// A run writes the note before the upload begins and removes it after the upload, so a killed run leaves its notes.
 //
-// A noted result is kept from eviction for REMOTE.unsharedMs: every process that may evict renews its lease first. A note that
-// can't be written or read costs the sharing of that result, and nothing else.
+// A noted result is not evicted for REMOTE.unsharedMs: every process that may evict renews its lease first. A note that
+// cannot be written or read means that this result is not shared; nothing else fails.
 import {
   existsSync,
   readdirSync,
@@ -22,17 +22,17 @@ import { REMOTE } from '../limits.ts';
 import { clientFolder, makeClientFolder, PRIVATE_FILE } from './client-folder.ts';
 
 export interface UnsharedResult {
-  /** Of the result. */
+  /** The key of the result. */
   readonly key: Digest;
-  /** Of the action. */
+  /** The key of the action. */
   readonly action: Hash;
-  /** The path set that leads from the one to the other. */
+  /** The path set that leads from the action's key to the result's. */
   readonly set?: Hash | undefined;
-  /** What goes along with the result and is not named by it: the action's own messages, the path set. */
+  /** Blobs to upload that the result does not name: the action's messages and the path set. */
   readonly blobs: readonly Digest[];
 }
 
-/** Not store/open.ts's own type: the library's declarations lead here, and must not lead to LMDB's. */
+/** Not the type of store/open.ts: the library's declarations include this file and must not include LMDB's. */
 interface BoundedStore extends Pick<Store, 'results' | 'blobs'> {
   readonly space: { readonly limit: number };
 }
@@ -46,7 +46,7 @@ export class Outbox {
 
   add(unshared: UnsharedResult): void {
     const file = join(this.#folder, unshared.key.hash);
-    // Twice: another run may just have removed the empty folder.
+    // Two attempts: another run may just have removed the empty folder.
     for (let attempt = 1; attempt <= 2; attempt++) {
       const isNoted = quietly(() => {
         makeClientFolder(this.#folder);
@@ -59,8 +59,8 @@ export class Outbox {
 
   remove(key: Hash): void {
     quietly(() => rmSync(join(this.#folder, key), { force: true }));
-    quietly(() => rmSync(this.#restFile, { force: true }));
-    // As long as something is left, these fail.
+    quietly(() => rmSync(this.#triedFile, { force: true }));
+    // These fail while notes are left.
     quietly(() => rmdirSync(this.#folder));
     quietly(() => rmdirSync(join(this.#folder, '..')));
   }
@@ -70,30 +70,30 @@ export class Outbox {
     return notesIn(this.#folder);
   }
 
-  /** Whether it was tried a moment ago, in vain, and took long. */
+  /** Whether a recent attempt to share failed and took long. */
   wasTriedRecently(now: number): boolean {
-    const at = statSync(this.#restFile, { throwIfNoEntry: false })?.mtimeMs;
+    const at = statSync(this.#triedFile, { throwIfNoEntry: false })?.mtimeMs;
     return at !== undefined && Math.abs(now - at) < REMOTE.retryMs;
   }
 
   noteTry(): void {
-    quietly(() => writeFileSync(this.#restFile, '', PRIVATE_FILE));
+    quietly(() => writeFileSync(this.#triedFile, '', PRIVATE_FILE));
   }
 
-  get #restFile(): string {
+  get #triedFile(): string {
     return join(this.#folder, 'tried');
   }
 }
 
-/** Whether anything is to be shared with anybody: for who has no other use for a remote. */
+/** Whether any result is unshared, with any remote. A cheap check that opens no store. */
 export function hasOutbox(storeFolder: string): boolean {
   return existsSync(outboxFolder(storeFolder));
 }
 
 /**
- * Leases what is still to be shared, for whichever remote, the newest first and no more than a part of what the store may hold: else
- * a remote that is gone for days would leave no room for anything new. Forgets what has been there for too long. When that
- * was done last is the folder's own time.
+ * Renews the leases of unshared results of all remotes, the newest first, and deletes notes that are too old.
+ * The leases cover only a share of the store's size: a remote that is down for days must leave space for new results.
+ * The mtime of the outbox folder is the time of the last renewal.
  */
 export async function leaseUnshared(storeFolder: string, store: BoundedStore, now: number): Promise<void> {
   const folder = outboxFolder(storeFolder);
@@ -102,7 +102,7 @@ export async function leaseUnshared(storeFolder: string, store: BoundedStore, no
   let left = store.space.limit * REMOTE.unsharedShare;
   for (const remote of listed(folder)) {
     const notes = join(folder, remote);
-    forgetOld(notes, now);
+    removeOld(notes, now);
     for (const { key, blobs } of notesIn(notes).reverse()) {
       if (left <= 0) break;
       const stored = await store.results.get({ namespace: DEFAULT_NAMESPACE, key: key.hash });
@@ -114,7 +114,7 @@ export async function leaseUnshared(storeFolder: string, store: BoundedStore, no
   quietly(() => utimesSync(folder, now / 1000, now / 1000));
 }
 
-function forgetOld(folder: string, now: number): void {
+function removeOld(folder: string, now: number): void {
   for (const name of listed(folder)) {
     const file = join(folder, name);
     const at = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? now;
@@ -165,7 +165,7 @@ function listed(folder: string): string[] {
   }
 }
 
-/** False if it failed: the result is in the local store all the same. */
+/** False if it failed. The result stays in the local store in either case. */
 function quietly(work: () => void): boolean {
   try {
     work();

@@ -1,4 +1,4 @@
-// Where the local store lives: --store, else ASSAY_STORE, else the user's cache folder as XDG has it.
+// The path of the local store: --store, else ASSAY_STORE, else the user's XDG cache folder.
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import type { Variables } from '../action/environment.ts';
@@ -11,7 +11,7 @@ export function storeFolder(flag: string | undefined, variables: Variables): str
   return join(base, 'assay', 'store');
 }
 
-/** Who has no home has no place for a store. Nothing can be made below a device: the run goes on without one. */
+/** A user without a home gets /dev/null: no store can be created below it, and the run goes on without one. */
 export function homeFolder(): string {
   try {
     return process.env.HOME || homedir();

@@ -1,7 +1,8 @@
-// How a command is started and listened to. The ordinary way is here; tracing (client/trace/trace.ts) is another.
+// Starts a command, passes on its output, forwards signals, and returns how it ended.
+// A signal to Assay goes to the whole process group of the command, and Assay waits for the command to end.
 //
-// The command reads nothing from the terminal: what a person typed is no declared input. A signal that reaches Assay is
-// handed on to the whole process group, and Assay waits for the command to end.
+// The command's standard input is empty: what a person types is not a declared input. This launcher does not trace;
+// trace/trace.ts has the one that does.
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { AssayError } from '../../core/errors.ts';
@@ -20,55 +21,57 @@ export interface Launch {
   readonly argv: readonly [string, ...string[]];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Hears what the command says. Returns when that has been passed on, so the command can't outrun its reader. */
+  /** Gets each piece of output. It returns when the piece is written, so a slow reader slows the command down. */
   onOutput(stream: StreamName, bytes: Buffer): void;
-  /** Hears which process, with all that it starts, works on the outputs. */
+  /** Gets the id of the process group that writes the outputs. */
   onStarted(pid: number): void;
-  /** Ends it, as SIGTERM does. */
+  /** Ends the command as SIGTERM does. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface CommandEnd {
   readonly exitCode: number;
-  /** Set when a signal ended it; the exit code is then 128 and its number, as in a shell. */
+  /** The signal that ended the command; the exit code is then 128 plus its number, as in a shell. */
   readonly signal?: SignalName;
-  /** Why the exit code may not be the command's, if so. */
+  /** Why the exit code may not be the command's own. */
   readonly statusFault?: string;
-  /** Why what was heard is not all that was said, if it is not. */
+  /** Why the log may be incomplete. */
   readonly logFault?: string;
 }
 
 export type Launcher<T extends CommandEnd> = (launch: Launch) => Promise<T>;
 
-/** The command runs as it is. Who waits for it is somebody who knows how it ended (waitingFor). */
+/** Runs the command untraced, below a helper that reports the exact wait status (docs/decisions/0240). */
 export const launchDirectly: Launcher<CommandEnd> = async (launch) => {
   let refusal = '';
-  for (const way of waitStrategies()) {
-    const end = await launchBy(way, launch);
+  for (const strategy of waitStrategies()) {
+    const end = await launchBy(strategy, launch);
     if (typeof end !== 'string') return end;
     refusal = end;
   }
   throw new AssayError('ASSAY_COMMAND_NOT_FOUND', `it can not be started: ${refusal}`);
 };
 
-/** A text: why the program that waits could not be started. */
-async function launchBy(way: WaitStrategy, launch: Launch): Promise<CommandEnd | string> {
-  const [file, ...args] = way.wrap(launch.argv);
+/** Returns a text if the helper could not be started: why. */
+async function launchBy(strategy: WaitStrategy, launch: Launch): Promise<CommandEnd | string> {
+  const [file, ...args] = strategy.wrap(launch.argv);
   const { cwd, env } = launch;
   const child = spawn(file, args, {
     cwd,
     env: { ...env },
-    stdio: ['ignore', 'pipe', 'pipe', way.reportsStatus ? 'pipe' : 'ignore'],
+    stdio: ['ignore', 'pipe', 'pipe', strategy.reportsStatus ? 'pipe' : 'ignore'],
     detached: true,
   });
   if (child.pid === undefined) return notStarted(child);
   launch.onStarted(child.pid);
   const streams = [follow(child.stdout, 'stdout', launch), follow(child.stderr, 'stderr', launch)];
-  const status = way.reportsStatus ? readWaitStatus(child.stdio[STATUS_DESCRIPTOR]) : undefined;
+  const status = strategy.reportsStatus ? readWaitStatus(child.stdio[STATUS_DESCRIPTOR]) : undefined;
   const release = onStop(launch.signal, (signal) => signalGroup(child, signal));
   try {
     const waiter = await ended(child);
-    const end = status ? endOf((await status) ?? exitStatusAfterTracer(waiter)) : endFromWaiter(waiter, way);
+    const end = status
+      ? endOf((await status) ?? exitStatusAfterTracer(waiter))
+      : endFromWaiter(waiter, strategy);
     const closed = await within(RUN.streamsCloseMs, Promise.all(streams));
     if (closed) return end;
     for (const stream of [child.stdout, child.stderr]) stream?.destroy();
@@ -84,9 +87,9 @@ export function endOf(exit: ExitStatus): CommandEnd {
     : { exitCode: exit.code };
 }
 
-function endFromWaiter(exit: ExitStatus, { isExitCodeReliable: isSure }: WaitStrategy): CommandEnd {
+function endFromWaiter(exit: ExitStatus, { isExitCodeReliable }: WaitStrategy): CommandEnd {
   const end = endOf(exit);
-  if (isSure || end.exitCode !== 0) return end;
+  if (isExitCodeReliable || end.exitCode !== 0) return end;
   return {
     ...end,
     statusFault: 'nothing here can tell whether a signal ended it (assay-trace is not installed)',
@@ -120,24 +123,24 @@ function within(milliseconds: number, work: Promise<unknown>): Promise<boolean> 
   });
 }
 
-const HANDED_ON = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
+const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
 
-/** Calls `handle` for signals that would end Assay; the result undoes it. */
+/** Calls `handle` for each signal that would end Assay. Call the returned function to stop listening. */
 export function onSignal(handle: (signal: NodeJS.Signals) => void): () => void {
-  for (const signal of HANDED_ON) process.on(signal, handle);
+  for (const signal of FORWARDED) process.on(signal, handle);
   return () => {
-    for (const signal of HANDED_ON) process.off(signal, handle);
+    for (const signal of FORWARDED) process.off(signal, handle);
   };
 }
 
-/** The same, and for one who asks from within. */
-export function onStop(asked: AbortSignal | undefined, handle: (signal: NodeJS.Signals) => void): () => void {
+/** Like onSignal; an abort of `abort` counts as SIGTERM. */
+export function onStop(abort: AbortSignal | undefined, handle: (signal: NodeJS.Signals) => void): () => void {
   const release = onSignal(handle);
   const stop = () => handle('SIGTERM');
-  if (asked?.aborted) stop();
-  asked?.addEventListener('abort', stop, { once: true });
+  if (abort?.aborted) stop();
+  abort?.addEventListener('abort', stop, { once: true });
   return () => {
-    asked?.removeEventListener('abort', stop);
+    abort?.removeEventListener('abort', stop);
     release();
   };
 }
@@ -147,6 +150,6 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   try {
     process.kill(-child.pid, signal);
   } catch {
-    // It has just ended.
+    // The command has just ended.
   }
 }

@@ -1,5 +1,5 @@
-// The folders that are one action's alone: an empty home, an empty place for temporary files, and a folder with those
-// declared tools that the fixed PATH does not find. Gone when the action ends.
+// The scratch folders of one action: an empty HOME, an empty TMPDIR, and shims for tools that the fixed PATH misses.
+// They exist only while the action runs.
 import { chmodSync, lstatSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { removeTemporaryFolder, temporaryFolder } from '../../hermeticity/system/temporary-folder.ts';
@@ -7,7 +7,7 @@ import type { ScratchFolders } from '../action/environment.ts';
 import type { KeyedAction } from '../run/key.ts';
 import { locateOnPath, type Tool } from '../tools/tools.ts';
 
-/** `placeOf`: where the action sees a tool. */
+/** `locate`: the path at which the action sees a tool. */
 export async function withScratchFolders<T>(
   { tools, environment }: Pick<KeyedAction, 'tools' | 'environment'>,
   work: (folders: ScratchFolders) => Promise<T>,
@@ -27,28 +27,28 @@ function makeFolders(
   root: string,
   tools: readonly Tool[],
   path: string,
-  placeOf: (file: string) => string,
+  locate: (file: string) => string,
 ): Pick<ScratchFolders, 'home' | 'tmp' | 'bin'> {
   const [home, tmp, bin] = [join(root, 'home'), join(root, 'tmp'), join(root, 'bin')];
   for (const folder of [home, tmp]) mkdirSync(folder);
   const used = tools.flatMap((tool) => [tool, ...tool.interpreters]);
-  const hidden = used.filter((tool) => isBeyond(path, tool));
+  const hidden = used.filter((tool) => needsShim(path, tool));
   if (hidden.length === 0) return { home, tmp };
   mkdirSync(bin);
-  for (const tool of hidden) writeShim(join(bin, basename(tool.name)), placeOf(tool.file));
+  for (const tool of hidden) writeShim(join(bin, basename(tool.name)), locate(tool.file));
   return { home, tmp, bin };
 }
 
-/** True for a program that a name alone would not find, or would find another of, in the strict environment. */
-function isBeyond(path: string, { name, file }: Tool): boolean {
+/** True if the strict PATH does not find the program by its name, or finds another one. */
+function needsShim(path: string, { name, file }: Tool): boolean {
   if (name.includes('/')) return false;
   const found = locateOnPath(name, path);
   return found === undefined || realpathSync(found) !== realpathSync(file);
 }
 
 /**
- * A script that becomes the tool, rather than a link to it: programs that look for their parts beside the name they were
- * started by (a Python venv, a shell script with `dirname $0`) then find them.
+ * A script that executes the tool, not a link to it. Programs that look for files beside their own path (a Python venv,
+ * a shell script with `dirname $0`) then find them.
  */
 function writeShim(at: string, file: string): void {
   writeFileSync(at, `#!/bin/sh\nexec '${file.replaceAll("'", `'\\''`)}' "$@"\n`);

@@ -1,6 +1,5 @@
-// What a watched run tells about itself: its findings, the evidence that goes into its result, and the path set under
-// which the result is found again.
-
+// Builds the evidence of a watched run: its findings, the Evidence message of its result, and its path set.
+// A later lookup finds the result through that path set.
 import { digestOf } from '../../core/digest.ts';
 import type { Evidence } from '../../core/evidence.ts';
 import type { PathSet } from '../../core/path-set.ts';
@@ -22,22 +21,22 @@ import { declarationOf } from './trace.ts';
 export interface Watched {
   readonly where: 'machine' | 'sandbox';
   readonly report: TraceReport;
-  /** The folders that the action had to itself; they are gone by now. */
+  /** The scratch folders of the action; they are removed by now. */
   readonly folders: ScratchFolders;
 }
 
 export interface RunEvidence {
   readonly findings: readonly Finding[];
   readonly evidence: Evidence;
-  /** Why its result may hang on file times, if so. Throws where that can't be looked at. */
+  /** Why the result may depend on file times, if it may. Throws if a path cannot be checked. */
   timeRefusal(): string | undefined;
-  /** Throws where something that the action looked at changed meanwhile. */
+  /** Throws if something that the action read changed while it ran. */
   pathSet(): PathSet;
 }
 
 /**
- * In the key of an action whose inputs are observed, so nothing that it should have declared. What another step makes must come
- * first, which no observation says.
+ * True if the action's observed inputs cover the finding: the path is in the path set, so nothing is undeclared.
+ * An output of another step is not covered, because an observation does not order the two steps.
  */
 export function isObserved(request: Pick<RunRequest, 'observed' | 'unordered'>, finding: Finding): boolean {
   const { observed, unordered = [] } = request;
@@ -63,14 +62,14 @@ function evidenceOf(
   { tracer, gaps, accesses }: TraceReport,
   findings: readonly Finding[],
 ): Omit<Evidence, 'sandboxed'> {
-  const told = findings.slice(0, OBSERVED.findings);
+  const listed = findings.slice(0, OBSERVED.findings);
   return {
     tracer: tracer.name,
     tracerVersion: tracer.version,
     policy: POLICY_VERSION,
     accesses: digestOf(Buffer.from(accessList(accesses))).hash,
-    findings: told.map(({ kind, path = '', detail = '' }) => ({ kind, path, detail })),
-    untoldFindings: findings.length - told.length,
+    findings: listed.map(({ kind, path = '', detail = '' }) => ({ kind, path, detail })),
+    untoldFindings: findings.length - listed.length,
     gaps,
   };
 }

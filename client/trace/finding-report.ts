@@ -1,4 +1,4 @@
-// One finding: a line for people, an object for machines.
+// Formats one finding: as a line for people, as a JSON object for programs.
 import { commandText, type Finding, fixText } from '../../hermeticity/verdict/finding.ts';
 
 export function findingJson({

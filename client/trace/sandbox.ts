@@ -1,5 +1,5 @@
-// Runs an action in the sandbox, watched from within, and judges it there: what it can't see it can't depend on, so all
-// that counts besides its declaration is the installed software that it was shown.
+// Runs an action in the sandbox, with the tracer inside, and judges what it read there.
+// The action cannot read an undeclared file, so its path set holds only the installed software that it used.
 import { existsSync } from 'node:fs';
 import {
   isInstalledSoftware,
@@ -31,7 +31,7 @@ import { isNoTracer, type MaybeWatched } from './watch.ts';
 
 const WORKSPACE = absPath(SANDBOX.workspace);
 
-/** Where something of the workspace, or of the machine, is in the sandbox. */
+/** The path in the sandbox of a file of the workspace or of the machine. */
 export function sandboxPath(path: AbsPath, workspace: AbsPath): AbsPath {
   const relative = relativeIn(workspace, path);
   return relative === undefined ? path : inside(WORKSPACE, relative);
@@ -93,7 +93,7 @@ async function launchIn(
   }
 }
 
-/** Tools that are not among the installed software, with what came with them; the programs of Assay's own. */
+/** Mounts for tools outside the installed software, each with its installation, and for Assay's own programs. */
 function mountsFor({ request, tools }: KeyedAction, { bin }: ScratchFolders): Mount[] {
   const workspace = absPath(request.workspace);
   const keepOut = [workspace, absPath(homeFolder())];
@@ -111,7 +111,7 @@ function mountsFor({ request, tools }: KeyedAction, { bin }: ScratchFolders): Mo
   ];
 }
 
-/** What a sandbox leaves to be found. */
+/** The kinds of findings that can still occur in a sandbox. */
 const POSSIBLE: ReadonlySet<FindingKind> = new Set(['time', 'random', 'io_uring', 'survivor']);
 
 export function judgeInSandbox(
@@ -131,7 +131,7 @@ export function judgeInSandbox(
   };
 }
 
-/** Undefined for what is of the sandbox itself. */
+/** Undefined for a path that exists only in the sandbox. */
 function machinePath(path: AbsPath, mounts: readonly Mount[]): AbsPath | undefined {
   for (const { from, at } of mounts) {
     const relative = relativeIn(at, path);
@@ -140,7 +140,7 @@ function machinePath(path: AbsPath, mounts: readonly Mount[]): AbsPath | undefin
   return isInstalledSoftware(path) ? path : undefined;
 }
 
-/** All that is in the staged workspace is declared, and nothing else can come there. */
+/** Everything in the staged workspace is declared; nothing else can appear there. */
 function declarationIn({ request, environment, inputs }: KeyedAction, mounts: readonly Mount[]): Declaration {
   return {
     workspace: WORKSPACE,

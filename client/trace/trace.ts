@@ -1,4 +1,4 @@
-// Runs an action under a tracer and judges what it did: the declaration in the terms that hermeticity/ asks for.
+// Runs an action under a tracer, and translates its declaration into the terms of hermeticity/.
 import { readFileSync, realpathSync } from 'node:fs';
 import { AssayError } from '../../core/errors.ts';
 import { type RelPath, toSystemPath } from '../../core/path.ts';
@@ -58,7 +58,7 @@ export function tracedBy(
     };
 }
 
-/** What it still had to say, or to write, is not known. */
+/** A process that outlived the command may still have written output. */
 function survivorFault({ processes }: TraceReport): Pick<CommandEnd, 'logFault'> {
   const survived = processes.some((process) => process.survived);
   return survived ? { logFault: 'the command left a process running, which was ended' } : {};
@@ -93,17 +93,17 @@ function textOf(file: Buffer | string): string {
   }
 }
 
-/** Places that are never a tool's, whatever lies in them. */
+/** Folders that never count as a tool's installation. */
 export function neverToolFolders(workspace: string): AbsPath[] {
   return [workspace, homeFolder()].map(absPath);
 }
 
-/** What a step finds there it has left there itself: whether that may count is not for a tracer to say. */
+/** The action's own state folders: reading them is not a finding. */
 function statePaths(request: RunRequest): string[] {
   return stateAndCheckpointPaths(request).map((path) => toSystemPath(request.workspace, path).toString());
 }
 
-/** A tool's file by both its names, what was installed with it, and the same for its interpreters. */
+/** The tool's file by its path and by its real path, its installation, and the same for its interpreters. */
 export function toolPaths(tool: Tool, keepOut: readonly AbsPath[]): AbsPath[] {
   const names = [absPath(tool.file), absPath(realpathSync(tool.file))];
   const installations = names.flatMap((name) => installationOf(name, keepOut) ?? []);

@@ -1,5 +1,5 @@
-// Who watches a command: the best tracer that works here, or nobody. That nobody can is a reason to say so, and to refuse
-// only where a verdict was asked for.
+// Chooses how a command is watched: by the native tracer, else by strace, else not at all.
+// If no tracer works, the run reports it and goes on unwatched; with --hermetic=strict it fails.
 import { AssayError } from '../../core/errors.ts';
 import { NativeTracer } from '../../hermeticity/trace/native.ts';
 import { StraceTracer } from '../../hermeticity/trace/strace/strace.ts';
@@ -15,14 +15,14 @@ export interface MaybeWatched extends CommandEnd {
   readonly watched?: Watched;
 }
 
-/** The helper refuses before the command has started, if it can't work here: then strace is tried, and asked first. */
+/** The native helper fails before the command starts if it cannot work here. Only then is strace tried. */
 export function watchedLauncher(
   { hermetic, observed, workspace }: RunRequest,
   report: Report,
 ): (folders: ScratchFolders) => Launcher<MaybeWatched> {
   if (hermetic === 'off' && !observed) return () => launchDirectly;
   return (folders) => async (launch) => {
-    if (!hasUtf8Path(workspace)) return unwatched(NAMELESS, launch);
+    if (!hasUtf8Path(workspace)) return unwatched(NOT_UTF_8, launch);
     try {
       return await tracedBy(new NativeTracer())(folders)(launch);
     } catch (error) {
@@ -42,7 +42,7 @@ export function watchedLauncher(
   }
 }
 
-const NAMELESS = 'the path of the workspace is not UTF-8';
+const NOT_UTF_8 = 'the path of the workspace is not UTF-8';
 
 export function isNoTracer(error: unknown): error is AssayError {
   return error instanceof AssayError && error.code === 'ASSAY_NO_TRACER';

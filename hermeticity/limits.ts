@@ -1,30 +1,30 @@
-// Every bound of watching, sandboxing and repeating a command.
+// The limits for tracing, sandboxing and repeating a command.
 import { GIB, KIB, MIB, MINUTE, SECOND } from '../core/units.ts';
 
 export const HERMETICITY = {
-  /** How long processes that outlive a traced command may go on before they are ended. */
+  /** How long a process may outlive the traced command before the tracer kills it. */
   lingerMs: 2 * SECOND,
-  /** How long a tracer may take to show that it works here. */
+  /** How long a tracer's self-test may take. */
   trialMs: 10 * SECOND,
-  /** More different accesses than this are not kept: the trace is then incomplete. */
+  /** Beyond this many different accesses the tracer drops the rest and marks the trace incomplete. */
   maxAccesses: 2_000_000,
-  /** The longest path a tracer keeps. */
+  /** The longest path that a tracer records. */
   maxPathBytes: 16 * KIB,
 } as const;
 
 export const REPRODUCE = {
-  /** How much of a file is read at a time. */
+  /** The size of one read from a file. */
   readBytes: 1 * MIB,
-  /** How long the clock that a run is shown stands still, at least. */
+  /** The minimum time for which the simulated clock stands still. */
   holdMs: 30 * SECOND,
-  /** How long one run may take, at least … */
+  /** The minimum time limit of one run. */
   runMs: 2 * MINUTE,
-  /** … or, where its clocks stand still and it may wait in vain … */
+  /** The same for a run whose clocks are frozen: it may wait forever. */
   frozenRunMs: 15 * SECOND,
-  /** … and how many times longer than the command takes by itself, since every question that it asks is answered by hand. */
+  /** The time limit as a multiple of the ordinary run: the helper intercepts each of its system calls. */
   slowness: 20,
-  /** How much of what a run says is compared. */
+  /** How much of each output stream is compared. */
   heardBytes: 1 * MIB,
-  /** A copy of more than this is not made. */
+  /** The largest workspace that is copied. */
   copyBytes: 8 * GIB,
 } as const;

@@ -1,22 +1,22 @@
-// From what made a difference to a finding: its kind, the first thing that differs, and what to do about it.
+// Turns a cause of a difference into a finding: its kind, the first difference, and advice.
 import type { Finding, FindingKind, Fix } from '../verdict/finding.ts';
 import { keyOf, type Subject } from './comparison.ts';
 import { NOISE } from './trial.ts';
 import { isVariation, VARIATIONS, type Variation } from './variation.ts';
 
 /**
- * `elapsed`: clocks that measure distances; `nothing`: it differs though nothing was varied; `together`: only when several
- * things are varied at once; `seed`: one number that is made from several of them.
+ * `elapsed`: monotonic clocks; `nothing`: the result differs although nothing was varied; `together`: it
+ * differs only if several things vary at once; `seed`: one number derived from several of them.
  */
 export type Reason = Variation | 'elapsed' | 'nothing' | 'together' | 'seed';
 
 export interface Cause {
   readonly by: Reason;
-  /** With `environment`: the one variable that matters. */
+  /** With `environment`: the variable that matters. */
   readonly variable?: string;
   /** What differs, sorted. */
   readonly subjects: readonly Subject[];
-  /** Of the first one: where, and how. */
+  /** Where the first one differs, and how. */
   readonly wordOffset?: number;
   readonly description: string;
 }
@@ -27,23 +27,23 @@ const OTHERS: Readonly<
   elapsed: {
     kind: 'time',
     what: 'how long things take',
-    advice: 'leave durations and the time since the start out of what is made',
+    advice: 'leave durations and the time since the start out of the outputs',
   },
   nothing: {
     kind: 'random',
-    what: 'nothing that could be held still',
+    what: 'something that Assay cannot hold constant',
     advice:
       'look for threads or processes that write in no fixed order, and for memory that is not initialised',
   },
   together: {
     kind: 'random',
     what: 'several variations at once, but none of them alone',
-    advice: 'run again: it may be a rare accident, such as the order of two processes',
+    advice: 'run again: it may be a rare race between two processes',
   },
   seed: {
     kind: 'random',
-    what: 'a random number that is made from the time, the process id and the like',
-    advice: 'fix the seed (bash: RANDOM=1; awk: srand(1)), or name things by what they hold',
+    what: 'a random number derived from the time, the process id and similar values',
+    advice: 'fix the seed (bash: RANDOM=1; awk: srand(1)), or name files by their content',
   },
 };
 
@@ -51,10 +51,10 @@ export function causeFindings(causes: readonly Cause[], readable: (path: string)
   return withSeeds(causes).map((cause) => findingOf(cause, readable));
 }
 
-/** What programs make random numbers from when they do not ask for one. */
+/** Sources from which programs derive a seed if they do not ask for a random one. */
 const SEEDS: ReadonlySet<Reason> = new Set(['clock', 'elapsed', 'pids', 'random', 'addresses']);
 
-/** One word that changes with the clock and also with the process id is neither of them: it was made from both. */
+/** A word that changes with the clock and with the process id is a seed made from both. */
 function withSeeds(causes: readonly Cause[]): Cause[] {
   const left: Cause[] = [];
   for (const cause of causes) {
@@ -84,7 +84,7 @@ function findingOf(cause: Cause, readable: (path: string) => string): Finding {
   };
 }
 
-/** What an earlier run left in the action's own state is in what it makes. */
+/** The earlier run's state changes the result. */
 export function stateFinding(
   { subjects, description: words, what }: Pick<Cause, 'subjects' | 'description'> & { readonly what: string },
   readable: (path: string) => string,
@@ -94,7 +94,7 @@ export function stateFinding(
     ...pathField(subjects, readable),
     detail: `${words}${moreOf(subjects)}; it depends on ${what}`,
     atMs: 0,
-    advice: 'take it out of the state, or make the tool look again: a clean run makes something else',
+    advice: 'remove it from the state, or make the tool check it again: a clean run gives another result',
   };
 }
 

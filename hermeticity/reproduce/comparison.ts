@@ -1,20 +1,20 @@
-// Two runs side by side: which of the things that they made differ, and how.
+// Compares two runs: which of their results differ, and how.
 import { type RelPath, toSystemPath } from '../../core/path.ts';
 import { bufferDifference, type Difference, differenceBetween } from './difference.ts';
 import { differingPaths } from './manifest.ts';
 import type { Outcome } from './trial.ts';
 
-/** A path, or one of the things that are a result without being a file. */
+/** A path, or a part of the result that is no file. */
 export type Subject =
   | { readonly path: RelPath }
   | { readonly path?: undefined; readonly name: 'exit code' | 'standard output' };
 
-/** One string for each subject, for sets. */
+/** A unique string per subject, for sets. */
 export function keyOf(subject: Subject): string {
   return subject.path === undefined ? `\0${subject.name}` : subject.path;
 }
 
-/** What a command says counts only if it makes nothing else: how long a build took is no part of its result. */
+/** Output counts only if the command creates no file: how long a build took is no result. */
 export function subjectsThatDiffer(a: Outcome, b: Outcome): Subject[] {
   const paths = differingPaths(a.changes, b.changes).map((path) => ({ path }));
   const code: Subject[] = a.exitCode === b.exitCode ? [] : [{ name: 'exit code' }];

@@ -1,5 +1,5 @@
-// Under which conditions one run takes place, in the helper's words. All that is not varied is held still, at one value for
-// every run, so that whatever differs between two runs comes from what was varied between them.
+// The conditions of one run, as options of the helper. Everything that is not varied has one fixed value in
+// every run, so a difference between two runs comes from what was varied.
 import { createCipheriv } from 'node:crypto';
 import { existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -9,8 +9,8 @@ import type { Variation } from './variation.ts';
 const NANOSECONDS = 1_000_000n;
 const DAY = 24 * 60 * 60 * 1000;
 /**
- * Another year, month, day, weekday, hour, minute, second, and another millisecond, microsecond and nanosecond of it: who
- * looks at one of them alone (`date +%N`, Date.now() % 1000) must be told something else, too.
+ * Differs in year, month, day, weekday, hour, minute, second, and in the milli-, micro- and nanosecond. A
+ * program that reads only one of them (`date +%N`, Date.now() % 1000) must see another value, too.
  */
 const LATER = { ms: 398 * DAY + 7 * 3_600_000 + 13 * 60_000 + 11_271, ns: 829_183n };
 
@@ -20,24 +20,24 @@ const FIRST_PID = { held: 1001, varied: 20_011 };
 const SEED = { held: 1, varied: 2 };
 
 export interface ClockSettings {
-  /** What the held clock shows. */
+  /** The fixed time of the clock. */
   readonly heldMs: number;
   /** How long the clock stands still. */
   readonly holdMs: number;
-  /** When the copy was begun. */
+  /** When the copy was started. */
   readonly sinceMs: number;
 }
 
 export interface Conditions {
   readonly varied: ReadonlySet<Variation>;
   readonly clocks: ClockSettings;
-  /** Clocks that only measure distances stand still too. */
+  /** Monotonic clocks stand still, too. */
   readonly frozen: boolean;
-  /** Namespaces of its own; without them process ids and files of the system are those of the machine. */
+  /** The run has its own namespaces; without them it sees the machine's process ids and system files. */
   readonly namespaces: boolean;
 }
 
-/** `folder`: for the files that take the place of the system's. */
+/** `folder`: for the files that replace system files. */
 export function optionsFor({ varied, clocks, frozen, namespaces }: Conditions, folder: string): string[] {
   const later = varied.has('clock') ? LATER : { ms: 0, ns: 0n };
   return [
@@ -86,7 +86,7 @@ function otherUmask(): string {
   return process.umask() === 0o077 ? '022' : '077';
 }
 
-/** Files from which programs learn what they could also ask the kernel for. */
+/** System files from which programs read what they could also ask the kernel. */
 function systemFiles(varied: ReadonlySet<Variation>, folder: string): Mount[] {
   const chance = chanceFile(folder, varied.has('random'));
   const uuid = keep(folder, `uuid-${varied.has('random')}`, uuidText(varied.has('random')));
@@ -108,7 +108,7 @@ function keep(folder: string, name: string, content: string | Buffer): string {
 }
 
 const CHANCE_BYTES = 1024 * 1024;
-/** Beyond the first bytes it holds nothing, and takes no room: a device never ends, a file must be long enough. */
+/** Sparse beyond the first bytes: a device never ends, so the file must be long enough. */
 const CHANCE_FILE_BYTES = 1024 * CHANCE_BYTES;
 
 function chanceFile(folder: string, other: boolean): string {
@@ -149,7 +149,7 @@ function processorFiles(folder: string, other: boolean): Mount[] {
   ];
 }
 
-/** Paragraphs, without those of a processor beyond `count`. */
+/** The paragraphs of the first `count` processors. */
 function perProcessor(text: string, numbered: RegExp, count = Number.POSITIVE_INFINITY): string {
   return text
     .split('\n\n')

@@ -1,5 +1,5 @@
-// A copy of what an action sees, laid out afresh for each run: so that no run sees what another one made, and the
-// person's own files stay as they are.
+// Copies an action's inputs afresh for each run. No run sees what another run created, and the user's own
+// files stay unchanged.
 import {
   chmodSync,
   constants,
@@ -13,20 +13,20 @@ import {
 import { parentOf, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
 import { removeTree } from '../system/remove-tree.ts';
 
-/** How the same files may look in two checkouts. */
+/** How the same files may differ between two checkouts. */
 export interface CopyVariation {
-  /** Every file has another time, in the opposite order. */
+  /** Every file has another mtime, in reverse order. */
   readonly otherTimes: boolean;
-  /** As a stricter umask would have left them. */
+  /** Modes as a stricter umask would leave them. */
   readonly otherModes: boolean;
 }
 
-/** 2000-01-01: old enough for every tool, and not zero, which some take for "unknown". */
+/** 2000-01-01: older than any tool, and not zero, which some tools read as "unknown". */
 const ONE_TIME = Date.UTC(2000, 0, 1);
 const MINUTE = 60 * 1000;
 const HOUR = 60 * MINUTE;
 
-/** `paths`: files, links and folders as they lie in `from`. Made in the order of their names. */
+/** `paths`: files, links and folders of `from`. Created in the order of their names. */
 export function makeCopy(
   from: string,
   to: string,
@@ -38,11 +38,11 @@ export function makeCopy(
   copyInto(from, to, paths, variation);
 }
 
-/** The same, among what is there already. */
+/** The same, into an existing folder. */
 export function copyInto(from: string, to: string, paths: readonly RelPath[], looks: CopyVariation): void {
   const sorted = [...new Set(paths.flatMap(withParents))].sort();
   for (const path of sorted) copyEntry(from, to, path, looks);
-  // From the last to the first, because making something in a folder changes the folder's time.
+  // In reverse order, because creating a file changes its folder's mtime.
   for (const [index, path] of [...sorted.entries()].reverse()) setTime(toSystemPath(to, path), index, looks);
 }
 

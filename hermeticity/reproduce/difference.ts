@@ -1,34 +1,36 @@
-// Where two files differ first, and what stands there: enough for a person to see what kind of thing it is.
+// Describes the first difference of two files, so that a person sees what kind of value differs.
 import { closeSync, lstatSync, openSync, readlinkSync, readSync } from 'node:fs';
 import { REPRODUCE } from '../limits.ts';
 
 export interface Difference {
-  /** Of the first byte that differs; undefined where something else than content does. */
+  /** Offset of the first byte that differs; undefined if something else than content differs. */
   readonly offset?: number;
-  /** Where the word begins, in the first of the two, that holds this byte: two offsets in one word are one difference. */
+  /**
+   * Start of the word that contains this byte, in the first file: two offsets in one word are one difference.
+   */
   readonly wordOffset?: number;
   readonly description: string;
 }
 
-/** How much is shown before and after the first byte that differs. */
+/** How much context is shown. */
 const BEFORE = 24;
 const AFTER = 40;
-/** In a binary file, fewer readable bytes than this are there by accident. */
+/** In a binary file, fewer readable bytes than this are an accident. */
 const SHORTEST_TEXT = 4;
 const RAW = 8;
 const NEWLINE = 0x0a;
 
-/** `hidden`: what stands there is not to be shown, because it may be somebody's secret. */
+/** `hidden`: do not show the values, which may be secret. */
 export function differenceBetween(a: string | Buffer, b: string | Buffer, hidden: boolean): Difference {
   const [one, other] = [kindOf(a), kindOf(b)];
-  if (one === undefined || other === undefined) return { description: 'is not made every time' };
-  if (one !== other) return { description: `is a ${one} one time and a ${other} another time` };
+  if (one === undefined || other === undefined) return { description: 'is missing in one of the runs' };
+  if (one !== other) return { description: `is a ${one} in one run and a ${other} in another` };
   if (one === 'link') return linkDifference(a, b, hidden);
-  if (one !== 'file') return { description: 'is not the same every time' };
+  if (one !== 'file') return { description: 'is not the same in every run' };
   return withFiles(a, b, (first, second) => fileDifference(first, second, hidden));
 }
 
-/** The same for two texts in memory. */
+/** The same for two buffers. */
 export function bufferDifference(a: Buffer, b: Buffer, hidden: boolean): Difference {
   const shared = Math.min(a.length, b.length);
   let offset = 0;
@@ -64,7 +66,7 @@ function withFiles<T>(a: string | Buffer, b: string | Buffer, work: (a: number, 
 
 function fileDifference(a: number, b: number, hidden: boolean): Difference {
   const offset = firstDifference(a, b);
-  if (offset === undefined) return { description: 'may be run one time and not another time' };
+  if (offset === undefined) return { description: 'is executable in one run and not in another' };
   const [one, other] = [window(a, offset), window(b, offset)];
   const difference = describe(offset, one, other, hidden);
   const text = hidden || (one.isText && other.isText) ? undefined : textDifference(a, b);
@@ -77,7 +79,9 @@ function fileDifference(a: number, b: number, hidden: boolean): Difference {
 const SEARCHED = 16 * REPRODUCE.readBytes;
 const TEXT = /[\x20-\x7e]{6,}/g;
 
-/** In a binary file the first byte that differs is often a length or a hash; the first text that differs tells more. */
+/**
+ * In a binary file the first differing byte is often a length or a hash; the first differing text says more.
+ */
 function textDifference(a: number, b: number): string | undefined {
   const texts = (file: number) => {
     const bytes = Buffer.alloc(SEARCHED);
@@ -107,10 +111,10 @@ function firstDifference(a: number, b: number): number | undefined {
 
 interface Window {
   readonly bytes: Buffer;
-  /** Where in them the first byte that differs is. */
+  /** Index of the first byte that differs. */
   readonly at: number;
   readonly isText: boolean;
-  /** The bytes from there on, for where nothing can be read. */
+  /** The bytes from there on, if there is no readable text. */
   readonly raw: Buffer;
   readonly cutBefore: boolean;
   readonly cutAfter: boolean;
@@ -128,7 +132,7 @@ function around(bytes: Buffer, offset: number): Window {
   return clip(bytes.subarray(start, offset + AFTER + 1), offset - start, start > 0);
 }
 
-/** What is around the byte and can be read: to the ends of the line, or of the text in a binary file. */
+/** The readable text around the byte: to the ends of the line, or of the text in a binary file. */
 function clip(bytes: Buffer, at: number, cut: boolean): Window {
   const isReadable = bytes.toString('utf8').includes('\ufffd') ? isAscii : isCharacter;
   let [start, end] = [at, at];

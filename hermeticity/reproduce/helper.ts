@@ -1,5 +1,5 @@
-// Assay's helper that runs a command which is told another time, host, user … than there is (native/), and what this
-// machine lets it do.
+// Runs a command under the helper assay-vary (native/), which fakes the time, host, user and more. Also
+// reports what this machine allows the helper to do.
 import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -11,7 +11,7 @@ import { HERMETICITY, REPRODUCE } from '../limits.ts';
 const HELPER = 'assay-vary';
 const CANNOT_START = 125;
 
-/** Beside the executable; or where the build puts it, as the tracer's helper. */
+/** Beside the executable, or in the build folder, like the tracer. */
 export function helperPath(): string {
   const beside = join(dirname(process.execPath), HELPER);
   const built = [`../../dist/${HELPER}`, `../${HELPER}`].map((path) =>
@@ -21,17 +21,17 @@ export function helperPath(): string {
 }
 
 export interface Capabilities {
-  /** Why runs can't have namespaces of their own, if they can't. */
+  /** Why runs have no namespaces of their own, if they have none. */
   readonly noNamespaces?: string;
 }
 
-/** Refuses where nothing can be varied. */
+/** Throws ASSAY_NO_VARIATION where nothing can be varied. */
 export async function capabilitiesOf(helper: string): Promise<Capabilities> {
   if (!existsSync(helper)) throw new AssayError('ASSAY_NO_VARIATION', `${HELPER} is not built`);
   const said = await ask(helper);
-  const trace = said.get('trace') ?? 'it says nothing';
+  const trace = said.get('trace') ?? 'the helper did not answer';
   if (trace !== 'ok') throw new AssayError('ASSAY_NO_VARIATION', trace);
-  const spaces = said.get('spaces') ?? 'it says nothing';
+  const spaces = said.get('spaces') ?? 'the helper did not answer';
   return spaces === 'ok' ? {} : { noNamespaces: spaces };
 }
 
@@ -48,7 +48,7 @@ async function ask(helper: string): Promise<Map<string, string>> {
 export interface VariedCommand {
   /** Options of the helper. */
   readonly options: readonly string[];
-  /** The folder to run in. */
+  /** The working directory. */
   readonly folder: string;
   readonly argv: readonly [string, ...string[]];
   readonly env: Readonly<Record<string, string>>;
@@ -60,7 +60,7 @@ export interface VariedEnd {
   readonly exitCode: number;
   readonly stdout: Buffer;
   readonly stderr: Buffer;
-  /** It was ended because it took too long. */
+  /** The run was killed at its time limit. */
   readonly timedOut: boolean;
   readonly tookMs: number;
 }
@@ -77,7 +77,7 @@ export async function runVaried(helper: string, command: VariedCommand): Promise
   const stop = AbortSignal.any(command.signal ? [limit, command.signal] : [limit]);
   const end = () => child.kill('SIGKILL');
   stop.addEventListener('abort', end, { once: true });
-  const heard = [1, 2, 3].map((descriptor) => hear(child.stdio[descriptor]));
+  const heard = [1, 2, 3].map((descriptor) => readStart(child.stdio[descriptor]));
   try {
     const exitCode = await new Promise<number>((resolve, reject) => {
       child.once('error', reject);
@@ -94,8 +94,8 @@ export async function runVaried(helper: string, command: VariedCommand): Promise
   }
 }
 
-/** As much of a stream as is worth comparing; the rest is read and thrown away. */
-async function hear(stream: unknown): Promise<Buffer> {
+/** The beginning of a stream; the rest is read and dropped. */
+async function readStart(stream: unknown): Promise<Buffer> {
   const kept: Buffer[] = [];
   let size = 0;
   if (!isReadable(stream)) return Buffer.alloc(0);

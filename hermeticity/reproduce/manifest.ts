@@ -1,4 +1,4 @@
-// What a run has made: everything in its copy of the workspace that was not there before, or was otherwise.
+// A manifest: every path of a folder with its content's identity. Comparing two gives what a run changed.
 import { createHash } from 'node:crypto';
 import {
   type BigIntStats,
@@ -13,19 +13,19 @@ import { childOf, nameFromBytes, type RelPath, ROOT, toSystemPath } from '../../
 import { REPRODUCE } from '../limits.ts';
 import { retryAfterChmod } from '../system/remove-tree.ts';
 
-/** One string for all that something is: kind, content, whether it may be run. Two equal strings mean the same result. */
+/** Kind, content digest and executable bit as one string. Equal strings mean equal results. */
 export type Identity = string;
 
 export type Manifest = ReadonlyMap<RelPath, Identity>;
 
-/** Everything below `root`, by path. Folders above something else are not told: they have no content of their own. */
+/** Everything below `root`, by path. Folders that are not empty have no entry. */
 export function manifestOf(root: string): Map<RelPath, Identity> {
   const found = new Map<RelPath, Identity>();
   visit(root, ROOT, found);
   return found;
 }
 
-/** The names that the run added, changed or removed. */
+/** The paths that the run added, changed or removed. */
 export function changesBetween(before: Manifest, after: Manifest): Map<RelPath, Identity> {
   const made = new Map<RelPath, Identity>();
   for (const [path, identity] of after) if (before.get(path) !== identity) made.set(path, identity);

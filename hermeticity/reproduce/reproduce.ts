@@ -1,5 +1,5 @@
-// Does the same action give the same result elsewhere and at another time? Runs it again from clean copies, with all that it
-// is told about the world held still or varied, and tells what its result depends on.
+// Checks whether an action gives the same result in another place and at another time. Runs it again from
+// clean copies with every external fact fixed or varied, and reports what the result depends on.
 import { REPRODUCE } from '../limits.ts';
 import { absPath, isAtOrBelow, readable } from '../system/absolute-path.ts';
 import { removeTemporaryFolder, temporaryFolder } from '../system/temporary-folder.ts';
@@ -14,7 +14,7 @@ import { ALL_VARIATIONS, VARIATIONS, type Variation } from './variation.ts';
 export interface VariationReport {
   readonly name: string;
   readonly what: string;
-  /** `not tried`: this machine can't; `reason` says why. */
+  /** `not tried`: not possible on this machine; `reason` says why. */
   readonly outcome: 'same' | 'differs' | 'not tried';
   readonly reason?: string;
 }
@@ -23,15 +23,15 @@ export interface Reproduction {
   readonly findings: readonly Finding[];
   readonly variations: readonly VariationReport[];
   readonly runs: number;
-  /** Why the variations say nothing, if so. */
+  /** Why the variations prove nothing, if so. */
   readonly gaps: readonly string[];
 }
 
 export interface ReproduceRequest {
   readonly action: RepeatableAction;
-  /** How the action ended when nothing was varied and nothing held still, and how long it took. */
+  /** The exit code and duration of the ordinary run, without any simulation. */
   readonly ordinaryRun?: { readonly exitCode: number; readonly tookMs: number };
-  /** Other values of variables that are fixed and in the key: to be tried, but no finding. */
+  /** Other values of variables that are fixed in the key: tried, but never a finding. */
   readonly fixedVariables: Readonly<Record<string, string>>;
   now(): number;
   readonly helper?: string;
@@ -49,7 +49,7 @@ export async function reproduce(request: ReproduceRequest): Promise<Reproduction
     helper,
     root,
     namespaces: noNamespaces === undefined,
-    // A workspace that holds the folder for temporary files would hide all that the runs need.
+    // If the workspace contains the temporary folder, mounting over it would hide the run's own files.
     overlay: noNamespaces === undefined && !isAtOrBelow(absPath(root), absPath(request.action.workspace)),
     holdMs: Math.max(REPRODUCE.holdMs, took),
     limitMs: Math.max(REPRODUCE.runMs, took),
@@ -88,7 +88,7 @@ async function compare(
   };
 }
 
-/** A command that fails in a copy, and not in place, was not repeated: nothing follows from what it makes there. */
+/** A command that fails only in a copy was not reproduced, so its results prove nothing. */
 function gapOf({ exitCode, timedOut, stderr }: Outcome, natural: number | undefined): string | undefined {
   const instead = 'in a copy of its inputs the command';
   const nothing = 'so nothing could be compared';
@@ -107,7 +107,7 @@ function notTried(name: Variation, reason: string): VariationReport {
   return { name, what: VARIATIONS[name].what, outcome: 'not tried', reason };
 }
 
-/** Known from files as well, which can be replaced only in namespaces of one's own. */
+/** Programs also read these from files, which can be replaced only with namespaces. */
 const BY_FILE_TOO: ReadonlySet<Variation> = new Set(['random', 'processors', 'host']);
 
 function outcomeOf(name: Variation, causes: readonly Cause[], noSpaces: string | undefined): VariationReport {
@@ -115,10 +115,10 @@ function outcomeOf(name: Variation, causes: readonly Cause[], noSpaces: string |
   const outcome = causes.some(({ by }) => by === name) ? 'differs' : 'same';
   const whole = { name, what: VARIATIONS[name].what, outcome } as const;
   if (noSpaces === undefined || !BY_FILE_TOO.has(name)) return whole;
-  return { ...whole, reason: `only for who asks the kernel; files can't be replaced here: ${noSpaces}` };
+  return { ...whole, reason: `tested for system calls only; files cannot be replaced here: ${noSpaces}` };
 }
 
-/** The state of an earlier run, or else what the clean one left, must not make a difference to a clean run. */
+/** State must not change the result. Uses the state of an earlier run, or else what the clean run left. */
 async function tryState(
   trials: Trials,
   still: Outcome,
@@ -144,7 +144,7 @@ function subjectsOf(causes: readonly Cause[]): Set<string> {
   return new Set(causes.flatMap(({ subjects }) => subjects.map(keyOf)));
 }
 
-/** Each alone. A person may want to know, but the value is fixed for everybody. */
+/** Each alone. Reported for information: the value is the same for everybody. */
 async function tryFixedVariables(
   trials: Trials,
   still: Outcome,

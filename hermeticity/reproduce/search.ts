@@ -1,4 +1,4 @@
-// Finds what a result depends on: one run with all held still, one with everything varied; if they differ, halving.
+// Finds what a result depends on: a run with everything fixed, a run with everything varied, then bisection.
 
 import { bisect } from './bisect.ts';
 import type { Cause, Reason } from './causes.ts';
@@ -6,15 +6,15 @@ import { describeDifference, keyOf, type Subject, subjectsThatDiffer } from './c
 import { NOISE, type Outcome, type TrialRequest, type Trials } from './trial.ts';
 import type { Variation } from './variation.ts';
 
-/** `elapsed`: the clocks that measure distances run, where otherwise they stand still. */
+/** `elapsed`: monotonic clocks run instead of standing still. */
 type Change = Variation | 'elapsed';
 
 /** The run that the others are compared with. */
 interface Base {
   readonly outcome: Outcome;
-  /** What is not the same in two such runs, and can't be compared. */
+  /** What differs between two such runs and cannot be compared. */
   readonly unsteady: readonly Subject[];
-  /** Clocks that measure distances stand still in it: only where that is needed, because who waits by them waits long. */
+  /** Monotonic clocks are frozen. Only if necessary: a program that sleeps by them waits long. */
   readonly frozen: boolean;
 }
 
@@ -27,7 +27,7 @@ export class CauseSearch {
     this.#possible = possible;
   }
 
-  /** `still`: a run with nothing varied. */
+  /** `baseline`: a run with nothing varied. */
   async causes(baseline: Outcome): Promise<Cause[]> {
     const all = this.#trials.keep(await this.#trials.run({ varied: this.#possible }), 'all');
     const differing = subjectsThatDiffer(baseline, all);
@@ -42,7 +42,10 @@ export class CauseSearch {
     return [...byChance, ...(await this.#confirmed(base, single))];
   }
 
-  /** Nothing more may differ between two runs with nothing varied, or it would be taken for the effect of a variation. */
+  /**
+   * Finds conditions under which two runs with nothing varied agree as far as possible. Any remaining
+   * difference would look like the effect of a variation.
+   */
   async #base(still: Outcome): Promise<Base> {
     const unsteady = subjectsThatDiffer(still, await this.#trials.run({ varied: [] }));
     if (unsteady.length === 0) return { outcome: still, unsteady, frozen: false };
@@ -64,7 +67,7 @@ export class CauseSearch {
     return [causeOf('nothing', outcome, again, subjects)];
   }
 
-  /** What differs at last though nothing is varied had only seemed steady, and was no effect of a variation. */
+  /** Runs once more with nothing varied: a difference here was no effect of a variation. */
   async #confirmed(base: Base, causes: readonly Cause[]): Promise<Cause[]> {
     const { outcome, subjects } = await this.#tried(base, { varied: [], frozen: base.frozen });
     if (subjects.length === 0) return [...causes];
@@ -90,7 +93,7 @@ export class CauseSearch {
     return [...found.values(), ...(await this.#variableCauses(base, environment))];
   }
 
-  /** Which variables: all of them, if one that nobody can know of matters too. */
+  /** Which variables matter; the whole environment, if an unknown variable matters too. */
   async #variableCauses(base: Base, whole: Cause): Promise<Cause[]> {
     const trial = (variables: readonly string[]) =>
       this.#tried(base, { varied: ['environment'], variables, frozen: base.frozen });
@@ -119,7 +122,7 @@ function without(subjects: readonly Subject[], others: readonly Subject[]): Subj
   return subjects.filter((subject) => !keys.has(keyOf(subject)));
 }
 
-/** Looked at now, because what `varied` made is gone with the next run. What a variable holds may be a secret. */
+/** Described now: the next run deletes the outputs of `varied`. A variable's value may be a secret. */
 function causeOf(by: Reason, base: Outcome, varied: Outcome, subjects: readonly Subject[]): Cause {
   const [first] = subjects;
   if (first === undefined) throw new Error('a cause without an effect');

@@ -1,4 +1,4 @@
-// One run of an action from a clean copy, under given conditions, and what it made.
+// One run of an action from a clean copy under given conditions, and what it changed.
 import { mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { isWithin, type RelPath, toSystemPath } from '../../core/path.ts';
@@ -9,43 +9,43 @@ import { runVaried } from './helper.ts';
 import { changesBetween, type Manifest, manifestOf } from './manifest.ts';
 import type { Variation } from './variation.ts';
 
-/** An action that can be run again, wherever its workspace is. */
+/** An action that can run again, with its workspace at any path. */
 export interface RepeatableAction {
-  /** The person's own, which is never written to. */
+  /** The user's own workspace, which is never written to. */
   readonly workspace: string;
-  /** Everything in it that the action needs: files, links, folders. */
+  /** Everything that the action needs: files, links, folders. */
   readonly paths: readonly RelPath[];
-  /** Folders that it uses as they are, such as those of its tools: shown in the copy, not to be written. */
+  /** Folders that are mounted read-only instead of copied, such as those of its tools. */
   readonly kept: readonly RelPath[];
-  /** Folders that must be there, empty if need be: the one to run in, those that its outputs are made in. */
+  /** Folders that must exist, empty if need be: the working directory and the parents of outputs. */
   readonly folders: readonly RelPath[];
   readonly workingDirectory: RelPath;
-  /** For a copy that is at `workspace` in that run. */
+  /** The argv for a copy at `workspace`. */
   argvIn(workspace: string): readonly [string, ...string[]];
   environmentIn(folders: { readonly home: string; readonly tmp: string }): Readonly<Record<string, string>>;
-  /** What it keeps for itself: no part of what it makes, and nothing of it is in a clean copy. */
+  /** The action's state: not part of its result, and absent from a clean copy. */
   readonly state: {
     readonly paths: readonly RelPath[];
-    /** What an earlier run made, which its state takes for granted. */
+    /** The outputs of an earlier run, which the state relies on. */
     readonly outputs: readonly RelPath[];
-    /** The folder below which both lie as an earlier run left it, if one did. */
+    /** The folder that contains both as an earlier run left them, if there is one. */
     readonly earlier?: string | undefined;
   };
-  /** Variables of the caller that the action does not see, and might look at. */
+  /** Undeclared variables of the caller that the action might read. */
   readonly undeclared: Readonly<Record<string, string>>;
 }
 
-/** Names that stand for something other than a variable of the caller. */
+/** A variable that the caller does not have. */
 export const NOISE = 'ASSAY_VARIED_NOISE';
 
 export interface TrialRequest {
   readonly varied: readonly Variation[];
-  /** With `environment` varied: only these variables; all, if not given. */
+  /** With `environment` varied: only these variables; all by default. */
   readonly variables?: readonly string[];
-  /** Variables that are set to something else although they are declared or fixed. */
+  /** Variables that get another value although they are declared or fixed. */
   readonly replaced?: Readonly<Record<string, string>>;
   readonly frozen?: boolean;
-  /** The folder below which the state lies that the action finds; it finds none, if not given. */
+  /** The folder with the state that the action gets; none by default. */
   readonly stateFrom?: string;
 }
 
@@ -56,24 +56,24 @@ export interface Outcome {
   readonly stderr: Buffer;
   readonly timedOut: boolean;
   readonly tookMs: number;
-  /** Where what was made lies until the next run. */
+  /** The folder of the copy, until the next run. */
   readonly folder: string;
 }
 
 export interface TrialSetup {
   readonly helper: string;
-  /** A folder for all that the runs need. */
+  /** The folder for everything that the runs need. */
   readonly root: string;
   readonly namespaces: boolean;
-  /** The copy can take the workspace's place. */
+  /** The copy can be mounted over the workspace. */
   readonly overlay: boolean;
   readonly holdMs: number;
-  /** How long a run may take. */
+  /** The time limit of a run. */
   readonly limitMs: number;
-  /** The same for one in which no clock runs. */
+  /** The same for a run with frozen clocks. */
   readonly frozenLimitMs: number;
   readonly signal?: AbortSignal | undefined;
-  /** Hears of each run before it begins: its number, and what is varied in it. */
+  /** Called before each run with its number and variations. */
   onTrial?(number: number, varied: readonly Variation[]): void;
 }
 
@@ -86,7 +86,7 @@ export class Trials {
   readonly #paths: readonly RelPath[];
   readonly #before: Manifest;
   readonly #heldMs: number;
-  /** How many runs there were. */
+  /** The number of runs so far. */
   count = 0;
 
   constructor(action: RepeatableAction, setup: TrialSetup, now: () => number) {
@@ -101,7 +101,7 @@ export class Trials {
     this.#before = manifestOf(this.#original);
   }
 
-  /** The variables whose values are other ones when `environment` is varied. */
+  /** The variables that change if `environment` is varied. */
   get variables(): string[] {
     return ['HOME', 'TMPDIR', ...Object.keys(this.#action.undeclared), NOISE];
   }
@@ -134,7 +134,7 @@ export class Trials {
     return { ...end, changes: this.#madeIn(copy), folder: copy };
   }
 
-  /** What became of the state is the action's own affair. */
+  /** The state is not part of the result. */
   #madeIn(copy: string): Manifest {
     const made = changesBetween(this.#before, manifestOf(copy));
     for (const path of made.keys()) if (this.#isState(path)) made.delete(path);
@@ -152,7 +152,7 @@ export class Trials {
     return this.#action.state.paths.some((place) => isWithin(path, place));
   }
 
-  /** What a run made is kept from the next one. */
+  /** Moves a run's copy out of the way of the next run. */
   keep(outcome: Outcome, name: string): Outcome {
     const folder = join(this.#setup.root, name);
     removeTree(folder);
@@ -171,7 +171,7 @@ export class Trials {
     return copy;
   }
 
-  /** What is kept first: once the copy has taken the workspace's place, the workspace can't be seen any more. */
+  /** Mounts of kept folders come first: once the copy covers the workspace, the workspace is hidden. */
   #mounts(copy: string): Mount[] {
     const { namespaces: spaces, overlay } = this.#setup;
     const { workspace, kept } = this.#action;
@@ -186,7 +186,7 @@ export class Trials {
     return [...shown, ...(overlay ? [{ from: copy, at: workspace }] : [])];
   }
 
-  /** With namespaces the copy stands where the workspace is: what names it by its full path finds the copy. */
+  /** With namespaces the copy is mounted at the workspace's path, so absolute paths lead to the copy. */
   #workspaceFor(copy: string, varied: ReadonlySet<Variation>): string {
     return this.#setup.overlay && !varied.has('path') ? this.#action.workspace : copy;
   }

@@ -1,4 +1,4 @@
-// What is varied between two runs, and what it means when the result changes with it.
+// What is varied between two runs, and what a difference means.
 import type { FindingKind } from '../verdict/finding.ts';
 
 export const VARIATIONS = {
@@ -10,17 +10,17 @@ export const VARIATIONS = {
   random: {
     kind: 'random',
     what: 'random numbers',
-    advice: 'fix the seed (PYTHONHASHSEED=0, --seed …), or sort what comes in the order of a hash',
+    advice: 'fix the seed (PYTHONHASHSEED=0, --seed …), or sort what comes in hash order',
   },
   addresses: {
     kind: 'random',
-    what: 'where in memory things lie (address randomisation)',
+    what: 'memory addresses (address space randomisation)',
     advice: 'do not print addresses, nor sort or hash by them',
   },
   pids: {
     kind: 'pid',
     what: 'process ids',
-    advice: 'name temporary things by what they hold, not by $$',
+    advice: 'name temporary files by their content, not by $$',
   },
   host: {
     kind: 'host',
@@ -30,7 +30,7 @@ export const VARIATIONS = {
   processors: {
     kind: 'cpu',
     what: 'the number of processors',
-    advice: 'let it decide how fast the work is done, not what is made; or pass a fixed number',
+    advice: 'use it for speed only, not for the outputs; or pass a fixed number',
   },
   user: {
     kind: 'uid',
@@ -59,8 +59,8 @@ export const VARIATIONS = {
   },
   environment: {
     kind: 'env',
-    what: 'variables that are not declared, and where HOME and TMPDIR are',
-    advice: 'declare the variable (--env NAME), or do not look at it',
+    what: 'undeclared variables, and the paths of HOME and TMPDIR',
+    advice: 'declare the variable (--env NAME), or do not read it',
   },
 } as const satisfies Record<string, { kind: FindingKind; what: string; advice: string }>;
 

@@ -1,3 +1,3 @@
-// What an action sees in a sandbox, as one word in its key: changes whenever it could see something else than before.
-// Apart from sandbox.ts, which a hit does not need.
+// The version of the sandbox, as one word in the key. Change it whenever a command could see something else
+// than before. In a file of its own: a hit does not load sandbox.ts.
 export const SANDBOX_VERSION = 'bubblewrap-1';

@@ -1,9 +1,9 @@
-// The sandbox: bubblewrap takes away what an action did not declare, so that a step that passes in it can't depend on what
-// it could not see.
+// The sandbox: bubblewrap hides everything that an action did not declare. A step that passes in the sandbox
+// cannot depend on anything hidden.
 //
-// What is there: the staged workspace at one fixed path, installed software read-only, an empty home and /tmp, its own
-// processes, an own host name, user and umask. What is not: the network, other processes, /etc/passwd and the like, every
-// file outside of these. Works for root and, where user namespaces are allowed, for everybody.
+// Visible: the staged workspace at a fixed path, installed software read-only, an empty home and /tmp, its
+// own processes, host name, user and umask. Hidden: the network, other processes, /etc/passwd and similar
+// files, every other file. Works for root and, where user namespaces are allowed, for every user.
 import { execFile } from 'node:child_process';
 import { existsSync, lstatSync, readdirSync, readlinkSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -16,19 +16,19 @@ import { INSTALLED_SOFTWARE } from '../system/installed-software.ts';
 import type { Availability } from '../trace/tracer.ts';
 import { StagedWorkspace } from './staged-workspace.ts';
 
-/** The same on every machine, so that a path that ends up in an output is too. */
+/** Fixed paths, so that a path in an output is the same on every machine. */
 export const SANDBOX = {
   workspace: '/workspace',
   home: '/home/assay',
   tmp: '/tmp',
-  /** Where programs are found that lie beyond the fixed PATH. */
+  /** Declared tools outside the fixed PATH. */
   bin: '/assay/bin',
   tracer: '/assay/trace',
   host: 'assay',
   user: 1000,
 } as const;
 
-/** Settings of that software, by their names in /etc; the rest of /etc is about the machine and its users. */
+/** Settings of installed software, by name in /etc. The rest of /etc is about the machine and its users. */
 const SETTINGS = /^(?:alternatives|ca-certificates|fonts|java.*|ld\.so\..*|perl|python3.*|ssl)$/;
 
 export interface SandboxRequest {
@@ -38,32 +38,34 @@ export interface SandboxRequest {
   readonly outputs: readonly RelPath[];
   readonly argv: readonly [string, ...string[]];
   readonly workingDirectory: RelPath;
-  /** HOME and TMPDIR in it are replaced. */
+  /** The sandbox replaces HOME and TMPDIR. */
   readonly env: Readonly<Record<string, string>>;
-  /** Declared tools outside of the installed software, what came with them, and where they are to be seen. */
+  /**
+   * Declared tools outside the installed software, their installations, and the paths at which to mount them.
+   */
   readonly mounts: readonly Mount[];
 }
 
-/** Something of the machine that is shown in the sandbox, read-only. */
+/** A path of the machine, mounted read-only in the sandbox. */
 export interface Mount {
   readonly from: AbsPath;
   readonly at: AbsPath;
 }
 
 export interface Sandboxed {
-  /** What to run in place of the command, with the same expectations of its exit code and output. */
+  /** The argv to run instead of the command; exit code and output are the command's. */
   readonly argv: readonly [string, ...string[]];
   /** The same for another command in the same sandbox. */
   wrap(argv: readonly [string, ...string[]]): [string, ...string[]];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** To be called after the command: brings back the declared outputs. */
+  /** Call this after the command: moves the declared outputs to the workspace. */
   collect(): void;
-  /** Takes the stage away, whether or not anything was collected. */
+  /** Removes the staged workspace, whether or not outputs were collected. */
   remove(): void;
 }
 
-/** Lays out the declared inputs and says how to run the command among nothing else. */
+/** Stages the declared inputs and returns the argv that runs the command in the sandbox. */
 export function sandboxed(request: SandboxRequest): Sandboxed {
   const staged = new StagedWorkspace(request.workspace, request.inputs, request.outputs);
   const inner =
@@ -87,7 +89,7 @@ export function sandboxed(request: SandboxRequest): Sandboxed {
   };
 }
 
-/** Whether a sandbox can be made here, and if not, in bubblewrap's own words, why. */
+/** Whether a sandbox works here; if not, bubblewrap's own message. */
 export async function sandboxAvailable(): Promise<Availability> {
   const program = bubblewrap();
   if (program === undefined) return { available: false, reason: 'bubblewrap (bwrap) is not installed' };
@@ -109,7 +111,7 @@ export async function requireSandbox(): Promise<void> {
   if (!trial.available) throw new AssayError('ASSAY_NO_SANDBOX', trial.reason);
 }
 
-/** By the caller's PATH, not the action's. */
+/** Searched on the caller's PATH, not the action's. */
 function bubblewrap(): string | undefined {
   const folders = (process.env.PATH ?? '').split(delimiter);
   return folders.map((folder) => join(folder, 'bwrap')).find((file) => existsSync(file));
@@ -129,14 +131,14 @@ function installedSoftware(): string[] {
   return [...INSTALLED_SOFTWARE, ...settings.map((name) => `/etc/${name}`)].flatMap(bindOrLink);
 }
 
-/** It lies, or would lie, among the installed software, and is seen in every sandbox. */
+/** Whether the path belongs to installed software, which every sandbox shows. */
 export function isInstalledSoftware(path: AbsPath): boolean {
   const setting = /^\/etc\/([^/]+)/.exec(path)?.[1];
   if (setting !== undefined) return SETTINGS.test(setting);
   return INSTALLED_SOFTWARE.some((folder) => isAtOrBelow(path, absPath(folder)));
 }
 
-/** A link stays a link: programs that resolve it find the same names as outside. */
+/** Keeps a link a link: programs that resolve it see the same names as outside. */
 function bindOrLink(path: string): string[] {
   if (!existsSync(path)) return [];
   return lstatSync(path).isSymbolicLink()
@@ -144,7 +146,7 @@ function bindOrLink(path: string): string[] {
     : ['--ro-bind', path, path];
 }
 
-/** bubblewrap keeps the caller's umask; a shell in between gives everybody the same. */
+/** bubblewrap keeps the caller's umask, so a shell sets a fixed one. */
 function withUmask(argv: readonly [string, ...string[]]): string[] {
   return ['/bin/sh', '-c', 'umask 022 && exec "$@"', 'sh', ...argv];
 }

@@ -1,7 +1,6 @@
-// A workspace of declared inputs only, in a folder of its own, and the way back for declared outputs.
-//
-// Inputs are copied, never linked: an action that writes to one must not reach the original. Their times are all the same,
-// because times are not in the key.
+// A staged workspace: a temporary folder with the declared inputs only. Inputs are copied, never linked, so
+// an action cannot change the originals. All mtimes are equal, because mtimes are not in the key. Declared
+// outputs move back to the real workspace.
 import {
   chmodSync,
   constants,
@@ -20,28 +19,28 @@ import { isSystemError } from '../../core/errors.ts';
 import { parentOf, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
 import { removeTemporaryFolder, temporaryFolder } from '../system/temporary-folder.ts';
 
-/** 2000-01-01: old enough for every tool, and not zero, which some take for "unknown". */
+/** 2000-01-01: older than any tool, and not zero, which some tools read as "unknown". */
 const INPUT_TIME = new Date(Date.UTC(2000, 0, 1));
 
 export class StagedWorkspace {
   readonly #workspace: string;
   readonly #outputs: readonly RelPath[];
   readonly #folder: string;
-  /** Where the staged workspace is. */
+  /** The folder of the staged workspace. */
   readonly root: string;
 
-  /** `inputs`: every declared file, link and empty folder, as it lies in `workspace`. */
+  /** `inputs`: every declared file, link and empty folder of `workspace`. */
   constructor(workspace: string, inputs: Iterable<RelPath>, outputs: readonly RelPath[]) {
     this.#workspace = workspace;
     this.#outputs = outputs;
     this.#folder = temporaryFolder('stage');
     this.root = join(this.#folder, 'workspace');
     mkdirSync(this.root);
-    for (const input of inputs) this.#bringIn(input);
+    for (const input of inputs) this.#copyInput(input);
     for (const output of outputs) this.#makeParent(output);
   }
 
-  /** Declared outputs take the place of what was there; everything else that the action made stays behind. */
+  /** Moves the declared outputs over the old ones. Other files of the action are dropped. */
   collect(): void {
     for (const output of this.#outputs) {
       const made = toSystemPath(this.root, output);
@@ -57,7 +56,7 @@ export class StagedWorkspace {
     removeTemporaryFolder(this.#folder);
   }
 
-  #bringIn(path: RelPath): void {
+  #copyInput(path: RelPath): void {
     const from = toSystemPath(this.#workspace, path);
     const to = toSystemPath(this.root, path);
     const status = lstatSync(from);
@@ -77,7 +76,7 @@ export class StagedWorkspace {
   }
 }
 
-/** The stage may lie on another file system than the workspace. */
+/** The staged workspace may be on another file system than the workspace. */
 function move(from: string | Buffer, to: string | Buffer): void {
   try {
     renameSync(from, to);

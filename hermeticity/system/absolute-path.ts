@@ -1,5 +1,6 @@
-// AbsPath: where something lies on this machine, as the kernel says it: absolute, no ".", no "..", no symbolic link on
-// the way to it. Names that are not UTF-8 are held as core/path.ts holds them, so that the mapping to bytes is one to one.
+// AbsPath: a canonical absolute path on this machine, as the kernel reports it. It contains no ".", no ".."
+// and no symbolic link. A name that is not UTF-8 is encoded as in core/path.ts, so the mapping to bytes is
+// one to one.
 import { nameFromBytes, nameToBytes, type RelPath, ROOT } from '../../core/path.ts';
 
 declare const absPathBrand: unique symbol;
@@ -16,19 +17,21 @@ export function absPathFromBytes(bytes: Buffer): AbsPath {
   return absPathFromSlice(bytes, 0, bytes.length);
 }
 
-/** The same for a part of many bytes. */
+/** The same for a slice of a buffer. */
 export function absPathFromSlice(bytes: Buffer, start: number, end: number): AbsPath {
   const text = bytes.toString('utf8', start, end);
   if (!SUSPICIOUS.test(text)) return text as AbsPath;
   return `/${partsOf(bytes.subarray(start, end)).map(nameFromBytes).join('/')}` as AbsPath;
 }
 
-/** For paths that this process made itself: a temporary folder, process.cwd(), realpath of a string. */
+/**
+ * For paths that this process created or resolved: a temporary folder, process.cwd(), realpath of a string.
+ */
 export function absPath(text: string): AbsPath {
   return absPathFromBytes(Buffer.from(text));
 }
 
-/** The target of a symbolic link may be any text: each of its parts is held like a name. */
+/** A symbolic link's target may be any bytes, so each part is encoded like a file name. */
 export function linkTargetFromBytes(bytes: Buffer): string {
   const parts = bytes.toString('latin1').split('/');
   return parts.map((part) => nameFromBytes(Buffer.from(part, 'latin1'))).join('/');
@@ -45,7 +48,7 @@ export function toBytes(path: AbsPath): Buffer {
   );
 }
 
-/** Its text is what the kernel calls it. */
+/** Whether the text is the kernel's own name, without encoded bytes. */
 export function isPlain(path: AbsPath): boolean {
   return !SUSPICIOUS.test(path);
 }
@@ -64,7 +67,7 @@ export function parentFolder(path: AbsPath): AbsPath {
   return (slash <= 0 ? '/' : path.slice(0, slash)) as AbsPath;
 }
 
-/** All folders above `path`, the nearest first, the root last. */
+/** All parent folders of `path`: the nearest first, the root last. */
 export function* foldersAbove(path: AbsPath): Generator<AbsPath> {
   for (let folder = path; folder !== FILESYSTEM_ROOT; ) {
     folder = parentFolder(folder);
@@ -72,7 +75,7 @@ export function* foldersAbove(path: AbsPath): Generator<AbsPath> {
   }
 }
 
-/** Where `path` lies in `root`, or undefined outside of it. */
+/** `path` relative to `root`; undefined if it lies outside. */
 export function relativeIn(root: AbsPath, path: AbsPath): RelPath | undefined {
   if (path === root) return ROOT;
   if (!isBelow(path, root)) return undefined;
@@ -84,7 +87,7 @@ export function inside(root: AbsPath, path: RelPath): AbsPath {
   return (root === FILESYSTEM_ROOT ? `/${path}` : `${root}/${path}`) as AbsPath;
 }
 
-/** Where a symbolic link leads, by its words alone. */
+/** The target of a symbolic link by its text alone; nothing is read from disk. */
 export function targetOfLink(link: AbsPath, target: string): AbsPath {
   const parts = target.startsWith('/') ? [] : parentFolder(link).split('/').filter(Boolean);
   for (const part of target.split('/')) {
@@ -95,8 +98,8 @@ export function targetOfLink(link: AbsPath, target: string): AbsPath {
 }
 
 /**
- * How a path is shown to people and to scripts: relative in the workspace, "../x" beside it, absolute elsewhere; bytes
- * that are not UTF-8 as %XX.
+ * A path as people and scripts see it: relative inside the workspace, "../x" beside it, else absolute. Bytes
+ * that are not UTF-8 appear as %XX.
  */
 export function displayPath(path: AbsPath, workspace: AbsPath): string {
   const relative = relativeIn(workspace, path);
@@ -107,7 +110,7 @@ export function displayPath(path: AbsPath, workspace: AbsPath): string {
   return readable(path);
 }
 
-/** Bytes that are not UTF-8 as %XX, in a path, a name or an argument. */
+/** Writes bytes that are not UTF-8 as %XX, in a path, a name or an argument. */
 export function readable(path: string): string {
   if (!SUSPICIOUS.test(path)) return path;
   return path
@@ -127,7 +130,7 @@ function percentEncodeBroken(bytes: Buffer): string {
   return text.join('');
 }
 
-/** How many bytes from `at` on form one character of UTF-8; 0 for none. */
+/** The length of the UTF-8 character that starts at `at`; 0 if there is none. */
 function validSequenceLength(bytes: Buffer, at: number): number {
   for (let length = 1; length <= 4 && at + length <= bytes.length; length++) {
     const piece = bytes.subarray(at, at + length);

@@ -1,7 +1,7 @@
-// How a command ended, from the wait status that the kernel gives to whoever waits for it.
+// How a command ended, decoded from the kernel's wait status.
 //
-// Node and Bun know no real-time signals: they report a process that one of these ended as one that exited with 0. So nothing
-// here goes by what they say of a command; docs/decisions/0240 has the measurement.
+// Node and Bun do not know real-time signals: they report a process killed by one as exit code 0. So nothing
+// here relies on their report of a command (measured in docs/decisions/0240).
 import { constants } from 'node:os';
 import type { ExitStatus, SignalName } from '../trace/access.ts';
 
@@ -9,7 +9,7 @@ const SIGNAL_NAMES = new Map<number, SignalName>(
   Object.entries(constants.signals).map(([name, number]) => [number, name as NodeJS.Signals]),
 );
 
-/** From the number that wait(2) gives. */
+/** Decodes the status of wait(2). */
 export function exitStatusOf(status: number): ExitStatus {
   const signal = status & 0x7f;
   return signal === 0 ? { code: (status >> 8) & 0xff } : { signal: signalName(signal) };
@@ -19,7 +19,7 @@ export function signalName(number: number): SignalName {
   return SIGNAL_NAMES.get(number) ?? `signal ${number}`;
 }
 
-/** The exit code that a shell shows for a process that a signal ended. */
+/** The exit code that a shell reports for a process that a signal killed. */
 export function exitCodeOfSignal(signal: SignalName): number {
   return 128 + (isNamed(signal) ? constants.signals[signal] : Number(signal.slice('signal '.length)));
 }
@@ -29,8 +29,8 @@ function isNamed(signal: SignalName): signal is NodeJS.Signals {
 }
 
 /**
- * Of a command whose tracer ended without telling how the command did: the kernel has killed the command with its tracer. What
- * Node says of the tracer counts only where it is no success.
+ * The exit status of a command whose tracer ended without reporting one: the kernel killed both. Node's
+ * report of the tracer counts only if it is a failure.
  */
 export function exitStatusAfterTracer(tracer: ExitStatus): ExitStatus {
   return 'code' in tracer && tracer.code === 0 ? { signal: 'SIGKILL' } : tracer;

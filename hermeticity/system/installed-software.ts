@@ -1,5 +1,5 @@
-// Where systems keep what is installed: the same for everybody who uses the machine. On most systems all but the first of
-// these, up to /libx32, are links into it.
+// The folders where a system keeps installed software, the same for all of its users. On most systems /bin up
+// to /libx32 are links into /usr.
 export const INSTALLED_SOFTWARE = [
   '/usr',
   '/bin',

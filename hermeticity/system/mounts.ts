@@ -1,4 +1,5 @@
-// Mount points below a folder. What lies behind one may be anybody's: a folder that holds one is never moved or removed.
+// Finds mount points below a folder. Assay never moves or removes a folder that contains one: the mounted
+// files may belong to anybody.
 import { readFileSync } from 'node:fs';
 
 const MOUNT_POINT_FIELD = 4;
@@ -16,7 +17,7 @@ function mountPoints(): string[] {
   }
 }
 
-/** The kernel writes blanks and backslashes as three octal digits. */
+/** The kernel writes spaces and backslashes as three octal digits. */
 function unescaped(text: string): string {
   return text.replaceAll(/\\([0-7]{3})/g, (_, digits: string) =>
     String.fromCharCode(Number.parseInt(digits, 8)),

@@ -1,15 +1,15 @@
-// A process, told apart from a later one that got the same number, and from one of another container: by its number, the
-// time it was started, and the namespace in which that number means something.
+// Identifies a process by pid, start time and PID namespace. So it differs from a later process with the same
+// pid, and from one in another container.
 import { readFileSync, readlinkSync } from 'node:fs';
 
 export interface ProcessIdentity {
   readonly namespace: string;
   readonly pid: number;
-  /** In clock ticks since boot, as the kernel has it. */
+  /** In clock ticks since boot. */
   readonly started: string;
 }
 
-/** Undefined if there is no such process, or it has ended and waits to be collected. */
+/** Undefined if there is no such process, or it is a zombie. */
 export function identify(pid: number): ProcessIdentity | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
@@ -21,18 +21,18 @@ export function identify(pid: number): ProcessIdentity | undefined {
   }
 }
 
-/** The 22nd field of the file, the 20th after the name, the 19th after the state. */
+/** Field 22 of the file: the 19th after the state. */
 const STARTED_FIELD = 18;
 
 export type Liveness = 'running' | 'ended' | 'unknown';
 
-/** A process of another namespace can't be seen from here, and none at all where there is no /proc. */
+/** `unknown` for a process of another namespace, and for every process where there is no /proc. */
 export function livenessOf(process: ProcessIdentity): Liveness {
   if (process.namespace !== ownNamespace() || process.namespace === NO_NAMESPACE) return 'unknown';
   return identify(process.pid)?.started === process.started ? 'running' : 'ended';
 }
 
-/** Of this process: it waits, or what it started does, until this one has ended. */
+/** Whether `process` is an ancestor of this one: it waits, directly or not, until this process ends. */
 export function isAncestor({ namespace, pid, started }: ProcessIdentity): boolean {
   if (namespace !== ownNamespace()) return false;
   for (let parent = process.ppid; parent > 1; parent = parentOf(parent)) {
@@ -41,7 +41,7 @@ export function isAncestor({ namespace, pid, started }: ProcessIdentity): boolea
   return false;
 }
 
-/** 0 if it is gone. */
+/** 0 if the process is gone. */
 function parentOf(pid: number): number {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
@@ -51,7 +51,7 @@ function parentOf(pid: number): number {
   }
 }
 
-/** One word, fit for a file name. */
+/** One word that is safe in a file name. */
 export function identityText({ namespace, pid, started }: ProcessIdentity): string {
   return `${namespace}-${pid}-${started}`;
 }
@@ -76,7 +76,7 @@ function ownNamespace(): string {
   return namespace;
 }
 
-/** Where the kernel does not say. */
+/** The namespace where the kernel does not report one. */
 const NO_NAMESPACE = '0';
 
 function readNamespace(): string {

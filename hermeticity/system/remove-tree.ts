@@ -1,5 +1,5 @@
-// What an action leaves behind may be closed even to its owner: folders without the right to look into them, files without
-// the right to read them. Where it is in the way it is opened again.
+// Removes a folder tree, even one that its owner cannot read. A command may leave folders and files without
+// read permission. Where permission is missing, this file adds it and tries again.
 import { chmodSync, lstatSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isSystemError } from '../../core/errors.ts';
@@ -14,7 +14,7 @@ export function removeTree(folder: string): void {
   }
 }
 
-/** `look` is tried again once its object has been opened to the owner. */
+/** Calls `access`; if permission is missing, adds it to `path` for the owner and calls it again. */
 export function retryAfterChmod<T>(path: string | Buffer, access: () => T): T {
   try {
     return access();

@@ -1,5 +1,5 @@
-// A folder among the temporary files that is one process's own, `assay-PURPOSE-OWNER-XXXXXX`. A process that is killed leaves
-// its folders behind, with whatever a command has put there; the first one that a later process makes takes those away.
+// Temporary folders named `assay-PURPOSE-OWNER-XXXXXX`, each owned by one process. A killed process leaves
+// its folders behind. The next process removes them when it creates its first folder.
 import { lstatSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,10 +10,13 @@ import { removeTree } from './remove-tree.ts';
 
 const NAME = /^assay-[a-z]+-(\d+-\d+-\d+)-\w{6}$/;
 
-/** Folders in which this process has looked for what others left. */
+/** Parent folders that this process has already swept. */
 const swept = new Set<string>();
 
-/** `purpose`: one word, for who looks at the names there. TMPDIR may name a folder that is not there, full, or not ours to write in. */
+/**
+ * `purpose`: one word for people who list the folder. TMPDIR may name a folder that is missing, full or not
+ * writable, so several folders are tried.
+ */
 export function temporaryFolder(purpose: string): string {
   const reasons: string[] = [];
   const { XDG_RUNTIME_DIR = '/tmp' } = process.env;
@@ -31,7 +34,7 @@ export function temporaryFolder(purpose: string): string {
   throw new AssayError('ASSAY_NO_TEMPORARY_FOLDER', reasons.join('; '));
 }
 
-/** A folder can be made on some file systems on which not a byte can be written. */
+/** On some file systems a folder can be created although no byte can be written. */
 function requireSpace(folder: string): void {
   const probe = join(folder, 'probe');
   try {
@@ -43,7 +46,10 @@ function requireSpace(folder: string): void {
   }
 }
 
-/** What can't be taken away stays: a command may have left something there that even its owner can't remove. */
+/**
+ * Leaves the folder in place if it cannot be removed: a command may have left files that even their owner
+ * cannot remove.
+ */
 export function removeTemporaryFolder(folder: string): void {
   try {
     if (!holdsMount(folder)) removeTree(folder);
@@ -67,11 +73,11 @@ function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder);
   } catch {
-    return []; // one may write in some folders that one may not look into
+    return []; // some folders are writable but not readable
   }
 }
 
-/** Anybody may give a folder such a name, and one of another container can't be judged: it may still be in use. */
+/** Anybody can create a folder with such a name. A folder of another container may still be in use. */
 function isAbandoned(folder: string, owner: string): boolean {
   const identity = parseIdentity(owner);
   if (!identity || livenessOf(identity) !== 'ended') return false;

@@ -1,17 +1,18 @@
-// What a traced command did, in the words that both tracers use. A report is facts only: verdict.ts judges them.
+// The accesses of a traced command, in one vocabulary for both tracers. A report contains facts only;
+// verdict/verdict.ts judges them.
 import type { AbsPath } from '../system/absolute-path.ts';
 
-/** Who did it first, and when. The order of a report's accesses is the order in which they happened. */
+/** The first occurrence. Accesses stand in the report in the order in which they happened. */
 interface Occurrence {
-  /** Position in the report's list of processes. */
+  /** Index in the report's list of processes. */
   readonly process: number;
   /** Milliseconds since the command was started. */
   readonly atMs: number;
 }
 
 /**
- * `probe`: looked whether it is there, and it was. `absent`: looked, and it was not. `followed`: a symbolic link that was
- * read or led somewhere. `entered`: became a working folder.
+ * `probe`: checked a path that exists. `absent`: checked a path that does not. `followed`: read or traversed
+ * a symbolic link. `entered`: changed the working directory.
  */
 export type PathVerb =
   | 'read'
@@ -27,15 +28,15 @@ export type PathVerb =
 export interface PathAccess extends Occurrence {
   readonly kind: PathVerb;
   readonly path: AbsPath;
-  /** What was asked for, if symbolic links led from there to `path`. */
+  /** The requested path, if symbolic links led from it to `path`. */
   readonly asked?: AbsPath;
-  /** A write that made something that was not there before. */
+  /** A write that created the path. */
   readonly created?: true;
-  /** What was made is a folder. */
+  /** The created path is a folder. */
   readonly folder?: true;
   /** A write of mode, owner, times or extended attributes only. */
   readonly attributes?: true;
-  /** Not there, and opened for what would have been in it: to be read, or to be written on to. */
+  /** Absent, and opened for its content: to read it or to append to it. */
   readonly wanted?: true;
 }
 
@@ -43,32 +44,32 @@ export interface RenameAccess extends Occurrence {
   readonly kind: 'rename' | 'hardlink';
   readonly path: AbsPath;
   readonly to: AbsPath;
-  /** The two changed places. */
+  /** The two were exchanged (RENAME_EXCHANGE). */
   readonly exchange?: true;
 }
 
 export interface SymlinkAccess extends Occurrence {
   readonly kind: 'symlink';
   readonly path: AbsPath;
-  /** As it was given: relative to the link's folder, or absolute. */
+  /** The raw target: relative to the link's folder, or absolute. */
   readonly target: string;
 }
 
 export type Address =
   | { readonly family: 'inet'; readonly host: string; readonly port: number }
   | { readonly family: 'unix'; readonly path: AbsPath }
-  /** A unix socket whose name is in no file system. */
+  /** A unix socket in the abstract namespace. */
   | { readonly family: 'abstract'; readonly name: string }
   | { readonly family: 'other'; readonly number: number };
 
 export interface SocketAccess extends Occurrence {
   readonly kind: 'connect' | 'bind';
   readonly address: Address;
-  /** A unix socket that was not there. */
+  /** The unix socket does not exist. */
   readonly failed?: true;
 }
 
-/** An attempt to use io_uring, which a tracer can't look into: it was answered with ENOSYS. */
+/** An attempt to use io_uring, which a tracer cannot observe: the tracer denied it with ENOSYS. */
 export interface RingAccess extends Occurrence {
   readonly kind: 'io_uring';
   readonly entries: number;
@@ -77,17 +78,17 @@ export interface RingAccess extends Occurrence {
 
 export type Access = PathAccess | RenameAccess | SymlinkAccess | SocketAccess | RingAccess;
 
-/** Omit that keeps a union a union. */
+/** Omit, distributed over a union. */
 export type Without<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 
-/** A program that ran: a process that starts another program by exec appears once for each of them. */
+/** A program that ran. A process that calls exec again appears once per program. */
 export interface TracedProcess {
   readonly pid: number;
-  /** Position in the list; undefined for the command itself. */
+  /** Index in the list; undefined for the command itself. */
   readonly parent: number | undefined;
   readonly argv: readonly string[];
   readonly atMs: number;
-  /** It outlived the command and was ended. */
+  /** The process outlived the command and was killed. */
   readonly survived: boolean;
 }
 
@@ -99,10 +100,10 @@ export type ExitStatus = { readonly code: number } | { readonly signal: SignalNa
 export interface TraceReport {
   readonly tracer: { readonly name: string; readonly version: string };
   readonly exit: ExitStatus;
-  /** By start. The command is the first. */
+  /** In order of start. The command is the first. */
   readonly processes: readonly TracedProcess[];
   readonly accesses: readonly Access[];
-  /** False if anything may have happened that is not in `accesses`; `gaps` says why. */
+  /** False if an access may be missing from `accesses`; `gaps` says why. */
   readonly complete: boolean;
   readonly gaps: readonly string[];
 }

@@ -1,4 +1,4 @@
-// What both tracers do with the process that they start.
+// Handling of the tracer process, shared by both tracers.
 import type { ChildProcess } from 'node:child_process';
 import { constants } from 'node:os';
 import { AssayError } from '../../core/errors.ts';
@@ -11,12 +11,12 @@ export function forwardOutput(child: ChildProcess, output: TracedCommand['output
   child.stderr?.on('data', (chunk: Buffer) => output('stderr', chunk));
 }
 
-/** Resolves when the process has ended and its output has been read to the end. */
+/** Resolves when the process has ended and its output has been read. */
 export function waitForExit(child: ChildProcess, name: string): Promise<ExitStatus> {
   return new Promise((resolve, reject) => {
     child.once('error', (error) => {
       reject(
-        new AssayError('ASSAY_NO_TRACER', `${name} can not be started: ${error.message}`, { cause: error }),
+        new AssayError('ASSAY_NO_TRACER', `${name} cannot be started: ${error.message}`, { cause: error }),
       );
     });
     child.once('close', (code, signal) => resolve(signal ? { signal } : { code: code ?? 0 }));
@@ -24,8 +24,8 @@ export function waitForExit(child: ChildProcess, name: string): Promise<ExitStat
 }
 
 /**
- * SIGKILL to the tracer: the kernel then ends all that it traces. A tracer that hands signals on to the command gets the
- * one that is the reason, if one is. Gives back what undoes the listening.
+ * Kills the tracer on abort; the kernel then kills everything that it traces. A tracer that forwards signals
+ * gets the signal that is the abort's reason, if there is one. Returns a function that removes the listener.
  */
 export function stopOnAbort(
   child: ChildProcess,

@@ -1,5 +1,5 @@
-// What was told about each path, so that a path that is met a thousand times is told once; and again when the command itself
-// has made, changed or removed it, because then it is news.
+// Drops repeated accesses: a path that is accessed a thousand times is reported once. It is reported again
+// after the command itself has created, changed or deleted it.
 import type { PathVerb } from './access.ts';
 import type { BytePath } from './resolve-links.ts';
 
@@ -9,7 +9,7 @@ export class Deduplicator {
   readonly #facts = new Map<BytePath, Set<Fact>>();
   readonly #listers = new Map<BytePath, number>();
 
-  /** True the first time; from then on the path is known to be there. */
+  /** True the first time. Afterwards the path counts as existing. */
   isNew(path: BytePath, what: Exclude<Fact, 'absent' | 'probe'>): boolean {
     const told = this.#of(path);
     told.delete('absent');
@@ -18,7 +18,7 @@ export class Deduplicator {
     return true;
   }
 
-  /** Why a folder is listed depends on who does it, so each program is told. */
+  /** The reason for a listing depends on the program, so each program's first listing is new. */
   isNewListing(path: BytePath, pid: number): boolean {
     const first = this.isNew(path, 'list');
     const known = this.#listers.get(path) === pid;
@@ -26,12 +26,12 @@ export class Deduplicator {
     return first || !known;
   }
 
-  /** The next listing is news, whoever does it. */
+  /** Makes the next listing new, for every program. */
   forgetListing(path: BytePath): void {
     this.#listers.delete(path);
   }
 
-  /** Anything that was told about a path says that it is there. */
+  /** Any earlier access of an existing path implies that it exists. */
   isNewProbe(path: BytePath): boolean {
     const told = this.#of(path);
     if (told.size > 0 && !told.has('absent')) return false;
@@ -58,7 +58,7 @@ export class Deduplicator {
     this.#facts.set(path, new Set(['write']));
   }
 
-  /** A second name: who writes to it writes to the first one too, so that is news. */
+  /** A new hard link. A write through it also changes the first name, so that write is new. */
   linked(path: BytePath): void {
     this.#facts.set(path, new Set(['probe']));
   }

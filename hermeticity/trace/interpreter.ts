@@ -1,4 +1,4 @@
-// What the kernel reads besides a program to run it: the interpreter of a script, the loader of a binary.
+// Finds the files that the kernel reads to start a program: a script's interpreter, a binary's loader.
 import { closeSync, openSync, readSync } from 'node:fs';
 
 const SCRIPT_LINE_BYTES = 256;
@@ -8,7 +8,7 @@ const MAX_PROGRAM_HEADERS = 64;
 const PT_INTERP = 3;
 const MAX_LOADER_BYTES = 4096;
 
-/** The path as it stands in the file; undefined for a static binary or a file that can't be read. */
+/** The path as written in the file; undefined for a static binary or an unreadable file. */
 export function interpreterOf(path: Buffer): Buffer | undefined {
   let file: number;
   try {

@@ -1,4 +1,4 @@
-// The fast tracer: Assay's own helper in C (hermeticity/native), which stops a command only at the calls that matter.
+// The default tracer: a helper in C (hermeticity/native) that stops a command only at relevant system calls.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -17,8 +17,8 @@ const HELPER = 'assay-trace';
 const RECORDS_DESCRIPTOR = 3;
 
 /**
- * Beside the executable; or where the build puts it, seen from the sources and from the bundle for Node. In this order: the
- * executable still names the folder that it was built in, which is nobody's in particular on another machine.
+ * The helper beside the executable, else the one in the build folder, as seen from the sources or the bundle.
+ * In this order: the executable still names its build folder, which may be anybody's on another machine.
  */
 export function helperPath(): string {
   const beside = join(dirname(process.execPath), HELPER);
@@ -37,7 +37,7 @@ export class NativeTracer implements Tracer {
   readonly #wrap: Wrap;
   #trial: Promise<Availability> | undefined;
 
-  /** `wrap`: what to run so that the helper, and all that it traces, runs somewhere else. */
+  /** `wrap` turns the helper's argv into one that runs it elsewhere, such as in a sandbox. */
   constructor(helper: string = helperPath(), wrap: Wrap = (argv) => argv) {
     this.#helper = helper;
     this.#wrap = wrap;
@@ -54,7 +54,7 @@ export class NativeTracer implements Tracer {
     const child = this.#start(command);
     if (child.pid !== undefined) command.startedAs?.(child.pid);
     const records = decodeAll(child.stdio[RECORDS_DESCRIPTOR], decoder);
-    /* Where the helper can't be started there are no records either, and `ended` has the better words for it. */
+    /* If the helper cannot start there are no records, and `waitForExit` reports the better error. */
     records.catch(() => {});
     forwardOutput(child, command.output);
     const stopListening = stopOnAbort(child, command.signal, true);
@@ -81,7 +81,7 @@ export class NativeTracer implements Tracer {
     });
   }
 
-  /** The version is asked for under trace, which shows at once that tracing works. */
+  /** Traces the helper's own `--version`, which proves at once that tracing works. */
   async #try(): Promise<Availability> {
     if (!existsSync(this.#helper)) return { available: false, reason: `${HELPER} is not built` };
     const said: Buffer[] = [];
@@ -103,14 +103,13 @@ export class NativeTracer implements Tracer {
 function judgeTrial(report: TraceReport, said: string): Availability {
   const expected = `${HELPER} ${RECORD_VERSION}`;
   if (said !== expected)
-    return { available: false, reason: `expected ${expected}, but the helper is ${said || 'mute'}` };
+    return { available: false, reason: `expected ${expected}, but the helper answered ${said || 'nothing'}` };
   const sawItself = report.accesses.some((access) => access.kind === 'exec');
-  if (!sawItself || !report.complete)
-    return { available: false, reason: `a trial trace saw nothing of itself` };
+  if (!sawItself || !report.complete) return { available: false, reason: `a test trace recorded no access` };
   return { available: true };
 }
 
-/** Resolves at the end of the stream. */
+/** Decodes records until the stream ends. */
 export async function decodeAll(stream: unknown, decoder: RecordDecoder): Promise<void> {
   if (!isReadable(stream))
     throw new AssayError('ASSAY_TRACE_BROKEN', 'the tracer has no stream for its records');

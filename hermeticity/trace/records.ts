@@ -1,4 +1,4 @@
-// Decodes the records of the helper; hermeticity/native/record.h is their grammar.
+// Decodes the records of the native tracer. hermeticity/native/record.h defines the format.
 import { AssayError } from '../../core/errors.ts';
 import { nameFromBytes } from '../../core/path.ts';
 import { absPathFromBytes, absPathFromSlice, linkTargetFromBytes } from '../system/absolute-path.ts';
@@ -7,7 +7,7 @@ import type { ExitStatus, PathVerb } from './access.ts';
 import type { AccessDetails, ReportBuilder } from './report-builder.ts';
 import { addressFromBytes } from './socket-address.ts';
 
-/** The helper must have been built from the same grammar. */
+/** The helper must have the same version. */
 export const RECORD_VERSION = 2;
 
 const HEADER_BYTES = 16;
@@ -28,7 +28,7 @@ const KIND = {
   end: 255,
 } as const;
 
-/** Those of the records 10, 11 … */
+/** The verbs of record kinds 10, 11 … */
 const PATH_VERBS: readonly PathVerb[] = [
   'read',
   'probe',
@@ -58,7 +58,7 @@ interface Record {
   readonly payload: Buffer;
 }
 
-/** Feeds a builder from chunks that are cut anywhere. */
+/** Decodes chunks of any length and passes the records to a builder. */
 export class RecordDecoder {
   readonly #builder: ReportBuilder<number>;
   #rest: Buffer = Buffer.alloc(0);
@@ -69,7 +69,7 @@ export class RecordDecoder {
     this.#builder = builder;
   }
 
-  /** How the command ended; undefined until the last record is there. */
+  /** The command's exit status; undefined until the last record. */
   get exit(): ExitStatus | undefined {
     return this.#exit;
   }
@@ -96,7 +96,7 @@ export class RecordDecoder {
     this.#rest = bytes.subarray(at);
   }
 
-  /** Nearly all records are these, tens of thousands of a large command: they are taken without a copy of their bytes. */
+  /** The most frequent records, tens of thousands in a large command: decoded without copying. */
   #takePath(verb: PathVerb, bytes: Buffer, at: number, end: number): void {
     const told = pathAccess(verb, bytes.readUInt8(at + 1), bytes, at + HEADER_BYTES, end);
     this.#builder.access(bytes.readUInt32LE(at + 4), told, bytes.readUInt32LE(at + 8));
@@ -181,12 +181,12 @@ function accessOf(record: Record): AccessDetails {
   }
 }
 
-/** A path from `start` to `end`, or to a NUL after which there is another one. */
+/** A path from `start` to `end`, or up to a NUL that a second path follows. */
 function pathAccess(kind: PathVerb, flags: number, bytes: Buffer, start: number, end: number): AccessDetails {
   const nul = bytes.indexOf(0, start);
   const pathEnd = nul === -1 || nul > end ? end : nul;
   const path = absPathFromSlice(bytes, start, pathEnd);
-  /* The target of a link that was followed is told for people who read raw records; the walk goes on by itself. */
+  /* The target of a followed link is there for people who read raw records; it has its own record. */
   const hasAsked = pathEnd < end && kind !== 'followed';
   if (!hasAsked && flags === 0) return { kind, path };
   return {

@@ -1,4 +1,4 @@
-// Gathers what a tracer tells, in the order in which it is told, into a TraceReport.
+// Collects the events of a tracer, in order, into a TraceReport.
 import { HERMETICITY } from '../limits.ts';
 import type { Access, ExitStatus, TracedProcess, TraceReport, Without } from './access.ts';
 
@@ -7,11 +7,11 @@ export type AccessDetails = Without<Access, 'process' | 'atMs'>;
 interface OpenProcess extends TracedProcess {
   argv: readonly string[];
   survived: boolean;
-  /** Its argv is still that of the program that forked it. */
+  /** The argv is still that of the program that forked this process. */
   inherited: boolean;
 }
 
-/** `Key` is what a tracer names a process by: a serial number, a pid. */
+/** `Key` identifies a process for the tracer: a serial number or a pid. */
 export class ReportBuilder<Key> {
   readonly #processes: OpenProcess[] = [];
   readonly #current = new Map<Key, number>();
@@ -30,8 +30,8 @@ export class ReportBuilder<Key> {
   }
 
   /**
-   * What a shell does between fork and exec (redirections) belongs to the program that comes after, so the first exec
-   * gives the process its name; a later one is a program of its own.
+   * Work between fork and exec (a shell's redirections) belongs to the program that follows. So the first
+   * exec names the process, and a later exec is a new program.
    */
   programStarted(key: Key, argv: readonly string[], atMs: number): void {
     const index = this.#current.get(key);

@@ -1,16 +1,17 @@
-// Follows a path through the symbolic links that are there now. strace tells what was asked for, not where it led; by the
-// time its line is read the file system may have changed, which the helper in C, looking at the right moment, is spared.
+// Resolves symbolic links in a path, as the file system is now. Used by the strace tracer only. strace
+// reports the requested path, not the resolved one, and its line is read later, when the file system may have
+// changed. The native tracer resolves links while the command is stopped.
 import { lstatSync, readlinkSync } from 'node:fs';
 
 const MOST_LINKS = 40;
 const SLASH = '/';
 
-/** Paths here are latin1 strings: one character a byte, so that any name survives. */
+/** A path as a latin1 string: one character per byte, so every name survives. */
 export type BytePath = string;
 
 export interface ResolvedLinks {
   readonly path: BytePath;
-  /** The links on the way. */
+  /** The links that were followed. */
   readonly links: readonly BytePath[];
 }
 
@@ -19,7 +20,7 @@ type Kind = 'folder' | 'link' | 'other' | 'absent';
 export class LinkResolver {
   readonly #folders = new Set<BytePath>();
 
-  /** Called when the command itself made, moved or removed something that may be on a known way. */
+  /** Call this when the command created, moved or removed something that may be part of a cached path. */
   forget(): void {
     this.#folders.clear();
   }
@@ -51,7 +52,7 @@ export class LinkResolver {
       }
       at += `/${name}`;
       const isEnd = rest.every((part) => part === '') && !folderWanted;
-      // What lies below /proc/self is the command's, not ours.
+      // /proc/self belongs to the command, not to this process.
       if (missing || (isEnd && !follow) || at.startsWith('/proc/')) continue;
       const kind = this.kindOf(at);
       if (kind === 'absent') missing = true;
@@ -66,7 +67,7 @@ export class LinkResolver {
   }
 }
 
-/** What was asked for, made absolute, without following anything. */
+/** The requested path, made absolute without following links. */
 export function absolute(base: BytePath, raw: BytePath): BytePath {
   const parts: string[] = [];
   const whole = raw.startsWith(SLASH) ? raw : `${base}/${raw}`;

@@ -1,4 +1,4 @@
-// Socket addresses: from the kernel's bytes, and as text for people.
+// Socket addresses: decoding the kernel's sockaddr, and text for people.
 import { nameFromBytes } from '../../core/path.ts';
 import { absPathFromBytes } from '../system/absolute-path.ts';
 import type { Address } from './access.ts';
@@ -7,7 +7,7 @@ const AF_UNIX = 1;
 const AF_INET = 2;
 const AF_INET6 = 10;
 
-/** `bytes` is a sockaddr; that of a unix socket carries a path without an ending NUL, or begins with one. */
+/** `bytes` is a sockaddr. A unix socket's path has no trailing NUL; an abstract name begins with NUL. */
 export function addressFromBytes(bytes: Buffer): Address {
   const family = bytes.length >= 2 ? bytes.readUInt16LE(0) : 0;
   if (family === AF_INET && bytes.length >= 8) {
@@ -24,7 +24,7 @@ export function addressFromBytes(bytes: Buffer): Address {
   return { family: 'other', number: family };
 }
 
-/** The longest run of zeros is left out, as everybody writes it. */
+/** Shortens the longest run of zeros to "::". */
 export function ipv6Text(bytes: Uint8Array): string {
   const view = Buffer.from(bytes);
   const groups = Array.from({ length: 8 }, (_, index) => view.readUInt16BE(index * 2).toString(16));
@@ -58,7 +58,7 @@ export function isLoopback(address: Address): boolean {
   return address.host.startsWith('127.') || address.host === '::1' || address.host.startsWith('::ffff:7f');
 }
 
-/** Waits on every address of the machine. */
+/** Bound to every address of the machine. */
 export function isWildcard(address: Address): boolean {
   return address.family === 'inet' && (address.host === '0.0.0.0' || address.host === '::');
 }

@@ -1,19 +1,21 @@
-// The port: something that runs a command and tells what it did. native.ts and strace.ts stand behind it, and
+// The port for tracers: run a command and report its accesses. native.ts and strace/strace.ts implement it.
 // test/hermeticity/trace/contract.ts holds both to the same behaviour.
 import type { Access, TraceReport } from './access.ts';
 
 export interface TracedCommand {
   readonly argv: readonly [string, ...string[]];
   readonly cwd: string;
-  /** Everything that the command gets; nothing is added. */
+  /** The command's whole environment; nothing is added. */
   readonly env: Readonly<Record<string, string>>;
-  /** The command's output goes to ours, or to this function as it comes. It reads nothing from standard input. */
+  /** Inherits our streams, or passes each chunk to this function. Standard input is empty. */
   readonly output: 'inherit' | ((stream: 'stdout' | 'stderr', chunk: Buffer) => void);
-  /** Hears the number of the process that all of the command's come from. */
+  /** Receives the pid of the process that is the root of the command's processes. */
   startedAs?(pid: number): void;
-  /** How long processes that outlive the command may go on; HERMETICITY.lingerMs if not given. */
+  /** How long a process may outlive the command; HERMETICITY.lingerMs by default. */
   readonly lingerMs?: number;
-  /** Ends the command and all that it started; or, where the reason is a signal's name, hands that on if it can. */
+  /**
+   * Kills the command and its processes. If the reason is a signal's name, forwards that signal if possible.
+   */
   readonly signal?: AbortSignal;
 }
 
@@ -26,8 +28,8 @@ export interface Tracer {
   readonly version: string;
   available(): Promise<Availability>;
   /**
-   * Resolves when the command and all that it started have ended. Rejects with ASSAY_COMMAND_NOT_FOUND if it can't be
-   * started, and with ASSAY_NO_TRACER if this machine does not let it be traced.
+   * Resolves when the command and all its processes have ended. Rejects with ASSAY_COMMAND_NOT_FOUND if the
+   * command cannot be started, and with ASSAY_NO_TRACER if this machine does not allow tracing.
    */
   run(command: TracedCommand, onAccess?: (access: Access) => void): Promise<TraceReport>;
 }

@@ -1,5 +1,6 @@
-// What programs look for wherever they run, whatever the action: no finding, because it would stand on every action of its
-// kind and teach people to read past findings. It is a look all the same: whoever keeps the result keeps these paths with it.
+// Paths that programs probe wherever they run, whatever the action. They are no findings: a finding on every
+// action of a kind teaches people to ignore findings. They are still part of the read set, so a cached result
+// depends on them.
 import {
   type AbsPath,
   FILESYSTEM_ROOT,
@@ -16,15 +17,15 @@ const COMPILERS = /^(?:cc1|cc1plus|cpp|clang(?:\+\+)?(?:-\d+)?)$/;
 const TYPESCRIPT = /\.[cm]?tsx?$/;
 const MAKE = /^g?make$/;
 const WILDCARD = /\$[({]wildcard\s+([^)}]*)/g;
-/** Up to the part of a pattern that has a wildcard in it; none if a variable is on the way. */
+/** The folder before the first wildcard of a pattern; no match if a variable comes first. */
 const FOLDER_OF_PATTERN = /^((?:[^/*?[$]+\/)*)[^/$]*[*?[]/;
 
-/** What is sought in the action's folders first, and then found among the system's own. */
+/** A search that tries the action's folders first and then finds the file among the system's. */
 interface Search {
   readonly program: RegExp;
-  /** Takes the name that was sought from the path where it was found. */
+  /** Extracts the searched name from the path where it was found. */
   readonly found: RegExp;
-  /** Takes it from a path where it was not. Without it any end of that path may be the name. */
+  /** Extracts it from a path where it was missing. If absent, any suffix of that path may be the name. */
   readonly missed?: RegExp;
 }
 
@@ -34,11 +35,11 @@ const LIBRARY_TO_LOAD = /\/(lib[^/]+\.so[.\d]*)$/;
 const SEARCHES: readonly Search[] = [
   {
     program: COMPILERS,
-    /* Without the machine's or the library's own part: "include/aarch64-linux-gnu/", "include/c++/12/". */
+    /* Skips the architecture's and the library's folder: "include/aarch64-linux-gnu/", "include/c++/12/". */
     found: /^.*\/include(?:-fixed)?\/(?:[^/]+-linux-[^/]+\/)?(?:c\+\+\/\d+\/)?(?:[^/]+-linux-[^/]+\/)?(.+)$/,
   },
   { program: /^(?:collect2|ld(?:\.\w+)?)$/, found: LIBRARY_TO_LINK, missed: LIBRARY_TO_LINK },
-  /* Any program whose libraries are sought beside its own first (rpath). */
+  /* Any program that searches its own folder for libraries first (rpath). */
   { program: /./, found: LIBRARY_TO_LOAD, missed: LIBRARY_TO_LOAD },
   { program: /^perl[\d.]*$/, found: /\/perl(?:5|-base)?\/(?:[\d.]+\/)?(.+\.pm)$/ },
 ];
@@ -54,7 +55,7 @@ export class AmbientProbes {
     this.#state = state;
   }
 
-  /** That something is not there which this program always looks for. */
+  /** Whether this program always probes this path, so that its absence is no finding. */
   excusesAbsent(access: PathAccess): boolean {
     const { policy } = this.#state;
     if (policy.ambientNames.some((pattern) => pattern.test(access.path))) return true;
@@ -68,12 +69,12 @@ export class AmbientProbes {
     );
   }
 
-  /** The same for what is looked for in every folder up to the root. */
+  /** The same for names that tools search in every folder up to the root. */
   excusesAbove(path: AbsPath): boolean {
     return this.#isUpwardSearch(path) || this.#isCaseTrial(path);
   }
 
-  /** Python looks for each module first where the program lies, or in the working folder, and then among its own. */
+  /** Python searches each module first beside the program or in the working folder, then among its own. */
   isImport(listing: PathAccess): boolean {
     const { accesses } = this.#state.report;
     const from = accesses.indexOf(listing) + 1;
@@ -81,14 +82,14 @@ export class AmbientProbes {
     return next !== undefined && 'path' in next && this.#state.locationOf(next.path) === 'toolchain';
   }
 
-  /** It lists a folder not only to look for names, but to work on whatever lies there. */
+  /** Whether the program lists a folder to process whatever it contains, not only to find names. */
   collects(listing: PathAccess): boolean {
     const program = this.#state.programOf(listing);
     if (program === 'tsc') return this.#hasSources(listing.path);
     return MAKE.test(program) && this.#wildcards().has(listing.path);
   }
 
-  /** Before its script can list a folder that it loads modules from, Python has done so itself. */
+  /** Python lists each folder that it loads modules from, before its script can list it. */
   isFirstListing(listing: PathAccess): boolean {
     this.#firstListings ??= firstListings(this.#state.report.accesses);
     return this.#firstListings.has(listing);
@@ -114,7 +115,9 @@ export class AmbientProbes {
     return found;
   }
 
-  /** tsc lists what the "include" of its settings names, and the folders above that; only the former hold what it reads. */
+  /**
+   * tsc lists the folders of its "include" setting and their parents; only the former contain what it reads.
+   */
   #hasSources(folder: AbsPath): boolean {
     return this.#state.report.accesses.some(
       (access) =>
@@ -122,7 +125,7 @@ export class AmbientProbes {
     );
   }
 
-  /** The folders of `$(wildcard …)`, as far as they are written out. */
+  /** The folders of `$(wildcard …)` that are written without variables. */
   #wildcards(): ReadonlySet<AbsPath> {
     this.#listedByMake ??= new Set(
       this.#state.report.accesses.flatMap((access) => {
@@ -150,7 +153,7 @@ export class AmbientProbes {
     return false;
   }
 
-  /** Whether this file system tells capitals apart is asked by looking for a program by its name in capitals. */
+  /** A program tests whether the file system is case-sensitive by probing its own name in capitals. */
   #isCaseTrial(path: AbsPath): boolean {
     this.#programs ??= new Set(
       this.#state.report.accesses.flatMap((access) => (access.kind === 'exec' ? [access.path] : [])),
@@ -160,7 +163,7 @@ export class AmbientProbes {
   }
 }
 
-/** Of each folder by each process. */
+/** The first listing of each folder by each process. */
 function firstListings(accesses: readonly Access[]): ReadonlySet<Access> {
   const first = new Map<string, Access>();
   for (const access of accesses) {

@@ -1,37 +1,40 @@
-// What an action said about itself, in the terms that a verdict needs. The caller knows globs and git; this room does not.
+// What an action declares, in the form that the verdict needs. The caller expands globs and .gitignore; this
+// room knows neither.
 import type { RelPath } from '../../core/path.ts';
 import { type AbsPath, inside, isAtOrBelow, relativeIn } from '../system/absolute-path.ts';
 
 export interface Declaration {
-  /** Its real path, no symbolic link in it. */
+  /** The real path, without symbolic links. */
   readonly workspace: AbsPath;
-  /** Every declared file, link and folder that was there when the action started. */
+  /** Every declared file, link and folder that existed when the action started. */
   readonly inputs: ReadonlySet<RelPath>;
-  /** Would a file that appeared at this path be an input? */
+  /** Whether a new file at this path would be an input. */
   covers(path: RelPath): boolean;
-  /** Would some file that appeared directly in this folder be an input, because a pattern ends there in a wildcard? */
+  /**
+   * Whether some new file directly in this folder would be an input, because a pattern ends in a wildcard.
+   */
   growsIn(folder: RelPath): boolean;
-  /** The names that are in this folder now. */
+  /** The names in this folder now. */
   namesIn(folder: RelPath): readonly string[];
-  /** What is written in this file now; nothing if it can't be read. */
+  /** The text of this file now; empty if it cannot be read. */
   textOf(path: RelPath): string;
   readonly outputs: readonly RelPath[];
-  /** Those of them that an earlier run had left, and that were put aside for this one. */
+  /** The outputs of an earlier run that were set aside before this one. */
   readonly earlier?: readonly RelPath[];
-  /** Folders that are the action's alone and were empty when it started: its TMPDIR, its HOME. */
+  /** The action's scratch folders, empty when it started: its TMPDIR and HOME. */
   readonly scratch: readonly AbsPath[];
-  /** Declared tools, and the folders that came with them. */
+  /** Declared tools and their installation folders. */
   readonly tools: readonly AbsPath[];
-  /** The folders of PATH: looking for a program there is no finding. */
+  /** The folders of PATH: a search for a program there is no finding. */
   readonly searchPath: readonly AbsPath[];
 }
 
-/** The declaration with all that can be worked out once, by real path. */
+/** The declaration with lookups precomputed by real path. */
 export class Declared {
   readonly workspace: AbsPath;
   readonly #declaration: Declaration;
   readonly #outputs: readonly AbsPath[];
-  /** Folders that must be there for an input, an output or a tool to be where it is. */
+  /** Folders that must exist for an input, an output or a tool to exist. */
   readonly #implied = new Set<AbsPath>();
 
   constructor(declaration: Declaration) {
@@ -46,7 +49,7 @@ export class Declared {
     return this.#declaration.inputs.has(path) || this.#declaration.covers(path);
   }
 
-  /** Only what was there: a pattern that would match does not make something an input that is not there. */
+  /** Only what existed: a matching pattern alone does not make a missing file an input. */
   isPresentInput(path: RelPath): boolean {
     return this.#declaration.inputs.has(path);
   }
@@ -59,7 +62,7 @@ export class Declared {
     return this.#outputs.some((output) => isAtOrBelow(path, output));
   }
 
-  /** It is, or lay in, an output that was there before the action started. */
+  /** Whether the path is, or was inside, an output that existed before the action started. */
   wasThereEarlier(path: AbsPath): boolean {
     const { workspace, earlier = [] } = this.#declaration;
     return earlier.some((output) => isAtOrBelow(path, inside(workspace, output)));
@@ -77,7 +80,7 @@ export class Declared {
     return this.#declaration.tools.some((tool) => isAtOrBelow(path, tool));
   }
 
-  /** Declared tools, and the folders that came with them. */
+  /** Declared tools and their installation folders. */
   get tools(): readonly AbsPath[] {
     return this.#declaration.tools;
   }
@@ -86,7 +89,7 @@ export class Declared {
     return this.#declaration.searchPath.includes(folder);
   }
 
-  /** Folders above anything that the action may use. */
+  /** Whether the path is a parent of the workspace, a scratch folder, a tool or a folder of PATH. */
   isAboveDeclared(path: AbsPath): boolean {
     const { workspace, scratch, tools, searchPath } = this.#declaration;
     return [workspace, ...scratch, ...tools, ...searchPath].some((place) => isAtOrBelow(place, path));

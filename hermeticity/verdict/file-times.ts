@@ -1,14 +1,15 @@
-// Which files of the workspace a command may have gone by the times of. A file's time is in no key and in no path set, so
-// whoever keeps the result must know that.
+// Which files of the workspace a tool may compare by mtime. An mtime is in no key and no path set, so the
+// cache must know that a result may depend on one.
 //
-// By the names of programs: what make, ninja or `tsc -b` looks at, they compare by time. A compiled module of Python holds its
-// source's time, whoever loads it. Scripts that compare times themselves (`test a -nt b`, `find -newer`) are not seen.
+// Decided by program name: make, ninja and `tsc -b` compare the files that they stat. A compiled Python
+// module holds its source's mtime, whichever program loads it. Not detected: scripts that compare times
+// themselves (`test a -nt b`, `find -newer`).
 import type { AbsPath } from '../system/absolute-path.ts';
 import type { PathAccess, TracedProcess } from '../trace/access.ts';
 
 export interface TimedRead {
   readonly path: AbsPath;
-  /** The tool that goes by it. */
+  /** The tool that compares the time. */
   readonly tool: string;
   readonly isInput: boolean;
 }
@@ -18,7 +19,7 @@ const TYPESCRIPT = /^(?:tsc|vue-tsc)(?:\.js)?$/;
 const BUILD_MODE = /^--?b(?:uild)?$/i;
 const COMPILED_MODULE = /\.py[co]$/;
 
-/** The tool, if this access is a look at a file that may have been compared by its time. */
+/** The tool, if this access may be a comparison by mtime. */
 export function toolComparingTimes(
   { kind, path }: PathAccess,
   process: TracedProcess | undefined,
@@ -32,7 +33,7 @@ function buildToolOf(argv: readonly string[]): string | undefined {
   const names = argv.slice(0, 3).map((word) => word.slice(word.lastIndexOf('/') + 1));
   const [program = ''] = names;
   if (BUILD_TOOL.test(program)) return program;
-  /* Itself, or what node runs. Its build mode is always the first of its arguments. */
+  /* tsc itself, or the script that node runs. tsc accepts its build mode only as the first argument. */
   const at = names.findIndex((name) => TYPESCRIPT.test(name));
   return at !== -1 && BUILD_MODE.test(argv[at + 1] ?? '') ? 'tsc -b' : undefined;
 }

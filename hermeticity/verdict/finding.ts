@@ -1,7 +1,10 @@
-// A finding: something that the action could see or change beyond what it declared, and how to declare it.
+// A finding: an access beyond the declaration, and how to declare it.
 import type { RelPath } from '../../core/path.ts';
 
-/** The ones from `env` on are told apart by a second run only, except where an action reads them from a file. */
+/**
+ * The kinds from `env` on come from a second run (`assay audit`), except where an action reads the fact from
+ * a file.
+ */
 export type FindingKind =
   | 'read'
   | 'absent'
@@ -28,10 +31,10 @@ export type FindingKind =
   | 'mtime'
   | 'readdir-order';
 
-/** Looks at something that is not declared, whether it was there or not. */
+/** Kinds that report an undeclared read, probe or listing, also of something absent. */
 export const READ_KINDS: ReadonlySet<FindingKind> = new Set(['read', 'probe', 'absent', 'list']);
 
-/** A declaration that is missing: as a flag of `assay run` and its value, or as a dependency of a step. */
+/** A missing declaration: a flag of `assay run` with its value, or a dependency of a step. */
 export interface Fix {
   readonly flag: '--input' | '--optional-input' | '--output' | '--tool' | '--env' | 'dependsOn';
   readonly value: string;
@@ -39,31 +42,31 @@ export interface Fix {
 
 export interface Finding {
   readonly kind: FindingKind;
-  /** As people see it: relative to the workspace, "../x" beside it, absolute elsewhere. */
+  /** As displayed: relative in the workspace, "../x" beside it, else absolute. */
   readonly path?: string;
   readonly detail?: string;
-  /** The arguments of the program that did it first. */
+  /** The argv of the program that did it first. */
   readonly process?: readonly string[];
-  /** Milliseconds since the start, when it was seen first. */
+  /** The first occurrence, in milliseconds since the start. */
   readonly atMs: number;
   readonly fix?: Fix;
-  /** What to do where no declaration helps. */
+  /** What to change where no declaration helps. */
   readonly advice?: string;
 }
 
-/** The flag as it would stand on a command line, or the field as it would stand in assay.json. */
+/** The fix as a command-line flag, or as a field of assay.json. */
 export function fixText(fix: Fix): string {
   if (fix.flag === 'dependsOn') return `"dependsOn": [${JSON.stringify(fix.value)}]`;
-  /* What begins with a dash would be taken for a flag. */
+  /* A value that begins with a dash would be parsed as a flag. */
   return `${fix.flag}${fix.value.startsWith('-') ? '=' : ' '}${shellQuote(fix.value)}`;
 }
 
-/** A pattern that matches this path and nothing else. */
+/** A glob that matches this path and nothing else. */
 export function patternOf(path: RelPath): string {
   return path.replace(/[\\*?[\]{}()]|^!/g, '\\$&');
 }
 
-/** Argv as one line that a shell would read the same way. */
+/** Argv as one line that a shell parses back to the same words. */
 export function commandText(argv: readonly string[]): string {
   return argv.map(shellQuote).join(' ');
 }

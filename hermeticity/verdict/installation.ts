@@ -1,13 +1,13 @@
-// Where a tool that is not the system's was installed: a program seldom comes alone, and what came with it is its
-// toolchain, not an undeclared input.
+// Finds the installation folder of a tool that is not part of the system. Everything in that folder is the
+// tool's toolchain, not an undeclared input.
 import { type AbsPath, isAtOrBelow, parentFolder } from '../system/absolute-path.ts';
 
-/** Folders for programs, beside which an installation keeps everything else. */
+/** Folders for programs; their parent is the installation. */
 const PROGRAM_FOLDERS = new Set(['bin', 'sbin', 'libexec', 'shims']);
 
 /**
- * The folder of everything that came with `program`: the outermost node_modules that it lies in, or the folder whose bin
- * it lies in. Undefined where that would take in one of `keepOut` (the workspace, the person's home): ~/bin is no
+ * The installation of `program`: the outermost node_modules around it, or the parent of its bin folder.
+ * Undefined if that folder contains one of `keepOut` (the workspace, the user's home): ~/bin is no
  * installation.
  */
 export function installationOf(program: AbsPath, keepOut: readonly AbsPath[]): AbsPath | undefined {

@@ -1,10 +1,10 @@
-// Judges what an action changed: files that it wrote, removed, moved, and the links that it left.
+// Judges what an action changed: writes, deletions, renames, and the links that it left.
 import { type AbsPath, isAtOrBelow, relativeIn, targetOfLink } from '../system/absolute-path.ts';
 import type { Access, PathAccess, RenameAccess, SymlinkAccess } from '../trace/access.ts';
 import type { ReadJudge } from './judge-reads.ts';
 import { isSharedMemory, type VerdictState } from './verdict-state.ts';
 
-/** How many files of a new folder that no output names are told one by one: enough to see what it is. */
+/** How many files of a new undeclared folder get a finding each: enough to recognise the folder. */
 const REPORTED_PER_NEW_FOLDER = 10;
 
 export class ChangeJudge {
@@ -37,7 +37,7 @@ export class ChangeJudge {
     this.#state.suspect({ kind: 'delete', access, path, ...(input && { detail: 'a declared input' }) });
   }
 
-  /** What is moved or gets a second name was not opened, but its content is now under another name. */
+  /** A rename or a hard link does not open the file, but its content becomes visible under another name. */
   paired(access: RenameAccess): void {
     const { own } = this.#state;
     const { path, to, process, atMs } = access;
@@ -56,7 +56,7 @@ export class ChangeJudge {
     this.#state.own.linked(access.path, access.target);
   }
 
-  /** Links in an output that are left at the end and lead to what another machine does not have. */
+  /** Links left in an output that lead to something which another machine does not have. */
   suspectEscapes(): void {
     const { own, declared, report } = this.#state;
     for (const [path, target] of own.links) {
@@ -77,28 +77,33 @@ export class ChangeJudge {
     own.wrote(to);
   }
 
-  /** An earlier output was put aside; had it been there, its content would have stayed in this one. */
+  /**
+   * The earlier output was set aside. Had it been present, its content would have become part of this one.
+   */
   #suspectStale(access: PathAccess): void {
     const { own, declared, policy } = this.#state;
     const isExpected = policy.outputCheckers.has(this.#state.programOf(access));
     if (isExpected || !declared.wasThereEarlier(access.path) || own.wasDeleted(access.path)) return;
-    const detail = 'adds to what an earlier run left';
+    const detail = 'appends to an output of an earlier run';
     this.#state.suspect({ kind: 'stale-output', access, path: access.path, detail });
   }
 
-  /** What is its own already was judged when it was made. A new folder is told, and some of the files that come into it. */
+  /**
+   * Files of the action's own were judged when it created them. A new folder gets a finding, and so do the
+   * first files in it.
+   */
   #judgeWrite(access: Access, path: AbsPath, what: Pick<PathAccess, 'asked' | 'folder'> = {}): void {
     if (this.#isOutputOnly(path)) return;
     const [nearest, ...further] = this.#state.own.ownAbove(path);
     if (nearest === path) return;
     const folders = [nearest, ...further].filter((folder) => folder !== undefined);
-    /* A folder that only holds outputs stands for nothing that comes into it. */
+    /* A folder that exists only to hold outputs does not stand for its contents. */
     const holder = folders.findLast((folder) => !this.#state.declared.isImplied(folder));
     if (holder === undefined) this.#suspectWrite(access, path, what);
     else if (!what.folder && this.#isOneOfTheFirstIn(holder)) this.#suspectWrite(access, path, what, holder);
   }
 
-  /** Most of what is written: nothing is to be said about it. */
+  /** The common case: a write to an output, which is no finding. */
   #isOutputOnly(path: AbsPath): boolean {
     const { declared } = this.#state;
     if (!declared.isInOutput(path)) return false;
@@ -117,7 +122,7 @@ export class ChangeJudge {
     return place === 'scratch' || place === 'kernel';
   }
 
-  /** `holder`: the new folder that it lies in, which would be the output to declare. */
+  /** `holder`: the new folder around the path, which the fix suggests as output. */
   #suspectWrite(
     access: Access,
     path: AbsPath,
@@ -136,7 +141,7 @@ export class ChangeJudge {
     } else if (declared.isPresentInput(relative)) {
       this.#state.suspect({ kind: 'mutate', access, path, detail: 'a declared input' });
     } else if (!declared.isInOutput(path) && !(folder && declared.isImplied(path))) {
-      /* Made and removed again within the run: nobody can come to depend on it. */
+      /* Created and removed within the run: nothing can depend on it. */
       this.#state.suspect({
         kind: 'write',
         access,

@@ -1,4 +1,5 @@
-// Judges what an action looked at: reads, looks at what is there and what is not, listings, programs, links on the way.
+// Judges what an action read: file contents, probes of present and absent paths, listings, programs, links.
+// Every read that the declaration does not cover becomes part of the read set.
 import type { RelPath } from '../../core/path.ts';
 import {
   type AbsPath,
@@ -16,8 +17,8 @@ import { type Fix, patternOf } from './finding.ts';
 import { ReadSet } from './read-set.ts';
 import type { VerdictState } from './verdict-state.ts';
 
-/** Names in a listed folder that are there for people, not for builds. */
-/** The caller's own folder in the workspace: whoever looks through that sees it, and nothing follows; from what is in it, much may. */
+/** Names in a listed folder that are no build inputs. */
+/** Assay's own folder in the workspace. A probe of it means nothing; a read of its contents may. */
 const ASSAY_FOLDER = '.assay';
 const UNSEEN_NAMES = new Set(['.git', ASSAY_FOLDER]);
 
@@ -25,7 +26,7 @@ export class ReadJudge {
   readonly #state: VerdictState;
   readonly #ownPids: ReadonlySet<string>;
   readonly readSet: ReadSet;
-  /** Files of the workspace that a tool may have gone by the times of. */
+  /** Files of the workspace that a tool may compare by mtime. */
   readonly timed = new Map<AbsPath, TimedRead>();
   readonly #ambient: AmbientProbes;
   #made: ReadonlySet<AbsPath> | undefined;
@@ -58,7 +59,10 @@ export class ReadJudge {
     }
   }
 
-  /** It is the action's own, or was removed by it; but that it made a folder again does not say what lay in the earlier one. */
+  /**
+   * Whether the action created or removed the path itself. A recreated folder does not explain what the
+   * earlier one contained.
+   */
   #isExplained({ kind, path, wanted }: PathAccess): boolean {
     const { own, declared } = this.#state;
     const isStale = kind === 'absent' && wanted && declared.wasThereEarlier(path) && !own.wasDeleted(path);
@@ -96,8 +100,9 @@ export class ReadJudge {
   }
 
   /**
-   * Outputs are cleared before an action runs elsewhere, so what an earlier run left must not matter. That it is looked at
-   * before it is written over, as cp, ld and `mkdir -p` do, and that it is listed to be removed, is no harm.
+   * Outputs are cleared before an action runs on another machine, so an earlier run's outputs must not
+   * matter. Two accesses are harmless: a probe before overwriting (cp, ld, `mkdir -p`) and a listing before
+   * removal.
    */
   #inOutput(access: PathAccess, path: RelPath): void {
     const { own, declared } = this.#state;
@@ -112,14 +117,14 @@ export class ReadJudge {
       kind: 'stale-output',
       access,
       path: at,
-      detail: 'left from an earlier run',
+      detail: 'an output of an earlier run',
       unless,
     });
   }
 
   /**
-   * An earlier output was put aside, and somebody who did not come to write it looked for it: make does so to see what is
-   * to be done, cp to write it, others to use it. Who opened it to read wanted to use it, whatever came after.
+   * The earlier output was set aside, and a program that did not come to write it probed for it. make probes
+   * to see what to build, cp to write it. A program that opened it for reading wanted to use it in any case.
    */
   #suspectStale(access: PathAccess): void {
     const { declared, own, policy, report } = this.#state;
@@ -133,11 +138,11 @@ export class ReadJudge {
         if (one.kind !== 'write' || !isAtOrBelow(one.path, access.path)) return false;
         return one.folder === true || (one.process === access.process && !policy.shells.has(program));
       });
-    const detail = 'looked for what an earlier run left';
+    const detail = 'probed for an output of an earlier run';
     this.#state.suspect({ kind: 'stale-output', access, path: access.path, detail, unless: wroteIt });
   }
 
-  /** A listing is declared if each name in it is, and if a name that came to it would be. */
+  /** A listing is declared if every name in it is declared, and a new name would be too. */
   #listed(access: PathAccess, folder: RelPath): void {
     const { declared, policy } = this.#state;
     const program = this.#state.programOf(access);
@@ -153,13 +158,13 @@ export class ReadJudge {
     this.readSet.note(access, excused);
     if (excused) return;
     const detail =
-      unexplained.length > 0 ? `shows ${someOf(unexplained)}` : 'no pattern takes in what may appear there';
+      unexplained.length > 0 ? `shows ${someOf(unexplained)}` : 'no pattern covers new files there';
     const value = folder === '' ? '*' : `${patternOf(folder)}/*`;
     const fix = { flag: this.#flagFor(folder, unexplained), value };
     this.#state.suspect({ kind: 'list', access, path: access.path, detail, fix });
   }
 
-  /** A pattern for files is refused where there are only folders, unless it may match nothing. */
+  /** A pattern for files that matches only folders is an error, unless it may match nothing. */
   #flagFor(folder: RelPath, unexplained: readonly string[]): '--input' | '--optional-input' {
     const { declared } = this.#state;
     const hasFiles =
@@ -182,7 +187,7 @@ export class ReadJudge {
     );
   }
 
-  /** Made by the action at some time: the names in a folder are those that are there when it has ended. */
+  /** Whether the action created it at any time: listed names are read after the action has ended. */
   #isMade(path: AbsPath): boolean {
     this.#made ??= new Set(
       this.#state.report.accesses.flatMap((access) => {
@@ -193,7 +198,7 @@ export class ReadJudge {
     return this.#made.has(path);
   }
 
-  /** Some source was read there: then its folder is searched for modules. */
+  /** A source was read there, so Python searches this folder for modules. */
   #isModuleFolder(folder: AbsPath): boolean {
     return this.#state.report.accesses.some(
       (access) =>
@@ -227,7 +232,7 @@ export class ReadJudge {
     }
   }
 
-  /** Who lists the folders above the workspace looks for a few names there. */
+  /** A program that lists a parent of the workspace searches it for a few names. */
   #noteElsewhere(access: PathAccess): void {
     const { declared, policy } = this.#state;
     const looksUp = access.kind === 'list' && policy.folderListers.has(this.#state.programOf(access));
@@ -236,13 +241,13 @@ export class ReadJudge {
     else this.readSet.noteNames(access.path, policy.upwardNames);
   }
 
-  /** That a folder is there which leads to what it may use says nothing. */
+  /** The existence of a parent of something declared says nothing. */
   #note(access: PathAccess): void {
     const isThere = access.kind === 'probe' || access.kind === 'entered';
     if (!isThere || !this.#state.declared.isAboveDeclared(access.path)) this.readSet.note(access);
   }
 
-  /** Folders that lead to what it may use, and what is looked for along PATH. */
+  /** Parents of declared paths, and searches along PATH. */
   #isOnPathToDeclared(path: AbsPath): boolean {
     const { declared } = this.#state;
     return declared.isAboveDeclared(path) || declared.isSearched(parentFolder(path));
@@ -256,12 +261,12 @@ export class ReadJudge {
       access,
       path: access.path,
       ...(access.kind === 'exec' && { detail: 'executed' }),
-      ...(access.kind === 'followed' && { detail: 'a symbolic link on the way' }),
+      ...(access.kind === 'followed' && { detail: 'a symbolic link in the path' }),
       ...(fix && { fix }),
     });
   }
 
-  /** What it writes later is told as written: that it looked first is not worth a finding of its own. */
+  /** A probe before a write is not worth a finding: the write gets one. */
   #suspectProbe(kind: 'probe' | 'absent', access: PathAccess, fix?: Fix): void {
     const { own } = this.#state;
     if (kind === 'absent' && this.#ambient.excusesAbsent(access)) return;
@@ -283,13 +288,13 @@ function isInAssayFolder(path: RelPath): boolean {
   return path === ASSAY_FOLDER || path.startsWith(`${ASSAY_FOLDER}/`);
 }
 
-/** What is never an input can't be declared to be one. */
+/** A path that is never an input has no fix. */
 function declaring(flag: Fix['flag'], path: RelPath): Fix | undefined {
   const isNeverInput = path.split('/').some((name) => UNSEEN_NAMES.has(name));
   return isNeverInput ? undefined : { flag, value: patternOf(path) };
 }
 
-/** Its content was used, not only that it is there. */
+/** Whether the access used the content, not only the existence. */
 function isContent({ kind }: PathAccess): boolean {
   return kind === 'read' || kind === 'exec' || kind === 'followed';
 }

@@ -1,11 +1,11 @@
-// Judges how an action reached out of itself: network, unix sockets, io_uring.
+// Judges how an action communicates: network, unix sockets, io_uring.
 import type { RingAccess, SocketAccess } from '../trace/access.ts';
 import { addressText, isLoopback, isWildcard } from '../trace/socket-address.ts';
 import type { VerdictState } from './verdict-state.ts';
 
 export class SocketJudge {
   readonly #state: VerdictState;
-  /** Where the action itself waits: talking to itself is nobody's business. */
+  /** Addresses that the action itself is bound to: connecting to itself is no finding. */
   readonly #own = new Set<string>();
 
   constructor(state: VerdictState) {
@@ -17,7 +17,7 @@ export class SocketJudge {
     this.#own.add(addressText(address));
     if (address.family !== 'inet') return;
     if (isWildcard(address)) this.#own.add(anyHost(address.port));
-    const detail = `waits on ${addressText(address)}`;
+    const detail = `binds ${addressText(address)}`;
     if (!isLoopback(address)) this.#state.suspect({ kind: 'net', access, detail });
   }
 
@@ -33,7 +33,7 @@ export class SocketJudge {
         break;
       case 'unix':
         if (!(access.failed && this.#state.policy.ambientPaths.has(address.path))) {
-          const detail = access.failed ? { detail: 'not there' } : {};
+          const detail = access.failed ? { detail: 'does not exist' } : {};
           this.#state.suspect({ kind: 'unix', access, path: address.path, ...detail });
         }
         break;

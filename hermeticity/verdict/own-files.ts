@@ -1,21 +1,21 @@
-// What the action has made itself so far: a file that it wrote before it read it is no input, and what it removed before it
-// looked for it is no surprise.
+// Tracks what the action has created, renamed and deleted so far. A file that the action wrote before reading
+// is no input, and a file that it deleted is expected to be absent.
 import type { RelPath } from '../../core/path.ts';
 import { type AbsPath, foldersAbove, inside, isAtOrBelow, relativeIn } from '../system/absolute-path.ts';
 
 export class OwnFiles {
   readonly #own = new Set<AbsPath>();
-  /** Folders that have held something of its own: only when one of these moves does anything move with it. */
+  /** Folders that have contained a file of the action's own: only these need a scan when they are renamed. */
   readonly #holders = new Set<AbsPath>();
   readonly #removed = new Set<AbsPath>();
   readonly #links = new Map<AbsPath, string>();
-  /** Second names of a file, each with the first one. */
+  /** Hard links, each mapped to the file's first name. */
   readonly #names = new Map<AbsPath, AbsPath>();
-  /** Everything that was ever its own, for questions that are asked at the end. */
+  /** Everything that the action ever wrote or deleted, for checks at the end. */
   readonly #everWritten = new Set<AbsPath>();
   readonly #everDeleted = new Set<AbsPath>();
 
-  /** Its content is now the action's own: it was made, or emptied and written again. */
+  /** The content is now the action's own: created, or truncated and rewritten. */
   wrote(path: AbsPath): void {
     this.#own.add(path);
     this.#everWritten.add(path);
@@ -31,7 +31,7 @@ export class OwnFiles {
     this.#links.set(path, target);
   }
 
-  /** It is now the same file as `first`. */
+  /** `path` is now a hard link to `first`. */
   named(path: AbsPath, first: AbsPath): void {
     this.wrote(path);
     this.#names.set(path, this.#names.get(first) ?? first);
@@ -45,7 +45,7 @@ export class OwnFiles {
     this.#everDeleted.add(path);
   }
 
-  /** All that is its own below a folder goes with it. */
+  /** The action's own files below a renamed folder move with it. */
   renamed(from: AbsPath, to: AbsPath): void {
     const moves = this.#holders.has(from) ? [...this.#own].filter((path) => isAtOrBelow(path, from)) : [from];
     const links = moves.flatMap((path) => {
@@ -61,7 +61,7 @@ export class OwnFiles {
     if (first !== undefined) this.#names.set(to, first);
   }
 
-  /** The first name of a file that has several, if it is known that this is not the first. */
+  /** The first name, if `path` is a later hard link. */
   firstNameOf(path: AbsPath): AbsPath | undefined {
     return this.#names.get(path);
   }
@@ -70,7 +70,7 @@ export class OwnFiles {
     return this.#own.has(path) || this.#isBelow(path, this.#own);
   }
 
-  /** The path itself and the folders above it that are its own, the nearest first. */
+  /** The path itself and its parents that are the action's own, the nearest first. */
   *ownAbove(path: AbsPath): Generator<AbsPath> {
     if (this.#own.has(path)) yield path;
     for (const folder of foldersAbove(path)) if (this.#own.has(folder)) yield folder;
@@ -88,17 +88,17 @@ export class OwnFiles {
     return this.#everDeleted.has(path) || this.#isBelow(path, this.#everDeleted);
   }
 
-  /** Something of its own is or was below this folder. */
+  /** Whether the folder contains, or ever contained, a file of the action's own. */
   holds(folder: AbsPath): boolean {
     return this.#holders.has(folder);
   }
 
-  /** All that it ever wrote. */
+  /** Every path that the action ever wrote. */
   get written(): ReadonlySet<AbsPath> {
     return this.#everWritten;
   }
 
-  /** The symbolic links that it made and left. */
+  /** The symbolic links that the action created and left. */
   get links(): ReadonlyMap<AbsPath, string> {
     return this.#links;
   }

@@ -1,43 +1,44 @@
-// What belongs to the machine rather than to the action. A policy is data: it says which places every action may look at,
-// because they go into the key as the toolchain, and which of them are about this machine or this person all the same.
-// Whoever changes it changes its version (policy-version.ts).
+// The policy: which paths belong to the machine rather than to the action. A policy is data only. It lists
+// the folders that every action may read, because the key covers them as the toolchain, and the paths among
+// them that describe this machine or its users. A change of the policy needs a new version
+// (policy-version.ts).
 import { type AbsPath, absPath } from '../system/absolute-path.ts';
 import { INSTALLED_SOFTWARE } from '../system/installed-software.ts';
 
 export interface Policy {
-  /** Installed software and its settings. What an action reads there is its toolchain, not an undeclared input. */
+  /** Installed software and its settings. Reads there belong to the toolchain, not to undeclared inputs. */
   readonly toolchain: readonly AbsPath[];
-  /** Below a toolchain folder, but about this machine or its users. */
+  /** Inside a toolchain folder, but about this machine or its users. */
   readonly machine: ReadonlySet<AbsPath>;
-  /** The kernel's own files: no content that could be declared. */
+  /** The kernel's virtual files, whose content cannot be declared. */
   readonly kernel: readonly AbsPath[];
-  /** Among those, the ones that nobody reads by accident, and the finding that each stands for. */
+  /** Kernel files that no program reads by accident, with the finding that a read means. */
   readonly kernelFindings: ReadonlyMap<AbsPath, 'host' | 'random' | 'time'>;
-  /** What libraries of the system look for in every program, outside of the folders above. */
+  /** Paths that system libraries probe in every program, outside the folders above. */
   readonly ambientPaths: ReadonlySet<AbsPath>;
   /**
-   * Names that a tool tries because of its own settings, not because of the action: a precompiled form of each file that
-   * gcc opens, its own libraries in the working folder, a file called "-". That these are absent is not worth a finding.
+   * Names that a tool probes because of its own settings, whatever the action: gcc's precompiled headers, its
+   * own libraries in the working folder, a file named "-". Their absence is no finding.
    */
   readonly ambientNames: readonly RegExp[];
-  /** Names that certain programs look for in every folder that they work in. */
+  /** Names that certain programs probe in every folder that they work in. */
   readonly programProbes: readonly { readonly program: RegExp; readonly names: RegExp }[];
   /**
-   * Names that tools look for in every folder up to the root. That they are absent above the workspace is the rule;
-   * where one is there it is read, which is a finding.
+   * Names that tools search in every folder up to the root. Their absence above the workspace is normal; one
+   * that exists is read, which is a finding.
    */
   readonly upwardNames: ReadonlySet<string>;
-  /** Programs that list a folder to look for names in it: what they then use, they open. */
+  /** Programs that list a folder to find names in it, and open what they use. */
   readonly folderListers: ReadonlySet<string>;
-  /** Programs that look at outputs to clear them away, or to see whether they are to be made, by themselves or by another. */
+  /** Programs that probe outputs to remove them, or to decide whether to build them. */
   readonly outputCheckers: ReadonlySet<string>;
-  /** Among those, the ones that only clear away: what they do not find is cleared, too. */
+  /** Of those, programs that only remove: an output that they do not find counts as removed. */
   readonly removers: ReadonlySet<string>;
-  /** Programs that look at a file only where their script says so: to write one they just open it. */
+  /** Programs that probe a file only if their script says so: to write a file they just open it. */
   readonly shells: ReadonlySet<string>;
-  /** The same for programs that also list folders for their own sake: excused only where a listing shows nothing new. */
+  /** Programs that list module folders at start. Excused only if the listing shows nothing undeclared. */
   readonly moduleLoaders: RegExp;
-  /** io_uring as an event loop asks for it at its start; denied like any other, but not worth a finding. */
+  /** The io_uring set-up that an event loop tries at start: denied, but no finding. */
   readonly startUpRings: readonly { readonly entries: number; readonly flags: number }[];
 }
 
@@ -74,13 +75,16 @@ export const DEFAULT_POLICY: Policy = {
   ambientPaths: new Set(paths('/run/nscd/socket', '/selinux', '/var/run', '/var/lock')),
   ambientNames: [
     /\.gch$/,
-    /* Options that gcc's drivers hand on in a file, and take for files first. */
+    /* gcc's drivers pass options in a file, and try each as a file name first. */
     /\/-(?:l[^/]+|f[\w-]+=.*)$/,
-    /* Folders for certain processors, which the dynamic loader tries in every folder of libraries (rpath). */
+    /* CPU-specific folders that the dynamic loader tries in every library folder (rpath). */
     /\/(?:tls|atomics|glibc-hwcaps|aarch64|haswell|x86_64|xeon_phi)(?:\/lib[^/]+\.so[.\d]*)?$/,
     /\/libgcc_s\.so\.1$/,
     /\/(?:-|<stdin>)$/,
-    /* Version managers such as pyenv choose by these which installation of a tool to run; that one is then seen. */
+    /*
+     * Version managers such as pyenv choose a tool's installation by these files; that installation is
+     * traced.
+     */
     /\/\.(?:python|node|ruby|java|go)-version$/,
     /\/\.tool-versions$/,
   ],
@@ -89,7 +93,7 @@ export const DEFAULT_POLICY: Policy = {
       program: /^(?:node|nodejs|bun|deno|tsc|esbuild)$/,
       names: /\/(?:package\.json|tsconfig\.json|jsconfig\.json|node_modules)$/,
     },
-    /* Its built-in rules for two version control systems of old, and goals that are no files. */
+    /* make's built-in rules for RCS and SCCS, and goals that are no files. */
     {
       program: /^g?make$/,
       names:
@@ -99,12 +103,12 @@ export const DEFAULT_POLICY: Policy = {
       program: /^python[\d.]*$/,
       names: /\/__pycache__(?:\/|$)|\/python\d+\.zip$|\/pyvenv\.cfg$|\/__init__\.(?:[^/]+\.)?so$/,
     },
-    /* Compiled forms of modules, and folders for its own version in every folder of modules. */
+    /* Compiled modules, and version folders in every module folder. */
     {
       program: /^perl[\d.]*$/,
       names: /\.pmc$|\/\d+\.\d+\.\d+(?:\/[^/]+-linux-[^/]+)?$|\/[^/]+-linux-[^/]+$/,
     },
-    /* What it includes for each platform, and two names of its own. */
+    /* Its per-platform includes, and two names of its own. */
     { program: /^cmake$/, names: /\/(?:cmake|PreLoad\.cmake|Platform\/[^/]+)$/ },
   ],
   upwardNames: new Set(['package.json', 'tsconfig.json', 'jsconfig.json', 'node_modules', '.git']),
@@ -113,7 +117,7 @@ export const DEFAULT_POLICY: Policy = {
   removers: new Set(['rm', 'rmdir']),
   shells: new Set(['sh', 'bash', 'dash', 'zsh']),
   moduleLoaders: /^python[\d.]*$/,
-  /* libuv hands changes to epoll in batches through a ring of this size, in every Node process. */
+  /* libuv submits epoll changes through a ring of this size, in every Node process. */
   startUpRings: [
     { entries: 256, flags: 0 },
     { entries: 256, flags: IORING_SETUP_NO_SQARRAY },

@@ -1,8 +1,8 @@
-// What an action looked at besides its declaration: its toolchain, and whatever else it saw. Its result depends on these
-// paths as it does on its inputs, so whoever keeps the result can ask later whether they are still as they were.
+// The read set: what an action read beyond its declaration, such as its toolchain. A result depends on these
+// paths as on its inputs, so a later run must check that they are unchanged.
 //
-// Left out: declared inputs and outputs, the action's own folders and what it made itself, the kernel's files, and folders
-// that must be there for something else to be.
+// Not included: declared inputs and outputs, the action's own files, kernel files, and parents of declared
+// paths.
 import { parseRelPath } from '../../core/path.ts';
 import { type AbsPath, inside } from '../system/absolute-path.ts';
 import type { PathAccess } from '../trace/access.ts';
@@ -11,15 +11,15 @@ import type { VerdictState } from './verdict-state.ts';
 
 export interface ReadSetEntry {
   readonly path: AbsPath;
-  /** When it was looked at first. Undefined: it was only asked for among other names. */
+  /** The state at the first access. Undefined: the name was only searched in a listing. */
   readonly was: 'there' | 'absent' | undefined;
-  /** The names in it were read. */
+  /** The folder was listed. */
   readonly listed: boolean;
-  /** Every listing of it is one that the declaration or the policy excuses. */
+  /** The declaration or the policy excuses every listing of it. */
   readonly excused: boolean;
-  /** The action wrote or removed it later. */
+  /** The action wrote or deleted it later. */
   readonly changed: boolean;
-  /** The workspace, or folders of tools: it was found or missed in a search from there up to the root. */
+  /** The workspace, or tool folders, from which a search up to the root came by this path. */
   readonly searchedFrom: readonly AbsPath[];
 }
 
@@ -42,7 +42,7 @@ export class ReadSet {
     }
   }
 
-  /** A folder was listed only to see whether one of these names is in it. */
+  /** The folder was listed only to check for these names. */
   noteNames(folder: AbsPath, names: Iterable<string>): void {
     for (const name of names) {
       const path = inside(folder, parseRelPath(name));

@@ -1,4 +1,4 @@
-// A suspicion: a finding unless something that came later explains it.
+// A suspicion: an access that becomes a finding unless a later access explains it.
 import { type AbsPath, foldersAbove } from '../system/absolute-path.ts';
 import type { Access } from '../trace/access.ts';
 import type { FindingKind, Fix } from './finding.ts';
@@ -9,11 +9,14 @@ export interface Suspicion {
   readonly path?: AbsPath;
   readonly detail?: string;
   readonly fix?: Fix;
-  /** Asked when everything has been heard. */
+  /** Checked after the last access. */
   readonly unless?: () => boolean;
 }
 
-/** Those that stand at the end, each kind once for a path, without looks that say nothing more than another finding. */
+/**
+ * The suspicions that remain at the end: each kind once per path, without probes that another finding
+ * implies.
+ */
 export function unexplained(suspicions: readonly Suspicion[]): Suspicion[] {
   const left = suspicions.filter(({ unless }) => !unless?.());
   const implied = impliedBy(left);
@@ -27,7 +30,7 @@ export function unexplained(suspicions: readonly Suspicion[]): Suspicion[] {
   });
 }
 
-/** What was read or listed is there, and so is every folder in which something was found. */
+/** A read or listed path exists, and so do its parents. */
 function impliedBy(suspicions: readonly Suspicion[]): ReadonlySet<AbsPath> {
   const implied = new Set<AbsPath>();
   for (const { kind, path } of suspicions) {

@@ -1,8 +1,8 @@
-// From where a command came to a path in a search from folder to folder up to the root, as tools look for package.json, .git
-// or .editorconfig: from the workspace, or from the installation of a tool.
+// Detects searches from a folder up to the root, as tools do for package.json, .git or .editorconfig. A
+// search starts at the workspace or at a tool's installation.
 //
-// It did if it looked for the same name one folder further down. What it looked at in one folder above only may as well have
-// been named by its absolute path: the two can't be told apart.
+// An access is part of a search if the same name was probed one folder further down. An access in one parent
+// only may as well be an absolute path: the two cannot be distinguished.
 import type { RelPath } from '../../core/path.ts';
 import { type AbsPath, foldersAbove, inside, isAtOrBelow, relativeIn } from '../system/absolute-path.ts';
 import type { Access } from '../trace/access.ts';
@@ -22,7 +22,7 @@ export class UpwardSearches {
     }
   }
 
-  /** Those above which the path lies, and from which it was searched for. */
+  /** The folders from which a search up to the root came by this path. */
   basesOf(path: AbsPath): AbsPath[] {
     return this.#bases.filter((base) => this.#wasSearchedFrom(base, path));
   }

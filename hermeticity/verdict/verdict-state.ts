@@ -1,5 +1,5 @@
-// What every part of a verdict looks at: the report, the declaration, the policy, what the action made itself so far, and
-// the suspicions that have come up.
+// The state that all judges of one verdict share. It holds the report, the declaration, the policy, the
+// action's own files so far, and the suspicions so far.
 import { type AbsPath, absPath, isAtOrBelow, isBelow } from '../system/absolute-path.ts';
 import type { Access, TraceReport } from '../trace/access.ts';
 import type { Declared } from './declaration.ts';
@@ -7,7 +7,7 @@ import { OwnFiles } from './own-files.ts';
 import type { Policy } from './policy.ts';
 import type { Suspicion } from './suspicion.ts';
 
-/** Where a path lies, seen from the declaration. */
+/** Where a path lies, relative to the declaration. */
 export type Location = 'workspace' | 'scratch' | 'toolchain' | 'kernel' | 'elsewhere';
 
 const SHARED_MEMORY = absPath('/dev/shm');
@@ -39,7 +39,7 @@ export class VerdictState {
     return 'elsewhere';
   }
 
-  /** The last part of the name of the program that did it. */
+  /** The base name of the program that made this access. */
   programOf(access: Access): string {
     return this.report.processes[access.process]?.argv[0]?.split('/').at(-1) ?? '';
   }

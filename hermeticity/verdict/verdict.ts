@@ -1,5 +1,5 @@
-// The verdict: accesses × declaration × policy → findings. A pure function: it replays the accesses in their order, keeps
-// track of what the action has made itself, and asks of everything else whether it was declared.
+// The verdict: accesses × declaration × policy → findings. A pure function. It replays the accesses in order,
+// tracks the files that the action created itself, and checks every other access against the declaration.
 import { type AbsPath, displayPath, readable } from '../system/absolute-path.ts';
 import type { Access, TraceReport } from '../trace/access.ts';
 import { type Declaration, Declared } from './declaration.ts';
@@ -14,16 +14,18 @@ import { type Suspicion, unexplained } from './suspicion.ts';
 import { VerdictState } from './verdict-state.ts';
 
 export interface Verdict {
-  /** Nothing was found and nothing can have been missed. */
+  /** No findings, and the trace is complete. */
   readonly hermetic: boolean;
   readonly complete: boolean;
-  /** By first appearance. */
+  /** In order of first occurrence. */
   readonly findings: readonly Finding[];
-  /** What its result depends on besides its declared inputs: its toolchain, and what else it looked at. */
+  /** What the result depends on beyond the declared inputs: the toolchain and undeclared reads. */
   readonly readSet: readonly ReadSetEntry[];
-  /** Files of the workspace, neither its outputs nor made by itself, that a tool may have gone by the times of. */
+  /**
+   * Files of the workspace that a tool may compare by mtime; no outputs and none of the action's own files.
+   */
   readonly timedReads: readonly TimedRead[];
-  /** All that it wrote, wherever it is now. */
+  /** Every path that the action wrote, even if renamed later. */
   readonly written: ReadonlySet<AbsPath>;
 }
 
@@ -98,7 +100,7 @@ function survivors(report: TraceReport): Finding[] {
     .filter(({ survived }) => survived)
     .map(({ argv, atMs, pid }) => ({
       kind: 'survivor',
-      detail: `process ${pid} went on after the command and was ended`,
+      detail: `process ${pid} outlived the command and was killed`,
       process: argv.map(readable),
       atMs,
     }));

@@ -1,4 +1,4 @@
-// What a whole call of a process, as strace wrote it down, did to files and sockets.
+// Translates complete strace calls into accesses of files and sockets.
 import { statSync } from 'node:fs';
 import { nameFromBytes } from '../../../core/path.ts';
 import { type AbsPath, absPathFromBytes, linkTargetFromBytes } from '../../system/absolute-path.ts';
@@ -12,7 +12,7 @@ import { TRACED_CALLS, type TracedCall } from './calls.ts';
 import { bytesOf, type Call, errorOf, pathBehind, stringsIn } from './line.ts';
 import { addressesIn } from './sockets.ts';
 
-/** Errors that say nothing about the path. */
+/** Errors that are about the call, not about the path. */
 const ABOUT_THE_CALL = new Set([
   'EFAULT',
   'EINVAL',
@@ -34,14 +34,13 @@ export interface StraceProcess {
 
 interface ResolvedPath {
   readonly path: BytePath;
-  /** If links led from there to `path`. */
+  /** The requested path, if links led from it to `path`. */
   readonly asked?: BytePath;
 }
 
-/** Of the kernel, with the NUL at its end. */
+/** The kernel's limit, with the trailing NUL. */
 const PATH_MAX = 4096;
-const BEYOND_PATH_MAX =
-  "a path is longer than the kernel takes (PATH_MAX), so what lies there can't be looked at";
+const BEYOND_PATH_MAX = 'a path is longer than PATH_MAX, so Assay cannot check what is there';
 
 export class StraceAccesses {
   readonly #builder: ReportBuilder<number>;
@@ -49,11 +48,11 @@ export class StraceAccesses {
   readonly #links = new LinkResolver();
   readonly #seen = new Deduplicator();
   readonly #addresses = new Set<string>();
-  /** Sockets for which the kernel chose the port: it is known when somebody asks for it. */
+  /** Sockets whose port the kernel chooses: a later getsockname reports it. */
   readonly #portsToCome = new Set<string>();
   #atMs = 0;
 
-  /** `bornBefore`: a file that is not younger than this (in nanoseconds) was there before the command. */
+  /** `bornBefore`, in nanoseconds: a file with an earlier birth time existed before the command. */
   constructor(builder: ReportBuilder<number>, bornBefore: bigint) {
     this.#builder = builder;
     this.#bornBefore = bornBefore;
@@ -89,7 +88,10 @@ export class StraceAccesses {
     else this.#succeeded(process, traced, call, place, flags);
   }
 
-  /** By its handle where a call gives no path (futimens). Undefined where there is neither, or the path was cut off. */
+  /**
+   * Resolves the path argument, or the file handle if the call has no path (futimens). Undefined if there is
+   * neither, or strace cut the path.
+   */
   #locate(
     process: StraceProcess,
     call: Call,
@@ -159,7 +161,7 @@ export class StraceAccesses {
     }
   }
 
-  /** A call that failed has still looked. */
+  /** A failed call is still a probe. */
   #failed(process: StraceProcess, place: ResolvedPath, error: string, wanted: boolean): void {
     if (ABOUT_THE_CALL.has(error)) return;
     const missing = error === 'ENOENT' || error === 'ENOTDIR' || this.#links.kindOf(place.path) === 'absent';
@@ -178,25 +180,28 @@ export class StraceAccesses {
     if (looksOnly) this.#lookedAt(process, place);
     else if (creates) this.#created(process, place, wantsContent(flags) ? { wanted: true } : {});
     else {
-      // Without O_TRUNC what was in the file stays in it, so the result depends on it even where nobody reads it.
+      // Without O_TRUNC the old content stays, so the result depends on it even if the command does not read
+      // it.
       if (!empties) this.#reportOnce(process, 'read', place);
       if (writes || empties) this.#reportOnce(process, 'write', place);
     }
   }
 
-  /** Why a folder is listed may be another reason each time that it is opened. */
+  /** Each opening of a folder may have another reason to list it. */
   #lookedAt(process: StraceProcess, place: ResolvedPath): void {
     this.#seen.forgetListing(place.path);
     this.#reportProbe(process, place);
   }
 
-  /** strace does not say whether O_CREAT made the file: its time of birth does, if it is still there. */
+  /**
+   * strace does not report whether O_CREAT created the file; its birth time does, if the file still exists.
+   */
   #existedBefore(path: BytePath): boolean {
     if (this.#seen.wasWritten(path)) return true;
     try {
       return statSync(toBuffer(path), { bigint: true }).birthtimeNs <= this.#bornBefore;
     } catch {
-      return false; // gone, or too long a path to ask for
+      return false; // deleted, or the path is too long
     }
   }
 
@@ -226,7 +231,7 @@ export class StraceAccesses {
     });
   }
 
-  /** The second path stands right after the first, with its folder where there is one. */
+  /** The second path follows the first, with its folder handle where there is one. */
   #paired(process: StraceProcess, traced: TracedCall, call: Call, from: ResolvedPath): void {
     const distance = traced.folder === undefined ? 1 : 2;
     const folder = traced.folder === undefined ? undefined : traced.folder + distance;
@@ -361,7 +366,7 @@ export class StraceAccesses {
   }
 }
 
-/** What would have been in the file would have counted: it was to be read, or to be written on to. */
+/** Whether the open call depends on the file's content: it reads, or it appends. */
 function wantsContent(flags: string): boolean {
   if (/O_TRUNC|O_EXCL|O_PATH|O_DIRECTORY/.test(flags)) return false;
   return flags.includes('O_APPEND') || !flags.includes('O_WRONLY');
@@ -375,7 +380,7 @@ function toAbsPath(path: BytePath): AbsPath {
   return absPathFromBytes(toBuffer(path));
 }
 
-/** A process that names itself by its number means what /proc/self means. */
+/** A process's own pid in /proc means /proc/self. */
 function foldSelf(process: StraceProcess, path: BytePath): BytePath {
   if (!path.startsWith('/proc/')) return path;
   return path.replace(new RegExp(`^/proc/(?:${process.pid}|thread-self)(?=/|$)`), '/proc/self');

@@ -1,4 +1,4 @@
-// Which calls strace is asked for, and what each means: the counterpart of native/calls.def.
+// The system calls that strace reports, and the meaning of each: the counterpart of native/calls.def.
 
 export type Meaning =
   | 'open'
@@ -28,12 +28,12 @@ export type Meaning =
 
 export interface TracedCall {
   readonly meaning: Meaning;
-  /** Position of the folder handle; undefined if relative paths start at the working folder. */
+  /** Index of the folder handle; undefined if relative paths start at the working directory. */
   readonly folder?: number;
   readonly path?: number;
-  /** Position of the flags. */
+  /** Index of the flags. */
   readonly flags?: number;
-  /** Never follows a link at the end. */
+  /** Never follows a link in the last part of the path. */
   readonly nofollow?: true;
 }
 
@@ -152,7 +152,7 @@ export const TRACED_CALLS: ReadonlyMap<string, TracedCall> = new Map([
   ['seccomp', { meaning: 'seccomp' }],
 ]);
 
-/** For strace's -e: a name that this machine's strace does not know is passed over. */
+/** The argument of strace's -e. "?" makes strace skip a call that it does not know. */
 export function straceExpression(): string {
   return `trace=${[...TRACED_CALLS.keys()].map((name) => `?${name}`).join(',')}`;
 }

@@ -1,10 +1,10 @@
-// One line of `strace -f -ttt -xx -y`, taken apart. Strings come as hex escapes, so that no byte of a name can be taken for
-// a part of the line.
+// Parses one line of `strace -f -ttt -xx -y`. Strings are hex escapes, so no byte of a name can look like
+// syntax.
 //
 //   line  = pid " " seconds "." micros " " event
-//   event = name "(" arguments ")" " "* "= " result            a call from start to end
-//         | name "(" arguments " <unfinished ...>"             its first half … (or " <pid changed to " pid " ...>")
-//         | "<... " name " resumed>" arguments ")" " "* "= " result    … and its second
+//   event = name "(" arguments ")" " "* "= " result            a complete call
+//         | name "(" arguments " <unfinished ...>"             its first half (or " <pid changed to " pid " ...>")
+//         | "<... " name " resumed>" arguments ")" " "* "= " result    its second half
 //         | "+++ exited with " code " +++" | "+++ killed by " signal … " +++"
 //         | "+++ superseded by execve in pid " pid " +++" | "--- " signal … " ---"
 import { constants } from 'node:os';
@@ -37,7 +37,7 @@ const UNFINISHED = / <(?:unfinished|pid changed to \d+) \.\.\.>$/;
 const RESUMED = /^<\.\.\. \w+ resumed>/;
 const SUPERSEDED = /^\+\+\+ superseded by execve in pid (\d+) \+\+\+$/;
 
-/** Undefined for a line that is none of these. */
+/** Undefined for any other line. */
 export function parseLine(line: string): StraceLine | undefined {
   const [, pid, seconds, rest] = LINE.exec(line) ?? [];
   if (pid === undefined || seconds === undefined || rest === undefined) return undefined;
@@ -65,7 +65,7 @@ const KILLED = /^\+\+\+ killed by (SIG\w+) /;
 const REAL_TIME = /^SIGRT(?:MIN|_(\d+))$/;
 const FIRST_REAL_TIME = 32;
 
-/** strace counts the real-time signals from SIGRTMIN, which is the kernel's: 32, whatever the C library reserves. */
+/** strace counts real-time signals from the kernel's SIGRTMIN, 32, whatever the C library reserves. */
 function parseExit(text: string): ExitStatus | undefined {
   const code = EXITED.exec(text)?.[1];
   if (code !== undefined) return { code: Number(code) };
@@ -76,7 +76,7 @@ function parseExit(text: string): ExitStatus | undefined {
   return known && { signal: signalName(known[1]) };
 }
 
-/** A whole call: one line, or two halves put together. */
+/** Parses a complete call: one line, or two halves joined. */
 export function parseCall(text: string): Call | undefined {
   const open = text.indexOf('(');
   if (open <= 0) return undefined;
@@ -86,7 +86,7 @@ export function parseCall(text: string): Call | undefined {
   return { name: text.slice(0, open), arguments: parts, result: text.slice(equals + 2).trim() };
 }
 
-/** Up to the ")" that closes the call; commas inside braces, brackets, quotes and comments do not count. */
+/** Splits up to the closing ")". Commas in braces, brackets, quotes and comments do not count. */
 function splitArguments(text: string, start: number): { parts: string[]; end: number } {
   const parts: string[] = [];
   let depth = 0;
@@ -112,7 +112,7 @@ function splitArguments(text: string, start: number): { parts: string[]; end: nu
 
 const HEX_STRING = /^@?"((?:\\x[0-9a-f]{2})*)"$/;
 
-/** The bytes of a quoted argument; undefined for NULL, an address, or a string that was cut off. */
+/** The bytes of a quoted argument; undefined for NULL, an address, or a string that strace cut. */
 export function bytesOf(argument: string | undefined): Buffer | undefined {
   const hex = argument === undefined ? undefined : HEX_STRING.exec(argument)?.[1];
   return hex === undefined ? undefined : Buffer.from(hex.replaceAll('\\x', ''), 'hex');
@@ -120,7 +120,10 @@ export function bytesOf(argument: string | undefined): Buffer | undefined {
 
 const DESCRIPTOR = /^(?:AT_FDCWD|-?\d+)<((?:\\x[0-9a-f]{2})*)>/;
 
-/** The path that strace wrote behind a file descriptor (or AT_FDCWD); undefined for pipes, sockets, what is deleted. */
+/**
+ * The path that strace printed after a file descriptor or AT_FDCWD; undefined for pipes, sockets and deleted
+ * files.
+ */
 export function pathBehind(argument: string | undefined): Buffer | undefined {
   const hex = argument === undefined ? undefined : DESCRIPTOR.exec(argument)?.[1];
   const bytes = hex === undefined ? undefined : Buffer.from(hex.replaceAll('\\x', ''), 'hex');
@@ -129,19 +132,19 @@ export function pathBehind(argument: string | undefined): Buffer | undefined {
 
 const STRINGS = /"((?:\\x[0-9a-f]{2})*)"/g;
 
-/** All strings in a list argument, as in the argv of execve. */
+/** All strings in a list argument, such as the argv of execve. */
 export function stringsIn(argument: string | undefined): Buffer[] {
   return [...(argument ?? '').matchAll(STRINGS)].map(([, hex = '']) =>
     Buffer.from(hex.replaceAll('\\x', ''), 'hex'),
   );
 }
 
-/** The errno's name if the call failed. */
+/** The name of the errno, if the call failed. */
 export function errorOf(result: string): string | undefined {
   return /^-1 (E[A-Z0-9]+)/.exec(result)?.[1];
 }
 
-/** The number that the call gave back, -1 for a failure. */
+/** The call's return value, -1 on failure. */
 export function numberOf(result: string): number {
   return Number.parseInt(result, 10);
 }

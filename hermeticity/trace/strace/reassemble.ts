@@ -1,5 +1,6 @@
-// Puts strace's lines in order: lines of many tasks are mixed, calls come in halves, and a child may speak before its parent
-// has said that it exists. What comes out is whole calls of known processes, which accesses.ts understands.
+// Reassembles strace's output: joins split calls and assigns each call to its process. The lines of all tasks
+// are interleaved, and a child's lines may come before its parent's clone returns. accesses.ts gets complete
+// calls of known processes only.
 import type { ExitStatus } from '../access.ts';
 import type { ReportBuilder } from '../report-builder.ts';
 import type { BytePath } from '../resolve-links.ts';
@@ -18,14 +19,14 @@ export class StraceReassembler {
   readonly #accesses: StraceAccesses;
   readonly #startMs: number;
   readonly #cwd: BytePath;
-  /** By task: the threads of a process share one. */
+  /** By task id; the threads of a process share one entry. */
   readonly #processes = new Map<number, StraceProcess>();
   readonly #halves = new Map<number, string>();
   readonly #unannounced = new Map<number, TimedEvent[]>();
   #command: number | undefined;
   #commandExit: ExitStatus | undefined;
 
-  /** `startNs` by the clock of the file system: that of a file which was made just before the command was started. */
+  /** `startNs`: the birth time of a file created just before the command, by the file system's clock. */
   constructor(builder: ReportBuilder<number>, cwd: Buffer, startNs: bigint) {
     this.#builder = builder;
     this.#accesses = new StraceAccesses(builder, startNs);
@@ -33,7 +34,7 @@ export class StraceReassembler {
     this.#startMs = Number(startNs / 1_000_000n);
   }
 
-  /** The pids of everything that still runs. */
+  /** The pids of all running processes. */
   get alive(): readonly number[] {
     return [...new Set([...this.#processes.values()].map((process) => process.pid))];
   }
@@ -42,7 +43,7 @@ export class StraceReassembler {
     return this.#command === undefined || this.#processes.has(this.#command);
   }
 
-  /** How the command ended; undefined until strace has told. */
+  /** The command's exit status; undefined until strace reports it. */
   get commandExit(): ExitStatus | undefined {
     return this.#commandExit;
   }
@@ -50,7 +51,7 @@ export class StraceReassembler {
   line(text: string): void {
     const line = parseLine(text);
     if (!line) {
-      this.#builder.gap('strace wrote a line that Assay does not understand');
+      this.#builder.gap('strace wrote a line that Assay cannot parse');
       return;
     }
     if (this.#command === undefined) {
@@ -60,7 +61,7 @@ export class StraceReassembler {
     this.#handle(line.pid, line);
   }
 
-  /** Children whose parent will not announce them, because it ended in the middle of making them, are taken as they are. */
+  /** Accepts children whose parent ended before its clone call returned. */
   adoptOrphans(): void {
     for (const [pid, happenings] of [...this.#unannounced]) {
       this.#begin(pid, this.#cwd, this.#command, this.#msOf(happenings[0]));
@@ -115,7 +116,10 @@ export class StraceReassembler {
     if (call) this.#call(process, call, atMs);
   }
 
-  /** exec by another thread: it goes on under the number of the first, which may never have come to announce it. */
+  /**
+   * exec by another thread: that thread continues under the first thread's id. strace may never have reported
+   * the clone that created it.
+   */
   #supersede(first: number, process: StraceProcess, by: number): void {
     if (!this.#processes.has(by)) {
       this.#processes.set(by, process);
@@ -144,7 +148,7 @@ export class StraceReassembler {
     this.#catchUp(task);
   }
 
-  /** What a task did before it was known. */
+  /** Handles the events of a task from before its parent's clone returned. */
   #catchUp(task: number): void {
     const waiting = this.#unannounced.get(task) ?? [];
     this.#unannounced.delete(task);

@@ -1,4 +1,4 @@
-// The addresses in strace's account of a socket call.
+// Extracts the addresses from strace's text of a socket call.
 import { nameFromBytes } from '../../../core/path.ts';
 import type { AbsPath } from '../../system/absolute-path.ts';
 import type { Address } from '../access.ts';
@@ -11,7 +11,7 @@ const IPV4 = new RegExp(`inet_addr\\("${HEX}"\\)`);
 const IPV6 = new RegExp(`inet_pton\\(AF_INET6, "${HEX}"`);
 const UNIX = new RegExp(`sun_path=(@?)"${HEX}"`);
 
-/** Kinds of addresses that lead nowhere outside of the command. */
+/** Address families that never leave the command. */
 const INWARD = new Set(['AF_UNSPEC', 'AF_NETLINK', 'AF_ALG']);
 
 export function addressesIn(call: Call, toPath: (raw: Buffer) => AbsPath): Address[] {

@@ -1,5 +1,5 @@
-// The fallback tracer: strace, where the helper in C could not be built. Slower, and its account is read a moment after the
-// fact; docs/HERMETICITY.md says what that costs.
+// The fallback tracer: strace, where the native helper cannot run. It is slower, and its lines are read after
+// the fact; docs/HERMETICITY.md lists the consequences.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { closeSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
 import { constants } from 'node:os';
@@ -22,7 +22,7 @@ const READ_BYTES = 1 << 20;
 
 export class StraceTracer implements Tracer {
   readonly name = 'strace';
-  /** Of the decoder; what strace itself calls its version does not change what Assay makes of its lines. */
+  /** The version of this decoder. strace's own version does not change how Assay reads its lines. */
   readonly version = '1';
   #trial: Promise<Availability> | undefined;
 
@@ -73,7 +73,7 @@ export class StraceTracer implements Tracer {
   }
 }
 
-/** Ends what outlives the command, or everything when the caller says so. */
+/** Kills processes that outlive the command, or all of them on abort. */
 class Supervisor {
   readonly #interpreter: StraceReassembler;
   readonly #builder: ReportBuilder<number>;
@@ -112,7 +112,7 @@ function endProcess(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It ended by itself in the meantime.
+    // The process has already ended.
   }
 }
 
@@ -128,7 +128,7 @@ function startStrace(command: TracedCommand, file: string): ChildProcess {
   });
 }
 
-/** Reads a file that grows, a line at a time. */
+/** Reads a growing file line by line. */
 class LineReader {
   readonly #file: number;
   readonly #onLine: (line: string) => void;
@@ -156,7 +156,7 @@ class LineReader {
   }
 }
 
-/** strace's own complaint about a missing command can't be told from the command's words, so it is looked for first. */
+/** strace's message about a missing command looks like the command's own output, so check first. */
 function requireCommand(command: TracedCommand): void {
   const [name] = command.argv;
   const folders = name.includes('/') ? [''] : (command.env.PATH ?? '/usr/bin:/bin').split(':');

@@ -146,7 +146,7 @@ test('where there are no namespaces the rest is varied, and what is not is said'
     reason: expect.stringContaining('no namespaces here'),
   });
   expect(found.variations.find(({ name }) => name === 'random')?.reason).toContain(
-    'only for who asks the kernel',
+    'tested for system calls only',
   );
 });
 

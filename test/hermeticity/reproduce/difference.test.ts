@@ -15,8 +15,8 @@ const between = (a: string | Buffer, b: string | Buffer) =>
 test('a line of text is shown whole', () => {
   expect(between('same\nx=1 y\nend\n', 'same\nx=2 y\nend\n')).toEqual({
     offset: 7,
-    word: 7,
-    words: 'differs at byte 7: "x=1 y" and "x=2 y"',
+    wordOffset: 7,
+    description: 'differs at byte 7: "x=1 y" and "x=2 y"',
   });
 });
 
@@ -54,10 +54,10 @@ test('a file that ends earlier differs where it ends, beyond the first piece tha
 
 test('what is there one time only, or is something else, is said', () => {
   expect(differenceBetween(folder.write('a'), folder.at('none'), false).description).toBe(
-    'is not made every time',
+    'is missing in one of the runs',
   );
   expect(differenceBetween(folder.write('a'), folder.path, false).description).toBe(
-    'is a file one time and a folder another time',
+    'is a file in one run and a folder in another',
   );
 });
 

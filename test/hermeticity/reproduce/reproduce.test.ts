@@ -38,7 +38,7 @@ test('what changes by itself, and seemed steady at first, is not blamed on what 
     helper,
   );
   expect(findings).toMatchObject([
-    { kind: 'random', detail: expect.stringContaining('nothing that could be held') },
+    { kind: 'random', detail: expect.stringContaining('something that Assay cannot hold') },
   ]);
 });
 

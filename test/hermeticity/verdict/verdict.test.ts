@@ -417,7 +417,7 @@ describe('reaching out', () => {
     expect(findings([bind('127.0.0.1', 5), connect('127.0.0.1', 5), connect('127.0.0.1', 6)])).toEqual([
       'net 127.0.0.1:6',
     ]);
-    expect(findings([bind('0.0.0.0', 5), connect('127.0.0.1', 5)])).toEqual(['net waits on 0.0.0.0:5']);
+    expect(findings([bind('0.0.0.0', 5), connect('127.0.0.1', 5)])).toEqual(['net binds 0.0.0.0:5']);
   });
 
   it('by a unix socket is found, also where nobody answers, except for the name service cache', () => {

@@ -78,7 +78,7 @@ export const C: readonly Case[] = [
   {
     name: 'leaves a daemon behind',
     command: ['calls', 'survivor'],
-    finds: ['survivor process * went on after the command and was ended'],
+    finds: ['survivor process * outlived the command and was killed'],
   },
 
   {

@@ -19,7 +19,7 @@ export const PYTHON: readonly Case[] = [
   {
     name: 'waits for the whole network',
     command: python('import socket\ns = socket.socket()\ns.bind(("0.0.0.0", 0))\ns.listen()'),
-    finds: ['net waits on 0.0.0.0:*'],
+    finds: ['net binds 0.0.0.0:*'],
   },
   {
     name: 'opens a file that is not declared',

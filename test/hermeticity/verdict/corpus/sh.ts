@@ -326,7 +326,7 @@ export const SH: readonly Case[] = [
     ...INPUT,
     name: 'leaves a process behind',
     command: sh('cat in.txt >out; sleep 30 >/dev/null 2>&1 &'),
-    finds: ['survivor process * went on after the command and was ended'],
+    finds: ['survivor process * outlived the command and was killed'],
   },
 
   // ---- hermetic ----

@@ -1,5 +1,5 @@
-// The one entry of `assay`: finds the command, answers --help and --version, and turns a refusal into words and a code.
-// Commands are imported when asked for, so that a hit does not pay for the server.
+// The entry point of `assay`: finds the command, answers --help and --version, and prints errors.
+// Each command is imported only when it runs, so that a hit does not load the server.
 import { SyncStream } from '../client/terminal/sync-stream.ts';
 import { type CommandModule, renderHelp, suggestion } from '../core/cli/command.ts';
 import { formatColumns, wrapText } from '../core/cli/layout.ts';
@@ -13,75 +13,75 @@ interface Entry {
 
 const COMMANDS: Readonly<Record<string, Entry>> = {
   run: {
-    summary: 'run steps or a command, or restore what they made the last time their inputs were the same',
+    summary: 'run steps or a command, or restore their outputs from the cache',
     load: async () => (await import('../client/commands/run.ts')).runCommand,
   },
   audit: {
-    summary: 'run a command under a tracer and tell what it did beyond its declaration',
+    summary: 'run a command under a tracer and report what it did beyond its declaration',
     load: async () => (await import('../client/commands/audit.ts')).auditCommand,
   },
   reproduce: {
-    summary: 'run a command again under other conditions and tell what its result depends on',
+    summary: 'run a command again under other conditions and report what its result depends on',
     load: async () => (await import('../client/commands/reproduce.ts')).reproduceCommand,
   },
   explain: {
-    summary: 'say why the last run here, of a step or with a key, hit or missed',
+    summary: 'explain why the last run here, of a step or with a key, was a hit or a miss',
     load: async () => (await import('../client/commands/explain.ts')).explainCommand,
   },
   init: {
-    summary: 'write a first assay.json from scripts or a Makefile, by watching what they do',
+    summary: 'write a first assay.json from scripts or a Makefile, by tracing them',
     load: async () => (await import('../client/commands/init.ts')).initCommand,
   },
   diff: {
-    summary: 'tell what differs between two keys',
+    summary: 'show what differs between two keys',
     load: async () => (await import('../client/commands/diff.ts')).diffCommand,
   },
   show: {
-    summary: 'show what a key was made of and what came of it',
+    summary: 'show the declaration and the result behind a key',
     load: async () => (await import('../client/commands/show.ts')).showCommand,
   },
   stats: {
-    summary: 'tell the hit rate and the time saved, by step and by day',
+    summary: 'show the hit rate and the time saved, by step and by day',
     load: async () => (await import('../client/commands/stats.ts')).statsCommand,
   },
   clean: {
-    summary: 'remove what steps made, or what Assay remembers',
+    summary: 'delete the outputs of steps, or Assay’s local data',
     load: async () => (await import('../client/commands/clean.ts')).cleanCommand,
   },
   save: {
-    summary: 'keep files and folders under a key, for `assay restore`',
+    summary: 'save files and folders under a key, for `assay restore`',
     load: async () => (await import('../client/commands/save.ts')).saveCommand,
   },
   restore: {
-    summary: 'put files and folders back that `assay save` has kept, from the nearest key',
+    summary: 'restore files and folders that `assay save` saved, from the best matching key',
     load: async () => (await import('../client/commands/restore.ts')).restoreCommand,
   },
   push: {
-    summary: 'send to the remote what earlier runs could not share',
+    summary: 'upload results that earlier runs could not share',
     load: async () => (await import('../client/commands/push.ts')).pushCommand,
   },
   checkpoint: {
-    summary: 'from inside a step: seal its checkpoint folders now',
+    summary: 'inside a step: save its checkpoint folders now',
     load: async () => (await import('../client/commands/checkpoint.ts')).checkpointCommand,
   },
   'bazel-worker': {
-    summary: 'wrap a tool as a persistent worker of Bazel, and run it only where its result is not known',
+    summary: 'run a tool as a persistent worker of Bazel, and only on a cache miss',
     load: async () => (await import('../client/commands/bazel-worker.ts')).bazelWorkerCommand,
   },
   gocacheprog: {
-    summary: 'keep the go command’s cache: the helper process for GOCACHEPROG',
+    summary: 'store the go command’s cache: the helper process for GOCACHEPROG',
     load: async () => (await import('../client/commands/gocacheprog.ts')).gocacheprogCommand,
   },
   gc: {
-    summary: 'make a store smaller: the least recently used goes first',
+    summary: 'shrink a store: evict the least recently used content',
     load: async () => (await import('../client/commands/gc.ts')).gcCommand,
   },
   verify: {
-    summary: 'look through a whole store for damage, and mend it',
+    summary: 'check a whole store for damage, and repair it',
     load: async () => (await import('../client/commands/verify.ts')).verifyCommand,
   },
   doctor: {
-    summary: 'say what is wrong with this set-up, and how to mend it',
+    summary: 'report what is wrong with this set-up, and how to fix it',
     load: async () => (await import('../client/commands/doctor.ts')).doctorCommand,
   },
   serve: {
@@ -90,23 +90,23 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   },
 };
 
-/** For a command that could not even be loaded. */
+/** The exit code when the command could not be loaded. */
 const NOTHING_RAN = 125;
 
 export async function main(args: readonly string[]): Promise<number> {
   const [name, ...rest] = args;
   if (name === undefined || name === '--help' || name === '-h' || name === 'help')
-    return answer(overview(columns()));
-  if (name === '--version' || name === '-V' || name === 'version') return answer(`assay ${VERSION}\n`);
+    return print(overview(columns()));
+  if (name === '--version' || name === '-V' || name === 'version') return print(`assay ${VERSION}\n`);
   const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (!entry) return refuse(unknownCommand(name), 2, false);
+  if (!entry) return reportError(unknownCommand(name), 2, false);
   let failureCode = NOTHING_RAN;
   try {
     const command = await entry.load();
     failureCode = command.failureCode;
-    return asksForHelp(rest) ? answer(renderHelp(command.help, columns())) : await command.main(rest);
+    return asksForHelp(rest) ? print(renderHelp(command.help, columns())) : await command.main(rest);
   } catch (error) {
-    return refuse(error, failureCode, ownFlags(rest).includes('--json'));
+    return reportError(error, failureCode, ownFlags(rest).includes('--json'));
   }
 }
 
@@ -115,24 +115,24 @@ function asksForHelp(args: readonly string[]): boolean {
   return own.includes('--help') || own.includes('-h');
 }
 
-/** What stands after `--` belongs to the wrapped command. */
+/** The flags for Assay: those after `--` belong to the wrapped command. */
 function ownFlags(args: readonly string[]): readonly string[] {
   const end = args.indexOf('--');
   return end === -1 ? args : args.slice(0, end);
 }
 
-/** Of the terminal that is spoken to; what goes elsewhere is not for a window. */
+/** The width of the terminal, or Infinity if standard output is not one. */
 function columns(): number {
   return (new SyncStream(1).isTTY && process.stdout.columns) || Number.POSITIVE_INFINITY;
 }
 
-function answer(text: string): number {
+function print(text: string): number {
   new SyncStream(1).write(text);
   return 0;
 }
 
-function refuse(error: unknown, failureCode: number, json: boolean): number {
-  const { code, detail, entry } = named(error);
+function reportError(error: unknown, failureCode: number, json: boolean): number {
+  const { code, detail, entry } = asAssayError(error);
   const { hint, exitCode = failureCode } = entry;
   new SyncStream(2).write(`assay: ${code}: ${detail}\n       ${hint}\n`);
   if (json)
@@ -140,10 +140,10 @@ function refuse(error: unknown, failureCode: number, json: boolean): number {
   return exitCode;
 }
 
-function named(error: unknown): AssayError {
+function asAssayError(error: unknown): AssayError {
   if (error instanceof AssayError) return error;
   if (!isSystemError(error, 'MODULE_NOT_FOUND')) return new AssayError('ASSAY_INTERNAL', messageOf(error));
-  const [what = ''] = messageOf(error).split('\n'); // who asked for it follows
+  const [what = ''] = messageOf(error).split('\n'); // the next lines list the importing modules
   return new AssayError('ASSAY_INCOMPLETE', what);
 }
 
@@ -161,11 +161,11 @@ function overview(width: number): string {
     '',
     formatColumns(rows, width),
     '',
-    wrapText('assay COMMAND --help tells all about a command; assay --version tells the version.', width),
+    wrapText('assay COMMAND --help describes a command; assay --version prints the version.', width),
     '',
   ].join('\n');
 }
 
-// No top-level await: the bundle for Node is CommonJS, which has none. What was said has been written (SyncStream), so there is
-// nothing to wait for, and a connection that somebody left open does not keep the process.
+// No top-level await: the bundle for Node is CommonJS. SyncStream has written all output, so exit at once:
+// an open connection must not keep the process alive.
 main(process.argv.slice(2)).then((code) => process.exit(code));

@@ -1,7 +1,8 @@
-// The key: everything that an action could see, as REAPI Action and Command messages, and the digest of the Action.
+// Encodes a declaration as REAPI Action and Command messages. The digest of the Action is the key.
+// The same declaration gives the same bytes on every machine.
 //
-// The same declaration gives the same bytes on every machine: lists whose order carries no meaning are sorted here, and
-// nothing that differs between two checkouts (times, absolute paths, the caller's other variables) has a place to go.
+// Lists whose order has no meaning are sorted here. A Declaration has no field for what differs between two
+// checkouts: times, absolute paths, undeclared variables.
 import { type Digest, digestOf, toWire } from './digest.ts';
 import { KEY_VERSION } from './key-version.ts';
 import { compareNames, type RelPath, relativeTo } from './path.ts';
@@ -17,7 +18,10 @@ export interface Declaration {
   readonly workingDirectory: RelPath;
   readonly environment: readonly Property[];
   readonly outputs: readonly RelPath[];
-  /** os, arch, libc, and one property for each tool: everything about the machine that is allowed to matter. */
+  /**
+   * os, arch, libc, and one property for each tool: the only facts about the machine that are part of the
+   * key.
+   */
   readonly platform: readonly Property[];
   readonly inputRoot: Digest;
 }
@@ -49,7 +53,7 @@ export function encodeAction(declaration: Declaration): EncodedAction {
   return { key: digestOf(action), action, command };
 }
 
-/** REAPI has them relative to the working directory, sorted, once each. */
+/** Output paths as REAPI wants them: relative to the working directory, sorted, each once. */
 function outputPathsOf(declaration: Declaration): string[] {
   const paths = declaration.outputs.map((path) => relativeTo(declaration.workingDirectory, path));
   return [...new Set(paths)].sort(compareNames);

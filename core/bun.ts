@@ -1,4 +1,4 @@
-// Bun, which runs the executable: all that Assay uses of it that Node does not have.
+// Bun's own functions that Assay uses. Bun runs the executable; Node runs everything else.
 
 interface BunRuntime {
   readonly SHA256: { hash(bytes: Uint8Array, encoding: 'hex'): string };
@@ -14,7 +14,10 @@ declare global {
 /** Undefined on Node. */
 export const bun = globalThis.Bun;
 
-/** The executable compiles to machine code late, for runs that are over before it pays (docs/MEASUREMENTS.md#0197). */
+/**
+ * Makes Bun compile to machine code at once. By default the executable compiles late, because most runs end
+ * before compiling pays (docs/MEASUREMENTS.md#0197).
+ */
 export function expectLongRun(): void {
   bun?.unsafe.setJITPolicy(1);
 }

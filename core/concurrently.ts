@@ -1,4 +1,4 @@
-// Bounded concurrency: at most `limit` at a time, the first failure ends it and is thrown.
+// Calls `work` for each item, at most `limit` at a time. The first failure stops it and is thrown.
 export async function concurrently<T>(
   items: readonly T[],
   limit: number,

@@ -1,4 +1,5 @@
-// The address of content: a SHA-256 and a size. Strings from outside become a Hash here or are refused.
+// Digest: the SHA-256 and the size of a blob, which together are its address.
+// A string from outside becomes a Hash only through this file, which refuses anything else.
 import { AssayError } from './errors.ts';
 import type { Digest as WireDigest } from './proto/generated/reapi.ts';
 import { sha256 } from './sha256.ts';
@@ -17,11 +18,11 @@ export const HASH_BYTES = 32;
 const HASH_LENGTH = 2 * HASH_BYTES;
 
 const NO_DIGIT = 0xff;
-/** Of each character code below 128 the value of that hex digit; of what is none in lower case, NO_DIGIT. */
+/** The value of the lower-case hex digit with each character code below 128, or NO_DIGIT. */
 const DIGITS = new Uint8Array(128).fill(NO_DIGIT);
 for (const [value, digit] of [...'0123456789abcdef'].entries()) DIGITS[digit.charCodeAt(0)] = value;
 
-/** By hand, because every request is asked this: a pattern takes twice as long. */
+/** A loop, because every request calls this: a regular expression takes twice as long. */
 export function isHash(text: string): text is Hash {
   if (text.length !== HASH_LENGTH) return false;
   for (let at = 0; at < HASH_LENGTH; at++) {
@@ -30,7 +31,10 @@ export function isHash(text: string): text is Hash {
   return true;
 }
 
-/** From 64 hex digits in ASCII to 32 bytes. False where there are others among them; then `target` holds anything. */
+/**
+ * Decodes 64 lower-case hex digits to 32 bytes. Returns false for other characters: then `target` is
+ * undefined.
+ */
 export function decodeHash(text: Uint8Array, start: number, target: Uint8Array, at: number): boolean {
   let seen = 0;
   for (let byte = 0; byte < HASH_BYTES; byte++) {
@@ -43,15 +47,15 @@ export function decodeHash(text: Uint8Array, start: number, target: Uint8Array, 
 }
 
 /**
- * A digest whose hash came as bytes, by which a store looks for it. Its text is made when somebody asks: most are asked
- * about by the thousand, and found.
+ * A digest with the hash as 32 bytes, which is the store's key. The hex text is made only when it is read:
+ * FindMissingBlobs asks for thousands of digests, and most are present.
  */
 export class BinaryDigest implements Digest {
   readonly size: number;
   readonly #bytes: Buffer;
   readonly #at: number;
 
-  /** The hash begins there in `bytes`, which must not change. */
+  /** The hash begins at `at` in `bytes`. The caller must not change `bytes` afterwards. */
   constructor(bytes: Buffer, at: number, size: number) {
     this.#bytes = bytes;
     this.#at = at;
@@ -88,7 +92,7 @@ export function digestOf(bytes: Uint8Array): Digest {
   return { hash: sha256(bytes) as Hash, size: bytes.byteLength };
 }
 
-/** Digests, each once. One hash with two sizes is two digests: at most one of them can ever be found. */
+/** A set of digests. One hash with two sizes is two digests: at most one of them can exist. */
 export class DigestSet {
   private readonly byName = new Map<string, Digest>();
 
@@ -101,7 +105,7 @@ export class DigestSet {
   }
 }
 
-/** Of no bytes at all. Written down, so that nothing is hashed before somebody asks for it. */
+/** The digest of no bytes. A literal, so that loading this file hashes nothing. */
 export const EMPTY: Digest = {
   hash: parseHash('e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'),
   size: 0,

@@ -1,17 +1,17 @@
-// Changes of single fields in an encoded message. Every other byte stays as it was sent, so that what this program does not
-// know survives it.
+// Edits single fields of an encoded protobuf message.
+// Every other byte stays as sent, so that fields that Assay does not know survive.
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 
-/** A field that holds bytes, text or a message. */
+/** Encodes a field of bytes, text or a message. */
 export function encodeField(field: number, content: Uint8Array): Uint8Array {
   return new BinaryWriter().tag(field, WireType.LengthDelimited).bytes(content).finish();
 }
 
-/** The message with another content for those fields of that number for which `amend` gives one, in their places. */
+/** Replaces, in place, the content of each field with that number for which `replace` returns a value. */
 export function replaceFields(
   message: Uint8Array,
   field: number,
-  amend: (content: Uint8Array, index: number) => Uint8Array | undefined,
+  replace: (content: Uint8Array, index: number) => Uint8Array | undefined,
 ): Buffer {
   const parts: Uint8Array[] = [];
   const reader = new BinaryReader(message);
@@ -24,9 +24,9 @@ export function replaceFields(
       reader.skip(wireType, number);
       continue;
     }
-    const amended = amend(reader.bytes(), index++);
-    if (!amended) continue;
-    parts.push(message.subarray(kept, start), encodeField(field, amended));
+    const replacement = replace(reader.bytes(), index++);
+    if (!replacement) continue;
+    parts.push(message.subarray(kept, start), encodeField(field, replacement));
     kept = reader.pos;
   }
   return Buffer.concat([...parts, message.subarray(kept)]);

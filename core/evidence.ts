@@ -1,5 +1,6 @@
-// Evidence: what a tracer saw of the run that made a result. It travels inside the result, so that whoever gets the
-// result can judge it. Arguments of processes are left out: they may hold secrets.
+// Evidence: what a tracer observed of the run that made a result.
+// It is stored inside the result, so that every client can decide whether to accept the result.
+// It has no arguments of processes: they may be secrets.
 import { decodeStrict } from './message.ts';
 import { Evidence as EvidenceMessage } from './proto/generated/assay.ts';
 import type { Any } from './proto/generated/google/protobuf/any.ts';
@@ -24,7 +25,10 @@ export interface Evidence {
   readonly sandboxed: boolean;
 }
 
-/** `clean`: watched from end to end, and nothing undeclared. `marked`: watched, and not that. */
+/**
+ * `clean`: the tracer observed the whole run and nothing undeclared. `marked`: it observed something
+ * undeclared, or not the whole run. `unwatched`: there was no tracer.
+ */
 export type EvidenceStatus = 'clean' | 'marked' | 'unwatched';
 
 export function evidenceStatusOf(evidence: Evidence | undefined): EvidenceStatus {
@@ -41,7 +45,7 @@ export function encodeEvidence(evidence: Evidence): Any {
   return { typeUrl: TYPE, value: Buffer.from(message.finish()) };
 }
 
-/** Undefined where the result was made by another client, or unwatched. Broken evidence is refused. */
+/** Undefined for a result of another client, or of a run without a tracer. Refuses malformed evidence. */
 export function decodeEvidence(metadata: readonly Any[]): Evidence | undefined {
   const found = metadata.find(({ typeUrl }) => typeUrl === TYPE);
   return (

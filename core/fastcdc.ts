@@ -1,17 +1,17 @@
-// FastCDC 2020: where a blob is cut into chunks, by its content, so that two versions of it share most of them. Every client
-// and server that cuts must find the same places: the constants are those that REAPI prescribes, normalization level 2.
+// FastCDC 2020: content-defined chunking, so that two versions of a blob share most of their chunks.
+// It cuts where every REAPI client and server cuts: the constants are REAPI's, with normalization level 2.
 //
-// The rolling hash has 64 bits, of which the masks look at the lower 48. They are kept as two numbers of 24 bits, since
-// bits never wander downwards and JavaScript counts exactly in 32.
+// The rolling hash has 64 bits, and the masks use the lower 48. They are kept as two numbers of 24 bits: a
+// left shift never moves bits down, and JavaScript's bit operations have 32 bits.
 import { nodeCrypto } from './sha256.ts';
 
 export interface ChunkingParams {
   readonly minBytes: number;
   readonly averageBytes: number;
   readonly maxBytes: number;
-  /** Before the average size: fewer places fit. */
+  /** The mask before the average size, with more bits: a cut is less likely. */
   readonly strict: Mask;
-  /** Behind it: more do. */
+  /** The mask after the average size, with fewer bits: a cut is more likely. */
   readonly lenient: Mask;
 }
 
@@ -24,7 +24,7 @@ const HALF_BITS = 24;
 const HALF = 0xffffff;
 const GEAR_INPUT_BYTES = 64;
 
-/** The masks for an average of 2^19 bytes: those for 2^21 before it, and for 2^17 behind it. */
+/** The parameters for an average of 2^19 bytes. The masks are those of 2^21 (strict) and 2^17 (lenient). */
 export const REAPI_CHUNKING: ChunkingParams = {
   minBytes: 128 * 1024,
   averageBytes: 512 * 1024,
@@ -40,7 +40,7 @@ interface Gear {
 
 let gear: Gear | undefined;
 
-/** How many bytes from the start are the first chunk; `bytes` must be maxBytes long, or be all that is left. */
+/** The length of the first chunk. `bytes` must have at least maxBytes bytes, or be the rest of the blob. */
 export function firstChunkLength(bytes: Uint8Array, cutting: ChunkingParams): number {
   const end = Math.min(bytes.length, cutting.maxBytes);
   if (end <= cutting.minBytes) return end;
@@ -49,7 +49,7 @@ export function firstChunkLength(bytes: Uint8Array, cutting: ChunkingParams): nu
   const { high: highs, low: lows } = gear;
   let high = 0;
   let low = 0;
-  /** The reference takes two bytes at a time, and leaves out the last one of an odd number. */
+  /** The reference implementation reads two bytes at a time, and skips the last one of an odd number. */
   for (let at = cutting.minBytes; at < end - (end % 2); at++) {
     const byte = bytes[at] ?? 0;
     low = low * 2 + (lows[byte] ?? 0);
@@ -61,7 +61,7 @@ export function firstChunkLength(bytes: Uint8Array, cutting: ChunkingParams): nu
   return end;
 }
 
-/** For each value of a byte the beginning of the MD5 of that byte, 64 times; the lower 48 bits of its first 64. */
+/** For each byte value: the lower 48 of the first 64 bits of the MD5 of 64 such bytes. */
 function makeGear(): Gear {
   const high = new Int32Array(256);
   const low = new Int32Array(256);

@@ -1,9 +1,9 @@
-// What comes along with a result: small blobs that it names, so that a client does not have to ask for each of them, one round
-// trip after the other. A client says in a header how many bytes of them it will take. They follow the result as fields that no
-// ActionResult has, each a hash and the bytes: whoever does not know them passes over them, and nothing else in the answer has
-// to reach the client for it to know where the result ends.
+// Inlined blobs: small blobs that the server sends together with the result that names them.
+// They are untrusted: the client verifies an inlined blob like any other.
 //
-// Nothing here is believed: a blob that came along is checked like one that was asked for.
+// They save a round trip for each blob. The client says in a header how many bytes it accepts. Each blob
+// follows the result as a protobuf field that ActionResult does not have, with the hash and the bytes. A
+// client that does not know the field skips it. The field's tag also marks the end of the result.
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { type Hash, parseHash } from './digest.ts';
 
@@ -11,7 +11,7 @@ export const INLINED_BLOBS_HEADER = 'assay-company';
 
 const FIELD = 15_001;
 const HASH_BYTES = 32;
-/** What one takes besides its own bytes, at most. */
+/** The most that one inlined blob takes besides its own bytes. */
 export const INLINED_BLOB_OVERHEAD = HASH_BYTES + 8;
 
 export interface InlinedBlob {
@@ -34,8 +34,8 @@ export function appendBlobs({ result, blobs }: ResultWithBlobs): Buffer {
 }
 
 /**
- * Blobs of more than `most` bytes was not asked for, and is left out. What is no message at all counts as a result, of which
- * somebody else will say so.
+ * Splits an answer into the result and its inlined blobs. Blobs beyond `most` bytes were not asked for, and
+ * are dropped. An answer that is not a message is returned as the result: decoding the result then fails.
  */
 export function splitBlobs(answer: Buffer, most = Number.POSITIVE_INFINITY): ResultWithBlobs {
   try {

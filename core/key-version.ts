@@ -1,4 +1,5 @@
-// The version of the key: who remembers what a key decided needs it, and not all that makes a key.
+// The version of the key's encoding. Apart from action.ts, so that the up-to-date check does not load the
+// encoder.
 
-/** Changes whenever the same declaration would get another key; test/vectors holds keys of each version. */
+/** Change it whenever the same declaration gets another key. test/vectors has keys of each version. */
 export const KEY_VERSION = 'assay-key-1';

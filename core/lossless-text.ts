@@ -1,11 +1,12 @@
-// Names from outside that are hashed or compared.
+// A check for names from outside that are hashed or compared: two different names must not become the same
+// text.
 
-/** What a decoder puts in the place of bytes that are no text. */
+/** The character that a decoder puts in place of invalid UTF-8. */
 const REPLACEMENT = '\ufffd';
 
 /**
- * False for text that another one could have become too: half a character has no bytes of its own, and bytes that are no
- * UTF-8 were all made the same one. Two such names would be one.
+ * True if the text encodes to UTF-8 and back without loss. A lone surrogate does not encode. The replacement
+ * character may stand for any invalid bytes, so two different names could look the same.
  */
 export function isLossless(text: string): boolean {
   return text.isWellFormed() && !text.includes(REPLACEMENT);

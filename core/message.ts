@@ -1,9 +1,9 @@
-// Protobuf messages from outside: read to the last byte, or refused.
+// Strict decoding of protobuf messages from outside. A message that is cut short, repeats a singular field or
+// has too many fields is refused before it costs memory.
 //
-// The generated decoders stop in silence at a tag of 0, at any depth, and go on reading in the middle of a message; they
-// build an object for every two bytes that say so; and of a field that may be there once they take the last. So all
-// fields of the messages that matter are walked first, which builds nothing: what is broken, said twice or too much to
-// be meant is refused before it is decoded.
+// The generated decoders are too lenient. They stop silently at a tag of 0, at any depth. They build an
+// object for every two bytes that ask for one. Of a repeated singular field they keep the last. So
+// decodeStrict first walks all fields, which allocates nothing, and decodes only then.
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 import { AssayError, type ErrorCode } from './errors.ts';
 import { MESSAGE } from './limits.ts';
@@ -12,7 +12,7 @@ interface MessageType<T> {
   decode(bytes: Uint8Array): T;
 }
 
-/** Which fields of a message are messages themselves: at most once, or any number of times. */
+/** Which fields of a message are messages themselves: singular ones (`once`) and repeated ones (`many`). */
 export interface Shape {
   readonly once?: Readonly<Record<number, Shape>>;
   readonly many?: Readonly<Record<number, Shape>>;
@@ -33,7 +33,7 @@ export function decodeStrict<T>(
   }
 }
 
-/** The bytes of each message in a repeated field, as they were sent. */
+/** The bytes of each message in a repeated field, as sent. */
 export function rawMessages(bytes: Uint8Array, field: number): Uint8Array[] {
   const found: Uint8Array[] = [];
   const reader = new BinaryReader(bytes);
@@ -46,8 +46,8 @@ export function rawMessages(bytes: Uint8Array, field: number): Uint8Array[] {
 }
 
 /**
- * With one reader for all that is nested, which knows only the end of the whole: who reads beyond the end of the message that
- * is walked has read bytes that are not its own, and is refused.
+ * Walks nested messages with one reader, which knows only the end of the whole buffer. So each level checks
+ * that it has not read beyond its own end.
  */
 function walk(
   reader: BinaryReader,

@@ -1,5 +1,5 @@
-// A namespace: the prefix of a cache URL and a REAPI instance name. Results live in one; blobs are shared by all,
-// because a blob's address already says exactly what it is.
+// Namespace: the prefix of a cache URL, and a REAPI instance name. Each result belongs to one namespace. All
+// namespaces share the blobs, because a blob's digest is its address.
 import { AssayError } from './errors.ts';
 
 declare const namespaceBrand: unique symbol;
@@ -13,8 +13,8 @@ const PART = /^[0-9A-Za-z_.-]+$/;
 export const DEFAULT_NAMESPACE = '' as Namespace;
 
 /**
- * Where the results of a protocol live whose keys are not digests of actions. No client can name it as a prefix or an
- * instance: "~" has no place in a namespace.
+ * The namespace of a protocol whose keys are not action digests. No client can address it by a prefix or an
+ * instance name, because parseNamespace refuses "~".
  */
 export function protocolNamespace(protocol: string, within: Namespace): Namespace {
   return `~${protocol}${within === '' ? '' : `/${within}`}` as Namespace;
@@ -25,7 +25,7 @@ export function parseNamespace(text: string): Namespace {
   throw new AssayError('ASSAY_BAD_NAMESPACE', JSON.stringify(text.slice(0, MAX_LENGTH)));
 }
 
-/** A namespace that a store has written: a client's or a protocol's. Undefined for any other text. */
+/** A namespace as the store keeps it: a client's or a protocol's. Undefined for any other text. */
 export function storedNamespace(text: string): Namespace | undefined {
   const isWritten = isNamespace(text) || (text.startsWith('~') && areParts(text.slice(1)));
   return isWritten ? (text as Namespace) : undefined;

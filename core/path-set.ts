@@ -1,34 +1,36 @@
-// Path sets: what an action looked at besides its declared inputs. Its key can't hold that, because it is known only
-// when the action has run. So a key leads to the path sets of earlier runs, and each path set, with what lies at its paths
-// now, leads to the key of a result:
+// Path sets: the paths that an action read besides its declared inputs, and the lookup by them.
+// A result is found only if every path in its path set has the same state now as when the action ran.
 //
-//   key ─> path sets ─> what lies there now ─> key of the result
+// These paths are known only after the run, so the key cannot contain them. The lookup has two steps:
 //
-// Path sets lie in numbered places that are never written over. When all places of a key are taken, the paths that all of
-// these sets share lead on to another key with places of its own, so any number of sets can be found in a few steps.
+//   key ─> path sets of earlier runs ─> current state of their paths ─> key of the result
+//
+// Each key has numbered slots for path sets. A slot is never overwritten. When all slots of a key are used,
+// the state of the paths that all its sets share gives another key with more slots. So a few steps find any
+// number of sets.
 import { type Digest, digestOf, type Hash } from './digest.ts';
 import { decodeStrict } from './message.ts';
 import { PathSet as PathSetMessage } from './proto/generated/assay.ts';
 
 export interface ObservedPath {
-  /** "workspace", "tool:NAME", "above:" and one of these for each folder above it, or "" for the root of the file system. */
+  /** "workspace" or "tool:NAME", or "above:" and one of these for the folders above it, or "" for "/". */
   readonly root: string;
-  /** From the workspace or a tool it may begin with "../", once for each folder up. */
+  /** Relative to the root. Below the workspace or a tool, it may begin with "../" for each folder up. */
   readonly path: string;
-  /** The names in this folder were read, too. */
+  /** The action listed this folder. */
   readonly names: boolean;
-  /** What was there for the run that told it. */
+  /** What the recorded run found there. */
   readonly state: string;
-  /** What that run left there itself, where nothing was before; "" for nothing. */
+  /** What the recorded run created there, where nothing existed before. "" for nothing. */
   readonly left: string;
-  /** Names in this folder that are the action's own doing. */
+  /** Names in this folder that the action itself created. They do not count as part of the listing. */
   readonly without: readonly string[];
 }
 
 /** Sorted, each path once. */
 export type PathSet = readonly ObservedPath[];
 
-/** What lies at a path now, in the words of `ObservedPath.state`. */
+/** The current state of a path, in the form of `ObservedPath.state`. */
 export type StateOf = (path: ObservedPath) => string;
 
 export function encodePathSet(set: PathSet): Uint8Array {
@@ -41,17 +43,17 @@ export function decodePathSet(bytes: Uint8Array): PathSet {
   return decodeStrict(PathSetMessage, { many: { 1: {} } }, bytes, 'not a path set').paths;
 }
 
-/** Where the path set with this number lies. */
+/** The address of the path set in slot `number`. */
 export function pathSetAddress(key: Hash, number: number): Digest {
   return hashOf('assay-path-set-2', key, String(number));
 }
 
-/** The key of the result of an action for which all of this looks as it does now. */
+/** The key of the result for the current state of the paths in `set`. */
 export function resultKey(key: Hash, set: PathSet, stateOf: StateOf): Digest {
   return hashOf('assay-observed-2', key, ...fingerprint(set, stateOf));
 }
 
-/** Where to look further when all places under `key` are taken. */
+/** The next key to look under when all slots of `key` are used. */
 export function nextKey(key: Hash, sets: readonly PathSet[], stateOf: StateOf): Hash {
   return hashOf('assay-path-branch-2', key, ...fingerprint(sharedBy(sets), stateOf)).hash;
 }
@@ -70,7 +72,7 @@ function sharedBy([first = [], ...others]: readonly PathSet[]): PathSet {
   return first.filter((seen) => names.every((known) => known.has(nameOf(seen))));
 }
 
-/** All of a look that does not depend on what lies there. */
+/** Every field but the state. */
 function nameOf(seen: ObservedPath | undefined): string {
   return seen ? JSON.stringify([seen.root, seen.path, seen.names, seen.left, seen.without]) : '';
 }

@@ -1,9 +1,9 @@
-// RelPath: the only door from a string to a path that may be read or written below a root.
+// RelPath: a checked path relative to a root. Only this file makes one from a string. It never leaves its
+// root: it is "/"-separated, without empty parts, ".", ".." or NUL. "" is the root itself.
 //
-// A RelPath is "/"-separated and relative: no empty part, no ".", no "..", no NUL; "" is the root itself. It is always
-// valid Unicode, because REAPI keeps names as proto strings. Linux allows names that are not UTF-8, so such a name is
-// held as the marker and its bytes in hex; a name that happens to begin with the marker is held the same way, which
-// keeps the mapping one to one. Every other name stands for itself.
+// A RelPath is always valid Unicode, because REAPI keeps names as proto strings. Linux allows names that are
+// not UTF-8. Such a name is encoded as a marker and its bytes in hex. A name that begins with the marker is
+// encoded the same way, so the encoding is one to one. Every other name is unchanged.
 import { AssayError } from './errors.ts';
 
 declare const relPathBrand: unique symbol;
@@ -23,7 +23,7 @@ export function parseRelPath(text: string): RelPath {
   return text as RelPath;
 }
 
-/** Like parseRelPath, for what people type: "./a//b/" is "a/b", "." is the root. ".." is still refused. */
+/** Parses a path as people type it: "./a//b/" is "a/b", "." is the root. ".." is refused. */
 export function relPathFromUser(text: string): RelPath {
   if (text.startsWith('/')) throw badPath(text, 'absolute');
   return parseRelPath(
@@ -39,7 +39,7 @@ export function join(parent: RelPath, child: RelPath): RelPath {
   return (child === ROOT ? parent : `${parent}/${child}`) as RelPath;
 }
 
-/** One name below `parent`. The check is of that name alone, so that a deep folder costs no more than a shallow one. */
+/** `parent` with one name added. Checks only that name, so that the cost does not depend on the depth. */
 export function childOf(parent: RelPath, name: string): RelPath {
   if (name.includes('/')) throw badPath(name, 'more than one name');
   checkPart(name, name);
@@ -56,12 +56,14 @@ export function nameOf(path: RelPath): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
-/** True when `path` is `ancestor` or lies below it. */
+/** True when `path` is `ancestor` or is below it. */
 export function isWithin(path: RelPath, ancestor: RelPath): boolean {
   return ancestor === ROOT || path === ancestor || path.startsWith(`${ancestor}/`);
 }
 
-/** Where `path` lies seen from `base`; may begin with "../" (REAPI keeps outputs relative to the working directory). */
+/**
+ * `path` relative to `base`. It may begin with "../": REAPI keeps outputs relative to the working directory.
+ */
 export function relativeTo(base: RelPath, path: RelPath): string {
   const from = base === ROOT ? [] : base.split('/');
   const to = path === ROOT ? [] : path.split('/');
@@ -70,7 +72,7 @@ export function relativeTo(base: RelPath, path: RelPath): string {
   return [...from.slice(shared).map(() => '..'), ...to.slice(shared)].join('/');
 }
 
-/** The inverse of relativeTo: refuses what would climb above the root. */
+/** The inverse of relativeTo. Refuses a path above the root. */
 export function resolveFrom(base: RelPath, relative: string): RelPath {
   const parts = base === ROOT ? [] : base.split('/');
   for (const part of relative.split('/')) {
@@ -83,14 +85,14 @@ export function resolveFrom(base: RelPath, relative: string): RelPath {
   return parseRelPath(parts.join('/'));
 }
 
-/** The name under which a directory entry appears in a RelPath; `bytes` is what the kernel returned. */
+/** The name in a RelPath of a directory entry. `bytes` is the name that the kernel returned. */
 export function nameFromBytes(bytes: Buffer): string {
   const text = bytes.toString('utf8');
   const standsForItself = !text.startsWith(BYTES_MARKER) && Buffer.from(text, 'utf8').equals(bytes);
   return standsForItself ? text : BYTES_MARKER + bytes.toString('hex');
 }
 
-/** What to hand to the kernel for `path` below `root`: a string, or bytes where a part is not UTF-8. */
+/** The path for a system call: `path` below `root` as a string, or as bytes where a name is not UTF-8. */
 export function toSystemPath(root: string, path: RelPath): string | Buffer {
   const base = path === ROOT ? root : `${root}/${path}`;
   if (!path.includes(BYTES_MARKER)) return base;
@@ -106,7 +108,7 @@ export function nameToBytes(name: string): Buffer {
     : Buffer.from(name, 'utf8');
 }
 
-/** By the bytes of the UTF-8 form, which is REAPI's order; differs from JavaScript's own beyond U+FFFF. */
+/** Compares by UTF-8 bytes, as REAPI sorts. JavaScript's own order differs beyond U+FFFF. */
 export function compareNames(a: string, b: string): number {
   if (a === b) return 0;
   const plain = a < b ? -1 : 1;
@@ -128,11 +130,11 @@ function checkPart(part: string, whole: string): void {
     throw badPath(whole, 'has a name over 255 bytes');
 }
 
-/** A marked name must be one that nameFromBytes would produce: otherwise it could smuggle "/" or ".." past the checks. */
+/** The bytes of a marked name. It must be one that nameFromBytes makes: else it could hide a "/" or "..". */
 function markedBytes(part: string, whole: string): Buffer {
   const bytes = nameToBytes(part);
-  const innocent = bytes.length > 0 && !bytes.includes(0) && !bytes.includes(0x2f);
-  if (!innocent || nameFromBytes(bytes) !== part) throw badPath(whole, 'misuses the marker for raw bytes');
+  const isName = bytes.length > 0 && !bytes.includes(0) && !bytes.includes(0x2f);
+  if (!isName || nameFromBytes(bytes) !== part) throw badPath(whole, 'misuses the marker for raw bytes');
   return bytes;
 }
 

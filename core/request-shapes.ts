@@ -1,4 +1,5 @@
-// The shapes of what clients of the Remote Execution and Remote Asset APIs ask: which fields are messages in turn.
+// Shapes for decodeStrict: which fields of the requests of the Remote Execution and Remote Asset APIs are
+// messages.
 import type { Shape } from './message.ts';
 import { ACTION_RESULT } from './shapes.ts';
 
@@ -13,5 +14,5 @@ export const SPLICE: Shape = { once: { 2: PLAIN }, many: { 3: PLAIN } };
 export const REQUEST_METADATA: Shape = { once: { 1: PLAIN } };
 export const FETCH_ASSET: Shape = { once: { 2: PLAIN, 3: PLAIN }, many: { 5: PLAIN } };
 export const PUSH_ASSET: Shape = { once: { 4: PLAIN, 5: PLAIN }, many: { 3: PLAIN, 6: PLAIN, 7: PLAIN } };
-/** Only text and numbers. */
+/** A request without nested messages. */
 export const FLAT: Shape = PLAIN;

@@ -1,4 +1,5 @@
-// What a result names. A result may be stored, and served, only while every one of these is in the store.
+// ActionResult: decoding it, the content that it references, and the part that must be deterministic.
+// A result is stored and served only while the store has everything that it references.
 import { type Digest, DigestSet, digestOf, parseDigest } from './digest.ts';
 import { AssayError } from './errors.ts';
 import { decodeStrict } from './message.ts';
@@ -6,11 +7,11 @@ import { ActionResult, type Digest as WireDigest } from './proto/generated/reapi
 import { ACTION_RESULT } from './shapes.ts';
 
 export interface ReferencedContent {
-  /** Everything the result names directly, each once; includes the Trees themselves. */
+  /** Every blob that the result names directly, each once. Includes the Trees themselves. */
   readonly blobs: readonly Digest[];
-  /** Those of the blobs that are Trees, whose leaves are named too. */
+  /** The blobs that are Trees. The result references the files in them, too. */
   readonly trees: readonly Digest[];
-  /** Roots of folders that are stored as Directory messages, whose descendants are named too. */
+  /** Roots of folders that are stored as Directory messages. The result references their descendants, too. */
   readonly directories: readonly Digest[];
 }
 
@@ -38,7 +39,9 @@ export function referencedContent(result: ActionResult): ReferencedContent {
   return { blobs: blobs.values(), trees: trees.values(), directories: directories.values() };
 }
 
-/** A file whose content the result carries must be the one that its digest names: clients take it without a further look. */
+/**
+ * Refuses a result with an inlined file that does not match its digest: clients use inlined files unchecked.
+ */
 export function verifyInlineContents({ outputFiles }: ActionResult): void {
   for (const { path, digest, contents } of outputFiles) {
     if (!digest || contents.length === 0) continue;
@@ -51,7 +54,7 @@ export function verifyInlineContents({ outputFiles }: ActionResult): void {
   }
 }
 
-/** A result that names nothing yet. */
+/** A result without outputs and logs. */
 export function emptyResult(exitCode: number): ActionResult {
   return {
     outputFiles: [],
@@ -66,8 +69,8 @@ export function emptyResult(exitCode: number): ActionResult {
 }
 
 /**
- * The part of a result that must be the same whenever the same key is built again. Logs and times are left out:
- * they differ between honest runs.
+ * The part of a result that must be the same for every run of the same key: outputs and exit code. Logs and
+ * times differ between correct runs, so they are left out.
  */
 export function deterministicPart(result: ActionResult): Uint8Array {
   return ActionResult.encode({

@@ -1,8 +1,8 @@
-// SHA-256, and the one door to node:crypto.
+// SHA-256, and the only access to node:crypto in core/.
 //
-// Loading node:crypto takes Node 9 ms, as much as all the rest of a hit, and a hit hashes about two kilobytes. So the
-// first few kilobytes of a process are hashed in JavaScript, and OpenSSL is loaded when more comes or when something
-// else of node:crypto is asked for. Bun has SHA-256 built in (docs/decisions/0031).
+// Node takes 9 ms to load node:crypto, as long as the rest of a hit, and a hit hashes about two kilobytes. So
+// JavaScript hashes the first kilobytes of a process. OpenSSL is loaded for more, or for another algorithm.
+// Bun has SHA-256 built in (docs/decisions/0031).
 import { bun } from './bun.ts';
 import { SMALL_HASH } from './limits.ts';
 import { smallSha256 } from './small-sha256.ts';
@@ -18,7 +18,7 @@ export function nodeCrypto(): NodeCrypto {
   return loaded;
 }
 
-/** In lower-case hex. */
+/** The hash in lower-case hex. */
 export function sha256(bytes: Uint8Array): string {
   if (bun) return bun.SHA256.hash(bytes, 'hex');
   if (loaded || bytes.length > smallBytesLeft) return nodeCrypto().hash('sha256', bytes, 'hex');

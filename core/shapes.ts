@@ -1,4 +1,5 @@
-// The shapes of the messages that clients send: which of their fields are messages in turn. The numbers are REAPI's.
+// Shapes for decodeStrict: which fields of ActionResult, Tree and Directory are messages. The numbers are
+// REAPI's.
 import type { Shape } from './message.ts';
 
 const PLAIN: Shape = {};

@@ -1,8 +1,9 @@
-// SHA-256 in JavaScript, for who hashes too little to load OpenSSL for it (sha256.ts).
+// SHA-256 in JavaScript, for a process that hashes only a few kilobytes.
+// Apart from sha256.ts, so that the bundle loads it at the first call (scripts/late.ts).
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex } from '@noble/hashes/utils.js';
 
-/** In lower-case hex. */
+/** The hash in lower-case hex. */
 export function smallSha256(bytes: Uint8Array): string {
   return bytesToHex(sha256(bytes));
 }

@@ -1,7 +1,7 @@
-// Folders as values: a flat list of entries becomes canonical REAPI Directory messages, or one Tree, and comes back.
+// Encodes a flat list of entries as canonical REAPI Directory messages, or as one Tree, and decodes a Tree.
+// Canonical means: the same files give the same bytes, in whatever order they were found.
 //
-// Canonical means: the same files give the same bytes whatever order they were found in. Empty folders count, symbolic
-// links are kept as links, times and owners are not kept.
+// Empty folders are kept. Symbolic links are kept as links. Times and owners are not kept.
 import { type Digest, DigestSet, digestOf, type Hash, parseDigest, toWire } from './digest.ts';
 import { AssayError } from './errors.ts';
 import { EXPANDED_TREE } from './limits.ts';
@@ -17,11 +17,11 @@ export type Entry =
 
 export interface EncodedDirectories {
   readonly root: Digest;
-  /** Each distinct folder once, by its address. */
+  /** The encoding of each distinct folder, by its hash. */
   readonly blobs: ReadonlyMap<Hash, Uint8Array>;
 }
 
-/** The input root of an action. */
+/** Encodes the input root of an action. */
 export function encodeDirectories(entries: readonly Entry[]): EncodedDirectories {
   const blobs = new Map<Hash, Uint8Array>();
   const root = encodeFolder(nestEntries(entries), (message) => {
@@ -33,7 +33,7 @@ export function encodeDirectories(entries: readonly Entry[]): EncodedDirectories
   return { root: root.digest, blobs };
 }
 
-/** The content of one output folder; the entries' paths are relative to it. */
+/** Encodes one output folder. The paths of the entries are relative to it. */
 export function encodeTree(entries: readonly Entry[]): Uint8Array {
   const children = new Map<Hash, Directory>();
   const root = encodeFolder(nestEntries(entries), (message) => {
@@ -45,7 +45,10 @@ export function encodeTree(entries: readonly Entry[]): Uint8Array {
   return Tree.encode({ root: root.message, children: [...children.values()] }).finish();
 }
 
-/** The entries of a Tree, parents before children. Refuses names that could lead out of it and trees that do not close. */
+/**
+ * The entries of a Tree, parents before children. Refuses names that leave the Tree, and a Tree that lacks a
+ * folder.
+ */
 export function decodeTree(bytes: Uint8Array): Entry[] {
   const tree = decodeMessage(bytes);
   const addresses = rawMessages(bytes, CHILDREN_FIELD).map((child) => digestOf(child).hash);
@@ -55,7 +58,7 @@ export function decodeTree(bytes: Uint8Array): Entry[] {
   return expanded.entries;
 }
 
-/** Every file that a Tree names, once each. Refuses a Tree that names a folder which it does not hold. */
+/** The digest of every file in a Tree, each once. Refuses a Tree that lacks a folder that it names. */
 export function filesInTree(bytes: Uint8Array): Digest[] {
   const tree = decodeMessage(bytes);
   const held = new Set<string>(rawMessages(bytes, CHILDREN_FIELD).map((child) => digestOf(child).hash));
@@ -68,7 +71,7 @@ export function filesInTree(bytes: Uint8Array): Digest[] {
   return leaves.values();
 }
 
-/** The number of Tree.children. A child's address is the digest of the bytes that were sent. */
+/** The field number of Tree.children. A child's address is the digest of its bytes as they were sent. */
 const CHILDREN_FIELD = 2;
 
 interface Folder {
@@ -115,8 +118,8 @@ function newFolder(): Folder {
 }
 
 /**
- * Children first, because a folder names its children by digest. `encode` encodes one folder and keeps it, in the order
- * of the names: a Tree lists its folders in the order in which they were sealed, and that must not be the disk's.
+ * Encodes children first, because a folder names its children by digest. Folders are encoded in the order of
+ * their names: a Tree lists them in the order of encoding, which must not depend on the disk.
  */
 function encodeFolder(
   folder: Folder,
@@ -136,7 +139,9 @@ function encodeFolder(
   return { message, digest: encode(message) };
 }
 
-/** No disk holds one name twice, so this is never the user's doing; but the key of such a folder would mean nothing. */
+/**
+ * Refuses two entries with one name. A file system has none, so this is a bug: the key would be ambiguous.
+ */
 function checkDistinct({ files, directories, symlinks }: Directory): void {
   const names = new Set<string>();
   for (const { name } of [...files, ...directories, ...symlinks]) {
@@ -150,8 +155,8 @@ function byName(a: { name: string }, b: { name: string }): number {
 }
 
 /**
- * A Tree of a few kilobytes can name one folder many times over, at each level again, and so unfold to more than any
- * machine holds. Entries and the text of their paths are counted as they are added.
+ * The entries of a Tree, bounded in number and in length of paths. A Tree of a few kilobytes can name one
+ * folder many times at each level, and so expand to more than any machine can hold.
  */
 class ExpandedTree {
   readonly entries: Entry[] = [];

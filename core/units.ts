@@ -1,4 +1,4 @@
-// Units of size and time, for the tables of limits.
+// Units of size (bytes) and time (milliseconds) for the tables of limits.
 export const KIB = 1024;
 export const MIB = 1024 * KIB;
 export const GIB = 1024 * MIB;

@@ -1,2 +1,2 @@
-// Assay's version, the same as in package.json (a test holds them together).
+// Assay's version. A test compares it with package.json.
 export const VERSION = '0.1.0';

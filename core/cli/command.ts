@@ -1,4 +1,5 @@
-// What a command of `assay` is, and how its flags are read: one table gives the parser, the help and the suggestions.
+// The definition of a command of `assay`, and the parser of its flags.
+// One table of flags gives the parser, the help and the suggestions.
 import { AssayError } from '../errors.ts';
 import { formatColumns, wrapText } from './layout.ts';
 
@@ -6,9 +7,9 @@ export interface Flag {
   readonly type: 'string' | 'boolean';
   /** May be given several times. */
   readonly multiple?: boolean;
-  /** May stand alone; its value, if it has one, follows a "=". */
+  /** May be given without a value. A value must follow a "=". */
   readonly optionalValue?: boolean;
-  /** What stands for the value in the help: GLOB, DIR, URL … */
+  /** The placeholder for the value in the help: GLOB, DIR, URL … */
   readonly value?: string;
   readonly text: string;
 }
@@ -26,7 +27,9 @@ export interface Help {
 
 export interface CommandModule {
   readonly help: Help;
-  /** The exit code of the failures that are Assay's own: 2, or 125 where the code belongs to a wrapped command. */
+  /**
+   * The exit code of Assay's own failures: 2, or 125 for a command whose exit code is the wrapped command's.
+   */
   readonly failureCode: number;
   main(args: readonly string[]): Promise<number>;
 }
@@ -35,13 +38,13 @@ export interface ParsedFlags {
   text(name: string): string | undefined;
   all(name: string): readonly string[];
   given(name: string): boolean;
-  /** What stood after `--`, or all that was no flag. */
+  /** The arguments that are not flags, and all arguments after `--`. */
   readonly positionals: readonly string[];
 }
 
 /**
- * `--help` is known everywhere and is answered before this is asked. Everything else unknown is refused.
- * Written here because node:util takes 2 ms of each start to load its parser, which knows no suggestions either.
+ * Parses flags, and refuses unknown ones. bin/assay.ts answers `--help` before it calls this.
+ * node:util has a parser, but loading it takes 2 ms of each start, and it gives no suggestions.
  */
 export function parseFlags(args: readonly string[], flags: FlagTable): ParsedFlags {
   const values = new Map<string, string[]>();
@@ -60,7 +63,7 @@ export function parseFlags(args: readonly string[], flags: FlagTable): ParsedFla
   };
 }
 
-/** `--flag`, `--flag=value`, or `--flag value`, whose value is then taken from `rest`. */
+/** Parses `--flag`, `--flag=value` or `--flag value`, and takes that value from `rest`. */
 function keepFlag(arg: string, rest: string[], flags: FlagTable, values: Map<string, string[]>): void {
   const [rawName = '', ...afterEquals] = arg.split('=');
   const name = rawName.replace(/^--/, '');
@@ -90,7 +93,7 @@ export function usage(detail: string): AssayError {
   return new AssayError('ASSAY_USAGE', detail);
 }
 
-/** A whole number between bounds, or a refusal that names the flag. */
+/** A whole number from `least` to `most`. Otherwise throws an error that names the flag. */
 export function parseNumber(flag: string, text: string, least: number, most: number): number {
   const number = Number(text);
   if (!/^\d+$/.test(text) || number < least || number > most) {
@@ -101,7 +104,7 @@ export function parseNumber(flag: string, text: string, least: number, most: num
 
 const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
-/** `90s`, `30m`, `3h` or `7d`, in milliseconds. */
+/** The milliseconds of `90s`, `30m`, `3h` or `7d`. */
 export function parseDuration(flag: string, text: string): number {
   const [, number = '', unit = ''] = /^(\d+(?:\.\d+)?)([smhd])$/.exec(text) ?? [];
   const milliseconds = Number(number) * (SECONDS[unit] ?? Number.NaN) * 1000;
@@ -111,7 +114,7 @@ export function parseDuration(flag: string, text: string): number {
   throw usage(`${flag} takes a time such as 90s, 30m, 3h or 7d, not ${JSON.stringify(text)}`);
 }
 
-/** "; did you mean --input?" where one known name is near enough to be meant, else nothing. */
+/** "; did you mean --input?" if a known name is similar enough, else "". */
 export function suggestion(name: string, known: readonly string[], prefix = '--'): string {
   const ranked = known
     .map((candidate) => ({ candidate, distance: editDistance(name, candidate) }))
@@ -121,7 +124,7 @@ export function suggestion(name: string, known: readonly string[], prefix = '--'
   return isNear ? `; did you mean ${prefix}${best.candidate}?` : '';
 }
 
-/** Letters that are missing, too many, others, or two that changed places, each of which counts once. */
+/** The optimal string alignment distance: insertions, deletions, substitutions and swaps of neighbours. */
 function editDistance(a: string, b: string): number {
   const rows = [Array.from({ length: b.length + 1 }, (_, index) => index)];
   const at = (i: number, j: number) => rows[i]?.[j] ?? Number.POSITIVE_INFINITY;
@@ -138,7 +141,7 @@ function editDistance(a: string, b: string): number {
   return at(a.length, b.length);
 }
 
-/** Examples stay in one line each, however long: they are there to be copied. */
+/** Examples are not wrapped, so that they can be copied. */
 export function renderHelp(help: Help, columns = Number.POSITIVE_INFINITY): string {
   const listing = (title: string, rows: readonly (readonly [string, string])[]) =>
     `${title}:\n${formatColumns(rows, columns)}`;

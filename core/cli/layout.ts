@@ -1,9 +1,9 @@
-// Text laid out for so many columns. What is not for a terminal is laid out for Infinity, and stays as it was written.
+// Wraps text for the width of a terminal. With a width of Infinity, text stays as written.
 
-/** Room that a second column has at least, however narrow the terminal is. */
+/** The minimum width of the second column, also on a narrow terminal. */
 const LEAST_ROOM = 24;
 
-/** Prose: lines that follow each other flow together. One that is indented was laid out by hand, and stays. */
+/** Wraps prose. Consecutive lines are joined first. Indented lines stay as they are. */
 export function wrapText(text: string, columns: number): string {
   const lines = text.split('\n');
   if (lines.every((line) => line.length <= columns)) return text;
@@ -17,7 +17,7 @@ export function wrapText(text: string, columns: number): string {
   return joined.flatMap((line) => (line.startsWith(' ') ? line : inLines(line, columns))).join('\n');
 }
 
-/** Rows of two columns; what does not fit into the second goes on below it. */
+/** Formats rows of two columns, and wraps the second. */
 export function formatColumns(rows: readonly (readonly [string, string])[], columns: number): string {
   const indent = Math.max(...rows.map(([left]) => left.length)) + 4;
   const room = Math.max(LEAST_ROOM, columns - indent);
@@ -29,7 +29,7 @@ export function formatColumns(rows: readonly (readonly [string, string])[], colu
     .join('\n');
 }
 
-/** A word that is longer than a line has one of its own. */
+/** A word that is longer than a line gets its own line. */
 function inLines(text: string, columns: number): string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {

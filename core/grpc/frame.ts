@@ -1,34 +1,35 @@
-// gRPC's frames: five bytes of head (not compressed, the length), then the message. Used by both sides of a connection.
+// gRPC frames: a header of five bytes (the compression flag, 0, and the length), then the message.
+// Client and server both use them.
 import { AssayError } from '../errors.ts';
 
-const HEAD_BYTES = 5;
+const HEADER_BYTES = 5;
 
-/** The head of a message of that length. */
-export function frameHead(length: number): Buffer {
-  const head = Buffer.allocUnsafe(HEAD_BYTES);
-  head[0] = 0;
-  head.writeUInt32BE(length, 1);
-  return head;
+/** The header of a message of that length. */
+export function frameHeader(length: number): Buffer {
+  const header = Buffer.allocUnsafe(HEADER_BYTES);
+  header[0] = 0;
+  header.writeUInt32BE(length, 1);
+  return header;
 }
 
 export function frame(message: Uint8Array): Buffer {
-  const framed = Buffer.allocUnsafe(HEAD_BYTES + message.byteLength);
+  const framed = Buffer.allocUnsafe(HEADER_BYTES + message.byteLength);
   framed[0] = 0;
   framed.writeUInt32BE(message.byteLength, 1);
-  framed.set(message, HEAD_BYTES);
+  framed.set(message, HEADER_BYTES);
   return framed;
 }
 
 /**
- * Messages out of pieces that end anywhere. A message that lies in one piece is a view of it; what is held of an
- * unfinished one is never more than has arrived, whatever length it announces, and that length has a limit.
+ * Splits a stream of pieces into messages. It never holds more than has arrived, whatever length a header
+ * announces, and it refuses lengths over `maxBytes`. A message inside one piece is a view of it, not a copy.
  */
 export class Deframer {
   readonly #maxBytes: number;
   #held: Buffer[] = [];
   #heldBytes = 0;
-  /** How many bytes must be held before there is more to know: a head, or a head with its message. */
-  #needed = HEAD_BYTES;
+  /** The bytes that must be held before parsing can continue: a header, or a header and its message. */
+  #needed = HEADER_BYTES;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
@@ -47,15 +48,15 @@ export class Deframer {
       const bytes = this.#joined();
       const length = lengthIn(bytes);
       if (length > this.#maxBytes) throw tooLarge(length, this.#maxBytes);
-      const end = HEAD_BYTES + length;
+      const end = HEADER_BYTES + length;
       if (bytes.length < end) {
         this.#needed = end;
         break;
       }
-      messages.push(bytes.subarray(HEAD_BYTES, end));
+      messages.push(bytes.subarray(HEADER_BYTES, end));
       this.#held = bytes.length > end ? [bytes.subarray(end)] : [];
       this.#heldBytes = bytes.length - end;
-      this.#needed = HEAD_BYTES;
+      this.#needed = HEADER_BYTES;
     }
     return messages;
   }

@@ -1,4 +1,4 @@
-// gRPC's status codes, and which of them tells an error of the catalogue.
+// gRPC status codes, and the status of each error of the catalogue.
 
 export const GRPC_STATUS = {
   OK: 0,
@@ -22,7 +22,7 @@ export const GRPC_STATUS = {
 
 export type GrpcStatus = keyof typeof GRPC_STATUS;
 
-/** The counterparts of the HTTP statuses that the catalogue uses. */
+/** The gRPC counterparts of the HTTP statuses in the catalogue. */
 const BY_HTTP_STATUS: Readonly<Record<number, GrpcStatus>> = {
   400: 'INVALID_ARGUMENT',
   401: 'UNAUTHENTICATED',
@@ -37,7 +37,7 @@ const BY_HTTP_STATUS: Readonly<Record<number, GrpcStatus>> = {
   507: 'RESOURCE_EXHAUSTED',
 };
 
-/** A client's mistake is never UNKNOWN, which clients take for a fault of the server and try again. */
+/** A client's mistake is never UNKNOWN: clients take that for a fault of the server and retry. */
 export function grpcStatusOf(entry: { readonly status: number; readonly grpc?: GrpcStatus }): GrpcStatus {
   return entry.grpc ?? BY_HTTP_STATUS[entry.status] ?? (entry.status < 500 ? 'INVALID_ARGUMENT' : 'INTERNAL');
 }

@@ -2,7 +2,7 @@
 // status from the catalogue.
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { AssayError, messageOf } from '../../core/errors.ts';
-import { frame, frameHead } from '../../core/grpc/frame.ts';
+import { frame, frameHeader } from '../../core/grpc/frame.ts';
 import { GRPC_STATUS, type GrpcStatus, grpcStatusOf } from '../../core/grpc/status.ts';
 import { STORE } from '../../store/limits.ts';
 import type { Transfer } from '../connection/min-rate.ts';
@@ -103,7 +103,7 @@ export class Call {
     this.#begin(headers);
     const send = async () => {
       for (let at = 0; at < message.byteLength; at += limits.maxWriteBytes) {
-        const head = at === 0 ? frameHead(message.byteLength) : undefined;
+        const head = at === 0 ? frameHeader(message.byteLength) : undefined;
         if (!(await this.#write(message.subarray(at, at + limits.maxWriteBytes), head)))
           return this.#cutOff();
       }
@@ -125,7 +125,7 @@ export class Call {
     this.#isCutShort ||= this.isGone;
     if (this.#isCutShort) return false;
     if (!this.#stream.headersSent) this.#begin();
-    const head = Buffer.concat([frameHead(before.byteLength + content.byteLength), before]);
+    const head = Buffer.concat([frameHeader(before.byteLength + content.byteLength), before]);
     const isWritten = await this.#write(content, head);
     this.#isCutShort = !isWritten;
     if (!isWritten && session) await untilWritesAreDone(session, this.server.limits.noProgressMs);

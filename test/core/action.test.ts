@@ -111,7 +111,7 @@ describe('the messages', () => {
     expect(command.outputPaths).toEqual(['../log', 'main.o']);
   });
 
-  test('everything else stands as it was declared', () => {
+  test('everything else is encoded as declared', () => {
     expect(command.arguments).toEqual(BASE.arguments);
     expect(command.environmentVariables.map(({ name, value }) => ({ name, value }))).toEqual(
       BASE.environment,

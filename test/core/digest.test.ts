@@ -22,12 +22,12 @@ describe('the digest of content', () => {
     });
   });
 
-  test('counts bytes of views, not of what lies behind them', () => {
+  test('counts the bytes of a view, not of its buffer', () => {
     const view = Buffer.from('xxabcxx').subarray(2, 5);
     expect(digestOf(view)).toEqual({ hash: HASH, size: 3 });
   });
 
-  test('is the same however long the content is', () => {
+  test('is right for every length of content', () => {
     const bytes = Buffer.alloc(300_000, 'assay');
     const lengths = [...Array(300).keys(), 4_095, 4_096, 4_097, 65_536, 300_000];
     for (const length of lengths) {
@@ -57,7 +57,7 @@ describe('a digest from outside', () => {
     expect(() => parseDigest({ hash: HASH, sizeBytes })).toThrow(/ASSAY_BAD_DIGEST/);
   });
 
-  test('goes to the wire and back', () => {
+  test('is encoded and decoded without loss', () => {
     const digest = digestOf(Buffer.from('abc'));
     expect(parseDigest(toWire(digest))).toEqual(digest);
   });

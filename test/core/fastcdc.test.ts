@@ -1,5 +1,6 @@
-// FastCDC 2020 finds the places that the definition names: compared with a slow reading of it in whole 64-bit numbers. The six chunks
-// of REAPI's published vectors (seed 0) came out right too; they are cut from a picture that is not ours to keep here.
+// FastCDC 2020 cuts at the points of the specification, compared with a slow version in 64-bit numbers.
+// REAPI's published vectors (seed 0) gave the right six chunks too. Their input is an image that is not ours to
+// copy, so they are not repeated here.
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { firstChunkLength, REAPI_CHUNKING } from '../../core/fastcdc.ts';
@@ -26,14 +27,14 @@ function slowCut(bytes: Buffer): number {
   return end;
 }
 
-test('the table begins as the reference’s does', () => {
+test('the gear table begins like the reference implementation’s', () => {
   expect(GEAR[0]).toBe(0x3b5d3c7d207e37dcn);
   expect(GEAR[255]).toBe(0xaabd2b2a451504e1n);
 });
 
 const SEED = 41;
 
-test(`cuts where the definition says, seed ${SEED}`, () => {
+test(`cuts where the specification says, seed ${SEED}`, () => {
   const bytes = noise(SEED, 6 * 1024 * 1024);
   for (let at = 0; at < bytes.length; ) {
     const rest = bytes.subarray(at, at + REAPI_CHUNKING.maxBytes);
@@ -44,7 +45,7 @@ test(`cuts where the definition says, seed ${SEED}`, () => {
   }
 });
 
-test('what never fits is cut at the most, and what is small not at all', () => {
+test('without a cut point a chunk has the maximum size, and a small blob is one chunk', () => {
   expect(firstChunkLength(Buffer.alloc(3 * 1024 * 1024), REAPI_CHUNKING)).toBe(REAPI_CHUNKING.maxBytes);
   expect(firstChunkLength(Buffer.alloc(1000), REAPI_CHUNKING)).toBe(1000);
 });

@@ -6,7 +6,7 @@ import { Random } from '../rig/random.ts';
 
 const decode = (bytes: Uint8Array) => decodeStrict(ActionResult, ACTION_RESULT, bytes, 'not a result');
 
-describe('bytes that are no message do not pass for an empty one', () => {
+describe('bytes that are not a message are not decoded as an empty one', () => {
   test.each([
     ['NUL', [0]],
     ['NUL after a whole field', [0x20, 0x01, 0]],
@@ -23,7 +23,7 @@ describe('bytes that are no message do not pass for an empty one', () => {
     expect(() => decode(Buffer.from(bytes))).toThrow(/ASSAY_RESULT_MALFORMED: not a result/);
   });
 
-  test('noise is refused or read, and never another error (seed 17)', () => {
+  test('random bytes are refused or decoded, and never another error (seed 17)', () => {
     const random = new Random(17);
     for (let round = 0; round < 20_000; round++) {
       const bytes = random.bytes(1 + random.below(24));

@@ -55,7 +55,7 @@ describe('a string becomes a RelPath only if it names something below the root',
   });
 });
 
-describe('any name that Linux allows survives the way through text', () => {
+describe('any name that Linux allows is encoded and decoded without loss', () => {
   const seed = 20_260_101;
 
   test(`random bytes (seed ${seed})`, () => {
@@ -84,7 +84,7 @@ describe('any name that Linux allows survives the way through text', () => {
     }
   });
 
-  test('what the kernel is handed is what it returned', () => {
+  test('the kernel gets the same bytes that it returned', () => {
     const name = nameFromBytes(Buffer.from([0x61, 0xff]));
     const path = parseRelPath(`plain/${name}/b`);
     expect(toSystemPath('/root', path)).toEqual(Buffer.from('/root/plain/a\xff/b', 'latin1'));
@@ -106,7 +106,7 @@ describe('any name that Linux allows survives the way through text', () => {
   }
 });
 
-describe('the marker for raw bytes can not smuggle a name past the checks', () => {
+describe('the marker for raw bytes cannot hide a name from the checks', () => {
   const marked = (bytes: string) => `%bytes:${Buffer.from(bytes, 'latin1').toString('hex')}`;
 
   test.each([
@@ -165,7 +165,7 @@ describe('parts of a path', () => {
     expect(() => childOf(deep, 'x'.repeat(10))).toThrow(/longer than 4096/);
   });
 
-  test('lying within is by whole names', () => {
+  test('isWithin compares whole names', () => {
     expect(isWithin(path, parseRelPath('a'))).toBe(true);
     expect(isWithin(path, path)).toBe(true);
     expect(isWithin(path, ROOT)).toBe(true);

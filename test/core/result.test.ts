@@ -33,7 +33,7 @@ const folder = (path: string, content: string) => ({
   treeDigest: wire(content),
 });
 
-describe('what a result names', () => {
+describe('the content that a result references', () => {
   test('is its files, Trees, folders and both logs', () => {
     const named = referencedContent(
       result({
@@ -51,12 +51,12 @@ describe('what a result names', () => {
     expect(named.directories).toEqual(names('directory'));
   });
 
-  test('is named once however often it appears', () => {
+  test('is listed once, however often it appears', () => {
     const twice = result({ outputFiles: [file('a', 'A'), file('b', 'A')], stdoutDigest: wire('A') });
     expect(referencedContent(twice).blobs).toEqual(names('A'));
   });
 
-  test('is kept apart when one hash comes with two sizes, so that the wrong size is missed', () => {
+  test('has two entries for one hash with two sizes, so that the wrong size is a miss', () => {
     const right = file('a', 'A');
     const wrong = { ...right, path: 'b', digest: { hash: right.digest.hash, sizeBytes: 2 } };
     const { blobs } = referencedContent(result({ outputFiles: [wrong, right] }));
@@ -78,7 +78,7 @@ describe('what a result names', () => {
     expect(() => referencedContent(result(parts))).toThrow(/ASSAY_RESULT_MALFORMED.*"a"/);
   });
 
-  test('can not be a malformed digest', () => {
+  test('is refused if a digest is malformed', () => {
     const malformed = result({ stdoutDigest: { hash: 'short', sizeBytes: 1 } });
     expect(() => referencedContent(malformed)).toThrow(/ASSAY_BAD_DIGEST/);
   });
@@ -89,7 +89,7 @@ test('a size beyond what JavaScript counts exactly is refused', () => {
   expect(() => decodeResult(sizeOf2To60)).toThrow(/ASSAY_RESULT_MALFORMED/);
 });
 
-describe('the outcome of a result', () => {
+describe('the deterministic part of a result', () => {
   const base = result({
     outputFiles: [file('a', 'A'), file('b', 'B', true)],
     outputDirectories: [folder('d', 'D'), folder('e', 'E')],
@@ -149,11 +149,11 @@ describe('the outcome of a result', () => {
   });
 });
 
-describe('content inside a result', () => {
+describe('content inlined in a result', () => {
   const carrying = (contents: string) =>
     result({ outputFiles: [{ ...file('a', 'A'), contents: Buffer.from(contents) }] });
 
-  test('is fine when its digest names it, or when there is none', () => {
+  test('is accepted if it matches its digest, or is empty', () => {
     verifyInlineContents(carrying('A'));
     verifyInlineContents(carrying(''));
   });

@@ -37,7 +37,7 @@ const byPath = (entries: readonly Entry[]) => [...entries].sort((a, b) => (a.pat
 describe('the same files give the same bytes', () => {
   const seed = 11;
 
-  test(`whatever order they were found in (seed ${seed})`, () => {
+  test(`in whatever order they were found (seed ${seed})`, () => {
     const random = new Random(seed);
     const tree = encodeTree(SAMPLE);
     const root = encodeDirectories(SAMPLE).root;
@@ -48,7 +48,7 @@ describe('the same files give the same bytes', () => {
     }
   });
 
-  test('whether or not folders that hold something are listed', () => {
+  test('whether or not folders with content are listed', () => {
     const implied = SAMPLE.filter(({ kind, path }) => kind !== 'directory' || path.endsWith('empty'));
     expect(encodeDirectories(implied).root).toEqual(encodeDirectories(SAMPLE).root);
   });
@@ -59,7 +59,7 @@ describe('the same files give the same bytes', () => {
   });
 });
 
-describe('what differs gives other bytes', () => {
+describe('a difference gives other bytes', () => {
   const original = [file('f', 'content'), link('l', 'f'), folder('d')];
   const key = (entries: readonly Entry[]) => encodeDirectories(entries).root.hash;
 
@@ -86,7 +86,7 @@ describe('a Tree comes back as it went in', () => {
     expect(decodeTree(new Uint8Array(0))).toEqual([]);
   });
 
-  test('parents stand before children', () => {
+  test('parents come before children', () => {
     const seen = new Set(['']);
     for (const { path, kind } of decodeTree(encodeTree(SAMPLE))) {
       expect(seen).toContain(path.slice(0, Math.max(0, path.lastIndexOf('/'))));
@@ -127,19 +127,19 @@ describe('folders as blobs', () => {
     expect(blobs.size).toBe(distinct.length);
   });
 
-  test('one path twice is refused, because no disk holds it', () => {
+  test('one path twice is refused', () => {
     expect(() => encodeDirectories([file('a', '1'), file('a', '2')])).toThrow(/ASSAY_INTERNAL/);
     expect(() => encodeDirectories([file('a'), file('a/b')])).toThrow(/ASSAY_INTERNAL/);
     expect(() => encodeTree([file('a'), link('a', 'b')])).toThrow(/ASSAY_INTERNAL/);
   });
 });
 
-describe('the leaves of a Tree', () => {
-  test('are its files, once each, from every folder', () => {
+describe('the files of a Tree', () => {
+  test('are listed once each, from every folder', () => {
     const expected = new Set(SAMPLE.flatMap((entry) => (entry.kind === 'file' ? [entry.digest.hash] : [])));
-    const leaves = filesInTree(encodeTree(SAMPLE));
-    expect(new Set(leaves.map(({ hash }) => hash))).toEqual(expected);
-    expect(leaves).toHaveLength(expected.size);
+    const files = filesInTree(encodeTree(SAMPLE));
+    expect(new Set(files.map(({ hash }) => hash))).toEqual(expected);
+    expect(files).toHaveLength(expected.size);
   });
 
   test('keep one hash with two sizes apart, so that the wrong size is missed', () => {

@@ -76,11 +76,11 @@ describe('the launcher refuses with 125', () => {
     const { code, stderr } = await call(['bin/assay', '--version']);
     expect({ code, stderr }).toEqual({
       code: 125,
-      stderr: `assay: its packages are not installed: run \`npm ci\` in ${folder}\n`,
+      stderr: `assay: the packages are not installed: run \`npm ci\` in ${folder}\n`,
     });
   });
 
-  test('where npm brought no Node, and says for which machine', async () => {
+  test('where npm installed no Node, and says for which machine', async () => {
     cpSync(
       join(import.meta.dirname, '../../node_modules/picomatch'),
       join(folder, 'node_modules/picomatch'),
@@ -90,7 +90,7 @@ describe('the launcher refuses with 125', () => {
     );
     const { code, stderr } = await call(['bin/assay', '--version']);
     expect(code).toBe(125);
-    expect(stderr).toMatch(/^assay: npm brought no Node for Linux \S+: Assay runs on Linux, arm64 or x64/);
+    expect(stderr).toMatch(/^assay: npm installed no Node for Linux \S+: Assay runs on Linux, arm64 or x64/);
   });
 
   test('where the Node that is there can not be executed', async () => {

@@ -8,7 +8,7 @@ import {
   type IncomingHttpHeaders,
 } from 'node:http2';
 import { AssayError, messageOf } from '../../../core/errors.ts';
-import { Deframer, frame, frameHead } from '../../../core/grpc/frame.ts';
+import { Deframer, frame, frameHeader } from '../../../core/grpc/frame.ts';
 import { GRPC_STATUS } from '../../../core/grpc/status.ts';
 import { GRPC_REMOTE } from '../../limits.ts';
 
@@ -101,7 +101,7 @@ export class Channel {
     try {
       for await (const message of messages) {
         if (answered) return;
-        call.write(frameHead(message.length));
+        call.write(frameHeader(message.length));
         const taken = new Promise<void>((resolve) => call.write(message, () => resolve()));
         await Promise.race([taken, done]);
         this.#moved(message.length);

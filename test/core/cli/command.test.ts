@@ -31,7 +31,7 @@ describe('flags', () => {
     expect(flags.given('json')).toBe(false);
   });
 
-  test('between which stand words that are none', () => {
+  test('mixed with other words', () => {
     expect(parse('a', '--json', '-', '--input', 'b', 'c').positionals).toEqual(['a', '-', 'c']);
     expect(parse('--', '--', '-').positionals).toEqual(['--', '-']);
   });

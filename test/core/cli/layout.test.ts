@@ -1,21 +1,21 @@
-// Text fits the columns that there are, breaks only between words, and is left alone where there is room.
+// Text is wrapped to the width of the terminal, only between words, and stays as it is where it fits.
 import { describe, expect, test } from 'vitest';
 import { formatColumns, wrapText } from '../../../core/cli/layout.ts';
 
 const PROSE = 'One two three\nfour five six.\n\nSeven eight:\n    as it is, however long it is\nnine';
 
-test('prose flows anew, paragraph by paragraph; what is indented stays', () => {
+test('prose is wrapped by paragraph; indented lines stay', () => {
   expect(wrapText(PROSE, 10).split('\n')).toEqual([
     ...['One two', 'three four', 'five six.', '', 'Seven', 'eight:'],
     ...['    as it is, however long it is', 'nine'],
   ]);
 });
 
-test('what fits stays as it was written', () => {
+test('text that fits stays as written', () => {
   expect(wrapText(PROSE, Number.POSITIVE_INFINITY)).toBe(PROSE);
 });
 
-test('a word that is longer than a line has its own', () => {
+test('a word longer than a line gets its own line', () => {
   expect(wrapText('a incomprehensible b', 5)).toBe('a\nincomprehensible\nb');
 });
 
@@ -25,7 +25,7 @@ describe('two columns', () => {
     ['--letter X', 'short'],
   ] as const;
 
-  test('go on below the second', () => {
+  test('wrap the second', () => {
     expect(formatColumns(rows, 40)).toBe(
       ['  --a         the first of many letters,', '              and a vowel', '  --letter X  short'].join(
         '\n',
@@ -33,7 +33,7 @@ describe('two columns', () => {
     );
   });
 
-  test('keep some room on the narrowest terminal', () => {
+  test('have a minimum width on a narrow terminal', () => {
     expect(formatColumns(rows, 1).split('\n')[0]).toBe('  --a         the first of many');
   });
 });

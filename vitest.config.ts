@@ -1,4 +1,6 @@
 import { defineConfig } from 'vitest/config';
+import { sortTests } from './test/project/test-kinds.ts';
+import { SlowestFirst } from './test/slowest-first.ts';
 
 const [major = 0] = process.versions.node.split('.').map(Number);
 if (major < 26)
@@ -6,12 +8,24 @@ if (major < 26)
     `the tests need the Node of the project, not ${process.versions.node}: say \`npx vitest run …\` or \`npm test\``,
   );
 
+const { unit, e2e } = sortTests();
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
+    projects: [
+      { extends: true, test: { name: 'unit', include: [...unit] } },
+      { extends: true, test: { name: 'e2e', include: [...e2e] } },
+    ],
     setupFiles: ['test/rig/own-environment.ts'],
+    sequence: { sequencer: SlowestFirst },
     testTimeout: 60_000,
     hookTimeout: 60_000,
     maxWorkers: 2,
+    coverage: {
+      include: ['client/**/*.ts', 'core/**/*.ts', 'hermeticity/**/*.ts', 'server/**/*.ts', 'store/**/*.ts'],
+      exclude: ['core/proto/generated/**'],
+      reporter: ['text-summary', 'html'],
+      reportsDirectory: 'dist/coverage',
+    },
   },
 });

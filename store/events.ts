@@ -1,25 +1,30 @@
-// Everything that a store wants known beyond its answers. Loggers and counters consume it; nothing in the store waits
-// for them, and what they throw is theirs.
+// The events of a store: what happens beside its answers. Loggers and counters consume them.
+// The store never waits for a listener, and it does not catch what a listener throws.
 import type { Digest, Hash } from '../core/digest.ts';
 import type { ResultAddress } from './store.ts';
 
 export type StoreEvent =
-  /** Stored bytes no longer matched their record. They are out of the index and will not be served. */
+  /** Stored bytes failed their check. The blob is out of the index and is not served. */
   | { readonly type: 'quarantined'; readonly hash: Hash; readonly detail: string }
-  /** A stored result was unreadable and is gone; it is a miss from now on. */
+  /** A stored result failed its check and was removed. It is a miss from now on. */
   | { readonly type: 'result-dropped'; readonly address: ResultAddress; readonly detail: string }
-  /** A stored result was not served, because content that it names is gone. */
+  /** A stored result was not served, because a blob that it names is missing. */
   | { readonly type: 'incomplete'; readonly address: ResultAddress; readonly missing: readonly Digest[] }
-  /** The key has a result already, and a new one came with other outputs. */
+  /** The key already has a result, and a new result came with other outputs. */
   | { readonly type: 'diverged'; readonly address: ResultAddress }
-  /** The least recently used was removed, because the store may hold no more. `bytes` is what became free. */
+  /**
+   * The least recently used entries were removed to stay within the limit. `bytes`: content that was freed.
+   */
   | {
       readonly type: 'evicted';
       readonly results: number;
       readonly blobs: number;
       readonly bytes: number;
     }
-  /** The index and the folder did not fit: files without an entry (some of them removed), entries without a file. */
+  /**
+   * Index and folder differed. `strays`: files without an entry. `removed`: strays that were deleted. `lost`:
+   * entries without a file.
+   */
   | {
       readonly type: 'reconciled';
       readonly strays: number;
@@ -27,9 +32,9 @@ export type StoreEvent =
       readonly lost: number;
     }
   | { readonly type: 'eviction-failed'; readonly detail: string }
-  /** Content was given out, but that it is in use could not be written down. */
+  /** A blob was served, but its lease could not be written. */
   | { readonly type: 'unleased'; readonly detail: string }
-  /** Files that dead processes left behind were removed. */
+  /** Files that dead processes left in staging were removed. */
   | { readonly type: 'swept'; readonly files: number; readonly bytes: number };
 
 export type OnStoreEvent = (event: StoreEvent) => void;

@@ -1,18 +1,18 @@
-// The order of the stack, from the disk to the caller, and why it is this one.
+// Opens a store: an engine with one layer for each promise. The order of the layers, from the disk up:
 //
-//   blobs     engine     keeps bytes, and leases what it says is there; what it gives back is unchecked
-//             limit      nothing is written for which there is no room; directly on the engine, which makes it
-//             verify     nothing above ever sees a wrong byte, so it stands first
-//             empty      the empty blob exists without being stored; above verify, since there is nothing to check
-//   results   engine     keeps records, and replaces one only if it is still the one that was read
-//             divergence the first result of a key stays; needs that conditional replacing, so it stands on the engine
-//             completeness  bytes from outside become a result with references, and a result is given out only while
-//                        they are all there; outermost, because what it refuses must not reach divergence
-//   uploads   engine     keeps what has arrived; what is whole enters where every put does, below verify
-//   labels    engine     keeps names
-//             live       a label leads to a hit or is not found; above all of the results, since they know
+//   blobs     engine        stores bytes and leases every blob that it reports as present; checks nothing on read
+//             limit         admits a write only within the size limit; sits on the engine, which evicts
+//             verify        checks every byte that is read; everything above relies on it
+//             empty-blob    the empty blob is always present; above verify, because it has no stored bytes
+//   results   engine        stores records, and replaces one only if it is still the record that was read
+//             divergence    keeps the first result of a key; needs the engine's conditional replace
+//             completeness  finds what a result names, and serves it only while all of that is present; outermost,
+//                           so that an incomplete result never reaches divergence
+//   uploads   engine        stores the parts; a finished upload enters like any other put
+//   labels    engine        stores names
+//             labels        serves a label only if its result is a hit; above all layers of results
 //
-// Both halves meet in `missing`: results ask the blobs below them, through the whole stack of blobs.
+// Results ask `missing` of the complete stack of blob layers.
 
 import { openDiskEngine, type Reconcile } from './disk/engine.ts';
 import type { Swept } from './disk/files/sweep.ts';
@@ -36,22 +36,22 @@ export interface StoreOptions {
 export interface DiskStoreOptions extends StoreOptions {
   readonly directory: string;
   readonly now?: () => number;
-  /** How long a commit waits for more to go with it: for a server, whose clients write side by side. */
+  /** How long a commit waits for more writes. For a server, whose clients write at the same time. */
   readonly commitDelayMs?: number;
-  /** How long what was named in an answer stays. All processes that use a store should agree on it. */
+  /** How long a blob that an answer named stays. All processes that use a store should agree on it. */
   readonly leaseMs?: number;
   readonly maxSize?: SizeLimit;
   readonly clock?: Clock;
 }
 
-/** A store that may run out of room. */
+/** A store with a size limit. */
 export interface DiskStore extends Store {
   readonly space: Space;
-  /** Removes staged files that nobody will continue. */
+  /** Removes staged files that no process will continue. */
   readonly sweep: () => Promise<Swept>;
-  /** Unmaps the index where much of it is mapped. Nobody else in this process may use the store meanwhile. */
+  /** Unmaps the index if much of it is mapped. Nothing else in this process may use the store meanwhile. */
   readonly trim: () => Promise<void>;
-  /** Compares the index with the folder and mends what does not fit. */
+  /** Compares the index with the folder and repairs the differences. */
   readonly reconcile: Reconcile;
 }
 
@@ -76,7 +76,7 @@ export async function openDiskStore({
   };
 }
 
-/** Its engine hands out the bytes that it was given, so there is nothing to verify. */
+/** No verify layer: the memory engine returns the bytes that it was given. */
 export function openMemoryStore({ onEvent = ignore }: StoreOptions = {}): Store {
   return addLayers(memoryEngine(), onEvent);
 }

@@ -1,12 +1,12 @@
-// What an engine gives before anybody has checked it: the bytes, and what they can be checked against. Only verify.ts
-// reads these.
+// Blobs as an engine returns them, before any check: the bytes, and the checksums to check them against.
+// Only verify.ts and examine.ts read them.
 import type { Hash } from '../core/digest.ts';
 import type { Blobs } from './store.ts';
 
 export type RawBlob = RawSmallBlob | RawLargeBlob | RawBrokenBlob;
 
 interface RawBase {
-  /** Another one each time the blob is stored anew. */
+  /** Changes each time the blob is stored again. */
   readonly generation: number;
   readonly size: number;
 }
@@ -14,7 +14,7 @@ interface RawBase {
 export interface RawSmallBlob extends RawBase {
   readonly kind: 'small';
   readonly bytes: Buffer;
-  /** Undefined where there is none: then the blob's own hash must do. */
+  /** Undefined if none was stored; then the blob is checked by its hash. */
   readonly checksum: bigint | undefined;
 }
 
@@ -22,24 +22,27 @@ export interface RawLargeBlob extends RawBase {
   readonly kind: 'large';
   /** One for each chunk of STORE.chunkBytes. */
   readonly checksums: readonly bigint[];
-  /** Undefined when its file is gone. */
+  /** Undefined if the file is missing. */
   open(): Promise<RawFile | undefined>;
 }
 
-/** Known not to be whole without reading it. */
+/** A blob that is damaged, as its record or its file's size shows without reading it. */
 export interface RawBrokenBlob extends RawBase {
   readonly kind: 'broken';
   readonly detail: string;
 }
 
 export interface RawFile {
-  /** Fills the buffer from there; fewer bytes than fit in only at the end of the file. */
+  /** Fills the buffer from that position. Returns fewer bytes only at the end of the file. */
   read(buffer: Buffer, position: number): Promise<number>;
   close(): Promise<void>;
 }
 
 export interface RawBlobs extends Omit<Blobs, 'get'> {
   get(hash: Hash): Promise<RawBlob | undefined>;
-  /** Takes that generation out of the index and keeps its bytes aside; does nothing if it is gone already. */
+  /**
+   * Takes that generation out of the index and moves its bytes to the quarantine. No effect if it is gone
+   * already.
+   */
   quarantine(hash: Hash, generation: number, detail: string): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// How much a store may hold: bytes, a share of the disk that it is on, or the lesser of both.
+// How much a store may hold: a number of bytes, a share of its disk, or the smaller of both.
 import { statfsSync } from 'node:fs';
 import { usage } from '../core/cli/command.ts';
 
@@ -10,7 +10,7 @@ export interface SizeLimit {
 
 export const UNLIMITED: SizeLimit = {};
 
-/** The disk is asked each time: volumes grow. */
+/** Asks the disk each time, because volumes grow. */
 export function bytesOf({ bytes, share }: SizeLimit, folder: string): number {
   const most = bytes ?? Number.POSITIVE_INFINITY;
   return share === undefined ? most : Math.min(most, share * diskBytes(folder));

@@ -1,21 +1,25 @@
-// The store's verbs. The disk and memory engines speak them, each decorator takes them and gives them back, and the
-// client and the server know nothing else. open.ts says which decorators stand around an engine, and in which order.
+// The interface of the store. Both engines implement it, each layer takes and returns it, and client and
+// server use
+// nothing else. open.ts has the layers and their order.
 import type { Digest, Hash } from '../core/digest.ts';
 import type { Namespace } from '../core/namespace.ts';
 
-/** What is put: bytes in hand, or a stream of them. A piece of a stream is the store's only until it asks for the next. */
+/**
+ * The content of a put: bytes, or a stream. The store uses a piece of a stream only until it asks for the
+ * next one.
+ */
 export type Content = Uint8Array | AsyncIterable<Uint8Array>;
 
 /**
- * What was announced. HTTP uploads without Content-Length do not know their size, and those of tools whose keys are not
- * hashes of the content do not know their hash: they learn both from what `put` resolves to.
+ * The digest that the sender announced. An HTTP upload without Content-Length has no size. A tool with opaque
+ * keys has no hash. `put` resolves to the digest in both cases.
  */
 export interface Expected {
   readonly hash?: Hash | undefined;
   readonly size?: number | undefined;
 }
 
-/** A stored blob. Small ones come as bytes, large ones as chunks that are read when asked for. */
+/** A stored blob. A small blob comes as bytes, a large one as chunks that are read on demand. */
 export type Blob = SmallBlob | LargeBlob;
 
 export interface SmallBlob {
@@ -27,20 +31,23 @@ export interface LargeBlob {
   readonly size: number;
   readonly bytes?: undefined;
   /**
-   * The bytes from `offset` on, `length` of them at most, in order. A chunk's memory belongs to the consumer only until
-   * it asks for the next one. Throws ASSAY_BLOB_CORRUPT before it would yield bytes that are not the right ones.
-   * `atOnce` is asked before each read: so many chunks may come in one piece.
+   * The bytes from `offset` on, at most `length` of them, in order. The consumer may use a chunk only until
+   * it asks for the next one. Throws ASSAY_BLOB_CORRUPT instead of yielding a wrong byte. `chunksPerRead` is
+   * called before each read: that many chunks may come as one piece.
    */
   chunks(offset?: number, length?: number, chunksPerRead?: () => number): AsyncIterable<Buffer>;
 }
 
 export interface Blobs {
   get(hash: Hash): Promise<Blob | undefined>;
-  /** Resolves when the content is durable and visible. Wrong content is refused, and nothing of it is kept. */
+  /**
+   * Resolves when the content is durable and visible. Content with another digest is refused, and nothing of
+   * it is kept.
+   */
   put(expected: Expected, content: Content): Promise<Digest>;
-  /** Exactly those that `get` would not return with that size. The others are leased: they stay for STORE.leaseMs. */
+  /** Exactly the blobs that `get` would not return with that size. Leases the others for STORE.leaseMs. */
   missing(digests: readonly Digest[]): Promise<Digest[]>;
-  /** Leases those of them that are there. */
+  /** Leases those that are present. */
   touch(hashes: readonly Hash[]): Promise<void>;
 }
 
@@ -50,55 +57,55 @@ export interface ResultAddress {
 }
 
 export interface StoredResult {
-  /** The ActionResult as it was sent: unknown fields come back intact. */
+  /** The ActionResult as it was sent; unknown fields are kept. */
   readonly bytes: Buffer;
-  /** Everything it names, the leaves of Trees included. */
+  /** Every blob that it names, including the files of its Trees. */
   readonly references: readonly Digest[];
 }
 
-/** `diverged`: the key has a result already, with other outputs; the first one stays, both are recorded. */
+/** `diverged`: the key has a result with other outputs. The first result stays, and both are recorded. */
 export type ResultOutcome = 'stored' | 'unchanged' | 'diverged';
 
 export interface ResultPutOptions {
-  /** For keys whose content may change: another result takes the place of the one that is there, and is no divergence. */
+  /** For keys whose content may change: the new result replaces the old one without a divergence. */
   readonly replace?: boolean;
 }
 
-/** What clients and the server see. */
+/** Results as client and server see them. */
 export interface Results {
   get(address: ResultAddress): Promise<StoredResult | undefined>;
-  /** `bytes` is an ActionResult; refused while anything that it names is missing. */
+  /** `bytes` is an ActionResult. Refused while a blob that it names is missing. */
   put(address: ResultAddress, bytes: Uint8Array, options?: ResultPutOptions): Promise<ResultOutcome>;
 }
 
-/** What an engine keeps: it does not look inside. Resolves when the record is durable. */
+/** Results as an engine stores them, without decoding them. Resolves when the record is durable. */
 export interface ResultRecords {
   get(address: ResultAddress): Promise<StoredResult | undefined>;
-  /** Says that it was a hit, with everything that it names. */
+  /** Renews the leases of the result and of every blob that it names. */
   markUsed(address: ResultAddress, result: StoredResult): Promise<void>;
-  /** Only while `replacing`, as `get` gave it, is still what is there; false if another writer was first. */
+  /** Only if `replacing`, as `get` returned it, is still stored. False if another writer was first. */
   put(address: ResultAddress, result: StoredResult, replacing: StoredResult | undefined): Promise<boolean>;
 }
 
 export interface UploadStatus {
-  /** How many bytes will be there after a crash: the next part begins here. */
+  /** How many bytes survive a crash. The next part begins here. */
   readonly committed: number;
-  /** The upload is a blob now, and no upload any more. */
+  /** The upload has become a blob. */
   readonly isFinished: boolean;
-  /** Of the whole; known once it is finished. */
+  /** Of the whole content; set when the upload is finished. */
   readonly digest?: Digest | undefined;
 }
 
 export interface UploadPart {
-  /** Of the whole, and the same with each part. */
+  /** Of the whole content, and the same with each part. */
   readonly expected: Expected;
   readonly offset: number;
   readonly content: Content;
-  /** Of the content, where its sender has announced it: room is found for all of it before the first byte. */
+  /** The bytes in this part, if the sender announced them. Then space is reserved before the first byte. */
   readonly length?: number | undefined;
   /**
-   * With this part the whole is there: it is verified and becomes a blob, or is refused and dropped. A function is asked
-   * when the content has ended.
+   * This part ends the upload: the content is verified and becomes a blob, or is refused and dropped. A
+   * function is called when the content has ended.
    */
   readonly isLast: boolean | (() => boolean);
 }
@@ -108,15 +115,16 @@ export function isLastPart({ isLast }: UploadPart): boolean {
 }
 
 /**
- * Blobs that arrive in several parts, over connections that break and servers that are started anew. An id is opaque,
- * and scoped by the caller; one that nobody continues for STORE.abandonedUploadMs is forgotten.
+ * Blobs that arrive in several parts, across broken connections and restarts of the server. The caller
+ * chooses the id and its scope. An upload is dropped if it gets no part for STORE.abandonedUploadMs.
  */
 export interface Uploads {
-  /** Undefined for one that was never begun, is finished, or is forgotten. */
+  /** Undefined if the upload never began, is finished, or was dropped. */
   status(id: string): Promise<UploadStatus | undefined>;
   /**
-   * Refused with ASSAY_BAD_OFFSET unless the part begins where the upload stands. What arrives before its content fails
-   * stays. A part for an upload on which another is still arriving takes its place: the other one fails.
+   * Refused with ASSAY_BAD_OFFSET unless the part begins at `committed`. If the content fails, the bytes
+   * before the failure stay. A newer part interrupts an older one of the same upload, and the older one
+   * fails.
    */
   append(id: string, part: UploadPart): Promise<UploadStatus>;
   cancel(id: string): Promise<void>;
@@ -133,38 +141,38 @@ export interface Labelled {
   readonly key: Hash;
 }
 
-/** Names of results that are found by their beginning. A label never changes what it names while that is there. */
+/** Names of results, found by prefix. A label keeps its result for as long as that result is a hit. */
 export interface Labels {
   put(address: LabelAddress, key: Hash): Promise<'stored' | 'taken'>;
   /**
-   * The label `exact`, else of all that begin with the first of the prefixes the newest, else with the second … Only
-   * those count whose result would be a hit now.
+   * The label `exact`; otherwise the newest label with the first prefix, then with the second, and so on.
+   * Only labels whose result is a hit now count.
    */
   newest(namespace: Namespace, prefixes: readonly string[], exact?: string): Promise<Labelled | undefined>;
 }
 
-/** What an engine keeps of labels: it knows nothing of results. */
+/** Labels as an engine stores them, without regard to results. */
 export interface LabelRecords {
   get(address: LabelAddress): Promise<Labelled | undefined>;
-  /** Newest first, found as they are asked for. */
+  /** Newest first, read on demand. */
   withPrefix(namespace: Namespace, prefix: string): AsyncIterable<Labelled>;
-  /** Only while `replacing`, as `get` gave it, is still what is there; false if another writer was first. */
+  /** Only if `replacing`, as `get` returned it, is still stored. False if another writer was first. */
   put(address: LabelAddress, key: Hash, replacing: Labelled | undefined): Promise<boolean>;
 }
 
-/** `gone`: somebody has removed it, or stored it anew, meanwhile. */
+/** `gone`: another process removed or replaced the blob meanwhile. */
 export type Health = 'whole' | 'damaged' | 'gone';
 
-/** `onRead` hears of every piece before the next one is read, and may make it wait. */
+/** Called after each piece is read; the next read waits for it. */
 export type OnRead = (bytes: number) => Promise<void>;
 
-/** All that a store holds, for whoever looks through it. Nothing that is looked at counts as used. */
+/** Reads everything in a store. Inspecting renews no lease. */
 export interface Inspection {
-  /** Some in the order of their hashes, behind that one or from the first on; none where there are no more. */
+  /** A page of blobs in the order of their hashes, after `hash` or from the first on. Empty at the end. */
   blobsAfter(hash: Hash | undefined): Promise<readonly Digest[]>;
-  /** Reads it whole and compares its SHA-256; what is wrong is quarantined. */
+  /** Reads the whole blob and compares its SHA-256. A wrong blob is quarantined. */
   examine(hash: Hash, onRead: OnRead): Promise<Health>;
-  /** Some behind a position that an earlier page gave, or from the first on. */
+  /** A page of results, after the position of an earlier page or from the first on. */
   resultsAfter(position: string | undefined): Promise<ResultsPage>;
 }
 
@@ -174,10 +182,10 @@ export interface ResultsPage {
 }
 
 export interface InspectedResult {
-  /** Undefined for what no client can ask for, such as what is kept beside another result. */
+  /** Undefined for results that no client can ask for, such as the rival of another result. */
   readonly address: ResultAddress | undefined;
   readonly isReadable: boolean;
-  /** How much of what it names is not there. */
+  /** How many of the blobs that it names are missing. */
   readonly missing: number;
 }
 
@@ -186,14 +194,14 @@ export interface Store {
   readonly results: Results;
   readonly uploads: Uploads;
   readonly labels: Labels;
-  /** Undefined where there is no disk that could go bad. */
+  /** Undefined if the store has no disk. */
   readonly inspect?: (() => Promise<Inspection>) | undefined;
-  /** Why it can't be used now, or not be written to; undefined as above, or when nothing is known to be wrong. */
+  /** Why the store can't be read or, with `isWritten`, written now. Undefined if no fault is known. */
   readonly fault?: ((isWritten: boolean) => string | undefined) | undefined;
   close(): Promise<void>;
 }
 
-/** An engine whose blobs are checked already. */
+/** An engine whose blobs are verified. */
 export interface Engine {
   readonly blobs: Blobs;
   readonly records: ResultRecords;

@@ -1,7 +1,8 @@
-// Promises: a result is taken only when every byte that it names is stored, and served only while that still holds.
+// The completeness layer: every blob that a result names is stored when the result is put, and whenever it is
+// served.
 //
-// Stands outermost on the results: it is where bytes from a client become a result with references. Leaves of Trees and
-// of Directory messages are gathered once, at put, so that a get asks the index about them and reads no blob.
+// The outermost layer of results: it turns a client's bytes into a result with references. `put` collects the
+// files of Trees and of Directory messages, so that `get` asks only the index and reads no blob.
 import { type Digest, DigestSet, type Hash, parseDigest } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
 import { decodeStrict } from '../../core/message.ts';
@@ -54,7 +55,7 @@ async function gatherReferences(bytes: Uint8Array, blobs: Blobs): Promise<Digest
   return references.values();
 }
 
-/** A folder that is reached twice is read once. */
+/** Reads a directory once, even if several paths lead to it. */
 async function addDescendants(roots: readonly Digest[], blobs: Blobs, references: DigestSet): Promise<void> {
   const visited = new Set<Hash>();
   const pending = [...roots];
@@ -74,7 +75,7 @@ const largeTrees = new Semaphore({
   waitMs: STORE.openFilesWaitMs,
 });
 
-/** Clients put many results at the same time, and all of them may name a tree of the largest size. */
+/** Limits memory: clients put many results at once, and each may name a Tree of the largest size. */
 function decodeBlob<T>(digest: Digest, blobs: Blobs, decode: (bytes: Buffer) => T): Promise<T> {
   const read = async () => decode(await readWhole(digest, blobs));
   return digest.size > STORE.inlineBytes ? largeTrees.run(read) : read();
@@ -92,7 +93,7 @@ async function readWhole(digest: Digest, blobs: Blobs): Promise<Buffer> {
   return blob.bytes ?? collectChunks(blob, digest);
 }
 
-/** A blob that turns out corrupt is quarantined by now, so it is missing, and can be sent again. */
+/** A corrupt blob was quarantined by the read, so it is missing now and can be sent again. */
 async function collectChunks(blob: LargeBlob, digest: Digest): Promise<Buffer> {
   const whole = Buffer.allocUnsafe(blob.size);
   let filled = 0;

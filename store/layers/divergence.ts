@@ -1,9 +1,10 @@
-// Promises: a key that has a whole result keeps it. A second result with other outputs is recorded beside it and
-// reported, never written over it, whoever else is writing at the same time. Only a failure gives way to a success: most
-// clients do not accept it, and it would keep the key from ever being a hit for them.
+// The divergence layer: a key with a complete result keeps it. A second result with other outputs is stored
+// as its rival and reported, and never replaces the first, even if both come at once. One exception: a
+// success replaces a failure, because most clients ignore a failed result and the key would never be a hit
+// for them.
 //
-// Stands directly on the engine's records, because only there can "put if nothing changed meanwhile" be asked. It gets
-// results whose references are gathered already, so completeness.ts stands around it.
+// Sits directly on the engine's records, which alone can replace conditionally. The completeness layer above
+// has already collected the references.
 import type { Namespace } from '../../core/namespace.ts';
 import { decodeResult, deterministicPart } from '../../core/result.ts';
 import type { OnStoreEvent } from '../events.ts';
@@ -62,7 +63,7 @@ export function recordingDivergence(
   };
 }
 
-/** One rival for each key, the newest. No client can name it: "!" has no place in a namespace. */
+/** Each key keeps one rival, the newest. No client can name its address: a namespace contains no "!". */
 export function rivalAddress({ namespace, key }: ResultAddress): ResultAddress {
   return { namespace: `!diverged/${namespace}` as Namespace, key };
 }

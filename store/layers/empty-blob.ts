@@ -1,6 +1,6 @@
-// Promises: the empty blob is always there, whatever the engine holds. REAPI clients name it without ever sending it.
+// The empty-blob layer: the empty blob is always present. REAPI clients name it without ever sending it.
 //
-// Stands above verification, because there is nothing to verify, and below everything that asks what is missing.
+// Sits above verify, because there are no bytes to verify, and below everything that calls `missing`.
 import { type Digest, digestOf, EMPTY } from '../../core/digest.ts';
 import { collect, refuseMismatch } from '../shared/expected.ts';
 import type { Blobs, Content, Expected, SmallBlob } from '../store.ts';
@@ -18,7 +18,9 @@ export function withEmptyBlob(blobs: Blobs): Blobs {
   };
 }
 
-/** The size first: many are asked about at a time, and the text of a hash may still have to be made. */
+/**
+ * Compares the size first: `missing` is called with thousands of digests, whose hashes may not be text yet.
+ */
 function isEmpty(digest: Digest): boolean {
   return digest.size === 0 && digest.hash === EMPTY.hash;
 }

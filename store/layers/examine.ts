@@ -1,5 +1,5 @@
-// One blob, read whole from the disk and compared with its address. Unlike verify.ts, which serves what it checks, this
-// relies on no checksum of ours: SHA-256, every byte. What is wrong is quarantined as there.
+// Examines one blob: reads all of it from the disk and compares its SHA-256 with its address.
+// Relies on no checksum, unlike verify.ts. A wrong blob is quarantined.
 import type { Hash } from '../../core/digest.ts';
 import { nodeCrypto, sha256 } from '../../core/sha256.ts';
 import { STORE } from '../limits.ts';

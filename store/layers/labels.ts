@@ -1,6 +1,7 @@
-// Promises: a label leads to a hit or is not found, and names one thing for as long as that is there.
+// The label layer: a label leads to a hit or is not found, and keeps its result for as long as that is a hit.
 //
-// Stands above the results, whose `get` says what is a hit now, and leases it. A label whose result is gone is free again.
+// Sits above all layers of results: their `get` decides whether a label's result is a hit, and leases it. A
+// label whose result is gone can be put again.
 
 import { AssayError } from '../../core/errors.ts';
 import { isLossless } from '../../core/lossless-text.ts';
@@ -45,7 +46,7 @@ export function liveLabels(records: LabelRecords, results: Results): Labels {
   };
 }
 
-/** For those who must know before there is anything to label. */
+/** For callers that must validate a label before they store its content. */
 export function refuseInvalidLabel(label: string): void {
   if (!isValidLabel(label)) throw new AssayError('ASSAY_BAD_LABEL', JSON.stringify(label.slice(0, SHOWN)));
 }

@@ -1,7 +1,8 @@
-// Promises: nothing is written for which there is no room within the store's limit; a sender learns it before the first
-// byte where it has announced a size, and else as soon as it is so.
+// The size-limit layer: space is reserved within the store's limit before anything is written.
+// A sender with an announced size is refused before its first byte, any other sender at the first byte that
+// does not fit.
 //
-// Stands below verification, directly on the engine: it counts what is written, and only the engine makes room.
+// Sits directly on the engine, below verify: it counts what is written, and the engine evicts to make space.
 import { AssayError } from '../../core/errors.ts';
 import { STORE } from '../limits.ts';
 import type { RawBlobs } from '../raw.ts';
@@ -13,19 +14,19 @@ const OUT_OF_SPACE: ReadonlySet<AssayError['code']> = new Set([
 ] as const);
 
 export interface SpaceLimit {
-  /** `during` would not wait. */
+  /** `withReserved` would not wait. */
   isAvailable(bytes: number): boolean;
-  /** Around a write of that many bytes; at once, if there is room for them. */
+  /** Runs `write` with that many bytes reserved. Waits for space if necessary. */
   withReserved<T>(bytes: number, write: () => Promise<T>): Promise<T>;
-  /** The same room, held until the reservation ends. */
+  /** Reserves that many bytes until the reservation ends. */
   reserve(bytes: number): Promise<Reservation>;
 }
 
-/** Room that a write under way holds. */
+/** Bytes within the limit that an unfinished write has reserved. */
 export interface Reservation {
-  /** Waits until there is room for so many bytes more. */
+  /** Reserves that many bytes more; waits for space if necessary. */
   grow(bytes: number): Promise<void>;
-  /** So many bytes of it are counted as stored by now. */
+  /** That many of the reserved bytes are stored and counted as usage by now. */
   markStored(bytes: number): void;
   end(): void;
 }
@@ -50,7 +51,7 @@ export function limitedRecords(records: ResultRecords, space: SpaceLimit): Resul
   };
 }
 
-/** A part that is refused for want of room ends its upload: what came of it would only fill the store. */
+/** A part that is refused for lack of space ends its upload: its staged bytes would only fill the store. */
 export function limitedUploads(uploads: Uploads, space: SpaceLimit): Uploads {
   async function append(id: string, part: UploadPart): Promise<UploadStatus> {
     const size = remainingBytes(part);
@@ -80,7 +81,7 @@ export function limitedUploads(uploads: Uploads, space: SpaceLimit): Uploads {
   };
 }
 
-/** Undefined where neither the part nor the whole has announced its size. */
+/** Undefined if neither the part nor the whole content has an announced size. */
 function remainingBytes({ expected: { size }, length, offset, content }: UploadPart): number | undefined {
   if (content instanceof Uint8Array) return content.byteLength;
   return length ?? (size === undefined ? undefined : Math.max(0, size - offset));
@@ -94,7 +95,7 @@ async function putWithin<T>(
 ): Promise<T> {
   if (content instanceof Uint8Array) {
     const bytes = content.byteLength;
-    // Whoever has to wait needs a copy: the memory is the caller's.
+    // A write that may have to wait needs a copy: the caller owns the memory.
     const bytesToWrite = space.isAvailable(bytes) ? content : Buffer.from(content);
     return space.withReserved(bytes, () => write(bytesToWrite));
   }
@@ -107,7 +108,7 @@ async function putWithin<T>(
   }
 }
 
-/** Of a content whose size nobody knows, each piece needs room of its own. */
+/** Reserves space for each piece of content whose size is unknown. */
 async function* growing(
   reservation: Reservation,
   content: AsyncIterable<Uint8Array>,
@@ -118,7 +119,7 @@ async function* growing(
   }
 }
 
-/** What came STORE.uploadSyncBytes ago is in the index, which counts it. */
+/** The index counts a part's bytes every STORE.uploadSyncBytes; their reservation ends then. */
 async function* markingStored(
   content: AsyncIterable<Uint8Array>,
   reservation: Reservation,
@@ -133,7 +134,7 @@ async function* markingStored(
   }
 }
 
-/** Whoever has to wait needs a copy: the memory is the caller's. */
+/** A copy, because the write may have to wait and the caller owns the memory. */
 function streamed(content: Content): AsyncIterable<Uint8Array> {
   return content instanceof Uint8Array ? inOnePiece(Buffer.from(content)) : content;
 }

@@ -1,9 +1,9 @@
-// Promises: no byte leaves the store unless it is the right one, however often it was read before. What is found wrong is
-// quarantined, is missing from then on, and is healed by the next put.
+// The verify layer: no wrong byte leaves the store, however often a blob was read before. A wrong blob is
+// quarantined and missing from then on; the next put stores it again.
 //
-// Stands directly on the engine, whose raw blobs nobody else may see: everything above relies on what `get` returns.
-// Each is checked against a checksum from the time of writing: small ones whole, large ones chunk by chunk, because a
-// chunk must be known to be right before the ones after it have been read.
+// Sits directly on the engine, and only it sees the engine's raw blobs. Small blobs are checked whole, large
+// ones chunk by chunk, against the checksums from when they were written. A chunk is served before the next
+// one is read.
 import type { Hash } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
 import { sha256 } from '../../core/sha256.ts';
@@ -30,7 +30,7 @@ export function verified(raw: RawBlobs): Blobs {
   };
 }
 
-/** The address is the last word: where the checksums differ, it may be the stored one that has changed. */
+/** If the checksums differ, the SHA-256 decides: the stored checksum itself may be damaged. */
 function isIntact(hash: Hash, { bytes, checksum }: RawSmallBlob): boolean {
   return (checksum !== undefined && checksumOfSmall(bytes) === checksum) || sha256(bytes) === hash;
 }
@@ -48,7 +48,9 @@ class VerifiedLargeBlob implements LargeBlob {
     this.#raw = raw;
   }
 
-  /** Holds its file open from the first chunk to the last: what happens to the blob meanwhile can't mix two files. */
+  /**
+   * Keeps one file open from the first chunk to the last, so that a removal meanwhile can't mix two files.
+   */
   async *chunks(offset = 0, length = this.size, chunksPerRead = () => 1): AsyncGenerator<Buffer> {
     const end = Math.min(offset + length, this.size);
     const file = await this.#open();
@@ -70,7 +72,7 @@ class VerifiedLargeBlob implements LargeBlob {
     return (await this.#blob.open()) ?? this.#refuse('its file is missing');
   }
 
-  /** Whole chunks, as many as the buffer holds; of these, what lies between `position` and `end`. */
+  /** Reads whole chunks, as many as the buffer holds, and returns the bytes between `position` and `end`. */
   async #readVerified(file: RawFile, buffer: Buffer, position: number, end: number): Promise<Buffer> {
     const checksum = await loadChecksum();
     const start = position - (position % STORE.chunkBytes);
@@ -97,7 +99,7 @@ class VerifiedLargeBlob implements LargeBlob {
   }
 }
 
-/** The same buffer, if it has the size that is wanted now. */
+/** The same buffer if it has the wanted size, otherwise another one. */
 function resized(buffer: Buffer, chunks: number): Buffer {
   if (buffer.length === chunks * STORE.chunkBytes) return buffer;
   releaseBuffer(buffer);

@@ -1,5 +1,6 @@
-// The engine that keeps everything in this process: for tests, and for a server that shall forget. It promises what
-// the disk engine does, except to survive the process.
+// The memory engine: everything in the memory of this process. For tests, and for a server that keeps
+// nothing.
+// It has the guarantees of the disk engine, except that nothing survives the process.
 import { type Digest, digestOf, type Hash } from '../../core/digest.ts';
 import { collect, refuseMismatch } from '../shared/expected.ts';
 import type {
@@ -62,7 +63,7 @@ function memoryRecords(): ResultRecords {
   };
 }
 
-/** A Map keeps the order in which its keys came. */
+/** A Map iterates in the order of insertion. */
 function memoryLabels(): LabelRecords {
   const kept = new Map<string, Labelled>();
   const nameOf = ({ namespace, label }: LabelAddress) => `${namespace}\0${label}`;

@@ -9,7 +9,7 @@ interface Upload {
   readonly expected: UploadPart['expected'];
   readonly pieces: Buffer[];
   status: UploadStatus;
-  /** The part that is arriving: a newer one takes the place of an older one. */
+  /** The part that is being received. A newer part replaces it. */
   incoming: UploadPart | undefined;
 }
 

@@ -1,5 +1,6 @@
-// How far the scrub of a store is, in a file beside it: STORE/verify.json. Replaced whole, so that whoever reads it, or
-// goes on from it after a kill, finds one state or another; losing the last seconds costs only the time to do them again.
+// The progress of a scrub in a file beside the store: STORE/verify.json. A rename replaces the whole file, so
+// a reader or a resumed scrub sees one complete state. Losing the last second costs only the time to examine
+// those blobs again.
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isHash } from '../../core/digest.ts';
@@ -18,7 +19,7 @@ export class ScrubJournal {
     this.#now = now;
   }
 
-  /** Undefined where there is none, or none that can be understood. */
+  /** Undefined if there is no journal, or it can't be parsed. */
   read(): ScrubProgress | undefined {
     try {
       const progress: unknown = JSON.parse(readFileSync(this.#path, 'utf8'));
@@ -28,7 +29,10 @@ export class ScrubJournal {
     }
   }
 
-  /** At most once in a while, but always the last. A journal that can't be written costs a resumption, nothing else. */
+  /**
+   * Writes at most once in STORE.journalMs, and always the final state. A failed write only prevents
+   * resuming.
+   */
   write(progress: ScrubProgress): void {
     if (progress.finishedAt === undefined && this.#now() - this.#writtenAt < STORE.journalMs) return;
     this.#writtenAt = this.#now();
@@ -36,7 +40,7 @@ export class ScrubJournal {
       writeFileSync(`${this.#path}.tmp`, `${JSON.stringify(progress)}\n`);
       renameSync(`${this.#path}.tmp`, this.#path);
     } catch {
-      // A full or read-only disk: the scrub itself goes on.
+      // The disk is full or read-only: the scrub continues.
     }
   }
 }

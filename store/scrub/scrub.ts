@@ -1,6 +1,6 @@
-// Looks through a whole store: every blob against its SHA-256, every result for what it names. Goes on where an earlier
-// one was interrupted, because it keeps what it has seen in a journal. Blobs come in the order of their hashes, which are
-// spread evenly: so the last hash tells how far it is.
+// Examines a whole store: every blob against its SHA-256, every result for the blobs that it names.
+// Resumes after an interruption, because the journal holds its progress. Blobs come in the order of their
+// hashes, which are evenly distributed, so the last hash shows the share that is done.
 import type { Digest, Hash } from '../../core/digest.ts';
 import { STORE } from '../limits.ts';
 import type { Inspection, ResultAddress } from '../store.ts';
@@ -8,17 +8,17 @@ import type { Throttle } from './throttle.ts';
 
 export interface ScrubProgress {
   readonly startedAt: number;
-  /** Set when it has come to its end. */
+  /** Set when the scrub is complete. */
   readonly finishedAt?: number | undefined;
   /** The last blob that was examined. */
   readonly behind?: Hash | undefined;
   readonly blobs: number;
   readonly bytes: number;
-  /** How many were damaged, and the first of them. */
+  /** How many blobs were damaged, and the first of them. */
   readonly damaged: number;
   readonly damage: readonly Digest[];
   readonly results: number;
-  /** Results that could not be read, or that name what is not there: each is a miss. */
+  /** Results that are unreadable or incomplete. Each is a miss. */
   readonly unusableResults: number;
 }
 
@@ -26,18 +26,18 @@ export interface ScrubOptions {
   readonly inspection: Inspection;
   readonly throttle: Throttle | undefined;
   readonly now: () => number;
-  /** After each step; the tally is then what has been done for good. */
+  /** Called after each step with the progress so far. */
   readonly onProgress: (progress: ScrubProgress) => void;
-  /** Hears of each damaged blob when it has been quarantined. */
+  /** Called for each damaged blob after it was quarantined. */
   readonly onDamage?: (digest: Digest) => Promise<void>;
-  /** Hears of each result that is whole. */
+  /** Called for each complete result. */
   readonly onResult?: (address: ResultAddress) => void;
-  /** Awaited now and then, while nothing is being looked at. */
+  /** Awaited after each page, while no blob is open. */
   readonly onPage?: () => Promise<void>;
   readonly signal?: AbortSignal;
 }
 
-/** Small blobs lie in memory: looking at one waits for nothing, and a server has others to serve. */
+/** Small blobs are in memory, so examining them never yields; a server must serve others meanwhile. */
 const BLOBS_PER_YIELD = 64;
 
 function yieldToEventLoop(): Promise<void> {
@@ -54,7 +54,7 @@ export function shareDone({ behind, finishedAt }: ScrubProgress): number {
   return behind === undefined ? 0 : Number.parseInt(behind.slice(0, 8), 16) / 2 ** 32;
 }
 
-/** Undefined if it was told to stop. */
+/** Undefined if `signal` stopped it. */
 export async function scrub(from: ScrubProgress, options: ScrubOptions): Promise<ScrubProgress | undefined> {
   const examined = await examineBlobs(from, options);
   const checked = examined && (await checkResults(examined, options));

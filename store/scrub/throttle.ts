@@ -1,4 +1,4 @@
-// A bound on bytes a second, for work in the background. Time that was not used is not saved up for a burst.
+// A limit on bytes per second for background work. Unused time does not accumulate into a burst.
 
 export class Throttle {
   readonly #bytesPerSecond: number;
@@ -16,7 +16,7 @@ export class Throttle {
     this.#wait = wait;
   }
 
-  /** Resolves when the next piece may come. */
+  /** Resolves when the next piece may be read. */
   async pass(bytes: number): Promise<void> {
     const now = this.#now();
     this.#freeAt = Math.max(this.#freeAt, now) + (bytes / this.#bytesPerSecond) * 1000;
@@ -25,7 +25,7 @@ export class Throttle {
   }
 }
 
-/** Shorter ones are added up: a timer is no finer. */
+/** Shorter pauses are added up: timers are no finer. */
 const MIN_PAUSE_MS = 5;
 
 function pause(ms: number): Promise<void> {

@@ -1,23 +1,24 @@
-// Buffers of a chunk or a few, used again from transfer to transfer: fresh ones of that size cost the kernel a page fault
-// for every page. Each transfer in progress holds one or two; beyond STORE.pooledBuffers they are fresh after all.
+// A pool of buffers of STORE.chunkBytes each, for transfers. A fresh buffer costs a page fault for every
+// page.
+// A transfer holds one or two buffers. When the pool is empty, a transfer gets a fresh buffer.
 //
-// The pool is the memory of a WebAssembly instance that runs nothing, because that begins at a page's beginning. A file
-// that is written past the page cache takes only such memory (disk/staging-file.ts), and node:buffer promises nothing.
+// The pool is WebAssembly memory, because that begins at a page boundary. Direct writes
+// (disk/files/staging-file.ts) need aligned memory, and node:buffer does not promise it.
 import { STORE } from '../limits.ts';
 
-/** Left out by the types of Node. */
+/** Missing from Node's types. */
 declare const WebAssembly: {
   readonly Memory: new (pages: { initial: number; maximum: number }) => { readonly buffer: ArrayBuffer };
 };
 
 const WASM_PAGE = 64 * 1024;
-/** For each slot of the pool: how many are taken from there on, or one of these. */
+/** The state of each slot: how many slots a buffer takes from here on, or one of these two. */
 const IDLE = 0;
 const CONTINUATION = 255;
 const slots = new Uint8Array(STORE.pooledBuffers);
 let pool: ArrayBuffer | undefined;
 
-/** Of so many chunks if as many lie idle side by side, and of one otherwise. */
+/** A buffer of that many chunks if so many neighbouring slots are free, otherwise of one chunk. */
 export function acquireBuffer(chunks = 1): Buffer {
   pool ??= makePool();
   const slot = findIdle(chunks);
@@ -25,19 +26,22 @@ export function acquireBuffer(chunks = 1): Buffer {
   return chunks > 1 ? acquireBuffer() : Buffer.allocUnsafeSlow(STORE.chunkBytes);
 }
 
-/** Takes the beginning of a taken buffer too. Exactly once for each: two transfers in one buffer would mix their bytes. */
+/**
+ * Accepts a subarray that begins where the buffer begins. Call it exactly once: two transfers in one buffer
+ * mix their bytes.
+ */
 export function releaseBuffer(buffer: Buffer): void {
   if (!isPooled(buffer)) return;
   const slot = buffer.byteOffset / STORE.chunkBytes;
   slots.fill(IDLE, slot, slot + (slots[slot] ?? 0));
 }
 
-/** It lies in a buffer that was taken, and not in a fresh one. */
+/** True for memory of the pool, false for a fresh buffer. */
 export function isPooled(bytes: Uint8Array): boolean {
   return bytes.buffer === pool;
 }
 
-/** Single ones from the end and others from the beginning, so that neighbours stay together. */
+/** Searches single slots from the end and groups from the beginning, so that neighbours stay free. */
 function findIdle(chunks: number): number {
   if (chunks === 1) return slots.lastIndexOf(IDLE);
   return slots.findIndex((_, slot) => {
@@ -52,7 +56,7 @@ function take(memory: ArrayBuffer, slot: number, chunks: number): Buffer {
   return Buffer.from(memory, slot * STORE.chunkBytes, chunks * STORE.chunkBytes);
 }
 
-/** The kernel gives no page of it before it is written to. */
+/** The kernel allocates a page of it when it is first written. */
 function makePool(): ArrayBuffer {
   const pages = (STORE.pooledBuffers * STORE.chunkBytes) / WASM_PAGE;
   return new WebAssembly.Memory({ initial: pages, maximum: pages }).buffer;

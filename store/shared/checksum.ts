@@ -1,7 +1,8 @@
-// xxh64 of bytes at rest: cheap enough for every read, and never an address.
+// xxh64 checksums of stored bytes. They are cheap enough for every read, and are never used as an address.
 //
-// Bun has it built in. On Node it is WebAssembly, which takes as long to load as thousands of small blobs to check. So it
-// is loaded when the first large blob is met, or once as many small ones have been: most runs meet neither.
+// Bun has xxh64 built in. Node loads it as WebAssembly, which takes as long as the check of thousands of
+// small blobs. So it is loaded for the first large blob, or after STORE.bytesBeforeChecksum of small ones.
+// Most runs need neither.
 import type { XXHashAPI } from 'xxhash-wasm';
 import { bun } from '../../core/bun.ts';
 import { STORE } from '../limits.ts';
@@ -24,7 +25,7 @@ async function load(): Promise<Checksum> {
   return loaded;
 }
 
-/** Of a small blob; undefined while it is not worth loading, or is being loaded. */
+/** Of a small blob. Undefined until the checksum is loaded; also counts toward loading it. */
 export function checksumOfSmall(bytes: Uint8Array): bigint | undefined {
   if (loaded) return loaded(bytes);
   smallBytesLeft -= bytes.length;

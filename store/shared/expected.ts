@@ -1,9 +1,9 @@
-// What was announced against what arrived: the one place where a put is refused.
+// Compares the announced digest with the content that arrived. Every put is refused here if they differ.
 import type { Digest } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
 import type { Content, Expected } from '../store.ts';
 
-/** The whole content in memory that nobody else writes to. Stops as soon as more arrives than was announced. */
+/** The whole content as a copy of our own. Stops as soon as more bytes arrive than were announced. */
 export async function collect(expected: Expected, content: Content): Promise<Buffer> {
   if (content instanceof Uint8Array) return Buffer.from(content);
   const pieces: Buffer[] = [];

@@ -1,5 +1,5 @@
-// A bounded number of places, for whatever may be done only so many times at once. Who comes too many waits in turn, in a
-// queue that has a bound too; who waits too long, or does not fit into the queue, is refused.
+// A counting semaphore with a bounded FIFO queue and a timeout.
+// `acquire` rejects with ASSAY_OVERLOADED if the queue is full or the wait takes longer than `waitMs`.
 import { AssayError } from '../../core/errors.ts';
 
 export interface SemaphoreLimits {
@@ -15,7 +15,7 @@ interface Waiter {
 
 export class Semaphore {
   readonly #limits: SemaphoreLimits;
-  /** In the order in which they came. */
+  /** In order of arrival. */
   readonly #queue = new Set<Waiter>();
   #taken = 0;
 
@@ -23,7 +23,7 @@ export class Semaphore {
     this.#limits = limits;
   }
 
-  /** Each one that enters leaves exactly once. */
+  /** Each `acquire` that resolves needs exactly one `release`. */
   acquire(): Promise<void> {
     if (this.tryAcquire()) return Promise.resolve();
     if (this.#queue.size >= this.#limits.maxWaiting)
@@ -40,7 +40,7 @@ export class Semaphore {
     }
   }
 
-  /** Without waiting: whether there was a place. */
+  /** Never waits. Returns whether a permit was free. */
   tryAcquire(): boolean {
     if (this.#taken >= this.#limits.permits) return false;
     this.#taken++;
@@ -51,7 +51,7 @@ export class Semaphore {
     return this.#queue.size > 0;
   }
 
-  /** The place goes to whoever has waited longest. */
+  /** Passes the permit to the first waiter. */
   release(): void {
     const [next] = this.#queue;
     if (!next) {

@@ -1,6 +1,6 @@
-// The beginning of a store: it is there whole and durable, or not at all. It is built under another name and renamed
-// into place, because LMDB begins its file with headers that it does not sync before it uses them: a power loss
-// would leave an index that can't be opened, and a name that is not synced would lose one that was written.
+// Creates a store. Afterwards it exists complete and durable, or not at all, even after a power loss.
+// It is built under a temporary name, synced, and renamed. LMDB uses the headers of a new file before it
+// syncs them, so a power loss could otherwise leave an index that can't be opened.
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isSystemError } from '../../core/errors.ts';
@@ -9,10 +9,13 @@ import { makeFolder, mkdir, removeFolder, rename, syncFolder } from './fs/calls.
 import { type Layout, layoutIn } from './fs/layout.ts';
 import { Index } from './index/index.ts';
 
-/** What is declared to an action, its variables' values too, is stored with it, and is nobody else's on a shared machine. */
+/** Nobody else on a shared machine may read it: a stored action contains the values of its variables. */
 const PRIVATE = 0o700;
 
-/** Any number of processes may do this at once. The quarantine comes last: where it exists, everything is durable. */
+/**
+ * Any number of processes may call this at once. The quarantine folder is made last: if it exists, all else
+ * is durable.
+ */
 export async function createStore(layout: Layout): Promise<void> {
   const base = dirname(layout.index);
   const root = dirname(base);

@@ -1,5 +1,5 @@
-// The disk engine: opens a store's folder and puts its parts together. Several processes may have one folder open, and
-// each may be killed at any moment.
+// The disk engine: opens a store's folder and connects its parts.
+// Several processes may have one folder open, and each may be killed at any moment.
 import type { OnStoreEvent } from '../events.ts';
 import { limitedBlobs, limitedRecords, limitedUploads } from '../layers/limit.ts';
 import type { RawBlobs } from '../raw.ts';
@@ -29,12 +29,12 @@ export interface DiskEngine {
   readonly uploads: Uploads;
   readonly labels: LabelRecords;
   inspect(): Promise<Inspection>;
-  /** Why the store can't be used now, or not be written to. */
+  /** Why the store can't be read or, with `isWritten`, written now. */
   fault(isWritten: boolean): string | undefined;
   readonly space: Space;
-  /** Removes staged files that nobody will continue. */
+  /** Removes staged files that no process will continue. */
   sweep(): Promise<Swept>;
-  /** Unmaps the index where much of it is mapped. Nobody else in this process may use the store meanwhile. */
+  /** Unmaps the index if much of it is mapped. Nothing else in this process may use the store meanwhile. */
   trim(): Promise<void>;
   reconcile: Reconcile;
   close(): Promise<void>;
@@ -67,7 +67,7 @@ export async function openDiskEngine(
     try {
       return limit(layout.index);
     } catch (cause) {
-      throw faultOf('looking at the size of the disk', cause);
+      throw faultOf('reading the size of the disk', cause);
     }
   };
   const quarantine = new Quarantine(layout.quarantine, now, limitNow);
@@ -96,7 +96,7 @@ export async function openDiskEngine(
     trim: () => index.tables.trim(),
     async reconcile(pause) {
       const { Reconciliation } = await import('./space/reconciliation.ts');
-      // It stops where another store lies in this one's place, whose staged parts are none of ours.
+      // Throws if another store is in this one's place: its staged parts must not be swept.
       const reconciled = await new Reconciliation(layout, index, leases, blobs, onEvent).run(pause);
       await sweeper.sweep();
       return reconciled;
@@ -110,7 +110,10 @@ export async function openDiskEngine(
   };
 }
 
-/** Stale uploads go first, then the least recently used, and where all of that is leased, parts that nobody is sending. */
+/**
+ * The order of eviction: stale uploads, then the least recently used entries, then staged parts that are
+ * idle.
+ */
 function withStagedFiles(eviction: Eviction, sweeper: Sweeper): Pick<Eviction, 'step' | 'preview'> {
   return {
     async step(wantedBytes, mostEntries) {

@@ -1,4 +1,4 @@
-// Whether a store can be used right now, in one line, without writing anything: what a load balancer wants to know.
+// The health check: one line that says why a store can't be used now. It writes nothing.
 import { accessSync, constants } from 'node:fs';
 import { isSystemError } from '../../core/errors.ts';
 import { STORE } from '../limits.ts';
@@ -7,7 +7,7 @@ import type { Layout } from './fs/layout.ts';
 import type { Index } from './index/index.ts';
 import type { Space } from './space/space.ts';
 
-/** Names no folder: everybody may read it. Undefined while nothing is known to be wrong. */
+/** Names no folder, because every client may read it. Undefined if no fault is known. */
 export function faultIn(layout: Layout, index: Index, space: Space, isWritten: boolean): string | undefined {
   if (!index.tables.isSameFile) return 'the store was removed or replaced while it was in use';
   return isWritten ? writeFault(layout, space) : undefined;
@@ -20,7 +20,7 @@ function writeFault({ index, staging }: Layout, space: Space): string | undefine
   } catch (error) {
     if (isSystemError(error, 'EROFS')) return 'the disk under the store is read-only';
     if (isSystemError(error, 'EACCES')) return 'the server may not write to the store';
-    return 'the store can not be reached';
+    return 'the store can’t be reached';
   }
-  return space.hasRefusedRecently ? 'what is in use fills the store’s limit' : undefined;
+  return space.hasRefusedRecently ? 'the store is full: everything in it is leased' : undefined;
 }

@@ -1,5 +1,5 @@
-// Everything that a store on disk holds, in the order of the index, for whoever looks through all of it. Looking leases
-// nothing, so that a look does not keep what nobody uses.
+// Lists and examines everything in a disk store, in the order of the index. For verify and for the scrub.
+// It renews no lease, so an inspection does not keep unused blobs.
 import { type Digest, type Hash, isHash } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
 import { storedNamespace } from '../../core/namespace.ts';
@@ -12,7 +12,7 @@ import { type Row, rowsFrom } from './index/tables.ts';
 
 const FIRST = Buffer.alloc(1);
 const HASH_BYTES = 32;
-/** Each is taken apart, and all that it names is looked for, in one turn. */
+/** Each result is decoded, and its references are looked up, without yielding to the event loop. */
 const RESULTS_PER_PAGE = 16;
 
 export class DiskInspection implements Inspection {
@@ -61,7 +61,7 @@ export class DiskInspection implements Inspection {
   }
 }
 
-/** Undefined for what no client can ask for: a rival of another result, or a key that a flipped bit has changed. */
+/** Undefined for a row that no client can ask for: the rival of a result, or a key with a flipped bit. */
 function addressIn(key: Buffer): ResultAddress | undefined {
   const split = key.length - HASH_BYTES - 1;
   const namespace =

@@ -22,14 +22,14 @@ export function memoryUploads(blobs: Blobs): Uploads {
     const committed = upload?.status.committed ?? 0;
     const begun = upload?.expected ?? expected;
     if (begun.hash !== expected.hash || begun.size !== expected.size)
-      throw new AssayError('ASSAY_DIGEST_MISMATCH', 'this upload was begun for another content');
-    if (offset !== committed) throw new AssayError('ASSAY_BAD_OFFSET', `the upload stands at ${committed}`);
+      throw new AssayError('ASSAY_DIGEST_MISMATCH', 'this upload began with another digest');
+    if (offset !== committed) throw new AssayError('ASSAY_BAD_OFFSET', `the upload has ${committed} bytes`);
     return upload;
   }
 
   function begin(id: string, expected: Upload['expected']): Upload {
     if (kept.size >= STORE.maxUploads)
-      throw new AssayError('ASSAY_TOO_MANY_UPLOADS', `${kept.size} are begun`);
+      throw new AssayError('ASSAY_TOO_MANY_UPLOADS', `${kept.size} uploads are unfinished`);
     const upload = { expected, pieces: [], status: { committed: 0, isFinished: false }, incoming: undefined };
     kept.set(id, upload);
     return upload;

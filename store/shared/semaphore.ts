@@ -27,7 +27,7 @@ export class Semaphore {
   acquire(): Promise<void> {
     if (this.tryAcquire()) return Promise.resolve();
     if (this.#queue.size >= this.#limits.maxWaiting)
-      return Promise.reject(overloaded('too many are waiting'));
+      return Promise.reject(overloaded('too many operations are waiting'));
     return this.#wait();
   }
 
@@ -67,7 +67,7 @@ export class Semaphore {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#queue.delete(waiter);
-        reject(overloaded(`no place became free within ${this.#limits.waitMs} ms`));
+        reject(overloaded(`waited ${this.#limits.waitMs} ms for other operations to end`));
       }, this.#limits.waitMs);
       const waiter: Waiter = { admit: resolve, timer };
       this.#queue.add(waiter);

@@ -1,16 +1,16 @@
-// A large blob's file, as it is read.
+// Reads the file of a large blob.
 import { isSystemError } from '../../../core/errors.ts';
 import type { RawFile } from '../../raw.ts';
 import { orIfGone, readFully, stat } from '../fs/calls.ts';
 import { attempt } from '../fs/faults.ts';
 import { closeContent, openContent } from './open-files.ts';
 
-/** Undefined when there is none. */
+/** Undefined if the file does not exist. */
 export async function fileSize(path: string): Promise<number | undefined> {
-  return (await attempt('looking at a file', () => orIfGone(stat(path), undefined)))?.size;
+  return (await attempt('reading the size of a file', () => orIfGone(stat(path), undefined)))?.size;
 }
 
-/** Undefined when there is none. */
+/** Undefined if the file does not exist. */
 export async function openToRead(path: string): Promise<RawFile | undefined> {
   const file = await attempt('opening a file', () => orIfGone(openContent(path, 'r'), undefined));
   if (file === undefined) return undefined;
@@ -20,7 +20,10 @@ export async function openToRead(path: string): Promise<RawFile | undefined> {
   };
 }
 
-/** What the disk can't give back any more is as good as not there: then it can be quarantined and healed. */
+/**
+ * Bytes that the disk can't read count as missing. So the blob is quarantined, and the next put stores it
+ * again.
+ */
 async function readOrNothing(file: number, buffer: Buffer, position: number): Promise<number> {
   try {
     return await readFully(file, buffer, position);

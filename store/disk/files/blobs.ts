@@ -1,5 +1,6 @@
-// The blobs of the disk engine: small ones inside the index, large ones in files that the index points to. Nothing is
-// there unless the index says so, and the index says so only after every byte is durable.
+// The blobs of the disk engine: small ones inside the index, large ones in files.
+// A blob is present if and only if the index has an entry, and the entry is committed after every byte is
+// durable.
 import { type Digest, digestOf, type Hash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import type { OnStoreEvent } from '../../events.ts';
@@ -55,8 +56,9 @@ export class DiskBlobs implements RawBlobs {
   }
 
   /**
-   * A small blob that was there a moment ago, in the view that the index had anyway, is as right as one that is there now:
-   * its bytes are in that view. A file may be gone, and what was not there may have come.
+   * The current read view may be a moment old. It still holds the bytes of a small blob, so a small blob
+   * found there is served. A file may be gone, and a missing blob may have been stored; for these the view is
+   * refreshed.
    */
   #findToRead(hash: Hash): Entry | undefined {
     const entry = this.#index.find(hash);
@@ -65,7 +67,7 @@ export class DiskBlobs implements RawBlobs {
     return this.#index.find(hash);
   }
 
-  /** The same blobs for who only looks at them: being looked at is no use. */
+  /** The same blobs for an inspection, which renews no lease. */
   unleased(): RawBlobs {
     return {
       get: async (hash) => {
@@ -79,7 +81,7 @@ export class DiskBlobs implements RawBlobs {
     };
   }
 
-  /** At once for a small blob, since most are. */
+  /** Synchronous for a small blob, because most blobs are small. */
   #read(hash: Hash, entry = this.#index.find(hash)): Promise<RawBlob> | RawBlob | undefined {
     if (!entry) return undefined;
     if (!isGeneration(entry.generation)) return { ...entry, kind: 'broken', detail: 'its record is damaged' };
@@ -113,7 +115,7 @@ export class DiskBlobs implements RawBlobs {
   async #putSmall(expected: Expected, bytes: Uint8Array): Promise<Digest> {
     const digest = digestOf(bytes);
     refuseMismatch(expected, digest);
-    // A copy, because the index reads it on another thread, when the caller's memory may be in use again.
+    // A copy: the index reads it on another thread, when the caller may use its memory again.
     const location = { isFile: false, generation: newGeneration(), checksum: checksumOfSmall(bytes) };
     await this.#addIfAbsent(digest, location, Buffer.from(bytes));
     return digest;
@@ -132,7 +134,7 @@ export class DiskBlobs implements RawBlobs {
     }
   }
 
-  /** Nothing is written for what is there already, so it must still be there at the end. */
+  /** The blob was present at the start and nothing was staged, so it must be present at the end. */
   async #confirm(expected: Expected, chunks: AsyncIterable<Buffer>): Promise<Digest> {
     const digest = await hashOnly(chunks);
     refuseMismatch(expected, digest);
@@ -143,7 +145,7 @@ export class DiskBlobs implements RawBlobs {
     );
   }
 
-  /** Lets in what is staged and has that digest. */
+  /** Moves a staged blob with that digest into place and adds it to the index. */
   async addStaged(incoming: StagedBlob, digest: Digest): Promise<void> {
     const { hash } = digest;
     const generation = newGeneration();
@@ -161,7 +163,7 @@ export class DiskBlobs implements RawBlobs {
     this.#sweeper.afterPut();
   }
 
-  /** It is there when this resolves; false if it was before. */
+  /** The blob is present when this resolves. False if it was present before. */
   async #addIfAbsent(
     { hash, size }: Digest,
     location: Pick<Entry, 'isFile' | 'generation' | 'checksum'>,
@@ -174,20 +176,22 @@ export class DiskBlobs implements RawBlobs {
         if (await this.#index.add(hash, { ...location, size }, content, stamp)) return true;
         this.#index.refresh();
       } else if (entry.size !== size) {
-        // The content that has this hash has this size: such an entry is damaged, and gives way.
+        // A hash determines the size, so this entry is damaged and makes way.
         await this.quarantine(hash, entry.generation, 'its record is damaged');
       } else if (this.#leases.isLeased(entry) || (await this.#isPresent({ hash, size }))) return false;
     }
   }
 
-  /** What is found is there now. What is not may have come a moment ago, which an `add` finds out: most have not. */
+  /**
+   * Refreshes only if the old view has the entry. If it does not, `add` finds out whether that is still true.
+   */
   #findCurrent(hash: Hash): Entry | undefined {
     if (!this.#index.find(hash)) return undefined;
     this.#index.refresh();
     return this.#index.find(hash);
   }
 
-  /** And leased, if it is. */
+  /** Leases the blob if it is present. */
   async #isPresent({ hash, size }: Expected): Promise<boolean> {
     if (hash === undefined) return false;
     this.#index.refresh();
@@ -213,7 +217,7 @@ export class DiskBlobs implements RawBlobs {
     return absentFrom(digests, this.#index.ticksOf(digests));
   }
 
-  /** In the view that the index had anyway: what is leased there is still there. */
+  /** In the current read view: a blob that is leased there is still present. */
   #areLeased(digests: readonly Digest[]): boolean {
     const fresh = this.#leases.clock.freshBlob();
     return this.#index.ticksOf(digests).every((tick) => tick !== undefined && isFresh(tick, fresh));

@@ -1,5 +1,6 @@
-// A large blob on its way in: gathered into chunks, hashed and written to a staging file that nothing refers to. Until
-// `place` has given it its name and the index knows it, a crash leaves only a file for the sweep.
+// A large blob that is being received: cut into chunks, hashed, and written to a staging file.
+// Nothing refers to the file before `moveIntoPlace` and the commit. A crash before that leaves a file that
+// the sweep removes.
 import type { Hash as Hasher } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { type Digest, type Hash, parseHash } from '../../../core/digest.ts';
@@ -15,8 +16,8 @@ import { encodeChecksums } from '../index/records.ts';
 import { StagingFile } from './staging-file.ts';
 
 /**
- * The content in full chunks, the last one shorter, each in a pooled buffer that its taker gives back. Stops as soon as
- * more arrives than was announced.
+ * The content in chunks of STORE.chunkBytes; the last may be shorter. Each is a pooled buffer that the
+ * consumer releases. Stops as soon as more bytes arrive than were announced.
  */
 export async function* toChunks(expected: Expected, content: Content): AsyncGenerator<Buffer> {
   let buffer: Buffer | undefined;
@@ -47,7 +48,7 @@ export async function* toChunks(expected: Expected, content: Content): AsyncGene
   }
 }
 
-/** For content that is stored already: its sender still learns whether it sent the right bytes. */
+/** For content that is already stored: the sender still learns whether it sent the right bytes. */
 export async function hashOnly(chunks: AsyncIterable<Buffer>): Promise<Digest> {
   const hasher = nodeCrypto().createHash('sha256');
   let size = 0;
@@ -59,7 +60,10 @@ export async function hashOnly(chunks: AsyncIterable<Buffer>): Promise<Digest> {
   return { hash: finish(hasher), size };
 }
 
-/** What can become a blob: durable under its final name when `place` resolves; the index does not know it yet. */
+/**
+ * A staged file. It is durable under its final name when `moveIntoPlace` resolves; the index has no entry
+ * yet.
+ */
 export interface StagedBlob {
   moveIntoPlace(hash: Hash, generation: number): Promise<void>;
   /** One for each chunk. */
@@ -73,7 +77,7 @@ export class IncomingBlob implements StagedBlob {
   readonly #checksum: Checksum;
   readonly #checksums: bigint[] = [];
   #size = 0;
-  /** One write is under way while the next chunk arrives. */
+  /** The write of one chunk continues while the next chunk arrives. */
   #writing: Promise<void> = Promise.resolve();
 
   static async create(layout: Layout, expectedSize: number | undefined): Promise<IncomingBlob> {
@@ -98,7 +102,7 @@ export class IncomingBlob implements StagedBlob {
       await this.#writing;
       this.#writing = this.#append(chunk);
       this.#size += chunk.length;
-      // Whoever waits for it next is told; until then it must not count as unhandled.
+      // The next `await` reports a failure. Until then the rejection must not count as unhandled.
       this.#writing.catch(() => {});
     }
     return { hash: finish(hasher), size: this.#size };
@@ -122,7 +126,7 @@ export class IncomingBlob implements StagedBlob {
     await attempt('placing a file', () => renameDurably(this.#path, target));
   }
 
-  /** Removes what is staged and not placed. */
+  /** Removes the staging file unless it was moved into place. */
   async discard(): Promise<void> {
     await this.#writing.catch(() => {});
     await this.#file.end();
@@ -130,7 +134,9 @@ export class IncomingBlob implements StagedBlob {
   }
 }
 
-/** Those that this process has seen durable: one that is merely there may be the unsynced work of another. */
+/**
+ * Shard folders that this process made durable. Another process may have made a folder and not synced it yet.
+ */
 const durableShards = new Set<string>();
 
 export async function renameDurably(from: string, to: string): Promise<void> {

@@ -1,18 +1,18 @@
-// The content files that this process has open, of which there may be so many and no more: each comes with a buffer of a
-// chunk or two, and the process may open only so many files. Who finds all places taken waits, and is never answered in
-// part because a file could not be opened.
+// Limits how many content files this process has open. Each has one or two buffers, and the process has a
+// descriptor limit. A transfer waits for a permit before it begins, so it never fails midway for lack of a
+// descriptor.
 import { STORE } from '../../limits.ts';
 import { Semaphore } from '../../shared/semaphore.ts';
 import { closeFile, openFile } from '../fs/calls.ts';
 import { descriptorLimit } from '../fs/descriptors.ts';
 
-/** A third of what is left after the process's own: the rest is for connections. */
+/** A third of the descriptors that are left; the rest is for connections. */
 const SHARE = 3;
 const LEAST = 4;
 
 let semaphore: Semaphore | undefined;
 
-/** Asked for when the first file is opened: a run that meets no large blob does not pay for it. */
+/** Created with the first file: most runs read no large blob. */
 function openFileSemaphore(): Semaphore {
   semaphore ??= newSemaphore();
   return semaphore;
@@ -37,7 +37,7 @@ export async function openContent(path: string, flags: string | number, mode?: n
   }
 }
 
-/** Of a file that openContent has opened, or of one that took its place. */
+/** Closes a file from `openContent`, or the one that replaced it. */
 export async function closeContent(file: number): Promise<void> {
   try {
     await closeFile(file);

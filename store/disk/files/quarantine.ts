@@ -1,5 +1,6 @@
-// Where bytes go that were found wrong: out of the way of every reader, but there for a person to look at. Bounded, also by
-// a part of the store's limit, in which it counts; the oldest goes first. None of it is needed for any promise, so its failures are told in the event and go no further.
+// Keeps bytes that failed their check, out of the way of readers, for a person to examine.
+// Bounded by count, bytes and a share of the store's limit; the oldest is removed first. No guarantee depends
+// on it, so its failures appear only in the event.
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../../../core/errors.ts';
@@ -19,7 +20,7 @@ export class Quarantine {
     this.#limit = limit;
   }
 
-  /** What lies there now: nothing, as a rule. */
+  /** Usually 0. */
   bytes(): number {
     const names = existsSync(this.#folder) ? readdirSync(this.#folder) : [];
     const sizes = names.map(
@@ -36,7 +37,7 @@ export class Quarantine {
     return this.#keep(name, (path) => rename(from, path));
   }
 
-  /** Says in words what became of the bytes. */
+  /** Resolves to a text that says what became of the bytes. */
   async #keep(name: string, move: (path: string) => Promise<void>): Promise<string> {
     const kept = `${this.#now()}-${name}`;
     try {
@@ -60,7 +61,7 @@ export class Quarantine {
   }
 }
 
-/** Names begin with the time. */
+/** Names begin with the time in milliseconds. */
 function byAge(a: string, b: string): number {
   return Number.parseInt(b, 10) - Number.parseInt(a, 10);
 }

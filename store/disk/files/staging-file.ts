@@ -1,21 +1,21 @@
-// The file that a large blob is written to, chunk after chunk. A very large one goes past the page cache, straight from
-// our memory to the disk: that takes a tenth of the kernel's time, and leaves in the cache what many ask for instead of
-// what one has just sent (docs/decisions/0023). Where a file system, or the memory of a chunk, does not fit that, the
-// same file is written as any other from there on.
+// The staging file of a large blob, written chunk by chunk.
+// A very large blob is written with O_DIRECT. That takes a tenth of the kernel's time, and keeps blobs that
+// are read often in the page cache (docs/decisions/0023). If the file system or the memory of a chunk does
+// not support it, the same file continues with ordinary writes.
 import { constants } from 'node:fs';
 import { isSystemError } from '../../../core/errors.ts';
 import { STORE } from '../../limits.ts';
 import { closeFile, openFile, removeFile, syncData, truncate, writeFully } from '../fs/calls.ts';
 import { closeContent, openContent } from './open-files.ts';
 
-/** What disks, and so all transfers past the cache, are divided into. A pooled buffer holds a whole number of these. */
+/** The block size of direct writes. A pooled buffer is a multiple of it. */
 const BLOCK = 4096;
-/** Its name is random, so it is new; but a refused attempt to go past the cache may have left it there, empty. */
+/** The random name is new, but a refused O_DIRECT open may have created the empty file. */
 const OWN_FILE = constants.O_WRONLY | constants.O_CREAT;
 
 /**
- * What this process has staged. An open file is being written; a resting one belongs to an upload that waits for its next
- * part. Of the files that other processes write, nothing is known here.
+ * The files that this process has staged. An open file is being written; an idle file belongs to an upload
+ * that waits for its next part. Files of other processes are not listed.
  */
 const staged = new Map<string, 'open' | 'idle'>();
 
@@ -23,7 +23,7 @@ export function stagingState(path: string): 'open' | 'idle' | undefined {
   return staged.get(path);
 }
 
-/** Removes a file that may have been staged by any process. */
+/** Removes a file that any process may have staged. */
 export async function removeStaged(path: string): Promise<void> {
   staged.delete(path);
   await removeFile(path);
@@ -31,7 +31,7 @@ export async function removeStaged(path: string): Promise<void> {
 
 export class StagingFile {
   readonly #path: string;
-  /** Undefined while it rests. */
+  /** Undefined while it is suspended. */
   #file: number | undefined;
   #isDirect: boolean;
   #size = 0;
@@ -52,13 +52,16 @@ export class StagingFile {
     staged.set(path, 'open');
   }
 
-  /** Gives its descriptor back until the next write, if there is one. */
+  /** Closes the descriptor until the next write. */
   async suspend(): Promise<void> {
     await this.#closeFile();
     if (staged.has(this.#path)) staged.set(this.#path, 'idle');
   }
 
-  /** It was there when it began to rest. Made anew, it would lack what it had: whoever removed it has ended the upload. */
+  /**
+   * Reopens without O_CREAT: a new file would lack the earlier bytes. If the file is gone, the upload was
+   * removed.
+   */
   async #descriptor(): Promise<number> {
     if (this.#file !== undefined) return this.#file;
     staged.set(this.#path, 'open');
@@ -67,12 +70,12 @@ export class StagingFile {
     return this.#file;
   }
 
-  /** At the end of what was written. The last chunk of all may be shorter than the others. */
+  /** At the end of the file. The last chunk may be shorter. */
   append(chunk: Buffer): Promise<void> {
     return this.write(chunk, this.#size);
   }
 
-  /** At a position where a chunk begins: the last one may be written again when it has grown. */
+  /** At a chunk boundary. The last chunk may be written again after it has grown. */
   async write(chunk: Buffer, position: number): Promise<void> {
     this.#size = Math.max(this.#size, position + chunk.length);
     if (this.#isDirect && (await this.#writeDirect(chunk, position))) return;
@@ -94,14 +97,14 @@ export class StagingFile {
     this.#isDirect = false;
   }
 
-  /** Cuts off what the last block has too much. */
+  /** Truncates the padding of the last direct block, then syncs. */
   async sync(): Promise<void> {
     const file = await this.#descriptor();
     if (this.#isDirect) await truncate(file, this.#size);
     await syncData(file);
   }
 
-  /** From here on the file is the caller's, to rename or to remove. */
+  /** Afterwards the caller may rename or remove the file. */
   async end(): Promise<void> {
     await this.#closeFile();
     staged.delete(this.#path);
@@ -114,7 +117,7 @@ export class StagingFile {
   }
 }
 
-/** Undefined where the call is refused because what it asks for does not fit the file system. */
+/** Undefined if the call fails with EINVAL: the file system does not support it. */
 async function unlessInvalid<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call;

@@ -1,10 +1,10 @@
-// Removes staged files that nobody will continue: orphans of killed processes, abandoned uploads and, where a full store
-// needs the room, any staged part that nobody is writing, the oldest first.
+// Removes staged files that no process will continue: leftovers of killed processes, abandoned uploads and,
+// if the store is full, idle staged parts, oldest first.
 //
-// A file that this process writes is never removed. Another process shows that it writes one by the file's mtime: a live
-// sender is cut long before STORE.idleUploadMs. That is by the wall clock: one that steps may hit an upload in progress,
-// which then fails before it is acknowledged. Files that have their final name are therefore never touched here, but by
-// reconciliation.ts, which asks no clock that can be set.
+// It never removes a file that this process is writing. A file of another process counts as idle if its mtime
+// is older than STORE.idleUploadMs; a server cuts a stalled client long before that. If the wall clock steps,
+// an upload in progress may be removed; it fails before it is acknowledged. Files with their final name are
+// left to reconciliation.ts, which uses no wall clock.
 import { basename, join } from 'node:path';
 import type { OnStoreEvent } from '../../events.ts';
 import { STORE } from '../../limits.ts';
@@ -14,7 +14,7 @@ import { allocatedBytes } from '../index/byte-count.ts';
 import type { UploadRecords, UploadRow } from '../index/upload-records.ts';
 import { removeStaged, stagingState } from './staging-file.ts';
 
-/** What went, or would go, of staging. */
+/** What was removed from staging, or would be. */
 export interface Swept {
   readonly files: number;
   readonly bytes: number;
@@ -24,11 +24,11 @@ interface StagedFile {
   readonly path: string;
   readonly bytes: number;
   readonly idleMs: number;
-  /** Undefined for an orphan, and for a blob that comes in one piece. */
+  /** Undefined for a leftover, and for a blob that arrives as a whole. */
   readonly upload: UploadRow | undefined;
 }
 
-/** Says whether a file may go. */
+/** Whether a file may be removed. */
 type Rule = (file: StagedFile) => boolean;
 
 export class Sweeper {
@@ -46,7 +46,7 @@ export class Sweeper {
     this.#onEvent = onEvent;
   }
 
-  /** Returns at once; `idle` resolves when nothing is left to do. */
+  /** Starts a sweep if one is due and returns at once; `idle` resolves when it has ended. */
   afterPut(): void {
     if (!this.#isDue(STORE.sweepMs)) return;
     this.#running = this.#running.then(() => this.sweep()).catch(() => {});
@@ -56,26 +56,29 @@ export class Sweeper {
     await this.#running;
   }
 
-  /** For a store that is full: abandoned uploads go sooner. At most once in a while; undefined if nothing went. */
+  /**
+   * For a full store: abandoned uploads are removed sooner. Runs at most once in STORE.fullSweepMs. Undefined
+   * if it removed nothing.
+   */
   async sweepWhenFull(): Promise<Swept | undefined> {
     if (!this.#isDue(STORE.fullSweepMs)) return undefined;
     const swept = await this.#sweep(isStale);
     return swept.files > 0 ? swept : undefined;
   }
 
-  /** What no process will continue. */
+  /** Removes what no process will continue. */
   sweep(): Promise<Swept> {
     this.#sweptAt = this.#now();
     return this.#sweep(isAbandoned);
   }
 
-  /** Parts that nobody is writing, the oldest first, until so many bytes are free; undefined if there are none. */
+  /** Removes idle parts, oldest first, until that many bytes are free. Undefined if there are none. */
   async evict(wantedBytes: number): Promise<Swept | undefined> {
     const swept = await this.#remove(oldestUpTo(await this.#list(), isIdle, wantedBytes));
     return swept.files > 0 ? swept : undefined;
   }
 
-  /** Makes a place for one more upload. False if all of them are being written. */
+  /** Makes space for one more upload. False if every upload is being written. */
   async makeUploadSlot(): Promise<boolean> {
     await this.sweep();
     if (this.#records.isFull)
@@ -103,7 +106,7 @@ export class Sweeper {
     return swept;
   }
 
-  /** The oldest first. Nothing of what this process is writing. */
+  /** Oldest first, without the files that this process is writing. */
   async #list(): Promise<StagedFile[]> {
     const names = await listFolder(this.#layout.staging);
     const uploads = new Map<string, UploadRow>();
@@ -113,7 +116,7 @@ export class Sweeper {
       const path = join(this.#layout.staging, name);
       const stats = stagingState(path) === 'open' ? undefined : await orIfGone(stat(path), undefined);
       if (!stats) continue;
-      // A clock that was set back leaves times in the future, which say as little as old ones.
+      // A clock that was set back leaves an mtime in the future; it counts as old.
       const idleMs = Math.abs(this.#now() - stats.mtimeMs);
       files.push({ path, bytes: allocatedBytes(stats.size), idleMs, upload: uploads.get(name) });
     }
@@ -133,10 +136,10 @@ export class Sweeper {
     return swept;
   }
 
-  /** Records without a file, and those of finished uploads, which Assay 0.1 kept. */
+  /** Records without a file, and records of finished uploads, which Assay 0.1 kept. */
   async #removeLostRecords(): Promise<void> {
     const rows = [...this.#records.rows()];
-    // Listed after the index was read: a record's file was there before the record was.
+    // List the folder after reading the index: a file exists before its record does.
     const names = new Set(await listFolder(this.#layout.staging));
     const lost = rows.filter((row) => row.isFinished || !names.has(nameOf(this.#layout, row)));
     await Promise.all(lost.map((row) => this.#records.removeRow(row)));

@@ -1,5 +1,5 @@
-// The file system's calls as promises, on top of node:fs alone: loading node:fs/promises takes Node about 11 ms, more than
-// all the rest of a local hit (docs/decisions/0012). A file is a number here, and whoever opens it closes it.
+// File system calls as promises, on node:fs alone. Loading node:fs/promises takes Node about 11 ms, more than
+// the rest of a local hit (docs/decisions/0012). A file is a descriptor number, and its opener closes it.
 import * as fs from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
@@ -22,7 +22,7 @@ const sync = promisify(fs.fsync);
 const unlink = promisify(fs.unlink);
 const remove = promisify<string, fs.RmOptions, void>(fs.rm);
 
-/** Too many open files is a fault that passes: it is waited for. */
+/** Waits and retries while the process or the system has too many open files. */
 export async function openFile(path: string, flags: string | number, mode?: number): Promise<number> {
   for (let waited = 0; ; waited += STORE.descriptorPollMs) {
     try {
@@ -34,7 +34,7 @@ export async function openFile(path: string, flags: string | number, mode?: numb
   }
 }
 
-/** Fewer bytes than the buffer holds only at the end of the file. */
+/** Returns fewer bytes than the buffer holds only at the end of the file. */
 export async function readFully(file: number, buffer: Buffer, position: number): Promise<number> {
   let filled = 0;
   while (filled < buffer.length) {
@@ -53,8 +53,8 @@ export async function writeFully(file: number, bytes: Buffer, position: number):
 }
 
 /**
- * With its parents. Durable when this resolves, whoever made it: another process may have and not synced it yet. Not by
- * mkdir's own recursion: where a folder takes no others (/proc), that one never ends.
+ * Makes the folder and its parents. It is durable when this resolves, even if another process made it and has
+ * not synced it yet. Does not use mkdir's recursive option, which never returns in a folder like /proc.
  */
 export async function makeFolder(path: string, mode?: number): Promise<void> {
   try {
@@ -69,7 +69,7 @@ export async function makeFolder(path: string, mode?: number): Promise<void> {
   await syncFolder(dirname(path));
 }
 
-/** Makes the entries of a folder durable: a file's own sync says nothing about its name. */
+/** Makes the names in a folder durable: syncing a file does not sync its name. */
 export async function syncFolder(path: string): Promise<void> {
   const folder = await openFile(path, 'r');
   try {
@@ -79,17 +79,17 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** With all that is in it; it does not matter whether it was there. */
+/** With its contents. No effect if it does not exist. */
 export function removeFolder(path: string): Promise<void> {
   return remove(path, { recursive: true, force: true });
 }
 
-/** It does not matter whether it was there. */
+/** No effect if it does not exist. */
 export async function removeFile(path: string): Promise<void> {
   await orIfGone(unlink(path), undefined);
 }
 
-/** What the call gives, or `otherwise` where there is no such file. */
+/** The result of the call, or `otherwise` if the file does not exist. */
 export async function orIfGone<T, U>(call: Promise<T>, otherwise: U): Promise<T | U> {
   try {
     return await call;

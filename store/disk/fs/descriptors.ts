@@ -1,7 +1,7 @@
 // How many files this process may have open.
 import { readFileSync } from 'node:fs';
 
-/** What Linux allows a process that nobody has given more. */
+/** The default of Linux. */
 const USUAL = 1024;
 
 export function descriptorLimit(): number {

@@ -1,14 +1,14 @@
-// What the operating system and LMDB say when they fail, in the words of the catalogue.
+// Turns failures of the operating system and of LMDB into errors of the catalogue.
 import { AssayError, messageOf } from '../../../core/errors.ts';
 import { STORE } from '../../limits.ts';
 import { freeBytes } from './free-space.ts';
 
-/** Out of space, out of quota: as Node names them, as LMDB hands them through, and LMDB's own full map. */
+/** Out of space or quota: Node's codes, the same from LMDB as numbers, and LMDB's own code for a full map. */
 const FULL = new Set<unknown>(['ENOSPC', 'EDQUOT', 28, 122, -30792]);
-/** LMDB's word for a page that was written in part, which is how a disk without room begins to refuse. */
+/** LMDB's code for a page that was written in part. A full disk begins to fail this way. */
 const PARTLY_WRITTEN = 5;
 
-/** `call` names what was tried; a refusal that is one already stays what it is. */
+/** `call` says what was tried. An AssayError stays as it is. */
 export function faultOf(call: string, cause: unknown): AssayError {
   return cause instanceof AssayError ? cause : faultWith(FULL.has(codeOf(cause)), call, cause);
 }
@@ -27,12 +27,12 @@ function codeOf(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
-/** Too full to begin an index in. */
+/** Too full to create an index. */
 export function isNearlyFull(folder: string): boolean {
   return freeBytes(folder) < STORE.minFreeBytes;
 }
 
-/** Runs one step and gives its failure a name. */
+/** Runs one step and names it in its failure. */
 export async function attempt<T>(call: string, step: () => Promise<T>): Promise<T> {
   try {
     return await step();

@@ -1,8 +1,8 @@
-// Whether there is room on the disk for what is about to be written to the index. LMDB must not be the one to find out:
-// a failed write may end the process (docs/decisions/0091).
+// Checks that the disk has space before the index is written: a write that fails inside LMDB may end the
+// process (docs/decisions/0091). `withReserved` refuses with ASSAY_DISK_FULL what would not fit.
 //
-// Asking costs a few microseconds, so an answer holds for a moment, and for as much as it leaves between what is free
-// and what is kept in reserve. Others write to the same disk meanwhile: this makes the fault rare, not impossible.
+// statfs costs a few microseconds, so one answer is used for STORE.freeSpaceMs and STORE.freeSpaceBytes.
+// Other programs write to the same disk, so the fault inside LMDB becomes rare, not impossible.
 import { statfsSync } from 'node:fs';
 import { AssayError } from '../../../core/errors.ts';
 import { STORE } from '../../limits.ts';
@@ -12,16 +12,16 @@ export class FreeSpace {
   readonly #now: () => number;
   #leftBytes = 0;
   #until = 0;
-  /** What has its place but may not be on the disk yet. */
+  /** Bytes of writes that are admitted and may not be on the disk yet. */
   #reservedBytes = 0;
 
-  /** `free`: the bytes that are left on the disk. */
+  /** `free`: the free bytes on the disk. */
   constructor(free: () => number, now: () => number = performance.now.bind(performance)) {
     this.#free = free;
     this.#now = now;
   }
 
-  /** Refuses what would not fit. */
+  /** Runs `write` if that many bytes fit. */
   async withReserved<T>(bytes: number, write: () => Promise<T>): Promise<T> {
     const needed = bytes + STORE.commitBytes;
     this.#reserve(needed);
@@ -36,7 +36,7 @@ export class FreeSpace {
   #reserve(needed: number): void {
     if (needed > this.#leftBytes || this.#now() > this.#until) this.#measure(needed);
     if (needed > this.#leftBytes) {
-      throw new AssayError('ASSAY_DISK_FULL', 'too little is left on the disk to write the index');
+      throw new AssayError('ASSAY_DISK_FULL', 'the disk has too little free space to write the index');
     }
     this.#leftBytes -= needed;
   }
@@ -48,7 +48,7 @@ export class FreeSpace {
   }
 }
 
-/** For those who are not root. */
+/** Free for users other than root. */
 export function freeBytes(folder: string): number {
   const { bavail, bsize } = statfsSync(folder);
   return bavail * bsize;

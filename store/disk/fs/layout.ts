@@ -1,6 +1,5 @@
-// Where things lie in a store's folder; docs/FORMAT.md has the whole format as a grammar.
-//
-// The version is in a folder's name, so that nothing of another version is ever opened by mistake.
+// The paths in a store's folder. docs/FORMAT.md describes the whole format.
+// The format version is a folder's name, so a store of another version is never opened by mistake.
 import { existsSync, readdirSync, renameSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Hash, isHash } from '../../../core/digest.ts';
@@ -8,7 +7,10 @@ import { AssayError, isSystemError } from '../../../core/errors.ts';
 import { faultOf } from './faults.ts';
 
 export const VERSION = 'v4';
-/** Their records are read as they are, so a store only changes its name. Who knew it only by that name refuses it from then on. */
+/**
+ * This version reads their records, so upgrading only renames the folder. An older Assay then refuses the
+ * store.
+ */
 const EARLIER = ['v3', 'v2', 'v1'];
 
 export interface Layout {
@@ -18,7 +20,7 @@ export interface Layout {
   readonly quarantine: string;
 }
 
-/** Refuses a folder that holds another version; `found` makes what is not there yet. */
+/** Refuses a folder with a store of another version. `create` makes a store that does not exist yet. */
 export async function prepareLayout(
   directory: string,
   create: (layout: Layout) => Promise<void>,
@@ -51,7 +53,7 @@ function adoptEarlier(root: string): void {
   try {
     renameSync(from, to);
   } catch (error) {
-    // Another process was first.
+    // Another process renamed it first.
     if (!isSystemError(error, 'ENOENT', 'ENOTEMPTY', 'EEXIST')) throw error;
   }
 }
@@ -69,12 +71,12 @@ function isOtherVersion(name: string): boolean {
   return /^v\d+$/.test(name) && name !== VERSION;
 }
 
-/** Two digits of the hash, so that no folder grows too long. */
+/** Two digits of the hash: no folder gets too many files. */
 export function shardOf(hash: Hash): string {
   return hash.slice(0, 2);
 }
 
-/** The generation is in the name: a file is never replaced, so a removal can't hit a newer one. */
+/** The generation is part of the name: a file is never replaced, so a removal can't delete a newer one. */
 export function fileName(hash: Hash, generation: number): string {
   return `${hash}-${generation.toString(16).padStart(12, '0')}`;
 }
@@ -88,7 +90,7 @@ export function parseFileName(name: string): { hash: Hash; generation: number } 
   return isHash(hash) ? { hash, generation: Number.parseInt(generation, 16) } : undefined;
 }
 
-/** Of a blob that arrives in parts. */
+/** Of an upload in parts. */
 export function uploadPath({ staging }: Layout, generation: number): string {
   return join(staging, `upload-${generation.toString(16).padStart(12, '0')}`);
 }

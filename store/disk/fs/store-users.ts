@@ -1,7 +1,8 @@
-// Which other processes have a store's index open: LMDB keeps its lock file open for as long as it has the index.
+// Finds the other processes that have a store's index open: LMDB keeps its lock file open as long as the
+// index.
 //
-// Only processes that this one may see are found: those of the same user and the same PID namespace. A server in another
-// container notices by itself that its store is gone (same-file.ts), and writes nothing more.
+// It finds only processes of the same user and PID namespace. A server in another container detects by itself
+// that its store is gone (same-file.ts), and stops writing.
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -9,7 +10,7 @@ const LOCK_FILE = 'lock.mdb';
 
 export interface User {
   readonly pid: number;
-  /** As it was started. */
+  /** The command line. */
   readonly command: string;
 }
 
@@ -44,7 +45,7 @@ function commandOf(pid: number): string {
   return words.filter(Boolean).join(' ').slice(0, 200);
 }
 
-/** Processes and their files come and go, and many are somebody else's. */
+/** Processes end, and many belong to other users. */
 function orElse<T>(otherwise: T, ask: () => T): T {
   try {
     return ask();

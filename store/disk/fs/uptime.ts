@@ -1,11 +1,11 @@
-// A clock that nobody can set, and that all processes of a machine read alike: the time since it was started. It says
-// nothing across a restart of the machine, hence the name that goes with it: two readings compare only under one name.
+// A monotonic clock that all processes of a machine share: the time since boot. Nobody can set it.
+// It starts again at each boot. So each clock has a name, and two readings compare only under the same name.
 import { readFileSync, readlinkSync } from 'node:fs';
 
 export interface Clock {
-  /** Of the time that this clock counts: one run of one machine. */
+  /** The boot and the time namespace. */
   readonly name: string;
-  /** In milliseconds; never goes back. */
+  /** Milliseconds; never decreases. */
   now(): number;
 }
 
@@ -15,7 +15,7 @@ export function uptimeClock(): Clock {
   return { name: nameOfThisRun(), now: () => since + performance.now() };
 }
 
-/** A container may have a time of its own, and then its own name for it. */
+/** A container may have its own time namespace, and then another name. */
 function nameOfThisRun(): string {
   const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
   return `${boot} ${timeNamespace()}`;

@@ -1,11 +1,12 @@
-// How many bytes lie in files. Every change of it goes along with the change that it counts, in the same commit, as a row
-// of its own; now and then the rows are added up. So it is right after any crash, and no two writers wait for each other.
+// The byte count: how many bytes blobs take in files. It is correct after any crash (I6).
+// Each change is a row of its own, in the same commit as the change that it counts, so writers do not wait
+// for each other. `compact` adds the rows up from time to time.
 import { getLastVersion } from 'lmdb';
 import { STORE } from '../../limits.ts';
 import { newGeneration } from './generation.ts';
 import { read, rowsFrom, type Table, type Tables } from './tables.ts';
 
-/** What a file takes on a disk of 4 KiB blocks. */
+/** What a file of that size takes on a disk with 4 KiB blocks. */
 export function allocatedBytes(size: number): number {
   return Math.ceil(size / BLOCK) * BLOCK;
 }
@@ -26,7 +27,7 @@ export class ByteCount {
     return this.#tables.table('state');
   }
 
-  /** Called in the turn of the change that it counts, inside its condition. */
+  /** Call it synchronously with the change that it counts, inside the change's condition. */
   add(bytes: number): void {
     const key = Buffer.alloc(7);
     key.set(ROWS_FROM);
@@ -45,7 +46,10 @@ export class ByteCount {
     return sum;
   }
 
-  /** Adds up some of the rows, if there are many. Who else does so at the same time has the sum's version changed. */
+  /**
+   * Adds up some of the rows if there are many. The version of the sum makes one of two concurrent calls
+   * fail.
+   */
   async compact(): Promise<void> {
     this.#tables.refresh();
     const rows = rowsFrom(this.#table, ROWS_FROM, ROWS_TO);

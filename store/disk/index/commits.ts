@@ -1,11 +1,11 @@
-// Changes of the index on their way into LMDB, one commit after another: what comes while one is under way waits, and goes
-// with the next.
+// The commit queue: changes of the index, committed one batch after another (I5 of index.ts).
+// A change that is added while a commit runs goes with the next one.
 //
-// LMDB's binding would take changes at any time and queue their commits by itself. But a commit that begins after one that
-// could not be written is never answered, and holds a lock for ever (docs/decisions/0091). So no commit begins before the
-// one in front of it has ended, and what a failure left behind is mended.
+// LMDB's binding would queue commits itself. But a commit that begins after a failed one never ends, and
+// holds a lock for ever (docs/decisions/0091). So a commit begins only after the previous one has ended and,
+// if it failed, was repaired.
 
-/** Hands its writes to LMDB in this turn; false when its condition did not hold. */
+/** Passes its writes to LMDB synchronously. Resolves to false if its condition does not hold. */
 export type Change = () => Promise<boolean>;
 
 interface PendingChange {
@@ -20,13 +20,13 @@ export class CommitQueue {
   #pending: PendingChange[] = [];
   #running: Promise<void> | undefined;
 
-  /** `gatherMs`: how long a commit waits for more changes to go with it. `mend` is called after one has failed. */
+  /** `delayMs`: how long a commit waits for more changes. `repair` runs after a failed commit. */
   constructor(delayMs: number, repair: () => Promise<void>) {
     this.#delayMs = delayMs;
     this.#repair = repair;
   }
 
-  /** Resolves after the commit is on the disk; rejects after what a failed one left behind is mended. */
+  /** Resolves after the commit is on the disk. Rejects after a failed commit was repaired. */
   add(change: Change): Promise<boolean> {
     const { promise, resolve, reject } = Promise.withResolvers<boolean>();
     this.#pending.push({ change, resolve, reject });
@@ -34,7 +34,7 @@ export class CommitQueue {
     return promise;
   }
 
-  /** When nothing is waiting any more. */
+  /** Resolves when no change is pending. */
   async idle(): Promise<void> {
     await this.#running;
   }
@@ -52,7 +52,7 @@ export class CommitQueue {
   }
 }
 
-/** What is left to do for those that failed. */
+/** Resolves to the rejections of the failed changes, to be called after the repair. */
 async function commit(batch: readonly PendingChange[]): Promise<(() => void)[]> {
   const rejections: (() => void)[] = [];
   const answers = batch.map(async ({ change, resolve, reject }) => {
@@ -67,7 +67,7 @@ async function commit(batch: readonly PendingChange[]): Promise<(() => void)[]> 
   return rejections;
 }
 
-/** LMDB tells why a commit failed in a promise of its own, which must not be left alone. */
+/** LMDB reports the reason in a promise of its own, whose rejection must be handled. */
 async function reasonOf(error: unknown): Promise<unknown> {
   if (!(error instanceof Error && 'commitError' in error)) return error;
   try {

@@ -1,8 +1,8 @@
-// LMDB's binding takes the whole process down when an open fails (docs/decisions/0011). So what would make it fail is
-// looked for first, and refused in words.
+// Checks the index before LMDB opens it, because a failed open ends the process (docs/decisions/0011).
+// Everything that would make the open fail becomes an error here.
 //
-// The lock file is only looked at from outside: closing a descriptor of it would drop the locks that this process may
-// already hold through another one.
+// The lock file is checked by stat only. Closing a descriptor of it would drop the locks that this process
+// may hold.
 import {
   accessSync,
   closeSync,
@@ -29,7 +29,7 @@ const PAGE_SIZE_AT = FREE_TREE_AT;
 const LAST_PAGE_AT = MAIN_TREE_AT + 48;
 const TRANSACTION_AT = LAST_PAGE_AT + 8;
 const HEADER_BYTES = TRANSACTION_AT + 8;
-/** LMDB takes that of the kernel, and at most the last one. */
+/** LMDB uses the kernel's page size, and at most the last of these. */
 const PAGE_SIZES = [4096, 8192, 16_384, 32_768, 65_536];
 
 export const DATA_FILE = 'data.mdb';
@@ -39,7 +39,8 @@ export function refuseUnopenable(folder: string): void {
   const isThere = checkData(join(folder, DATA_FILE));
   if (isThere) return;
   accessSync(folder, constants.W_OK | constants.X_OK);
-  if (isNearlyFull(folder)) throw new AssayError('ASSAY_DISK_FULL', `no room for an index in ${folder}`);
+  if (isNearlyFull(folder))
+    throw new AssayError('ASSAY_DISK_FULL', `too little free space for an index in ${folder}`);
 }
 
 function refuseUnusableLock(path: string): void {
@@ -49,7 +50,10 @@ function refuseUnusableLock(path: string): void {
   accessSync(path, constants.R_OK | constants.W_OK);
 }
 
-/** False when there is nothing yet. Its first two pages must both be headers, and every page of a tree must be there. */
+/**
+ * False if there is no index yet. Both header pages must be valid, and every page of a tree must be in the
+ * file.
+ */
 function checkData(path: string): boolean {
   const file = openIfThere(path);
   if (file === undefined) return false;
@@ -71,7 +75,9 @@ function openIfThere(path: string): number | undefined {
   }
 }
 
-/** Another process may commit meanwhile and write over pages that are looked at here: then it is looked at once more. */
+/**
+ * Another process may commit and overwrite pages during the check: then it is repeated with the new header.
+ */
 function isComplete(file: number, path: string): boolean {
   let header = newerHeader(file);
   for (let attempt = 0; attempt < STORE.headerReads; attempt++) {
@@ -93,7 +99,7 @@ function newerHeader(file: number): Buffer | undefined {
   return transaction(first) > transaction(second) ? first : second;
 }
 
-/** Zeros beyond the end of the file, which are no header. */
+/** Zeros beyond the end of the file, which are not a header. */
 function readHeader(file: number, position: number): Buffer {
   const header = Buffer.alloc(HEADER_BYTES);
   readSync(file, header, 0, HEADER_BYTES, position);
@@ -109,7 +115,7 @@ function hasAllPages(file: number, path: string, header: Buffer): boolean {
   const pages = pageFile(file, header);
   const missing = pages.counted - pages.present;
   if (missing <= 0) return true;
-  // No transaction takes as many pages as there are: a header that counts them has lost a bit.
+  // No transaction doubles the file: such a header has a flipped bit.
   if (missing > pages.present || !isTailUnused(pages)) return false;
   padFile(path, missing * pages.pageBytes);
   return true;
@@ -128,8 +134,8 @@ function pageFile(file: number, header: Buffer): PageFile {
 }
 
 /**
- * So that the proof is not needed at every start. Appending can't cut or overwrite what another process writes meanwhile,
- * and what is beyond the last page means nothing to LMDB. Nothing depends on it.
+ * Appends zeros so that the check of the pages is not needed at every start. Appending can't overwrite what
+ * another process writes, and LMDB ignores bytes after the last page. Nothing depends on it.
  */
 function padFile(path: string, bytes: number): void {
   const file = openSync(path, 'a');
@@ -137,7 +143,7 @@ function padFile(path: string, bytes: number): void {
     for (let left = bytes; left > 0; left -= STORE.chunkBytes)
       writeSync(file, Buffer.alloc(Math.min(left, STORE.chunkBytes)));
   } catch {
-    // A full disk, for example. The next start looks at the pages again.
+    // The disk is full, for example. The next start checks the pages again.
   } finally {
     closeSync(file);
   }

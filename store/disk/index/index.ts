@@ -1,8 +1,28 @@
-// The index: the only truth about what is present. One commit for all that is written in one turn of the event loop,
-// several processes at once.
+// The index: which blobs and results are present, and when each was last used. Several processes use it at
+// once.
 //
-// Every entry carries a number that changes with each write of it and that LMDB compares atomically, so a removal or
-// replacement meant for an entry as it was seen never hits a newer one, nor one that was used since.
+// Invariants:
+// I1 A blob is present if and only if `presence` has its row. Its rows in `content`, `ages` and the byte
+//    count are written in the same commit, and removed in the same commit (an age row may be removed later,
+//    E3).
+// I2 Present means durable: a commit resolves when it is on the disk, and the entry of a file is committed
+//    after the file and its name are synced.
+// I3 Every write of an entry gives it a new version. A change applies only if the entry still has the version
+//    that was read, and LMDB compares it inside the commit. So no change hits a newer entry.
+// I4 A generation is never used twice, and a file is never replaced. So removing a file can't remove a newer
+//    one.
+// I5 One commit at a time: a process begins a commit only after its previous one ended and was repaired
+//    (commits.ts).
+// I6 The byte count is the sum of the allocated bytes of all files with an entry.
+// I7 A process whose `data.mdb` was removed or replaced commits nothing more (same-file.ts).
+//
+// Entries that format version 1 wrote have no age row and no byte count until reconciliation.ts stamps them.
+//
+//           add: file synced, then commit         stampBlob: new tick, new version
+//  ABSENT ───────────────────────────────> PRESENT ──────────────┐
+//    ^                                      │    ^───────────────┘
+//    └──────────────────────────────────────┘
+//      removeIfUnchanged(version): evicted or quarantined; then its file is removed
 import { getLastVersion } from 'lmdb';
 import { BinaryDigest, type Digest, type Hash } from '../../../core/digest.ts';
 import { STORE } from '../../limits.ts';
@@ -25,11 +45,11 @@ import {
 import { peek, read, type Table, Tables } from './tables.ts';
 
 export interface Entry extends Presence {
-  /** Compared when the entry is changed. */
+  /** Compared when the entry is changed (I3). */
   readonly version: number;
 }
 
-/** What is known of a blob before it has its place. */
+/** A blob's presence without the fields that `add` sets. */
 export type NewPresence = Omit<Presence, 'tick' | 'position'>;
 
 export interface ResultEntry {
@@ -37,7 +57,7 @@ export interface ResultEntry {
   readonly generation: number;
 }
 
-/** The row of an age says what it is about; its value has nothing to add. */
+/** The value of an age row: its key says everything. */
 const EMPTY_VALUE = Buffer.alloc(1);
 
 export class Index {
@@ -53,7 +73,7 @@ export class Index {
     this.byteCount = new ByteCount(tables);
   }
 
-  /** What is there, in a few bytes each: `missing` looks at thousands of these and must not copy content. */
+  /** A few bytes for each blob: `missing` reads thousands of rows and must not read content. */
   get #presence(): Table {
     return this.tables.table('presence');
   }
@@ -67,12 +87,12 @@ export class Index {
     return this.tables.table('results');
   }
 
-  /** The ticks of results; their versions are the ticks too. */
+  /** The tick of each result, as the version of its row. */
   get #uses(): Table {
     return this.tables.table('uses');
   }
 
-  /** A row for each entry at its tick or an earlier one: the oldest are found here, and then looked at. */
+  /** For each entry a row at its tick or an earlier one (E3). The first rows are the least recently used. */
   get #ages(): Table {
     return this.tables.table('ages');
   }
@@ -81,7 +101,7 @@ export class Index {
     this.tables.refresh();
   }
 
-  /** What it takes itself, and all the files that it knows of. */
+  /** The bytes of the index and of all blob files. */
   usage(): Usage {
     this.refresh();
     const used = this.tables.usedBytes();
@@ -104,7 +124,10 @@ export class Index {
     return { size, isFile, tick, generation, position, checksum, version };
   }
 
-  /** Of each in its turn; undefined unless it is there with that size. Builds ask about thousands at a time. */
+  /**
+   * For each digest in order; undefined if it is absent or has another size. Builds ask for thousands at
+   * once.
+   */
   ticksOf(digests: readonly Digest[]): (number | undefined)[] {
     const presence = this.#presence;
     return digests.map((digest) => {
@@ -117,7 +140,7 @@ export class Index {
     return read(this.#content, contentKeyOf(keyOf(hash), position));
   }
 
-  /** False if it is there already. `content` must not change before this settles. */
+  /** False if the blob is present already. `content` must not change before this resolves. */
   add(hash: Hash, added: NewPresence, content: Buffer, stamp: Stamp): Promise<boolean> {
     return this.tables.commitIfSpace(content.length, () => {
       stamp.begin();
@@ -136,7 +159,7 @@ export class Index {
     if (isFile) this.byteCount.add(allocatedBytes(size));
   }
 
-  /** Stamps an entry as it was seen; false if it is gone, or was stamped by another. */
+  /** Writes the stamp's tick; false if the entry has changed or is gone (I3). */
   stampBlob(hash: Hash, entry: Entry, stamp: Stamp): Promise<boolean> {
     return this.tables.commit(() => {
       stamp.begin();
@@ -160,7 +183,7 @@ export class Index {
     }
   }
 
-  /** False if it is gone already, or was used since. */
+  /** False if the entry has changed or is gone (I3). */
   removeIfUnchanged(key: Buffer, entry: Entry): Promise<boolean> {
     const contentKey = contentKeyOf(key, entry.position);
     return this.tables.commit(() =>
@@ -182,12 +205,15 @@ export class Index {
     return peek(this.#results, key) !== undefined;
   }
 
-  /** 0 for one that has none. */
+  /** 0 if there is none. */
   resultTick(key: Buffer): number {
     return peek(this.#uses, key) ? getLastVersion() : 0;
   }
 
-  /** Puts the record in place of that generation, or where there is none. False if something else is there. */
+  /**
+   * Replaces the record of that generation, or adds one if `replacing` is undefined. False if another one is
+   * stored.
+   */
   replaceResult(
     address: ResultAddress,
     record: Buffer,
@@ -230,7 +256,7 @@ export class Index {
     );
   }
 
-  /** False if it was used since. */
+  /** False if the result was used since (I3). */
   removeResultIfUnused(key: Buffer, tick: number): Promise<boolean> {
     return this.tables.commit(() =>
       this.#uses.ifVersion(key, tick, () => {
@@ -246,17 +272,17 @@ export class Index {
   }
 }
 
-/** Records of version 1 have no tick, no row among the ages, and are in no sum. */
+/** Entries of format version 1 have no tick and no age row, and are not in the byte count. */
 export function isCounted({ tick }: Presence): boolean {
   return tick > 0;
 }
 
-/** Nothing but speed depends on it, so any clock will do. */
+/** Affects only the order of the content rows, so the wall clock will do. */
 function positionNow(): number {
   return Math.max(1, Date.now());
 }
 
-/** LMDB takes a copy of a key at once, so one piece of memory serves all that are used in the turn that made them. */
+/** LMDB copies a key synchronously, so one buffer serves all keys. */
 const scratchKey = Buffer.alloc(32);
 
 function keyOf(hash: Hash): Buffer {

@@ -1,8 +1,8 @@
-// Which labels begin with a text, the newest first, without a look at the others.
+// Finds the newest label with a given prefix without reading the other labels.
 //
-// A label has a row in a group for each of its beginnings that ends behind a character other than a letter or a digit, as
-// the beginnings that tools ask for do. Within a group the rows lie newest first. A beginning that ends elsewhere is looked
-// for in the group of the longest one that does not.
+// A label has a row in one group for each of its prefixes that ends with a byte other than an ASCII letter or
+// digit, because tools ask for such prefixes. The rows of a group are sorted newest first. Any other prefix
+// is searched in the group of its longest such prefix.
 import { nodeCrypto } from '../../../core/sha256.ts';
 import type { LabelAddress } from '../../store.ts';
 import { rowsFrom, type Table, type Tables } from './tables.ts';
@@ -10,10 +10,10 @@ import { rowsFrom, type Table, type Tables } from './tables.ts';
 const GROUP_BYTES = 16;
 const NUMBER_BYTES = 6;
 const LAST_NUMBER = 2 ** 48 - 1;
-/** A label has no more rows than this. */
+/** The most rows that one label has. */
 const MAX_PREFIXES = 32;
 const EMPTY_PREFIX: Buffer = Buffer.alloc(0);
-/** Most askers want the first; rows are copied out of the index, and their results are looked for in one turn. */
+/** Most callers take the first label. Rows are copied, and their results looked up, without yielding. */
 const FIRST_PAGE = 8;
 const MAX_PAGE = 64;
 
@@ -33,18 +33,20 @@ export class LabelOrder {
     return this.#tables.table('order');
   }
 
-  /** Called in the turn of the change that it goes with, inside its condition, whose answer counts for all of it. */
+  /** Call it synchronously inside the condition of the label's own change. */
   add(address: LabelAddress, number: number): Promise<boolean>[] {
     const label = Buffer.from(address.label);
     return keysOf(address, number).map((key) => this.#table.put(key, label));
   }
 
-  /** In the same way. */
+  /** Like `add`. */
   remove(address: LabelAddress, number: number): void {
     for (const key of keysOf(address, number)) this.#table.remove(key);
   }
 
-  /** Newest first. Some may be gone, or have a newer number by now. Others get a turn between two pages. */
+  /**
+   * Newest first. A label may be gone, or have a newer number by now. Yields to the event loop between pages.
+   */
   async *withPrefix({ namespace, label: prefix }: LabelAddress): AsyncGenerator<OrderedLabel> {
     const bytes = Buffer.from(prefix);
     const group = groupOf(namespace, prefixesOf(bytes).at(-1) ?? EMPTY_PREFIX);
@@ -74,7 +76,7 @@ function keysOf({ namespace, label }: LabelAddress, number: number): Buffer[] {
   });
 }
 
-/** The shortest first. Those of a text are the first ones of every text that begins with it. */
+/** Shortest first. A text has the same first prefixes as every text that begins with it. */
 function prefixesOf(text: Buffer): Buffer[] {
   const prefixes: Buffer[] = [EMPTY_PREFIX];
   for (let at = 0; at < text.length && prefixes.length < MAX_PREFIXES; at++)
@@ -87,7 +89,7 @@ function isAlphanumeric(byte: number): boolean {
   return (byte >= 0x30 && byte <= 0x39) || (letter >= 0x61 && letter <= 0x7a);
 }
 
-/** Two groups that share this are told apart by their labels. */
+/** If two groups have the same hash, their labels still differ. */
 function groupOf(namespace: string, prefix: Buffer): Buffer {
   const name = Buffer.concat([Buffer.from(`${namespace}\0`), prefix]);
   return nodeCrypto().hash('sha256', name, 'buffer').subarray(0, GROUP_BYTES);

@@ -1,7 +1,7 @@
-// The labels of the disk engine: a table of what each names, with a number that says which is newer, and beside it the order
-// in which they are found by their beginning (label-order.ts). The numbers are drawn one after the other from a counter,
-// which also makes all changes of labels follow one another: a put that did not see the last one is refused by the counter's
-// version and tries again.
+// The labels of the disk engine: each label's result and number in one table, and the order for prefixes in
+// another (label-order.ts). A higher number is newer.
+// Numbers come from a counter, whose version serializes all puts: a put that read an old counter fails and is
+// repeated.
 import { getLastVersion } from 'lmdb';
 import type { Hash } from '../../../core/digest.ts';
 import type { Namespace } from '../../../core/namespace.ts';
@@ -10,9 +10,12 @@ import { LabelOrder } from './label-order.ts';
 import { decodeLabel, encodeLabel, labelAddressOf, labelKeyOf } from './records.ts';
 import { peek, type Row, read, rowsFrom, type Table, type Tables } from './tables.ts';
 
-/** A namespace may hold no "!": no label has this key. */
+/** No label has this key, because a namespace contains no "!". */
 const COUNTER = Buffer.from('!counter');
-/** It is there where every label is in the order: in all stores but those of before format 4, until they are asked. */
+/**
+ * Present if every label is in the order table: always, except in a store from before format 4 until its
+ * first search.
+ */
 const ORDERED = Buffer.from('!ordered');
 const EMPTY_VALUE = Buffer.alloc(1);
 const FIRST = Buffer.alloc(1);
@@ -93,7 +96,7 @@ export class DiskLabels implements LabelRecords {
     );
   }
 
-  /** What an earlier format has written, once. A put meanwhile orders its own. */
+  /** Adds the labels of an earlier format to the order table, once. A put meanwhile adds its own. */
   async #orderOldLabels(): Promise<void> {
     this.#tables.refresh();
     if (this.#lastNumber() === undefined || peek(this.#table, ORDERED)) return;

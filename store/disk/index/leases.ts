@@ -1,6 +1,22 @@
-// Promises: what this says is there stays there for the time of a lease, whichever process evicts. That a blob is in use
-// is written down before anybody is told of it; but where it was written down a short while ago, that counts for now too,
-// since a lease is longer than it says by as much. So a blob that is used all the time is written once in a while.
+// Leases: a blob that an answer reports as present stays for `leaseMs` more, whichever process evicts.
+//
+// Invariants:
+// L1 The lease is committed before the answer. If the index can't be written, the answer comes without a
+//    lease, with an `unleased` event; then eviction can't commit either.
+// L2 A blob whose tick is inside the renewal window (leaseMs / leaseWindows) needs no write. So a blob in
+//    constant use is written once per window.
+// L3 A lease lasts one window longer than `leaseMs`, which makes up for L2. So an answer at time t protects
+//    its blobs until t + leaseMs at least.
+// L4 A result's tick is never later than the tick of a present blob that it names: blobs are stamped first,
+//    and the result gets the oldest of their ticks. Its lease lasts two windows longer.
+// L5 A tick far ahead of the clock is damage, not a lease: the next use stamps the entry again.
+//
+//           stamp                 window ends             leaseMs + window + slack end         evicted
+//   absent ───────> FRESH ─────────────────────> STALE ────────────────────────────> EXPIRED ─────────> absent
+//                     ^                            │ use: stamp                         │ use: stamp
+//                     └────────────────────────────┴────────────────────────────────────┘
+//
+// FRESH: a use writes nothing. STALE: still leased, and a use writes. EXPIRED: eviction may remove it.
 import type { Hash } from '../../../core/digest.ts';
 import { messageOf } from '../../../core/errors.ts';
 import type { OnStoreEvent } from '../../events.ts';
@@ -18,12 +34,12 @@ export class Leases {
     this.#onEvent = onEvent;
   }
 
-  /** Nothing needs to be written for it. */
+  /** FRESH: a use writes nothing. */
   isLeased({ tick }: Entry): boolean {
     return isFresh(tick, this.clock.freshBlob());
   }
 
-  /** Resolves to the oldest tick that any of those which are there has now. */
+  /** Leases those that are present. Resolves to the oldest tick that any of them has now. */
   async renew(hashes: readonly Hash[]): Promise<number> {
     for (;;) {
       this.#index.refresh();
@@ -45,7 +61,7 @@ export class Leases {
     return { stale, oldest };
   }
 
-  /** False if some of them have changed meanwhile and must be looked at again. */
+  /** False if an entry has changed meanwhile: then all are read again. */
   async #stampAll(stale: readonly [Hash, Entry][]): Promise<boolean> {
     if (stale.length === 0) return true;
     const stamp = this.clock.stamp();
@@ -55,14 +71,14 @@ export class Leases {
       );
       return renewed.every(Boolean);
     } catch (error) {
-      // Nothing can be written, so nothing can be evicted either: a read is not refused for that.
+      // A failed write does not fail the read (L1).
       this.#onEvent({ type: 'unleased', detail: messageOf(error) });
       return true;
     }
   }
 }
 
-/** A tick that is so far ahead was never reached: a bit of it has flipped, and it would be leased for ever. */
+/** A tick this far ahead of the clock was never reached: a flipped bit would lease the blob for ever (L5). */
 const FAR_AHEAD = 2 ** 20;
 
 export function isFresh(tick: number, fresh: number): boolean {

@@ -1,12 +1,13 @@
-// Loads lmdb's addon in the bundles. The executable holds the addon in itself, and Bun unpacks it into TMPDIR. Where that folder is missing,
-// full, read-only or `noexec`, it is unpacked elsewhere, and removed as soon as it is loaded.
+// Loads lmdb's addon in the bundles. The executable contains the addon, and Bun unpacks it into TMPDIR. If
+// that folder is missing, full, read-only or `noexec`, it is unpacked elsewhere, and removed once it is
+// loaded.
 //
-// Where no folder will do, the addon can't be had. Then opening a store fails, and nothing before that: a run goes on without one.
+// If no folder works, opening a store fails, and nothing before that: a run continues without a store.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bun } from '../../../core/bun.ts';
 
-/** `load` is the ordinary way. */
+/** `load` is Bun's own way. */
 export function loadAddon(load: () => unknown): unknown {
   try {
     return load();
@@ -43,7 +44,7 @@ function tryIn(place: string, embedded: string): unknown {
   }
 }
 
-/** All that lmdb asks of its addon before somebody opens an index. */
+/** What lmdb uses of its addon before an index is opened. */
 function withoutAddon(cause: unknown): unknown {
   return {
     version: { major: 0, minor: 0, patch: 0 },

@@ -1,12 +1,12 @@
-// LMDB's pages, read from its file without LMDB: which of them its trees have, and which its free list names.
+// Reads LMDB's pages from its file without LMDB: the pages of its trees, and the pages in its free list.
 //
-// LMDB counts a page when it takes it, and writes it only if the page is still in use when the transaction ends. So the
-// last pages that a header counts may lie beyond the end of a healthy file: LMDB reads no page before it wrote it.
-// A file that lost a page of a tree is damaged. LMDB maps the file, so a process that touches the lost page dies.
-// The layout is that of LMDB's own source (mdb.c, data format 2, pages and numbers of 64-bit machines).
+// LMDB counts a page when it allocates it, and writes it only if the page is still in use at the end of the
+// transaction. So a healthy file may end before the last counted pages, which LMDB never reads unwritten. A
+// file without a page of a tree is damaged, and a process that touches the lost page in the mapped file dies.
+// The layout is that of LMDB's source (mdb.c, data format 2, 64-bit).
 import { readSync } from 'node:fs';
 
-/** Where the header of a page, the header of a node and the record of a tree have their fields. */
+/** Offsets in the header of a page, the header of a node, and the record of a tree. */
 const PAGE_FLAGS_AT = 18;
 const PAGE_LOWER_AT = 20;
 const PAGE_HEADER_BYTES = 24;
@@ -14,9 +14,9 @@ const NODE_FLAGS_AT = 4;
 const KEY_BYTES_AT = 6;
 const NODE_HEADER_BYTES = 8;
 const ROOT_AT = 40;
-/** A value outside its node: the number of its first page, a transaction, how many pages it has. */
+/** A value outside its node: the number of its first page, a transaction, its number of pages. */
 const OVERFLOW_COUNT_AT = 16;
-/** A flag of a page, and two of a node. */
+/** One flag of a page, and two of a node. */
 const IS_BRANCH = 1;
 const IS_OVERFLOW = 1;
 const IS_TREE = 2;
@@ -26,11 +26,11 @@ const NUMBER_BYTES = 8;
 export interface PageFile {
   readonly file: number;
   readonly pageBytes: number;
-  /** How many whole pages the file has. */
+  /** The whole pages in the file. */
   readonly present: number;
-  /** How many the header counts. */
+  /** The pages that the header counts. */
   readonly counted: number;
-  /** Records of the tree of free pages, and of the tree that has the others' records. */
+  /** The record of the tree of free pages, and that of the tree of all other trees. */
   readonly free: Buffer;
   readonly main: Buffer;
 }
@@ -42,10 +42,10 @@ interface Leaf {
   readonly valueBytes: number;
 }
 
-/** A page of a tree is missing, or is none. */
+/** A page of a tree is missing or malformed. */
 class Unreadable extends Error {}
 
-/** True if no page beyond the end of the file belongs to a tree: then the file has lost nothing. */
+/** True if no page beyond the end of the file belongs to a tree: the file is complete. */
 export function isTailUnused(pages: PageFile): boolean {
   return isProven(() => isTailFree(pages)) || isProven(() => areTreesWhole(pages));
 }
@@ -59,7 +59,7 @@ function isProven(proof: () => boolean): boolean {
   }
 }
 
-/** The usual proof, of a few reads: the free list names each of them, and no page is both free and in a tree. */
+/** The usual proof, with few reads: the free list names every such page, and a free page is in no tree. */
 function isTailFree(pages: PageFile): boolean {
   const { present, counted } = pages;
   const tail = new Set<number>();
@@ -78,7 +78,9 @@ function listIn(pages: PageFile, { page, flags, valueAt, valueBytes }: Leaf): Bu
   return list.subarray(PAGE_HEADER_BYTES);
 }
 
-/** Its length, then page numbers. A negative one is a count: so many pages from the next number on. Zeros are gaps. */
+/**
+ * Its length, then page numbers. A negative entry is a count of pages from the next entry on. Zeros are gaps.
+ */
 function* numbersIn(list: Buffer, most: number): Generator<number> {
   const entryAt = (at: number) => Number(list.readBigInt64LE(at * NUMBER_BYTES));
   const length = entryAt(0);
@@ -95,7 +97,7 @@ function* numbersIn(list: Buffer, most: number): Generator<number> {
   }
 }
 
-/** Reads all pages but those of large values. It is needed where LMDB has lost count of a free page. */
+/** Reads every page except those of large values. Needed if LMDB's free list has lost a page. */
 function areTreesWhole(pages: PageFile): boolean {
   for (const tree of [pages.free, pages.main]) {
     for (const leaf of leavesOf(pages, tree)) {
@@ -113,7 +115,7 @@ function checkLeaf({ present }: PageFile, { page, flags, valueAt }: Leaf): void 
   if (end > BigInt(present)) throw new Unreadable();
 }
 
-/** In no order. The memory of a page is used again for the next one. */
+/** In no particular order. One buffer serves all pages. */
 function* leavesOf(pages: PageFile, tree: Buffer): Generator<Leaf> {
   const root = tree.readBigUInt64LE(ROOT_AT);
   const waiting = root === NO_ROOT ? [] : [Number(root)];

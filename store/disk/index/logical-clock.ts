@@ -1,26 +1,40 @@
-// Logical time, shared by all processes on a store: ticks are numbers, and the index knows when each began. Whatever is
-// used is stamped with a tick, so age is an order of numbers; only how long a lease still holds is asked of a clock, and
-// that clock can't be set (uptime.ts). docs/decisions/0016 has the argument in whole.
+// The logical clock, shared by all processes on a store. A tick is its unit: a number, and the time at which
+// it began. Blobs and results are stamped with ticks, so their age is an order of numbers.
+// docs/decisions/0016 has the proof.
 //
-// A tick begins with a write that finds the last one too old, in the same commit. Reads begin none.
+// Invariants:
+// C1 A tick begins once: the first commit with its number writes the time, and no later commit changes it.
+// C2 Within one boot, a tick with a higher number began later, by at least leaseMs / leaseTicks.
+// C3 Times compare only under one clock name (one boot, one time namespace). Ticks of another clock count as
+//    older than every tick of this one, and expire only together with a tick of this one.
+// C4 The wall clock has no effect.
+// C5 A write that stamps a blob begins its tick in the same commit. Reads begin no tick. A result may carry a
+//    tick that has not begun yet, which counts as newer than all others.
+// C6 Cached values are at most STORE.tickSlackMs old, and `expired` waits that much longer.
+//
+//   tick n is current ──(a write, leaseMs / leaseTicks later)──> tick n + 1 is current ──> …
+//   tick n expires: leaseMs + window + slack after it began; from then on C3 lets all ticks up to n expire
 import { STORE } from '../../limits.ts';
 import type { Clock } from '../fs/uptime.ts';
 import { type Row, rowsBefore, type Table, type Tables } from './tables.ts';
 
 interface Tick {
   readonly number: number;
-  /** By the clock of that name. */
+  /** By the clock with that name. */
   readonly began: number;
   readonly clock: string;
 }
 
-/** What a write is stamped with. `begin` is called in the same turn: it makes the tick begin if none else has. */
+/**
+ * The tick for a write. Call `begin` synchronously with the write: it begins the tick if no other process has
+ * (C5).
+ */
 export interface Stamp {
   readonly tick: number;
   begin(): void;
 }
 
-/** What is known of the last ticks, and when it was looked at. */
+/** The last ticks, as they were read at `at`. */
 interface RecentTicks {
   readonly at: number;
   readonly last: Tick | undefined;
@@ -45,14 +59,14 @@ export class LogicalClock {
   }
 
   /**
-   * A blob with this tick or a later one is leased in full without another write. Where the last tick is longer ago than
-   * that, it is one that has not begun.
+   * A blob with this tick or a later one needs no new stamp (L2). If the last tick began before the window,
+   * this is the number of the next one.
    */
   freshBlob(): number {
     return this.#recent().freshBlob;
   }
 
-  /** The same for a result, which is stamped with the oldest tick that its blobs may have. */
+  /** The same for a result, whose tick may be one window older than its use (L4). */
   freshResult(): number {
     return this.#recent().freshResult;
   }
@@ -66,7 +80,9 @@ export class LogicalClock {
     return { tick: number, begin: () => this.#beginTick({ number, began: now, clock: this.#uptime.name }) };
   }
 
-  /** No lease that was given on what has this tick or an earlier one still holds. `extraWindows` for results. */
+  /**
+   * No lease of an entry with this tick or an earlier one is still valid. `extraWindows`: 1 for results (L4).
+   */
   expired(extraWindows = 0): number {
     const held = this.leaseMs + (1 + extraWindows) * this.#windowMs + STORE.tickSlackMs;
     const before = this.#uptime.now() - held;
@@ -92,12 +108,12 @@ export class LogicalClock {
       table.put(key, encodeTick(tick), 1);
       if (tick.number > STORE.keptTicks) table.remove(keyOf(tick.number - STORE.keptTicks));
     });
-    // The write that this goes with fails for the same reason, and its caller is told.
+    // The write that goes with it fails for the same reason and reports it.
     begun.catch(() => {});
     this.#cached = undefined;
   }
 
-  /** May be a moment old, for which `expired` makes up. */
+  /** At most STORE.tickSlackMs old (C6). */
   #recent(): RecentTicks {
     const isOld = !this.#cached || this.#uptime.now() - this.#cached.at >= STORE.tickSlackMs;
     return isOld || !this.#cached ? this.#reload() : this.#cached;
@@ -116,7 +132,7 @@ export class LogicalClock {
     return this.#cached;
   }
 
-  /** The number of the first tick that began since then; of what another clock counted, nothing is known. */
+  /** The number of the first tick that began since then. Stops at the first tick of another clock (C3). */
   #firstSince(since: number, newestFirst: readonly Tick[]): number {
     const isRecent = ({ clock, began }: Tick) => clock === this.#uptime.name && began >= since;
     const older = newestFirst.findIndex((tick) => !isRecent(tick));

@@ -1,13 +1,13 @@
-// This process's place among LMDB's readers, taken as soon as an index is opened.
+// Takes this process's slot among LMDB's readers when an index is opened.
 //
-// LMDB tells readers apart by their PID: each holds a lock on the byte of `lock.mdb` that its PID says. Two containers that
-// share a store may both run their process as PID 1. The second one can't have the lock, and must not go on: closing its
-// index would take the first one's place away. LMDB's binding waits 10 s for the lock, then fails in the middle of a read.
-// The kernel lets go of the lock when its process ends, however it ends.
+// LMDB identifies a reader by its PID: each reader locks the byte of `lock.mdb` at its PID. Two containers
+// that share a store may both run as PID 1. The second process can't get the lock and must not continue,
+// because closing its index would free the first one's slot. LMDB's binding would wait 10 s for the lock and
+// fail inside a read. The kernel releases the lock when the process ends.
 import { nativeAddon, type RootDatabase } from 'lmdb';
 import { AssayError } from '../../../core/errors.ts';
 
-/** Left out by the types of lmdb. */
+/** Missing from lmdb's types. */
 declare module 'lmdb' {
   const nativeAddon: {
     readonly Txn: new (env: unknown, flags: number) => { abort(): void };
@@ -18,10 +18,10 @@ declare module 'lmdb' {
 }
 
 const READ_ONLY = 0x20000;
-/** EAGAIN or EACCES, as the kernel likes: somebody else has the lock. */
+/** EAGAIN or EACCES, depending on the kernel: another process has the lock. */
 const IS_LOCKED = new Set<unknown>([11, 13]);
 
-/** LMDB keeps it until the index is closed. Refused at once if another process has it. */
+/** LMDB keeps the slot until the index is closed. Throws at once if another process has it. */
 export function takeReaderSlot(root: RootDatabase<Buffer, Buffer>, folder: string): void {
   try {
     new nativeAddon.Txn(root.env, READ_ONLY).abort();

@@ -1,4 +1,5 @@
-// The bytes of the index's keys and values. A change here changes the format's version and docs/FORMAT.md.
+// Encodes and decodes the index records: keys and values. A change here needs a new version of
+// docs/FORMAT.md.
 import { BinaryDigest, type Digest, HASH_BYTES, type Hash } from '../../../core/digest.ts';
 import { storedNamespace } from '../../../core/namespace.ts';
 import { sha256 } from '../../../core/sha256.ts';
@@ -22,16 +23,16 @@ const REFERENCE_BYTES = HASH_BYTES + SIZE_BYTES;
 export interface Presence {
   readonly size: number;
   readonly isFile: boolean;
-  /** The tick of its last use, as far as it was written down; 0 before there were any. */
+  /** The tick of the last use that was written; 0 in format version 1. */
   readonly tick: number;
-  /** Another one each time the blob is stored anew; the name of its file ends with it. */
+  /** Changes each time the blob is stored again; the file name ends with it. */
   readonly generation: number;
   /**
-   * Grows with time, so that what is stored side by side lies side by side (docs/decisions/0121); 0 where content lies under
-   * the hash alone, as it did before version 3.
+   * Grows with time, so that content rows that are stored together lie together (docs/decisions/0121). 0 if
+   * the content lies under the hash alone, as before version 3.
    */
   readonly position: number;
-  /** Of the bytes of a small blob, since version 4 and where the writer had it at hand. */
+  /** Of a small blob's bytes, since version 4, if the writer had loaded the checksum. */
   readonly checksum: bigint | undefined;
 }
 
@@ -52,10 +53,10 @@ function lengthOf({ position, checksum }: Presence): number {
   return checksum === undefined ? PRESENCE_V3_BYTES : PRESENCE_BYTES;
 }
 
-/** No blob has this size: a record that can't be read is one of a blob that can't be whole. */
+/** No blob has this size: the blob of an unreadable record can't be served. */
 const UNREADABLE_SIZE = -1;
 
-/** In version 1 the version of a record was the generation, and there were no ticks. */
+/** In version 1 the row's version was the generation, and there were no ticks. */
 export function decodePresence(record: Buffer, version: number): Presence {
   const isFile = record[0] === FILE;
   const isReadable = isFile || record[0] === INLINE;
@@ -85,14 +86,14 @@ function hasTick({ length }: Buffer): boolean {
   return length === PRESENCE_BYTES || length === PRESENCE_V3_BYTES || length === PRESENCE_V2_BYTES;
 }
 
-/** The tick alone, of a blob with that size; undefined if the record's is another. */
+/** Only the tick. Undefined if the record has another size. */
 export function tickIn(record: Buffer, size: number): number | undefined {
   const isUsual = hasTick(record) && (record[0] === FILE || record[0] === INLINE);
   if (!isUsual) return decodePresence(record, 0).size === size ? 0 : undefined;
   return record.readUIntLE(1, SIZE_BYTES) === size ? record.readUInt32LE(PRESENCE_V1_BYTES) : undefined;
 }
 
-/** Of the content of a blob, whose presence lies under `key`. */
+/** The key of a blob's content; its presence lies under `key`. */
 export function contentKeyOf(key: Buffer, position: number): Buffer {
   if (position === 0) return key;
   const bytes = Buffer.allocUnsafe(POSITION_BYTES + key.length);
@@ -102,8 +103,8 @@ export function contentKeyOf(key: Buffer, position: number): Buffer {
 }
 
 /**
- * `kind` and tick in front: all of one kind lie together, the least recently used first. `place` is the key of a result, or
- * of a blob's content.
+ * The key of an age row. It begins with the kind and the tick, so the least recently used entries of a kind
+ * come first. `target` is the key of a result, or of a blob's content.
  */
 export function ageKeyOf(kind: AgeKind, tick: number, target: Buffer): Buffer {
   const bytes = Buffer.allocUnsafe(1 + TICK_BYTES + target.length);
@@ -120,7 +121,7 @@ export const BLOB_AGE = 2;
 export interface Age {
   readonly tick: number;
   readonly target: Buffer;
-  /** Of the entry in its own table. */
+  /** The key of the entry in its own table. */
   readonly key: Buffer;
 }
 
@@ -138,14 +139,14 @@ export function encodeChecksums(checksums: readonly bigint[]): Buffer {
   return record;
 }
 
-/** Undefined when there are not exactly as many as a blob of that size has chunks. */
+/** Undefined unless there is exactly one for each chunk. */
 export function decodeChecksums(record: Buffer, size: number): readonly bigint[] | undefined {
   const count = Math.ceil(size / STORE.chunkBytes);
   if (record.length !== count * CHECKSUM_BYTES) return undefined;
   return Array.from({ length: count }, (_, chunk) => record.readBigUInt64LE(chunk * CHECKSUM_BYTES));
 }
 
-/** A namespace never holds a NUL, and the hash has a fixed length: no two addresses share a key. */
+/** A namespace contains no NUL, and the hash has a fixed length, so keys are unique. */
 export function resultKeyOf({ namespace, key }: ResultAddress): Buffer {
   const bytes = Buffer.allocUnsafe(namespace.length + 1 + HASH_BYTES);
   bytes.write(namespace, 'latin1');
@@ -155,8 +156,8 @@ export function resultKeyOf({ namespace, key }: ResultAddress): Buffer {
 }
 
 /**
- * Begins with the SHA-256 of its key and the rest: a result has no address of its own to be checked against. The key is in
- * it since version 4, so that no bit that flips in the index can put a result under another key.
+ * Begins with the SHA-256 of the key and the rest: no digest outside the record covers it. The key is
+ * included since version 4, so that no flipped bit can move a result to another key.
  */
 export function encodeResult(key: Buffer, { bytes, references }: StoredResult): Buffer {
   const record = Buffer.allocUnsafe(
@@ -172,10 +173,10 @@ export function encodeResult(key: Buffer, { bytes, references }: StoredResult): 
   return record;
 }
 
-/** Added to the count of references. */
+/** Added to the count of references if the SHA-256 covers the key. */
 const COVERS_KEY = 2 ** 31;
 
-/** Undefined when a bit of it has changed. Keeps the record's memory. */
+/** Undefined if a bit has changed. The result shares the record's memory. */
 export function decodeResult(key: Buffer, record: Buffer): StoredResult | undefined {
   if (record.length < HASH_BYTES + COUNT_BYTES) return undefined;
   const count = record.readUInt32LE(HASH_BYTES);
@@ -195,24 +196,24 @@ function checksumOf(key: Buffer | undefined, record: Buffer): string {
   return sha256(key ? Buffer.concat([key, rest]) : rest);
 }
 
-/** 32 bytes in hex are a Hash, whatever they are; this is read too often to be matched against a pattern. */
+/** Any 32 bytes in hex are a Hash; this runs too often to match a pattern. */
 function hashAt(record: Buffer, at: number): Hash {
   return record.toString('hex', at, at + HASH_BYTES) as Hash;
 }
 
-/** Labels are UTF-8, in which no byte of a longer character passes for another one, and 0xff stands nowhere. */
+/** Unique and sorted by label: UTF-8 labels contain no NUL. */
 export function labelKeyOf({ namespace, label }: LabelAddress): Buffer {
   return Buffer.from(`${namespace}\0${label}`);
 }
 
-/** Undefined for a row that is none of a label's. */
+/** Undefined for a row that is not a label's. */
 export function labelAddressOf(key: Buffer): LabelAddress | undefined {
   const split = key.indexOf(0);
   const namespace = split === -1 ? undefined : storedNamespace(key.toString('latin1', 0, split));
   return namespace === undefined ? undefined : { namespace, label: key.toString('utf8', split + 1) };
 }
 
-/** The hash of the result, and a checksum of that and the label's own key. */
+/** The hash of the result, and a checksum of the label's key and that hash. */
 export function encodeLabel(labelKey: Buffer, result: Hash): Buffer {
   const record = Buffer.allocUnsafe(HASH_BYTES + CHECKSUM_BYTES);
   record.write(result, 'hex');
@@ -220,7 +221,7 @@ export function encodeLabel(labelKey: Buffer, result: Hash): Buffer {
   return record;
 }
 
-/** Undefined when a bit of it or of its key has changed. Before version 4 there was nothing to tell that by. */
+/** Undefined if a bit of it or of its key has changed. Before version 4 there was no checksum. */
 export function decodeLabel(labelKey: Buffer, record: Buffer): Hash | undefined {
   const isRight =
     record.length === HASH_BYTES || labelChecksum(labelKey, record).equals(record.subarray(HASH_BYTES));
@@ -234,9 +235,9 @@ function labelChecksum(labelKey: Buffer, record: Buffer): Buffer {
 
 export interface UploadRecord {
   readonly expected: Expected;
-  /** What is durable in its file. */
+  /** The durable bytes in its file. */
   readonly committed: number;
-  /** Records of what is a blob by now were kept by Assay 0.1. */
+  /** True only in records of finished uploads, which Assay 0.1 kept. */
   readonly isFinished: boolean;
 }
 

@@ -1,6 +1,5 @@
-// Records of results that were read and found right. One that many ask for is not checked and taken apart again for each:
-// what was read now is compared with what was found right then, byte by byte, which proves as much as its checksum and
-// costs a fraction of it.
+// A memo of result records that passed their check. A record that equals the memo byte by byte is valid, and
+// needs no checksum and no decoding. The comparison proves as much as the checksum and costs far less.
 import { HASH_BYTES } from '../../../core/digest.ts';
 import { STORE } from '../../limits.ts';
 import type { StoredResult } from '../../store.ts';
@@ -13,10 +12,10 @@ interface Memoized {
 }
 
 export class ResultMemo {
-  /** Each key has one place, which it shares with others: the last one that was read is there. */
+  /** Each key maps to one slot, which holds the last record that was read there. */
   readonly #slots: Memoized[] = [];
 
-  /** Undefined when a bit of it has changed. `key` is that of its row: it ends with the hash of the action. */
+  /** Undefined if a bit has changed. `key` is the row's key, which ends with the action's hash. */
   decode(key: Buffer, record: Buffer): StoredResult | undefined {
     const slot = key.readUInt32LE(key.length - HASH_BYTES) % STORE.memoResults;
     const memoized = this.#slots[slot];

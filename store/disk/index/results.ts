@@ -1,5 +1,5 @@
-// The result records of the disk engine: each checked whenever it is read, because it is small and nothing else would
-// notice. One that fails is dropped, which makes it a miss.
+// The result records of the disk engine. Each is checked on every read, because no other check covers it.
+// A record that fails is removed, which makes it a miss.
 import type { OnStoreEvent } from '../../events.ts';
 import type { ResultAddress, ResultRecords, StoredResult } from '../../store.ts';
 import type { Index, ResultEntry } from './index.ts';
@@ -29,7 +29,7 @@ export class DiskResults implements ResultRecords {
     return result;
   }
 
-  /** One that was there when this turn began will do; what was not there may have come. */
+  /** A result in the current read view will do. If there is none, the view is refreshed. */
   #find(address: ResultAddress): ResultEntry | undefined {
     const entry = this.#index.result(address);
     if (entry) return entry;
@@ -52,8 +52,8 @@ export class DiskResults implements ResultRecords {
   }
 
   /**
-   * A result never has a later tick than anything that it names: so when all results up to a tick are gone, the blobs up
-   * to that tick are named by none.
+   * Keeps L4: a result's tick is never later than that of a blob that it names. So once all results up to a
+   * tick are gone, no result names a blob of that tick.
    */
   async markUsed(address: ResultAddress, result: StoredResult): Promise<void> {
     const key = resultKeyOf(address);

@@ -1,6 +1,6 @@
-// The index's file as it was when it was opened. Who removes a store's folder, or puts another one in its place, leaves the
-// processes that use it with a file that nobody will find again: what they wrote there would be lost, and what they tidied
-// up would be another store's. So they write nothing more.
+// Checks that the index file at the path is still the file that was opened (I7 of index.ts). If the store's
+// folder was removed or replaced, writes would go to a deleted file, and a cleanup would hit another store.
+// So the process stops writing.
 import { statSync } from 'node:fs';
 import { AssayError } from '../../../core/errors.ts';
 import { STORE } from '../../limits.ts';
@@ -10,7 +10,7 @@ export class SameFileCheck {
   readonly #isSame: () => boolean;
   #until = 0;
 
-  /** While it is open no other file can get its number. */
+  /** While the file is open, no other file can get its inode number. */
   constructor(path: string) {
     const { dev, ino } = statSync(path);
     this.#path = path;
@@ -24,13 +24,13 @@ export class SameFileCheck {
     return this.#isSame();
   }
 
-  /** Looking costs a few microseconds, so an answer holds for a moment. */
+  /** A stat costs a few microseconds, so one answer is used for STORE.sameFileMs. */
   check(now = performance.now()): void {
     if (now < this.#until) return;
     if (!this.#isSame()) {
       throw new AssayError(
         'ASSAY_STORE_FAULT',
-        `${this.#path} was removed or replaced while it was in use; nothing is written until a new start`,
+        `${this.#path} was removed or replaced while it was in use; restart the process to write again`,
       );
     }
     this.#until = now + STORE.sameFileMs;

@@ -1,8 +1,8 @@
-// LMDB: the tables of the index, how their changes are committed, and what its failures are called.
+// The tables of the index in LMDB: reading, committing, and naming LMDB's failures.
 //
-// A promise of a change resolves after the commit is on the disk: LMDB runs in its plain, synchronous mode
-// (docs/decisions/0010), in which visible and durable are one moment. Conditions are checked inside the commit, by LMDB,
-// against the version that each value carries; no change needs a transaction of ours to be open meanwhile.
+// A change resolves after its commit is on the disk (I2 of index.ts): LMDB runs in its synchronous mode
+// (docs/decisions/0010), in which a commit becomes visible and durable at once. LMDB checks conditions inside
+// the commit against the version of each value (I3), so no transaction stays open meanwhile.
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
@@ -20,7 +20,7 @@ export type Table = Database<Buffer, Buffer>;
 
 type Root = RootDatabase<Buffer, Buffer>;
 
-/** Which values carry a version to compare. */
+/** Whether the values of a table have a version. */
 const TABLES = {
   presence: true,
   content: false,
@@ -57,11 +57,11 @@ export class Tables {
   readonly #freeSpace: FreeSpace;
   readonly #commits: CommitQueue;
   readonly #sameFile: SameFileCheck;
-  /** Undefined after LMDB has given up on what it had open: the next who asks opens it anew. */
+  /** Undefined after LMDB has failed; the next use opens the index again. */
   #opened: Opened | undefined;
   #isClosing = false;
 
-  /** `gatherMs`: how long a commit waits for more writes to go with it. */
+  /** `commitDelayMs`: how long a commit waits for more writes. */
   constructor(folder: string, commitDelayMs: number) {
     this.#folder = folder;
     this.#freeSpace = new FreeSpace(() => freeBytes(folder));
@@ -71,12 +71,16 @@ export class Tables {
   }
 
   get #current(): Opened {
-    if (this.#isClosing) throw new AssayError('ASSAY_STORE_FAULT', 'the index is opened anew after a fault');
+    if (this.#isClosing)
+      throw new AssayError('ASSAY_STORE_FAULT', 'the index is being reopened after a fault; try again');
     this.#opened ??= openRoot(this.#folder);
     return this.#opened;
   }
 
-  /** For this moment only. Opened when it is first needed: most processes need few of them. */
+  /**
+   * Do not keep the table: the index may be reopened. A table is opened when first used, because most
+   * processes use few.
+   */
   table(name: TableName): Table {
     const { root, tables } = this.#current;
     const opened = tables.get(name);
@@ -86,22 +90,24 @@ export class Tables {
     return table;
   }
 
-  /** False when its file was removed or replaced: what is written would be lost. */
+  /** False if the file was removed or replaced: writes would be lost (I7). */
   get isSameFile(): boolean {
     return this.#sameFile.isSame;
   }
 
-  /** Makes those that are not there yet: once, when a store begins. */
+  /** Creates missing tables, once, in a new store. */
   createAll(): void {
     for (const name of TABLE_NAMES) this.table(name);
   }
 
-  /** From here on reads see what other processes have committed until now; LMDB else keeps one view for a while. */
+  /**
+   * Reads after this see what other processes have committed. Otherwise LMDB keeps one read view for a while.
+   */
   refresh(): void {
     this.#current.root.resetReadTxn();
   }
 
-  /** For what needs that much room. False when the condition of the change did not hold. */
+  /** For a change that needs that much disk space. False if its condition does not hold. */
   commitIfSpace(bytes: number, change: Change): Promise<boolean> {
     return this.#attempt(() => this.#freeSpace.withReserved(bytes, () => this.#commits.add(change)));
   }
@@ -120,8 +126,8 @@ export class Tables {
   }
 
   /**
-   * After LMDB could not write its header it refuses all that is asked of it, for ever. What is on the disk is whole, so
-   * it is closed here and opened anew by the next who needs it.
+   * After LMDB fails to write its header, it refuses every call. The file on the disk is intact, so the index
+   * is closed here, and the next use opens it again.
    */
   async #closeIfFailed(): Promise<void> {
     if (this.#opened && !isUsable(this.#opened)) await this.#closeRoot(this.#opened);
@@ -138,8 +144,8 @@ export class Tables {
   }
 
   /**
-   * Unmaps the index where more than that is mapped; the next who needs it maps it anew. For a command that looks through
-   * all of it, while nobody else in this process uses it.
+   * Unmaps the index if more than that is mapped; the next use maps it again. For commands that read all of
+   * it. Nothing else in this process may use the index meanwhile.
    */
   async trim(mostBytes: number = STORE.mappedBytes): Promise<void> {
     if (mappedBytes() <= mostBytes) return;
@@ -147,14 +153,14 @@ export class Tables {
     if (this.#opened) await this.#closeRoot(this.#opened);
   }
 
-  /** What is in use of the index's file. */
+  /** The bytes of the file that are in use. */
   usedBytes(): number {
     let bytes = 0;
     for (const name of TABLE_NAMES) bytes += bytesOf(this.table(name));
     return bytes;
   }
 
-  /** The whole file: it never shrinks, but what is not in use is written again. */
+  /** The whole file. It never shrinks; unused pages are written again. */
   fileBytes(): number {
     return statSync(join(this.#folder, DATA_FILE), { throwIfNoEntry: false })?.size ?? 0;
   }
@@ -221,9 +227,9 @@ function optionsFor(path: string) {
   return {
     path,
     overlappingSync: false,
-    // Its own way of batching leaves a promise behind that nobody can catch when a commit fails.
+    // The binding's own batching leaves a rejection that nobody can catch when a commit fails.
     eventTurnBatching: false,
-    // Instead a commit begins at the end of a turn, not after the first few writes of it.
+    // A commit begins at the end of the event loop's turn, not after the first writes.
     txnStartThreshold: Number.MAX_SAFE_INTEGER,
     maxReaders: STORE.maxReaders,
     mapSize: STORE.indexMapBytes,
@@ -232,7 +238,7 @@ function optionsFor(path: string) {
   };
 }
 
-/** The value in memory that the next read overwrites; its `length` is right, its `byteLength` is not. */
+/** The next read overwrites this value. Its `length` is right, its `byteLength` is not. */
 export function peek(table: Table, key: Buffer): Buffer | undefined {
   try {
     return table.getBinaryFast(key);
@@ -241,7 +247,7 @@ export function peek(table: Table, key: Buffer): Buffer | undefined {
   }
 }
 
-/** In memory of its own. */
+/** A copy. */
 export function read(table: Table, key: Buffer): Buffer | undefined {
   const value = peek(table, key);
   if (!value) return undefined;
@@ -253,11 +259,11 @@ export function read(table: Table, key: Buffer): Buffer | undefined {
 export interface Row {
   readonly key: Buffer;
   readonly value: Buffer;
-  /** Where the table has versions. */
+  /** Undefined if the table has no versions. */
   readonly version?: number;
 }
 
-/** The same backwards, from the last one below `end` on. */
+/** At most `limit` rows before `end`, in reverse order, down to `start`. */
 export function rowsBefore(table: Table, end: Buffer, start: Buffer, limit: number): Row[] {
   try {
     const range = table.getRange({ start: end, end: start, limit, reverse: true, versions: true });
@@ -267,7 +273,7 @@ export function rowsBefore(table: Table, end: Buffer, start: Buffer, limit: numb
   }
 }
 
-/** At most `limit` in the order of their keys, from `start` on, or behind it, up to `end`. */
+/** At most `limit` rows in key order from `start` up to `end`. `isExclusive`: without `start` itself. */
 export function rowsFrom(
   table: Table,
   start: Buffer,

@@ -1,6 +1,6 @@
-// What the index knows of uploads that arrive in parts. The version of a record is the generation of the file that its
-// bytes are in: whoever takes an upload over writes a file of its own and changes the version, so a process that still
-// works on the old file can commit nothing more.
+// The index records of uploads in parts. The version of a record is the generation of its staging file. A
+// process that takes an upload over writes its own file and changes the version. So the process with the old
+// file can commit nothing more.
 import { getLastVersion } from 'lmdb';
 import { nodeCrypto } from '../../../core/sha256.ts';
 import { STORE } from '../../limits.ts';
@@ -14,7 +14,7 @@ export interface UploadEntry extends UploadRecord {
 
 export type NewUpload = Omit<UploadEntry, 'isFinished'>;
 
-/** A record as it lies in the table, whose key does not tell the upload's id. */
+/** A row of the table. Its key is a hash of the upload's id. */
 export interface UploadRow extends UploadEntry {
   readonly key: Buffer;
 }
@@ -36,7 +36,10 @@ export class UploadRecords {
     return record && { ...decodeUpload(record), generation: getLastVersion() };
   }
 
-  /** In place of the record of that generation, or of none; false if another one is there. */
+  /**
+   * Replaces the record of that generation, or adds one if `replacing` is undefined. False if another one is
+   * stored.
+   */
   put(id: string, { generation, ...record }: NewUpload, replacing: number | undefined): Promise<boolean> {
     const key = keyOf(id);
     const value = encodeUpload(record);
@@ -51,18 +54,18 @@ export class UploadRecords {
     return this.removeRow({ key: keyOf(id), generation });
   }
 
-  /** False if it is gone, or another process has taken it over. */
+  /** False if it is gone or was taken over. */
   removeRow({ key, generation }: Pick<UploadRow, 'key' | 'generation'>): Promise<boolean> {
     return this.#tables.commit(() => this.#table.remove(key, generation));
   }
 
-  /** There is no place for one more. */
+  /** No upload can begin. */
   get isFull(): boolean {
     this.#tables.refresh();
     return this.#table.getCount() >= STORE.maxUploads;
   }
 
-  /** All of them, as they are now. */
+  /** All records, as they are now. */
   *rows(): Generator<UploadRow> {
     this.#tables.refresh();
     let rows = rowsFrom(this.#table, Buffer.alloc(1), undefined);
@@ -73,7 +76,7 @@ export class UploadRecords {
     }
   }
 
-  /** What lies in their files. */
+  /** The bytes in the staging files. */
   stagedBytes(): number {
     let sum = 0;
     for (const { committed, isFinished } of this.rows()) sum += isFinished ? 0 : allocatedBytes(committed);
@@ -81,7 +84,7 @@ export class UploadRecords {
   }
 }
 
-/** Callers choose ids of any length. */
+/** A hash, because callers choose ids of any length. */
 function keyOf(id: string): Buffer {
   return nodeCrypto().hash('sha256', id, 'buffer');
 }

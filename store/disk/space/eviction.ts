@@ -1,9 +1,24 @@
-// Removes the least recently used, in small steps: results, and blobs that no result names.
+// Eviction: removes the least recently used results, and blobs that no result names, in small steps.
+// docs/decisions/0017 has the proof.
 //
-// A result never has a later tick than a blob that it names (results.ts). So a blob is named by nothing when every result
-// has a later tick than it has; the oldest rows of `ages` tell. A row may lag behind its entry, never run ahead: what was
-// used since is found out by looking at the entry, and its row is moved. An entry goes only if nobody has touched it
-// between that look and the commit, which LMDB compares. docs/decisions/0017 has the argument in whole.
+// Invariants:
+// E1 Only expired entries are removed: no lease on them is valid (L3, C6).
+// E2 The order is by tick, and results come before blobs of the same tick. A blob is removed only if every
+//    result has a later tick, so by L4 no result names it.
+// E3 Every counted entry has an age row at its tick or an earlier one. A use does not move the row. Eviction
+//    moves a row whose entry was used since, and removes a row without an entry.
+// E4 An entry is removed only if it is unchanged since eviction read it (I3). So a use that commits first
+//    keeps the entry.
+// E5 A file is removed after the commit that removes its entry. A crash between them leaves a stray file,
+//    which reconciliation.ts removes.
+//
+//   oldest age row ── tick not expired ──> stop: everything is leased
+//         │
+//   entry has another tick ──> move the row to that tick, or remove it if the entry is gone
+//         │ same tick
+//   remove if unchanged ── the entry was used meanwhile ──> it stays
+//         │ committed
+//   remove its file
 import { parseHash } from '../../../core/digest.ts';
 import { STORE } from '../../limits.ts';
 import { removeFile } from '../fs/calls.ts';
@@ -17,7 +32,7 @@ import { rowsFrom, type Table } from '../index/tables.ts';
 export interface Evicted {
   readonly results: number;
   readonly blobs: number;
-  /** Of which only parts had come. */
+  /** Uploads of which only some parts had arrived. */
   readonly uploads: number;
   readonly bytes: number;
 }
@@ -45,8 +60,8 @@ export class Eviction {
   }
 
   /**
-   * Undefined when all that is left is leased, or there is nothing. `wantedBytes`: no more than needed is removed.
-   * `mostEntries` go in one commit, at most.
+   * Undefined if everything is leased or the store is empty. Removes no more than `wantedBytes` need, and at
+   * most `mostEntries` in one commit.
    */
   async step(wantedBytes: number, mostEntries: number): Promise<Evicted | undefined> {
     this.#index.refresh();
@@ -55,7 +70,7 @@ export class Eviction {
     const firstResult = results[0]?.tick ?? Number.POSITIVE_INFINITY;
     const firstBlob = blobs[0]?.tick ?? Number.POSITIVE_INFINITY;
     if (firstResult <= firstBlob) {
-      // What they name goes after them, and counts for more: few go at a time where little is wanted.
+      // Blobs of these results follow and free far more, so a small need removes few results.
       const few = results.slice(0, Math.max(STORE.evictEntries, Math.floor(wantedBytes / ENTRY_BYTES)));
       return this.#evictResults(upToTick(few, Math.min(firstBlob, this.#clock.expired(1))));
     }
@@ -63,7 +78,7 @@ export class Eviction {
     return this.#evictBlobs(upToTick(unnamed, this.#clock.expired()), wantedBytes);
   }
 
-  /** What steps for so many bytes would remove, as things are now. `onPage` is awaited now and then. */
+  /** What steps for that many bytes would remove now. `onPage` is awaited after each page. */
   async preview(wantedBytes: number, onPage: () => Promise<void>): Promise<Evicted> {
     const last = this.#clock.expired(1);
     const results = this.#expired(RESULT_AGE, last, onPage);
@@ -78,7 +93,7 @@ export class Eviction {
     return { ...NOTHING_EVICTED, results: named, blobs, bytes };
   }
 
-  /** In the order in which they would go. Others get a turn now and then. */
+  /** In the order of eviction. Yields to the event loop after each page. */
   async *#expired(kind: AgeKind, last: number, onPage: () => Promise<void>): AsyncGenerator<Age, undefined> {
     const end = Buffer.from([kind + 1]);
     let from: Buffer = Buffer.from([kind]);
@@ -144,7 +159,7 @@ export class Eviction {
     };
   }
 
-  /** `takes`: with its place in the index. The removal resolves to what became free of content. */
+  /** `takes`: the bytes of the content and its index rows. `removal` resolves to the freed content bytes. */
   #evictBlob(age: Age): { takes: number; removal: Promise<number> } {
     const { tick, key } = age;
     const entry = this.#index.findByKey(key);
@@ -162,7 +177,7 @@ export class Eviction {
     return { takes: size + ENTRY_BYTES, removal };
   }
 
-  /** To where its entry is now; away, where there is none. */
+  /** To the entry's tick, or away if the entry is gone (E3). */
   async #moveAgeRow(kind: AgeKind, { tick, target }: Age, to: number): Promise<false> {
     await this.#index.tables.commit(async () => {
       const removed = this.#ages.remove(ageKeyOf(kind, tick, target));
@@ -173,7 +188,7 @@ export class Eviction {
   }
 }
 
-/** What an entry takes in the index beside its content, about. */
+/** Roughly what an entry takes in the index besides its content. */
 const ENTRY_BYTES = 384;
 
 function upToTick(rows: readonly Age[], last: number): Age[] {

@@ -1,9 +1,9 @@
-// Compares the index with the folder, a shard at a time, and mends what killed processes and ill disks left: files that
-// nothing refers to, entries without a file, and entries of a store of version 1, which nothing counts yet. None of it
-// is needed before a store can be used, so nothing waits for it.
+// Reconciles the index with the folder, one shard at a time, after kills and disk faults. It repairs files
+// without an entry (strays), entries without a file, and uncounted entries of format version 1. The store
+// works without it.
 //
-// A file that nothing refers to may be one that is about to be. It is written down when it is first seen, and removed when
-// it is seen again after all leases of that time have ended: no clock that can be set has a say in it.
+// A stray may be a file whose entry is about to be committed. So it is recorded when first seen, and removed
+// when it is seen again after all leases of that tick have expired. The wall clock has no effect.
 
 import { join } from 'node:path';
 import { getLastVersion } from 'lmdb';
@@ -21,10 +21,10 @@ const SHARDS = 256;
 const FIRST = Buffer.alloc(1);
 
 export interface Reconciled {
-  /** Files without an entry; those that were seen before are removed. */
+  /** Files without an entry. A stray that was seen before is removed. */
   strays: number;
   removed: number;
-  /** Entries without a file; they are misses from now on. */
+  /** Entries without a file. They are misses from now on. */
   lost: number;
 }
 
@@ -43,7 +43,7 @@ export class Reconciliation {
     this.#onEvent = onEvent;
   }
 
-  /** `rest` is awaited after each piece of work; it ends the whole by throwing. */
+  /** `pause` is awaited after each shard and page. It stops the run by throwing. */
   async run(pause: (tookMs: number) => Promise<void>): Promise<Reconciled> {
     const found: Reconciled = { strays: 0, removed: 0, lost: 0 };
     for (let shard = 0; shard < SHARDS; shard++) {
@@ -70,7 +70,7 @@ export class Reconciliation {
         if (isFile) files.push([parseHash(key.toString('hex')), generation]);
       }
     }
-    // Listed after the index was read: what it has had a file by then.
+    // List the folder after reading the index: a file exists before its entry does.
     const folder = join(this.#layout.files, shard.toString(16).padStart(2, '0'));
     const names = new Set(await orIfGone(listFolder(folder), []));
     for (const [hash, generation] of files) {
@@ -91,7 +91,7 @@ export class Reconciliation {
     }
   }
 
-  /** As used now: of when version 1 used them, nothing is known. */
+  /** Stamps them as used now: version 1 did not record uses. */
   async #countBlobs(rows: readonly Row[]): Promise<void> {
     const uncounted = rows.filter(({ value, version = 0 }) => !isCounted(decodePresence(value, version)));
     await this.#leases.renew(uncounted.map(({ key }) => parseHash(key.toString('hex'))));
@@ -137,5 +137,5 @@ export class Reconciliation {
   }
 }
 
-/** Below every tick that a blob has, as a result's must be. */
+/** A result's tick must not be later than that of its blobs (L4); this is the first tick. */
 const FIRST_TICK = 1;

@@ -1,9 +1,9 @@
-// Who waits for room in a store that is full, in the order in which they came. Nobody is overtaken: a large write would
-// otherwise wait for as long as small ones come.
+// The FIFO queue of writes that wait for space in a full store (S2 of space.ts).
+// A small write never overtakes a large one, which could otherwise wait for ever.
 
 export interface SpaceRequest {
   readonly bytes: number;
-  /** Otherwise it is for a file. */
+  /** Otherwise for a file. */
   readonly isForIndex: boolean;
 }
 
@@ -20,19 +20,19 @@ export class SpaceQueue {
     return this.#waiters.length === 0;
   }
 
-  /** What the first of them needs. */
+  /** The request of the first waiter. */
   get first(): SpaceRequest | undefined {
     return this.#waiters[0]?.request;
   }
 
-  /** Resolves when it is let in, and rejects when it is refused. */
+  /** Resolves when the request is admitted, rejects when it is refused. */
   wait(request: SpaceRequest): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiters.push({ request, resolve, reject });
     });
   }
 
-  /** Those at the front for whom `take` finds room; it is asked for one after the other. */
+  /** Admits waiters from the front for as long as `take` finds space for them. */
   admit(take: (request: SpaceRequest) => boolean): void {
     for (let [first] = this.#waiters; first && take(first.request); [first] = this.#waiters) {
       this.#waiters.shift();

@@ -1,9 +1,24 @@
-// Promises: the store stays within its limit. What would go beyond waits until as much of the least recently used is gone,
-// and is refused with ASSAY_STORE_FULL when all that is left is leased: a promise that was given is kept instead.
+// The space of a store: admits writes within the size limit, and evicts to make space.
 //
-// Removing begins before the limit is reached, in the background, and then takes only a part of the time, unless somebody
-// waits; who waits enters as soon as there is room for it. Reads wait for none of it. Several processes may do so on one
-// store.
+// Invariants:
+// S1 Usage plus reservations stay within the limit: a write is admitted only if its reservation fits. What
+//    the index uses stays within STORE.indexShare of the limit.
+// S2 Writes are admitted in order of arrival.
+// S3 A waiting write is refused, with ASSAY_STORE_FULL, only after eviction for that write found nothing more
+//    to remove (everything left is leased), or failed. A lease is never broken for a write.
+// S4 A write that could not fit even in a store without files is refused at once, and nothing is evicted for
+//    it.
+// S5 Reads never wait for space.
+// S6 Eviction runs in the background from STORE.evictFrom down to STORE.evictTo of the limit, and pauses
+//    between steps unless a write waits.
+//
+//  request ─ fits, and no write waits ─> ADMITTED
+//     │                                     ^ evicted enough
+//     ├─ does not fit, or a write waits ─> WAITING ─ nothing left to evict, or eviction failed ─> REFUSED
+//     └─ larger than the limit ─────────────────────────────────────────────────────────────────────^
+//
+// Several processes may share one store. Each counts its own reservations only, so together they may exceed
+// the limit by these.
 import { setTimeout as pause } from 'node:timers/promises';
 import { AssayError, messageOf } from '../../../core/errors.ts';
 import type { OnStoreEvent } from '../../events.ts';
@@ -14,20 +29,20 @@ import { type Evicted, type Eviction, NOTHING_EVICTED, sumOf } from './eviction.
 import { SpaceQueue, type SpaceRequest } from './space-queue.ts';
 import { WakeableSleep } from './wakeable-sleep.ts';
 
-/** What a store holds, in bytes. */
+/** The bytes that a store uses. */
 export interface Usage {
-  /** What the index uses of its file, and a part that must lie free there. */
+  /** Used bytes of the index file, plus the free part that LMDB needs beside them. */
   readonly index: number;
-  /** The file never shrinks: what is not used of it is room for the index, and for nothing else. */
+  /** The whole index file. It never shrinks, and only the index can use the free part of it. */
   readonly indexFile: number;
-  /** Blobs, and what is staged. */
+  /** Blob files, staged files and the quarantine. */
   readonly files: number;
 }
 
 export interface UsageSource {
   /** As it is now. */
   usage(): Usage;
-  /** Makes the next count cheaper. */
+  /** Makes the next `usage` cheaper. */
   compact(): Promise<void>;
 }
 
@@ -42,15 +57,15 @@ export class Space {
   #usageUntil = Number.NEGATIVE_INFINITY;
   #limitBytes = 0;
   #limitUntil = Number.NEGATIVE_INFINITY;
-  /** What has been let in and is not counted yet, and the part of it that the index will hold. */
+  /** Reserved bytes that are not counted as usage yet, and those of them that go into the index. */
   #reserved = 0;
   #reservedForIndex = 0;
-  /** When somebody was last refused, unless somebody was let in since. */
+  /** The time of the last refusal, unless a write was admitted since. */
   #refusedAt: number | undefined;
   #background: Promise<void> | undefined;
   #isClosing = false;
 
-  /** `limit` is asked again and again: a share of a disk may change. */
+  /** `limit` is called repeatedly: a share of a disk may change. */
   constructor(
     source: UsageSource,
     eviction: Pick<Eviction, 'step' | 'preview'>,
@@ -63,7 +78,7 @@ export class Space {
     this.#onEvent = onEvent;
   }
 
-  /** Asking the disk each time would cost a small put a tenth of its time. */
+  /** Cached for STORE.usageMs: asking the disk each time would cost a small put a tenth of its time. */
   get limit(): number {
     const now = performance.now();
     if (now >= this.#limitUntil) {
@@ -73,7 +88,7 @@ export class Space {
     return this.#limitBytes;
   }
 
-  /** What lies on the disk. */
+  /** The bytes on the disk. */
   used(): number {
     return onDisk(this.#currentUsage());
   }
@@ -89,7 +104,7 @@ export class Space {
     this.#usageUntil = now + STORE.usageMs;
   }
 
-  /** For a while after a refusal: nobody knows before the next try whether there is room again. */
+  /** Only the next write would show whether there is space again, so this ends after STORE.refusedMs. */
   get hasRefusedRecently(): boolean {
     return this.#refusedAt !== undefined && performance.now() - this.#refusedAt < STORE.refusedMs;
   }
@@ -102,7 +117,7 @@ export class Space {
     return this.#queue.isEmpty && this.#fits(request);
   }
 
-  /** What goes into the index finds room in its file. A file of its own needs room beside it. */
+  /** A small blob may use the free part of the index file. A file needs space beside the index file. */
   #fits({ bytes, isForIndex }: SpaceRequest): boolean {
     const usage = this.#currentUsage();
     const incoming = this.#reserved + bytes;
@@ -111,7 +126,7 @@ export class Space {
     return inUse(usage) + incoming <= this.limit && inIndex <= STORE.indexShare * this.limit;
   }
 
-  /** Around a write of that many bytes; at once, if there is room for them. */
+  /** Runs `write` with that many bytes reserved. Waits for space if necessary. */
   async withReserved<T>(bytes: number, write: () => Promise<T>): Promise<T> {
     if (this.limit === Number.POSITIVE_INFINITY) return write();
     const reservation = await this.#reserve(requestFor(bytes));
@@ -122,7 +137,7 @@ export class Space {
     }
   }
 
-  /** Room for a write whose size is known only in part, or that is counted before it ends. */
+  /** For a write whose size is not known at the start, or whose bytes are counted before it ends. */
   reserve(bytes: number): Promise<Reservation> {
     return this.#reserve({ bytes: allocatedBytes(bytes), isForIndex: false });
   }
@@ -145,7 +160,7 @@ export class Space {
     };
   }
 
-  /** Resolves to what is taken of the room. */
+  /** Resolves to the bytes that were reserved. */
   async #acquire(request: SpaceRequest): Promise<number> {
     const { limit } = this;
     if (limit === Number.POSITIVE_INFINITY) return 0;
@@ -162,7 +177,7 @@ export class Space {
     if (isForIndex) this.#reservedForIndex += bytes;
   }
 
-  /** Nothing is removed for a file that would not fit if all others were gone. */
+  /** Refuses a file that would not fit even without all other files (S4). */
   async #wait(request: SpaceRequest): Promise<void> {
     const { indexFile } = this.#currentUsage();
     if (!request.isForIndex && indexFile + request.bytes > this.limit)
@@ -177,7 +192,7 @@ export class Space {
     if (!this.#isClosing) this.#background ??= this.#evictForQueue();
   }
 
-  /** Until no write waits. A write that finds no room although all went that could is refused. */
+  /** Evicts until no write waits. Refuses a write for which nothing more could be evicted (S3). */
   async #evictForQueue(): Promise<void> {
     try {
       do {
@@ -200,7 +215,9 @@ export class Space {
     }
   }
 
-  /** How much too much there is, with what is to come, where so large a part of the limit may be in use. */
+  /**
+   * By how many bytes the store exceeds that part of the limit, including reservations and the first waiter.
+   */
   #excess(usage: Usage, part: number): number {
     const { limit } = this;
     const { first: waiting } = this.#queue;
@@ -210,7 +227,7 @@ export class Space {
     return Math.max(
       inUse(usage) - Math.min(limit - incoming, part * limit),
       usage.index - Math.min(indexLimit - toIndex, part * indexLimit),
-      // What goes into the index finds room in its file, and only files can make it less that lies beside it.
+      // The index grows inside its file; only removing files frees space beside it.
       Math.min(onDisk(usage) + incoming - toIndex - limit, usage.files),
     );
   }
@@ -228,8 +245,8 @@ export class Space {
   }
 
   /**
-   * Another process may just have made room. A write that began to wait after the last eviction step is not refused: nothing
-   * was removed for it yet.
+   * Another process may have evicted meanwhile. A write that arrived after the last eviction step is not
+   * refused: nothing was evicted for it yet.
    */
   #rejectUnlessFitting(request: SpaceRequest): void {
     this.#measure(performance.now());
@@ -240,8 +257,8 @@ export class Space {
   }
 
   /**
-   * Down to so many bytes, or until all that is left is leased; leaves half of the time to others. `onStep` is awaited
-   * after each.
+   * Evicts down to that many bytes, or until everything is leased. Pauses as long as each step took, and
+   * awaits `onStep` after each.
    */
   evict(target: number, onStep: () => Promise<void> = async () => {}): Promise<Evicted> {
     return this.#evictWhile(
@@ -254,13 +271,13 @@ export class Space {
     );
   }
 
-  /** What `evict` would remove now. `onPage` is awaited now and then. */
+  /** What `evict` would remove now. `onPage` is awaited after each page. */
   wouldEvict(target: number, onPage: () => Promise<void> = async () => {}): Promise<Evicted> {
     this.#measure(performance.now());
     return this.#eviction.preview(excessOver(target, this.#usage), onPage);
   }
 
-  /** `entries` go in one step, at most; nobody else can write meanwhile. */
+  /** Removes at most `entries` per step. Other writers wait during a step. */
   async #evictWhile(
     excessOf: (usage: Usage) => number,
     pauseAfter: (tookMs: number) => Promise<void>,
@@ -291,12 +308,12 @@ export class Space {
   }
 }
 
-/** No eviction could make room for it. */
+/** Eviction can't help. */
 function tooLarge(limit: number): AssayError {
   return new AssayError('ASSAY_TOO_LARGE', `the limit of the whole store is ${limit} bytes`);
 }
 
-/** As blobs are cut: what is no larger is written into the index, and the rest into files. */
+/** Small blobs go into the index, larger ones into files. */
 function requestFor(bytes: number): SpaceRequest {
   return { bytes: allocatedBytes(bytes), isForIndex: bytes <= STORE.inlineBytes };
 }
@@ -320,13 +337,13 @@ function excessOver(target: number, usage: Usage): number {
 function tooLargeBesideIndex({ bytes }: SpaceRequest, indexFile: number, limit: number): AssayError {
   return new AssayError(
     'ASSAY_STORE_FULL',
-    `the index takes ${indexFile} bytes of the limit of ${limit}, and only a new store has a smaller one; a file of ${bytes} bytes can’t lie beside it`,
+    `the index file takes ${indexFile} bytes of the limit of ${limit} and never shrinks; a file of ${bytes} bytes does not fit beside it; raise the limit, or create a new store`,
   );
 }
 
 function storeFull(limit: number): AssayError {
   return new AssayError(
     'ASSAY_STORE_FULL',
-    `what is in use fills the limit of ${limit} bytes; nothing of it is removed before its lease ends`,
+    `the limit of ${limit} bytes is reached, and everything in the store is leased; it can be evicted when its leases end`,
   );
 }

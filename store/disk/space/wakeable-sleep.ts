@@ -1,4 +1,4 @@
-// A pause that can be cut short.
+// A sleep that `wake` ends early.
 
 export class WakeableSleep {
   #wake = () => {};

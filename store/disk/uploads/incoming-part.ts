@@ -1,9 +1,9 @@
-// A part of an upload while it arrives. It can be stopped from outside, also while it waits for a sender that is gone.
+// One part of an upload while it is received. It can be stopped at any time, even while the sender is silent.
 import { AssayError } from '../../../core/errors.ts';
 import type { Content } from '../../store.ts';
 
 export class IncomingPart {
-  /** Resolves when nothing more happens to the upload's file because of this part. */
+  /** Resolves when this part will not touch the upload's file any more. */
   readonly finished: Promise<void>;
   readonly finish: () => void;
   readonly #pieces: AsyncIterator<Uint8Array>;
@@ -17,7 +17,7 @@ export class IncomingPart {
     this.#pieces = piecesOf(content);
   }
 
-  /** The next piece, or undefined at the end. */
+  /** Undefined at the end. */
   next(): Promise<Uint8Array | undefined> {
     return new Promise((resolve, reject) => {
       if (this.#isStopped) return reject(superseded());
@@ -31,7 +31,7 @@ export class IncomingPart {
     this.#fail(superseded());
   }
 
-  /** Lets go of the content. Nobody waits for a sender that may never answer. */
+  /** Releases the content without waiting: a sender that is gone never answers. */
   close(): void {
     this.#pieces.return?.().catch(() => {});
   }

@@ -1,5 +1,5 @@
-// The file of an upload that arrives in parts, hashed as it grows. What was hashed is known only to this process: another
-// one, or a later one, reads the file again.
+// The staging file of an upload in parts, hashed as it grows. Only this process has the state of the hash.
+// Another process, or a later one, reads the file again (readStaged).
 import { type Digest, type Hash, parseHash } from '../../../core/digest.ts';
 import { nodeCrypto } from '../../../core/sha256.ts';
 import { STORE } from '../../limits.ts';
@@ -22,8 +22,8 @@ export class UploadFile implements StagedBlob {
   readonly #checksums: bigint[] = [];
   readonly #hasher = nodeCrypto().createHash('sha256');
   /**
-   * The chunk that is not full yet; of the others everything is known, and nothing is kept. While it is worked on it is a
-   * buffer of the pool, which alone can go past the page cache; while it rests it takes no more memory than it needs.
+   * The chunk that is not full yet. While it is filled it is a pooled buffer, which direct writes need. While
+   * the upload is suspended it is a copy of the filled part.
    */
   #chunk: Buffer = Buffer.alloc(0);
   #filled = 0;
@@ -76,7 +76,7 @@ export class UploadFile implements StagedBlob {
     this.#filled = 0;
   }
 
-  /** Writes and hashes a chunk where it lies. */
+  /** Writes and hashes a chunk without copying it. */
   async #addChunk(chunk: Buffer): Promise<void> {
     await this.#write(chunk);
     this.#hasher.update(chunk);
@@ -84,7 +84,7 @@ export class UploadFile implements StagedBlob {
     this.#fullBytes += chunk.length;
   }
 
-  /** Gives its buffer back to the pool, and its descriptor, until the upload goes on. */
+  /** Releases the pooled buffer and the descriptor until the next part. */
   async suspend(): Promise<void> {
     const kept = Buffer.from(this.#chunk.subarray(0, this.#filled));
     releaseBuffer(this.#chunk);
@@ -108,19 +108,19 @@ export class UploadFile implements StagedBlob {
     return this.#chunk.subarray(0, this.#filled);
   }
 
-  /** All that was taken is durable when this resolves. */
+  /** All appended bytes are durable when this resolves. */
   async sync(): Promise<void> {
     if (this.#filled > 0) await this.#write(this.#partialChunk());
     await attempt('syncing a staging file', () => this.#file.sync());
   }
 
-  /** Of the whole: nothing can be taken after this. */
+  /** The digest of the whole content. Nothing can be appended afterwards. */
   async finish(): Promise<Digest> {
     if (this.#filled > 0) await this.#endChunk();
     return { hash: parseHash(this.#hasher.digest('hex')), size: this.#fullBytes };
   }
 
-  /** The bytes of one that is finished and no larger than a chunk. */
+  /** The content, after `finish`, if it is no larger than a chunk. */
   onlyChunk(): Buffer {
     return this.#chunk.subarray(0, this.#fullBytes);
   }
@@ -136,14 +136,14 @@ export class UploadFile implements StagedBlob {
     await attempt('placing a file', () => renameDurably(this.#path, target));
   }
 
-  /** What is staged stays, for whoever goes on. */
+  /** The staging file stays, so that another process can continue. */
   async close(): Promise<void> {
     await this.#file.suspend();
     releaseBuffer(this.#chunk);
     this.#chunk = Buffer.alloc(0);
   }
 
-  /** Removes what is staged and not placed. */
+  /** Removes the staging file unless it was moved into place. */
   async discard(): Promise<void> {
     await this.close();
     await removeStaged(this.#path);
@@ -154,7 +154,7 @@ function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
 }
 
-/** The bytes of an upload that another process has left, up to what it had made durable; none where they are gone. */
+/** The durable bytes of an upload that another process staged. Empty if its file is gone. */
 export async function* readStaged(
   layout: Layout,
   generation: number,

@@ -1,9 +1,9 @@
-// Uploads in parts, on disk. A part's bytes go to a staging file; every STORE.uploadSyncBytes, and when the part ends or
-// breaks off, the file is synced and then the index is told how far it has come. So what the index says is there after
-// any crash, and at most that many bytes are sent again.
+// Uploads in parts, on disk. The index never claims more bytes than are durable, so a crash costs at most
+// STORE.uploadSyncBytes of resending. A part goes to a staging file. Every STORE.uploadSyncBytes, and when
+// the part ends or fails, the file is synced, and then the index records its size.
 //
-// The hash of what has arrived lives in this process. An upload that another process began is read once from its file,
-// into a file of our own: two processes never write to one file, whatever they believe of each other.
+// Only this process has the hash state of the bytes so far. To continue another process's upload, this
+// process copies the bytes into its own file. So two processes never write to one file.
 import type { Digest } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { STORE } from '../../limits.ts';
@@ -21,7 +21,7 @@ export class DiskUploads implements Uploads {
   readonly #records: UploadRecords;
   readonly #blobs: DiskBlobs;
   readonly #sweeper: Sweeper;
-  /** Those that can go on at once; the one that has waited longest comes first. */
+  /** Uploads that can continue without reading their file again; the least recently used comes first. */
   readonly #ready = new Map<string, UploadFile>();
   readonly #incoming = new Map<string, IncomingPart>();
 
@@ -56,7 +56,7 @@ export class DiskUploads implements Uploads {
     await Promise.all([...this.#ready.values()].map((file) => file.close()));
   }
 
-  /** One at a time works on an upload, the newest: whoever was on it is most likely gone. */
+  /** Only the newest part of an upload runs: the connection of an older one is most likely gone. */
   async #exclusively<T>(
     id: string,
     incoming: IncomingPart,
@@ -87,7 +87,7 @@ export class DiskUploads implements Uploads {
     return { committed: file.size, isFinished: false };
   }
 
-  /** Assay 0.1 kept the records of finished uploads: such a one is none. */
+  /** A record of a finished upload, which Assay 0.1 kept, counts as none. */
   async #find(id: string): Promise<UploadEntry | undefined> {
     const entry = this.#records.find(id);
     if (!entry?.isFinished) return entry;
@@ -105,7 +105,7 @@ export class DiskUploads implements Uploads {
 
   async #begin(id: string, entry: UploadEntry | undefined, expected: Expected): Promise<UploadFile> {
     if (!entry && this.#records.isFull && !(await this.#sweeper.makeUploadSlot()))
-      throw new AssayError('ASSAY_TOO_MANY_UPLOADS', `${STORE.maxUploads} are begun`);
+      throw new AssayError('ASSAY_TOO_MANY_UPLOADS', `${STORE.maxUploads} uploads are unfinished`);
     const file = await UploadFile.create(this.#layout, expected.size);
     try {
       if (entry) await this.#takeOver(file, entry);
@@ -123,7 +123,10 @@ export class DiskUploads implements Uploads {
     await file.sync();
   }
 
-  /** What the content failed with, if it did: by then all that came is durable. Throws what our own disk fails with. */
+  /**
+   * Returns the failure of the content, after all received bytes are durable. Throws failures of our own
+   * disk.
+   */
   async #fill(
     id: string,
     file: UploadFile,
@@ -215,11 +218,11 @@ export class DiskUploads implements Uploads {
   }
 }
 
-/** Before anything is read or made because of it. */
+/** Before anything is read or created for the part. */
 function refuseBadPart(entry: UploadEntry | undefined, { expected, offset }: UploadPart): void {
   const { hash, size } = entry?.expected ?? expected;
   if (hash !== expected.hash || size !== expected.size) {
-    throw new AssayError('ASSAY_DIGEST_MISMATCH', 'this upload was begun for another content');
+    throw new AssayError('ASSAY_DIGEST_MISMATCH', 'this upload began with another digest');
   }
   const committed = entry?.committed ?? 0;
   if (offset !== committed) throw badOffset(committed, offset);
@@ -228,7 +231,7 @@ function refuseBadPart(entry: UploadEntry | undefined, { expected, offset }: Upl
 function badOffset(committed: number, offset: number): AssayError {
   return new AssayError(
     'ASSAY_BAD_OFFSET',
-    `the upload stands at ${committed}, the part begins at ${offset}`,
+    `the upload has ${committed} bytes, the part begins at ${offset}`,
   );
 }
 

@@ -1,8 +1,9 @@
 // FNV-1a over 32-bit words: detects a torn or damaged file in the client folder.
-// A change of a single word always changes the checksum, because each step is invertible. It is not a content address.
+// A change of a single word always changes the checksum, because each step is invertible. It is not a content
+// address.
 //
-// It loads no module and is fast before the JIT has warmed up. For that the words are signed, which keeps them small
-// integers in the interpreter, and the loop reads no property.
+// It loads no module and is fast before the JIT has warmed up. For that the words are signed, which keeps
+// them small integers in the interpreter, and the loop reads no property.
 const OFFSET_BASIS = 0x811c9dc5;
 const PRIME = 0x01000193;
 

@@ -11,7 +11,8 @@ export type OnRead = (bytes: Buffer, isWhole: boolean) => void;
 
 export interface FileDigests {
   /**
-   * `name`: the file's name in the index. `stats`: of the file itself. `locate` is called only if the file must be read.
+   * `name`: the file's name in the index. `stats`: of the file itself. `locate` is called only if the file
+   * must be read.
    * `onRead` gets each piece while the file is read and may throw. The buffer is reused for the next piece.
    */
   digest(name: string, stats: Stats, locate: () => string | Buffer, onRead?: OnRead): Digest;
@@ -32,7 +33,10 @@ export function fileDigests(index: StatIndex, now: () => number): FileDigests {
 
 const buffer = { value: Buffer.alloc(0) };
 
-/** Reads the whole file synchronously: for many small files that is twice as fast as promises (docs/decisions/0002). */
+/**
+ * Reads the whole file synchronously: for many small files that is twice as fast as promises
+ * (docs/decisions/0002).
+ */
 export function digestFile(systemPath: string | Buffer, onRead?: OnRead): { digest: Digest; stats: Stats } {
   let descriptor: number;
   try {

@@ -13,7 +13,8 @@ export function targetInWorkspace(link: RelPath, target: string): RelPath | unde
 }
 
 /**
- * True if the target is absolute or climbs out of the workspace: in another checkout it would mean something else.
+ * True if the target is absolute or climbs out of the workspace: in another checkout it would mean something
+ * else.
  * A target with `..` after a name counts too, because that name may itself be a link.
  */
 export function leavesWorkspace(link: RelPath, target: string): boolean {

@@ -20,7 +20,10 @@ export function listFolder(root: string, folder: RelPath): FolderEntry[] {
   }
 }
 
-/** True if a name may be invalid UTF-8 (it decodes with U+FFFD in it) or starts with the marker of an escaped name. */
+/**
+ * True if a name may be invalid UTF-8 (it decodes with U+FFFD in it) or starts with the marker of an escaped
+ * name.
+ */
 function needsBytes(entry: Dirent): boolean {
   return entry.name.includes('\ufffd') || entry.name.startsWith('%bytes:');
 }

@@ -1,15 +1,17 @@
-// Settled stats: the file's times are older than the moment of the lstat by more than the clock's granularity.
+// Settled stats: the file's times are older than the moment of the lstat by more than the clock's
+// granularity.
 // Settled stats may be recorded, because every later change gives the file other times.
 //
-// A change after the lstat gets a time no older than that lstat. If the recorded times lie within the granularity of it,
-// a later change could carry the same times. Git calls such an entry racily clean; Assay does not record it.
+// A change after the lstat gets a time no older than that lstat. If the recorded times lie within the
+// granularity of it, a later change could carry the same times. Git calls such an entry racily clean; Assay
+// does not record it.
 import type { Stats } from 'node:fs';
 import { INDEX } from '../limits.ts';
 import type { StatRow } from './stat-table.ts';
 
 /**
- * `checkedAt`: the clock in milliseconds, at or before the lstat. An inode number that a double cannot represent exactly
- * is never settled: two inodes could look equal.
+ * `checkedAt`: the clock in milliseconds, at or before the lstat. An inode number that a double cannot
+ * represent exactly is never settled: two inodes could look equal.
  */
 export function isSettled(
   { mtimeMs, ctimeMs, ino }: Pick<Stats, 'mtimeMs' | 'ctimeMs' | 'ino'>,

@@ -1,7 +1,8 @@
 // The stat index of a workspace: the digest that a file had when its size, times and inode were these.
 // A lookup answers only for identical stats, and only settled stats are recorded (settled.ts).
 //
-// It saves rehashing and may be deleted at any time. Names are relative to the workspace, or absolute for tools.
+// It saves rehashing and may be deleted at any time. Names are relative to the workspace, or absolute for
+// tools.
 import type { Stats } from 'node:fs';
 import { type Digest, type Hash, parseHash } from '../../core/digest.ts';
 import { INDEX } from '../limits.ts';

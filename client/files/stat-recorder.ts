@@ -1,5 +1,6 @@
 // Performs the lstat and readdir calls of a scan and records each result.
-// If every recorded path has the same stats later, a new scan of the same declaration sees the same (inputs/scan-memo.ts).
+// If every recorded path has the same stats later, a new scan of the same declaration sees the same
+// (inputs/scan-memo.ts).
 import { lstatSync, readlinkSync, realpathSync, type Stats } from 'node:fs';
 import { resolve } from 'node:path';
 import { AssayError, isSystemError, messageOf } from '../../core/errors.ts';
@@ -22,7 +23,9 @@ export class StatRecorder {
     return stats;
   }
 
-  /** A directory's mtime changes when an entry is added or removed, so its own stats stand for its listing. */
+  /**
+   * A directory's mtime changes when an entry is added or removed, so its own stats stand for its listing.
+   */
   list(folder: RelPath): FolderEntry[] {
     if (!this.recorded.has(folder)) this.lstat(folder);
     this.#listed.add(folder);
@@ -38,7 +41,10 @@ export class StatRecorder {
     return traversed;
   }
 
-  /** For a file that is read through links: records the file and every link on the way, because each may change. */
+  /**
+   * For a file that is read through links: records the file and every link on the way, because each may
+   * change.
+   */
   follow(link: string): void {
     this.lstatAbove(realpathSync(link));
     for (const each of linksOf(link)) this.lstatAbove(each);

@@ -1,8 +1,8 @@
 // A file with the stats of many paths: four numbers for each name, and extra bytes that belong to the caller.
 // A torn, damaged or foreign file reads as missing: the table only saves work.
 //
-// Times are milliseconds as doubles, exact to a quarter of a microsecond; BigInts would take twice the time. Recorded
-// stats are settled (settled.ts), so a later change differs by more than that.
+// Times are milliseconds as doubles, exact to a quarter of a microsecond; BigInts would take twice the time.
+// Recorded stats are settled (settled.ts), so a later change differs by more than that.
 //
 //   file = magic:16  count:u32  names-length:u32  (size mtime ctime inode):4×f64 × count
 //          names: utf-8, joined by NUL  extra: the rest  checksum:u32 of all before

@@ -96,7 +96,9 @@ async function filesBelow(hash: Hash, at: RelPath, blobs: Blobs): Promise<FileDe
   return [...files, ...links, ...deeper].sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** The store names outputs relative to the working directory; the details name them relative to the workspace. */
+/**
+ * The store names outputs relative to the working directory; the details name them relative to the workspace.
+ */
 function fromRoot({ workingDirectory }: Pick<Command, 'workingDirectory'>, path: string): string {
   return posix.join(workingDirectory, path);
 }

@@ -101,7 +101,9 @@ async function inputs(old: Digest, now: Digest, blobs: Blobs, at: RelPath = ROOT
   return found;
 }
 
-/** The files and links of one directory; the value changes with the content, the executable bit or the target. */
+/**
+ * The files and links of one directory; the value changes with the content, the executable bit or the target.
+ */
 function leaves(directory: Directory): Map<string, string> {
   return new Map([
     ...directory.files.map((file): [string, string] => [

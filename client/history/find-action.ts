@@ -1,4 +1,5 @@
-// Finds the history entry that a command line argument means: a key, a prefix of a key, or the name of a step.
+// Finds the history entry that a command line argument means: a key, a prefix of a key, or the name of a
+// step.
 // Without an argument it is the last action that ran in this workspace.
 import { isAbsolute, relative } from 'node:path';
 import { AssayError } from '../../core/errors.ts';

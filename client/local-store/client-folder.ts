@@ -1,7 +1,9 @@
-// The client folder: `client/` beside the store, where a user's client keeps its state, its history and its outbox.
+// The client folder: `client/` beside the store, where a user's client keeps its state, its history and its
+// outbox.
 // Only the user can read and write it, whatever the umask is.
 //
-// Assay trusts the state in it, so a folder that other users could write is deleted. Several users may share a store:
+// Assay trusts the state in it, so a folder that other users could write is deleted. Several users may share
+// a store:
 // a user who finds `client/` owned by another uses `client-UID`.
 import { chmodSync, lstatSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,8 +1,9 @@
 // The outbox: the results of the local store that a remote does not have yet, one note file for each.
-// A run writes the note before the upload begins and removes it after the upload, so a killed run leaves its notes.
+// A run writes the note before the upload begins and removes it after the upload, so a killed run leaves its
+// notes.
 //
-// A noted result is not evicted for REMOTE.unsharedMs: every process that may evict renews its lease first. A note that
-// cannot be written or read means that this result is not shared; nothing else fails.
+// A noted result is not evicted for REMOTE.unsharedMs: every process that may evict renews its lease first. A
+// note that cannot be written or read means that this result is not shared; nothing else fails.
 import {
   existsSync,
   readdirSync,
@@ -32,7 +33,9 @@ export interface UnsharedResult {
   readonly blobs: readonly Digest[];
 }
 
-/** Not the type of store/open.ts: the library's declarations include this file and must not include LMDB's. */
+/**
+ * Not the type of store/open.ts: the library's declarations include this file and must not include LMDB's.
+ */
 interface BoundedStore extends Pick<Store, 'results' | 'blobs'> {
   readonly space: { readonly limit: number };
 }
@@ -92,7 +95,8 @@ export function hasOutbox(storeFolder: string): boolean {
 
 /**
  * Renews the leases of unshared results of all remotes, the newest first, and deletes notes that are too old.
- * The leases cover only a share of the store's size: a remote that is down for days must leave space for new results.
+ * The leases cover only a share of the store's size: a remote that is down for days must leave space for new
+ * results.
  * The mtime of the outbox folder is the time of the last renewal.
  */
 export async function leaseUnshared(storeFolder: string, store: BoundedStore, now: number): Promise<void> {

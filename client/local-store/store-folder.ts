@@ -11,7 +11,9 @@ export function storeFolder(flag: string | undefined, variables: Variables): str
   return join(base, 'assay', 'store');
 }
 
-/** A user without a home gets /dev/null: no store can be created below it, and the run goes on without one. */
+/**
+ * A user without a home gets /dev/null: no store can be created below it, and the run goes on without one.
+ */
 export function homeFolder(): string {
   try {
     return process.env.HOME || homedir();

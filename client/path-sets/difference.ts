@@ -1,18 +1,21 @@
-// Why no path set of a key leads to a result any more: the first path that is not as it was for the run that told it.
+// Explains why no path set of a key leads to a result any more: names the first path whose state differs.
 import type { Hash } from '../../core/digest.ts';
 import type { PathSet } from '../../core/path-set.ts';
 import { slots } from './path-sets.ts';
 import type { States } from './states.ts';
 import type { PathSetStorage } from './storage.ts';
 
-/** By the set from which least differs. Undefined where nothing is known, or all is as it was. */
+/**
+ * Compares with the path set that has the fewest differences. Undefined if there is no path set, or no
+ * difference.
+ */
 export async function firstDifference(
   key: Hash,
-  shelf: PathSetStorage,
+  storage: PathSetStorage,
   states: States,
 ): Promise<string | undefined> {
   let closest: PathSet | undefined;
-  for await (const { set } of slots(key, shelf, states.of)) {
+  for await (const { set } of slots(key, storage, states.of)) {
     if (!set) break;
     const differing = set.filter((seen) => states.of(seen) !== seen.state);
     if (!closest || differing.length < closest.length) closest = differing;

@@ -1,11 +1,15 @@
-// Why a result must not be kept because a tool went by file times: what an earlier run or a person left in the workspace then
-// decides what the tool makes, and neither a key nor a path set says how old it is.
+// Refuses to publish a result that may depend on file times: a tool compared the times of a leftover file.
+// Neither the key nor the path set holds a file's age, so a leftover from an earlier run would decide the
+// result.
 //
-// Harmless are sources (the tool makes what depends on them from nothing, because outputs are put aside), what other steps
-// make, installed packages, and what the run made itself. A declared input is taken for a source, unless it is a compiled file
-// that only a wildcard names and that git does not track. With observed inputs nothing is declared: there a file is taken for
-// a source unless it is compiled or .gitignore hides it, and git does not track it. Generated text that nobody ignores is not told
-// from a source.
+// These files are harmless: sources, outputs of other steps, installed packages, and files that the run made
+// itself.
+// Sources are harmless because the outputs are set aside: the tool makes everything that depends on them
+// again.
+// A declared input counts as a source, unless it is a compiled file that only a wildcard names and git does
+// not track.
+// With observed inputs a file counts as a source unless it is compiled or ignored, and not tracked by git.
+// A generated text file that is not ignored is mistaken for a source.
 import { lstatSync } from 'node:fs';
 import { childOf, parentOf, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
 import { absPath, readable, relativeIn } from '../../hermeticity/system/absolute-path.ts';
@@ -19,10 +23,10 @@ const INSTALLED = /(?:^|\/)(?:node_modules|site-packages)\//;
 const COMPILED =
   /\.(?:o|obj|lo|la|a|so(?:\.\d+)*|dylib|dll|exe|d|gch|pch|pcm|py[co]|class|jar|tsbuildinfo|cm[iox]|cmxa|hi|beam|rlib|rmeta|stamp|ninja_log|ninja_deps)$/;
 
-export function timeRefusal(request: Request, looks: readonly TimedRead[]): string | undefined {
+export function timeRefusal(request: Request, reads: readonly TimedRead[]): string | undefined {
   const { workspace } = request;
   const ignored = new IgnoredPaths(new StatRecorder(workspace));
-  for (const { path: at, tool, isInput } of looks) {
+  for (const { path: at, tool, isInput } of reads) {
     const path = relativeIn(absPath(workspace), at);
     if (path === undefined || !isFile(workspace, path) || isInstalled(workspace, path)) continue;
     if (isInput ? isDeclaredSource(path, request) : request.observed && isSource(path, workspace, ignored))
@@ -53,7 +57,7 @@ function isFile(workspace: string, path: RelPath): boolean {
   return lstatSync(toSystemPath(workspace, path), { throwIfNoEntry: false })?.isFile() === true;
 }
 
-/** In node_modules, or in a virtual environment of Python. */
+/** True in node_modules and in a Python virtual environment. */
 function isInstalled(workspace: string, path: RelPath): boolean {
   if (INSTALLED.test(path)) return true;
   for (let folder = parentOf(path); folder !== ROOT; folder = parentOf(folder))

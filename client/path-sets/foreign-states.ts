@@ -1,9 +1,11 @@
-// What lies at the paths of a path set that came from a remote.
+// The states of the paths of a path set that came from a remote.
+// A remote learns nothing about paths outside the workspace, the folders above it, the tools and the
+// installed software.
 //
-// A remote may name any path, and which result is asked for next tells it what lies there. So a set is looked at only if each of
-// its paths lies in the workspace, in a folder above it, in a tool's folder, or among installed software; a set with any other
-// path is refused whole. The time that all sets of one lookup may take is bounded. Of a path that is told to be absent only
-// whether it is there is looked at. What other users may not read counts as unreadable outside of the workspace and the tools.
+// A remote may name any path, and the next request of the client depends on the state of that path. So a set
+// with any other path is refused as a whole. The time for all sets of one lookup is bounded. A path that is
+// recorded as absent is only checked for existence. Outside the workspace and the tools, a file that other
+// users may not read is "unreadable".
 import { AssayError } from '../../core/errors.ts';
 import { parseRelPath } from '../../core/path.ts';
 import type { ObservedPath, PathSet, StateOf } from '../../core/path-set.ts';
@@ -15,7 +17,7 @@ import type { States } from './states.ts';
 export class ForeignStates {
   readonly #states: States;
   readonly #now: () => number;
-  /** Runs from the first look. */
+  /** Set at the first check. */
   #until: number | undefined;
 
   constructor(states: States, now: () => number) {
@@ -28,7 +30,7 @@ export class ForeignStates {
     for (const seen of set) this.#check(seen);
   }
 
-  /** The same for one path, and if the time is up. */
+  /** Throws ASSAY_PATH_SET_REFUSED for a refused path, and when the time is up. */
   readonly of: StateOf = (seen) => {
     this.#check(seen);
     this.#checkTime();
@@ -36,26 +38,26 @@ export class ForeignStates {
   };
 
   #check(seen: ObservedPath): void {
-    const path = this.#lookedAt(seen);
-    if (path === undefined || this.#mayLookAt(path, seen.root)) return;
+    const path = this.#pathOf(seen);
+    if (path === undefined || this.#isAllowed(path, seen.root)) return;
     throw refused(
       `the remote's result depends on ${readable(path)}, which lies neither in or above the workspace nor among installed software`,
     );
   }
 
-  #lookedAt({ root, path, names, left, without }: ObservedPath): AbsPath | undefined {
+  #pathOf({ root, path, names, left, without }: ObservedPath): AbsPath | undefined {
     const { roots } = this.#states;
     if (!isAbove(root)) return roots.resolve({ root, path });
-    if (names || left !== '' || without.length > 0) throw refused('a path set of the remote makes no sense');
+    if (names || left !== '' || without.length > 0) throw refused('a path set of the remote is malformed');
     return inside(FILESYSTEM_ROOT, parseRelPath(path));
   }
 
-  #mayLookAt(path: AbsPath, root: string): boolean {
+  #isAllowed(path: AbsPath, root: string): boolean {
     if (isKernelPath(path)) return false;
     const { roots } = this.#states;
     if (isAbove(root) || isInstalled(path) || roots.isOwn(path)) return true;
     const above = roots.seenFrom(root === '' ? WORKSPACE : root, path);
-    /* Everything lies below the root: there only what is directly in it is above the workspace. */
+    // Every path is below "/": there, only its direct entries count as above the workspace.
     return above !== undefined && (above.folder !== FILESYSTEM_ROOT || !above.sought.path.includes('/'));
   }
 
@@ -63,11 +65,11 @@ export class ForeignStates {
     const now = this.#now();
     this.#until ??= now + OBSERVED.foreignLookMs;
     if (now > this.#until)
-      throw refused('what the results of the remote depend on takes too long to look at');
+      throw refused('checking the paths that the results of the remote depend on takes too long');
   }
 }
 
-/** A set of a remote that is not looked at. */
+/** The error for a path set of a remote that is not followed. */
 export function isRefused(error: unknown): boolean {
   return error instanceof AssayError && error.code === 'ASSAY_PATH_SET_REFUSED';
 }

@@ -1,9 +1,10 @@
-// From what a run looked at to a path set: each path with what lies there, provided that nobody but the action changed it
-// while it ran. What it left in the workspace that no output names is told too: a hit does not make it, so there is none where it
-// is not as it was left.
+// Builds the path set of a run: each path that the action read, with the state of that path.
+// Throws if anything but the action itself changed such a path while it ran.
 //
-// Kept short, because each hit looks at all of it again: what is missing below a missing folder is told by that folder,
-// and a folder in which something is there needs no mention.
+// Files that the action left in the workspace and no output names go into the set too. A hit does not create
+// them, so there is no hit unless they are as the run left them.
+// The set is short, because each hit checks all of it: a missing folder stands for everything missing below
+// it, and a folder is omitted if the set has an existing path below it.
 import { lstatSync, type Stats } from 'node:fs';
 import { AssayError, isSystemError } from '../../core/errors.ts';
 import { childOf, parseRelPath, ROOT } from '../../core/path.ts';
@@ -29,15 +30,18 @@ import type { KeyedAction } from '../run/key.ts';
 import { isInstalled, isKernelPath, type RootedPath, WORKSPACE } from './roots.ts';
 import { ABSENT, ASSAY_FOLDER, type States } from './states.ts';
 
-/** Throws ASSAY_INPUT_CHANGED where something changed while the action ran, ASSAY_OUTPUT_UNFIT where it left too much. */
+/**
+ * Throws ASSAY_INPUT_CHANGED if a path changed while the action ran, ASSAY_OUTPUT_UNFIT if it left too many
+ * files.
+ */
 export function gatherPathSet(
   action: Pick<KeyedAction, 'request' | 'tools'>,
-  { readSet: looks, written, findings }: Pick<Verdict, 'readSet' | 'written' | 'findings'>,
+  { readSet, written, findings }: Pick<Verdict, 'readSet' | 'written' | 'findings'>,
   folders: ScratchFolders,
   states: States,
 ): PathSet {
   const gathering = new Gathering(action, written, folders, states);
-  for (const look of looks) gathering.add(look);
+  for (const entry of readSet) gathering.add(entry);
   if (findings.some(({ kind }) => kind === 'write')) gathering.addLeft();
   return gathering.end();
 }
@@ -70,13 +74,13 @@ class Gathering {
     this.#outputs = [...request.outputs, ...stateAndCheckpointPaths(request), parseRelPath(ASSAY_FOLDER)].map(
       (path) => inside(this.#workspace, path),
     );
-    /* A tool's own file is in the key by its content, wherever it lies. */
+    // A tool's own file is in the key by its content.
     this.#ownFiles = new Set(tools.flatMap((tool) => [tool, ...tool.interpreters]).map(({ file }) => file));
   }
 
-  add(look: ReadSetEntry): void {
-    const isPrivate = isAtOrBelow(look.path, absPath(this.#folders.root));
-    if (!isPrivate && !this.#ownFiles.has(look.path)) this.#add(look);
+  add(entry: ReadSetEntry): void {
+    const isScratch = isAtOrBelow(entry.path, absPath(this.#folders.root));
+    if (!isScratch && !this.#ownFiles.has(entry.path)) this.#add(entry);
   }
 
   addLeft(): void {
@@ -92,26 +96,26 @@ class Gathering {
   end(): PathSet {
     this.#dropImpliedFolders();
     const rooted = [...this.#found].flatMap(([path, seen]) => this.#rooted(path, seen));
-    /* One name that was sought in several folders above is told once. */
+    // A name that was searched in several folders above is listed once.
     const once = new Map(rooted.map((seen) => [JSON.stringify([seen.root, seen.path]), seen]));
     return [...once.values()].sort(compareObservedPaths);
   }
 
-  #add(look: ReadSetEntry): void {
-    const names = look.listed && (this.#observed || !look.excused);
-    const stats = statsAt(look.path);
-    if (look.was === 'there' && look.changed && !stats?.isDirectory() && this.#isUndeclared(look.path))
+  #add(entry: ReadSetEntry): void {
+    const names = entry.listed && (this.#observed || !entry.excused);
+    const stats = statsAt(entry.path);
+    if (entry.was === 'there' && entry.changed && !stats?.isDirectory() && this.#isUndeclared(entry.path))
       throw new AssayError(
         'ASSAY_INPUT_CHANGED',
-        `it looked at ${readable(look.path)} and then changed it: what was there before is not known any more`,
+        `it read ${readable(entry.path)} and then changed it: the earlier content is not known any more`,
       );
-    if (look.was === 'absent') this.#addAbsent(look, stats);
-    else if (look.was === undefined) this.#keep(look, false);
-    else if (!look.changed || names) {
-      if (!stats) throw changed(look.path, 'went away');
-      if (names && stats.isDirectory()) this.#checkNames(look.path, stats);
-      else if (!stats.isDirectory()) this.#checkUntouched(look.path, stats);
-      this.#keep(look, names);
+    if (entry.was === 'absent') this.#addAbsent(entry, stats);
+    else if (entry.was === undefined) this.#keep(entry, false);
+    else if (!entry.changed || names) {
+      if (!stats) throw changed(entry.path, 'went away');
+      if (names && stats.isDirectory()) this.#checkNames(entry.path, stats);
+      else if (!stats.isDirectory()) this.#checkUntouched(entry.path, stats);
+      this.#keep(entry, names);
     }
   }
 
@@ -121,11 +125,11 @@ class Gathering {
     else throw changed(path, 'appeared');
   }
 
-  /** It was missed in a search only if all that was missed below it was. */
+  /** A missing folder counts as searched for only if everything missing below it was searched for. */
   #addMissing(path: AbsPath, bases: readonly AbsPath[]): void {
-    const known = this.#found.get(path)?.searchedFrom;
-    const isSearch = bases.length > 0 && known?.length !== 0;
-    const searchedFrom = isSearch ? [...new Set([...(known ?? []), ...bases])] : [];
+    const earlier = this.#found.get(path)?.searchedFrom;
+    const isSearch = bases.length > 0 && earlier?.length !== 0;
+    const searchedFrom = isSearch ? [...new Set([...(earlier ?? []), ...bases])] : [];
     this.#found.set(path, { ...MISSING, searchedFrom });
   }
 
@@ -134,7 +138,7 @@ class Gathering {
     return this.#isUndeclared(path) && !holdsOutput && statsAt(path) !== undefined;
   }
 
-  /** Something of the workspace that is none of the action's own. */
+  /** In the workspace, but neither an output nor the state of the action. */
   #isUndeclared(path: AbsPath): boolean {
     if (!isAtOrBelow(path, this.#workspace) || path === this.#workspace) return false;
     return !this.#outputs.some((output) => isAtOrBelow(path, output));
@@ -150,7 +154,7 @@ class Gathering {
     if (!wasUntouched(stats, this.#folders.madeAtMs)) throw changed(path, 'changed');
   }
 
-  /** A folder's own time changes also by what the action makes in it: then each name is looked at. */
+  /** A folder's mtime changes also through the action's own files: then each other entry is checked. */
   #checkNames(folder: AbsPath, stats: Stats): void {
     if (wasUntouched(stats, this.#folders.madeAtMs)) return;
     for (const name of this.#states.names(folder, this.#ownNamesIn(folder))) {
@@ -180,8 +184,9 @@ class Gathering {
   }
 
   /**
-   * What lies above the workspace is told as it is seen from there, so that in another checkout the same place is looked at;
-   * the same for tools. What may have been named by its absolute path is told by that, too: both must be as they were.
+   * A path above the workspace or a tool is listed relative to it, so that another checkout checks the same
+   * relative path.
+   * A path that the action may have used by its absolute name is listed by that too: both states must match.
    */
   #rooted(path: AbsPath, { searchedFrom, ...seen }: Found): ObservedPath[] {
     const { roots } = this.#states;
@@ -199,7 +204,7 @@ class Gathering {
     return isSearch && !onEveryMachine ? relative : [absolute, ...relative];
   }
 
-  /** In a checkout that lies deeper there are more folders above. */
+  /** A name searched in every folder above; a deeper checkout has more such folders. */
   #sought(where: RootedPath): ObservedPath {
     const seen = { ...where, ...MISSING };
     return { ...seen, state: this.#states.of(seen) };
@@ -221,7 +226,7 @@ function topmostAbsent(path: AbsPath): AbsPath {
   return absent;
 }
 
-/** Where it can't be looked, nothing can be seen. */
+/** Undefined also if the path cannot be reached: the action could not reach it either. */
 function statsAt(path: AbsPath): Stats | undefined {
   try {
     return lstatSync(toBytes(path), { throwIfNoEntry: false });

@@ -1,4 +1,5 @@
-// The path sets of a key: found one after the other, and kept where the next free place is (see core/path-set.ts).
+// Finds and adds the path sets of a key (core/path-set.ts).
+// Path sets lie in numbered slots that are filled in order and never overwritten.
 import type { Digest, Hash } from '../../core/digest.ts';
 import {
   nextKey,
@@ -11,57 +12,60 @@ import {
 import { OBSERVED } from '../limits.ts';
 import type { PathSetStorage } from './storage.ts';
 
-/** A key under which a result may lie, and the path set that led there; none for the action's own key. */
+/** A key that may have a result, and the path set that leads to it; no set for the action's own key. */
 export interface Candidate {
   readonly key: Digest;
   readonly set?: PathSet;
 }
 
 /**
- * Where no run has told what it looked at, a result may lie under the action's own key. `admits`: false for a set that is not
- * looked at.
+ * The keys to look up, in order. Without any path set the result may lie under the action's own key.
+ * `admits`: false for a set that is skipped.
  */
 export async function* candidates(
   key: Digest,
-  shelf: PathSetStorage,
+  storage: PathSetStorage,
   stateOf: StateOf,
   admits: (set: PathSet) => boolean = () => true,
 ): AsyncGenerator<Candidate> {
-  let isWatched = false;
-  for await (const { set } of slots(key.hash, shelf, stateOf)) {
+  let hasSets = false;
+  for await (const { set } of slots(key.hash, storage, stateOf)) {
     if (!set) break;
-    isWatched = true;
+    hasSets = true;
     if (!admits(set)) continue;
     yield { key: resultKey(key.hash, set, stateOf), set };
   }
-  if (!isWatched) yield { key };
+  if (!hasSets) yield { key };
 }
 
 export async function addPathSet(
   key: Hash,
   set: PathSet,
-  shelf: PathSetStorage,
+  storage: PathSetStorage,
   stateOf: StateOf,
 ): Promise<void> {
-  for await (const { place, set: known } of slots(key, shelf, stateOf)) {
-    if (known ? samePaths(known, set) : await shelf.put(place, set)) return;
+  for await (const { address, set: present } of slots(key, storage, stateOf)) {
+    if (present ? samePaths(present, set) : await storage.put(address, set)) return;
   }
 }
 
-/** All path sets of a key, one after the other, and the first free place. Who asks on has found that it is taken now. */
+/**
+ * The path sets of a key in order, then the first free slot. A caller that continues has found that slot
+ * filled.
+ */
 export async function* slots(
   key: Hash,
-  shelf: PathSetStorage,
+  storage: PathSetStorage,
   stateOf: StateOf,
-): AsyncGenerator<{ place: Digest; set: PathSet | undefined }> {
+): AsyncGenerator<{ address: Digest; set: PathSet | undefined }> {
   let branch = key;
   for (let step = 0; step < OBSERVED.steps; step++) {
     const sets: PathSet[] = [];
     while (sets.length < OBSERVED.slots) {
-      const place = pathSetAddress(branch, sets.length);
-      const set = await shelf.get(place);
-      yield { place, set };
-      sets.push(set ?? (await shelf.get(place)) ?? []);
+      const address = pathSetAddress(branch, sets.length);
+      const set = await storage.get(address);
+      yield { address, set };
+      sets.push(set ?? (await storage.get(address)) ?? []);
     }
     branch = nextKey(branch, sets, stateOf);
   }

@@ -1,5 +1,5 @@
-// What the paths of a path set are relative to, so that it means the same in another checkout and for tools that are
-// installed elsewhere.
+// The roots that the paths of a path set are relative to: the workspace, the tools, the file system.
+// A rooted path means the same in another checkout, and for a tool that is installed in another folder.
 import { realpathSync } from 'node:fs';
 import { parseRelPath } from '../../core/path.ts';
 import type { ObservedPath } from '../../core/path-set.ts';
@@ -22,14 +22,14 @@ import type { KeyedAction } from '../run/key.ts';
 import type { Tool } from '../tools/tools.ts';
 
 export const WORKSPACE = 'workspace';
-/** Before the name of a root: every folder above it, up to that of the file system. For what a command sought there in vain. */
+/** Prefix of a root: every folder above it, up to "/". For names that a command searched there. */
 const ABOVE = 'above:';
 
 export function isAbove(root: string): boolean {
   return root.startsWith(ABOVE);
 }
 
-/** What of an action says where its paths lie. */
+/** The part of an action that determines its roots. */
 export interface ActionPaths {
   readonly request: Pick<RunRequest, 'workspace' | 'outputs'>;
   readonly tools: readonly Tool[];
@@ -50,7 +50,7 @@ export class Roots {
     this.#searchPath = searchPathOf(environment);
   }
 
-  /** Looked for when a tool's folder is first asked for: most path sets name none. */
+  /** Computed on first use: most path sets name no tool. */
   get #folders(): ReadonlyMap<string, AbsPath> {
     this.#known ??= this.#find();
     return this.#known;
@@ -66,7 +66,7 @@ export class Roots {
     return folders;
   }
 
-  /** Undefined for a root that this action does not have, and for what would lie above the root of the file system. */
+  /** Undefined for a root that this action does not have, and for a path that climbs above "/". */
   resolve({ root, path }: RootedPath): AbsPath | undefined {
     const folder = this.#folderOf(root);
     if (folder === undefined) return undefined;
@@ -75,7 +75,7 @@ export class Roots {
     return from && inside(from, parseRelPath(path.slice(climbs * '../'.length)));
   }
 
-  /** Where a name is looked for that was sought above a root: in each folder there, the nearest first. */
+  /** A name in each folder above a root, the nearest folder first. */
   pathsAbove({ root, path }: RootedPath): AbsPath[] {
     const base = this.#folderOf(root.slice(ABOVE.length));
     const name = parseRelPath(path);
@@ -87,7 +87,7 @@ export class Roots {
     return root === WORKSPACE ? this.#workspace : this.#folders.get(root);
   }
 
-  /** As people see it. */
+  /** The path as messages show it. */
   shown(rooted: RootedPath): string {
     if (isAbove(rooted.root)) {
       const base = rooted.root.slice(ABOVE.length);
@@ -105,7 +105,7 @@ export class Roots {
     return { root: '', path: path.slice(1) };
   }
 
-  /** In the workspace, in a tool's folder, or in one where tools are looked for. */
+  /** In the workspace, in a tool's folder, or in a folder of the search path. */
   isOwn(path: AbsPath): boolean {
     return this.root(path).root !== '' || this.#searchPath.includes(parentFolder(path));
   }
@@ -116,7 +116,7 @@ export class Roots {
     return undefined;
   }
 
-  /** Of something that lies outside of a root's folder, as it is seen from there; undefined if it lies in it. */
+  /** A path outside a root's folder, relative to that folder; undefined if the path is inside. */
   seenFrom(root: string, path: AbsPath): SeenFromBelow | undefined {
     const base = this.#folderOf(root);
     let ups = '';
@@ -135,20 +135,20 @@ export class Roots {
 }
 
 interface SeenFromBelow {
-  /** How far up it lies. */
+  /** With "../" for each folder up. */
   readonly found: RootedPath;
-  /** As what was sought in every folder above. */
+  /** As a name that was searched in every folder above. */
   readonly sought: RootedPath;
-  /** The nearest folder above that it lies in. */
+  /** The nearest folder above that contains it. */
   readonly folder: AbsPath;
 }
 
-/** Installed by the system: the same place on every machine. */
+/** Installed by the system: the same path on every machine. */
 export function isInstalled(path: AbsPath): boolean {
   return DEFAULT_POLICY.toolchain.some((place) => isAtOrBelow(path, place));
 }
 
-/** The kernel's own: the same place on every machine, too. */
+/** Provided by the kernel: the same path on every machine. */
 export function isKernelPath(path: AbsPath): boolean {
   return DEFAULT_POLICY.kernel.some((place) => isAtOrBelow(path, place));
 }

@@ -1,9 +1,9 @@
-// What lies at a path now, in the words of a path set.
+// The current state of a path, as a text that a path set records:
 //
 //   file HASH | program HASH | link TARGET | folder | names HASH | absent | other | unreadable
 //
-// Of a name that was sought in the folders above the workspace or a tool: absent | above N N …, the folders that have it,
-// counted from there up.
+// For a name that was searched in the folders above a root: absent | above N N …, the numbers of the folders
+// that have it, counted upwards.
 import { lstatSync, readdirSync, readlinkSync, type Stats } from 'node:fs';
 import { digestOf } from '../../core/digest.ts';
 import { AssayError, isSystemError } from '../../core/errors.ts';
@@ -22,7 +22,7 @@ import type { SystemFileMemo } from './system-file-memo.ts';
 
 export const ABSENT = 'absent';
 
-/** Assay's own folder in a workspace, there while something is restored or run. */
+/** Assay's folder in a workspace; it exists while Assay restores or runs something. */
 export const ASSAY_FOLDER = '.assay';
 
 export class States {
@@ -31,12 +31,12 @@ export class States {
   readonly #outputs: ReadonlySet<AbsPath>;
 
   readonly #workspace: AbsPath;
-  readonly #elsewhere: SystemFileMemo | undefined;
+  readonly #systemFiles: SystemFileMemo | undefined;
 
-  /** `elsewhere`: for who may be told what was so a moment ago. */
-  constructor(action: ActionPaths, digests: FileDigests, elsewhere?: SystemFileMemo) {
+  /** `systemFiles`: answers paths outside the workspace from an earlier lookup of this process. */
+  constructor(action: ActionPaths, digests: FileDigests, systemFiles?: SystemFileMemo) {
     this.#workspace = absPath(action.request.workspace);
-    this.#elsewhere = elsewhere;
+    this.#systemFiles = systemFiles;
     this.roots = new Roots(action);
     this.#digests = digests;
     this.#outputs = new Set(
@@ -44,30 +44,30 @@ export class States {
     );
   }
 
-  /** As a path set is asked for it: what the run that told it left there itself counts as nothing. */
+  /** The state of a recorded path. A file that the recording run itself left there counts as absent. */
   readonly of = (seen: ObservedPath): string => {
     if (isAbove(seen.root)) return this.#above(seen);
     const path = this.roots.resolve(seen);
     if (path === undefined) return 'no such root';
-    const state = this.#recentlyAt(path, seen.names ? seen.without : undefined);
+    const state = this.#memoized(path, seen.names ? seen.without : undefined);
     return state === seen.left ? ABSENT : state;
   };
 
-  /** As a path set of a remote is asked for it (foreign-states.ts). `onChunk`: while a file is read. */
+  /** The same for a path set of a remote (foreign-states.ts). `onChunk` is called while a file is read. */
   ofForeign(seen: ObservedPath, onChunk: () => void): string {
     if (isAbove(seen.root)) return this.#above(seen);
     const path = this.roots.resolve(seen);
     if (path === undefined) return 'no such root';
     if (isRecordedAbsent(seen)) return isThere(path) ? 'there' : ABSENT;
     const isOurs = this.roots.isOwn(path);
-    const state = this.#look(path, { without: seen.names ? seen.without : undefined, onChunk, isOurs });
+    const state = this.#read(path, { without: seen.names ? seen.without : undefined, onChunk, isOurs });
     return state === seen.left ? ABSENT : state;
   }
 
-  #recentlyAt(path: AbsPath, without: readonly string[] | undefined): string {
-    const isElsewhere = without === undefined && !isAtOrBelow(path, this.#workspace);
-    if (!this.#elsewhere || !isElsewhere) return this.at(path, without);
-    return this.#elsewhere.state(path, () => this.at(path));
+  #memoized(path: AbsPath, without: readonly string[] | undefined): string {
+    const isOutside = without === undefined && !isAtOrBelow(path, this.#workspace);
+    if (!this.#systemFiles || !isOutside) return this.at(path, without);
+    return this.#systemFiles.state(path, () => this.at(path));
   }
 
   #above(seen: ObservedPath): string {
@@ -75,7 +75,7 @@ export class States {
     return found.length === 0 ? ABSENT : `above ${found.join(' ')}`;
   }
 
-  /** Where the paths of a set lie here. */
+  /** The absolute paths of a set on this machine. */
   pathsOf(set: PathSet): AbsPath[] {
     const { roots } = this;
     const paths = set.flatMap((seen) =>
@@ -84,12 +84,12 @@ export class States {
     return [...new Set(paths)];
   }
 
-  /** `without`: the names of the folder count, without these. */
+  /** With `without`: the state of a folder is its names, except these. */
   at(path: AbsPath, without?: readonly string[]): string {
-    return this.#look(path, { without, isOurs: true });
+    return this.#read(path, { without, isOurs: true });
   }
 
-  #look(path: AbsPath, how: StateOptions): string {
+  #read(path: AbsPath, how: StateOptions): string {
     const bytes = toBytes(path);
     try {
       const stats = lstatSync(bytes, { throwIfNoEntry: false });
@@ -101,7 +101,7 @@ export class States {
     }
   }
 
-  /** The names in a folder that are not the action's own doing. */
+  /** The names in a folder, except outputs, Assay's folder and `without`. */
   names(folder: AbsPath, without: readonly string[]): string[] {
     const own = new Set([ASSAY_FOLDER, ...without]);
     return readdirSync(toBytes(folder), { encoding: 'buffer' })
@@ -118,7 +118,7 @@ export class States {
   #stateOf(path: AbsPath, bytes: Buffer, stats: Stats, { onChunk, isOurs }: StateOptions): string {
     if (stats.isDirectory()) return 'folder';
     if (stats.isSymbolicLink()) return `link ${nameFromBytes(readlinkSync(bytes, 'buffer'))}`;
-    /* A file of /proc or /sys may have no end, or wait for an event. */
+    // Reading a file of /proc or /sys may never end.
     if (!stats.isFile() || isVirtual(path)) return 'other';
     if (!isOurs && (stats.mode & 0o004) === 0) return 'unreadable';
     const kind = (stats.mode & 0o100) !== 0 ? 'program' : 'file';
@@ -128,9 +128,9 @@ export class States {
 
 interface StateOptions {
   readonly without?: readonly string[] | undefined;
-  /** Asked while a file is read; may throw. */
+  /** Called while a file is read; may throw. */
   readonly onChunk?: () => void;
-  /** False: what other users may not read is not read. */
+  /** False: a file that other users may not read is not read. */
   readonly isOurs: boolean;
 }
 
@@ -142,7 +142,7 @@ function isVirtual(path: AbsPath): boolean {
   return path.startsWith('/proc/') || path.startsWith('/sys/');
 }
 
-/** Where it can't be looked, a command can't look either. */
+/** False also if the path cannot be reached: a command could not reach it either. */
 function isThere(path: AbsPath): boolean {
   try {
     return lstatSync(toBytes(path), { throwIfNoEntry: false }) !== undefined;
@@ -151,7 +151,7 @@ function isThere(path: AbsPath): boolean {
   }
 }
 
-/** They are made before an action runs, so they are always there for it, and its own afterwards. */
+/** Assay creates these folders before an action runs, so for the action they always exist. */
 function* outputsAndFoldersAbove(outputs: readonly RelPath[], workspace: AbsPath): Generator<AbsPath> {
   for (const output of outputs) {
     for (let path = output; path !== ROOT; path = parentOf(path)) yield inside(workspace, path);

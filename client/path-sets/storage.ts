@@ -1,4 +1,6 @@
-// Where path sets lie: in the local store, or at a remote. Each is a result with one output file, the set.
+// Storage for path sets: the local store, or a remote. Each path set is stored as a result with one output
+// file.
+// A path set from a remote passes through the local store, which checks its digest.
 import { type Digest, digestOf, parseDigest, toWire } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
 import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
@@ -13,9 +15,9 @@ import { download } from '../remote/transfer.ts';
 import type { Report } from '../terminal/events.ts';
 
 export interface PathSetStorage {
-  get(place: Digest): Promise<PathSet | undefined>;
-  /** The encoded set itself is in the store, or at the remote, already. False if another set lies at this place. */
-  put(place: Digest, set: PathSet): Promise<boolean>;
+  get(address: Digest): Promise<PathSet | undefined>;
+  /** The blob of the encoded set is stored already. False if another set has this address. */
+  put(address: Digest, set: PathSet): Promise<boolean>;
 }
 
 const NAME = 'path-set';
@@ -23,24 +25,23 @@ const NAME = 'path-set';
 export function localPathSets(store: Store): PathSetStorage {
   const at = ({ hash: key }: Digest) => ({ namespace: DEFAULT_NAMESPACE, key });
   return {
-    async get(place) {
-      const stored = await store.results.get(at(place));
+    async get(address) {
+      const stored = await store.results.get(at(address));
       return (
         stored &&
         decodePathSet(await readBlob(digestIn(stored.bytes, OBSERVED.maxSetBytes).hash, store.blobs))
       );
     },
-    async put(place, set) {
-      return (await store.results.put(at(place), resultWith(set))) !== 'diverged';
+    async put(address, set) {
+      return (await store.results.put(at(address), resultWith(set))) !== 'diverged';
     },
   };
 }
 
-/** What comes from there goes through the local store, which refuses what does not have its digest. */
 export function remotePathSets(remote: Remote, store: Store, report: Report): PathSetStorage {
   return {
-    async get(place) {
-      const bytes = await remote.getResult(place);
+    async get(address) {
+      const bytes = await remote.getResult(address);
       if (!bytes) return undefined;
       const digest = digestIn(bytes, OBSERVED.maxForeignSetBytes);
       await download([digest], store.blobs, remote, report);
@@ -48,8 +49,8 @@ export function remotePathSets(remote: Remote, store: Store, report: Report): Pa
       if (set.length > OBSERVED.maxForeignPaths) throw tooLarge();
       return set;
     },
-    async put(place, set) {
-      await remote.putResult(place, resultWith(set));
+    async put(address, set) {
+      await remote.putResult(address, resultWith(set));
       return true;
     },
   };

@@ -1,13 +1,13 @@
-// What lay at paths outside the workspace a moment ago: the actions of a graph mostly look at the same system files. Forgotten
-// when a command has run, which may have changed them, as tools are (tool-memo.ts). Only a lookup is answered from here: what
-// an action has seen while it ran is looked at anew.
+// The states of paths outside the workspace, for the lookups of one graph run: most actions read the same
+// system files.
+// It is cleared after each command, which may have changed them. Sealing never uses it.
 import type { AbsPath } from '../../hermeticity/system/absolute-path.ts';
 
 export class SystemFileMemo {
   readonly #states = new Map<AbsPath, string>();
 
-  state(path: AbsPath, look: () => string): string {
-    const state = this.#states.get(path) ?? look();
+  state(path: AbsPath, read: () => string): string {
+    const state = this.#states.get(path) ?? read();
     this.#states.set(path, state);
     return state;
   }

@@ -1,8 +1,8 @@
 // Starts a command, passes on its output, forwards signals, and returns how it ended.
 // A signal to Assay goes to the whole process group of the command, and Assay waits for the command to end.
 //
-// The command's standard input is empty: what a person types is not a declared input. This launcher does not trace;
-// trace/trace.ts has the one that does.
+// The command's standard input is empty: what a person types is not a declared input. This launcher does not
+// trace; trace/trace.ts has the one that does.
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { AssayError } from '../../core/errors.ts';
@@ -21,7 +21,9 @@ export interface Launch {
   readonly argv: readonly [string, ...string[]];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Gets each piece of output. It returns when the piece is written, so a slow reader slows the command down. */
+  /**
+   * Gets each piece of output. It returns when the piece is written, so a slow reader slows the command down.
+   */
   onOutput(stream: StreamName, bytes: Buffer): void;
   /** Gets the id of the process group that writes the outputs. */
   onStarted(pid: number): void;

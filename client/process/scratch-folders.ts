@@ -1,4 +1,5 @@
-// The scratch folders of one action: an empty HOME, an empty TMPDIR, and shims for tools that the fixed PATH misses.
+// The scratch folders of one action: an empty HOME, an empty TMPDIR, and shims for tools that the fixed PATH
+// misses.
 // They exist only while the action runs.
 import { chmodSync, lstatSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -47,8 +48,8 @@ function needsShim(path: string, { name, file }: Tool): boolean {
 }
 
 /**
- * A script that executes the tool, not a link to it. Programs that look for files beside their own path (a Python venv,
- * a shell script with `dirname $0`) then find them.
+ * A script that executes the tool, not a link to it. Programs that look for files beside their own path (a
+ * Python venv, a shell script with `dirname $0`) then find them.
  */
 function writeShim(at: string, file: string): void {
   writeFileSync(at, `#!/bin/sh\nexec '${file.replaceAll("'", `'\\''`)}' "$@"\n`);

@@ -88,7 +88,7 @@ type StoredHit = Omit<Hit, 'outcome' | 'reason' | 'address' | 'observedPaths'>;
 
 /** The first hit among the results that the action's path sets lead to. */
 async function findHit(
-  shelf: PathSetStorage,
+  storage: PathSetStorage,
   action: KeyedAction,
   states: States,
   at: {
@@ -100,7 +100,7 @@ async function findHit(
   },
 ): Promise<Omit<Hit, 'outcome' | 'reason'> | undefined> {
   try {
-    for await (const candidate of candidates(action.key, shelf, at.stateOf, at.admits)) {
+    for await (const candidate of candidates(action.key, storage, at.stateOf, at.admits)) {
       const hit = await at.hitAt(candidate);
       const address = candidate.key.hash;
       if (hit) return { ...hit, address, observedPaths: () => states.pathsOf(candidate.set ?? []) };

@@ -66,11 +66,11 @@ interface ResultAddress extends Candidate {
 async function findAddress(
   { key }: KeyedAction,
   { pathSet: set }: SealedResult,
-  shelf: PathSetStorage,
+  storage: PathSetStorage,
   stateOf: StateOf,
 ): Promise<Candidate> {
   if (set) return { key: resultKey(key.hash, set, stateOf), set };
-  for await (const candidate of candidates(key, shelf, stateOf)) return candidate;
+  for await (const candidate of candidates(key, storage, stateOf)) return candidate;
   return { key };
 }
 

@@ -35,7 +35,8 @@ export interface RunEvidence {
 }
 
 /**
- * True if the action's observed inputs cover the finding: the path is in the path set, so nothing is undeclared.
+ * True if the action's observed inputs cover the finding: the path is in the path set, so nothing is
+ * undeclared.
  * An output of another step is not covered, because an observation does not order the two steps.
  */
 export function isObserved(request: Pick<RunRequest, 'observed' | 'unordered'>, finding: Finding): boolean {

@@ -93,7 +93,9 @@ async function launchIn(
   }
 }
 
-/** Mounts for tools outside the installed software, each with its installation, and for Assay's own programs. */
+/**
+ * Mounts for tools outside the installed software, each with its installation, and for Assay's own programs.
+ */
 function mountsFor({ request, tools }: KeyedAction, { bin }: ScratchFolders): Mount[] {
   const workspace = absPath(request.workspace);
   const keepOut = [workspace, absPath(homeFolder())];

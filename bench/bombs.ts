@@ -1,6 +1,6 @@
-// `npm run bench -- bombs`: how long a server takes to refuse a little that stands for very much, by the clock of who sent it,
-// and how much memory it takes meanwhile: one by itself, and twenty of them that come one behind the other, of which V8 lets
-// garbage lie. What one of them may cost in processor time is held by test/attack/bombs.test.ts.
+// `npm run bench -- bombs`: the time until the server refuses a decompression bomb, measured by the sender,
+// and the server's memory: after one bomb, and after twenty in a row, when V8 has not collected the garbage
+// yet. test/attack/bombs.test.ts bounds the processor time of one bomb.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,10 @@ const MIB = 1024 * KIB;
 const GIB = 1024 * MIB;
 const TIMES = 20;
 const ALLOWED_MS = 100;
-/** Up to 256 MiB any ratio is taken: who announces more has so much inflated, hashed and written before it is refused. */
+/**
+ * Any ratio is accepted up to 256 MiB, so a larger bomb is refused after 256 MiB were inflated, hashed and
+ * written.
+ */
 const ALLOWED_ANNOUNCED_MS = 10_000;
 const ALLOWED_BYTES = 32 * MIB;
 
@@ -98,7 +101,7 @@ for (const [name, { allowedMs, send }] of Object.entries(BOMBS)) {
   );
 }
 console.log(
-  `${isKept ? 'all' : 'NOT all'} refused within ${ALLOWED_MS} ms (${ALLOWED_ANNOUNCED_MS} for the one that says what it is) and +${ALLOWED_BYTES / MIB} MiB`,
+  `${isKept ? 'all' : 'NOT all'} refused within ${ALLOWED_MS} ms (${ALLOWED_ANNOUNCED_MS} for the one that announces its size) and +${ALLOWED_BYTES / MIB} MiB`,
 );
 reapi.grpc.close();
 await server.stop();

@@ -1,6 +1,7 @@
-// What `assay run` costs a person: a local hit of a trivial step beside the start of Node itself, and the second key of
-// 20,000 small inputs beside a bare loop of lstat. In one run on one machine; ratios count, not milliseconds. Prints
-// what was reached and what was not; fails only if it could not measure. Needs `npm run build` and hyperfine.
+// The cost of `assay run`: a local hit of a trivial step compared with the start of Node, and the second key
+// of 20,000 small inputs compared with a bare loop of lstat. Ratios within one run count, not milliseconds.
+// Prints which targets were reached, and fails only if it could not measure. Needs `npm run build` and
+// hyperfine.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +15,7 @@ const NODE = process.execPath;
 const HIT_RUNS = 50;
 const KEY_ROUNDS = 9;
 
-/** What has just been written is too fresh to be remembered by the client. */
+/** The client does not remember the stat of a file that was written just before. */
 const SETTLE_MS = 200;
 
 interface Timing {

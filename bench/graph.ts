@@ -1,14 +1,14 @@
-// A thousand steps that all hit, with outputs in place and deleted; one step; 20,000 small files; 1 GiB in 8 files: Assay
-// beside its peers, in one run on one machine. Wall time, CPU of the process tree and peak memory, least of several rounds;
-// a daemon's share is not counted. They take turns, round by round, because a shared machine is faster in one minute than in
-// the next; those that are slow by themselves come after them, and get one round, and a hundred steps instead of a thousand,
-// which their rows say. At the end stands what was reached; it fails only if Assay itself could not be measured.
-// CPU is told in steps of 10 ms. Large files repeat one line, which favours a peer that compresses what it stores.
+// Assay and its peers in five scenes: a thousand steps that hit, with outputs in place and deleted; one step;
+// 20,000 small files; 1 GiB in 8 files. Reports wall time, CPU of the process tree and peak memory, the
+// minimum of several rounds, without a daemon's share. Contestants run in turns, because the speed of a
+// shared machine varies by the minute. Slow peers come last, with one round and a hundred steps, as their
+// rows say. Prints which targets were reached, and fails only if Assay could not be measured. CPU time has
+// steps of 10 ms. Large files repeat one line, which favours a peer that compresses.
 //
-// Turborepo, Nx and moon are those that test/clients drives; wireit and lage come with bench/graph/peers. Both are installed
-// with `npm ci` when they are not there. Needs `npm run build` and GNU time. `npm run bench -- graph` ends within fifteen minutes:
-// peers whose turn has not come by then are left out, which their rows say. `node bench/graph.ts '1 step'` takes the scenes
-// whose name holds that.
+// Turborepo, Nx and moon are those of test/clients; wireit and lage are in bench/graph/peers. `npm ci`
+// installs both if they are missing. Needs `npm run build` and GNU time. `npm run bench -- graph` ends within
+// fifteen minutes and omits peers that have not begun by then, as their rows say. `node bench/graph.ts '1
+// step'` runs the scenes whose name contains that.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,11 +26,11 @@ import {
 import { makeRepository, type Shape } from './graph/repository.ts';
 import { table } from './server/table.ts';
 
-/** What has just been written is too fresh to be remembered by the client. */
+/** The client does not remember the stat of a file that was written just before. */
 const SETTLE_MS = 200;
 const RUN_TIMEOUT_MS = 60_000;
 const SLOW_ROUNDS = 1;
-/** After this, no more peers are begun. */
+/** No peer begins after this. */
 const PEERS_MS = 11 * 60_000;
 const GIB = 2 ** 30;
 
@@ -39,10 +39,10 @@ type State = 'in place' | 'deleted';
 interface Scene {
   readonly name: string;
   readonly shape: Shape;
-  /** For slow contestants; undefined: they are left out. */
+  /** For slow contestants; undefined omits them. */
   readonly slowShape?: Shape;
   readonly rounds: number;
-  /** What is measured in the built repository: with its outputs in place, or deleted before each round. */
+  /** Of the built repository: outputs in place, or deleted before each round. */
   readonly states: readonly State[];
 }
 
@@ -120,7 +120,7 @@ async function measureIfThereIsTime(
   else if (scene.slowShape) noteAll(contestant, scene, costs, 'left out: the time was up');
 }
 
-/** Each in a repository of its own; one that fails is told and left out, unless it is Assay. */
+/** Each contestant has its own repository. One that fails is reported and omitted, unless it is Assay. */
 async function measure(rivals: readonly Contestant[], scene: Scene, costs: Costs): Promise<void> {
   const parent = realpathSync(mkdtempSync(join(tmpdir(), 'assay-bench-graph-')));
   const folderOf = ({ name }: Contestant) => join(parent, name.replaceAll(/\W+/g, '-'));
@@ -192,7 +192,7 @@ function isAssay({ name }: Contestant): boolean {
   return name === EXECUTABLE || name === BUNDLE;
 }
 
-/** The repository, built once, and hit once so that whatever is to be remembered is. */
+/** The repository, built once, and hit once so that the contestant has its state. */
 async function build(contestant: Contestant, shape: Shape, folder: string): Promise<void> {
   const root = join(folder, 'repository');
   makeRepository(root, shape);
@@ -233,8 +233,8 @@ function noteLeast(costs: Costs, title: string, name: string, cost: Cost): void 
 }
 
 /**
- * Wall time without, CPU and memory with the program that tells them, which takes its own time. To the slow ones that time is
- * nothing: they run once for both.
+ * Wall time is measured without GNU time, CPU and memory with it, because it adds its own start. Slow
+ * contestants run once for both: the start does not matter there.
  */
 function once(contestant: Contestant, folder: string, state: State): Cost {
   const told = join(folder, 'told');

@@ -1,6 +1,6 @@
-// What `assay serve` costs over gRPC: processor time of the server's process, all threads and the kernel's work for it
-// included. The figures to stay under are about what bazel-remote took on the machine of docs/decisions/0050.
-// Prints what was reached and what was not; fails only if it could not measure.
+// The cost of `assay serve` over gRPC: CPU time of the server process, all threads and the kernel's work
+// included. The targets are about what bazel-remote took on the machine of docs/decisions/0050. Prints which
+// targets were reached, and fails only if it could not measure.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { arch, cpus, release, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,13 +17,13 @@ const GB = 1e9;
 const MILLISECONDS = 1e3;
 const LARGE = 64 * MIB;
 const ROUNDS = 5;
-/** More than the store keeps of those it has seen lately. */
+/** More than the store keeps in its memory of recent results. */
 const RESULTS = 3000;
 
 interface Figure {
   readonly name: string;
   readonly unit: string;
-  /** What it needs, put once and not counted. */
+  /** Its preparation, done once and not counted. */
   readonly before?: GrpcJob;
   readonly job: GrpcJob;
   /** The CPU seconds of a job are multiplied by this. */
@@ -96,7 +96,10 @@ async function main(): Promise<void> {
     console.log(surroundings());
     const figures = figuresFor(server.origin);
     const seen = figures.map((): number[] => []);
-    /** The first round warms up; then in turns, so that a busy moment of the machine hits all alike. */
+    /**
+     * The first round warms up. Then the jobs run in turns, so that a busy moment of the machine affects all
+     * of them.
+     */
     for (let round = 0; round <= ROUNDS; round++) {
       for (const [index, { before, job, scale }] of figures.entries()) {
         if (before && round === 0) await loader.run(before);

@@ -1,7 +1,6 @@
-// What it costs to be watched: CPU time of a command with all that it starts, untraced, under Assay's helper (the reading
-// of its records included) and under strace (its lines thrown away), in one run on one machine: the median of the ratios of
-// rounds in which one follows the other, because a shared machine is faster in one minute than in the next. Prints a table; asserts
-// nothing.
+// The cost of tracing: CPU time of a command with all its children, plain, under Assay's helper (decoding of
+// its records included) and under strace (output discarded). Reports the median ratio of neighbouring rounds,
+// because the speed of a shared machine varies by the minute. Prints a table and asserts nothing.
 //
 //   node bench/hermeticity.ts
 import { spawnSync } from 'node:child_process';
@@ -12,20 +11,23 @@ import { NativeTracer } from '../hermeticity/trace/native.ts';
 import { median } from './server/table.ts';
 
 const PROJECT = join(import.meta.dirname, '..');
-/** The binary itself: what is in .bin may be a script of Node that starts it. */
+/** The binary itself: the entry in .bin may be a Node script that starts it. */
 const ESBUILD = join(PROJECT, `node_modules/@esbuild/linux-${process.arch}/bin/esbuild`);
 const TSC = join(PROJECT, 'node_modules/.bin/tsc');
-/** Of something that takes many seconds … */
+/** Rounds of a command that takes many seconds. */
 const FEW_ROUNDS = 5;
-/** … of something that takes few … */
+/** Rounds of a command that takes a few seconds. */
 const MANY_ROUNDS = 13;
-/** … and of something that varies by more than it is to be judged by: with 25, the same program was 1.02 and 1.06 times plain. */
+/**
+ * Rounds of a command whose variation exceeds its limit: with 25 rounds, the same program took 1.02 and 1.06
+ * times plain.
+ */
 const VARYING_ROUNDS = 50;
 const TICKS_PER_SECOND = 100;
 
 interface Workload {
   readonly name: string;
-  /** The ratio of CPU time that Assay's own helper is to stay below. */
+  /** The upper limit for the CPU ratio of Assay's helper. */
   readonly limit: number;
   lay(folder: string): void;
   readonly rounds: number;
@@ -108,7 +110,7 @@ async function row(workload: Workload, folder: string): Promise<string> {
   return `${workload.name.padEnd(48)} ${median(plain).toFixed(2).padStart(5)} s        ${ratio(native)} ${limit}     ${ratio(strace)}`;
 }
 
-/** Seconds of CPU of what was started and has ended, and of this process meanwhile. */
+/** CPU seconds of all children that have ended, and of this process meanwhile. */
 async function measure(
   workload: Workload,
   folder: string,
@@ -150,7 +152,7 @@ function environment(): Record<string, string> {
   return { PATH: '/usr/bin:/bin', LC_ALL: 'C' };
 }
 
-/** cutime and cstime: what the kernel has added up for children that were waited for, in ticks. */
+/** cutime and cstime: the sums that the kernel keeps for reaped children, in ticks. */
 function childrenSeconds(): number {
   const fields = readFileSync('/proc/self/stat', 'utf8')
     .replace(/^.*\) /, '')

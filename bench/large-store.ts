@@ -1,6 +1,6 @@
-// What the commands that look through a whole store cost on a large one: verify, gc --dry-run, and a gc of all that is there,
-// each in a process of its own. Prints CPU time and peak memory; both must not grow with more than the number of entries,
-// and the process's own memory not at all. Asserts nothing.
+// The cost of commands that read a whole large store: verify, gc --dry-run, and a gc of everything, each in
+// its own process. Prints CPU time and peak memory. Both should grow at most with the number of entries, and
+// the process's own memory not at all. Asserts nothing.
 //
 //   node bench/large-store.ts [--entries=COUNT] [--folder=FOLDER]     100,000; in the system's temporary folder
 import { spawnSync } from 'node:child_process';
@@ -27,7 +27,7 @@ const { values } = parseArgs({
 const count = Number(values.entries);
 const directory = mkdtempSync(join(values.folder, 'assay-large-store-'));
 
-/** As clients do, many at once: blobs, and a result that names some of them. */
+/** Fills the store as clients do, with many writes in flight: blobs, and results that name some of them. */
 async function fill(): Promise<void> {
   const store = await openDiskStore({ directory, commitDelayMs: 1 });
   let next = 0;

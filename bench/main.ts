@@ -1,5 +1,5 @@
-// `npm run bench [-- NAME… [FLAGS]]`: runs the benchmarks of those names, or all but those that take minutes, one after the
-// other, each in a process of its own so that none runs on the heap and the compiled code of another. Flags are theirs.
+// `npm run bench [-- NAME… [FLAGS]]` runs the named benchmarks, or all except those that take minutes. Each
+// runs in its own process, so that none uses the heap or the compiled code of another. FLAGS are passed on.
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,19 +15,18 @@ const given = process.argv.slice(2);
 const firstFlag = given.findIndex((argument) => argument.startsWith('--'));
 const asked = firstFlag === -1 ? given : given.slice(0, firstFlag);
 const flags = firstFlag === -1 ? [] : given.slice(firstFlag);
-/** Only when it is asked for by its name. */
+/** These run only by name. */
 const LONG = ['graph', 'large-store', 'soak'];
 const unknown = asked.filter((name) => !known.includes(name));
 
 if (unknown.length > 0) {
-  console.error(`There is no benchmark ${unknown.join(', ')}; there are: ${known.join(', ')}.`);
+  console.error(`Unknown benchmark: ${unknown.join(', ')}. Known benchmarks: ${known.join(', ')}.`);
   process.exitCode = 2;
 } else {
   const failed = (asked.length > 0 ? asked : known.filter((name) => !LONG.includes(name))).filter(
     (name) => !runs(name),
   );
-  if (failed.length > 0)
-    console.error(`These benchmarks could not be run to their end: ${failed.join(', ')}.`);
+  if (failed.length > 0) console.error(`These benchmarks failed: ${failed.join(', ')}.`);
   process.exitCode = failed.length > 0 ? 1 : 0;
 }
 

@@ -1,6 +1,6 @@
-// What 100,000 outputs cost: the command alone, the run that publishes them, a hit that restores them, and one that finds them
-// in place, each with the largest process's memory; and 50 MB of log. In one run on one machine; ratios count. Prints a
-// table; asserts nothing. Needs `npm run build` and python3.
+// The cost of 100,000 outputs: the command alone, the run that publishes them, a hit that restores them, and
+// a hit that finds them in place, each with the memory of the largest process; and a log of 50 MB. Ratios
+// within one run count. Prints a table and asserts nothing. Needs `npm run build` and python3.
 //
 //   node bench/outputs.ts [--outputs 100000]
 import { spawnSync } from 'node:child_process';
@@ -21,7 +21,7 @@ for (let d = 0; d < Number(process.argv[2]) / 100; d++) {
 }
 `;
 
-/** Seconds of the clock, of the processor, and the memory of the largest process, of one command. */
+/** Wall seconds, CPU seconds, and the memory of the largest process of one command. */
 const MEASURE = `
 import json, resource, subprocess, sys, time
 began = time.monotonic()
@@ -41,7 +41,8 @@ function main(): void {
     const run = [ASSAY, 'run', '--store', join(folder, 'store')];
     const step = [...run, '--input', 'make.cjs', '--output', 'out', '--', ...command];
     const log = [...run, '--', 'sh', '-c', `head -c ${LOG_BYTES} /dev/zero | tr '\\0' x`];
-    // Moved, not deleted: for a minute after a deletion ext4 skips each freed inode one by one, and a new file costs ten times as much.
+    // Moved, not deleted: for a minute after a deletion ext4 skips each freed inode one by one, and a new
+    // file costs ten times as much.
     let cleared = 0;
     const clear = () => renameSync(join(workspace, 'out'), join(folder, `cleared-${cleared++}`));
     const rows = [['', 'seconds', 'CPU seconds', 'MiB']];

@@ -1,6 +1,6 @@
-// `npm run bench -- remote [--steps N]`: a CI machine that begins with nothing. All results of a graph are at `assay serve`, behind a line that
-// holds everything back for a moment in each direction; no local cache, no outputs. Assay beside Turborepo, each with its own protocol,
-// in turns.
+// `npm run bench -- remote [--steps N]`: a CI machine with an empty cache. All results of a graph are at
+// `assay serve`, behind a proxy that delays each direction. There is no local cache and no output. Assay and
+// Turborepo run in turns, each with its own protocol.
 import { execFileSync, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';

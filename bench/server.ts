@@ -1,6 +1,6 @@
-// What `assay serve` costs beside a bare fastify and nginx: processor time of the servers' processes, all threads and the
-// kernel's work for them included, in one run on one machine, in turns. Numbers of two runs or of two machines can't be
-// compared; ratios within a run can. Prints what was reached and what was not; fails only if it could not measure.
+// The cost of `assay serve` compared with a bare fastify and nginx: CPU time of the server processes, all
+// threads and the kernel's work included, in turns. Only ratios within one run can be compared, not numbers
+// of two runs or two machines. Prints which targets were reached, and fails only if it could not measure.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { arch, cpus, release, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
@@ -157,7 +157,7 @@ async function compareLarge(servers: Servers, loader: Loader): Promise<void> {
   );
 }
 
-/** Every job once to warm up, then in rounds, so that a busy moment of the machine hits all alike. The medians. */
+/** Each job runs once to warm up, then in turns, so that a busy moment affects all jobs. Returns medians. */
 async function inTurns(
   servers: Servers,
   loader: Loader,
@@ -189,7 +189,7 @@ async function inTurns(
   }));
 }
 
-/** On a server of its own, so that what was resident before does not count. */
+/** Uses a new server, so that earlier memory does not count. */
 async function carryHuge(assay: Contestant, loader: Loader): Promise<void> {
   const [pid = 0] = assay.pids;
   const { origin } = assay;
@@ -206,7 +206,7 @@ async function carryHuge(assay: Contestant, loader: Loader): Promise<void> {
   );
 }
 
-/** A result for each group of blobs, under the first one's hash as its key; all weigh the same. */
+/** One result for each group of blobs, with the first blob's hash as its key. All have the same size. */
 async function putResults(
   origin: string,
   blobs: readonly string[],

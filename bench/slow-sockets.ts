@@ -1,8 +1,8 @@
-// `npm run bench -- slow-sockets [--seconds N] [--manner NAME] [--once]`: how long healthy clients wait while 2,000 others take their
-// time, against how long they wait when nobody else is there: idle, attacked, idle again, in one run. A slow socket that the
-// server cuts is replaced at once; with --once it is not. Server, healthy clients and crowd are processes of their own, and the crowd comes after
-// the others wherever they want the same processor: what it costs to play it is not the server's. It costs the healthy clients
-// time all the same on a small machine: how much, the same crowd at another server shows.
+// `npm run bench -- slow-sockets [--seconds N] [--manner NAME] [--once]`: the latency of healthy clients
+// beside 2,000 slow ones, compared with their latency alone: idle, attacked, idle again. A slow socket that
+// the server cuts reconnects at once, except with --once. Server, healthy clients and slow clients are
+// separate processes. The slow clients have the lowest priority, so that their own work delays nobody. On a
+// small machine they still cost time; a control with the same slow clients at another server measures it.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -22,9 +22,9 @@ const SOCKETS = 2_000;
 const BUSY_CLIENTS = 32;
 const IDLE_SECONDS = 15;
 const MIB = 1024 * 1024;
-/** So that a 99th percentile is one of dozens, not the worst. */
+/** Enough for a 99th percentile that is not simply the worst value. */
 const ENOUGH_ANSWERS = 2_000;
-/** With helpers, their collectors would take both processors away from the server for milliseconds at a time. */
+/** Parallel garbage collectors would take both processors from the server for milliseconds at a time. */
 const BY_ITSELF = { execArgv: ['--single-threaded-gc'] };
 
 const seconds = Number(process.argv[process.argv.indexOf('--seconds') + 1] ?? Number.NaN) || 60;
@@ -52,7 +52,7 @@ async function waits(forSeconds: number): Promise<Waits> {
   return answer;
 }
 
-/** What healthy traffic needs is there before anything is counted: a server that has just been started is no measure. */
+/** Warms the server up: a fresh one has neither buffers nor compiled code. */
 async function workOff(): Promise<void> {
   const busy = new Agent({ connections: BUSY_CLIENTS });
   const client = async () => {
@@ -63,7 +63,7 @@ async function workOff(): Promise<void> {
   await busy.close();
 }
 
-/** Resolves when they are all there, to what sends them away. */
+/** Resolves when all are connected, to the function that disconnects them. */
 async function gatherCrowd(at: ServerProcess): Promise<() => Promise<Dispersed>> {
   const child = fork(join(import.meta.dirname, 'slow-sockets/crowd.ts'), BY_ITSELF);
   const job: CrowdJob = {

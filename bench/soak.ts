@@ -1,6 +1,5 @@
-// `npm run bench -- soak [--minutes N]`: a mixed load on one server for a long time, with a size limit that it keeps
-// running into. Says every now and then how much memory and how many handles it has and what went wrong, and at the end
-// whether any of that grew.
+// `npm run bench -- soak [--minutes N]`: a long mixed load on one server whose store stays at its size limit.
+// Prints memory, handles and errors from time to time, and at the end whether any of them grew.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +12,7 @@ const MIB = 1024 * 1024;
 const CLIENTS = 16;
 const REMEMBERED = 2_000;
 const SAMPLES = 30;
-/** By how much the second half may exceed the first and still be called flat. */
+/** The second half may exceed the first by this much and still counts as flat. */
 const MEMORY_SHARE = 0.1;
 const HANDLES = 2;
 
@@ -41,7 +40,7 @@ async function writeSome(): Promise<void> {
   for (const item of items) {
     const status = await send(server.url, item, agent);
     count.writes++;
-    // A store that is full of what is leased says so; that is no error.
+    // A store that is full of leased entries refuses writes. That is no error.
     if (status === 507) return;
     if (status !== 200) count.errors++;
   }
@@ -73,7 +72,9 @@ interface Sample {
   readonly handles: number;
 }
 
-/** Its own memory, without the index: that is mapped, grows until the store is full, and is the kernel's to take back. */
+/**
+ * Own memory without the mapped index, which grows until the store is full and which the kernel can reclaim.
+ */
 function sample(): Sample {
   const pid = server.child.pid ?? 0;
   const [, kib] = /^RssAnon:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
@@ -104,7 +105,7 @@ await agent.destroy();
 await server.stop();
 rmSync(folder, { recursive: true, force: true });
 
-/** The first fifth is warming up. */
+/** The first fifth is warm-up. */
 const steady = samples.slice(Math.ceil(samples.length / 5));
 const half = Math.floor(steady.length / 2);
 const mean = (of: readonly Sample[], what: keyof Sample) =>

@@ -1,7 +1,7 @@
-// How long a store takes until it answers, with a million results and a million blobs in it: opening, a hit, and an answer
-// about what is missing, each in a process of its own that has done nothing before.
+// The time until a store with a million results and a million blobs answers: open, first hit, and one
+// `missing` call, each in a new process.
 //
-//   node bench/start.ts [COUNT [FOLDER]]     FOLDER is kept, and used again if it is there
+//   node bench/start.ts [COUNT [FOLDER]]     FOLDER is kept and reused
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -32,8 +32,8 @@ const contentOf = (number: number) => Buffer.from(`a blob of the benchmark, numb
 const addressOf = ({ hash }: Digest) => ({ namespace: DEFAULT_NAMESPACE, key: hash });
 
 /**
- * Past the verbs of the store, which would take an hour, and past its conditions: what they would leave is the same. Rows
- * go in in the order of their keys, so that pages are filled one after the other.
+ * Writes the index directly, because the store's own calls would take an hour. The rows are the same. They
+ * are inserted in key order, so that pages are filled one after the other.
  */
 async function generate(directory: string, count: number): Promise<void> {
   const layout = layoutIn(join(directory, VERSION));
@@ -78,7 +78,7 @@ function byHash(a: { digest: Digest }, b: { digest: Digest }): number {
   return a.digest.hash < b.digest.hash ? -1 : 1;
 }
 
-/** Prints how long each took, in milliseconds. */
+/** Prints the duration of each in milliseconds. */
 async function start(directory: string, count: number): Promise<void> {
   const wanted = digestOf(contentOf(Math.floor(count / 2)));
   const began = performance.now();

@@ -1,5 +1,5 @@
-// What the store's own work costs, without a network: CPU time of this process for each operation, threads and kernel
-// included. Prints a table; asserts nothing.
+// The cost of the store without a network: CPU time of this process for each operation, threads and kernel
+// included. Prints a table and asserts nothing.
 //
 //   node bench/store.ts [FOLDER]     the store is made in FOLDER (or the system's temporary folder) and removed again
 import { randomBytes } from 'node:crypto';
@@ -31,7 +31,7 @@ async function measure(work: () => Promise<void>): Promise<Cost> {
   return { cpuMicroseconds: user + system, wallMs: performance.now() - started };
 }
 
-/** A few in each turn of the event loop, as requests come. */
+/** A few operations in each turn of the event loop, as requests arrive. */
 async function eachOf(count: number, operation: (index: number) => Promise<unknown>): Promise<void> {
   for (let index = 0; index < count; index++) {
     await operation(index);
@@ -59,7 +59,7 @@ function reportBytes(name: string, bytes: number, { cpuMicroseconds, wallMs }: C
   console.log(`${name.padEnd(44)} ${each} CPU-s/GB ${rate} MB/s`);
 }
 
-/** Neighbours on the machine make everything dearer; this tells by how much, on any machine. */
+/** A yardstick for the speed of the machine, which other work lowers. */
 async function yardstick(): Promise<void> {
   const bytes = randomBytes(SMALL);
   report(

@@ -1,7 +1,7 @@
-// Builds what programs import, from client/library/library.ts:
+// Builds the library that programs import, from client/library/library.ts:
 //
-//   dist/lib/assay.js   an ES module that needs no package; what it needs lies beside it: lmdb's addon and chunks
-//   dist/lib/types      its declarations, which need none either but @types/node
+//   dist/lib/assay.js   an ES module without dependencies, with lmdb's addon and its chunks beside it
+//   dist/lib/types      its declarations, which need only @types/node
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -13,7 +13,7 @@ const ENTRY = join(ROOT, 'client/library/library.ts');
 const LIBRARY = join(ROOT, 'dist/lib');
 const TYPES = join(LIBRARY, 'types');
 
-/** How messages are written on the wire stands beside their types, and is for nobody outside. */
+/** Encoders stand beside the message types and are private. */
 const CODECS = 'import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";';
 const NO_CODECS = 'type BinaryReader = unknown;\ntype BinaryWriter = unknown;';
 
@@ -39,7 +39,7 @@ export async function buildLibrary(): Promise<void> {
   keepWhatIsShown();
 }
 
-/** The sources import each other by their names, which declarations beside each other answer to as well. */
+/** Sources import each other by file name, and the declarations lie beside each other in the same way. */
 function declare(): void {
   const options = [
     '--declaration',
@@ -59,7 +59,7 @@ function declare(): void {
   );
 }
 
-/** Declarations that the entry's lead to, and no others: the rest names packages that nobody who imports Assay has. */
+/** Only declarations that the entry reaches: the others name packages that an importer does not have. */
 function keepWhatIsShown(): void {
   const shown = new Set<string>();
   show(join(TYPES, 'client/library/library.d.ts'), shown);
@@ -77,6 +77,6 @@ function show(file: string, shown: Set<string>): void {
   for (const [, name = ''] of text.matchAll(/(?:from|import\(?)\s*["']([^"']+)["']/g)) {
     if (name.startsWith('.')) show(join(dirname(file), name.replace(/\.ts$/, '.d.ts')), shown);
     else if (!name.startsWith('node:'))
-      throw new Error(`${file} shows ${name}, which nobody has who imports it`);
+      throw new Error(`${file} imports ${name}, which users of the library do not have`);
   }
 }

@@ -1,13 +1,12 @@
 // Builds what people install, from bin/assay.ts:
 //
-//   dist/node/assay.cjs   a bundle for Node; what it needs lies beside it: lmdb's addon, the chunks that a hit does not
-//                         load, and the compiled code of those that it does
+//   dist/node/assay.cjs   a bundle for Node, with lmdb's addon, chunks that a hit does not load, and the compiled code of
+//                         those that it does load
 //   dist/node/node        a link to the Node that the executable's server runs on
-//   dist/assay            the same bundle, compiled by Bun into one executable that needs nothing beside it but for `serve`
+//   dist/assay            the same bundle, compiled by Bun into one executable; only `serve` needs dist/node
 //
-// and what programs import (build-library.ts).
-//
-// What is done here for the sake of a quick start was measured piece by piece: docs/decisions/0030.
+// and the library (build-library.ts). docs/decisions/0030 has the measurements behind each choice for a fast
+// start.
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
@@ -40,9 +39,9 @@ const BUN = join(PACKAGES, `@oven/bun-linux-${process.arch === 'arm64' ? 'aarch6
 const NODE = join(PACKAGES, `node-linux-${process.arch}/bin/node`);
 
 /**
- * Each file costs Node half a millisecond, so what belongs together is one file, with all that it imports: what every
- * command needs and the steps of a graph that are in place; what a hit of one action needs besides; the store, for runs
- * that open it. Everything else is cut as its imports are.
+ * Each file costs Node half a millisecond, so each of these is one file with all its imports: what every
+ * command and an up-to-date graph need; what a hit of one action needs in addition; the store. The rest is
+ * split by its imports.
  */
 const START = [
   'bin/',
@@ -63,7 +62,7 @@ async function bundle(): Promise<void> {
     input: { main: join(ROOT, 'bin/assay.ts'), late: LATE_ENTRY },
     cwd: ROOT,
     platform: 'node',
-    // Its main file is in a form that hides its imports from a bundler.
+    // A bundler does not see the imports of its main file.
     resolve: { alias: { 'jsonc-parser': join(PACKAGES, 'jsonc-parser/lib/esm/main.js') } },
     plugins: [leanLmdb('cjs'), lateModules, lateFiles],
     onLog(level, { code, message }) {
@@ -88,7 +87,7 @@ async function bundle(): Promise<void> {
   writeAddon(BUNDLE);
 }
 
-/** The entry, which tells Node where the compiled code of the other files lies. */
+/** The entry. It tells Node where the compiled code of the other files is. */
 function writeEntry(): void {
   const lines = [
     "require('node:module').enableCompileCache({ directory: __dirname + '/compiled', portable: true });",
@@ -98,14 +97,14 @@ function writeEntry(): void {
   writeFileSync(ENTRY, lines.join('\n'));
 }
 
-/** What is quick is to find its code compiled: a hit of an action and one of a step, in one process. */
+/** Runs a hit of an action and a hit of a step in one process, so that Node keeps their compiled code. */
 const HITS = `
   require('node:module').enableCompileCache({ directory: process.env.COMPILED, portable: true });
   process.exit = () => {};
   const { main } = require(process.env.MAIN);
   main(JSON.parse(process.env.ACTION)).then(() => main(JSON.parse(process.env.STEP)));`;
 
-/** A place where an action and a step have been run so often that they hit as quickly as they can. */
+/** A workspace in which an action and a step have run until they are up to date. */
 interface Scene {
   readonly scratch: string;
   readonly action: readonly string[];
@@ -142,7 +141,7 @@ async function inSceneOfHits(use: (scene: Scene) => void): Promise<void> {
   }
 }
 
-/** Node keeps what a run has compiled: so hits, which are what is to be quick, are the first runs that may. */
+/** Node keeps the code that the first run compiled, so that run must be a hit. */
 function keepCompiledCode({ action, step, run }: Scene): void {
   run([process.execPath, '-e', HITS], {
     ACTION: JSON.stringify(action),
@@ -153,7 +152,7 @@ function keepCompiledCode({ action, step, run }: Scene): void {
   letEveryoneRead(join(BUNDLE, 'compiled'));
 }
 
-/** Node writes these files for the user who ran it alone. */
+/** Node makes these files readable only by the user who ran it. */
 function letEveryoneRead(folder: string): void {
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     if (entry.isFile()) chmodSync(join(entry.parentPath, entry.name), 0o644);
@@ -161,12 +160,12 @@ function letEveryoneRead(folder: string): void {
 }
 
 /**
- * So many times later than usual a function is compiled to machine code: a hit is over before that pays, and what runs for
- * longer than a tenth of a second is compiled all the same (docs/MEASUREMENTS.md#0197).
+ * A factor by which Bun delays compilation to machine code. A hit ends before compilation pays; longer runs
+ * still get it (docs/MEASUREMENTS.md#0197).
  */
 const JIT_RELUCTANCE = 3;
 
-/** Bun lays out the code of what a hit calls first, and side by side, once it has seen hits. */
+/** Bun places the functions that a hit calls side by side at the front, once it has recorded hits. */
 function compileForHits({ scratch, action, step, run }: Scene): void {
   progress('compiling the executable, to see which code hits call');
   compile([]);
@@ -179,7 +178,7 @@ function compileForHits({ scratch, action, step, run }: Scene): void {
   compile(orders);
 }
 
-/** A compiled executable would read .env and bunfig.toml of whatever folder it is started in; a build cache must not. */
+/** Without these flags, the executable would read .env and bunfig.toml of its working directory. */
 function compile(orders: readonly string[]): void {
   const options = [
     '--compile',
@@ -199,7 +198,7 @@ function compile(orders: readonly string[]): void {
 
 for (const needed of [ADDON, BUN, NODE]) {
   if (!existsSync(needed))
-    throw new Error(`${needed} is not there: run npm ci, with optional packages, on Linux`);
+    throw new Error(`${needed} is missing: run \`npm ci\` with optional packages, on Linux`);
 }
 progress('bundling for Node, and the library with its types');
 await Promise.all([bundle(), buildLibrary()]);

@@ -1,5 +1,5 @@
-// Prints the JSON schema of assay.json from the table of its fields; `npm run generate` writes it to
-// client/config/assay.schema.json, and a test holds the committed file to what is printed here.
+// Prints the JSON schema of assay.json from the table of its fields. `npm run generate` writes it to
+// client/config/assay.schema.json, and a test compares the committed file with this output.
 
 import { DECLARATION_PATTERN } from '../client/action/declared-variables.ts';
 import { HERMETIC } from '../client/action/request.ts';

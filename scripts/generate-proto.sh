@@ -1,5 +1,6 @@
 #!/bin/sh
-# Writes core/proto/generated from core/proto/*.proto. Needs Debian's protobuf-compiler; a test holds the result to it.
+# Writes core/proto/generated from core/proto/*.proto. Needs Debian's protobuf-compiler. A test compares the
+# result.
 set -eu
 cd "$(dirname "$0")/.."
 out=${1:-core/proto/generated}

@@ -1,5 +1,5 @@
-// What the bundle loads at the first call instead of at the start, as plugins of rolldown. A hit imports it and does not
-// call it, and is quicker without (docs/decisions/0030).
+// Plugins of rolldown that delay the loading of modules until their first call. A hit imports these modules
+// without calling them, and starts faster without them (docs/decisions/0030).
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -10,8 +10,8 @@ const PACKAGES = join(ROOT, 'node_modules');
 const LATE = '\0late:';
 
 /**
- * Modules of Node that take milliseconds to load and that a hit imports but never calls. In the bundle they are loaded at
- * the first call of one of their functions, or the first look into one of their tables.
+ * Node modules that take milliseconds to load and that a hit imports but never calls. The bundle loads them
+ * at the first call of a function, or the first access to a table.
  */
 const LATE_MODULES = [
   'node:buffer',
@@ -53,9 +53,9 @@ function lateModule(name: string): string {
 }
 
 /**
- * The half of a run that a hit does not take: what these export is in a file of its own, loaded at the first call. The
- * sources import them as they import everything; a call that does not wait, such as `seal`, can be late because a file
- * of CommonJS is loaded at once. Only functions can be late.
+ * Modules of a run that a hit does not need. The bundle puts them into separate files and loads those at the
+ * first call. The sources import them normally. A synchronous function such as `seal` can be delayed too,
+ * because CommonJS loads synchronously. Only functions can be delayed.
  */
 const LATE_FILES = [
   'client/run/execute.ts',
@@ -68,7 +68,7 @@ const LATE_FILES = [
   'core/small-sha256.ts',
 ].map((name) => join(ROOT, name));
 
-/** A package that a hit needs only where somebody wrote a pattern. */
+/** A package that a hit needs only for patterns. */
 const LATE_PACKAGE = 'picomatch';
 
 export const LATE_ENTRY = '\0late-files';
@@ -100,7 +100,7 @@ function exportPackage(): string {
   return `export { default as ${LATE_PACKAGE} } from ${JSON.stringify(LATE_PACKAGE)};`;
 }
 
-/** Its functions, and the one that it is itself. */
+/** Its functions, and its default export, which is a function too. */
 function latePackage(): string {
   const exports: object = createRequire(import.meta.url)(LATE_PACKAGE);
   const loaded = `require('${LATE_CHUNK}').${LATE_PACKAGE}`;
@@ -112,7 +112,7 @@ function latePackage(): string {
 function lateFile(file: string): string {
   const source = readFileSync(file, 'utf8');
   if (/^export (?!interface|type|(async )?function)/m.test(source)) {
-    throw new Error(`${file} exports more than functions and types: it can't be late`);
+    throw new Error(`${file} exports more than functions and types, so it can't be loaded late`);
   }
   const names = [...source.matchAll(/^export (?:async )?function (\w+)/gm)].map(([, name]) => name);
   return names

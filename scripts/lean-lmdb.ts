@@ -1,8 +1,8 @@
-// lmdb as the bundles take it along, as a plugin of rolldown: its addon lies beside the bundle, and what Assay never calls stays out.
+// A plugin of rolldown for lmdb: the addon lies beside the bundle, and encoders that Assay never calls are
+// left out.
 //
-// It would look for its addon in the file system around its own sources, which are not there once it is bundled. And it loads
-// encoders of values and keys, which Assay, who gives it bytes for both, never calls: should they be called after all, they
-// say so.
+// lmdb looks for its addon near its own sources, which a bundle does not have. It also loads encoders for
+// values and keys. Assay passes bytes for both, so the encoders are replaced by functions that throw.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Plugin } from 'rolldown';
@@ -12,7 +12,7 @@ const ADDON = './lmdb.node';
 
 const LOADER = join(import.meta.dirname, '../store/disk/index/lmdb-addon.ts');
 
-/** An ES module can't import an addon; CommonJS can't ask where it lies by `import.meta`. */
+/** An ES module can't require an addon directly, and CommonJS has no `import.meta` to locate it. */
 const LOOKUPS = {
   cjs: `
     import { loadAddon } from '${LOADER}';
@@ -26,10 +26,10 @@ const LOOKUPS = {
 const ENCODERS: Readonly<Record<string, string>> = {
   msgpackr: `
     export class Encoder {
-      constructor() { throw new Error('the bundle holds no encoder of values: open lmdb with encoding "binary"'); }
+      constructor() { throw new Error('the bundle has no encoder of values: open lmdb with encoding "binary"'); }
     }`,
   'ordered-binary': `
-    const refuse = () => { throw new Error('the bundle holds no encoder of keys: open lmdb with keyEncoding "binary"'); };
+    const refuse = () => { throw new Error('the bundle has no encoder of keys: open lmdb with keyEncoding "binary"'); };
     export { refuse as compareKeys, refuse as fromBufferKey, refuse as readKey, refuse as toBufferKey, refuse as writeKey };
     export const enableNullTermination = () => {};`,
 };

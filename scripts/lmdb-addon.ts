@@ -1,13 +1,13 @@
-// lmdb's addon as Assay uses it: without the one place that can take the process down when a write fails. `npm ci` runs this, for
-// who runs from the sources, and the build takes it along.
+// Patches lmdb's addon, so that a failed write cannot end the process. `npm ci` runs this for the sources,
+// and the build copies the patched file.
 //
-// Its C code tells of a failed write with sprintf into 100 bytes, among them two numbers that were never set: where those
-// are long the text is longer, and the heap is damaged (docs/decisions/0091). The text is cut here before the numbers, in
-// place, so nothing moves; what other texts may share with its end stays as it is.
+// lmdb's C code formats the message of a failed write with sprintf into 100 bytes. Two of its numbers are
+// uninitialised memory: if they are long, the text overruns and damages the heap (docs/decisions/0091). The
+// patch ends the format string before the numbers, in place, so that no offset changes.
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** It runs on Node and Bun alike: it is built against N-API, not against one version's V8. */
+/** Works for Node and Bun: the addon uses N-API, not one version of V8. */
 export const ADDON = join(
   import.meta.dirname,
   `../node_modules/@lmdb/lmdb-linux-${process.arch}/node.napi.glibc.node`,
@@ -21,12 +21,17 @@ const CUT = Buffer.from(', buffer sizes');
 const AT_CUT = TEXT.indexOf(CUT);
 const MENDED = Buffer.concat([TEXT.subarray(0, AT_CUT), Buffer.from([0]), TEXT.subarray(AT_CUT + 1)]);
 
-/** Refuses an addon in which that text is not found once: then this is to be looked at again. */
+/**
+ * Refuses an addon that does not contain the text exactly once: then lmdb has changed, and the patch needs a
+ * review.
+ */
 export function mendedAddon(): Buffer {
   const addon = readFileSync(ADDON);
   if (isOnceIn(addon, MENDED)) return addon;
   if (!isOnceIn(addon, TEXT)) {
-    throw new Error('lmdb’s addon is not the one that scripts/lmdb-addon.ts mends: see docs/decisions/0091');
+    throw new Error(
+      'lmdb’s addon is not the version that scripts/lmdb-addon.ts patches: see docs/decisions/0091',
+    );
   }
   MENDED.copy(addon, addon.indexOf(TEXT));
   return addon;
@@ -37,7 +42,7 @@ function isOnceIn(addon: Buffer, text: Buffer): boolean {
   return at !== -1 && addon.indexOf(text, at + 1) === -1;
 }
 
-/** Replaced, not overwritten: a process may have it in its memory. */
+/** Renamed into place, not overwritten: a running process may have the file mapped. */
 function mendInPlace(): void {
   const aside = `${ADDON}.mended`;
   writeFileSync(aside, mendedAddon());

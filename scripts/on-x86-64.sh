@@ -1,12 +1,13 @@
 #!/bin/sh
-# Runs a command in this project on x86-64 where the machine is another one: in an emulated machine with Debian's own kernel,
-# so that what the tracer's filter and stops meet is real. For example
+# Runs a command in this project on x86-64, on a machine of another kind. Boots an emulated machine with
+# Debian's kernel, so that seccomp filters and ptrace stops are real. For example
 #
 #   scripts/on-x86-64.sh 'hermeticity/native/build.sh && vitest run test/hermeticity/trace/tracers.test.ts --testTimeout=900000'
 #
-# Needs Debian, root, and a few minutes and gigabytes the first time; what it made stays in TMPDIR/assay-x86-64 for the next. The
-# guest is about fifteen times slower, has no network, and begins each time as it was made, with the files of this
-# working tree laid over it. `node --run build` takes it seven minutes. The exit code is the command's.
+# Needs Debian and root. The first run takes minutes and gigabytes, and keeps its image in
+# TMPDIR/assay-x86-64. The guest is about fifteen times slower and has no network. It starts from the same
+# image each time, with the files of this working tree on top. `node --run build` takes it seven minutes. The
+# exit code is the command's.
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
 place=${TMPDIR:-/tmp}/assay-x86-64
@@ -17,7 +18,8 @@ install_tools() {
   apt-get install --yes --no-install-recommends qemu-system-x86 mmdebstrap cpio e2fsprogs kmod
 }
 
-# The packages are only unpacked, since nothing of theirs can run here: what their scripts would have done is below.
+# Packages are only unpacked, because their scripts cannot run here. The lines below do what the scripts would
+# do.
 make_root() {
   suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
   packages=linux-image-amd64,busybox-static,bash,dash,coreutils,util-linux,mount,libc-bin,hostname,iproute2,procps,passwd,tar,gzip
@@ -37,7 +39,7 @@ install_packages() {
   (cd "$root/assay" && npm ci --cpu=x64 --os=linux --libc=glibc --ignore-scripts --no-audit --no-fund)
 }
 
-# What Debian's kernel needs for finding its disk, and a shell that loads it.
+# The initramfs: the modules that the kernel needs to find its disk, and a shell that loads them.
 make_start() {
   version=$(basename "$root"/lib/modules/*)
   rm -rf "$place/start" && mkdir -p "$place/start/bin" "$place/start/dev" "$place/start/root" "$place/start/modules"

@@ -1,14 +1,14 @@
-// Makes what people install, from what `npm run build` has made: dist/assay-VERSION-linux-ARCH.tgz, for `npm install`.
+// Makes the file that people install, from the output of `npm run build`: dist/assay-VERSION-linux-ARCH.tgz.
 //
-//   npm run package                     for an address or a file: nobody can publish it by mistake
-//   npm run package -- @our-team/assay  the same for a registry, under a name that is yours there
+//   npm run package                     for an address or a file; it cannot be published by mistake
+//   npm run package -- @our-team/assay  for a registry, under a name in your scope
 //
-// It holds the executable with its helpers, the Node and the bundle that the executable's server runs as, and the library. It
-// needs no other package, so nothing else is fetched. All of it is machine code of this architecture, which npm compares with
-// the machine before it installs.
+// It holds the executable with its helpers, the Node and the bundle that `assay serve` runs on, and the
+// library. It needs no other package, so npm downloads nothing else. It holds machine code, so npm checks the
+// machine's architecture first.
 //
-// There is no `assay` of ours in the public registry. A name without a scope is refused here, because whoever registers it
-// there would be asked for it by every machine that does not know your registry.
+// Assay is not in the public registry. A name without a scope is refused: machines that do not know your
+// registry would ask the public one for it, and anybody can register it there.
 import { execFileSync } from 'node:child_process';
 import {
   cpSync,
@@ -38,13 +38,13 @@ const CONTENT = [
   'LICENSE',
 ];
 
-/** Projects name this path in `"$schema"`, so it stays as it is in every version of the package. */
+/** Projects name this path in `"$schema"`, so it never changes. */
 const SCHEMA = { source: 'client/config/assay.schema.json', installed: 'schema/assay.schema.json' };
 
-/** What Node comes with; a Debian package or an image made of this one has to pass it on. */
+/** Node’s licence, which a redistribution must include. */
 const NODE_LICENSE = join(ROOT, `node_modules/node-linux-${process.arch}/LICENSE`);
 
-/** The compiled code of the bundle makes hits quick, and hits are the executable's. */
+/** Left out: compiled code speeds up hits, and hits run in the executable. */
 function isInstalled(path: string): boolean {
   return path !== join(DIST, 'node/compiled') && path !== join(DIST, 'node/assay.cjs');
 }
@@ -75,7 +75,9 @@ function manifest(name: string | undefined) {
   };
 }
 
-/** The same files give the same package. `npm pack` takes half as long again and packs no better. */
+/**
+ * Reproducible: the same files give the same package. `npm pack` takes 1.5 times as long and packs no better.
+ */
 const AS_NPM_PACKS = [
   '--create',
   '--gzip',
@@ -121,7 +123,7 @@ function pack(name: string | undefined): string {
 
 const [name, ...rest] = process.argv.slice(2);
 if (rest.length > 0 || (name !== undefined && !SCOPED.test(name)))
-  throw new Error('the name must be one of your own scope: npm run package -- @our-team/assay');
+  throw new Error('the name needs a scope of yours: npm run package -- @our-team/assay');
 const missing = CONTENT.find((path) => !existsSync(join(ROOT, path)));
-if (missing !== undefined) throw new Error(`${missing} is not there: run npm run build`);
+if (missing !== undefined) throw new Error(`${missing} is missing: run \`npm run build\``);
 process.stdout.write(`${pack(name)}\n`);

@@ -1,4 +1,5 @@
-// Says on standard error what a script is at, and how long it has taken so far: on a busy machine a part may take minutes.
+// Prints the current phase of a script and its elapsed time on standard error, because a phase may take
+// minutes on a busy machine.
 const began = Date.now();
 
 export function progress(text: string): void {

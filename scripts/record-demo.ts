@@ -1,6 +1,7 @@
-// Makes the two pictures of README.md from real runs of dist/assay: docs/images/terminal.svg and docs/images/audit.png.
-// Nothing in them is written by hand. Needs `npm run build`, and the Debian packages tmux and chromium, which the tests do
-// not need: the script names what is missing and installs nothing. Run it again after a change of what Assay says.
+// Makes the two pictures of README.md from real runs of dist/assay: docs/images/terminal.svg and
+// docs/images/audit.png. Nothing in them is written by hand. Needs `npm run build`, and the Debian packages
+// tmux and chromium, which the tests do not need: the script names what is missing and installs nothing. Run
+// it again after a change of what Assay says.
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,6 @@
-// Prints docs/RELIABILITY.md from the faults that the tests inject (test/rig/faults.ts) and the figures that they record.
-// `npm run reliability` copies the figures of the last test run to docs/reliability.json and writes the page. A test
-// compares the page with both.
+// Prints docs/RELIABILITY.md from the faults that the tests inject (test/rig/faults.ts) and the figures that
+// they record. `npm run reliability` copies the figures of the last test run to docs/reliability.json and
+// writes the page. A test compares the page with both.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { FAULTS, type Fault, type FaultName } from '../test/rig/faults.ts';

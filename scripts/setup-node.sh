@@ -1,6 +1,6 @@
 #!/bin/sh
-# Refuses to run the tests under another Node than the project's, before anything is built or installed. npm brings the right
-# one as an optional package; inside `npm run` it is the first in PATH.
+# Refuses to run the tests under another Node than the project's, before anything is built or installed. npm
+# brings the right one as an optional package; inside `npm run` it is the first in PATH.
 set -eu
 wanted=26
 found=$(node -p 'process.versions.node' 2>/dev/null || echo none)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs the build tools that test/clients drives and that come from npm, as their lockfile pins them. Nothing is done,
-# and no other host is asked, when they are there already.
+# Installs the npm tools that test/clients drives, at the versions of their lockfile. Does nothing, and uses
+# no network, if they are present.
 set -eu
 cd "$(dirname "$0")/../test/clients/tools"
 installed=node_modules/.installed-lock.json

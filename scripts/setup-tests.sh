@@ -1,7 +1,7 @@
 #!/bin/sh
-# Installs the tools from npm and the Debian packages that the tests and benchmarks need and that are missing; a fraction
-# of a second when none is. Needs root, or sudo without a password, only if something has to be installed. Fails with the name of a package
-# that can not be had, so that nobody mistakes a bare machine for a broken test.
+# Installs missing npm tools and Debian packages that the tests and benchmarks need. Takes a fraction of a
+# second if none is missing. Needs root, or sudo without a password, only to install. Fails with the names of
+# packages that could not be installed, so that a bare machine does not look like a broken test.
 set -eu
 
 "$(dirname "$0")/setup-test-tools.sh"
@@ -29,7 +29,8 @@ util-linux          # setpriv: the tests run as another user too
 END
 )
 
-# The tracer's helper is compiled for the other architecture too, and its system calls are held to that one's headers.
+# The tracer's helper is also compiled for the other architecture, and its system calls are compared with
+# those headers.
 case $(uname -m) in
 aarch64) packages="$packages
 gcc-x86-64-linux-gnu

@@ -1,5 +1,5 @@
-// Draws the screen of a terminal, text with SGR escape sequences, as an SVG. Every run of characters gets its exact width,
-// so that columns line up whatever monospace font the reader has.
+// Draws the screen of a terminal, text with SGR escape sequences, as an SVG. Every run of characters gets its
+// exact width, so that columns line up whatever monospace font the reader has.
 
 const COLUMN = 7.8;
 const LINE = 18;

@@ -1,7 +1,7 @@
-// 20,000 small files in a workspace, and what they cost: the key of a step that declares them all, or a bare loop that
-// looks at each. Run as a process of its own for every measurement, so that none is warmed up by the one before:
+// 20,000 small files in a workspace, and the cost of the key of a step that declares them all, or of a bare
+// lstat loop. Each measurement is a new process, so that no code is warm:
 //
-//   node inputs.ts key|lstat WORKSPACE STORE      prints {"cpuMs", "wallMs"} of the work alone, not of the start
+//   node inputs.ts key|lstat WORKSPACE STORE      prints {"cpuMs", "wallMs"} of the work, without the start
 import { lstatSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { REQUEST_DEFAULTS, type RunRequest } from '../../client/action/request.ts';
@@ -41,7 +41,7 @@ async function measure(work: () => Promise<void> | void): Promise<Cost> {
   return { cpuMs: (user + system) / 1000, wallMs };
 }
 
-/** All that `assay run` does before it asks the cache: from opening its memory to the digest of the Action. */
+/** Everything that `assay run` does before a lookup: from opening its state to the digest of the Action. */
 async function computeKey(workspace: string, storeFolder: string): Promise<void> {
   const report = () => {};
   const cache = await openCache({ storeFolder, workspace, now: Date.now, report });

@@ -1,4 +1,4 @@
-// Who is measured, and how each is told to build all packages of a generated repository.
+// The contestants, and how each one builds all packages of a generated repository.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,11 +7,13 @@ export interface Contestant {
   readonly name: string;
   readonly command: readonly [string, ...string[]];
   readonly environment?: Readonly<Record<string, string>>;
-  /** Takes minutes where the others take seconds: it is given fewer steps, and left out where there is nothing to compare. */
+  /**
+   * Takes minutes where others take seconds: gets fewer steps, and is omitted where nothing can be compared.
+   */
   readonly isSlow?: true;
-  /** Makes the repository one that it understands. */
+  /** Adds the files that the contestant needs to the repository. */
   prepare?(root: string): void;
-  /** Ends what it left running. */
+  /** Stops processes that it left running. */
   stop?(root: string): void;
 }
 
@@ -19,10 +21,10 @@ const PROJECT = join(import.meta.dirname, '..', '..');
 const TOOLS = join(PROJECT, 'test', 'clients', 'tools');
 const PEERS = join(import.meta.dirname, 'peers');
 
-/** An npm that runs a package's script without npm's own start: caches are filled in seconds instead of minutes. */
+/** An npm without npm's start-up time: caches are filled in seconds instead of minutes. */
 const QUICK_NPM = join(import.meta.dirname, 'quick-npm');
 
-/** Those that what is to be reached is said of. */
+/** The contestants that the targets name. */
 export const EXECUTABLE = 'Assay, executable';
 export const BUNDLE = 'Assay, bundle for Node';
 export const TURBO = 'Turborepo, native';
@@ -126,7 +128,7 @@ function describeToMoon(root: string): void {
   }
 }
 
-/** It runs in the place of each script, and is told of the whole by one in the root. */
+/** wireit replaces each script, and one script in the root depends on all of them. */
 function useWireit(root: string): void {
   const names = readdirSync(join(root, 'packages'));
   for (const name of names)

@@ -1,5 +1,5 @@
-// A generated repository that Assay and its peers all understand: npm workspaces whose packages copy their source to dist.
-// Nine of ten packages depend on the tenth, so that there is an order to keep.
+// A generated repository that Assay and its peers understand: npm workspaces whose packages copy their source
+// to dist. Nine of ten packages depend on the tenth, so that there is an order.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
@@ -79,7 +79,7 @@ function wireitStep(head: string | undefined): object {
   return { command: COMMAND, files: ['src/**'], output: ['dist/**'], dependencies };
 }
 
-/** As npm would write it, so that a tool which reads it finds its workspaces. */
+/** As npm writes it, because some tools find the workspaces there. */
 function lockfile(names: readonly string[]): object {
   const links = names.map((name) => [`node_modules/${name}`, { resolved: `packages/${name}`, link: true }]);
   const own = names.map((name) => [`packages/${name}`, { version: '1.0.0' }]);

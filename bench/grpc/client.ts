@@ -1,4 +1,4 @@
-// A gRPC client of a few lines on node:http2, with several connections as builds have them.
+// A small gRPC client on node:http2, with several connections, as builds have them.
 import { once } from 'node:events';
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
 import { Deframer, frame } from '../../core/grpc/frame.ts';
@@ -28,7 +28,7 @@ export class Client {
     for (const session of this.#sessions) session.destroy();
   }
 
-  /** The messages of the answer, which must be OK. */
+  /** The messages of the response; rejects unless the status is OK. */
   async unary(path: string, message: Uint8Array): Promise<Buffer[]> {
     const stream = this.open(path);
     stream.end(frame(message));

@@ -1,11 +1,11 @@
-// What the measuring process asks of the loading one, over gRPC.
+// The jobs that the measuring process sends to the load process, over gRPC.
 
 export const CONNECTIONS = 4;
 export const CALLS_AT_A_TIME = 16;
 
-/** Each kind of call with how many of them, and how large. */
+/** Each kind of call, with number and size. */
 export type GrpcJob =
-  /** Questions about `digests` blobs, all of which are there. */
+  /** FindMissingBlobs with `digests` blobs, all present. */
   | {
       readonly verb: 'findMissing';
       readonly origin: string;
@@ -14,7 +14,7 @@ export type GrpcJob =
     }
   /** Puts different results that name `outputs` blobs each. */
   | { readonly verb: 'putResult'; readonly origin: string; readonly count: number; readonly outputs: number }
-  /** Asks for the first `results` of those in turn. */
+  /** Gets the first `results` of those in turn. */
   | { readonly verb: 'getResult'; readonly origin: string; readonly count: number; readonly results: number }
   | { readonly verb: 'read'; readonly origin: string; readonly count: number; readonly bytes: number }
   /** Different blobs, in messages of `messageBytes`. */

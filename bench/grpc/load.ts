@@ -1,5 +1,5 @@
-// The client of the comparison over gRPC, in a process of its own so that its work is not counted as the server's. Takes
-// jobs from its parent one at a time; an answer that is not the right one ends it. What a job reads it has put before.
+// The gRPC load process. It is separate, so that its work does not count as the server's. It takes jobs from
+// its parent one at a time and exits on a wrong response. A job reads what earlier jobs have put.
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { frame } from '../../core/grpc/frame.ts';
@@ -26,10 +26,10 @@ const WRITE = '/google.bytestream.ByteStream/Write';
 const SMALL = 4 * 1024;
 const SHA256 = 0;
 
-/** What earlier jobs have put, by their size. */
+/** Blobs of earlier jobs, by size. */
 const stored = new Map<number, string[]>();
 
-/** What they have put under keys. */
+/** Results of earlier jobs. */
 const results: { readonly actionDigest: { hash: string; sizeBytes: number }; readonly bytes: number }[] = [];
 
 process.on('message', (job: GrpcJob) => {

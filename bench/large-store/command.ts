@@ -1,5 +1,6 @@
-// Runs one command of the client in this process, and tells on standard error what it took: CPU time, the peak of all memory
-// that was mapped, and the peak of the process's own memory. LMDB maps its file, which the kernel can take back at any time.
+// Runs one client command in this process and reports on standard error: CPU time, the peak of all mapped
+// memory, and the peak of the process's own memory. LMDB maps its file, and the kernel can reclaim that
+// memory at any time.
 //
 //   node bench/large-store/command.ts gc|verify ARGUMENT…
 import { readFileSync } from 'node:fs';

@@ -1,9 +1,9 @@
-// A line of some length between clients and a server: what is sent arrives later. In a process of its own, behind a port that it tells.
+// A proxy that delays everything between clients and a server. Runs in its own process and prints its port.
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
 export interface LineJob {
-  /** The server's. */
+  /** The server's port. */
   readonly port: number;
   readonly delayMs: number;
 }

@@ -1,4 +1,4 @@
-// The yardstick: a fastify that answers every GET with the same 4 KiB, and does nothing else.
+// The yardstick: a fastify server that answers every GET with the same 4 KiB.
 import fastify from 'fastify';
 
 const body = Buffer.alloc(4096, 'a');

@@ -1,5 +1,5 @@
-// Blobs that are all different, cost little to make and have a hash that costs little to know: random bytes that all
-// of one job share, then some of their own.
+// Blobs that are all different and cheap to make and hash: random bytes that all blobs of a job share, then a
+// few of their own.
 import { createHash, randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 

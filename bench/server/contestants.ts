@@ -1,4 +1,4 @@
-// The servers that are compared, each a process of its own on a free port of the loopback.
+// The servers under comparison, each in its own process on a free loopback port.
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { childrenOf, start, startAndWait, stop } from './process.ts';
 export interface Contestant {
   readonly name: string;
   readonly origin: string;
-  /** All processes that do the work: their processor time is what an operation costs. */
+  /** All processes that do the work. Their CPU time is the cost of an operation. */
   readonly pids: readonly number[];
   stop(): Promise<void>;
 }
@@ -46,7 +46,7 @@ async function started(name: string, command: readonly string[], ready: RegExp):
   return { name, origin: match, pids: [Number(child.pid)], stop: () => stop(child) };
 }
 
-/** Plain files under a folder, PUT by WebDAV. It does not sync what it stores, and does not look at it. */
+/** Plain files in a folder, written by WebDAV. nginx neither syncs nor verifies them. */
 export async function startNginx(folder: string): Promise<Contestant> {
   nginxVersion();
   mkdirSync(join(folder, 'files'), { recursive: true });
@@ -64,7 +64,7 @@ export async function startNginx(folder: string): Promise<Contestant> {
   };
 }
 
-/** The master accepts before its workers are there, and they do all the work. */
+/** The workers do all the work, and the master accepts before they have started. */
 async function nginxWorkers(master: number): Promise<number[]> {
   for (let polls = 0; polls < POLLS; polls++) {
     const workers = childrenOf(master);
@@ -80,7 +80,7 @@ export function nginxVersion(): string {
   return stderr.trim().replace(/^.*nginx\//, '');
 }
 
-/** `user root` where this runs as root: its workers could not write into a private temporary folder else. */
+/** `user root` if this runs as root: other workers could not write into a private temporary folder. */
 function nginxConfig(folder: string, port: number): string {
   return `
     daemon off;

@@ -1,4 +1,4 @@
-// What the measuring process asks of the loading one.
+// The jobs that the measuring process sends to the load process.
 
 export const CONNECTIONS = 16;
 
@@ -10,9 +10,9 @@ export interface GetJob {
   readonly origin: string;
   readonly paths: readonly string[];
   readonly count: number;
-  /** What each answer must weigh. */
+  /** The size that each response must have. */
   readonly bytes: number;
-  /** The last part of the path is the SHA-256 that the answer must have. */
+  /** The last segment of the path is the SHA-256 of the response. */
   readonly verify?: boolean;
 }
 

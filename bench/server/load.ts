@@ -1,5 +1,5 @@
-// The client of the comparison, in a process of its own so that its work is not counted as a server's. Takes jobs from its
-// parent one at a time; an answer that is not the right one ends it.
+// The load process. It is separate, so that its work does not count as a server's. It takes jobs from its
+// parent one at a time and exits on a wrong response.
 import { createHash } from 'node:crypto';
 import { Pool } from 'undici';
 import { contentMaker } from './content.ts';

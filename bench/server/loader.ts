@@ -1,4 +1,4 @@
-// The loading process, seen from the measuring one.
+// The parent’s side of a load process.
 import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
 import type { Job, JobDone } from './job.ts';
@@ -6,7 +6,7 @@ import { stop } from './process.ts';
 
 const JOB_MS = 90_000;
 
-/** Of a script that takes jobs as messages and answers each when it is done. */
+/** For a script that takes jobs as messages and replies to each when it is done. */
 export class Loader<J extends { readonly origin: string } = Job, D = JobDone> {
   readonly #child: ChildProcess;
 

@@ -1,11 +1,11 @@
-// Processes under measurement: started, watched through /proc, stopped.
+// Processes under measurement: start, read /proc, stop.
 import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 
-/** Linux counts processor time for user space in hundredths of a second, on every architecture. */
+/** /proc counts CPU time in hundredths of a second on every architecture. */
 const TICKS_PER_SECOND = 100;
 
 const START_MS = 20_000;
@@ -44,7 +44,10 @@ export function cpuSecondsOf(pids: readonly number[]): number {
   return pids.map(cpuTicks).reduce((sum, ticks) => sum + ticks, 0) / TICKS_PER_SECOND;
 }
 
-/** proc(5): the fields after the name in brackets begin with the third, and utime and stime are the 14th and 15th. */
+/**
+ * proc(5): the fields after the name in brackets begin with the third, and utime and stime are the 14th and
+ * 15th.
+ */
 function cpuTicks(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -60,7 +63,7 @@ export function forgetPeakMemory(pid: number): void {
   writeFileSync(`/proc/${pid}/clear_refs`, '5');
 }
 
-/** The most that was resident since the start, or since the peak was forgotten. */
+/** Peak resident memory since the start, or since the peak was reset. */
 export function peakMemoryBytes(pid: number): number {
   const [, kib] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
   return Number(kib) * 1024;

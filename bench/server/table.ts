@@ -1,4 +1,4 @@
-// Columns of text, the first to the left and the others to the right.
+// A text table: the first column is aligned to the left, the others to the right.
 
 export function table(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];

@@ -1,5 +1,6 @@
-// Clients that take their time, in a process of their own and behind everybody else's: what it costs to play them must not
-// count as the server's delay. Each that is cut is replaced at once, if they are to come back. Gathers for the first message, disperses at the second.
+// The slow clients, in a process of the lowest priority, so that their own work does not count as the
+// server's delay. A client that is cut reconnects at once, unless --once. The first message connects all of
+// them, the second disconnects them.
 import { once } from 'node:events';
 import { constants, getPriority, setPriority } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -14,14 +15,14 @@ export interface CrowdJob {
 
 export interface Dispersed {
   readonly cut: number;
-  /** Of those who could see that they were cut. */
+  /** Of clients that can notice that they were cut. */
   readonly longestLifeMs: number;
 }
 
 const DRIBBLE_MS = 500;
-/** New ones in one moment: with more, the kernel's queue of new connections is what is measured. */
+/** New connections at a time. More would measure the kernel's queue of new connections. */
 const AT_ONCE = 20;
-/** Who does not read never learns that it was cut, and is replaced after this. */
+/** A client that does not read never notices that it was cut. It reconnects after this time. */
 const UNREAD_MS = 12_000;
 
 class Crowd {
@@ -60,7 +61,7 @@ class Crowd {
   async dribble(): Promise<void> {
     const { sockets } = this.#job;
     while (!this.#isOver) {
-      // A few at a time, all through the half second.
+      // A few at a time, spread over the half second.
       for (let number = 0; number < sockets; number++) {
         this.#dribblers[number]?.dribble();
         if (number % AT_ONCE === 0) await wait((DRIBBLE_MS * AT_ONCE) / sockets);

@@ -1,5 +1,5 @@
-// Clients that behave, in a process of their own: what delays whoever plays the slow ones must not count as the server's
-// delay. Takes one job at a time as a message, and answers with how long its requests took.
+// The healthy clients, in their own process, so that the work of the slow ones does not count as the server's
+// delay. Takes one job at a time as a message and replies with the latencies of its requests.
 import { setTimeout as wait } from 'node:timers/promises';
 import { Agent } from 'undici';
 import { Random } from '../../test/rig/random.ts';
@@ -22,7 +22,7 @@ export interface Waits {
 }
 
 const CLIENTS = 4;
-/** Between two requests of one: a server that is asked without a pause is busy with that alone. */
+/** A pause between two requests of one client: without it, the server is busy with these alone. */
 const PAUSE_MS = 5;
 const random = new Random(4712);
 

@@ -1,5 +1,5 @@
-// What was measured, window by window, without those in which the host had taken a processor of this machine away: to the
-// guest that looks as if the server had answered late.
+// Latencies by time window, without windows in which the hypervisor took a processor away (steal time):
+// inside the guest, those look like late responses.
 import { readFileSync } from 'node:fs';
 
 const WINDOW_MS = 500;

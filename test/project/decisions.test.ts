@@ -1,5 +1,6 @@
-// The docs lead somewhere: every decision page is in the index, and every link or path that a page or a comment names
-// is a file of this repository. A renamed page or source file fails here, with the places that still use the old name.
+// The docs lead somewhere: every decision page is in the index, and every link or path that a page or a
+// comment names is a file of this repository. A renamed page or source file fails here, with the places that
+// still use the old name.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -90,7 +91,9 @@ test('each source file and folder that a page names is there', () => {
   expect(broken).toEqual([]);
 });
 
-/** `docs/ERRORS.md`, `docs/decisions/0017` with or without the rest of its name, `docs/MEASUREMENTS.md#0120`. */
+/**
+ * `docs/ERRORS.md`, `docs/decisions/0017` with or without the rest of its name, `docs/MEASUREMENTS.md#0120`.
+ */
 function isPage(name: string): boolean {
   const [file = '', section] = name.split('#');
   if (section !== undefined) return file === MEASUREMENTS && NOTES.includes(section);

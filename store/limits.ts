@@ -13,7 +13,7 @@ export const STORE = {
   directBytes: 32 * MIB,
   /** Small blobs are checked by SHA-256 until this many bytes were checked; then xxh64 is loaded. */
   bytesBeforeChecksum: 1 * MIB,
-  /** `missing` of at most this many blobs tries the old read view first: a refresh costs as much as the lookups. */
+  /** `missing` of at most this many blobs tries the old read view first, because a refresh costs as much. */
   staleViewBlobs: 32,
   /** Buffers of chunkBytes in the pool. */
   pooledBuffers: 64,
@@ -67,14 +67,14 @@ export const STORE = {
   evictFrom: 0.95,
   /** … and ends at this one. */
   evictTo: 0.9,
-  /** The most entries that one eviction step removes, in the background and in gc. A large commit costs less per entry … */
+  /** The most entries of one eviction step, in the background and in gc: large commits cost less per entry. */
   evictEntries: 64,
   gcEntries: 2048,
-  /** … and after a step, background eviction pauses this many times as long as the step took. */
+  /** After a step, background eviction pauses this many times as long as the step took. */
   evictPauseFactor: 3,
   /** The part of the limit that the index may use. Its file never shrinks, and large blobs need the rest. */
   indexShare: 0.75,
-  /** One part in this many of the index is counted on top of its use: LMDB needs free pages in a row (docs/decisions/0223). */
+  /** The index counts as this part larger (1/8): LMDB needs free pages in a row (docs/decisions/0223). */
   indexSlack: 8,
   /** How long the usage and the limit are cached. */
   usageMs: 100,

@@ -1,13 +1,13 @@
 // Opens a store: an engine with one layer for each promise. The order of the layers, from the disk up:
 //
-//   blobs     engine        stores bytes and leases every blob that it reports as present; checks nothing on read
+//   blobs     engine        stores bytes, and leases every blob that it reports as present
 //             limit         admits a write only within the size limit; sits on the engine, which evicts
 //             verify        checks every byte that is read; everything above relies on it
 //             empty-blob    the empty blob is always present; above verify, because it has no stored bytes
 //   results   engine        stores records, and replaces one only if it is still the record that was read
 //             divergence    keeps the first result of a key; needs the engine's conditional replace
-//             completeness  finds what a result names, and serves it only while all of that is present; outermost,
-//                           so that an incomplete result never reaches divergence
+//             completeness  finds what a result names, and serves it only while all of that is present;
+//                           outermost, so that an incomplete result never reaches divergence
 //   uploads   engine        stores the parts; a finished upload enters like any other put
 //   labels    engine        stores names
 //             labels        serves a label only if its result is a hit; above all layers of results

@@ -1,5 +1,6 @@
-// The memory of this process, as the kernel reports it: address space that is left for the index, and mapped file pages.
-// `requireAddressSpace` throws before LMDB maps the index. Under `ulimit -v`, LMDB's addon ends the process when it can't.
+// The memory of this process, as the kernel reports it: its address space and its mapped file pages.
+// `requireAddressSpace` throws before LMDB maps the index: under `ulimit -v`, a map that fails in LMDB's addon
+// ends the process.
 import { readFileSync } from 'node:fs';
 import { AssayError } from '../../../core/errors.ts';
 import { STORE } from '../../limits.ts';
@@ -21,8 +22,8 @@ export function requireAddressSpace(bytes: number): void {
 }
 
 /**
- * How much mapped file content is resident in this process; 0 if the kernel does not say. LMDB maps its whole file, and
- * every page that was read stays mapped until the kernel takes it back. Until then it counts as memory of the process.
+ * How much mapped file content is resident in this process; 0 if the kernel does not say. LMDB maps its whole
+ * file. Each page that was read stays mapped, and counts as memory of the process, until the kernel takes it back.
  */
 export function mappedBytes(): number {
   return bytesIn(MAPPED);

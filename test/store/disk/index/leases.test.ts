@@ -1,0 +1,87 @@
+// The invariants L1, L2, L4 and L5 of store/disk/index/leases.ts. L3 is tested by ../space/eviction.test.ts.
+import { expect, test, vi } from 'vitest';
+import { type Digest, digestOf } from '../../../../core/digest.ts';
+import { resultKeyOf } from '../../../../store/disk/index/records.ts';
+import { DiskResults } from '../../../../store/disk/index/results.ts';
+import { addressOf, contentOf } from '../../content.ts';
+import { TICK, useIndexes, WINDOW } from './test-index.ts';
+
+const newIndex = useIndexes();
+
+test('L1: a lease is committed before the answer', async () => {
+  const all = newIndex();
+  const hash = await all.add('one');
+  all.time += 2 * WINDOW;
+  const before = all.entry(hash).tick;
+  const gate = Promise.withResolvers<void>();
+  const stampBlob = all.index.stampBlob.bind(all.index);
+  vi.spyOn(all.index, 'stampBlob').mockImplementation(async (...change) => {
+    await gate.promise;
+    return stampBlob(...change);
+  });
+  let isAnswered = false;
+  const answer = all.leases.renew([hash]).then(() => {
+    isAnswered = true;
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(isAnswered).toBe(false);
+  gate.resolve();
+  await answer;
+  expect(all.entry(hash).tick).toBeGreaterThan(before);
+});
+
+test('L1: if the index can’t be written, the answer comes without a lease, and an event says so', async () => {
+  const all = newIndex();
+  const hash = await all.add('one');
+  all.time += 2 * WINDOW;
+  vi.spyOn(all.index, 'stampBlob').mockRejectedValue(new Error('read-only'));
+  await all.leases.renew([hash]);
+  expect(all.events).toEqual([{ type: 'unleased', detail: 'read-only' }]);
+});
+
+test('L2: a blob in constant use is written once per window', async () => {
+  const all = newIndex();
+  const hash = await all.add('one');
+  const writes = vi.spyOn(all.index, 'stampBlob');
+  const uses = 200;
+  for (let use = 0; use < uses; use++) {
+    all.time += WINDOW / 20;
+    await all.leases.renew([hash]);
+  }
+  expect(writes.mock.calls.length).toBeGreaterThanOrEqual(uses / 20 - 1);
+  expect(writes.mock.calls.length).toBeLessThanOrEqual(uses / 20);
+});
+
+test('L4: a result is never stamped later than a blob that it names', async () => {
+  const all = newIndex();
+  const results = new DiskResults(all.index, all.leases, () => {});
+  const references: Digest[] = [];
+  for (let number = 0; number < 4; number++) {
+    await all.add(`${number}`);
+    references.push(digestOf(contentOf(`${number}`, 100)));
+    all.time += 5 * TICK;
+  }
+  const address = addressOf('key');
+  const result = { bytes: Buffer.from('result'), references };
+  const check = () => {
+    const oldest = Math.min(...references.map(({ hash }) => all.entry(hash).tick));
+    expect(all.index.resultTick(resultKeyOf(address))).toBeLessThanOrEqual(oldest);
+  };
+  expect(await results.put(address, result, undefined)).toBe(true);
+  check();
+  for (let use = 0; use < 30; use++) {
+    all.time += WINDOW / 7;
+    if (use % 3 === 0) await all.leases.renew(references.slice(use % 4).map(({ hash }) => hash));
+    await results.markUsed(address, result);
+    check();
+  }
+});
+
+test('L5: a tick far ahead of the clock is no lease, and the next use stamps the entry again', async () => {
+  const all = newIndex();
+  const hash = await all.add('one', false, { tick: 2 ** 30, begin: () => {} });
+  expect(all.leases.isLeased(all.entry(hash))).toBe(false);
+  await all.leases.renew([hash]);
+  expect(all.entry(hash).tick).toBe(all.clock.stamp().tick);
+  expect(all.leases.isLeased(all.entry(hash))).toBe(true);
+});

@@ -1,5 +1,5 @@
-// The header that says who asks: a token, else the user and password of the address. A token that was read from a file may
-// have a line break at its end, which no header can hold; one that is nothing else is none.
+// The Authorization header: a bearer token, else the user and password of the URL. A token from a file may
+// end in a line break, which no header may contain, so it is trimmed. An empty token is ignored.
 export function authorization(url: URL, given: string | undefined): Record<string, string> {
   const token = given?.trim();
   if (token) return { authorization: `Bearer ${token}` };

@@ -1,4 +1,4 @@
-// Brings all that a result names into the local store: its Trees, then what they name.
+// Downloads everything that a result names into the local store: first its Trees, then their files.
 import type { Digest } from '../../core/digest.ts';
 import type { ActionResult } from '../../core/proto/generated/reapi.ts';
 import { referencedContent } from '../../core/result.ts';
@@ -9,7 +9,10 @@ import { readBlob } from './read-blob.ts';
 import type { Remote } from './remote.ts';
 import { download } from './transfer.ts';
 
-/** `commandMs`: what it saves, if that is known. `judge` sees the Trees in the store before anything else is fetched, and may refuse. */
+/**
+ * `commandMs`: the duration of the command that a hit saves, if known. `judge` runs when the Trees are stored
+ * and nothing else is fetched; it may throw.
+ */
 export async function fetchContent(
   result: ActionResult,
   blobs: Blobs,

@@ -1,4 +1,4 @@
-// A remote over HTTP: <url>/ac/<key> and <url>/cas/<hash>, as Bazel and `assay serve` have them.
+// A remote over HTTP: <url>/ac/<key> and <url>/cas/<hash>, as in Bazel and `assay serve`.
 import { Readable } from 'node:stream';
 import { concurrently } from '../../core/concurrently.ts';
 import type { Digest } from '../../core/digest.ts';
@@ -22,21 +22,21 @@ import {
 import { type Body, expectSuccess, expectTaken, type Response } from './response.ts';
 import { WaitBudget } from './wait-budget.ts';
 
-/** undici is imported here, not above: loading it takes longer than a whole local hit. */
+/** undici is imported lazily: loading it takes longer than a whole local hit. */
 export async function openHttpRemote(options: RemoteOptions): Promise<Remote> {
   const { Agent, request } = await import('undici');
   const agent = new Agent({
     connections: REMOTE.connections,
     pipelining: 1,
-    // The wait budget ends it sooner; a timer of its own would count the time in which this process starves.
+    // The wait budget ends a connection attempt sooner, and ignores time in which this process gets no CPU.
     connectTimeout: REMOTE.connectMs,
   });
   const send: Send = (url, init) => request(url, { ...init, dispatcher: agent });
   return new HttpRemote(options, send, () => agent.destroy());
 }
 
-/** So that a hit with few small files takes one round trip, and not three. */
-const ASKING = { [INLINED_BLOBS_HEADER]: String(REMOTE.inlinedBlobsBytes) };
+/** Asks for small blobs together with the result: a hit takes one round trip instead of three. */
+const INLINE_REQUEST = { [INLINED_BLOBS_HEADER]: String(REMOTE.inlinedBlobsBytes) };
 
 interface RequestInit {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'PATCH';
@@ -78,7 +78,7 @@ class HttpRemote implements Remote {
 
   async getResult(key: Digest): Promise<Uint8Array | undefined> {
     return this.#attempt(async () => {
-      const response = await this.#request('GET', `/ac/${key.hash}`, undefined, ASKING);
+      const response = await this.#request('GET', `/ac/${key.hash}`, undefined, INLINE_REQUEST);
       const body = isMiss(response)
         ? undefined
         : this.#body(
@@ -101,11 +101,11 @@ class HttpRemote implements Remote {
     });
   }
 
-  async putBlobs(digests: readonly Digest[], read: ReadBlob, settled: OnBlobPresent): Promise<void> {
+  async putBlobs(digests: readonly Digest[], read: ReadBlob, onPresent: OnBlobPresent): Promise<void> {
     await concurrently(digests, REMOTE.concurrency, async (digest) => {
       const there = digest.size > REMOTE.askBytes && (await this.#has(digest));
       if (!there) await this.#putBlob(digest, read);
-      settled(digest, !there);
+      onPresent(digest, !there);
     });
   }
 
@@ -118,7 +118,7 @@ class HttpRemote implements Remote {
     await this.#destroy();
   }
 
-  /** What was sent before a break, also by an earlier run, is not sent again where the server keeps it. */
+  /** A server that keeps partial uploads does not get the same bytes twice, even from an earlier run. */
   async #putBlob(digest: Digest, read: ReadBlob): Promise<void> {
     if (digest.size <= REMOTE.resumeBytes)
       return void (await this.#put(`/cas/${digest.hash}`, digest.size, await read(digest, 0)));
@@ -156,7 +156,7 @@ class HttpRemote implements Remote {
     });
   }
 
-  /** What an Assay says has become of it. */
+  /** Returns the outcome header of an Assay server. */
   #put(path: string, size: number, content: Content): Promise<unknown> {
     return this.#upload(size, async () => {
       const response = await this.#request('PUT', path, { size, body: this.#bodyOf(content) });
@@ -188,23 +188,23 @@ class HttpRemote implements Remote {
     await response.body.dump();
   }
 
-  /** The body as it comes, cut off where it grows beyond what it may be. */
+  /** The body's chunks. Throws if the body exceeds `limit`. */
   async *#body(
     response: Response,
     limit: number,
-    came: (bytes: Uint8Array) => void,
+    onChunk: (bytes: Uint8Array) => void,
   ): AsyncGenerator<Uint8Array> {
     let size = 0;
     for await (const chunk of response.body) {
       const bytes: Uint8Array = chunk;
       size += bytes.length;
       if (size > limit) throw new RemoteFault('it sent more than it announced');
-      came(bytes);
+      onChunk(bytes);
       yield bytes;
     }
   }
 
-  /** Copies each chunk: the store lends its memory only until the next one is asked for, and a stream reads ahead. */
+  /** Copies each chunk: the store reuses its buffer for the next one, and a stream reads ahead. */
   #stream(content: AsyncIterable<Uint8Array>): Readable {
     const budget = this.#budget;
     async function* copies(): AsyncGenerator<Buffer> {
@@ -216,7 +216,7 @@ class HttpRemote implements Remote {
     return Readable.from(copies(), { highWaterMark: 2 });
   }
 
-  /** A body is read after its request has been answered: its faults are the remote's too. */
+  /** A body is read after the request was answered; its errors are faults of the remote, too. */
   async *#guarded(body: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
     try {
       while (true) {
@@ -230,14 +230,14 @@ class HttpRemote implements Remote {
   }
 
   #attempt<T>(work: () => Promise<T>): Promise<T> {
-    return this.#judged(() => this.#budget.ask(work));
+    return this.#asFault(() => this.#budget.ask(work));
   }
 
   #upload<T>(bytes: number, work: () => Promise<T>): Promise<T> {
-    return this.#judged(() => this.#budget.send(bytes, work));
+    return this.#asFault(() => this.#budget.send(bytes, work));
   }
 
-  async #judged<T>(work: () => Promise<T>): Promise<T> {
+  async #asFault<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (cause) {

@@ -1,17 +1,18 @@
-// Blobs that came along with results (core/inlined-blobs.ts), until they are asked for. The oldest go when there is no more room.
+// Holds the blobs that came inlined with results (core/inlined-blobs.ts) until a run asks for them. Bounded:
+// the oldest are dropped first.
 
 import type { Hash } from '../../core/digest.ts';
 import { type InlinedBlob, splitBlobs } from '../../core/inlined-blobs.ts';
 import { REMOTE } from '../limits.ts';
 
-/** What one of them takes in memory besides its own bytes: else those of no bytes would be free, and without end. */
+/** Memory per entry beyond its bytes. Without it, any number of empty blobs would fit. */
 const HELD_HEAD_BYTES = 512;
 
 export class InlinedBlobs {
   readonly #blobs = new Map<Hash, Buffer>();
   #bytes = 0;
 
-  /** Of an answer to the question for a result: the result. The rest is kept. */
+  /** Splits a response into the result, which is returned, and blobs, which are kept. */
   receive(answer: Buffer): Buffer {
     const { result, blobs } = splitBlobs(answer, REMOTE.inlinedBlobsBytes);
     for (const one of blobs) this.#keep(one);
@@ -26,7 +27,7 @@ export class InlinedBlobs {
 
   #keep({ hash, bytes }: InlinedBlob): void {
     this.#forget(hash);
-    this.#blobs.set(hash, Buffer.from(bytes)); // else the whole answer stays with it
+    this.#blobs.set(hash, Buffer.from(bytes)); // a copy: a slice would keep the whole response in memory
     this.#bytes += HELD_HEAD_BYTES + bytes.length;
     for (const oldest of this.#blobs.keys()) {
       if (this.#bytes <= REMOTE.heldInlinedBytes) return;

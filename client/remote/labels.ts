@@ -1,5 +1,5 @@
-// The labels of a remote: names of results that are found by their beginning. They are Assay's own, beside what the
-// protocols of a remote have. A server of another kind has none, or does not even speak HTTP: that is a miss, not a fault.
+// The labels of a remote: names of results, found by prefix. Labels are Assay's own protocol. A server
+// without them, or one that does not even speak HTTP, gives a miss and not a fault.
 import type { Dispatcher } from 'undici';
 import { isHash } from '../../core/digest.ts';
 import { ERRORS } from '../../core/errors.ts';
@@ -15,7 +15,7 @@ export class RemoteLabels {
   readonly #headers: Record<string, string>;
   readonly #budget: WaitBudget;
 
-  /** A remote that speaks gRPC speaks HTTP on the same port, if it is an Assay. */
+  /** An Assay server speaks HTTP on the same port as gRPC. */
   constructor({ url, token, now }: RemoteOptions) {
     const protocol = url.protocol.replace(/^grpc/, 'http');
     this.#url = `${protocol}//${url.host}${LABELS_PATH}${url.pathname.replace(/^\/+|\/+$/g, '')}`;
@@ -23,7 +23,7 @@ export class RemoteLabels {
     this.#budget = new WaitBudget(now);
   }
 
-  /** The newest label that begins with the first of the prefixes, else with the second … */
+  /** The newest label with the first prefix that has one. */
   async newest(prefixes: readonly string[]): Promise<Labelled | undefined> {
     const answer = await this.#ask('GET', new URLSearchParams(prefixes.map((prefix) => ['prefix', prefix])));
     const { label, key } = answer?.status === 200 ? parse(answer.body) : {};
@@ -31,7 +31,7 @@ export class RemoteLabels {
     return prefixes.some((prefix) => label.startsWith(prefix)) ? { label, key } : undefined;
   }
 
-  /** `unknown`: the remote keeps no labels. */
+  /** `unknown`: the remote has no labels. */
   async put({ label, key }: Labelled): Promise<'stored' | 'taken' | 'unknown'> {
     const answer = await this.#ask('PUT', new URLSearchParams({ label, key }));
     if (answer?.status === 200) return 'stored';

@@ -1,4 +1,4 @@
-// Opens the remote that an address names. Apart from the remotes, so that a run loads only the one that it uses.
+// Opens the remote of a URL. In a file of its own, so that a run loads only the remote that it uses.
 import type { Remote, RemoteOptions } from './remote.ts';
 
 export async function openRemote(options: RemoteOptions): Promise<Remote> {

@@ -1,4 +1,4 @@
-// A whole blob in memory: for messages and logs, never for artifacts.
+// Reads a whole blob into memory: for messages and logs, never for artifacts.
 import type { Hash } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
 import type { Blobs } from '../../store/store.ts';

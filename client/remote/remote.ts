@@ -1,27 +1,30 @@
-// A shared cache somewhere else, as the flow sees it. Every fault of it is one exception, RemoteFault; after the first
-// the remote answers nothing more in this run. Only that it takes nothing from here is no such fault: what it has can be read
-// all the same. Nothing that it says is believed: blobs are checked by the local store.
+// The port for a shared remote cache. Every failure is a RemoteFault; after the first one the remote is not
+// used again in this run. A refused write is the exception: reading goes on. Nothing from a remote is
+// trusted: the local store verifies every blob.
 //
-// Blobs travel by the list, because only the remote knows how it moves many at once: one request each, or batches.
+// Blobs are passed as lists, because only the remote knows how to transfer many: one request each, or
+// batches.
 import type { Digest } from '../../core/digest.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Content } from '../../store/store.ts';
 
 export interface Remote {
-  /** False after its first fault. */
+  /** False after the first fault. */
   readonly usable: boolean;
-  /** False once it has refused a write. */
+  /** False after the first refused write. */
   readonly takesWrites: boolean;
-  /** Ends all that is under way; from now on it counts as faulty. */
+  /** Cancels all transfers. From now on the remote counts as faulty. */
   giveUp(why: string): void;
-  /** The ActionResult under a key, or undefined for a miss. */
+  /** The ActionResult of a key; undefined for a miss. */
   getResult(key: Digest): Promise<Uint8Array | undefined>;
-  /** `diverged`: another result was there first, and stays. Only an Assay says so. */
+  /** `diverged`: the server had another result first and keeps it. Only an Assay server reports this. */
   putResult(key: Digest, result: Uint8Array): Promise<'stored' | 'diverged'>;
-  /** Hands each blob to `keep`, several at a time. A blob that it does not have is its fault, `keep`'s errors are not. */
+  /** Passes each blob to `keep`, several at a time. A missing blob is a fault; an error of `keep` is not. */
   getBlobs(digests: readonly Digest[], keep: KeepBlob): Promise<void>;
-  /** Those that it lacks are read and sent; `settled` hears of each, sent or there already. */
-  putBlobs(digests: readonly Digest[], read: ReadBlob, settled: OnBlobPresent): Promise<void>;
+  /**
+   * Reads and sends the blobs that the remote lacks. Calls `onPresent` for each one, sent or already present.
+   */
+  putBlobs(digests: readonly Digest[], read: ReadBlob, onPresent: OnBlobPresent): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -32,7 +35,7 @@ export interface RemoteOptions {
 }
 
 export type KeepBlob = (digest: Digest, content: Content) => Promise<void>;
-/** From `offset` on, for what has been sent in part already. */
+/** `offset`: where to start, for a blob that was partly sent. */
 export type ReadBlob = (digest: Digest, offset: number) => Promise<Content>;
 export type OnBlobPresent = (digest: Digest, sent: boolean) => void;
 
@@ -43,9 +46,9 @@ export class RemoteFault extends Error {
   }
 }
 
-/** It answers, but takes nothing from here: it only gives, has no room, or wants another token for that. */
+/** The remote refuses writes: it is read-only, full, or wants another token. */
 export class WriteRefused extends RemoteFault {
-  /** Trying again is of no use: it is not about room, but about who asks. */
+  /** A retry is useless: the refusal is about the token, not about space. */
   readonly isPermanent: boolean;
 
   constructor(why: string, isLasting: boolean) {
@@ -54,7 +57,7 @@ export class WriteRefused extends RemoteFault {
   }
 }
 
-/** The header in which an Assay tells what became of a result that it was sent. */
+/** The response header with the outcome of a result upload to an Assay server. */
 export const OUTCOME_HEADER = 'assay-outcome';
 
 export interface FaultEvent {
@@ -62,7 +65,7 @@ export interface FaultEvent {
   readonly why: string;
 }
 
-/** What a fault means for the rest of the run; and what is to be told of it. */
+/** Gives up the remote unless it only refused a write, and returns the event to report. */
 export function handleFault(remote: Remote, error: unknown): FaultEvent {
   const why = messageOf(error);
   if (error instanceof WriteRefused) return { type: 'remote-takes-nothing', why };

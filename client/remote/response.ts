@@ -1,4 +1,4 @@
-// What an HTTP remote answers, and in which words a refusal is told.
+// Checks the status of an HTTP response and explains a refusal.
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { RemoteFault, WriteRefused } from './remote.ts';
@@ -12,10 +12,12 @@ export async function expectSuccess(response: Response): Promise<Response> {
   throw new RemoteFault(explainStatus(response.statusCode));
 }
 
-/** May not, must not, no such verb, too large, too many, no room: all of these are about writing alone. */
+/**
+ * Statuses that refuse only the write: unauthorized, forbidden, wrong method, too large, too many, no space.
+ */
 const WRITE_REFUSALS: readonly number[] = [401, 403, 405, 413, 429, 507];
 
-/** Of these, what is about who asks, not about what there is room for now. */
+/** Of these, the ones that are about the token and not about space. */
 const LASTING: readonly number[] = [401, 403, 405];
 
 export async function expectTaken(response: Response): Promise<Response> {
@@ -27,14 +29,14 @@ export async function expectTaken(response: Response): Promise<Response> {
 
 function explainRefusal(status: number): string {
   if (status === 401 || status === 403)
-    return `it answered ${status}: it is read-only, or ASSAY_TOKEN is none that may write`;
+    return `it answered ${status}: it is read-only, or ASSAY_TOKEN may not write`;
   return explainStatus(status);
 }
 
 function explainStatus(status: number): string {
   if (status === 401 || status === 403)
-    return `it answered ${status}: set ASSAY_TOKEN to a token that it takes`;
-  if (status === 413) return 'it answered 413: something is larger than it takes';
+    return `it answered ${status}: set ASSAY_TOKEN to a token that it accepts`;
+  if (status === 413) return 'it answered 413: a blob is larger than it accepts';
   if (status === 507) return 'it answered 507: its store or disk is full';
   return `it answered ${status}`;
 }

@@ -1,13 +1,13 @@
-// A large blob on its way to a server that may keep what it has of it: after a broken connection, after the end of an
-// earlier run, and after a restart of the server, only the rest is sent. The verbs are those of the IETF's draft; a server
-// that knows nothing of them takes the first PUT as any other, and then a break is a fault as before.
+// Resumable upload of a large blob by the IETF draft for resumable uploads. After a broken connection, an
+// earlier run or a server restart, only the rest is sent. A server without the protocol accepts the first PUT
+// as usual; then a broken connection is a fault.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Digest } from '../../core/digest.ts';
 import { REMOTE } from '../limits.ts';
 import { type Body, expectTaken, type Response } from './response.ts';
 
 export interface UploadTransport {
-  /** The content from there on. */
+  /** The content from `offset` on. */
   read(offset: number): Promise<Body>;
   request(
     method: 'HEAD' | 'PUT' | 'PATCH',
@@ -15,31 +15,34 @@ export interface UploadTransport {
     headers: Record<string, string>,
     upload?: { size: number; body: Body },
   ): Promise<Response>;
-  /** The remote is given up: its wait budget is used up, whatever is tried here. */
+  /** The remote was given up because its wait budget is used up. */
   isOver(): boolean;
 }
 
-/** How many bytes of it the server has, whether it is a blob already, or that another connection is sending it. */
+/**
+ * The number of bytes on the server, or that the blob is complete, or that another connection is uploading
+ * it.
+ */
 type UploadStatus = number | 'stored' | 'busy';
 
 export async function uploadResumably(digest: Digest, wire: UploadTransport): Promise<void> {
-  let stand: UploadStatus = (await queryStatus(digest, wire)) ?? 0;
-  for (let fruitless = 1; stand !== 'stored'; fruitless++) {
-    if (stand === 'busy') return sendWhole(digest, wire);
-    const outcome = await sendFrom(stand, digest, wire);
+  let status: UploadStatus = (await queryStatus(digest, wire)) ?? 0;
+  for (let fruitless = 1; status !== 'stored'; fruitless++) {
+    if (status === 'busy') return sendWhole(digest, wire);
+    const outcome = await sendFrom(status, digest, wire);
     if (outcome === 'stored') return;
     if (outcome === 'refused') return sendWhole(digest, wire);
     const after = await statusAfterBreak(digest, wire);
     if (after === undefined) throw outcome.broken;
     if (typeof after === 'number') {
-      if (after - stand >= REMOTE.progressBytes) fruitless = 0;
+      if (after - status >= REMOTE.progressBytes) fruitless = 0;
       else if (fruitless > REMOTE.fruitlessAttempts) throw outcome.broken;
     }
-    stand = after;
+    status = after;
   }
 }
 
-/** `refused`: somebody else is at it, or has brought it further. */
+/** `refused`: another connection is uploading the blob, or has sent more of it. */
 async function sendFrom(
   offset: number,
   { hash, size }: Digest,
@@ -67,20 +70,20 @@ async function sendWhole({ hash, size }: Digest, wire: UploadTransport): Promise
   await (await expectTaken(response)).body.dump();
 }
 
-/** Asked until the server is back and has noticed the break, or the wait budget is used up. */
+/** Polls until the server is back and has noticed the break, or the wait budget is used up. */
 async function statusAfterBreak(digest: Digest, wire: UploadTransport): Promise<UploadStatus | undefined> {
   for (let busy = 0; ; ) {
     await pause(REMOTE.resumeMs);
     try {
-      const stand = await queryStatus(digest, wire);
-      if (stand !== 'busy' || ++busy === REMOTE.resumeAsks) return stand;
+      const status = await queryStatus(digest, wire);
+      if (status !== 'busy' || ++busy === REMOTE.resumeAsks) return status;
     } catch (error) {
       if (wire.isOver()) throw error;
     }
   }
 }
 
-/** Undefined where there is no such upload, or nobody who would know. */
+/** Undefined if the server knows no such upload, or does not support resuming. */
 async function queryStatus({ hash, size }: Digest, wire: UploadTransport): Promise<UploadStatus | undefined> {
   const { statusCode, headers, body } = await wire.request('HEAD', `/uploads/${hash}`, {});
   await body.dump();
@@ -88,8 +91,8 @@ async function queryStatus({ hash, size }: Digest, wire: UploadTransport): Promi
   if (statusCode === 409) return 'busy';
   if (statusCode < 200 || statusCode > 299 || typeof offset !== 'string') return undefined;
   if (isComplete === '?1') return 'stored';
-  const stand = Number(offset);
-  return Number.isSafeInteger(stand) && stand >= 0 && stand <= size ? stand : undefined;
+  const status = Number(offset);
+  return Number.isSafeInteger(status) && status >= 0 && status <= size ? status : undefined;
 }
 
 const COMPLETE = { 'upload-complete': '?1' };

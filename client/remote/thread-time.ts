@@ -1,5 +1,5 @@
-// How long this thread has been busy or has waited for a processor, in milliseconds since some moment. What it spends so
-// is not the remote's doing. The kernel counts it (docs: sched-stats); where it does not, the answer is always 0.
+// The time in milliseconds in which this thread ran or waited for a CPU. That time is not the remote's fault.
+// From the kernel's schedstat; always 0 where the kernel does not count it.
 import { readFileSync } from 'node:fs';
 
 export type ThreadTime = () => number;

@@ -1,4 +1,4 @@
-// Moves blobs between the local store and a remote, and says how far it is.
+// Moves blobs between the local store and a remote, and reports progress.
 import type { Digest } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
 import type { Blobs, Content } from '../../store/store.ts';
@@ -7,8 +7,8 @@ import type { Remote } from './remote.ts';
 import { Worth } from './worth.ts';
 
 /**
- * Afterwards all of them are in the local store, which has refused what does not have its digest. Throws TooSlow where that
- * would take longer than the command, as far as anybody knows how long that takes.
+ * Afterwards the local store has all of them, verified by digest. Throws TooSlow if the download would take
+ * longer than the command, as far as known.
  */
 export async function download(
   digests: readonly Digest[],
@@ -24,26 +24,29 @@ export async function download(
   let done = 0;
   let bytes = 0;
   await remote.getBlobs(missing, async (digest, content) => {
-    await blobs.put(digest, weighed(content, worth));
+    await blobs.put(digest, metered(content, worth));
     bytes += digest.size;
     report({ type: 'transfer', direction: 'down', done: ++done, of: missing.length, bytes });
   });
 }
 
-function weighed(content: Content, worth: Worth): Content {
-  if (!(content instanceof Uint8Array)) return weighedChunks(content, worth);
+function metered(content: Content, worth: Worth): Content {
+  if (!(content instanceof Uint8Array)) return meteredChunks(content, worth);
   worth.received(content.length);
   return content;
 }
 
-async function* weighedChunks(chunks: AsyncIterable<Uint8Array>, worth: Worth): AsyncGenerator<Uint8Array> {
+async function* meteredChunks(chunks: AsyncIterable<Uint8Array>, worth: Worth): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks) {
     worth.received(chunk.length);
     yield chunk;
   }
 }
 
-/** From the store, not from the workspace: what was sealed is what is shared, whatever happens to the files meanwhile. */
+/**
+ * Uploads from the store, not from the workspace: the sealed content is shared, even if files change
+ * meanwhile.
+ */
 export async function upload(
   digests: readonly Digest[],
   blobs: Blobs,

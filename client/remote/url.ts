@@ -1,4 +1,4 @@
-// A remote's address, checked before anything runs. Apart from http.ts, so that a local hit does not load that.
+// Parses and checks a remote's URL before anything runs. A local hit loads this file and not http.ts.
 import { AssayError } from '../../core/errors.ts';
 import type { Namespace } from '../../core/namespace.ts';
 
@@ -13,7 +13,7 @@ export function parseRemoteUrl(text: string): URL {
   );
 }
 
-/** The same remote, for keys of another kind: they live in a namespace of their own below the one that was named. */
+/** The same remote with a sub-namespace, for keys of another kind. */
 export function remoteBelow(url: URL, namespace: Namespace): URL {
   const below = new URL(url);
   below.pathname = `${url.pathname.replace(/\/+$/, '')}/${namespace}`;

@@ -1,20 +1,22 @@
-// How long a run waits for a remote. Waiting runs up a debt, and whatever the remote does pays some of it off: an answer, bytes.
-// When the debt passes REMOTE.silentMs the remote is given up for the rest of the run. So a remote that is down or silent costs
-// one bounded time, and one that is slow but moves is never given up here: whether a slow download is worth its time
-// is decided by who wants it (worth.ts).
+// The wait budget: how long a run waits for a remote in total.
 //
-// Questions and uploads have an account each. What was sent lies in the kernel's buffers first, and nobody tells when it
-// has left them: while bytes are unacknowledged, an upload may be silent for as long as a slow line takes to carry them.
+// Waiting uses up the budget; a response or received bytes refill some of it. When REMOTE.silentMs is used
+// up, the run gives up the remote. So a remote that is down or silent costs one bounded time. A slow remote
+// that makes progress is never given up here; worth.ts decides whether a slow download is worth its time.
 //
-// The client's own starvation never counts: not the time in which this thread ran or waited for a processor, and not by how
-// much a tick comes late. REMOTE.starvedMs bounds even that.
+// Requests and uploads have separate accounts. Sent bytes wait in the kernel's buffers first, and the kernel
+// does not report when they leave. While bytes are unacknowledged, an upload may be silent for as long as a
+// slow line needs.
+//
+// Time in which the client itself gets no CPU does not count: neither the time in which this thread ran or
+// waited for a CPU, nor the delay of a late tick. REMOTE.starvedMs bounds even that.
 import { REMOTE } from '../limits.ts';
 import { type ThreadTime, threadTimeMs } from './thread-time.ts';
 
 interface Account {
   pending: number;
   usedMs: number;
-  /** Since something came, whatever this process did meanwhile. */
+  /** Wall-clock time since the last progress. */
   silentMs: number;
 }
 
@@ -39,12 +41,12 @@ export class WaitBudget {
     return this.#end.signal;
   }
 
-  /** Counts the time that `work` waits: for an answer, or for a download. */
+  /** Counts the time of `work`, a request or a download. */
   ask<T>(work: () => Promise<T>): Promise<T> {
     return this.#during(this.#asking, work);
   }
 
-  /** The same for an upload of so many bytes. */
+  /** The same for an upload of `bytes`. */
   async send<T>(bytes: number, work: () => Promise<T>): Promise<T> {
     this.#unacknowledged += bytes;
     try {
@@ -54,12 +56,12 @@ export class WaitBudget {
     }
   }
 
-  /** An answer has begun, or some of a transfer has moved whose worth somebody else judges. */
+  /** A response has started, or a transfer that worth.ts judges has made progress. */
   moved(): void {
     this.#refill(REMOTE.movedWorthMs);
   }
 
-  /** Of an answer whose worth nobody can judge: it must come at some rate. */
+  /** Progress of a response that worth.ts does not judge: it must keep a minimum rate. */
   received(bytes: number): void {
     this.#refill((bytes / REMOTE.slowBytesPerSecond) * 1000);
   }
@@ -87,7 +89,7 @@ export class WaitBudget {
 
   #count(): void {
     const [now, own] = [this.#now(), this.#threadTime()];
-    // A tick that comes much later than it was due says that this process was held up: stopped, swapped out, or asleep.
+    // A late tick means that this process was held up: stopped, swapped out or asleep.
     const elapsed = Math.min(now - this.#countedTo, REMOTE.lateTickMs);
     const waited = Math.max(0, elapsed - (own - this.#threadTimeTo));
     [this.#countedTo, this.#threadTimeTo] = [now, own];

@@ -1,10 +1,10 @@
-// Whether a download is worth its time: as long as the rest of it is expected to take less than running the command would.
-// The speed is measured, and what earlier downloads of the same remote have shown decides for the next before it begins.
+// Decides whether a download is worth its time: the rest must take less time than the command. The speed is
+// measured. The measured speed of a remote also decides about its next download before that starts.
 import { REMOTE } from '../limits.ts';
 import type { Remote } from './remote.ts';
 import { type ThreadTime, threadTimeMs } from './thread-time.ts';
 
-/** The remote is as good as before; only this download is not worth it. */
+/** Only this download is too slow; the remote stays in use. */
 export class TooSlow extends Error {
   constructor(expectedMs: number, worthMs: number) {
     super(
@@ -30,7 +30,7 @@ export class Worth {
   #countedTo: number;
   #received = 0;
 
-  /** `commandMs`: undefined where nobody knows; then it may take as long as over a slow line. */
+  /** `commandMs`: undefined if unknown; then the download may take as long as over a slow line. */
   constructor(
     remote: Remote,
     bytes: number,
@@ -48,7 +48,7 @@ export class Worth {
     if (this.#speed.milliseconds >= REMOTE.sampleMs) this.#judge(this.#speed);
   }
 
-  /** Throws TooSlow. */
+  /** Throws TooSlow if the rest would take too long. */
   received(bytes: number): void {
     const now = this.#clock();
     this.#received += bytes;
@@ -57,7 +57,7 @@ export class Worth {
     this.#countedTo = now;
     const elapsed = now - this.#beganAt;
     if (elapsed < REMOTE.sampleMs) return;
-    // Whatever it promises: it has had twice the time.
+    // Twice the time has passed, whatever the forecast.
     if (elapsed > 2 * this.#worthMs && this.#received < this.#bytes)
       throw new TooSlow(elapsed, this.#worthMs);
     this.#judge({ bytes: this.#received, milliseconds: elapsed });

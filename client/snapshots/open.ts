@@ -1,4 +1,4 @@
-// Opens the snapshots of one kind of snapshots: its namespace in the local store, and below the remote's own.
+// Opens the snapshot store of one kind: a namespace of the local store, and the same below the remote's.
 import type { Namespace } from '../../core/namespace.ts';
 import type { Store } from '../../store/store.ts';
 import type { FileDigests } from '../files/file-digest.ts';
@@ -10,9 +10,9 @@ import { type Fits, type SnapshotRemote, SnapshotStore } from './snapshot-store.
 
 export interface SnapshotSettings {
   readonly namespace: Namespace;
-  /** Only snapshots that hold what this approves of are restored; all, where it is left out. */
+  /** Restores only snapshots whose paths this function accepts; by default all. */
   readonly fits?: Fits;
-  /** Of what is restored, unless all of it is in place; that of its writing, where it is left out. */
+  /** The mtime of restored files, unless all of them are in place; by default the time of writing. */
   readonly time?: Date;
 }
 

@@ -1,5 +1,5 @@
-// Snapshots by their labels: in the local store, and at the remote if there is one. A label is immutable, and is found by
-// its beginning, newest first. What can't be had or can't be trusted is passed over.
+// Snapshots by label, in the local store and at the remote if there is one. A label is immutable, and is
+// found by prefix, newest first. A snapshot that is missing or invalid is skipped.
 import { type Digest, digestOf } from '../../core/digest.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import type { Namespace } from '../../core/namespace.ts';
@@ -24,11 +24,11 @@ export interface SnapshotRemote {
 }
 
 export interface SnapshotStoreOptions {
-  /** Local and, below the remote's own, remote. */
+  /** The namespace in the local store, and below the remote's own. */
   readonly namespace: Namespace;
-  /** Only snapshots that hold what this approves of are restored; all, where it is left out. */
+  /** Restores only snapshots whose paths this function accepts; by default all. */
   readonly fits?: Fits | undefined;
-  /** Of what is restored, unless all of it is in place; that of its writing, where it is left out. */
+  /** The mtime of restored files, unless all of them are in place; by default the time of writing. */
   readonly time?: Date | undefined;
   readonly store: Store;
   readonly elsewhere?: SnapshotRemote | undefined;
@@ -36,16 +36,16 @@ export interface SnapshotStoreOptions {
   readonly report: Report;
 }
 
-/** What a snapshot holds, sorted. */
+/** Gets the paths of a snapshot, sorted. */
 export type Fits = (paths: readonly RelPath[]) => boolean;
 
 export interface Restored {
   readonly label: string;
   readonly from: 'local' | 'remote';
   readonly paths: readonly RelPath[];
-  /** How many of its paths had to be written; the others were right already. */
+  /** How many of its paths were written; the others were already correct. */
   readonly written: number;
-  /** How long it took to make what it holds; 0 where nobody has said. */
+  /** How long its content took to make; 0 if unknown. */
   readonly madeInMs: number;
 }
 
@@ -80,7 +80,9 @@ export class SnapshotStore {
     this.#report = report;
   }
 
-  /** Durable in the local store when it resolves. `taken`: the label names a snapshot already, which stays. */
+  /**
+   * Durable in the local store when it resolves. `taken`: the label already names a snapshot, which stays.
+   */
   async save(label: string, snapshot: Snapshot): Promise<'saved' | 'taken'> {
     if (await this.#store.labels.newest(this.#namespace, [], label)) return 'taken';
     const key = this.#keyOf(label);
@@ -90,25 +92,28 @@ export class SnapshotStore {
     return outcome === 'stored' ? 'saved' : 'taken';
   }
 
-  /** Whether there is a remote that takes snapshots. */
+  /** Whether there is a remote that accepts snapshots. */
   get isShared(): boolean {
     return this.#usable()?.remote.takesWrites === true;
   }
 
-  /** Ends what is on its way to the remote, without a word: nobody needs it, or the time for it is over. */
+  /** Cancels uploads without a report: the snapshot is no longer needed, or time is up. */
   stopSharing(): void {
     this.#isStopped = true;
-    this.#remoteSide?.remote.giveUp('it is not needed any more');
+    this.#remoteSide?.remote.giveUp('it is no longer needed');
   }
 
-  /** Sends a snapshot that is in the local store. False if the remote did not take it, or has another of that label. */
+  /**
+   * Uploads a snapshot that the local store has. False if the remote refused it, or has another with that
+   * label.
+   */
   share(label: string, snapshot: Snapshot): Promise<boolean> {
     const sharing = this.#share(label, snapshot);
     this.#sharing = sharing;
     return sharing;
   }
 
-  /** Sends one that was kept before, unless the remote has it. */
+  /** Uploads an earlier snapshot, unless the remote has it. */
   async shareStored(label: string): Promise<boolean> {
     const away = this.#usable();
     const stored = await this.#store.results.get(this.#address(this.#keyOf(label)));
@@ -143,7 +148,7 @@ export class SnapshotStore {
     }
   }
 
-  /** Puts the snapshot `exact` into place, else the newest whose label begins with the first of the prefixes, else … */
+  /** Restores the snapshot `exact`, else the newest of the first prefix that has one. */
   async restore(
     root: string,
     exact: string | undefined,
@@ -158,7 +163,7 @@ export class SnapshotStore {
     return undefined;
   }
 
-  /** The newest label that begins so, here or at the remote. */
+  /** The newest label with this prefix, here or at the remote. */
   async newestLabel(prefix: string): Promise<string | undefined> {
     const [first] = await this.#newest([prefix]);
     return first?.label;
@@ -169,14 +174,14 @@ export class SnapshotStore {
     await this.#sharing;
   }
 
-  /** Takes its content away; the label stays, and leads to nothing. */
+  /** Drops the content. The label stays and leads to an empty snapshot. */
   async drop(label: string): Promise<void> {
     const key = this.#keyOf(label);
     if (!(await this.#store.results.get(this.#address(key)))) return;
     await this.#store.results.put(this.#address(key), NOTHING, { replace: true });
   }
 
-  /** Once one was refused the store knows better: it is asked again, until it has nothing new to offer. */
+  /** After a refused candidate the stores are asked again, until they offer nothing new. */
   async *#candidates(
     exact: string | undefined,
     prefixes: readonly string[],
@@ -199,7 +204,7 @@ export class SnapshotStore {
     }
   }
 
-  /** The newest of the local store and the newest of the remote; the one of an earlier prefix first, else the newer one. */
+  /** The newest local and the newest remote snapshot, ordered by prefix, then by time. */
   async #newest(prefixes: readonly string[]): Promise<Candidate[]> {
     const found: (Candidate & { takenAt: number })[] = [];
     const local = await this.#store.labels.newest(this.#namespace, prefixes);
@@ -257,7 +262,10 @@ export class SnapshotStore {
     const outputs = await outputsIn(bytes, this.#store.blobs);
     const named = outputs.map(({ path }) => path).sort();
     if (outputs.length > 0 && !this.#fits(named)) {
-      throw new AssayError('ASSAY_OUTPUT_UNFIT', `it holds ${named.join(', ')}, which is not what was kept`);
+      throw new AssayError(
+        'ASSAY_OUTPUT_UNFIT',
+        `it holds ${named.join(', ')}, which are other paths than expected`,
+      );
     }
     return outputs;
   }
@@ -270,7 +278,7 @@ export class SnapshotStore {
     if (!this.#isStopped) this.#report(handleFault(remote, error));
   }
 
-  /** Of the label alone, so that a server without labels finds an exact one too. */
+  /** The key depends on the label alone, so an exact label is found on a server without labels, too. */
   #keyOf(label: string): Digest {
     return digestOf(Buffer.from(`assay ${this.#namespace}\0${label}`));
   }

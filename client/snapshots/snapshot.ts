@@ -1,5 +1,5 @@
-// What lay at some paths at some moment, kept as a result whose outputs they are: content-addressed, so that of two
-// snapshots of almost the same files only what differs is stored or sent.
+// A snapshot: the content of some paths at one time, stored as a result with these outputs.
+// Content-addressed, so two similar snapshots share their equal blobs in storage and transfer.
 
 import { AssayError } from '../../core/errors.ts';
 import { isWithin, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
@@ -12,7 +12,7 @@ import { type Output, outputsNamedBy, whyUnfit } from '../outputs/outputs.ts';
 import { readBlob } from '../remote/read-blob.ts';
 
 export interface Snapshot {
-  /** An ActionResult. */
+  /** An encoded ActionResult. */
   readonly bytes: Uint8Array;
   readonly contents: readonly Sealed[];
 }
@@ -22,7 +22,7 @@ export function takeSnapshot(
   paths: readonly RelPath[],
   digests: FileDigests,
   takenAt: number,
-  /** How long it took to make what lies there, if that is known. */
+  /** How long the content took to make, if known. */
   madeInMs = 0,
 ): Snapshot {
   for (const path of paths) refuseRoot(path);
@@ -50,7 +50,7 @@ export function takenAt(bytes: Uint8Array): number {
   return millisecondsOf(decodeResult(bytes).executionMetadata?.executionCompletedTimestamp);
 }
 
-/** How long it took to make; 0 where nobody has said. Snapshots of 0.1 have no such time. */
+/** How long the content took to make; 0 if unknown. Snapshots of version 0.1 have no such time. */
 export function madeInMs(bytes: Uint8Array): number {
   const { executionStartTimestamp: start, executionCompletedTimestamp: end } =
     decodeResult(bytes).executionMetadata ?? {};
@@ -66,7 +66,10 @@ interface Timestamp {
   readonly nanos: number;
 }
 
-/** What it would write. Whoever may write to a cache could have named anything: what leaves the root is refused. */
+/**
+ * The outputs that a restore would write. A snapshot may come from anybody with write access, so paths that
+ * leave the root are refused.
+ */
 export async function outputsIn(bytes: Uint8Array, blobs: Blobs): Promise<Output[]> {
   const result = decodeResult(bytes);
   for (const path of pathsIn(result)) refuseRoot(parseRelPath(path));
@@ -86,7 +89,7 @@ export function pathsIn(result: ActionResult): string[] {
 }
 
 function refuseRoot(path: RelPath): void {
-  if (path === ROOT) throw unfit('a folder is kept by its name, not from inside');
+  if (path === ROOT) throw unfit('the whole workspace cannot be saved; name its folders');
 }
 
 function nothingAt(path: RelPath): never {

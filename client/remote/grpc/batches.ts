@@ -1,13 +1,13 @@
-// Which blobs travel together: small ones in batches that fit into a message, each of the others alone.
+// Plans transfers: small blobs in batches that fit one message, each large blob alone.
 import type { Digest } from '../../../core/digest.ts';
 import { GRPC_REMOTE } from '../../limits.ts';
 
-/** A digest, its size as a number and the framing of both take at most so much beside the content. */
+/** An upper bound for digest, size and framing per entry. */
 const ENTRY_BYTES = 128;
 
 export type Transfer = { readonly batch: readonly Digest[] } | { readonly single: Digest };
 
-/** `maxBatchBytes`: what the server says; 0 if it does not. */
+/** `maxBatchBytes`: the server's limit; 0 if it has none. */
 export function planTransfers(digests: readonly Digest[], maxBatchBytes: number): Transfer[] {
   const room = Math.min(maxBatchBytes || GRPC_REMOTE.batchBytes, GRPC_REMOTE.batchBytes);
   const fits = ({ size }: Digest) => size <= GRPC_REMOTE.batchedBlobBytes && size + ENTRY_BYTES <= room;

@@ -1,5 +1,5 @@
-// Calls over one HTTP/2 connection, as gRPC makes them: framed messages there and back, the outcome in the trailers. A
-// connection that has broken is opened again at the next call; whatever is under way ends when `signal` does.
+// gRPC calls over one HTTP/2 connection. A broken connection is reopened at the next call. When `signal`
+// aborts, all calls end.
 import {
   type ClientHttp2Session,
   type ClientHttp2Stream,
@@ -12,7 +12,7 @@ import { Deframer, frame, frameHeader } from '../../../core/grpc/frame.ts';
 import { GRPC_STATUS } from '../../../core/grpc/status.ts';
 import { GRPC_REMOTE } from '../../limits.ts';
 
-/** The other side has answered, with an error. */
+/** The server answered with an error status. */
 export class GrpcFault extends Error {
   readonly code: number;
 
@@ -23,19 +23,19 @@ export class GrpcFault extends Error {
   }
 }
 
-/** The other side has not answered, or not to the end. */
+/** The call ended without a complete response. */
 export class BrokenCall extends Error {}
 
 export interface ChannelOptions {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
-  /** Hears of all that moves, in either direction. */
+  /** Called for all bytes sent or received. */
   moved(bytes: number): void;
 }
 
-/** Called with the headers and trailers of an answer that went well. */
-type HearHeaders = (headers: ReadonlyMap<string, string>) => void;
+/** Called with the headers and trailers of a successful response. */
+type OnHeaders = (headers: ReadonlyMap<string, string>) => void;
 
 export class Channel {
   readonly #authority: string;
@@ -57,28 +57,28 @@ export class Channel {
     this.#session = undefined;
   }
 
-  /** One message there, one back. Asked again if the connection breaks under it, perhaps by the doing of another call. */
-  async unary(method: string, message: Uint8Array, heard?: HearHeaders): Promise<Buffer> {
+  /** A unary call. Retried once if the connection breaks, which another call may have caused. */
+  async unary(method: string, message: Uint8Array, onHeaders?: OnHeaders): Promise<Buffer> {
     try {
-      return await only(this.read(method, message, heard));
+      return await only(this.read(method, message, onHeaders));
     } catch (error) {
       if (!(error instanceof BrokenCall) || this.#signal.aborted) throw error;
-      return only(this.read(method, message, heard));
+      return only(this.read(method, message, onHeaders));
     }
   }
 
-  /** One message there, any number back. */
-  read(method: string, message: Uint8Array, heard?: HearHeaders): AsyncGenerator<Buffer> {
+  /** A server-streaming call. */
+  read(method: string, message: Uint8Array, onHeaders?: OnHeaders): AsyncGenerator<Buffer> {
     const call = this.#open(method);
     call.end(frame(message));
     this.#moved(message.length);
-    return this.#answers(call, heard);
+    return this.#responses(call, onHeaders);
   }
 
-  /** Any number there, one back; which may come before all have been sent, and ends the sending. */
+  /** A client-streaming call. An early response stops the sending. */
   async write(method: string, messages: AsyncIterable<Uint8Array>): Promise<Buffer> {
     const call = this.#open(method);
-    const answer = only(this.#answers(call));
+    const answer = only(this.#responses(call));
     const [outcome, sent] = await Promise.allSettled([answer, this.#send(call, messages, answer)]);
     if (outcome.status === 'fulfilled') return outcome.value;
     throw sent.status === 'rejected' && !(sent.reason instanceof BrokenCall) ? sent.reason : outcome.reason;
@@ -133,10 +133,10 @@ export class Channel {
     if (open && !open.closed && !open.destroyed) return open;
     const session = connect(this.#authority, {
       settings: { initialWindowSize: GRPC_REMOTE.windowBytes, enablePush: false },
-      // Beyond this node takes no answers, and ends their calls: by default from 10 MB on, which three batches are.
+      // Above this memory node cancels calls. The default is 10 MB, which three batches exceed.
       maxSessionMemory: GRPC_REMOTE.sessionMegabytes,
     });
-    // What a broken connection means is for the calls on it to say.
+    // Each call reports the broken connection itself.
     session.on('error', () => {});
     session.on('goaway', () => session.close());
     session.once('connect', () => session.setLocalWindowSize(GRPC_REMOTE.windowBytes));
@@ -144,8 +144,8 @@ export class Channel {
     return session;
   }
 
-  /** The messages of the answer. Throws GrpcFault or BrokenCall, unless its status is OK. */
-  async *#answers(call: ClientHttp2Stream, heard?: HearHeaders): AsyncGenerator<Buffer> {
+  /** The response's messages. Throws GrpcFault or BrokenCall unless the status is OK. */
+  async *#responses(call: ClientHttp2Stream, onHeaders?: OnHeaders): AsyncGenerator<Buffer> {
     const deframer = new Deframer(GRPC_REMOTE.maxMessageBytes);
     const headers = headersOf(call);
     let broken: unknown;
@@ -160,19 +160,19 @@ export class Channel {
     } finally {
       call.close(constants.NGHTTP2_CANCEL);
     }
-    judge(headers, broken);
-    heard?.(headers);
+    checkStatus(headers, broken);
+    onHeaders?.(headers);
     if (!deframer.isBetweenMessages) throw new BrokenCall('it ended in the middle of a message');
   }
 }
 
-/** With a handler from the first moment: a call may break before anybody reads its answer. */
+/** Adds an error handler at once: a call may break before its response is read. */
 function bytesOf(call: ClientHttp2Stream): AsyncIterable<Buffer> {
   call.on('error', () => {});
   return call;
 }
 
-/** The headers of the answer, and its trailers when they have come. */
+/** The response's headers, and its trailers once received. */
 function headersOf(call: ClientHttp2Stream): Map<string, string> {
   const heard = new Map<string, string>();
   const keep = (headers: IncomingHttpHeaders) => {
@@ -183,7 +183,7 @@ function headersOf(call: ClientHttp2Stream): Map<string, string> {
   return heard;
 }
 
-function judge(headers: ReadonlyMap<string, string>, broken: unknown): void {
+function checkStatus(headers: ReadonlyMap<string, string>, broken: unknown): void {
   const code = Number(headers.get('grpc-status') ?? Number.NaN);
   if (code === GRPC_STATUS.OK) return;
   if (Number.isInteger(code)) throw new GrpcFault(code, decodeText(headers.get('grpc-message') ?? ''));
@@ -192,7 +192,7 @@ function judge(headers: ReadonlyMap<string, string>, broken: unknown): void {
   throw new BrokenCall(broken ? messageOf(broken) : 'it ended without a status', { cause: broken });
 }
 
-/** Percent-encoded, as gRPC has it; what is not stands for itself. */
+/** Decodes gRPC's percent encoding; invalid text stays as it is. */
 function decodeText(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -204,9 +204,9 @@ function decodeText(text: string): string {
 async function only(messages: AsyncIterable<Buffer>): Promise<Buffer> {
   let only: Buffer | undefined;
   for await (const message of messages) {
-    if (only) throw new BrokenCall('it sent more than one message where one was due');
+    if (only) throw new BrokenCall('it sent more than one message in a unary response');
     only = Buffer.from(message);
   }
-  if (!only) throw new BrokenCall('it sent no message where one was due');
+  if (!only) throw new BrokenCall('it sent no message in a unary response');
   return only;
 }

@@ -1,4 +1,4 @@
-// A remote over gRPC: any server of the Remote Execution API's cache. Many small blobs travel in one call.
+// A remote over gRPC: any cache server of the Remote Execution API. Small blobs travel in batches.
 
 import { concurrently } from '../../../core/concurrently.ts';
 import type { Digest } from '../../../core/digest.ts';
@@ -32,7 +32,7 @@ export function openGrpcRemote(options: RemoteOptions): Remote {
 
 class GrpcRemote implements Remote {
   readonly #budget: WaitBudget;
-  /** Streams of blobs, in either direction: their worth is judged by others. */
+  /** Open blob streams in either direction; worth.ts judges their speed. */
   #streams = 0;
   readonly #channel: Channel;
   readonly #services: Services;
@@ -79,18 +79,18 @@ class GrpcRemote implements Remote {
     });
   }
 
-  async putBlobs(digests: readonly Digest[], read: ReadBlob, settled: OnBlobPresent): Promise<void> {
+  async putBlobs(digests: readonly Digest[], read: ReadBlob, onPresent: OnBlobPresent): Promise<void> {
     const { maxBatchBytes, takesUpdates } = await this.#knownCapabilities();
     if (!takesUpdates)
       throw this.#refused(
-        'it says that it takes none: it is read-only, or ASSAY_TOKEN is none that may write',
+        'it accepts no writes: it is read-only, or ASSAY_TOKEN may not write',
         GRPC_STATUS.PERMISSION_DENIED,
       );
     const missing = await this.#missing(digests);
-    for (const digest of digests) if (!missing.has(digest.hash)) settled(digest, false);
+    for (const digest of digests) if (!missing.has(digest.hash)) onPresent(digest, false);
     const wanted = digests.filter(({ hash }) => missing.has(hash));
     await concurrently(planTransfers(wanted, maxBatchBytes), REMOTE.concurrency, (shipment) =>
-      this.#put(shipment, read, settled),
+      this.#put(shipment, read, onPresent),
     );
   }
 
@@ -119,11 +119,11 @@ class GrpcRemote implements Remote {
     return missing;
   }
 
-  async #put(shipment: Transfer, read: ReadBlob, settled: OnBlobPresent): Promise<void> {
+  async #put(shipment: Transfer, read: ReadBlob, onPresent: OnBlobPresent): Promise<void> {
     if ('single' in shipment) {
       const { single } = shipment;
       await this.#streaming(() => this.#write(single.size, () => uploadBlob(single, read, this.#services)));
-      return settled(shipment.single, true);
+      return onPresent(shipment.single, true);
     }
     const blobs: { digest: Digest; data: Buffer }[] = [];
     for (const digest of shipment.batch) blobs.push({ digest, data: await gather(await read(digest, 0)) });
@@ -140,8 +140,8 @@ class GrpcRemote implements Remote {
         : this.#fault(refusal(refused));
     for (const { digest } of blobs) {
       if (!stored.has(digest.hash))
-        throw this.#fault(new RemoteFault('it did not say what became of a blob'));
-      settled(digest, true);
+        throw this.#fault(new RemoteFault('it did not report the status of a blob'));
+      onPresent(digest, true);
     }
   }
 
@@ -151,8 +151,8 @@ class GrpcRemote implements Remote {
   }
 
   /**
-   * A stream is read after its call has been opened: its faults are the remote's too. Whoever reads it judges how fast it
-   * comes; messages with nothing in them would never reach them.
+   * A stream is read after its call was opened; its errors are faults of the remote, too. The reader judges
+   * its speed, but never sees empty messages, so their number is limited here.
    */
   async *#guarded(body: AsyncGenerator<Buffer>, digest: Digest): AsyncGenerator<Uint8Array> {
     let size = 0;
@@ -160,14 +160,14 @@ class GrpcRemote implements Remote {
     try {
       while (true) {
         const next = await this.#streaming(() =>
-          this.#judged(() => this.#budget.ask(() => body.next()), digest),
+          this.#asFault(() => this.#budget.ask(() => body.next()), digest),
         );
         if (next.done) return;
         size += next.value.length;
         if (size > digest.size) throw this.#fault(new RemoteFault('it sent more than it announced'));
         if (next.value.length > 0) yield next.value;
         else if (++empty > GRPC_REMOTE.emptyMessages)
-          throw this.#fault(new RemoteFault('it sends messages with nothing in them'));
+          throw this.#fault(new RemoteFault('it sends empty messages'));
       }
     } finally {
       await body.return(undefined);
@@ -175,14 +175,14 @@ class GrpcRemote implements Remote {
   }
 
   async #attempt<T>(work: () => Promise<T>): Promise<T> {
-    const answer = await this.#judged(() => this.#budget.ask(work));
+    const answer = await this.#asFault(() => this.#budget.ask(work));
     this.#budget.moved();
     return answer;
   }
 
-  /** Of so many bytes. That it is refused says nothing against reading. */
+  /** A write of `bytes`. A refused write does not stop reading. */
   async #write<T>(bytes: number, work: () => Promise<T>): Promise<T> {
-    const answer = await this.#judged(() =>
+    const answer = await this.#asFault(() =>
       this.#budget.send(bytes, async () => {
         try {
           return await work();
@@ -210,7 +210,7 @@ class GrpcRemote implements Remote {
     return new WriteRefused(why, code !== GRPC_STATUS.RESOURCE_EXHAUSTED);
   }
 
-  async #judged<T>(work: () => Promise<T>, about?: Digest): Promise<T> {
+  async #asFault<T>(work: () => Promise<T>, about?: Digest): Promise<T> {
     try {
       return await work();
     } catch (cause) {
@@ -265,6 +265,6 @@ function refusal({ code, text }: { code: number; text: string }): RemoteFault {
 function explain(code: number, text: string): string {
   const name = Object.entries(GRPC_STATUS).find(([, value]) => value === code)?.[0] ?? `status ${code}`;
   const denied: readonly number[] = [GRPC_STATUS.UNAUTHENTICATED, GRPC_STATUS.PERMISSION_DENIED];
-  if (denied.includes(code)) return `it answered ${name}: set ASSAY_TOKEN to a token that it takes`;
+  if (denied.includes(code)) return `it answered ${name}: set ASSAY_TOKEN to a token that it accepts`;
   return `it answered ${name}${text === '' ? '' : `: ${text}`}`;
 }

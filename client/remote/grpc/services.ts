@@ -1,6 +1,5 @@
-// The calls of the Remote Execution API that a client of its cache makes: messages out, checked messages back.
-//
-// What a server answers is read to the last byte or refused (core/message.ts): a broken message is its fault.
+// The calls of the Remote Execution API that a cache client makes. Every response is decoded to its last byte
+// or rejected (core/message.ts): a malformed message is a fault.
 import { type Digest, parseDigest, toWire } from '../../../core/digest.ts';
 import { GRPC_STATUS } from '../../../core/grpc/status.ts';
 import { decodeStrict, type Shape } from '../../../core/message.ts';
@@ -71,7 +70,7 @@ export class Services {
     const bytes = await this.#channel.unary(`${CAPABILITIES}/GetCapabilities`, message);
     const { cacheCapabilities } = decode(ServerCapabilities, SHAPES.capabilities, bytes);
     if (!cacheCapabilities?.digestFunctions.includes(DigestFunction_Value.SHA256)) {
-      throw new RemoteFault('it is no cache that knows SHA-256');
+      throw new RemoteFault('it does not support SHA-256');
     }
     return {
       maxBatchBytes: cacheCapabilities.maxBatchTotalSizeBytes,
@@ -155,12 +154,12 @@ export class Services {
     }
   }
 
-  /** The name of an upload, good for resuming it. */
+  /** The resource name of an upload, which also serves to resume it. */
   uploadName(id: string, digest: Digest): string {
     return this.#name(`uploads/${id}/blobs/${digest.hash}/${digest.size}`);
   }
 
-  /** What the server says that it has: the whole, or up to where it got. */
+  /** The committed size that the server reports. */
   async write(requests: AsyncIterable<WriteRequest>): Promise<number> {
     const messages = encoded(requests);
     const bytes = await this.#channel.write(`${STREAM}/Write`, messages);
@@ -185,7 +184,7 @@ async function* encoded(requests: AsyncIterable<WriteRequest>): AsyncGenerator<U
 }
 
 function decode<T>(type: { decode(bytes: Uint8Array): T }, shape: Shape, bytes: Uint8Array): T {
-  return decodeStrict(type, shape, bytes, 'it answered with something that is no answer');
+  return decodeStrict(type, shape, bytes, 'its response is malformed');
 }
 
 function outcomeOf(response: {
@@ -194,8 +193,8 @@ function outcomeOf(response: {
   compressor?: Compressor_Value;
   data: Buffer;
 }): BlobOutcome {
-  if (!response.digest) throw new RemoteFault('it answered about nothing');
-  if (response.compressor) throw new RemoteFault('it compressed what it was not asked to');
+  if (!response.digest) throw new RemoteFault('its response names no digest');
+  if (response.compressor) throw new RemoteFault('it compressed a blob without being asked');
   const { code = GRPC_STATUS.OK, message = '' } = response.status ?? {};
   return { digest: parseDigest(response.digest), code, text: message, data: response.data };
 }

@@ -1,5 +1,5 @@
-// One large blob to a server, by ByteStream.Write. Where the connection breaks, the server is asked how far it got and
-// the rest is sent: over a new connection, to a server that may have been started anew.
+// Uploads one large blob by ByteStream.Write. If the connection breaks, asks the server how much it has and
+// sends the rest: over a new connection, perhaps to a restarted server.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Digest } from '../../../core/digest.ts';
@@ -25,7 +25,7 @@ export async function uploadBlob(digest: Digest, read: ReadBlob, services: Servi
     }
     const { committedSize, complete } = await statusBeyond(offset, name, services);
     if (complete) return;
-    if (committedSize > digest.size) throw new RemoteFault('it says that it has more than there is');
+    if (committedSize > digest.size) throw new RemoteFault('it reports more bytes than the blob has');
     if (committedSize - offset >= REMOTE.progressBytes) fruitless = 0;
     offset = Math.max(0, committedSize);
   }
@@ -49,8 +49,8 @@ async function* pieces(
 }
 
 /**
- * How far the server got. It may not have noticed yet that the connection is gone, nor kept the last of what came over
- * it: as long as it knows of nothing new, it is asked again a little later.
+ * The upload's status. The server may not have noticed the broken connection yet, or not have stored the last
+ * bytes. While it reports no progress, it is asked again a little later.
  */
 async function statusBeyond(offset: number, name: string, services: Services): Promise<Status> {
   let status = await statusOf(name, services);
@@ -64,7 +64,7 @@ async function statusBeyond(offset: number, name: string, services: Services): P
 
 type Status = Pick<QueryWriteStatusResponse, 'committedSize' | 'complete'>;
 
-/** A server that has lost the upload, or never knew how to resume one, gets it from the beginning. */
+/** Starts from the beginning if the server lost the upload, or cannot resume. */
 async function statusOf(name: string, services: Services): Promise<Status> {
   try {
     return await services.writeStatus(name);

@@ -1,9 +1,9 @@
-// The checkpoints of one action: its folders as they were at some moments, numbered, kept under the action's key, here and
-// at the remote. A run that finds some starts where the newest whole one was taken.
+// The checkpoints of one action: numbered snapshots of its folders, under the action's key, here and at the
+// remote. A run restores the newest complete one and continues from it.
 //
-// A checkpoint is whole if nothing in its folders changed while it was sealed. What a step writes in several files, or in
-// place, may still be caught between two of them: who wants the moment chosen asks for it (`assay checkpoint`), or moves
-// finished files into the folder by renaming them.
+// A checkpoint is complete if nothing in its folders changed while it was sealed. A step that writes several
+// files, or writes in place, may still be caught between two writes. To choose the moment, call `assay
+// checkpoint`, or rename finished files into the folder.
 import { mkdirSync, rmSync } from 'node:fs';
 import { digestOf } from '../../../core/digest.ts';
 import { AssayError, messageOf } from '../../../core/errors.ts';
@@ -29,18 +29,18 @@ export class Checkpoints {
   readonly #plan: CheckpointPlan;
   readonly #context: RunContext;
   readonly #store: SnapshotStore | undefined;
-  /** Of the newest there is; 0 if there is none. */
+  /** The number of the newest checkpoint; 0 if there is none. */
   #number = 0;
-  /** Of the last that this run sealed. */
+  /** The number of this run's last checkpoint. */
   #sealedNumber = 0;
-  /** What the newest holds, or the empty folders that the step started with. */
+  /** The fingerprint of the newest checkpoint, or of the empty folders at the start. */
   #sealed = '';
-  /** One at a time, in order. */
+  /** Operations run one at a time, in order. */
   #sealing: Promise<unknown> = Promise.resolve();
   readonly #uploads: NewestUpload<Snapshot>;
   readonly #openedAt: number;
   #reportedBehind = false;
-  /** What earlier runs took for the checkpoint that this one begins with, and when this one began. */
+  /** The time that earlier runs spent on the restored checkpoint. */
   #earlierMs = 0;
   #startedAt = 0;
   #isPeriodicSealRunning = false;
@@ -70,7 +70,9 @@ export class Checkpoints {
     return new Checkpoints(action, plan, context, snapshots);
   }
 
-  /** Puts the newest whole one into place, or leaves the folders empty. Its number; 0 if there is none. */
+  /**
+   * Restores the newest complete checkpoint, or empties the folders. Returns its number; 0 if there is none.
+   */
   restore(): Promise<number> {
     const placed = this.#sealing.then(() => this.#restoreNow());
     this.#sealing = placed.catch(() => undefined);
@@ -97,14 +99,14 @@ export class Checkpoints {
     return this.#earlierMs;
   }
 
-  /** The number of the checkpoint that holds what is there now; undefined if there is none. */
+  /** Seals a checkpoint. Returns its number; undefined if it failed. */
   seal(): Promise<number | undefined> {
     const sealed = this.#sealing.then(() => this.#sealOrReport());
     this.#sealing = sealed;
     return sealed;
   }
 
-  /** The same from time to time: where one is being sealed already, the next turn will do. */
+  /** The same for the timer: skipped while another periodic seal is running. */
   async sealPeriodically(): Promise<void> {
     if (this.#isPeriodicSealRunning) return;
     this.#isPeriodicSealRunning = true;
@@ -112,7 +114,7 @@ export class Checkpoints {
     this.#isPeriodicSealRunning = false;
   }
 
-  /** The step is over. A result that is published makes its checkpoints useless. */
+  /** Call this when the step has ended. A published result makes its checkpoints useless. */
   async finish(published: boolean): Promise<void> {
     await this.#sealing;
     if (!published) return this.#settleUploads();
@@ -123,7 +125,7 @@ export class Checkpoints {
     for (const folder of this.#plan.folders) removeQuietly(toSystemPath(this.#workspace, folder));
   }
 
-  /** Another machine may go on from the newest: it is waited for as any upload is. */
+  /** Another machine may continue from the newest checkpoint, so its upload is awaited like any other. */
   async #settleUploads(): Promise<void> {
     const elapsed = this.#context.now() - this.#openedAt;
     await this.#uploads.finish(Math.max(REMOTE.uploadsMs, elapsed * REMOTE.uploadsShare));
@@ -133,7 +135,7 @@ export class Checkpoints {
     this.#store?.stopSharing();
   }
 
-  /** Once while it runs, and at the end. */
+  /** Reported once during the run and once at the end. */
   #reportBehind(sealed: number, arrived: number): void {
     if (!this.#reportedBehind) this.#context.report({ type: 'checkpoints-behind', sealed, arrived });
     this.#reportedBehind = true;
@@ -184,7 +186,7 @@ export class Checkpoints {
     try {
       if (number > 0) await this.#store?.drop(this.#label(number));
     } catch {
-      // It takes up room until it is evicted, and does no harm.
+      // It stays until it is evicted, and does no harm.
     }
   }
 
@@ -199,12 +201,12 @@ export class Checkpoints {
   }
 }
 
-/** Left behind, it is emptied by the next run. */
+/** A folder that stays is emptied by the next run. */
 function removeQuietly(folder: string | Buffer): void {
   try {
     rmSync(folder, { recursive: true, force: true });
   } catch {
-    // Something in it is not ours to remove.
+    // Some file in it belongs to another user.
   }
 }
 
@@ -212,7 +214,7 @@ function numberIn(label: string | undefined): number {
   return Number(/\/(\d{1,9})$/.exec(label ?? '')?.[1] ?? 0);
 }
 
-/** Of what it holds; the time is left out. */
+/** The digest of the content, without the time. */
 function fingerprint({ bytes }: Snapshot): string {
   const timeless = { ...decodeResult(bytes), executionMetadata: undefined };
   return digestOf(ActionResult.encode(timeless).finish()).hash;

@@ -1,8 +1,8 @@
-// Runs a command whose progress is kept: its folders are put into place before, sealed from time to time while it runs and
-// whenever it asks, and dropped when its result is published.
+// Runs a command with checkpoints. Restores its folders before the start, seals them periodically and on
+// request, and drops them once the result is published.
 //
-// The command finds the number of the checkpoint that it starts from in ASSAY_CHECKPOINT (0: from the beginning), and in
-// ASSAY_CHECKPOINT_DESK the folder where it may ask. Neither is in the key: a result must not depend on them.
+// ASSAY_CHECKPOINT holds the number of the restored checkpoint (0: none), ASSAY_CHECKPOINT_DESK the folder
+// for requests. Neither is in the key: a result must not depend on them.
 import { join } from 'node:path';
 import { usage } from '../../../core/cli/command.ts';
 import type { CheckpointPlan } from '../../action/checkpoint-plan.ts';
@@ -24,10 +24,10 @@ export async function executeWithCheckpoints(
   preparation: Preparation,
 ): Promise<Checkpointed> {
   if (action.request.sandbox)
-    throw usage('a sandbox shows a command its declaration only, and no checkpoints');
+    throw usage('--sandbox cannot be used with checkpoints: the sandbox shows only declared inputs');
   if (action.request.observed)
     throw usage(
-      'checkpoints are found by what is declared: with --inputs=observed they may be of other inputs',
+      'checkpoints need declared inputs: with --inputs=observed a checkpoint may come from other inputs',
     );
   const checkpoints = await Checkpoints.open(action, plan, context);
   let number = 0;
@@ -35,7 +35,7 @@ export async function executeWithCheckpoints(
   const timer = setInterval(() => void checkpoints.sealPeriodically(), plan.everyMs);
   try {
     const execution = await execute(action, context, {
-      // A second attempt must not find what the first one left there and did not seal.
+      // A second attempt must not see unsealed files of the first.
       async restoreState() {
         number = await checkpoints.restore();
         return preparation.restoreState?.();
@@ -47,7 +47,7 @@ export async function executeWithCheckpoints(
         return { ASSAY_CHECKPOINT: String(number), ASSAY_CHECKPOINT_DESK: folder };
       },
     });
-    // What earlier runs did of it belongs to it: a hit saves all of that.
+    // The time of earlier runs counts: a hit saves all of it.
     const { earlierMs } = checkpoints;
     const startedAt = execution.startedAt - earlierMs;
     return {

@@ -1,10 +1,10 @@
-// Sends one thing after the other, and always the newest: whatever was waiting when a newer one came is dropped. So what has
-// arrived is never older than what was newest when the last upload began.
+// Uploads one item at a time and always the newest: a newer item replaces the one that waits. So the uploaded
+// item is never older than the newest one at the time its upload started.
 
 export interface NewestUploadOptions<T> {
-  /** False if it did not arrive. Never rejects. */
+  /** Returns false on failure; never rejects. */
   send(number: number, content: T): Promise<boolean>;
-  /** Called when one is dropped that nobody will send: `arrived` is the last that did, 0 for none. */
+  /** Called when a waiting item is dropped. `arrived`: the last uploaded number, 0 for none. */
   fellBehind(number: number, arrived: number): void;
 }
 
@@ -18,7 +18,7 @@ export class NewestUpload<T> {
     this.#options = options;
   }
 
-  /** The number of the last one that arrived; 0 if none did. */
+  /** The number of the last uploaded item; 0 for none. */
   get arrived(): number {
     return this.#arrived;
   }
@@ -29,7 +29,7 @@ export class NewestUpload<T> {
     this.#sending ??= this.#sendAll();
   }
 
-  /** Waits until the newest has arrived or failed, for so long at most. */
+  /** Waits until the newest item is uploaded or has failed, or the time is over. */
   async finish(milliseconds: number): Promise<void> {
     if (!this.#sending) return;
     let timer: NodeJS.Timeout | undefined;
@@ -40,7 +40,7 @@ export class NewestUpload<T> {
     clearTimeout(timer);
   }
 
-  /** Nothing more is begun. */
+  /** Starts no further upload. */
   stop(): void {
     this.#next = undefined;
   }

@@ -1,7 +1,7 @@
-// Where a running step asks for a checkpoint: a folder of its own, in which it makes a file that ends in ".request". When
-// the checkpoint is sealed, or can't be, the file is gone; what became of it stands in one that ends in ".answer".
+// The folder in which a running step requests a checkpoint: it creates a file that ends in ".request". When
+// the checkpoint is sealed or has failed, that file is removed and the result stands in a ".answer" file.
 //
-// Files, not a socket: a step may write into its own temporary folder and still be hermetic.
+// Files instead of a socket: a step may write to its own temporary folder and still be hermetic.
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CHECKPOINT } from '../../limits.ts';
@@ -15,7 +15,7 @@ export class RequestFolder {
   readonly #timer: NodeJS.Timeout;
   #working = false;
 
-  /** `seal` tells the number of the checkpoint that now is the last one; undefined if there is none. */
+  /** `seal` returns the number of the newest checkpoint; undefined if there is none. */
   constructor(folder: string, seal: () => Promise<number | undefined>) {
     this.#folder = folder;
     this.#seal = seal;
@@ -36,7 +36,7 @@ export class RequestFolder {
       const number = await this.#seal();
       for (const name of requests) this.#answer(join(this.#folder, name.slice(0, -REQUEST.length)), number);
     } catch {
-      // The step has removed its own temporary folder: it has nothing to ask for any more.
+      // The step has removed its temporary folder, so it makes no more requests.
     } finally {
       this.#working = false;
     }

@@ -1,5 +1,5 @@
-// Where a workspace stands in its repository: the folder below the repository's top, and the commits that led here, the
-// newest first. Where there is no repository, no commit yet or no git, all of it is empty.
+// A workspace's position in its git repository: its folder, and the commits up to HEAD, newest first. Empty
+// if there is no repository, no commit or no git.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { STATE } from '../../limits.ts';

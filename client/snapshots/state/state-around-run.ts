@@ -1,8 +1,9 @@
-// The state of a step around one run: what its command finds in its state folders, and what is kept of them afterwards.
+// A step's state around one run: what its command finds in the state folders, and what is saved of them.
 //
-// State is there to be fast, and is in no key: what was made with it is not known to be what a clean run makes, and is
-// not kept as a result (docs/decisions/0074). A command finds the state of the nearest earlier run, with the outputs of
-// that run, or, where there is none, nothing: what else lies there goes, such as what a killed run has left half done.
+// State makes a command faster and is in no key. A result made with state is not proven equal to that of a
+// clean run, so it is not published (docs/decisions/0074). A command finds the state of the nearest earlier
+// run, with that run's outputs. If there is none, it finds empty folders: anything else there, such as a
+// killed run's files, is removed.
 import { lstatSync } from 'node:fs';
 import { usage } from '../../../core/cli/command.ts';
 import { messageOf } from '../../../core/errors.ts';
@@ -30,16 +31,17 @@ export class StateAroundRun {
 
   static async open(action: KeyedAction, context: RunContext): Promise<StateAroundRun> {
     const { request } = action;
-    if (request.sandbox) throw usage('a sandbox shows a command its declaration only, and no state');
+    if (request.sandbox)
+      throw usage('--sandbox cannot be used with state: the sandbox shows only declared inputs');
     return new StateAroundRun(request, context, await StateStore.open(action, context));
   }
 
-  /** Whose state the command finds now; undefined if it finds none. */
+  /** Restores or clears the state. Returns whose state the command finds; undefined if none. */
   async prepare(): Promise<string | undefined> {
     const { workspace, state, hermetic } = this.#request;
     clearAfterKilledRuns(workspace);
     if (hermetic === 'strict' || this.#context.withoutState) return this.#clear(state);
-    if (!this.#store) return state.some((path) => isThere(workspace, path)) ? OWN : undefined;
+    if (!this.#store) return state.some((path) => isThere(workspace, path)) ? LEFTOVER : undefined;
     const found = await this.#store.restoreNearest(workspace);
     if (!found) return this.#clear(state);
     const from = nameOf(found);
@@ -47,12 +49,12 @@ export class StateAroundRun {
     return this.#clear(pathsOf(this.#request).filter((path) => !found.paths.includes(path))) ?? from;
   }
 
-  /** Of a command that went well. */
+  /** Saves the state of a command that succeeded. */
   async save({ exitCode, signal }: Execution): Promise<void> {
     if (exitCode === 0 && signal === undefined) await this.#store?.save();
   }
 
-  /** Undefined if nothing is left there. */
+  /** Undefined if nothing remains. */
   #clear(paths: readonly RelPath[]): string | undefined {
     const { workspace } = this.#request;
     const present = paths.filter((path) => isThere(workspace, path));
@@ -69,19 +71,19 @@ export class StateAroundRun {
       }
       return undefined;
     } catch (error) {
-      return `${OWN}, which could not be set aside (${messageOf(error)})`;
+      return `${LEFTOVER}, which could not be set aside (${messageOf(error)})`;
     }
   }
 }
 
-const OWN = 'the state that lay in the workspace';
+const LEFTOVER = 'the state that lay in the workspace';
 
 function nameOf({ commit, from }: EarlierState): string {
   const whose = commit === undefined ? 'an earlier run' : `commit ${commit.slice(0, 12)}`;
   return `the state of ${whose}${from === 'remote' ? ', from the remote' : ''}`;
 }
 
-/** What can't be looked at is there, for all that is known. */
+/** A path that cannot be checked counts as present. */
 function isThere(workspace: string, path: RelPath): boolean {
   try {
     return lstatSync(toSystemPath(workspace, path), { throwIfNoEntry: false }) !== undefined;

@@ -1,5 +1,5 @@
-// What the runs of one step left for the next ones, its state and the outputs that go with it: labels STEP/COMMIT/KEY. The nearest is that of the last
-// commit on the way here that has one, and only where none has, the newest of all.
+// Saves and finds the state of one step's runs, with their outputs, under labels STEP/COMMIT/KEY. The nearest
+// state is that of the latest ancestor commit that has one; without any, the newest of all.
 import { lstatSync } from 'node:fs';
 import { digestOf } from '../../../core/digest.ts';
 import { messageOf } from '../../../core/errors.ts';
@@ -17,11 +17,11 @@ import type { Restored, SnapshotStore } from '../snapshot-store.ts';
 import { type Ancestry, ancestryOf } from './ancestry.ts';
 
 const NAMESPACE = parseNamespace('state');
-/** In place of a commit. */
+/** Stands for the commit outside of a repository. */
 const NO_COMMIT = 'none';
 
 export interface EarlierState extends Restored {
-  /** Undefined where it was left outside of any repository. */
+  /** Undefined for a run outside of any repository. */
   readonly commit: string | undefined;
 }
 
@@ -49,7 +49,7 @@ export class StateStore {
     this.#commits = commits;
   }
 
-  /** Undefined where there is no usable store. */
+  /** Undefined if there is no usable store. */
   static async open(action: KeyedAction, context: Context): Promise<StateStore | undefined> {
     const { workspace } = action.request;
     const known = pathsOf(action.request);
@@ -61,7 +61,7 @@ export class StateStore {
     return snapshots && new StateStore(action, context, snapshots, await ancestryOf(workspace));
   }
 
-  /** Puts the nearest one that can be had below `root`. */
+  /** Restores the nearest available state below `root`. */
   async restoreNearest(root: string): Promise<EarlierState | undefined> {
     const commits = this.#commits.map((commit) => `${this.#step}/${commit}/`);
     const prefixes = [this.#label, ...commits, `${this.#step}/`];
@@ -74,7 +74,7 @@ export class StateStore {
     }
   }
 
-  /** Keeps what lies in the workspace now; that it can't be kept is said, and harms nobody. */
+  /** Saves the state of the workspace. A failure is reported and harms nothing. */
   async save(): Promise<void> {
     const { workspace, state } = this.#request;
     const isThere = (path: RelPath) => lstatSync(toSystemPath(workspace, path), QUIET) !== undefined;
@@ -94,7 +94,10 @@ export class StateStore {
     return `${this.#step}/${this.#commits[0] ?? NO_COMMIT}/${this.#key}`;
   }
 
-  /** What the command left as it found it is this run's, too: who goes by times and reads it sees that it may have changed. */
+  /**
+   * Outputs that the command left unchanged belong to this run, too: give them a new mtime, so that tools
+   * which compare mtimes rebuild what depends on them.
+   */
   #renewOutputs(): void {
     const { workspace, outputs } = this.#request;
     const { cache, now } = this.#context;
@@ -105,14 +108,16 @@ export class StateStore {
   }
 }
 
-/** The outputs belong to it: what a tool takes for up to date it does not make again. */
+/** State includes the outputs: a tool does not rebuild what it considers up to date. */
 export function pathsOf({ state, outputs }: RunRequest): RelPath[] {
   return [...state, ...outputs];
 }
 
 const QUIET = { throwIfNoEntry: false } as const;
 
-/** The same command with the same outputs and state, in the same folder of the repository, for the same kind of machine. */
+/**
+ * A step: the same command, outputs and state, in the same folder of the repository, on the same platform.
+ */
 function stepIn(folder: string, request: RunRequest): string {
   const parts = [stepOf(request), [...request.state].sort(), folder, platformProperties()];
   return digestOf(Buffer.from(JSON.stringify(parts))).hash.slice(0, 32);

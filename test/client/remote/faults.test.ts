@@ -101,8 +101,8 @@ describe('a remote that', () => {
 
   test.each([
     ['is full', 507, 'its store or disk is full'],
-    ['is read-only', 403, 'it is read-only, or ASSAY_TOKEN is none that may write'],
-    ['wants a token for it', 401, 'it is read-only, or ASSAY_TOKEN is none that may write'],
+    ['is read-only', 403, 'it is read-only, or ASSAY_TOKEN may not write'],
+    ['wants a token for it', 401, 'it is read-only, or ASSAY_TOKEN may not write'],
   ])('%s when it comes to writing', async (_name, status, words) => {
     const ran = await build(await http(readOnly(status)));
     expectOrdinaryMiss(ran, 'the remote takes no results, they stay here');

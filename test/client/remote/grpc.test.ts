@@ -187,7 +187,7 @@ describe('a server that', () => {
   });
 
   test.each([
-    ['says so', 'read-only', 'it says that it takes none'],
+    ['says so', 'read-only', 'it accepts no writes'],
     ['is full', 'full', 'RESOURCE_EXHAUSTED'],
   ])('takes no writes, because it %s, changes nothing but the hits', async (_name, fault, words) => {
     const server = await start(fault);

@@ -91,12 +91,12 @@ describe('over gRPC', { timeout: 60_000 }, () => {
     [
       'many answers to one question',
       { GetActionResult: (call) => endlessly(call, Buffer.alloc(0)) },
-      'it sent more than one message where one was due',
+      'it sent more than one message in a unary response',
     ],
     [
       'a blob in pieces with nothing in them',
       { Read: (call) => endlessly(call, Buffer.alloc(0)) },
-      'it sends messages with nothing in them',
+      'it sends empty messages',
     ],
   ])('%s', async (_, lies, words) => {
     expectOrdinaryMiss(await build(await liar(lies), 'two'), words);

@@ -249,7 +249,7 @@ test.each<[string, string[], string]>([
   ['nothing to save', ['save', 'key'], 'no path is named'],
   ['a path that is not there', ['save', 'key', 'nosuch'], 'nothing at nosuch'],
   ['a path outside', ['save', 'key', '../x'], 'ASSAY_BAD_PATH'],
-  ['the folder itself', ['save', 'key', '.'], 'by its name'],
+  ['the folder itself', ['save', 'key', '.'], 'the whole workspace cannot be saved'],
   ['git’s own folder', ['save', 'key', '.git/hooks'], 'not for a cache'],
   ['a key that is too long', ['save', 'k'.repeat(600), 'single.txt'], 'ASSAY_BAD_LABEL'],
   ['nothing to restore', ['restore', 'key', '--fallback', 'k'], 'no path is named'],

@@ -2,10 +2,10 @@
 // client/config/assay.schema.json, and a test compares the committed file with this output.
 
 import { DECLARATION_PATTERN } from '../client/action/declared-variables.ts';
+import { DEFAULT_FIELDS } from '../client/action/fields.ts';
 import { HERMETIC } from '../client/action/request.ts';
 import {
   CHECKPOINT_FIELDS,
-  DEFAULT_FIELDS,
   FILE_FIELDS,
   type Field,
   type FieldKind,
@@ -28,6 +28,7 @@ const KINDS: Readonly<Record<FieldKind, () => Schema>> = {
       { ...TEXTS, minItems: 1 },
     ],
   }),
+  object: () => ({ type: 'object' }),
   hermetic: () => ({ enum: [...HERMETIC] }),
   checkpoint: () => ({ ...objectOf(CHECKPOINT_FIELDS), required: ['folders'] }),
   step: () => objectOf(DEFAULT_FIELDS),
@@ -46,9 +47,13 @@ export function configSchema(): string {
 function objectOf(fields: Readonly<Record<string, Field>>): Schema {
   const properties = Object.entries(fields).map(([name, { kind, text }]) => [
     name,
-    { description: text, ...KINDS[kind]() },
+    { description: sentence(text), ...KINDS[kind]() },
   ]);
   return { type: 'object', additionalProperties: false, properties: Object.fromEntries(properties) };
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
 if (import.meta.main) process.stdout.write(configSchema());

@@ -1,52 +1,50 @@
-// The flags that declare an action, shared by every command that takes one, and the request that they make.
-import { type FlagTable, type ParsedFlags, parseFlags, parseNumber, usage } from '../../core/cli/command.ts';
+// The flags that declare an action, from the table of its fields, and the request that they make.
+import {
+  type Flag,
+  type FlagTable,
+  type ParsedFlags,
+  parseFlags,
+  parseNumber,
+  usage,
+} from '../../core/cli/command.ts';
 import { type ActionDeclaration, requestFor } from '../action/declaration.ts';
 import { checkText } from '../action/environment.ts';
+import { ACTION_FIELDS, type ActionField } from '../action/fields.ts';
 import { HERMETIC, REQUEST_DEFAULTS, type RunRequest } from '../action/request.ts';
 
+function flagsOf(names: readonly (keyof typeof ACTION_FIELDS)[]): FlagTable {
+  return Object.fromEntries(
+    names.map((name): [string, Flag] => {
+      const { kind, flag = name, value, text }: ActionField = ACTION_FIELDS[name];
+      if (kind === 'flag') return [flag, { type: 'boolean', text }];
+      const multiple = kind === 'texts' || kind === 'variables';
+      return [flag, { type: 'string', multiple, ...(value !== undefined && { value }), text }];
+    }),
+  );
+}
+
+/** The flags that every command with an action takes before `-- COMMAND`. */
 export const ACTION_FLAGS = {
-  input: {
+  ...flagsOf(['inputs', 'optionalInputs', 'includeIgnored', 'outputs']),
+  ...flagsOf(['env', 'tools', 'state', 'cwd']),
+};
+
+/** Those that only `assay run` takes. */
+export const RUN_FLAGS: FlagTable = {
+  ...flagsOf(['cacheFailures', 'hermetic', 'sandbox', 'acceptMarked']),
+  inputs: { type: 'string', value: 'declared|observed', text: `observed: ${ACTION_FIELDS.observed.text}` },
+  checkpoint: {
     type: 'string',
     multiple: true,
-    value: 'GLOB',
-    text: 'a file, folder or glob that the command reads; "!GLOB" takes away',
+    value: 'DIR',
+    text: `${ACTION_FIELDS.checkpoint.text} (see \`assay checkpoint --help\`)`,
   },
-  'optional-input': {
-    type: 'string',
-    multiple: true,
-    value: 'GLOB',
-    text: 'the same, but it may match nothing',
-  },
-  'include-ignored': {
-    type: 'boolean',
-    text: 'take files that .gitignore hides, too (also those that git tracks all the same)',
-  },
-  output: {
-    type: 'string',
-    multiple: true,
-    value: 'PATH',
-    text: 'a file or folder that the command makes; it belongs to the command,\nwhat else lies there goes',
-  },
-  env: {
-    type: 'string',
-    multiple: true,
-    value: 'NAME|NAME=VALUE',
-    text: 'a variable that the command sees, or with PREFIX_* all that begin so; all others are hidden from it',
-  },
-  tool: {
-    type: 'string',
-    multiple: true,
-    value: 'NAME',
-    text: 'a program that the command uses, found on your PATH; its content is in the key, and the command\nfinds it by its name (both hold for the command’s own program anyway)',
-  },
-  state: {
-    type: 'string',
-    multiple: true,
-    value: 'PATH',
-    text: 'a file or folder that makes the command faster the next time (.tsbuildinfo, .eslintcache): carried over\nfrom the nearest earlier commit; never in the key. What is made with it is not kept in a\ncache; with --hermetic=strict it is not used. It belongs to the command: what else lies there goes',
-  },
-  cwd: { type: 'string', value: 'DIR', text: 'the folder to run in, below this one (default: this one)' },
-} satisfies FlagTable;
+  'checkpoint-interval': { type: 'string', value: 'SECONDS', text: 'how often to save (default: 600)' },
+  'checkpoint-keep': { type: 'string', value: 'N', text: 'how many checkpoints to keep (default: 2)' },
+};
+
+/** Those of a worker, whose requests name inputs and outputs. */
+export const WORKER_FLAGS = flagsOf(['env', 'tools']);
 
 export interface DeclaredAction {
   readonly flags: ParsedFlags;

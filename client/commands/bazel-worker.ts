@@ -13,7 +13,7 @@ import { type Cache, openCache } from '../run/caches.ts';
 import { Reporter } from '../run/reporter.ts';
 import type { Report } from '../terminal/events.ts';
 import { SyncStream } from '../terminal/sync-stream.ts';
-import { ACTION_FLAGS } from './action-flags.ts';
+import { WORKER_FLAGS } from './action-flags.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 
 const flags = {
@@ -23,8 +23,7 @@ const flags = {
     value: 'NAME',
     text: 'in a request, what follows NAME (`NAME PATH` or `NAME=PATH`) is an output:\nwrite --output-flag=--out for a tool that takes --out PATH',
   },
-  env: ACTION_FLAGS.env,
-  tool: ACTION_FLAGS.tool,
+  ...WORKER_FLAGS,
   store: STORE_FLAGS.store,
   remote: { type: 'string', value: 'URL', text: 'a shared cache (default: ASSAY_REMOTE)' },
 } satisfies FlagTable;

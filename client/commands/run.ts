@@ -4,43 +4,13 @@ import { type CommandModule, type FlagTable, usage } from '../../core/cli/comman
 import { storeFolder } from '../local-store/store-folder.ts';
 import { Reporter } from '../run/reporter.ts';
 import { SyncStream } from '../terminal/sync-stream.ts';
-import { ACTION_FLAGS, parseAction } from './action-flags.ts';
+import { ACTION_FLAGS, parseAction, RUN_FLAGS } from './action-flags.ts';
 import { GRAPH_FLAGS } from './graph-flags.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 
 const flags = {
   ...ACTION_FLAGS,
-  'cache-failures': { type: 'boolean', text: 'keep and replay results with an exit code other than 0' },
-  hermetic: {
-    type: 'string',
-    value: 'off|warn|strict',
-    text: 'what to do about a command that sees or does more than it declares: nothing,\nmark its result, or fail and keep nothing (default: warn)',
-  },
-  inputs: {
-    type: 'string',
-    value: 'declared|observed',
-    text: 'observed: what earlier runs were seen to read counts as declared',
-  },
-  sandbox: {
-    type: 'boolean',
-    text: 'run COMMAND where it sees its declared inputs at /workspace, installed software, an empty\nhome and /tmp, and no network (needs bubblewrap)',
-  },
-  'accept-marked': {
-    type: 'boolean',
-    text: 'take results from the remote whose runs saw or did more than they declared',
-  },
-  checkpoint: {
-    type: 'string',
-    multiple: true,
-    value: 'DIR',
-    text: 'a folder that holds the command’s progress: sealed from time to time, and put back\nif the same action has to run again (see `assay checkpoint --help`)',
-  },
-  'checkpoint-interval': {
-    type: 'string',
-    value: 'SECONDS',
-    text: 'how often (default: 600)',
-  },
-  'checkpoint-keep': { type: 'string', value: 'N', text: 'how many of them (default: 2)' },
+  ...RUN_FLAGS,
   force: GRAPH_FLAGS.force,
   store: STORE_FLAGS.store,
   remote: {

@@ -1,108 +1,65 @@
 // The fields of assay.json in one table. The reader, the JSON schema (scripts/config-schema.ts) and the
 // suggestions for misspelt fields come from it.
 
-export type FieldKind =
-  | 'text'
-  | 'texts'
-  | 'variables'
-  | 'flag'
-  | 'count'
-  | 'command'
-  | 'checkpoint'
-  | 'hermetic'
-  | 'step'
-  | 'steps';
+import { ACTION_FIELDS, type ActionFieldKind, DEFAULT_FIELDS } from '../action/fields.ts';
+
+export type FieldKind = ActionFieldKind | 'count' | 'command' | 'checkpoint' | 'step' | 'steps';
 
 export interface Field {
   readonly kind: FieldKind;
+  /** A phrase without a full stop at the end. */
   readonly text: string;
 }
 
 export type FieldTable = Readonly<Record<string, Field>>;
 
-/** Lists are added to those of a step; other fields apply where a step does not set them. */
-export const DEFAULT_FIELDS = {
-  inputs: { kind: 'texts', text: 'Files, folders or globs that the command reads; "!GLOB" takes away.' },
-  optionalInputs: { kind: 'texts', text: 'The same, but they may match nothing.' },
-  env: {
-    kind: 'variables',
-    text: 'Variables that the command sees: NAME, a pattern such as VITE_*, or NAME=VALUE. All others are hidden.',
-  },
-  tools: {
-    kind: 'texts',
-    text: 'Programs that the command uses; their content is in the key. Those that it names itself are found.',
-  },
-  includeIgnored: {
-    kind: 'flag',
-    text: 'Files that .gitignore hides are inputs too, if a glob matches them.',
-  },
-  cacheFailures: { kind: 'flag', text: 'Keep and replay results with an exit code other than 0.' },
-  hermetic: {
-    kind: 'hermetic',
-    text: 'What to do about a command that sees or does more than it declares: nothing, mark its result (default), or fail and keep nothing.',
-  },
-  observed: {
-    kind: 'flag',
-    text: 'What earlier runs were seen to read counts as declared; without "inputs", nothing else does.',
-  },
-  acceptMarked: {
-    kind: 'flag',
-    text: 'Take results from the remote whose runs saw or did more than they declared.',
-  },
-  sandbox: { kind: 'flag', text: 'Run the command where only declared files can be seen.' },
-} satisfies FieldTable;
+const { inputs, outputs, cwd, state, checkpoint } = ACTION_FIELDS;
 
 export const STEP_FIELDS = {
   command: {
     kind: 'command',
-    text: 'The program and its arguments as a list, or a line for the shell. Without it: the package.json script of the step’s name.',
+    text: 'the program and its arguments as a list, or a shell line. Default: the package.json script of the step’s name',
   },
   ...DEFAULT_FIELDS,
   inputs: {
     kind: 'texts',
-    text: 'Files, folders or globs that the command reads, from the package’s folder; "//…" from the root; "!GLOB" takes away. Without it: everything in the package, or, with "observed", what was seen to be read.',
+    text: `${inputs.text}. Paths are relative to the package’s folder; "//…" starts at the root. Default: everything in the package, or, with "observed", only what was seen to be read`,
   },
-  outputs: {
-    kind: 'texts',
-    text: 'Files or folders that the command makes. They belong to it: what else lies there goes.',
-  },
+  outputs,
   dependsOn: {
     kind: 'texts',
-    text: 'Steps that come first and whose outputs are inputs: "build" of this package, "^build" of the packages that it depends on, "pkg#build" of another, "//#build" of the root.',
+    text: 'steps that run first and whose outputs are inputs: "build" of this package, "^build" of the packages that it depends on, "pkg#build" of another, "//#build" of the root',
   },
-  cwd: { kind: 'text', text: 'The folder to run in (default: the package’s).' },
-  cache: { kind: 'flag', text: 'false: the command runs each time, and nothing of it is kept.' },
-  state: {
-    kind: 'texts',
-    text: 'Files or folders that make the command faster the next time (.tsbuildinfo, .eslintcache): carried over from the nearest earlier commit, never in the key. What is made with them is not kept in a cache; with "hermetic": "strict" they are not used. They belong to the step: what else lies there goes.',
-  },
-  checkpoint: {
-    kind: 'checkpoint',
-    text: 'Folders that are kept while the command runs, so that a killed run goes on where it was.',
-  },
+  cwd: { kind: cwd.kind, text: 'the folder to run in (default: the package’s)' },
+  cache: { kind: 'flag', text: 'false: the command runs each time, and its result is not stored' },
+  state,
+  checkpoint: { kind: 'checkpoint', text: checkpoint.text },
 } satisfies FieldTable;
 
 export const CHECKPOINT_FIELDS = {
-  folders: { kind: 'texts', text: 'What is kept.' },
-  every: { kind: 'text', text: 'How often: "30s", "10m", "1h".' },
-  keep: { kind: 'count', text: 'How many are kept (default: 2).' },
+  folders: { kind: 'texts', text: 'the folders to save' },
+  every: { kind: 'text', text: 'how often: "30s", "10m", "1h"' },
+  keep: { kind: 'count', text: 'how many checkpoints to keep (default: 2)' },
 } satisfies FieldTable;
 
 export const FILE_FIELDS = {
-  $schema: { kind: 'text', text: 'Where editors find what may stand here.' },
-  name: { kind: 'text', text: 'The package’s name (default: that of its package.json, or its folder).' },
+  $schema: { kind: 'text', text: 'where editors find the schema of this file' },
+  name: { kind: 'text', text: 'the package’s name (default: that of its package.json, or its folder)' },
   dependencies: {
     kind: 'texts',
-    text: 'Packages that this one depends on, by name, beside those of its package.json.',
+    text: 'names of packages that this one depends on, in addition to those in its package.json',
   },
   packages: {
     kind: 'texts',
-    text: 'Folders or globs of the packages, in the root’s file (default: those of npm, pnpm or yarn).',
+    text: 'only in the root’s file: folders or globs of the packages (default: the workspaces of npm, pnpm or yarn)',
   },
-  defaults: { kind: 'step', text: 'What every step declares, in this package or, from the root, in all.' },
+  defaults: {
+    kind: 'step',
+    text: 'fields that apply to every step of this package, or, in the root’s file, of all packages',
+  },
   packageSteps: {
     kind: 'steps',
-    text: 'In the root’s file: steps of every package; its own file may say otherwise, field by field.',
+    text: 'only in the root’s file: steps of every package. A package’s own file overrides them field by field',
   },
-  steps: { kind: 'steps', text: 'The steps of this package.' },
+  steps: { kind: 'steps', text: 'the steps of this package' },
 } satisfies FieldTable;

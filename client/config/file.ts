@@ -1,22 +1,10 @@
 // Reads one assay.json: fields with types and positions, not yet resolved against packages and defaults.
 
 import { whyNotAVariable } from '../action/declared-variables.ts';
+import { DEFAULT_FIELDS } from '../action/fields.ts';
 import { HERMETIC, type Hermetic } from '../action/request.ts';
 import { type ConfigValue, type Document, type Located, parseDocument } from './document.ts';
-import { CHECKPOINT_FIELDS, DEFAULT_FIELDS, FILE_FIELDS, STEP_FIELDS } from './fields.ts';
-
-export interface Defaults {
-  readonly inputs?: readonly Located[] | undefined;
-  readonly optionalInputs?: readonly Located[] | undefined;
-  readonly env?: readonly Located[] | undefined;
-  readonly tools?: readonly Located[] | undefined;
-  readonly includeIgnored?: boolean | undefined;
-  readonly cacheFailures?: boolean | undefined;
-  readonly hermetic?: Hermetic | undefined;
-  readonly observed?: boolean | undefined;
-  readonly acceptMarked?: boolean | undefined;
-  readonly sandbox?: boolean | undefined;
-}
+import { CHECKPOINT_FIELDS, FILE_FIELDS, STEP_FIELDS } from './fields.ts';
 
 /** A list is a program with its arguments; a single text is a shell line. */
 export type CommandField = readonly Located[] | Located;
@@ -27,15 +15,23 @@ export interface CheckpointField {
   readonly keep?: number | undefined;
 }
 
-export interface StepFields extends Defaults {
-  readonly command?: CommandField | undefined;
-  readonly outputs?: readonly Located[] | undefined;
-  readonly dependsOn?: readonly Located[] | undefined;
-  readonly cwd?: Located | undefined;
-  readonly cache?: boolean | undefined;
-  readonly state?: readonly Located[] | undefined;
-  readonly checkpoint?: CheckpointField | undefined;
+/** What a field of each kind is read as. */
+interface Values {
+  readonly text: Located;
+  readonly texts: readonly Located[];
+  readonly variables: readonly Located[];
+  readonly flag: boolean;
+  readonly hermetic: Hermetic;
+  readonly command: CommandField;
+  readonly checkpoint: CheckpointField;
 }
+
+type ValuesOf<Table extends Readonly<Record<string, { readonly kind: keyof Values }>>> = {
+  readonly [Name in keyof Table]?: Values[Table[Name]['kind']] | undefined;
+};
+
+export type Defaults = ValuesOf<typeof DEFAULT_FIELDS>;
+export type StepFields = ValuesOf<typeof STEP_FIELDS>;
 
 export interface ConfigFile {
   readonly name?: Located | undefined;

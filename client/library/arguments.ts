@@ -2,6 +2,7 @@
 // was meant to be its `inputs` would be one without any: its result would be found again whatever they are.
 import { suggestion, usage } from '../../core/cli/command.ts';
 import type { ActionDeclaration } from '../action/declaration.ts';
+import { ACTION_FIELDS, type ActionFieldKind } from '../action/fields.ts';
 import { HERMETIC } from '../action/request.ts';
 import type { LibraryOptions } from './library.ts';
 
@@ -27,35 +28,29 @@ const COUNT: Kind = {
   holds: (value) => Number.isSafeInteger(value) && Number(value) > 0,
 };
 const OBJECT: Kind = { takes: 'an object', holds: (value) => isObject(value) && !Array.isArray(value) };
-const CALLED: Kind = { takes: 'a function', holds: (value) => typeof value === 'function' };
-const EAR: Kind = {
+const FUNCTION: Kind = { takes: 'a function', holds: (value) => typeof value === 'function' };
+const WRITABLE: Kind = {
   takes: 'something to write to',
   holds: (value) => isObject(value) && 'write' in value && typeof value.write === 'function',
 };
 const SIGNAL: Kind = { takes: 'an AbortSignal', holds: (value) => value instanceof AbortSignal };
-const STANDARD: Kind = {
+const HERMETICITY: Kind = {
   takes: `one of ${HERMETIC.join(', ')}`,
   holds: (value) => HERMETIC.some((name) => name === value),
 };
 
-const ACTION: Fields<ActionDeclaration> = {
-  command: TEXTS,
-  workspace: TEXT,
-  inputs: TEXTS,
-  optionalInputs: TEXTS,
-  includeIgnored: FLAG,
-  outputs: TEXTS,
-  env: TEXTS,
-  tools: TEXTS,
-  cwd: TEXT,
-  cacheFailures: FLAG,
-  hermetic: STANDARD,
-  acceptMarked: FLAG,
-  observed: FLAG,
-  sandbox: FLAG,
-  checkpoint: OBJECT,
-  state: TEXTS,
+const KINDS: Readonly<Record<ActionFieldKind, Kind>> = {
+  text: TEXT,
+  texts: TEXTS,
+  variables: TEXTS,
+  flag: FLAG,
+  hermetic: HERMETICITY,
+  object: OBJECT,
 };
+
+const ACTION: Readonly<Record<string, Kind>> = Object.fromEntries(
+  Object.entries(ACTION_FIELDS).map(([name, { kind }]) => [name, KINDS[kind]]),
+);
 
 const CHECKPOINT: Fields<NonNullable<ActionDeclaration['checkpoint']>> = {
   folders: TEXTS,
@@ -68,9 +63,9 @@ const OPTIONS: Fields<LibraryOptions> = {
   remote: TEXT,
   token: TEXT,
   environment: OBJECT,
-  stdout: EAR,
-  stderr: EAR,
-  report: CALLED,
+  stdout: WRITABLE,
+  stderr: WRITABLE,
+  report: FUNCTION,
   force: FLAG,
   signal: SIGNAL,
 };
@@ -84,11 +79,11 @@ export function checkOptions(options: unknown): void {
   checkFields('options', options, OPTIONS, []);
 }
 
-function checkFields<T>(
+function checkFields(
   what: string,
   value: unknown,
-  known: Fields<T>,
-  needed: readonly (keyof T & string)[],
+  known: Readonly<Record<string, Kind>>,
+  needed: readonly string[],
 ): Readonly<Record<string, unknown>> {
   if (!OBJECT.holds(value)) throw usage(`${what} must be an object, not ${shown(value)}`);
   const fields: Readonly<Record<string, unknown>> = { ...Object(value) };

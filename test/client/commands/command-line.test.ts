@@ -43,7 +43,7 @@ test.each<[string, string[], number, string]>([
     '--hermetic goes with `-- COMMAND`',
   ],
   ['a flag of steps for a command', ['run', '--dry-run', '--', 'true'], 125, '--dry-run goes with the steps'],
-  ['watching what is not run', ['run', '--watch', '--dry-run', 'a'], 125, 'choose one'],
+  ['watching what is not run', ['run', '--watch', '--dry-run', 'a'], 125, 'can’t be combined'],
   ['no command', ['run', '--input', 'x'], 125, 'assay run [FLAGS] -- COMMAND'],
   ['an empty command', ['run', '--'], 125, 'assay run [FLAGS] -- COMMAND'],
   ['a command without --', ['run', 'true'], 125, 'assay run [FLAGS] -- COMMAND'],

@@ -240,7 +240,11 @@ describe('what is refused, with the place', () => {
     ['a way out', '{"steps": {"a": {"command": "x", "outputs": ["../x"]}}}', 'leaves the workspace'],
     ['an absolute path', '{"steps": {"a": {"command": "x", "inputs": ["/etc"]}}}', 'is absolute'],
     ['an output glob', '{"steps": {"a": {"command": "x", "outputs": ["*.o"]}}}', 'not a glob'],
-    ['nested outputs', '{"steps": {"a": {"command": "x", "outputs": ["d/e", "d"]}}}', 'one lies inside the other'],
+    [
+      'nested outputs',
+      '{"steps": {"a": {"command": "x", "outputs": ["d/e", "d"]}}}',
+      'one lies inside the other',
+    ],
     ['a step’s name', '{"steps": {"a#b": {"command": "x"}}}', 'assay.json:1:12: "a#b" can’t name a step'],
     [
       'what is no variable',

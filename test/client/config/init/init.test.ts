@@ -229,7 +229,9 @@ describe('in a tree that is already built', () => {
     shop.write('Makefile', 'all: out/b\nout/b: src/a.txt\n\tmkdir -p out\n\tcp $< $@\n');
     await shop.assay(['run', '--hermetic=off', '--output', 'out', '--', 'make', 'all']);
     const { stderr } = await shop.assay(['init']);
-    expect(stderr).toContain(`not sure of all: it reads files that .gitignore hides, which are not declared: out.`);
+    expect(stderr).toContain(
+      `not sure of all: it reads files that .gitignore hides, which are not declared: out.`,
+    );
     expect(stderr).toContain(begin);
     expect(configured().all).toEqual({ command: ['make', 'all'], inputs: ['Makefile', 'src/**'] });
     expect((await shop.assay(['run', 'all'])).code).toBe(0);

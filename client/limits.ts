@@ -127,7 +127,7 @@ export const RUN = {
   /** How much of each of a command's streams is kept for replay; a run that says more is not published. */
   maxLogBytes: 64 * MIB,
   /** A stream that is longer than this gets room for the longest at once, of which only what is written takes memory. */
-  logRoomBytes: MIB,
+  logBufferBytes: MIB,
   /** How long the streams of a command that has ended may stay open, held by a process that it left behind. */
   streamsCloseMs: 2 * SECOND,
   /** How long git may take to say whether it tracks something. */

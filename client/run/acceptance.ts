@@ -1,29 +1,30 @@
-// Which results a run takes, by what is known of the run that made them.
+// Decides which stored results a run accepts, by the evidence in the result.
 //
-//                     this machine's own store           a remote
-//   clean             taken                              taken
-//   clean by another  taken, except by strict            taken, except by strict
-//   policy's verdict
-//   marked            taken, except by --hermetic=strict taken with --accept-marked, except by strict
-//   unwatched         taken, except by strict            taken, except by strict
+//   evidence                  from the local store        from a remote
+//   clean                     accepted                    accepted
+//   clean by another policy   accepted, but not strict    accepted, but not strict
+//   marked                    accepted, but not strict    with --accept-marked, but not strict
+//   unwatched                 accepted, but not strict    accepted, but not strict
 //
-// A marked result in the own store is taken because all that its run was seen to read beyond its declaration is in its
-// path set, so it is found only where that is unchanged; what can't be looked at again (network, time) is said each time.
-// Unwatched are those of other clients, and of machines without a tracer.
+// "not strict": a run with --hermetic=strict refuses the result.
+// A marked local result is safe: its path set holds everything that its run read beyond the declaration, so a
+// lookup finds it only while all of that is unchanged. Network and time cannot be checked; each run reports
+// them again.
+// Results of other clients, and of machines without a tracer, are unwatched.
 import { type Evidence, type EvidenceStatus, evidenceStatusOf } from '../../core/evidence.ts';
 import { POLICY_VERSION } from '../../hermeticity/verdict/policy-version.ts';
 import type { RunRequest } from '../action/request.ts';
 
-type Asked = Pick<RunRequest, 'hermetic' | 'acceptMarked' | 'name'>;
+type Wanted = Pick<RunRequest, 'hermetic' | 'acceptMarked' | 'name'>;
 
-/** A verdict of another policy may have passed over what this one finds. */
-export function acceptsLocal(evidence: Evidence | undefined, { hermetic }: Asked): boolean {
+/** Strict runs refuse the verdict of another policy: it may have missed findings of this one. */
+export function acceptsLocal(evidence: Evidence | undefined, { hermetic }: Wanted): boolean {
   if (hermetic !== 'strict') return true;
   return evidenceStatusOf(evidence) === 'clean' && evidence?.policy === POLICY_VERSION;
 }
 
-/** Undefined if it is taken. */
-export function remoteRefusal(evidence: Evidence | undefined, request: Asked): string | undefined {
+/** Why a result of a remote is refused; undefined if it is accepted. */
+export function remoteRefusal(evidence: Evidence | undefined, request: Wanted): string | undefined {
   const standing = evidenceStatusOf(evidence);
   if (!acceptsLocal(evidence, request))
     return `the remote has a result that is ${shortcomingOf(standing, evidence?.policy)}`;

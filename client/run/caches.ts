@@ -1,5 +1,6 @@
-// The caches that a run uses, opened once: the local store, what it knows of this workspace's files, its memory of
-// earlier runs, and the remote if one is named. Any of them may be unusable; the run then does without.
+// The caches of a run: the local store, the remote, the stat index, the scan memo, the tool memo and the
+// history.
+// Each opens on first use. If one is unusable, the run goes on without it.
 import { join } from 'node:path';
 import { digestOf } from '../../core/digest.ts';
 import type { Store } from '../../store/store.ts';
@@ -29,16 +30,16 @@ export interface CacheOptions {
   readonly token?: string | undefined;
   readonly now: () => number;
   readonly report: Report;
-  /** For who remembers whole steps, and would never ask for a scan again. */
+  /** For graph runs: their state records whole steps, so a recorded scan would never be used. */
   readonly skipsScanMemo?: boolean;
-  /** For who forgets it when a command has run. */
+  /** For graph runs, which clear it after each command. */
   readonly systemFiles?: SystemFileMemo;
 }
 
 export interface Cache {
   /**
-   * The same each time; opened when it is first asked for, because a hit that is remembered has no use for it. Undefined:
-   * there is no usable store, and the command simply runs.
+   * Opens the store on the first call; later calls return the same one. Undefined: the store is unusable, and
+   * the command runs without it.
    */
   openStore(): Promise<Store | undefined>;
   readonly inPlace: HitMemos;
@@ -53,22 +54,22 @@ export interface Cache {
       'outcome' | 'reason' | 'against' | 'notKept' | 'exitCode' | 'commandMs'
     >,
   ): void;
-  /** The same remote each time; opened when it is first asked for, because a local hit has no use for it. */
+  /** Opens the remote on the first call; a local hit never calls it. */
   openRemote(): Promise<Remote | undefined>;
-  /** A snapshots for snapshots, beside the results; undefined where there is no usable store. */
+  /** Undefined if the store is unusable. */
   openSnapshotStore(needs: SnapshotSettings): Promise<SnapshotStore | undefined>;
-  /** The same each time; undefined where there is no remote, or no store. */
+  /** The same object for each call; undefined without a remote or a store. */
   openUploads(): Promise<Uploads | undefined>;
-  /** Uploads, also of what earlier runs left, go on for a bounded time. */
-  finishUploads(began: number, settling: FinishOptions): Promise<UploadSummary>;
+  /** Waits a bounded time for the uploads of this run and of earlier ones. */
+  finishUploads(began: number, options: FinishOptions): Promise<UploadSummary>;
   close(): Promise<void>;
 }
 
 export interface UploadSummary {
-  /** How many results are still to be shared, and why. */
+  /** How many results are not shared yet, and why. */
   readonly unshared: number;
   readonly why: string;
-  /** The remote had another result of one of the actions. */
+  /** The remote has a different result of one of the actions. */
   readonly diverged: boolean;
 }
 
@@ -120,7 +121,7 @@ export function openCache(options: CacheOptions): Cache {
       snapshotStores.push(snapshots);
       return snapshots;
     },
-    async finishUploads(began, settling) {
+    async finishUploads(began, waiting) {
       const { remoteUrl, storeFolder, now, report } = options;
       if (!remoteUrl) return NOTHING_SENT;
       const isNeeded =
@@ -131,7 +132,7 @@ export function openCache(options: CacheOptions): Cache {
       if (!opened) return NOTHING_SENT;
       opened.addEarlier(report);
       const bound = Math.max(REMOTE.uploadsMs, (now() - began) * REMOTE.uploadsShare);
-      const left = await opened.finish(bound, settling);
+      const left = await opened.finish(bound, waiting);
       return { unshared: left?.results ?? 0, why: left?.why ?? '', diverged: opened.diverged > 0 };
     },
     async close() {

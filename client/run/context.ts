@@ -1,5 +1,4 @@
-// What a run needs from outside: caches, the caller's variables, ears for what the command says, somewhere to report.
-
+// What a run gets from its caller: the caches, the environment, the output streams, the clock and hooks.
 import type { Variables } from '../action/environment.ts';
 import type { Ownership } from '../outputs/output-lock.ts';
 import type { Report } from '../terminal/events.ts';
@@ -13,19 +12,22 @@ export interface RunContext {
   readonly stdout: Writable;
   readonly stderr: Writable;
   readonly report: Report;
-  /** The command is to find nothing of earlier runs, whatever is kept. */
+  /** The command starts without the state of earlier runs. */
   readonly withoutState?: boolean;
-  /** Uploads go on beside this run: whoever opened the cache waits for them at the end. */
+  /** The run does not wait for its uploads; the caller that opened the cache does at the end. */
   readonly uploadsLater?: boolean;
-  /** Resolves when the command may run, where only so many may at once. Rejects if it no longer may. */
+  /**
+   * Resolves when the command may run: `--jobs` bounds the running commands. Rejects if the run was
+   * cancelled.
+   */
   acquireJobSlot?(): Promise<void>;
-  /** Throws if nothing is to begin any more: asked by whoever waits for somebody else. */
+  /** Throws if the run was cancelled; called while the run waits for another one. */
   throwIfCancelled?(): void;
-  /** Of its outputs, where it has them to itself. */
+  /** The locks of the outputs, while the run holds them. */
   readonly ownership?: Ownership;
   /** Ends the command. */
   readonly signal?: AbortSignal | undefined;
   now(): number;
-  /** Hears the action as soon as it has its key. */
+  /** Called as soon as the action has its key. */
   onKeyed?(action: KeyedAction): void;
 }

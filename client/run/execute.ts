@@ -1,4 +1,5 @@
-// Runs a command in the strict environment, passes on what it says while it says it, and keeps the log.
+// Executes a command in the strict environment, streams its output and records its log.
+// The command finds none of its earlier outputs, unless the run restored the state that they belong to.
 import { join } from 'node:path';
 import type { RelPath } from '../../core/path.ts';
 import { absPath } from '../../hermeticity/system/absolute-path.ts';
@@ -18,20 +19,23 @@ export interface Execution extends MaybeWatched {
   readonly startedAt: number;
   readonly commandMs: number;
   readonly log: Log;
-  /** The outputs that an earlier run had left; the command did not get to see them. */
+  /** Outputs of an earlier run that were set aside before the command started. */
   readonly earlierOutputs: readonly RelPath[];
-  /** Why what lies in the outputs may not all be this run's, if so. */
+  /** Why the outputs may contain something that this run did not make. */
   readonly outputFault?: string;
-  /** Whose state the command found, if it found any: a clean run might have made something else. */
+  /** The run whose state the command started with, if any: a clean run might have made other outputs. */
   readonly earlierState?: string;
 }
 
-/** Variables that the command sees and that are not in its key; learns the folders that the action has to itself. */
+/** Variables that the command sees and that are not in its key. */
 export type UnkeyedVariables = (folders: ScratchFolders) => Readonly<Record<string, string>>;
 
 export interface Preparation {
   readonly unkeyed?: UnkeyedVariables;
-  /** Before each attempt: what the command finds of earlier runs; tells whose it is, undefined if it finds nothing. */
+  /**
+   * Called before each attempt. Restores the state of an earlier run and names that run; undefined if there
+   * is none.
+   */
   restoreState?(): Promise<string | undefined>;
 }
 
@@ -60,8 +64,8 @@ export async function execute(
 }
 
 /**
- * Some programs do not work under a tracer, such as those that trace others themselves (gdb, LeakSanitizer). That must not
- * fail a build: what fails and has done something that a tracer can't follow gets a second chance.
+ * Some programs fail under a tracer, such as those that trace others (gdb, LeakSanitizer). A tracer must not
+ * fail a build: a command that failed and did something the tracer cannot follow runs once more without it.
  */
 function hindranceOf(
   { exitCode, signal, watched }: MaybeWatched,
@@ -73,13 +77,13 @@ function hindranceOf(
 
 interface Attempt {
   readonly unkeyed?: UnkeyedVariables | undefined;
-  /** The command finds the outputs that belong to its state: what it sees no need to make again must be there. */
+  /** The command keeps its earlier outputs: they belong to its state, and it may not make them again. */
   readonly overEarlier?: boolean;
 }
 
 type LauncherFor<T extends CommandEnd> = (folders: ScratchFolders) => Launcher<T>;
 
-/** `launcherFor` learns the folders that the action has to itself. */
+/** `launcherFor` gets the scratch folders of the action. */
 export async function executeBy<T extends CommandEnd>(
   launcherFor: LauncherFor<T>,
   action: KeyedAction,
@@ -130,7 +134,7 @@ export async function executeBy<T extends CommandEnd>(
   }
 }
 
-/** Where the command sees a tool. */
+/** The path at which the command sees a tool. */
 function toolLocation({ sandbox, workspace }: RunRequest): (file: string) => string {
   return (file) => (sandbox ? sandboxPath(absPath(file), absPath(workspace)) : file);
 }

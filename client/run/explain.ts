@@ -1,4 +1,4 @@
-// Why an action missed: the closest earlier action, and what differs from it, in words.
+// Explains a miss: finds the closest earlier action and describes what differs from it.
 import type { Hash } from '../../core/digest.ts';
 import type { Blobs, Store } from '../../store/store.ts';
 import { looksSecret } from '../action/environment.ts';
@@ -27,10 +27,13 @@ const FORGOTTEN: Explanation = {
   differences: [],
 };
 
-/** How many earlier actions are compared in full where none ran the same command. */
+/** How many earlier actions are compared in full if none is of the same step. */
 const CANDIDATES = 10;
 
-/** Keeps the action first: it is compared with what is stored. `refusal`: why a result that was found is not taken. */
+/**
+ * Stores the action first, because the comparison reads it from the store. `refusal`: why a found result was
+ * refused.
+ */
 export async function explain(
   action: KeyedAction,
   { cache }: RunContext,
@@ -48,7 +51,7 @@ export async function explain(
   return { reason: differs ?? whyNothingStored(last, action.request), differences: [] };
 }
 
-/** The same action ran before. */
+/** The same action ran before, and none of its results is usable. */
 function whyNothingStored({ exitCode, notKept }: HistoryEntry, { hermetic }: RunRequest): string {
   if (exitCode) return `it failed before: ${notKept ?? `it ended with ${exitCode}`}`;
   if (notKept !== undefined) return `it ran before, but left no result: ${notKept}`;
@@ -56,7 +59,7 @@ function whyNothingStored({ exitCode, notKept }: HistoryEntry, { hermetic }: Run
   return 'it ran before, but no usable result is stored';
 }
 
-/** The same declaration, so something else: what the action was seen to depend on besides it. */
+/** The key is the same, so an observed path differs. */
 async function differsNow(
   action: KeyedAction,
   store: Store,
@@ -88,7 +91,7 @@ async function explainMiss(
   return last ? FORGOTTEN : NEVER_SEEN;
 }
 
-/** The newest run of the same step here, else of the same step elsewhere. */
+/** The newest run of the same step in this workspace, else in another one. */
 function lastOfStep(request: RunRequest, earlier: readonly HistoryEntry[]): HistoryEntry | undefined {
   const { workspace, name } = request;
   const step = stepOf(request);
@@ -98,7 +101,7 @@ function lastOfStep(request: RunRequest, earlier: readonly HistoryEntry[]): Hist
   return same.find((entry) => entry.workspace === workspace) ?? same[0];
 }
 
-/** For a command without a name, some recent ones of the same program. */
+/** For an action without a name: recent actions of the same program. */
 function sameProgram(
   { workspace, command, name }: RunRequest,
   earlier: readonly HistoryEntry[],
@@ -108,7 +111,7 @@ function sameProgram(
   return found.slice(0, CANDIDATES);
 }
 
-/** Earlier actions may be gone from the store. */
+/** Undefined if the store has evicted one of the actions. */
 async function unlessGone<T>(ask: () => Promise<T>): Promise<T | undefined> {
   try {
     return await ask();
@@ -117,7 +120,7 @@ async function unlessGone<T>(ask: () => Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** One line: the first difference, and how many more there are. */
+/** One line: the first difference and the number of others. */
 export function summarize(found: readonly Difference[]): string {
   const [first, ...more] = found;
   if (!first) return 'never seen';
@@ -145,7 +148,7 @@ export function describe(difference: Difference): string {
   }
 }
 
-/** A secret's change may be told, its value never. */
+/** Says that a secret changed, but never its value. */
 function describeValue(name: string, before: string | undefined, after: string | undefined): string {
   if (looksSecret(name)) return `${name} changed`;
   if (before === undefined) return `${name} was added (${after})`;

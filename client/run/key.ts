@@ -1,4 +1,5 @@
-// From a request to its key: inputs, environment, tools and platform become one REAPI Action.
+// Computes the key of a request: inputs, environment, tools and platform become one REAPI Action.
+// The key is the digest of that Action: equal declarations and contents give equal keys on every machine.
 import { type EncodedAction, encodeAction, type Property } from '../../core/action.ts';
 import type { Digest } from '../../core/digest.ts';
 import { messageOf } from '../../core/errors.ts';
@@ -20,7 +21,7 @@ export interface KeyedAction extends EncodedAction {
   readonly tools: readonly [Tool, ...Tool[]];
 }
 
-/** Enough of an action for a result of it to be restored and remembered. */
+/** The part of an action that restoring a result needs. */
 export interface IdentifiedAction {
   readonly request: RunRequest;
   readonly key: Pick<Digest, 'hash'>;
@@ -45,7 +46,7 @@ export function keyOf(request: RunRequest, { cache, caller, report }: RunContext
   return { ...encoded, request, inputs, environment, tools };
 }
 
-/** How much an action sees. */
+/** How the action sees files: with observed inputs, in the sandbox. */
 function viewProperties({ observed, sandbox }: RunRequest): Property[] {
   return [
     ...(observed ? [{ name: 'inputs', value: 'observed' }] : []),
@@ -53,7 +54,7 @@ function viewProperties({ observed, sandbox }: RunRequest): Property[] {
   ];
 }
 
-/** Undefined if inputs and tools are as they were when the key was made, and were not touched in between. */
+/** Why the inputs or tools may differ from those in the key; undefined if nothing touched them since. */
 export function changedSince(action: KeyedAction, { cache, caller }: RunContext): string | undefined {
   const { request, inputs, tools } = action;
   try {
@@ -67,7 +68,7 @@ export function changedSince(action: KeyedAction, { cache, caller }: RunContext)
   }
 }
 
-/** Where the command itself will search: a declared PATH, else the caller's, whose finds come first through shims. */
+/** A declared PATH, else the caller's. Shims make the command find the tools that the caller's PATH finds. */
 function searchPath({ variables }: RunRequest, caller: Variables): string {
   const declared = variables.find(({ name }) => name === 'PATH');
   return declared?.value ?? caller.PATH ?? '';

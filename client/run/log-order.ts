@@ -1,4 +1,4 @@
-// In which order the two streams of a log came, as it travels with a result.
+// Encodes the order of stdout and stderr in a log, as metadata of the result.
 import { LogOrder } from '../../core/proto/generated/assay.ts';
 import type { Any } from '../../core/proto/generated/google/protobuf/any.ts';
 
@@ -8,7 +8,7 @@ export function encodeOrder(order: readonly number[]): Any {
   return { typeUrl: ORDER_TYPE, value: Buffer.from(LogOrder.encode({ runLengths: [...order] }).finish()) };
 }
 
-/** Empty where the result comes from a client that does not record it, or records nonsense. */
+/** Empty if the result has no order (another client made it) or an invalid one. */
 export function decodeOrder(metadata: readonly Any[]): number[] {
   const found = metadata.find(({ typeUrl }) => typeUrl === ORDER_TYPE);
   if (!found) return [];

@@ -1,4 +1,5 @@
-// What a command said: the bytes of its two streams, and in which order they came, so that a replay reads like the run.
+// The log of a command: the bytes of stdout and stderr, and the order in which they came.
+// A replay writes the same bytes in the same order as the command did.
 import { RUN } from '../limits.ts';
 import type { Writable } from '../terminal/sync-stream.ts';
 
@@ -12,16 +13,15 @@ export interface LogPiece {
 export interface Log {
   readonly stdout: Buffer;
   readonly stderr: Buffer;
-  /** Lengths of runs, alternating, stdout first. */
+  /** Run lengths in bytes, alternating between the streams, stdout first. */
   readonly order: readonly number[];
 }
 
-/** Says it again, as the command did. */
 export function replay(log: Log, to: Readonly<Record<StreamName, Writable>>): void {
   for (const { stream, bytes } of pieces(log)) to[stream].write(bytes);
 }
 
-/** Gathers a log while it is spoken; stops keeping it, but not listening, when there is too much. */
+/** Records a log of at most RUN.maxLogBytes. Beyond that it records nothing more, and `tooLong` is true. */
 export class LogRecorder {
   readonly #streams = { stdout: new GrowingBytes(), stderr: new GrowingBytes() };
   readonly #order = new RunLengths();
@@ -45,33 +45,34 @@ export class LogRecorder {
 }
 
 /**
- * Bytes that come piece by piece, kept once. What is longer than a few pieces moves into room for the longest log: the system
- * gives memory only to the part of it that has been written.
+ * A growing buffer that never holds the bytes twice for long. A long log moves once into a buffer of the
+ * maximum size:
+ * the kernel commits memory only for the pages that are written.
  */
 class GrowingBytes {
-  #room = Buffer.alloc(0);
+  #buffer = Buffer.alloc(0);
   #length = 0;
 
   add(bytes: Buffer): void {
     const needed = this.#length + bytes.length;
-    if (needed > this.#room.length) this.#grow(needed);
-    bytes.copy(this.#room, this.#length);
+    if (needed > this.#buffer.length) this.#grow(needed);
+    bytes.copy(this.#buffer, this.#length);
     this.#length = needed;
   }
 
   bytes(): Buffer {
-    return this.#room.subarray(0, this.#length);
+    return this.#buffer.subarray(0, this.#length);
   }
 
   #grow(needed: number): void {
-    const size = needed > RUN.logRoomBytes ? RUN.maxLogBytes : Math.min(2 * needed, RUN.logRoomBytes);
-    const room = Buffer.allocUnsafeSlow(size);
-    this.#room.copy(room, 0, 0, this.#length);
-    this.#room = room;
+    const size = needed > RUN.logBufferBytes ? RUN.maxLogBytes : Math.min(2 * needed, RUN.logBufferBytes);
+    const larger = Buffer.allocUnsafeSlow(size);
+    this.#buffer.copy(larger, 0, 0, this.#length);
+    this.#buffer = larger;
   }
 }
 
-/** The log cut back into pieces in their order; without a known order stdout comes before stderr. */
+/** The log as pieces in their order. Without an order, stdout comes before stderr. */
 function* pieces({ stdout, stderr, order }: Log): Generator<LogPiece> {
   const rest = { stdout, stderr };
   let stream: StreamName = 'stdout';
@@ -84,7 +85,7 @@ function* pieces({ stdout, stderr, order }: Log): Generator<LogPiece> {
   if (rest.stderr.length > 0) yield { stream: 'stderr', bytes: rest.stderr };
 }
 
-/** Lengths of runs, alternating, stdout first. */
+/** Run lengths, alternating between the streams, stdout first. */
 class RunLengths {
   readonly lengths: number[] = [0];
   #current: StreamName = 'stdout';

@@ -1,6 +1,9 @@
-// Finds a result for a key: in the local store, else at the remote, whose blobs are brought into the local store first.
-// What comes out is a hit that can be restored: complete, from an action that ended well, with exactly the declared
-// outputs. Everything else, from whatever cause, is a miss.
+// Looks up the result of an action: in the local store, then at the remote.
+// A hit is complete, comes from a successful command, and has exactly the declared outputs. All else is a
+// miss.
+//
+// Blobs of a remote go into the local store first, which checks their digests. A failed command is a hit only
+// with --cache-failures.
 import { type Digest, digestOf, type Hash, parseDigest } from '../../core/digest.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { decodeEvidence, type EvidenceStatus, evidenceStatusOf } from '../../core/evidence.ts';
@@ -31,16 +34,19 @@ import { decodeOrder } from './log-order.ts';
 export interface Hit {
   readonly outcome: 'hit-local' | 'hit-remote';
   readonly reason: string;
-  /** The key that the result lies under, and the digest of the result itself: a key may get another one, once it has lost it. */
+  /**
+   * The key under which the result is stored, and the digest of the result: after an eviction it may be
+   * another one.
+   */
   readonly address: Hash;
   readonly result: Hash;
   readonly outputs: readonly Output[];
   readonly log: Log;
   readonly exitCode: number;
-  /** How long the command took when it ran. */
+  /** The duration of the command when it ran. */
   readonly commandMs: number;
   readonly standing: EvidenceStatus;
-  /** What the result depends on besides the key; all of it is as it was. */
+  /** The paths of the path set that led to the result; their states match. */
   observedPaths(): readonly AbsPath[];
 }
 
@@ -70,7 +76,7 @@ export async function lookup(
   return fetched && { ...fetched, outcome: 'hit-remote', reason: 'found in the remote cache' };
 }
 
-/** For who knows already under which key the result lies. */
+/** Reads a result whose address the caller already has from the up-to-date state. */
 export async function resultAt(
   address: Hash,
   request: RunRequest,
@@ -86,14 +92,14 @@ const LOCAL = { outcome: 'hit-local', reason: 'found in the local store' } as co
 
 type StoredHit = Omit<Hit, 'outcome' | 'reason' | 'address' | 'observedPaths'>;
 
-/** The first hit among the results that the action's path sets lead to. */
+/** The first hit among the candidates that the action's path sets lead to. */
 async function findHit(
   storage: PathSetStorage,
   action: KeyedAction,
   states: States,
   at: {
     readonly stateOf: StateOf;
-    /** False for a path set that is passed over. */
+    /** False for a path set that is skipped. */
     admits?(set: PathSet): boolean;
     hitAt(candidate: Candidate): Promise<StoredHit | undefined>;
     onFault(error: unknown): void;
@@ -111,7 +117,7 @@ async function findHit(
   return undefined;
 }
 
-/** One that is refused does not keep the others from being looked at. */
+/** A refused path set is reported and skipped; the lookup goes on with the next one. */
 function isAdmitted(set: PathSet, foreign: ForeignStates, report: Report): boolean {
   try {
     foreign.check(set);
@@ -162,7 +168,10 @@ function outputsOf(result: ActionResult, request: RunRequest, blobs: Blobs): Pro
   return outputsNamedBy(result, request.workingDirectory, ({ hash }) => readBlob(hash, blobs));
 }
 
-/** What can be seen to be of no use is not fetched, and never gets the chance to stand in the way of a good result. */
+/**
+ * Refuses an unusable result before its blobs are fetched and before it could occupy the key in the local
+ * store.
+ */
 function checkBeforeFetching(result: ActionResult, request: RunRequest): void {
   if (result.exitCode !== 0 && !request.cacheFailures) throw unfit('its command failed');
   const refusal = remoteRefusal(decodeEvidence(result.executionMetadata?.auxiliaryMetadata ?? []), request);
@@ -184,7 +193,10 @@ function checkPaths(named: readonly RelPath[], request: RunRequest): void {
     throw unfit('its outputs are not the declared ones');
 }
 
-/** A remote could name anything: only what was declared may be written, and links must stay inside. */
+/**
+ * A remote may send any paths: only declared outputs are restored, and their links must stay in the
+ * workspace.
+ */
 function checkOutputs(outputs: readonly Output[], request: RunRequest): void {
   checkPaths(
     outputs.map(({ path }) => path),
@@ -225,13 +237,13 @@ async function fetchHit(
   if (!(await fetchResult(key, action, sides))) return undefined;
   const { store, report } = sides;
   const { keepAction } = await import('./publish.ts');
-  // The next miss is compared with this action. The machine that built it has it; this one must keep a copy.
+  // The next miss is compared with this action, so the local store needs a copy of it.
   await keepAction(action, store);
   if (set) await addPathSet(action.key.hash, set, localPathSets(store), stateOf);
   return storedHit(key.hash, action.request, store, report);
 }
 
-/** True when the result and all that it names are in the local store now. */
+/** True if the result and all its blobs are now in the local store. */
 async function fetchResult(
   key: Digest,
   action: KeyedAction,
@@ -264,7 +276,7 @@ function reportFault(error: unknown, { remote, report }: Sides): void {
   }
 }
 
-/** Unreachable, or caught sending what is not what it says. */
+/** The remote is unreachable, or it sent content that does not match its digest. */
 function isRemotesFault(error: unknown): boolean {
   const lies: readonly string[] = ['ASSAY_DIGEST_MISMATCH', 'ASSAY_SIZE_MISMATCH', 'ASSAY_RESULT_MALFORMED'];
   return error instanceof RemoteFault || (error instanceof AssayError && lies.includes(error.code));

@@ -1,13 +1,13 @@
-// What a run reports that explains a miss, now or the next time: why a result that was found is not taken, and why the one that
-// was made is not kept.
+// Collects the reasons of a miss from the events of a run: why a found result was refused, why the new one
+// was not published. The history keeps the second for the next miss.
 import type { RunContext } from './context.ts';
 
 export class MissReasons {
-  /** Why a stored result is not used, if one was found. */
+  /** Why a found result was not used. */
   refusal: string | undefined;
   notKept: string | undefined;
 
-  /** The same context, heard. */
+  /** The same context; its events pass through here. */
   within<T extends RunContext>(context: T): T {
     const { report } = context;
     return {

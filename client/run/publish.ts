@@ -1,5 +1,9 @@
-// Publishes a sealed result: everything that it names first, the result last, always; locally, then at the remote, where it is
-// on its way when this is over (uploads.ts). The action itself (its Action, Command and folders) goes along, so that a later miss can be explained against it.
+// Publishes a sealed result: first all blobs that it names, then the result; first locally, then at the
+// remote.
+// A reader never sees a result whose blobs are missing. The upload goes on in the background (uploads.ts).
+//
+// The action's own messages (Action, Command, Directory) are stored too, so that a later miss can be compared
+// with it.
 import { readFileSync } from 'node:fs';
 import { concurrently } from '../../core/concurrently.ts';
 import { digestOf, type Hash } from '../../core/digest.ts';
@@ -22,11 +26,11 @@ import type { KeyedAction } from './key.ts';
 import type { SealedResult, Unpublishable } from './seal.ts';
 
 export interface Published {
-  /** In the local store. */
+  /** The local store has the result. */
   readonly published: boolean;
-  /** The same action has made other outputs before, which stay. */
+  /** The same action made different outputs before; the earlier result stays. */
   readonly diverged: boolean;
-  /** The key of the result, once it is on its way to the remote. */
+  /** The key of the result, if its upload has begun. */
   readonly sent?: Hash;
 }
 
@@ -47,12 +51,12 @@ export async function publish(
   }
   const states = new States(action, cache.digests);
   const found = await findAddress(action, sealed, localPathSets(store), states.of);
-  const place = { ...found, stateOf: states.of };
-  const outcome = await publishLocally(action, sealed, place, store, report);
+  const address = { ...found, stateOf: states.of };
+  const outcome = await publishLocally(action, sealed, address, store, report);
   if (outcome !== 'published') return { ...NOTHING, diverged: outcome === 'diverged' };
   const uploads = await cache.openUploads();
-  uploads?.add(unsharedOf(action, place), report, new ForeignStates(states, now).of);
-  return { published: true, diverged: false, ...(uploads && { sent: place.key.hash }) };
+  uploads?.add(unsharedOf(action, address), report, new ForeignStates(states, now).of);
+  return { published: true, diverged: false, ...(uploads && { sent: address.key.hash }) };
 }
 
 interface ResultAddress extends Candidate {
@@ -60,8 +64,8 @@ interface ResultAddress extends Candidate {
 }
 
 /**
- * The key that the result goes under. Where this run was not watched but an earlier one was, that one's path set says what
- * matters besides the declaration.
+ * The key to store the result under. If this run was not watched, the path set of an earlier watched run
+ * applies.
  */
 async function findAddress(
   { key }: KeyedAction,
@@ -74,12 +78,12 @@ async function findAddress(
   return { key };
 }
 
-/** Keeps an action that has no result, so that the next miss can be explained against it; no harm if it can't be. */
+/** Stores an action without a result, so that the next miss can be compared with it. Errors are ignored. */
 export async function keepAction(action: KeyedAction, store: Store): Promise<void> {
   try {
     await putLocally(actionBlobs(action), store.blobs);
   } catch {
-    // Its inputs are gone already, or the store is full.
+    // Its inputs are gone, or the store is full.
   }
 }
 
@@ -123,7 +127,7 @@ export async function putLocally(contents: readonly Sealed[], blobs: Blobs): Pro
   );
 }
 
-/** It goes into the index: the more of them wait at once, the more go with one commit. */
+/** Small blobs go into the index: the more are put at once, the more share one commit. */
 function isSmall({ digest }: Sealed): boolean {
   return digest.size <= STORE.inlineBytes;
 }

@@ -1,5 +1,5 @@
-// Turns the events and the summary of a run into words on standard error, or into one JSON object as its last line.
-// What the command itself says goes through untouched.
+// Prints the events and the summary of a run on stderr, or one JSON object as the last line of stderr.
+// The command's own output passes unchanged.
 import { type Finding, fixText } from '../../hermeticity/verdict/finding.ts';
 import { colourFor } from '../terminal/colour.ts';
 import type { Report, RunEvent } from '../terminal/events.ts';
@@ -10,7 +10,7 @@ import type { RunSummary } from './run.ts';
 /** A stream that may be a terminal. */
 export type Screen = Writable & { readonly isTTY?: boolean; readonly isMidLine?: boolean };
 
-/** Findings that a run tells on the terminal. */
+/** How many findings a run prints. */
 const FINDINGS_SHOWN = 5;
 
 export class Reporter {
@@ -79,7 +79,7 @@ export class Reporter {
     return standing === 'marked' ? `published (${where}), marked` : `published (${where})`;
   }
 
-  /** The first few on the terminal: `assay audit` tells all. */
+  /** Prints the first findings; `assay audit` prints all. */
   #findings({ findings, gaps }: RunEvent & { type: 'findings' }): void {
     this.#found = findings;
     for (const gap of gaps) this.#say(`not all of what the command did was seen: ${gap}`);
@@ -117,7 +117,7 @@ export class Reporter {
   }
 }
 
-/** All in one line. */
+/** All findings in one line. */
 function findingsText({ findings, gaps }: RunEvent & { type: 'findings' }): string {
   const [first] = findings;
   if (!first) return `not all of what the command did was seen: ${gaps[0]}`;
@@ -184,7 +184,7 @@ function outputsText({ outputsWritten }: RunSummary): string {
   return outputsWritten === 1 ? '1 output restored' : `${outputsWritten} outputs restored`;
 }
 
-/** Nothing where a hit took as long as the command: that it was one stands beside it. */
+/** Empty if the hit took as long as the command. */
 export function savedText(milliseconds: number): string {
   return milliseconds < 1 ? '' : `, saved ${duration(milliseconds)}`;
 }

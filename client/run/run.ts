@@ -1,10 +1,11 @@
-// One action from key to result. This file is the map: each arrow of the flow is one call, and each call is one file.
+// Runs one action from its key to its result. This file is the map: each arrow is one call, and each call one
+// file.
 //
 //                 ┌─ hit ──> restore ──────────────────┐
 //   key > lookup ─┤                                    ├─> the log, the exit code
 //                 └─ miss ─> execute > seal > publish ─┘
 //
-// The command's exit code and outputs are the same whether or not any cache works.
+// The command's exit code and outputs are the same with a working cache, a broken one, or none.
 import type { Hash } from '../../core/digest.ts';
 import type { EvidenceStatus } from '../../core/evidence.ts';
 import type { RunRequest } from '../action/request.ts';
@@ -23,45 +24,46 @@ import { MissReasons } from './miss-reasons.ts';
 import { publish } from './publish.ts';
 import { seal } from './seal.ts';
 
-/** The exit code of a command that was to be hermetic and is not. */
+/** The exit code for a successful command that --hermetic=strict refuses. */
 export const NOT_HERMETIC = 3;
 
 export interface RunSummary {
   readonly outcome: Outcome;
   readonly key: string;
-  /** The command's; or NOT_HERMETIC. */
+  /** The command's own exit code, or NOT_HERMETIC. */
   readonly exitCode: number;
-  /** The second of these: the command itself ended well. */
+  /** The exit code is NOT_HERMETIC: the command itself succeeded. */
   readonly notHermetic?: true;
-  /** What is known of the run that made the result. */
+  /** The evidence status of the run that made the result. */
   readonly standing: EvidenceStatus;
-  /** For a miss: what differs from the closest earlier action. */
+  /** For a miss: the difference from the closest earlier action. */
   readonly reason: string;
-  /** The result is in the local store for the next run. */
+  /** The result is in the local store. */
   readonly published: boolean;
-  /** It is at the remote too; where uploads go on beside the run, it may still get there. */
+  /** The remote has the result. False while an upload is still in progress. */
   readonly shared: boolean;
-  /** Another result of the same action was there first, here or at the remote, and stays. */
+  /** The local store or the remote has a different result of the same action, which stays. */
   readonly diverged?: true;
-  /** Why the result of a command that ran is not there, if it is not. */
+  /** Why the result was not published, if the command ran and it was not. */
   readonly notPublished?: string;
-  /** How many outputs had to be written; the others were right already. */
+  /** How many outputs were written; the others were already correct. */
   readonly outputsWritten: number;
-  /** How long the command takes when it runs, and how long all of this took. */
+  /** The duration of the command when it ran, and of this whole run. */
   readonly commandMs: number;
   readonly elapsedMs: number;
 }
 
 export async function run(request: RunRequest, context: RunContext): Promise<RunSummary> {
   const began = context.now();
-  const heard = new MissReasons();
-  const hearing = heard.within(context);
+  const reasons = new MissReasons();
+  const recording = reasons.within(context);
   const action = keyOf(request, context);
   context.onKeyed?.(action);
-  const hit = await lookup(action, hearing);
-  const ran = (hit && (await useHit(hit, action, hearing))) ?? (await makeResult(action, hearing, heard));
+  const hit = await lookup(action, recording);
+  const ran =
+    (hit && (await useHit(hit, action, recording))) ?? (await makeResult(action, recording, reasons));
   const shared = await finishSharing(ran.sent, began, context);
-  const notPublished = ran.outcome === 'miss' && !ran.published ? heard.notKept : undefined;
+  const notPublished = ran.outcome === 'miss' && !ran.published ? reasons.notKept : undefined;
   return {
     ...withoutSent(ran),
     ...shared,
@@ -71,14 +73,14 @@ export async function run(request: RunRequest, context: RunContext): Promise<Run
   };
 }
 
-/** All but what the caller knows; `sent` is the key of a result that is on its way to the remote. */
+/** `sent`: the key of a result whose upload has begun. */
 export type RunEnd = Omit<RunSummary, 'key' | 'elapsedMs'> & { readonly sent?: Hash };
 
 function withoutSent({ sent: _, ...ran }: RunEnd): Omit<RunEnd, 'sent'> {
   return ran;
 }
 
-/** Nobody waits for uploads but the run itself: its outputs are in place, and nobody else's are locked. */
+/** Waits for the uploads after the output locks are released, so that no other run waits for them. */
 async function finishSharing(
   sent: Hash | undefined,
   began: number,
@@ -98,7 +100,7 @@ async function finishSharing(
   };
 }
 
-/** Undefined if its outputs could not be put in place. */
+/** Undefined if the outputs could not be restored. */
 async function useHit(hit: Hit, action: KeyedAction, context: RunContext): Promise<RunEnd | undefined> {
   if (isInPlace(hit, action, context)) return finishHit(hit, 0, action, context);
   return whileOwningOutputs(action.request, context, async (waited, ownership) => {
@@ -107,15 +109,16 @@ async function useHit(hit: Hit, action: KeyedAction, context: RunContext): Promi
 }
 
 /**
- * First the turn, then the outputs: whoever owns outputs has all that it needs to finish, so nobody who waits for them waits for
- * ever. Who had to wait for another run of the same step looks again: that one may have made what is wanted.
+ * Takes the job slot first, then the output locks: a run that holds a lock waits for nothing else, so there
+ * is no deadlock.
+ * A run that waited for a lock looks up the result again: the other run may have made it.
  */
-async function makeResult(action: KeyedAction, context: RunContext, heard: MissReasons): Promise<RunEnd> {
+async function makeResult(action: KeyedAction, context: RunContext, reasons: MissReasons): Promise<RunEnd> {
   await context.acquireJobSlot?.();
   return whileOwningOutputs(action.request, context, async (waited, ownership) => {
     const owning = { ...context, ownership };
     const restored = waited && (await restoreHit(await lookup(action, context), action, owning));
-    return restored || runCommand(action, owning, heard);
+    return restored || runCommand(action, owning, reasons);
   });
 }
 
@@ -141,8 +144,8 @@ export function finishHit(
   return { outcome, exitCode, standing, reason, ...kept, outputsWritten, commandMs };
 }
 
-async function runCommand(action: KeyedAction, context: RunContext, heard: MissReasons): Promise<RunEnd> {
-  const { reason, against } = await explain(action, context, heard.refusal);
+async function runCommand(action: KeyedAction, context: RunContext, reasons: MissReasons): Promise<RunEnd> {
+  const { reason, against } = await explain(action, context, reasons.refusal);
   const state = await openState(action, context);
   const { execution, checkpoints } = await executeAction(action, context, state);
   const sealed = seal(action, execution, context);
@@ -152,7 +155,7 @@ async function runCommand(action: KeyedAction, context: RunContext, heard: MissR
   const { commandMs } = execution;
   const { standing } = sealed;
   const ended = endOf(execution, action.request, standing);
-  const { notKept } = heard;
+  const { notKept } = reasons;
   const noted = { notKept, exitCode: ended.exitCode || undefined, commandMs };
   context.cache.addToHistory({ action, outcome: 'miss', reason, against, ...noted });
   const kept = { published, shared: false, ...(diverged && { diverged }), ...(sent && { sent }) };
@@ -177,7 +180,9 @@ async function executeAction(
   return executeWithCheckpoints(action, checkpoint, context, preparation);
 }
 
-/** A command that failed has the word; one that went well but saw more than it declared fails where that was asked for. */
+/**
+ * The command's own exit code wins. With --hermetic=strict, an undeclared access turns success into failure.
+ */
 function endOf(
   { exitCode }: Execution,
   { hermetic }: RunRequest,

@@ -1,6 +1,8 @@
-// Turns what a command left behind into a result that others may trust, or says why it must not be shared: it failed,
-// its inputs changed while it ran, an output is missing or leaves the workspace, its log is not whole, it was to be
-// hermetic and is not.
+// Seals an execution: turns its outputs and log into a result, or says why the result must not be published.
+// The inputs, the tools and the observed paths of a sealed result did not change while the command ran.
+//
+// Reasons not to publish: the command failed, its inputs changed while it ran, an output is missing or leaves
+// the workspace, the log is incomplete, or --hermetic=strict found an undeclared access.
 import { toWire } from '../../core/digest.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { type Evidence, type EvidenceStatus, encodeEvidence, evidenceStatusOf } from '../../core/evidence.ts';
@@ -24,7 +26,7 @@ export interface SealedResult {
   readonly standing: EvidenceStatus;
   readonly result: Uint8Array;
   readonly contents: readonly Sealed[];
-  /** What the action looked at besides its inputs, if it was watched. */
+  /** The observed paths, if the action was watched. */
   readonly pathSet?: PathSet;
 }
 
@@ -47,7 +49,7 @@ export function seal(
   try {
     testimony = execution.watched && buildEvidence(action, execution.watched, digests);
   } catch (error) {
-    /* A folder that it listed may be gone, or closed, by now: that is no reason to fail the command. */
+    // A directory that it listed may be gone or unreadable by now. That must not fail the command.
     return {
       publishable: false,
       standing: 'unwatched',
@@ -81,7 +83,7 @@ function whyOf(error: unknown): string {
   return error instanceof AssayError ? error.detail : messageOf(error);
 }
 
-/** The outputs that a command was given with its state it may read. */
+/** A command that started with earlier state may read the outputs of that state. */
 function reportFindings(
   { findings, evidence }: RunEvidence,
   { earlierState }: Execution,
@@ -102,8 +104,8 @@ function failureOf(
 }
 
 /**
- * What it removes was there before, and nobody knows what it was. Observed inputs are all that the key has of what an action reads:
- * it must be all, and the action must not change it.
+ * A removed file was an input whose content is no longer known. With observed inputs the path set is the
+ * whole declaration: it must be complete, and the action must not change what it reads.
  */
 function refusalOf(
   { hermetic, observed }: RunRequest,
@@ -123,7 +125,7 @@ function refusalOf(
   return change && `it changes what it may read the next time: ${change.path}`;
 }
 
-/** What an earlier run left may have found its way into the outputs, and is in no key. */
+/** The state of an earlier run may have influenced the outputs, and it is in no key. */
 function stateRefusal({ earlierState }: Execution): string | undefined {
   return earlierState && `it was made with ${earlierState}, and only what a clean run makes is kept`;
 }
@@ -153,7 +155,7 @@ function failMissing(path: RelPath): never {
   throw new AssayError('ASSAY_OUTPUT_UNFIT', `its declared output ${path} is missing`);
 }
 
-/** Short logs travel inside the result, long ones as blobs. */
+/** Short logs are inlined in the result, long ones are blobs. */
 function addLog(
   result: ActionResult,
   execution: Execution,

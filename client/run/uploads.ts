@@ -1,6 +1,8 @@
-// Results on their way to the remote, beside the run: some at a time, in the order in which they were made, and after them what
-// earlier runs could not share. When the run's own work is over they may go on for a bounded time; what is then left stays
-// in the outbox.
+// Uploads results to the remote while the run goes on: a bounded number at a time, in the order of
+// publishing.
+// Results of earlier runs that are still in the outbox follow.
+//
+// At the end the run waits a bounded time. A result that is not uploaded by then stays in the outbox.
 import type { Hash } from '../../core/digest.ts';
 import { messageOf } from '../../core/errors.ts';
 import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
@@ -29,16 +31,16 @@ interface Job {
   readonly stateOf: StateOf;
 }
 
-/** What became of the results of a run: how many are still to be shared, and why. */
+/** How many results are not shared yet, and why. */
 export interface UnsharedCount {
   readonly results: number;
   readonly why: string;
 }
 
 export interface FinishOptions {
-  /** Ends the waiting. */
+  /** Ends the wait. */
   readonly stop?: Promise<void>;
-  /** Hears now and then how many results are still to be sent. */
+  /** Called at intervals with the number of results that are not sent yet. */
   sending?(results: number): void;
 }
 
@@ -48,7 +50,7 @@ export class Uploads {
   readonly #underWay = new Set<Promise<void>>();
   readonly #shared = new Set<Hash>();
   readonly #diverged = new Set<Hash>();
-  /** All that were taken on and are not shared. */
+  /** All results that were added and are not shared. */
   readonly #left = new Set<Hash>();
   #why = '';
   #isOver = false;
@@ -57,13 +59,13 @@ export class Uploads {
     this.#options = options;
   }
 
-  /** The result is in the local store, with all that goes along. */
+  /** The local store has the result and all blobs to upload with it. */
   add(unshared: UnsharedResult, report: Report, stateOf: StateOf): void {
     this.#options.outbox.add(unshared);
     this.#take({ unshared, report, stateOf });
   }
 
-  /** What earlier runs left. How many there are. */
+  /** Adds the results that earlier runs left in the outbox; returns their number. */
   addEarlier(report: Report): number {
     const { outbox } = this.#options;
     const fresh = outbox
@@ -85,7 +87,7 @@ export class Uploads {
     return this.#diverged.size;
   }
 
-  /** The run's own work is over: waits until all is sent, for so long at most. */
+  /** Waits until everything is sent, at most `milliseconds`. */
   async finish(
     milliseconds: number | undefined,
     { stop, sending }: FinishOptions = {},
@@ -114,7 +116,7 @@ export class Uploads {
     return { results: this.#left.size, why: this.#why };
   }
 
-  /** Ends what is under way; it stays to be shared. */
+  /** Cancels the uploads in progress; their results stay in the outbox. */
   async close(): Promise<void> {
     this.#isOver = true;
     this.#waiting.length = 0;
@@ -170,7 +172,7 @@ export class Uploads {
   }
 }
 
-/** `gone`: the local store does not have it any more. */
+/** `gone`: the local store no longer has the result. */
 async function share(
   { key, action, set, blobs }: UnsharedResult,
   stateOf: StateOf,
@@ -188,7 +190,8 @@ async function share(
     try {
       await addPathSet(action, paths, remotePathSets(remote, store, report), stateOf);
     } catch (error) {
-      // Where the sets that are there lead on by paths that are not looked at for a remote, this one has no place.
+      // The slots of the key are full, and the next ones depend on paths whose state is unknown or refused
+      // here.
       if (!(error instanceof UnknownState) && !isRefused(error)) throw error;
     }
   }
@@ -196,8 +199,8 @@ async function share(
 }
 
 /**
- * What lay at a path when an earlier run made its result nobody knows any more. It is asked for only where eight path sets lie under one
- * key already; then the result is at the remote, and is not found there.
+ * The state of a path at the time of an earlier run is not recorded. It is needed only if all slots of the
+ * key are full; then the remote gets the result but no path set that leads to it.
  */
 class UnknownState extends Error {}
 

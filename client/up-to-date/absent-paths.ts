@@ -1,10 +1,12 @@
 // What a step or the configuration looked at, and how a memory keeps it short.
 //
-// That nothing is at a name need not be looked at where its folder is: the folder's times change when an entry comes. So
-// the folder, which the configuration has mostly looked at anyway, takes the place of all that is not in it. But outputs
-// come and go in the same folders. So with a folder whose list nobody has read stand the names that were not there: if its
-// times are others, these names are looked at, and it is the same if it is still a folder and they still are not there.
-// (A link to a folder would not do; nothing that is looked at here lies behind one, see inputs/scan.ts and state-recorder.ts.)
+// That nothing is at a name need not be looked at where its folder is: the folder's times change when an
+// entry comes. So the folder, which the configuration has mostly looked at anyway, takes the place of all
+// that is not in it. But outputs come and go in the same folders. So with a folder whose list nobody has read
+// stand the names that were not there: if its times are others, these names are looked at, and it is the same
+// if it is still a folder and they still are not there.
+// (A link to a folder would not do; nothing that is looked at here lies behind one, see inputs/scan.ts and
+// state-recorder.ts.)
 import { ABSENT, isAbsent, type StatRow } from '../files/stat-table.ts';
 
 export interface PathStats {
@@ -52,7 +54,10 @@ export class AbsentPaths {
   }
 }
 
-/** The nearest folder that is there, if all between it and the name are known not to be. Outside, it may be a link. */
+/**
+ * The nearest folder that is there, if all between it and the name are known not to be. Outside, it may be a
+ * link.
+ */
 function witnessOf(
   name: string,
   absent: StatRow,

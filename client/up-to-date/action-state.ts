@@ -1,9 +1,11 @@
-// The memory of one action that was last found with its outputs in place: everything that decided so. If all of it looks
-// the same, the same answer is right again, and neither a key has to be made nor a store to be opened (docs/decisions/0130).
+// The memory of one action that was last found with its outputs in place: everything that decided so. If all
+// of it looks the same, the same answer is right again, and neither a key has to be made nor a store to be
+// opened (docs/decisions/0130).
 //
-// It spares no check: it holds what the scan of the inputs looked at, what the outputs looked like after they had been
-// compared with the result, the tools by what their files look like, a digest of the declared variables, and the request
-// itself, word by word. Nothing is taken in that had not settled (inputs/settled.ts).
+// It spares no check: it holds what the scan of the inputs looked at, what the outputs looked like after they
+// had been compared with the result, the tools by what their files look like, a digest of the declared
+// variables, and the request itself, word by word. Nothing is taken in that had not settled
+// (inputs/settled.ts).
 import { join } from 'node:path';
 import { digestOf, type Hash } from '../../core/digest.ts';
 import { expandPatterns } from '../action/declared-variables.ts';

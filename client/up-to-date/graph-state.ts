@@ -1,11 +1,12 @@
-// The memory of a whole graph: the steps that an assay.json and its packages gave, and for each step that was last found
-// in place, everything that decided so. If all of it looks the same, the same answer is right again, and nothing needs to
-// be parsed, scanned or opened (docs/decisions/0111). If only its outputs look otherwise, its result is known, and is
-// read and restored without a scan and a key (docs/decisions/0160).
+// The memory of a whole graph: the steps that an assay.json and its packages gave, and for each step that was
+// last found in place, everything that decided so. If all of it looks the same, the same answer is right
+// again, and nothing needs to be parsed, scanned or opened (docs/decisions/0111). If only its outputs look
+// otherwise, its result is known, and is read and restored without a scan and a key (docs/decisions/0160).
 //
-// It holds no condition less than the memories it is made of: what the scan of the inputs looked at (inputs/scan-memo.ts),
-// what the outputs looked like (in-place.ts), the declared variables, the tools by what their files look like, PATH, the
-// platform, and the versions of Assay and its key. Nothing is taken in that had not settled (inputs/settled.ts).
+// It holds no condition less than the memories it is made of: what the scan of the inputs looked at
+// (inputs/scan-memo.ts), what the outputs looked like (in-place.ts), the declared variables, the tools by
+// what their files look like, PATH, the platform, and the versions of Assay and its key. Nothing is taken in
+// that had not settled (inputs/settled.ts).
 import type { Stats } from 'node:fs';
 import type { Variables } from '../action/environment.ts';
 import type { Step } from '../config/step.ts';
@@ -31,7 +32,10 @@ export class GraphState {
   readonly #looks: Uint8Array;
   /** What the rows of outputs look like that are known to be what they were, and look otherwise. */
   readonly #renewed = new Map<number, StatRow>();
-  /** What folders look like, settled, that have other times than they had and still not the names that they had not. */
+  /**
+   * What folders look like, settled, that have other times than they had and still not the names that they
+   * had not.
+   */
   readonly #touched = new Map<string, StatRow>();
   /** Before anything was looked at. */
   readonly #openedAt = Date.now();
@@ -63,8 +67,8 @@ export class GraphState {
   }
 
   /**
-   * How the step was found in place, if everything that decided upon its result is as it was. `definition` is asked where
-   * it may have changed.
+   * How the step was found in place, if everything that decided upon its result is as it was. `definition` is
+   * asked where it may have changed.
    */
   lookup(step: Step, definition: (() => string) | undefined): WrittenStep | undefined {
     const memo = this.#memoOf(step.id);
@@ -94,7 +98,10 @@ export class GraphState {
     }
   }
 
-  /** The memory of a step as it was written, to be carried over into the next file; `renewed`: what looks otherwise now. */
+  /**
+   * The memory of a step as it was written, to be carried over into the next file; `renewed`: what looks
+   * otherwise now.
+   */
   stepState(id: string, renewed: ReadonlyMap<string, StatRow>): StepState | undefined {
     const memo = this.#memoOf(id);
     if (!memo) return undefined;

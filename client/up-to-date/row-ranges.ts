@@ -1,5 +1,5 @@
-// Which rows of a table belong to one thing, as runs of positions: start, count, start, count … Rows that were added one
-// after the other, as those of one step mostly are, take two numbers, however many they are.
+// Which rows of a table belong to one thing, as runs of positions: start, count, start, count … Rows that
+// were added one after the other, as those of one step mostly are, take two numbers, however many they are.
 import { type StatRow, sameRow } from '../files/stat-table.ts';
 
 export type RowRanges = readonly number[];

@@ -1,5 +1,5 @@
-// One run with everything that belongs to it. An action that is remembered to be in place is only looked at; the caches, and
-// all that a run needs, are loaded and opened for the others.
+// One run with everything that belongs to it. An action that is remembered to be in place is only looked at;
+// the caches, and all that a run needs, are loaded and opened for the others.
 import { join } from 'node:path';
 import type { RunRequest } from '../action/request.ts';
 import { historyOf } from '../history/history.ts';

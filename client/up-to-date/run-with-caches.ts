@@ -1,5 +1,5 @@
-// A run of one action that is not remembered to be in place: the caches are opened for it and closed after it. If it turns out
-// to be in place, that is remembered.
+// A run of one action that is not remembered to be in place: the caches are opened for it and closed after
+// it. If it turns out to be in place, that is remembered.
 
 import type { RunRequest } from '../action/request.ts';
 import { openCache } from '../run/caches.ts';

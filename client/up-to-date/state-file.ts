@@ -21,7 +21,9 @@ const NONE: ReadonlySet<string> = new Set();
 /** What a step that was found in place needs for being found so again. */
 export interface StepState {
   readonly key: Hash;
-  /** The key that its result lies under, and the digest of that result: another run may have made another one. */
+  /**
+   * The key that its result lies under, and the digest of that result: another run may have made another one.
+   */
   readonly address: Hash;
   readonly result: Hash;
   readonly commandMs: number;
@@ -53,7 +55,9 @@ export interface WrittenGraph {
   readonly steps: readonly Step[];
   readonly tools: readonly ToolStamp[];
   readonly memos: Readonly<Record<string, WrittenStep>>;
-  /** Row, number of a list of names, row, number … : the folders of absent-paths.ts that may have other times. */
+  /**
+   * Row, number of a list of names, row, number … : the folders of absent-paths.ts that may have other times.
+   */
   readonly loose: readonly number[];
   readonly absent: readonly (readonly string[])[];
 }
@@ -62,7 +66,9 @@ export interface GraphRecord {
   readonly steps: StepTable;
   /** What the configuration was read from, settled. */
   readonly config: PathStats;
-  /** Those that were learnt just now come first: where two saw one path in two states, the first one counts. */
+  /**
+   * Those that were learnt just now come first: where two saw one path in two states, the first one counts.
+   */
   readonly states: ReadonlyMap<string, StepState>;
 }
 

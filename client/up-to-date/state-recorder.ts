@@ -26,7 +26,9 @@ export interface StateRecorderOptions {
   readonly caller: Variables;
   /** What was remembered the last time, if that can be used. */
   readonly state: GraphState | undefined;
-  /** What the configuration was read from just now, and when; undefined if it was recalled, and is as it was. */
+  /**
+   * What the configuration was read from just now, and when; undefined if it was recalled, and is as it was.
+   */
   readonly config?: ReadConfig | undefined;
 }
 
@@ -72,8 +74,8 @@ export class StateRecorder {
   }
 
   /**
-   * The outputs of a step whose result was known were written just now, and look like this, which is asked only where other
-   * steps depend on it. That holds for this run: they are too fresh to be remembered.
+   * The outputs of a step whose result was known were written just now, and look like this, which is asked
+   * only where other steps depend on it. That holds for this run: they are too fresh to be remembered.
    */
   restored({ id }: Step, looks: () => ReadonlyMap<string, StatRow>): void {
     this.#depended ??= new Set([...this.#options.steps.values()].flatMap(({ dependsOn }) => dependsOn));
@@ -130,7 +132,10 @@ export class StateRecorder {
     writeStateFile(folder, root, caller, { steps, config: looks, states });
   }
 
-  /** What is written beside a configuration is believed as long as that looks the same: it must be about its steps. */
+  /**
+   * What is written beside a configuration is believed as long as that looks the same: it must be about its
+   * steps.
+   */
   #isStillDeclared(step: Step, { definition }: StepState): boolean {
     const { config, steps } = this.#options;
     return !config || definition === definitionOf(step, steps);
@@ -151,7 +156,10 @@ const IN_PLACE = {
   elapsedMs: 0,
 } as const;
 
-/** Where it is not there, the folders above that are not there either are named too, so that one look stands for all. */
+/**
+ * Where it is not there, the folders above that are not there either are named too, so that one look stands
+ * for all.
+ */
 function lookAtFolder(folder: string, root: string, rows: Map<string, StatRow>): void {
   for (let at = folder; at !== '.' && !rows.has(at); at = dirname(at)) {
     const stats = lstatSync(join(root, at), { throwIfNoEntry: false });

@@ -1,5 +1,5 @@
-// How the messages of the three calls are spelled in JSON: snake_case with sizes as text, as GitHub does; camelCase and
-// numbers, as wireit sends them, are understood.
+// How the messages of the three calls are spelled in JSON: snake_case with sizes as text, as GitHub does;
+// camelCase and numbers, as wireit sends them, are understood.
 import { AssayError } from '../../../core/errors.ts';
 import {
   CreateCacheEntryRequest,

@@ -1,5 +1,5 @@
-// A cache entry of GitHub Actions: a key within a version, which is a hash of the paths and the compression. Entries of one
-// version are labelled by their keys, so that they are found by how these begin.
+// A cache entry of GitHub Actions: a key within a version, which is a hash of the paths and the compression.
+// Entries of one version are labelled by their keys, so that they are found by how these begin.
 
 import { digestOf, type Hash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';

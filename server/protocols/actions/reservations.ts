@@ -1,9 +1,9 @@
-// Which uploads are under way for the entries of GitHub's cache. One job at a time reserves a key; every reservation has an
-// upload of its own, so that no job finalizes the bytes of another.
+// Which uploads are under way for the entries of GitHub's cache. One job at a time reserves a key; every
+// reservation has an upload of its own, so that no job finalizes the bytes of another.
 //
-// A job that died blocks its key only for `reservationMs`. It may also have been paused: what it has uploaded stays its own
-// for as long as its signed address is good. A call to finalize names a key and a size and no upload, so where two uploads
-// of one key could be meant, neither is taken (service.ts).
+// A job that died blocks its key only for `reservationMs`. It may also have been paused: what it has uploaded
+// stays its own for as long as its signed address is good. A call to finalize names a key and a size and no
+// upload, so where two uploads of one key could be meant, neither is taken (service.ts).
 //
 // Kept in memory: a signed address does not outlive this process either.
 import { randomBytes } from 'node:crypto';

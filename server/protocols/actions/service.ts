@@ -1,5 +1,5 @@
-// The three calls of the cache service. An entry is found from the moment when it is finalized, and never before: until
-// then what was uploaded for it lies elsewhere.
+// The three calls of the cache service. An entry is found from the moment when it is finalized, and never
+// before: until then what was uploaded for it lies elsewhere.
 import type { Hash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import type { Namespace } from '../../../core/namespace.ts';
@@ -64,7 +64,10 @@ export async function finalizeEntry(
   const address = entryAddress(within, version, key);
   const entry = entryHash(address);
   const { uploadId, artifact } = await uploadedFor(exchange, entry, sizeBytes);
-  /** The label first: it leads nowhere without the entry, but an entry without it could be neither found nor written again. */
+  /**
+   * The label first: it leads nowhere without the entry, but an entry without it could be neither found nor
+   * written again.
+   */
   try {
     await lifecycle.whileWriting(async () => {
       await store.labels.put({ namespace: address.namespace, label: key }, address.key);
@@ -82,7 +85,10 @@ interface Uploaded {
   readonly artifact: Artifact;
 }
 
-/** The one upload of that size. The call does not say which it means: of two that differ it might be the other job's. */
+/**
+ * The one upload of that size. The call does not say which it means: of two that differ it might be the other
+ * job's.
+ */
 async function uploadedFor({ server }: Exchange, entry: Hash, sizeBytes: number): Promise<Uploaded> {
   const uploads: Uploaded[] = [];
   for (const uploadId of reservationsOf(server).uploadIdsOf(entry)) {

@@ -1,8 +1,9 @@
-// Leave to upload or download one thing for a while, as a URL: who was let in asks for it, and whoever it is then given to
-// needs no token. It is signed with a secret that this process made for itself, so a restart ends all of them.
+// Leave to upload or download one thing for a while, as a URL: who was let in asks for it, and whoever it is
+// then given to needs no token. It is signed with a secret that this process made for itself, so a restart
+// ends all of them.
 //
-// The signature is plain hex, and stands in a query: clients were seen to encode anything else twice, and to add their own
-// parameters with "&".
+// The signature is plain hex, and stands in a query: clients were seen to encode anything else twice, and to
+// add their own parameters with "&".
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
 import { AssayError } from '../../../core/errors.ts';

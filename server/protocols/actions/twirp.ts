@@ -31,7 +31,10 @@ async function receiveMessage<T>(exchange: Exchange, type: Call<T, never>['reque
   return decodeStrict(type, {}, bytes, 'the body is not the message of this call', 'ASSAY_BAD_MESSAGE');
 }
 
-/** Anything else is refused, also because a page in a browser may send some other types to anybody without asking. */
+/**
+ * Anything else is refused, also because a page in a browser may send some other types to anybody without
+ * asking.
+ */
 function isProtobuf({ request: { headers } }: Exchange): boolean {
   const type = headers['content-type'] ?? '';
   if (type.startsWith('application/protobuf')) return true;

@@ -1,5 +1,6 @@
-// An asset: a name, which is a URI with its qualifiers, for a blob or a folder. Kept as a result in a space of its own, so
-// that it is found only while all that it names is there; a push may change what a name stands for.
+// An asset: a name, which is a URI with its qualifiers, for a blob or a folder. Kept as a result in a space
+// of its own, so that it is found only while all that it names is there; a push may change what a name stands
+// for.
 
 import { digestOf } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';

@@ -1,4 +1,5 @@
-// Fetch: what a name stands for, if it was pushed. This server fetches nothing from anywhere else: a miss is NOT_FOUND.
+// Fetch: what a name stands for, if it was pushed. This server fetches nothing from anywhere else: a miss is
+// NOT_FOUND.
 import { AssayError } from '../../../core/errors.ts';
 import {
   FetchBlobRequest,

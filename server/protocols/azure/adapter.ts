@@ -1,8 +1,8 @@
-// Azure's blob storage as lage and backfill use it: /azure/CONTAINER/BLOB. A container is a namespace and need not be made. A blob
-// may be written again, as in Azure.
+// Azure Blob Storage as lage and backfill use it: /azure/CONTAINER/BLOB.
+// A container is a namespace and needs no creation. A PUT replaces a blob, as in Azure.
 //
-// The server's token is taken as the signature of a shared access signature (`sig=TOKEN`), which these clients add to each
-// address. SharedKey is not checked, and so does not open a server that has a token.
+// The clients add a shared access signature to each URL: `sig=TOKEN` carries the server's token. SharedKey
+// signatures are not checked, so they do not authorize a request to a server with a token.
 import { AssayError } from '../../../core/errors.ts';
 import { parseNamespace } from '../../../core/namespace.ts';
 import type { Exchange } from '../../http/exchange.ts';
@@ -42,8 +42,8 @@ function authorize(exchange: Exchange, query: URLSearchParams): void {
   if (signature === null || !exchange.server.tokenCheck.accepts(`Bearer ${signature}`)) exchange.authorize();
 }
 
-/** Lists of blocks, properties of containers and the like would otherwise be answered with a blob. */
+/** Refuses reads of block lists, container properties and so on: the answer must not be the blob. */
 function refuseOtherOperations(query: URLSearchParams): void {
   if (query.has('comp') || query.has('restype'))
-    throw new AssayError('ASSAY_BAD_MESSAGE', 'blobs are read as they are, with no comp or restype');
+    throw new AssayError('ASSAY_BAD_MESSAGE', 'GET with comp or restype is not supported');
 }

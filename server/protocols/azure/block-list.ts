@@ -1,8 +1,11 @@
-// The XML that says which blocks are the whole: <BlockList><Latest>ID</Latest>…</BlockList>. It has no attributes, no
-// nesting and nothing that is escaped, since the ids are base64; anything else is refused.
+// Parses the XML of a block list: <BlockList><Latest>ID</Latest>…</BlockList>.
+// It has no attributes, no nesting and no escapes, because the ids are base64. Anything else is refused.
 import { AssayError } from '../../../core/errors.ts';
 
-/** Nothing here may match the same text in two ways: a body of blanks would then be tried in a million million. */
+/**
+ * No text may match these expressions in two ways: otherwise a body of blanks makes them backtrack
+ * exponentially.
+ */
 const LIST = /^(?:<\?xml[^>]*\?>\s*)?<BlockList>(?<blocks>.*)<\/BlockList>$/s;
 const BLOCK = /\s*<(Latest|Uncommitted|Committed)>\s*([0-9A-Za-z+/=_-]{1,256})\s*<\/\1>\s*/y;
 

@@ -1,7 +1,5 @@
-// What Azure's blob storage takes at the address of a blob: the whole in one PUT, or blocks in any order and then a list that
-// says which of them, in which order, are the whole.
-//
-// Everything on the way lies in the store, so a restart loses no block; what is never used is evicted like the rest.
+// Uploads in the way of Azure Blob Storage: the whole blob in one PUT, or blocks in any order and then a list
+// of blocks. Blocks are in the store, so a restart loses none. Unused blocks are evicted like any result.
 import { type Digest, digestOf } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { DEFAULT_NAMESPACE, protocolNamespace } from '../../../core/namespace.ts';
@@ -15,7 +13,7 @@ import { blocksIn } from './block-list.ts';
 
 export interface BlobUpload {
   readonly address: ResultAddress;
-  /** Blocks of two uploads do not mix. */
+  /** Part of the address of each block, so that blocks of two uploads do not mix. */
   readonly uploadId: string;
   readonly query: URLSearchParams;
 }
@@ -33,20 +31,21 @@ export async function receiveUpload(exchange: Exchange, upload: BlobUpload): Pro
       await commitBlocks(exchange, upload);
       break;
     default:
-      throw unsupported('comp is block or blocklist');
+      throw unsupported('comp must be block or blocklist');
   }
   exchange.answer(201, ['x-ms-request-server-encrypted', 'false'], Buffer.alloc(0));
 }
 
 async function receiveAll(exchange: Exchange, { address }: BlobUpload): Promise<void> {
   const type = exchange.request.headers['x-ms-blob-type'];
-  if (type !== undefined && type !== 'BlockBlob') throw unsupported('only block blobs are taken');
+  if (type !== undefined && type !== 'BlockBlob') throw unsupported('x-ms-blob-type must be BlockBlob');
   await receiveArtifact(exchange, address, { replace: true });
 }
 
-/** Conditions are for the whole, and come with its list. */
+/** A block has no conditions: they belong to the whole blob, and come with its block list. */
 async function receiveBlock(exchange: Exchange, { uploadId, query }: BlobUpload): Promise<void> {
-  if (exchange.request.headers['if-none-match'] !== undefined) throw unsupported('a block has no conditions');
+  if (exchange.request.headers['if-none-match'] !== undefined)
+    throw unsupported('a block with If-None-Match is not supported');
   await receiveArtifact(exchange, blockAddress(uploadId, blockIdIn(query)), { replace: true });
 }
 
@@ -60,7 +59,8 @@ const MAX_BLOCK_ID_LENGTH = 256;
 
 function blockIdIn(query: URLSearchParams): string {
   const id = query.get('blockid') ?? '';
-  if (id === '' || id.length > MAX_BLOCK_ID_LENGTH) throw unsupported('a block has a blockid');
+  if (id === '' || id.length > MAX_BLOCK_ID_LENGTH)
+    throw unsupported('blockid must have 1 to 256 characters');
   return id;
 }
 
@@ -71,22 +71,22 @@ async function commitBlocks(exchange: Exchange, { address, uploadId }: BlobUploa
   const parts: Digest[] = [];
   for (const id of blocksIn(list)) {
     const block = await findArtifact(store, blockAddress(uploadId, id));
-    parts.push(block?.digest ?? missing());
+    parts.push(block?.digest ?? missingBlock());
   }
   const size = assembledSize(parts, limits.maxBlobBytes);
   await assemblies.run(() =>
     lifecycle.whileWriting(async () => {
-      const digest = await store.blobs.put({ size }, assembled(parts, store.blobs, goneBlock));
+      const digest = await store.blobs.put({ size }, assembled(parts, store.blobs, evictedBlock));
       await storeArtifact(exchange, address, { digest, attributes: {} }, true);
     }),
   );
 }
 
-function goneBlock({ hash }: Digest): AssayError {
-  return new AssayError('ASSAY_RESULT_INCOMPLETE', `${hash} is gone; upload it again`);
+function evictedBlock({ hash }: Digest): AssayError {
+  return new AssayError('ASSAY_RESULT_INCOMPLETE', `the block ${hash} was evicted; upload it again`);
 }
 
-function missing(): never {
+function missingBlock(): never {
   throw new AssayError('ASSAY_RESULT_INCOMPLETE', 'the list names a block that was not uploaded');
 }
 

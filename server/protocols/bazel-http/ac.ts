@@ -1,6 +1,6 @@
-// /ac: the result of an action by the action's hash, within a namespace. It is bytes of an ActionResult both ways, or, as
-// moon asks for it, the same in JSON; what it names is looked at by the store, which neither takes nor serves a result
-// with something missing.
+// /ac: the result of an action by the action's hash, within a namespace. It is bytes of an ActionResult both
+// ways, or, as moon asks for it, the same in JSON; what it names is looked at by the store, which neither
+// takes nor serves a result with something missing.
 import { hash } from 'node:crypto';
 import { appendBlobs } from '../../../core/inlined-blobs.ts';
 import type { ResultAddress } from '../../../store/store.ts';
@@ -48,7 +48,10 @@ function tagOf(result: Uint8Array, form = ''): string {
   return `"${hash('sha256', result, 'hex')}${form}"`;
 }
 
-/** A result that differs from the one already kept is no failure of the build that sends it: it is told in a header. */
+/**
+ * A result that differs from the one already kept is no failure of the build that sends it: it is told in a
+ * header.
+ */
 export async function putResult(exchange: Exchange, address: ResultAddress): Promise<void> {
   const { store, limits, lifecycle } = exchange.server;
   await checkPreconditions(exchange, async () => {

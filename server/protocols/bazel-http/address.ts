@@ -1,7 +1,8 @@
 // A URL as Bazel writes it: <any prefix>/cas/<sha256> or <any prefix>/ac/<sha256>.
 //
-// It is taken literally. Nothing is decoded, joined or resolved: two spellings of one prefix would be two names for one
-// namespace, and a rule on one of them would not hold for the other. What looks like another spelling is refused.
+// It is taken literally. Nothing is decoded, joined or resolved: two spellings of one prefix would be two
+// names for one namespace, and a rule on one of them would not hold for the other. What looks like another
+// spelling is refused.
 import { type Hash, parseHash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { DEFAULT_NAMESPACE, type Namespace, parseNamespace } from '../../../core/namespace.ts';

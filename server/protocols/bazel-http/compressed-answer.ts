@@ -1,8 +1,8 @@
-// A blob as zstd, for a client that accepts it. A client that asks for a part, or for one content by its tag, gets the bytes
-// as they are: parts and tags are of those.
+// A blob as zstd, for a client that accepts it. A client that asks for a part, or for one content by its tag,
+// gets the bytes as they are: parts and tags are of those.
 //
-// The length is not known beforehand, so the body comes in chunks. One that ends early has no last chunk, which no client
-// takes for whole. HTTP/1.0 has no chunks, and so gets the bytes as they are.
+// The length is not known beforehand, so the body comes in chunks. One that ends early has no last chunk,
+// which no client takes for whole. HTTP/1.0 has no chunks, and so gets the bytes as they are.
 import type { Hash } from '../../../core/digest.ts';
 import type { Blob, LargeBlob } from '../../../store/store.ts';
 import { BodyWriter } from '../../http/body-writer.ts';

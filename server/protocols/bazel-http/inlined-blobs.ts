@@ -1,5 +1,5 @@
-// The small blobs that a result names, for a client that asks to have them with it (core/inlined-blobs.ts). What is too large, or does not
-// fit any more, it asks for as before.
+// The small blobs that a result names, for a client that asks to have them with it (core/inlined-blobs.ts).
+// What is too large, or does not fit any more, it asks for as before.
 
 import type { Digest } from '../../../core/digest.ts';
 import {
@@ -13,8 +13,9 @@ import type { Blobs } from '../../../store/store.ts';
 import type { Exchange } from '../../http/exchange.ts';
 
 /**
- * In a crowd nobody gets more than was asked for by name. A large result comes alone: to look through it takes time, in which
- * everybody else waits, and a client that has to fetch so many outputs saves nothing by a few of them.
+ * In a crowd nobody gets more than was asked for by name. A large result comes alone: to look through it
+ * takes time, in which everybody else waits, and a client that has to fetch so many outputs saves nothing by
+ * a few of them.
  */
 export async function selectBlobs(
   { request, server }: Exchange,

@@ -1,10 +1,10 @@
-// ccache's remote storage over HTTP: /ccache/[NAMESPACE/] and a key in one of its three layouts.
+// ccache's remote storage over HTTP: /ccache/[NAMESPACE/]KEY, with the key in one of three layouts.
 //
-//   subdirs   75/9bfs…           its default
+//   subdirs   75/9bfs…           the default
 //   flat      759bfs…            the same key in one part
-//   bazel     ac/<64 hex>        made to look like an action's hash, which it is not: hence a base path of its own
+//   bazel     ac/<64 hex>        looks like an action's hash but is not one, so ccache has its own base path
 //
-// The newest entry stays: manifests grow with every compilation, and results carry the time at which they were made.
+// New content replaces the old: manifests grow with every compilation, and results contain their time.
 import { parseNamespace } from '../../../core/namespace.ts';
 import { type ArtifactKey, plainAdapter } from '../shared/plain-adapter.ts';
 
@@ -21,7 +21,7 @@ export const ccache = plainAdapter({
   replace: true,
 });
 
-/** One entry whether the layout is subdirs or flat. The bazel layout cuts keys short: its entries are others. */
+/** subdirs and flat give the same key. The bazel layout truncates keys, so its entries are separate. */
 function parseKey(path: string): ArtifactKey | undefined {
   const found = (BAZEL.exec(path) ?? SUBDIRS.exec(path) ?? FLAT.exec(path))?.groups;
   if (!found) return undefined;

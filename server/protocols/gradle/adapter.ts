@@ -1,9 +1,10 @@
-// Gradle's HTTP build cache: /gradle/[NAMESPACE/]KEY. Any answer to a PUT but success ends its remote caching for the
-// whole build, so an entry that differs from the one that is kept is no error: it is told in a header, and recorded.
-import { namespaceAndKey } from '../shared/namespace-and-key.ts';
-import { plainAdapter } from '../shared/plain-adapter.ts';
+// Gradle's HTTP build cache: /gradle/[NAMESPACE/]KEY.
+//
+// Gradle turns its remote cache off for the rest of the build if a PUT fails. So a PUT with other content
+// succeeds: the first content stays, and the difference is recorded and named in a header.
+import { namespaceAndKey, plainAdapter } from '../shared/plain-adapter.ts';
 
-/** 32 hex digits in all versions so far. */
+/** All versions of Gradle so far use 32 hex digits. */
 const KEY = /^[0-9a-f]{32,64}$/;
 
 export const gradle = plainAdapter({

@@ -1,7 +1,8 @@
-// Labels over HTTP, for `assay save`, `assay restore`, the state of steps and checkpoints. Below /labels/v1/NAMESPACE:
+// Labels over HTTP, for `assay save`, `assay restore`, the state of steps and checkpoints. At
+// /labels/v1/NAMESPACE:
 //
-//   GET ?exact=LABEL&prefix=PREFIX&prefix=…   {"label","key"} of that label, else of the newest that begins so; or 404
-//   PUT ?label=LABEL&key=HASH                 200, or 409 where the label names something else that is there
+//   GET ?exact=LABEL&prefix=PREFIX&prefix=…   {"label","key"} of that label, else of the newest with a prefix; or 404
+//   PUT ?label=LABEL&key=HASH                 200, or 409 if the label names other content that is still stored
 import { parseHash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { LABELS_PATH } from '../../../core/labels.ts';
@@ -45,7 +46,10 @@ async function put(exchange: Exchange, namespace: Namespace, asked: URLSearchPar
   const key = parseHash(asked.get('key') ?? '');
   const outcome = await lifecycle.whileWriting(() => store.labels.put({ namespace, label }, key));
   if (outcome === 'taken') {
-    throw new AssayError('ASSAY_LABEL_TAKEN', `${JSON.stringify(label.slice(0, 100))} names something else`);
+    throw new AssayError(
+      'ASSAY_LABEL_TAKEN',
+      `${JSON.stringify(label.slice(0, 100))} already names other content`,
+    );
   }
   exchange.answerStored([]);
 }

@@ -1,5 +1,6 @@
-// Protobuf messages as JSON, in the spelling that protobuf lays down: names in camelCase (snake_case is understood), 64-bit
-// numbers as text, bytes in base64, times as RFC 3339, and no word about what has its default.
+// Protobuf messages as JSON, in the spelling that protobuf lays down: names in camelCase (snake_case is
+// understood), 64-bit numbers as text, bytes in base64, times as RFC 3339, and no word about what has its
+// default.
 //
 // A name that is not known is refused: to leave it out could leave out an output.
 import { AssayError } from '../../../core/errors.ts';

@@ -1,7 +1,8 @@
-// An ActionResult as moon sends it over HTTP: in JSON. Beside it stands the same result for every other client, in
-// protobuf: it is stored as that, whichever way it came.
+// An ActionResult as moon sends it over HTTP: in JSON. Beside it stands the same result for every other
+// client, in protobuf: it is stored as that, whichever way it came.
 //
-// What Assay itself adds to a result (auxiliary_metadata) and fields that it does not know are not told in JSON.
+// What Assay itself adds to a result (auxiliary_metadata) and fields that it does not know are not told in
+// JSON.
 import { AssayError } from '../../../core/errors.ts';
 import {
   ActionResult,

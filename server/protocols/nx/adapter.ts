@@ -1,7 +1,7 @@
 // Nx's self-hosted cache: /v1/cache/KEY, at the root or below /nx/NAMESPACE/.
 //
-// Nx fails the task when a body breaks off, so all of an artifact is read and checked before its first byte is sent. It
-// wants its records to be written once: a second one with other content is refused, which Nx takes in silence.
+// Nx fails the task when a body breaks off, so the server verifies the whole artifact before it sends the
+// first byte. Nx's records are written once: a second PUT with other content gets 409, which Nx ignores.
 import { AssayError } from '../../../core/errors.ts';
 import { parseNamespace } from '../../../core/namespace.ts';
 import type { ErrorFormat } from '../../http/error-response.ts';
@@ -9,7 +9,7 @@ import { type ArtifactKey, plainAdapter } from '../shared/plain-adapter.ts';
 
 const ADDRESS = /^(?:(?<namespace>.+)\/)?v1\/cache\/(?<key>[0-9A-Za-z_-]{1,255})$/;
 
-/** Nx shows it to the person as it stands, and only if it is text. */
+/** Nx prints the body of an error response unchanged, and only if it is text. */
 const TEXT_ERRORS: ErrorFormat = {
   type: 'text/plain; charset=utf-8',
   methods: 'GET, HEAD, PUT',
@@ -25,7 +25,8 @@ export const nx = plainAdapter({
   errors: TEXT_ERRORS,
   verifyFirst: true,
   answerPut(exchange, outcome) {
-    if (outcome === 'diverged') throw new AssayError('ASSAY_RECORD_EXISTS', 'the first content stays');
+    if (outcome === 'diverged')
+      throw new AssayError('ASSAY_RECORD_EXISTS', 'the key already has other content');
     exchange.answerStored(['assay-outcome', outcome]);
   },
 });

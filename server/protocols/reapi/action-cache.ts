@@ -1,5 +1,5 @@
-// ActionCache: the result of an action by the action's digest. A result goes out as the bytes that came in; what it names is
-// looked at by the store, which neither takes nor serves a result with something missing.
+// ActionCache: the result of an action by the action's digest. A result goes out as the bytes that came in;
+// what it names is looked at by the store, which neither takes nor serves a result with something missing.
 import { AssayError } from '../../../core/errors.ts';
 import { rawMessages } from '../../../core/message.ts';
 import { UpdateActionResultRequest } from '../../../core/proto/generated/reapi-services.ts';
@@ -30,7 +30,10 @@ export async function getActionResult(call: Call): Promise<void> {
   call.answer(bytes);
 }
 
-/** A result that differs from the one already kept is no failure of the build that sends it: it is told in a header. */
+/**
+ * A result that differs from the one already kept is no failure of the build that sends it: it is told in a
+ * header.
+ */
 export const updateActionResult = singleRequest(
   UpdateActionResultRequest,
   UPDATE_ACTION_RESULT,

@@ -1,5 +1,5 @@
-// BatchReadBlobs: many small blobs in one call. Each one that was asked for is answered, in that order, also when it was
-// asked for twice.
+// BatchReadBlobs: many small blobs in one call. Each one that was asked for is answered, in that order, also
+// when it was asked for twice.
 import { type Digest, parseDigest, toWire } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import {

@@ -1,4 +1,5 @@
-// What this server can do for this client, told truthfully: clients decide by it whether to send anything at all.
+// What this server can do for this client, told truthfully: clients decide by it whether to send anything at
+// all.
 import { REAPI_CHUNKING } from '../../../core/fastcdc.ts';
 import {
   Compressor_Value,

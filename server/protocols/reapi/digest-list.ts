@@ -1,5 +1,6 @@
-// A FindMissingBlobsRequest, read in one pass: builds ask about thousands of blobs at a time, and walking, decoding and
-// checking the same message one after the other costs more than finding the blobs (docs/decisions/0050).
+// A FindMissingBlobsRequest, read in one pass: builds ask about thousands of blobs at a time, and walking,
+// decoding and checking the same message one after the other costs more than finding the blobs
+// (docs/decisions/0050).
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 import { type Digest, HASH_BYTES } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';

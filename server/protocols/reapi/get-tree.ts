@@ -1,7 +1,9 @@
-// GetTree: a folder and all below it, as the Directory messages that are stored, in pages of one stream. Each distinct
-// folder comes once, parents first; one that is missing is left out with all below it, as the specification has it.
+// GetTree: a folder and all below it, as the Directory messages that are stored, in pages of one stream. Each
+// distinct folder comes once, parents first; one that is missing is left out with all below it, as the
+// specification has it.
 //
-// A page's token is the number of folders before the next page. Blobs never change, so the same walk leads there again.
+// A page's token is the number of folders before the next page. Blobs never change, so the same walk leads
+// there again.
 
 import { type Digest, type Hash, parseDigest } from '../../../core/digest.ts';
 import { encodeField } from '../../../core/edit-message.ts';

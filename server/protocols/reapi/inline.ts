@@ -1,5 +1,5 @@
-// Content inside a result: what a client asks to have with it and is small enough, in place of further calls. The rest of
-// the result stays byte for byte as it is.
+// Content inside a result: what a client asks to have with it and is small enough, in place of further calls.
+// The rest of the result stays byte for byte as it is.
 
 import { parseDigest } from '../../../core/digest.ts';
 import { encodeField, replaceFields } from '../../../core/edit-message.ts';
@@ -58,7 +58,10 @@ class Allowance {
     this.#bytesLeft = bytes;
   }
 
-  /** Undefined for what does not fit, or has gone meanwhile: the client then asks for it, as it would have anyway. */
+  /**
+   * Undefined for what does not fit, or has gone meanwhile: the client then asks for it, as it would have
+   * anyway.
+   */
   async take(wire: WireDigest | undefined): Promise<Buffer | undefined> {
     if (!wire || wire.sizeBytes === 0 || wire.sizeBytes > this.#bytesLeft) return undefined;
     const { hash, size } = parseDigest(wire);

@@ -1,5 +1,5 @@
-// What the requests of REAPI have in common: an instance name, which is a namespace, a digest function, which is SHA-256,
-// and digests, which must be there.
+// What the requests of REAPI have in common: an instance name, which is a namespace, a digest function, which
+// is SHA-256, and digests, which must be there.
 import { type Digest, parseDigest } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { DEFAULT_NAMESPACE, type Namespace, parseNamespace } from '../../../core/namespace.ts';

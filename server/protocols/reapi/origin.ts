@@ -1,5 +1,6 @@
-// Where a result comes from: the RequestMetadata of the call that put it (tool, invocation, target, mnemonic), kept in the
-// result's auxiliary_metadata, the place that REAPI has for what is known beside the outputs (docs/decisions/0051).
+// Where a result comes from: the RequestMetadata of the call that put it (tool, invocation, target,
+// mnemonic), kept in the result's auxiliary_metadata, the place that REAPI has for what is known beside the
+// outputs (docs/decisions/0051).
 import { encodeField, replaceFields } from '../../../core/edit-message.ts';
 import { decodeStrict } from '../../../core/message.ts';
 import { Any } from '../../../core/proto/generated/google/protobuf/any.ts';

@@ -1,5 +1,6 @@
-// ByteStream.Read: a blob, or a part of it, as a stream of messages. The store checks every chunk before it goes out; where
-// one turns out wrong, the call ends with a status instead of OK, so no client can take the rest for whole.
+// ByteStream.Read: a blob, or a part of it, as a stream of messages. The store checks every chunk before it
+// goes out; where one turns out wrong, the call ends with a status instead of OK, so no client can take the
+// rest for whole.
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { AssayError } from '../../../core/errors.ts';
 import { ReadRequest } from '../../../core/proto/generated/bytestream.ts';

@@ -4,7 +4,8 @@
 //   write  := [instance "/"] "uploads/" id "/" blob ["/" anything]
 //   blob   := ("blobs/" | "compressed-blobs/" compressor "/") ["sha256/"] hash "/" size
 //
-// An instance may hold slashes but none of the words that begin a name's other parts, so the first of them ends it.
+// An instance may hold slashes but none of the words that begin a name's other parts, so the first of them
+// ends it.
 import { type Digest, parseDigest } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import type { Namespace } from '../../../core/namespace.ts';
@@ -40,7 +41,9 @@ export function parseUploadName(text: string): UploadName {
   return { ...blobOf(hash, size, compressor), namespace: namespaceOf(instance), id };
 }
 
-/** The upload's name in the store: two clients that choose the same id for different blobs are two uploads. */
+/**
+ * The upload's name in the store: two clients that choose the same id for different blobs are two uploads.
+ */
 export function uploadId({ namespace, id, digest, isCompressed }: UploadName): string {
   return ['reapi', namespace, id, digest.hash, digest.size, isCompressed ? 'zstd' : ''].join(':');
 }

@@ -1,5 +1,6 @@
-// SpliceBlob: a blob from chunks that are here already. It is put together, verified by its SHA-256 and stored like every
-// other; how it was made up is remembered for the next SplitBlob. Nothing is written before the SHA-256 is known to be right.
+// SpliceBlob: a blob from chunks that are here already. It is put together, verified by its SHA-256 and
+// stored like every other; how it was made up is remembered for the next SplitBlob. Nothing is written before
+// the SHA-256 is known to be right.
 import { type Digest, parseDigest, parseHash, toWire } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { SpliceBlobRequest, SpliceBlobResponse } from '../../../core/proto/generated/reapi-services.ts';

@@ -1,5 +1,5 @@
-// SplitBlob: a large blob as a list of chunks that are blobs themselves, so that a client which has most of them from an
-// earlier version fetches only the others.
+// SplitBlob: a large blob as a list of chunks that are blobs themselves, so that a client which has most of
+// them from an earlier version fetches only the others.
 import { type Digest, digestOf, toWire } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { type ChunkingParams, firstChunkLength, REAPI_CHUNKING } from '../../../core/fastcdc.ts';

@@ -1,9 +1,10 @@
-// Which write keeps its parts under its resource name. Clients may write the same name twice at the same time (BuildStream
-// does), and each write must succeed by itself.
+// Which write keeps its parts under its resource name. Clients may write the same name twice at the same time
+// (BuildStream does), and each write must succeed by itself.
 //
-// The first write owns the name, and what it leaves behind can be resumed. A write that begins at 0 meanwhile gets an upload
-// of its own, which is forgotten when the write ends. A write that goes on at a later offset is a resumed one: it takes the
-// name over, because the connection of the owner is most likely broken. Only writes to the same server know of each other.
+// The first write owns the name, and what it leaves behind can be resumed. A write that begins at 0 meanwhile
+// gets an upload of its own, which is forgotten when the write ends. A write that goes on at a later offset
+// is a resumed one: it takes the name over, because the connection of the owner is most likely broken. Only
+// writes to the same server know of each other.
 import { randomUUID } from 'node:crypto';
 import type { Uploads } from '../../../store/store.ts';
 

@@ -1,5 +1,5 @@
-// A digest in a message, read where it lies: builds ask about thousands at a time, and a decoder that makes text of each
-// hash costs more than finding the blobs (docs/MEASUREMENTS.md#0120).
+// A digest in a message, read where it lies: builds ask about thousands at a time, and a decoder that makes
+// text of each hash costs more than finding the blobs (docs/MEASUREMENTS.md#0120).
 import { type BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 import { BinaryDigest, type Digest, decodeHash, HASH_BYTES, parseDigest } from '../../../core/digest.ts';
 import { decodeStrict } from '../../../core/message.ts';
@@ -23,7 +23,10 @@ export function mostDigestsIn(message: Buffer): number {
   return Math.floor(message.length / SIZE_START);
 }
 
-/** The reader stands before the length of the digest, and then behind the digest. The place in `keys` is its own. */
+/**
+ * The reader stands before the length of the digest, and then behind the digest. The place in `keys` is its
+ * own.
+ */
 export function readDigest(message: Buffer, reader: BinaryReader, keys: Buffer, keyAt: number): Digest {
   const length = readShortVarint(message, reader);
   const start = reader.pos;

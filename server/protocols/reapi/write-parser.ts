@@ -1,5 +1,6 @@
-// A stream of framed WriteRequests, read where it lies: the data of a message is handed on in the pieces in which it arrives.
-// Joining and copying every message first costs as much as receiving it (docs/decisions/0050).
+// A stream of framed WriteRequests, read where it lies: the data of a message is handed on in the pieces in
+// which it arrives. Joining and copying every message first costs as much as receiving it
+// (docs/decisions/0050).
 //
 // A message's name, offset and end must come before its data, as every protobuf library writes them.
 import { WireType } from '@bufbuild/protobuf/wire';

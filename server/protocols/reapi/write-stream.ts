@@ -1,4 +1,5 @@
-// The data of a Write call in order: each message must begin where the last one ended, and only the last may end it.
+// The data of a Write call in order: each message must begin where the last one ended, and only the last may
+// end it.
 import { AssayError } from '../../../core/errors.ts';
 import { acquireBuffer, releaseBuffer } from '../../../store/shared/buffers.ts';
 import { WriteParser, type WriteRequest } from './write-parser.ts';

@@ -1,5 +1,5 @@
-// ByteStream.Write: a blob as a stream of messages. A large one is kept as it arrives, so that after a broken connection,
-// or a new start of the server, its client asks how far it came and sends the rest.
+// ByteStream.Write: a blob as a stream of messages. A large one is kept as it arrives, so that after a broken
+// connection, or a new start of the server, its client asks how far it came and sends the rest.
 import type { Digest } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { WriteResponse } from '../../../core/proto/generated/bytestream.ts';
@@ -59,8 +59,8 @@ async function appendResumable(uploads: Uploads, name: UploadName, stream: Write
 }
 
 /**
- * The connection that broke may still be at work when its client is back, and move the place where the upload stands:
- * then it is looked at once more.
+ * The connection that broke may still be at work when its client is back, and move the place where the upload
+ * stands: then it is looked at once more.
  */
 async function keepUnder(
   id: string,
@@ -91,7 +91,10 @@ async function keepFrom(
   return (await uploads.append(id, part)).committed;
 }
 
-/** Where the upload goes on; what the client sends again before that is dropped. A client that begins anew means it. */
+/**
+ * Where the upload goes on; what the client sends again before that is dropped. A client that begins anew
+ * means it.
+ */
 async function startOf(uploads: Uploads, id: string, offset: number): Promise<number> {
   const known = await uploads.status(id);
   if (known && offset === 0) await uploads.cancel(id);

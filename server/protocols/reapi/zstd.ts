@@ -1,5 +1,5 @@
-// zstd, the one compression of blobs on the wire. What is inflated is counted while it comes out: a few kilobytes can stand
-// for terabytes, so nothing grows beyond the size that its digest announces.
+// zstd, the one compression of blobs on the wire. What is inflated is counted while it comes out: a few
+// kilobytes can stand for terabytes, so nothing grows beyond the size that its digest announces.
 
 import type { Transform } from 'node:stream';
 import {
@@ -33,8 +33,8 @@ export function compress(bytes: Uint8Array): Buffer {
 }
 
 /**
- * Throws as soon as more than `size` bytes come out, or so many for so few that it can only be meant to do harm. A piece is
- * valid until the next one is asked for.
+ * Throws as soon as more than `size` bytes come out, or so many for so few that it can only be meant to do
+ * harm. A piece is valid until the next one is asked for.
  */
 export async function* decompressStream(
   pieces: AsyncIterable<Uint8Array>,
@@ -70,7 +70,10 @@ export function compressStream(pieces: AsyncIterable<Uint8Array>): AsyncIterable
   return through(createZstdCompress({ ...ENCODING, chunkSize: ZSTD.pieceBytes }), pieces);
 }
 
-/** The source is asked for the next piece when the last one has been worked in: its memory may be in use again then. */
+/**
+ * The source is asked for the next piece when the last one has been worked in: its memory may be in use again
+ * then.
+ */
 async function* through(
   codec: Transform,
   pieces: AsyncIterable<Uint8Array>,

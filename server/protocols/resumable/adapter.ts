@@ -1,9 +1,10 @@
-// Resumable uploads of blobs, with the verbs of the IETF's draft (draft-ietf-httpbis-resumable-upload): a PUT on /cas that
-// carries Upload-Complete begins one, at <prefix>/uploads/<sha256>; HEAD there says how far it has come, PATCH sends more,
-// DELETE ends it. A server that knows nothing of it takes the same PUT as a whole upload, so a client need not ask first.
+// Resumable uploads of blobs, with the verbs of the IETF's draft (draft-ietf-httpbis-resumable-upload): a PUT
+// on /cas that carries Upload-Complete begins one, at <prefix>/uploads/<sha256>; HEAD there says how far it
+// has come, PATCH sends more, DELETE ends it. A server that knows nothing of it takes the same PUT as a whole
+// upload, so a client need not ask first.
 //
-// The address follows from the content, so a client that has died finds its upload again. Who comes while another is
-// sending the same is not let in between: it sends its own, whole.
+// The address follows from the content, so a client that has died finds its upload again. Who comes while
+// another is sending the same is not let in between: it sends its own, whole.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Hash, parseHash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';

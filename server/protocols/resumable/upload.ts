@@ -16,7 +16,10 @@ export interface UploadAddress {
 /** Those on which somebody is sending right now, by store. */
 const sending = new WeakMap<Store, Set<string>>();
 
-/** Who can't begin, because another sends the same or has left some of it, sends the whole as a plain PUT does. */
+/**
+ * Who can't begin, because another sends the same or has left some of it, sends the whole as a plain PUT
+ * does.
+ */
 export async function beginUpload(exchange: Exchange, address: UploadAddress): Promise<void> {
   const isComplete = completeIn(exchange);
   if (!isComplete || !isSending(exchange, address)) {

@@ -1,8 +1,9 @@
-// Rush's HTTP build cache: /rush/[NAMESPACE/]KEY. A key is a hash, after whatever rush-project's cacheEntryNamePattern
-// puts before it. Its credential is sent as it stands: with a scheme before the token, as everywhere, or without.
+// Rush's HTTP build cache: /rush/[NAMESPACE/]KEY.
+//
+// A key is a hash with a prefix, which rush-project's cacheEntryNamePattern defines. Rush sends its
+// credential unchanged in Authorization, so the token may come with a scheme or without.
 import type { Exchange } from '../../http/exchange.ts';
-import { namespaceAndKey } from '../shared/namespace-and-key.ts';
-import { plainAdapter } from '../shared/plain-adapter.ts';
+import { namespaceAndKey, plainAdapter } from '../shared/plain-adapter.ts';
 
 const KEY = /^[0-9A-Za-z_.+@-]{1,255}$/;
 

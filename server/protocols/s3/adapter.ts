@@ -1,5 +1,5 @@
-// S3 as sccache speaks it: objects by path style, /s3/BUCKET/KEY; GET, HEAD and PUT. A bucket is a namespace and need not
-// be made. An object may be written again, as in S3.
+// S3 as sccache uses it: GET, HEAD and PUT of /s3/BUCKET/KEY (path style).
+// A bucket is a namespace and needs no creation. A PUT replaces an object, as in S3.
 import { type Hash, parseHash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { parseNamespace } from '../../../core/namespace.ts';
@@ -31,7 +31,9 @@ export const s3: Adapter = {
   },
 };
 
-/** By signature where there are keys. The server's token, which the client can also be told to send, is as good. */
+/**
+ * With S3 keys, a request needs a valid signature or the server's token. Without keys, only the token counts.
+ */
 function authorize(exchange: Exchange): void {
   const { request, server } = exchange;
   const { tokenCheck, signatures } = server;
@@ -44,32 +46,37 @@ function authorize(exchange: Exchange): void {
 const UNSIGNED = 'UNSIGNED-PAYLOAD';
 
 async function putObject(exchange: Exchange, address: ResultAddress): Promise<void> {
-  refuseUncheckable(exchange);
+  checkChecksumHeaders(exchange);
   const outcome = await receiveArtifact(exchange, address, { replace: true, hash: signedHash(exchange) });
   exchange.answerStored(['assay-outcome', outcome]);
 }
 
-/** A checksum that can not be looked at here, or comes after the body, would be a promise that nobody keeps. */
-function refuseUncheckable({ request: { headers } }: Exchange): void {
-  const odd = Object.keys(headers).find((name) => UNCHECKABLE.test(name) && !isChecked(name));
-  if (odd !== undefined) throw new AssayError('ASSAY_BAD_MESSAGE', `a PUT with ${odd} is not taken here`);
+/**
+ * Refuses a checksum that the server cannot verify, or that follows the body: ignoring it would be unsafe.
+ */
+function checkChecksumHeaders({ request: { headers } }: Exchange): void {
+  const unsupported = Object.keys(headers).find((name) => CHECKSUM_HEADERS.test(name) && !isChecked(name));
+  if (unsupported !== undefined)
+    throw new AssayError('ASSAY_BAD_MESSAGE', `PUT with ${unsupported} is not supported`);
 }
 
-const UNCHECKABLE = /^x-amz-(checksum-|trailer$)/;
+const CHECKSUM_HEADERS = /^x-amz-(checksum-|trailer$)/;
 
-/** What the client signed to be the hash of the body; undefined where it signed that it does not say. */
+/** The signed hash of the body. Undefined for an unsigned payload. */
 function signedHash({ request }: Exchange): Hash | undefined {
   const sent = String(request.headers['x-amz-content-sha256'] ?? UNSIGNED);
   return sent === UNSIGNED ? undefined : parseHash(sent);
 }
 
 const ADDRESS = /^(?<bucket>[0-9A-Za-z_.-]+)\/(?<key>[\x21-\x7e]{1,1024})$/;
-/** What an SDK adds to tell its calls apart; anything else asks for another operation than these. */
-const HARMLESS_QUERY = /^(x-id=[A-Za-z]+)?$/;
+/**
+ * SDKs add x-id to name the operation. Any other query asks for an operation that this adapter does not have.
+ */
+const ALLOWED_QUERY = /^(x-id=[A-Za-z]+)?$/;
 
 function addressIn({ path, query }: RequestTarget): ResultAddress {
   const { bucket, key } = ADDRESS.exec(path)?.groups ?? {};
-  const isObject = bucket !== undefined && key !== undefined && HARMLESS_QUERY.test(query);
-  if (!isObject) throw badKey('/s3/BUCKET/KEY, for whole objects alone');
+  const isObject = bucket !== undefined && key !== undefined && ALLOWED_QUERY.test(query);
+  if (!isObject) throw badKey('/s3/BUCKET/KEY, without a query');
   return artifactAddress('s3', parseNamespace(bucket), key);
 }

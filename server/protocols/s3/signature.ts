@@ -1,5 +1,6 @@
-// AWS Signature Version 4 in the Authorization header: who holds the secret key signed this method, this address and these
-// headers, not long ago. Whether the body is the one that was signed shows when it has arrived.
+// Verifies AWS Signature Version 4 in the Authorization header. A valid signature proves that a holder of the
+// secret key recently signed this method, URL and these headers. The hash of the body is a signed header. It
+// is compared when the body has arrived (adapter.ts).
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { SERVER } from '../../limits.ts';
@@ -15,7 +16,7 @@ export interface SignatureCheck {
 
 export type SignedRequest = Pick<IncomingMessage, 'method' | 'url' | 'headers'>;
 
-/** Keeps the keys where nothing that prints or logs it can reach them. */
+/** Returns an object that does not contain the keys, so that printing or logging it reveals nothing. */
 export function signatureCheck(keys: S3Keys, now: () => number = Date.now): SignatureCheck {
   return { accepts: (request) => isSigned(request, keys, now()) };
 }
@@ -29,14 +30,14 @@ function isSigned({ method = '', url = '', headers }: SignedRequest, keys: S3Key
   if (!found || typeof time !== 'string' || !isRecent(time, now)) return false;
   const { key, scope = '', day = '', signed = '', signature = '' } = found;
   const names = signed.split(';');
-  if (key !== keys.accessKey || !time.startsWith(day) || !coversWhatCounts(names)) return false;
+  if (key !== keys.accessKey || !time.startsWith(day) || !coversRequiredHeaders(names)) return false;
   const text = ['AWS4-HMAC-SHA256', time, scope, sha256(canonical(method, url, headers, names))].join('\n');
   const right = hmac(signingKey(keys.secretKey, scope), text);
   return timingSafeEqual(right, Buffer.from(signature, 'hex'));
 }
 
-/** Without these a signature could be taken from one request and put under another. */
-function coversWhatCounts(names: readonly string[]): boolean {
+/** Without these headers in it, a signature could be copied to another request. */
+function coversRequiredHeaders(names: readonly string[]): boolean {
   return ['host', 'x-amz-content-sha256', 'x-amz-date'].every((name) => names.includes(name));
 }
 
@@ -48,7 +49,7 @@ function isRecent(time: string, now: number): boolean {
   return Math.abs(now - then) <= SERVER.signatureSkewMs;
 }
 
-/** The request as both sides spell it. The path is taken as it was sent: S3 encodes it once, and so did the client. */
+/** The canonical request. The path stays as sent: S3 encodes a path once, and the client already has. */
 function canonical(
   method: string,
   url: string,

@@ -1,6 +1,6 @@
-// The Accept-Encoding header (RFC 9110, 12.5.3), as far as it concerns the one coding that this server knows.
+// Parses Accept-Encoding (RFC 9110, 12.5.3) for zstd, the only coding that this server sends.
 
-/** True when zstd is named, not with q=0, and liked no less than the bytes as they are. */
+/** True if the header lists zstd with a weight above 0 and not below the weight of identity. */
 export function acceptsZstd(header: string | string[] | undefined): boolean {
   if (header === undefined) return false;
   const weights = new Map(String(header).split(',').map(weighed));

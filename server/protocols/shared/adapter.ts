@@ -1,24 +1,30 @@
-// What an adapter is: a protocol's own beginnings of paths, and an answer to whatever is asked below them.
+// Adapter: the interface of one HTTP protocol, with its base path and its answer to a request.
+// server/adapters.ts lists all adapters and finds the one for a URL.
 import { AssayError } from '../../../core/errors.ts';
 import type { ErrorFormat } from '../../http/error-response.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import type { Protocol } from '../../pages/metrics.ts';
 
 export interface Adapter {
+  /** The name in metrics and in the log. */
   readonly protocol: Protocol;
-  /** Begins and ends with "/". */
+  /** The prefix of the adapter's URLs. Begins and ends with "/". */
   readonly base: string;
-  /** The beginning of the same paths without the base, for tools that can not be told of one. */
+  /** A second prefix, after "/", for tools that cannot be given a URL with a path. */
   readonly atRoot?: string;
+  /** The format of error responses. */
   readonly errors: ErrorFormat;
-  /** May refuse by throwing or by rejecting. Nobody has been let in yet: that is its first duty. */
-  answer(exchange: Exchange, place: RequestTarget): Promise<void>;
+  /**
+   * Answers one request. An AssayError that it throws becomes the error response.
+   * It must call `exchange.authorize()` first, and `exchange.authorizeWrite()` before a write.
+   */
+  answer(exchange: Exchange, target: RequestTarget): Promise<void>;
 }
 
-/** A URL below a base, as it was sent: nothing is decoded. */
+/** The rest of the URL after the base, as sent: nothing is decoded. */
 export interface RequestTarget {
   readonly path: string;
-  /** What follows the "?", or nothing. */
+  /** The text after "?", or "". */
   readonly query: string;
 }
 
@@ -29,9 +35,9 @@ export function targetBelow(baseLength: number, url: string): RequestTarget {
 }
 
 export function methodNotAllowed({ method }: Exchange): AssayError {
-  return new AssayError('ASSAY_METHOD_NOT_ALLOWED', `${method} is not taken here`);
+  return new AssayError('ASSAY_METHOD_NOT_ALLOWED', `this address does not accept ${method}`);
 }
 
 export function badKey(form: string): AssayError {
-  return new AssayError('ASSAY_BAD_KEY', `addresses are ${form}`);
+  return new AssayError('ASSAY_BAD_KEY', `the valid form is ${form}`);
 }

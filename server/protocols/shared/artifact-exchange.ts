@@ -1,4 +1,5 @@
-// An artifact as the body of an answer, and the body of a request as an artifact.
+// GET and PUT of an artifact: sends it as the body of a response, and stores the body of a request.
+// Conditions (If-Match, If-None-Match) are checked before the body is read, and again when it is stored.
 import type { Hash } from '../../../core/digest.ts';
 import type { Blob, ResultAddress, ResultOutcome } from '../../../store/store.ts';
 import type { Headers } from '../../http/error-response.ts';
@@ -14,7 +15,9 @@ import { receiveBlob } from './receive-blob.ts';
 export interface SendOptions {
   readonly protocol: Protocol;
   readonly describe?: (attributes: Attributes) => Headers;
-  /** The client takes a body that breaks off for a failure of the build: all of it is read before any of it is sent. */
+  /**
+   * Read and verify the whole blob before sending: for clients that fail the build when a body breaks off.
+   */
   readonly verifyFirst?: boolean;
 }
 
@@ -35,7 +38,10 @@ export async function sendArtifact(
   return answerBlob(exchange, artifact.digest.hash, blob, [...REVALIDATE, ...described]);
 }
 
-/** What is damaged shows here, and is then a miss. Beyond the bound the client would wait too long for a first byte. */
+/**
+ * Reading verifies: a damaged blob throws, and the answer is a miss. Very large blobs are skipped: they take
+ * too long.
+ */
 async function verifyWhole(exchange: Exchange, blob: Blob): Promise<void> {
   if (blob.bytes || blob.size > SERVER.verifyFirstBytes) return;
   for await (const _chunk of blob.chunks()) if (exchange.request.socket.destroyed) return;
@@ -43,9 +49,9 @@ async function verifyWhole(exchange: Exchange, blob: Blob): Promise<void> {
 
 export interface ReceiveOptions {
   readonly attributes?: Attributes;
-  /** What the body must hash to, where the client says. */
+  /** The hash that the client announced for the body. */
   readonly hash?: Hash | undefined;
-  /** The protocol's keys may get another content: the newest stays, not the first. */
+  /** New content replaces the old. By default the first content stays. */
   readonly replace?: boolean;
 }
 
@@ -59,7 +65,7 @@ export async function receiveArtifact(
   return storeArtifact(exchange, address, { digest, attributes }, replace);
 }
 
-/** Before the body is asked for. */
+/** Checks a PUT before its body is read. */
 export async function checkArtifactPut(exchange: Exchange, address: ResultAddress): Promise<void> {
   await checkPreconditions(exchange, async () => {
     const kept = await findArtifact(exchange.server.store, address);

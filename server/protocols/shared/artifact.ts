@@ -1,5 +1,6 @@
-// What an opaque key leads to: a result with one output file, so that it is kept, checked and evicted like every other
-// result. What the tool sent beside the bytes and wants back travels in the result's metadata.
+// Artifact: the content of an opaque key, encoded as an ActionResult with one output file.
+// So the store checks and evicts it like every other result (docs/decisions/0060).
+// Headers that the tool wants back are attributes, in the metadata of the result.
 import { type Digest, digestOf, parseDigest, toWire } from '../../../core/digest.ts';
 import { type Namespace, protocolNamespace } from '../../../core/namespace.ts';
 import { ArtifactAttributes } from '../../../core/proto/generated/assay.ts';
@@ -18,7 +19,10 @@ const OUTPUT_PATH = 'artifact';
 const ATTRIBUTES_TYPE = 'type.googleapis.com/assay.v1.ArtifactAttributes';
 const NOTHING = new Uint8Array(0);
 
-/** A key is any text: what is stored under is its SHA-256, in a space that only this protocol reaches. */
+/**
+ * A key may be any text: its SHA-256 is the key of the result, in a namespace that only this protocol can
+ * reach.
+ */
 export function artifactAddress(protocol: string, namespace: Namespace, key: string): ResultAddress {
   return { namespace: protocolNamespace(protocol, namespace), key: digestOf(Buffer.from(key)).hash };
 }

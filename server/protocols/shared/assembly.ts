@@ -1,7 +1,6 @@
-// A blob that is put together from blobs that are here: what it may cost, and its content.
-//
-// A short message can name one part any number of times. So the whole is at most SERVER.maxAssemblyRatio times as large as
-// its distinct parts, and few are put together at once.
+// Assembles a blob from stored parts: SpliceBlob and Azure's block lists. The result is at most
+// SERVER.maxAssemblyRatio times as large as its distinct parts, and few assemblies run at once: a short
+// message can name one part many times.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Digest } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
@@ -10,14 +9,14 @@ import { Semaphore } from '../../../store/shared/semaphore.ts';
 import type { Blobs } from '../../../store/store.ts';
 import { SERVER } from '../../limits.ts';
 
-/** For all protocols together. */
+/** One semaphore for all protocols. */
 export const assemblies = new Semaphore({
   permits: SERVER.maxAssemblies,
   maxWaiting: SERVER.maxQueuedAssemblies,
   waitMs: SERVER.assemblyQueueMs,
 });
 
-/** The size of the whole. Refuses one that is too large, or too large for its parts. */
+/** The total size. Throws if it is too large, absolutely or compared with its distinct parts. */
 export function assembledSize(parts: readonly Digest[], maxBytes: number): number {
   const size = sizeOf(parts);
   if (size > maxBytes) throw new AssayError('ASSAY_TOO_LARGE', `the limit for a blob is ${maxBytes} bytes`);
@@ -38,18 +37,18 @@ function sizeOf(parts: Iterable<Digest>): number {
 }
 
 /**
- * Each part is verified as it is read; `goneAs` is thrown for one that is gone by then. Small parts lie in memory: others
- * get a turn now and then.
+ * Yields the content of the parts. The store verifies each part as it is read. Throws `missingPart` for a
+ * missing part. Small parts are in memory, so the loop yields to the event loop after each STORE.chunkBytes.
  */
 export async function* assembled(
   parts: readonly Digest[],
   blobs: Blobs,
-  goneAs: (part: Digest) => AssayError,
+  missingPart: (part: Digest) => AssayError,
 ): AsyncGenerator<Buffer, void, void> {
   let inTurn = 0;
   for (const part of parts) {
     const blob = await blobs.get(part.hash);
-    if (blob?.size !== part.size) throw goneAs(part);
+    if (blob?.size !== part.size) throw missingPart(part);
     if (!blob.bytes) yield* blob.chunks();
     else {
       yield blob.bytes;

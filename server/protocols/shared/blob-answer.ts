@@ -1,4 +1,4 @@
-// A stored blob as the answer to GET or HEAD: its hash is its entity tag, and a part of it is given where one is asked for.
+// Answers GET or HEAD with a stored blob. Its hash is the entity tag. Ranges and conditions are supported.
 import type { Hash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import type { Blob } from '../../../store/store.ts';
@@ -9,7 +9,7 @@ import { evaluateConditions, preconditionFailed } from './conditions.ts';
 
 const DESCRIPTION = ['content-type', 'application/octet-stream', 'accept-ranges', 'bytes', 'etag'];
 
-/** `headers` are those that say more than the content type and the tag. */
+/** `more`: headers besides the content type and the entity tag. */
 export function answerBlob(exchange: Exchange, hash: Hash, blob: Blob, more: Headers): Promise<void> | void {
   const { headers: asked } = exchange.request;
   const entityTag = `"${hash}"`;

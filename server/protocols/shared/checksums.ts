@@ -1,5 +1,5 @@
-// What a client may say about the body that it sends: Content-MD5, and the checksums of S3. A body that does not have one of
-// them was changed on its way, and is not kept.
+// Checksums in the headers of a request: Content-MD5 and the checksums of S3.
+// A body that does not match its checksum is not stored.
 import { createHash, hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { crc32 } from 'node:zlib';
@@ -8,7 +8,7 @@ import { crc32c } from './crc32c.ts';
 
 type Content = Buffer | AsyncIterable<Buffer>;
 
-/** In base64, as all of these headers have it. */
+/** Both methods return base64, as in the headers. */
 interface Checksum {
   ofWhole(content: Buffer): string;
   ofPieces(): { update(piece: Buffer): unknown; digest(): string };
@@ -27,42 +27,47 @@ export function isChecked(header: string): boolean {
   return Object.hasOwn(CHECKSUMS, header);
 }
 
-/** The same content, which fails at its end, or at once where it is whole, if it is not what was announced. */
+/**
+ * The same content, verified. A Buffer is verified at once. A stream throws at its end if it does not match.
+ */
 export function withChecksums(content: Content, headers: IncomingHttpHeaders): Content {
   let checked = content;
   for (const name of NAMES) {
     const announced = headers[name];
-    if (announced !== undefined) checked = having(checked, name, String(announced));
+    if (announced !== undefined) checked = verified(checked, name, String(announced));
   }
   return checked;
 }
 
-function having(content: Content, name: string, announced: string): Content {
+function verified(content: Content, name: string, announced: string): Content {
   const checksum = CHECKSUMS[name];
   if (!checksum) return content;
-  const refuseOther = (arrived: string) => {
-    if (arrived !== announced) throw otherThan(name, announced, arrived);
+  const compare = (computed: string) => {
+    if (computed !== announced) throw mismatch(name, announced, computed);
   };
-  if (!Buffer.isBuffer(content)) return passedOn(content, checksum, refuseOther);
-  refuseOther(checksum.ofWhole(content));
+  if (!Buffer.isBuffer(content)) return verifiedAtEnd(content, checksum, compare);
+  compare(checksum.ofWhole(content));
   return content;
 }
 
-async function* passedOn(
+async function* verifiedAtEnd(
   pieces: AsyncIterable<Buffer>,
   checksum: Checksum,
-  refuseOther: (arrived: string) => void,
+  compare: (computed: string) => void,
 ): AsyncGenerator<Buffer> {
   const running = checksum.ofPieces();
   for await (const piece of pieces) {
     running.update(piece);
     yield piece;
   }
-  refuseOther(running.digest());
+  compare(running.digest());
 }
 
-function otherThan(name: string, announced: string, arrived: string): AssayError {
-  return new AssayError('ASSAY_DIGEST_MISMATCH', `${name} is ${announced.slice(0, 80)}, arrived ${arrived}`);
+function mismatch(name: string, announced: string, computed: string): AssayError {
+  return new AssayError(
+    'ASSAY_DIGEST_MISMATCH',
+    `${name} is ${announced.slice(0, 80)}, but the body has ${computed}`,
+  );
 }
 
 function hashBy(algorithm: string): Checksum {

@@ -1,13 +1,16 @@
-// If-Match and If-None-Match (RFC 9110, 13): a request is for the content that its client knows, or for none that it knows.
+// Conditional requests: If-Match and If-None-Match (RFC 9110, 13).
 import type { IncomingHttpHeaders } from 'node:http';
 import { AssayError } from '../../../core/errors.ts';
 import type { ResultOutcome } from '../../../store/store.ts';
 import type { Exchange } from '../../http/exchange.ts';
 
-/** `known`: the client has this content already. */
+/**
+ * `known`: the client already has this content. `failed`: If-Match does not hold. `none`: no condition
+ * applies.
+ */
 export type ConditionOutcome = 'known' | 'failed' | 'none';
 
-/** `entityTag` is that of the content that is there, if there is any. */
+/** `entityTag`: the tag of the stored content, if there is any. */
 export function evaluateConditions(
   headers: IncomingHttpHeaders,
   entityTag: string | undefined,
@@ -19,10 +22,10 @@ export function evaluateConditions(
 }
 
 export function preconditionFailed(): AssayError {
-  return new AssayError('ASSAY_PRECONDITION_FAILED', 'If-Match or If-None-Match does not hold here');
+  return new AssayError('ASSAY_PRECONDITION_FAILED', 'If-Match or If-None-Match does not hold');
 }
 
-/** Before the body is asked for: a write that is only for another content than what is there is refused. */
+/** Checks the conditions of a PUT before its body is read. */
 export async function checkPreconditions(
   { request: { headers } }: Exchange,
   entityTag: () => Promise<string | undefined>,
@@ -31,17 +34,19 @@ export async function checkPreconditions(
   if (evaluateConditions(headers, await entityTag()) !== 'none') throw preconditionFailed();
 }
 
-/** `If-None-Match: *`: the write is only for a key that is free. */
+/** True for `If-None-Match: *`: the PUT must create the key and not replace it. */
 export function isCreateOnly({ request: { headers } }: Exchange): boolean {
   return headers['if-none-match']?.trim() === '*';
 }
 
-/** Somebody else may have taken the key meanwhile. */
+/** Checks `If-None-Match: *` again after the write: another client may have created the key meanwhile. */
 export function checkCreated(exchange: Exchange, outcome: ResultOutcome): void {
   if (isCreateOnly(exchange) && outcome !== 'stored') throw preconditionFailed();
 }
 
-/** `weak` is what may stand before a tag that is compared weakly: If-Match takes no such tag. */
+/**
+ * True if `list` contains the tag or "*". `weak` is "W/" for a weak comparison. If-Match compares strongly.
+ */
 function names(list: string, entityTag: string | undefined, weak: '' | 'W/'): boolean {
   if (entityTag === undefined) return false;
   return list.split(',').some((tag) => ['*', entityTag, `${weak}${entityTag}`].includes(tag.trim()));

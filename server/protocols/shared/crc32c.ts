@@ -1,4 +1,4 @@
-// CRC-32C (Castagnoli's polynomial, RFC 3720, B.4), which zlib does not have.
+// CRC-32C (Castagnoli's polynomial, RFC 3720, B.4). Node's zlib has only CRC-32.
 
 const POLYNOMIAL = 0x82f63b78;
 
@@ -8,7 +8,7 @@ const TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   return crc;
 });
 
-/** Of these bytes, after others whose sum is `before`. */
+/** The checksum of these bytes. `before` is the checksum of the bytes before them. */
 export function crc32c(bytes: Uint8Array, before = 0): number {
   let crc = ~before;
   for (const byte of bytes) crc = (TABLE[(crc ^ byte) & 0xff] ?? 0) ^ (crc >>> 8);

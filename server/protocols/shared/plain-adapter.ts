@@ -1,5 +1,6 @@
-// The protocols that are no more than GET, HEAD and PUT of a body under a key.
-import type { Namespace } from '../../../core/namespace.ts';
+// Makes the adapter of a plain protocol: GET, HEAD and PUT of a body under a key.
+// Every promise of results holds for these bodies, because each is stored as an artifact (artifact.ts).
+import { type Namespace, parseNamespace } from '../../../core/namespace.ts';
 import type { ResultOutcome } from '../../../store/store.ts';
 import { CONTENT_ERRORS, type ErrorFormat } from '../../http/error-response.ts';
 import type { Exchange } from '../../http/exchange.ts';
@@ -12,15 +13,18 @@ export interface PlainProtocol {
   readonly protocol: Protocol;
   readonly base: string;
   readonly atRoot?: string;
-  /** For people who got it wrong. */
+  /** The valid form of URLs, for error messages. */
   readonly form: string;
-  /** Undefined for a path that the protocol does not have. */
+  /** The namespace and the key in the path after the base. Undefined for an invalid path. */
   parseKey(path: string): ArtifactKey | undefined;
-  /** Where the tool sends its token in a way of its own. */
+  /** Replaces `exchange.authorize()` for a tool that sends its token in another way. */
   authorize?(exchange: Exchange): void;
   readonly errors?: ErrorFormat;
+  /** New content replaces the old. By default the first content stays, and a difference is recorded. */
   readonly replace?: boolean;
+  /** Read and verify the whole body before sending it. */
   readonly verifyFirst?: boolean;
+  /** Answers a PUT that was stored. By default 200, with the outcome in a header. */
   answerPut?(exchange: Exchange, outcome: ResultOutcome): void;
 }
 
@@ -52,6 +56,16 @@ export function plainAdapter(plain: PlainProtocol): Adapter {
       }
     },
   };
+}
+
+/**
+ * Splits a path into a key, its last part, and a namespace, the parts before. Undefined for an invalid key.
+ */
+export function namespaceAndKey(path: string, key: RegExp): ArtifactKey | undefined {
+  const slash = path.lastIndexOf('/');
+  const last = path.slice(slash + 1);
+  if (!key.test(last)) return undefined;
+  return { namespace: parseNamespace(slash === -1 ? '' : path.slice(0, slash)), key: last };
 }
 
 function answerStored(exchange: Exchange, outcome: ResultOutcome): void {

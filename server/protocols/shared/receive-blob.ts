@@ -1,4 +1,5 @@
-// The body of a request as a blob. Tools with opaque keys do not know its hash, and learn it from what is stored.
+// Stores the body of a request as a blob, and returns its digest. Tools with opaque keys do not announce a
+// hash.
 import type { Digest, Hash } from '../../../core/digest.ts';
 import { STORE } from '../../../store/limits.ts';
 import type { Exchange } from '../../http/exchange.ts';

@@ -1,4 +1,4 @@
-// How S3 says no: XML with a code that its clients know.
+// The error responses of S3 and Azure: XML with S3's error codes.
 import type { AssayError } from '../../../core/errors.ts';
 import type { ErrorFormat } from '../../http/error-response.ts';
 import { escapeXml } from './xml.ts';

@@ -1,8 +1,8 @@
-// Text inside XML.
+// Escapes text for XML.
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
-/** Characters that XML does not have at all are left out. */
+/** Drops characters that XML does not allow. */
 export function escapeXml(text: string): string {
   return text
     .replace(/[&<>"]/g, (sign) => ENTITIES[sign] ?? '')

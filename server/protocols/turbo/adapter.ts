@@ -1,5 +1,5 @@
-// Turborepo's remote cache, version 8 of its API: /v8/artifacts at the root or below /turbo/NAMESPACE/. The team that the
-// client names, by slug or by id, is a part of the namespace.
+// Turborepo's remote cache, version 8 of its API: /v8/artifacts at the root or below /turbo/NAMESPACE/.
+// The client's team, by slug or by id, is part of the namespace.
 import { parseNamespace } from '../../../core/namespace.ts';
 import type { ResultAddress } from '../../../store/store.ts';
 import { jsonErrors } from '../../http/error-response.ts';

@@ -1,4 +1,5 @@
-// One artifact. The tag is the client's own signature of it: what it sent, it gets back and checks itself.
+// GET and PUT of one artifact. x-artifact-tag is the client's signature: the server returns it, the client
+// verifies it.
 import { AssayError } from '../../../core/errors.ts';
 import type { ResultAddress } from '../../../store/store.ts';
 import type { Exchange } from '../../http/exchange.ts';
@@ -13,7 +14,10 @@ export function getArtifact(exchange: Exchange, address: ResultAddress): Promise
   return sendArtifact(exchange, address, { protocol: 'turbo', describe });
 }
 
-/** Other content under a known hash does not fail the build that sends it: the first stays, the event is recorded. */
+/**
+ * A PUT with other content succeeds, to not fail the build: the first content stays, and the event is
+ * recorded.
+ */
 export async function putArtifact(exchange: Exchange, address: ResultAddress): Promise<void> {
   const outcome = await receiveArtifact(exchange, address, { attributes: attributesIn(exchange) });
   answerJson(exchange, { urls: [] }, 202, ['assay-outcome', outcome]);
@@ -27,6 +31,6 @@ function attributesIn({ request: { headers } }: Exchange): Attributes {
     return typeof value === 'string' && value !== '' ? [[name, value] as const] : [];
   });
   const odd = sent.find(([, value]) => !VISIBLE.test(value));
-  if (odd) throw new AssayError('ASSAY_BAD_MESSAGE', `${odd[0]} is not a line of plain text`);
+  if (odd) throw new AssayError('ASSAY_BAD_MESSAGE', `${odd[0]} is not 1 to 1024 printable ASCII characters`);
   return Object.fromEntries(sent);
 }

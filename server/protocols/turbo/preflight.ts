@@ -1,7 +1,8 @@
-// Turborepo's TURBO_PREFLIGHT asks OPTIONS before each request, and drops its token unless the answer allows the header.
+// The answer to OPTIONS. With TURBO_PREFLIGHT, Turborepo sends OPTIONS before each request, and drops its
+// token unless the answer allows the Authorization header.
 //
-// It is not the answer that browsers want: that would name an origin, and any page could then write into the cache of
-// somebody who runs a server without a token on the same machine.
+// The answer allows no origin. If it did, any web page could write to a server without a token on the same
+// machine.
 import type { Exchange } from '../../http/exchange.ts';
 
 const HEADERS =

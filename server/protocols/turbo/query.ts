@@ -1,4 +1,4 @@
-// POST /v8/artifacts: which of these hashes are there, how large they are and how long they took to build.
+// POST /v8/artifacts: which of these hashes are stored, with their sizes and build durations.
 import { AssayError } from '../../../core/errors.ts';
 import type { ResultAddress } from '../../../store/store.ts';
 import type { Exchange } from '../../http/exchange.ts';
@@ -23,7 +23,7 @@ const HASH = /^[0-9A-Za-z_-]{1,255}$/;
 function hashesIn(message: unknown): string[] {
   const hashes = fieldOf(message, 'hashes');
   if (Array.isArray(hashes) && hashes.every(isHash)) return hashes;
-  throw new AssayError('ASSAY_BAD_MESSAGE', 'this takes {"hashes": […]}, a list of hashes');
+  throw new AssayError('ASSAY_BAD_MESSAGE', 'the body must be {"hashes": […]}, a list of hashes');
 }
 
 function isHash(value: unknown): value is string {

@@ -1,4 +1,4 @@
-// What a run asks and tells beside its artifacts.
+// The requests of a run besides artifacts: the status of the cache, and events.
 import type { Exchange } from '../../http/exchange.ts';
 import { answerJson, receiveJson } from '../../http/json.ts';
 import { methodNotAllowed } from '../shared/adapter.ts';
@@ -8,7 +8,7 @@ export async function status(exchange: Exchange): Promise<void> {
   answerJson(exchange, { status: 'enabled' });
 }
 
-/** What was a hit is counted where it is served; which hits a client had of its own is nothing to keep. */
+/** Accepts the client's hit and miss events and drops them: the server counts its own. */
 export async function acknowledgeEvents(exchange: Exchange): Promise<void> {
   if (exchange.method !== 'POST') throw methodNotAllowed(exchange);
   await receiveJson(exchange);

@@ -1,4 +1,4 @@
-// WebDAV as sccache speaks it: /webdav/PATH. Every folder is there; a file may be written again.
+// WebDAV as sccache uses it: /webdav/PATH. Every folder exists. A PUT replaces a file.
 
 import { DEFAULT_NAMESPACE } from '../../../core/namespace.ts';
 import type { ResultAddress } from '../../../store/store.ts';
@@ -24,11 +24,11 @@ export const webdav: Adapter = {
   },
 };
 
-/** A trailing slash in a client's endpoint doubles one in the path: both are the same file. Undefined for a folder. */
+/** Merges repeated slashes: a client's endpoint may end with one. Undefined for a folder. */
 function fileIn(path: string): string | undefined {
   const single = path.replace(/\/{2,}/g, '/').replace(/^\//, '');
   if (single === '' || single.endsWith('/')) return undefined;
-  if (!PATH.test(single)) throw badKey('/webdav/PATH, with no part of it "." or ".."');
+  if (!PATH.test(single)) throw badKey('/webdav/PATH, without "." and ".."');
   return single;
 }
 

@@ -1,4 +1,4 @@
-// PROPFIND, Depth 0: a file that is there, or a folder. Every folder is there, so that no client climbs up to make them.
+// PROPFIND with Depth 0, for a file or a folder. Every folder exists, so that clients do not create parents.
 import type { ResultAddress } from '../../../store/store.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { findArtifact } from '../shared/artifact.ts';
@@ -18,7 +18,7 @@ export async function propertiesOfFile(exchange: Exchange, address: ResultAddres
   answer(exchange, `<D:resourcetype/>${properties}`);
 }
 
-/** Clients want a time; when a file came here is nobody's concern. */
+/** Clients require a time. The server does not publish when a file was stored. */
 const NO_TIME = '<D:getlastmodified>Thu, 01 Jan 1970 00:00:00 GMT</D:getlastmodified>';
 
 function answer(exchange: Exchange, properties: string): void {

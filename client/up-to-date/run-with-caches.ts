@@ -16,18 +16,18 @@ export interface CachedRunOptions extends Omit<RunOptions, 'remote'> {
 
 export async function runWithCaches(
   request: RunRequest,
-  { storeFolder, remoteUrl, token, state, force = false, ...attendance }: CachedRunOptions,
+  { storeFolder, remoteUrl, token, state, force = false, ...options }: CachedRunOptions,
 ): Promise<RunSummary> {
   const began = Date.now();
   const { workspace } = request;
-  const { report } = attendance;
+  const { report } = options;
   const cache = openCache({ storeFolder, workspace, remoteUrl, token, now: Date.now, report });
   let action: KeyedAction | undefined;
-  const keyed = (made: KeyedAction) => {
+  const onKeyed = (made: KeyedAction) => {
     action = made;
   };
   try {
-    const context = { ...attendance, cache, now: Date.now, keyed };
+    const context: RunContext = { ...options, cache, now: Date.now, onKeyed };
     if (force) return await runForced(request, context);
     const summary = await run(request, context);
     const inPlace = action && cache.inPlace.looks(action);

@@ -1,4 +1,4 @@
-// What a step says about its checkpoints: the folders that hold its progress, how often they are sealed, how many are kept.
+// A step's checkpoint settings: the folders with its progress, the interval, and how many to keep.
 import type { RelPath } from '../../core/path.ts';
 
 export interface CheckpointPlan {

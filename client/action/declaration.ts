@@ -1,4 +1,5 @@
-// An action as a person or a program declares it, and the request that it makes: paths checked, defaults filled in.
+// An action as a user or a program declares it, and the RunRequest that follows: paths checked, defaults
+// filled in.
 import { realpathSync, statSync } from 'node:fs';
 import { relative } from 'node:path';
 import { usage } from '../../core/cli/command.ts';
@@ -39,19 +40,19 @@ export interface ActionDeclaration {
   readonly cwd?: string | undefined;
   /** Keep and replay results with an exit code other than 0. */
   readonly cacheFailures?: boolean | undefined;
-  /** What to do about a command that sees or does more than it declares (default: warn). */
+  /** What to do if a command accesses more than it declares (default: warn). */
   readonly hermetic?: Hermetic | undefined;
-  /** Take results from the remote whose runs saw or did more than they declared. */
+  /** Accept results from the remote whose runs accessed more than they declared. */
   readonly acceptMarked?: boolean | undefined;
-  /** What earlier runs were seen to read counts as declared. */
+  /** Reads observed in earlier runs count as declared. */
   readonly observed?: boolean | undefined;
-  /** Run where nothing undeclared can be seen. */
+  /** Run in a sandbox that hides everything undeclared. */
   readonly sandbox?: boolean | undefined;
-  /** Folders that hold the command's progress, for a long one that may be killed. */
+  /** Folders with the progress of a long command that may be killed. */
   readonly checkpoint?:
     | (Partial<Omit<CheckpointPlan, 'folders'>> & { readonly folders: readonly string[] })
     | undefined;
-  /** Files or folders that the command uses to be faster the next time: carried over from the nearest earlier run. */
+  /** Files or folders that make the next run faster: restored from the nearest earlier run. */
   readonly state?: readonly string[] | undefined;
 }
 
@@ -61,7 +62,7 @@ export function requestFor(action: ActionDeclaration): RunRequest {
   for (const word of action.command) checkText('an argument', word);
   if (!program) throw usage('there is no command to run');
   if (action.observed && action.sandbox)
-    throw usage('--sandbox shows only what is declared, so --inputs=observed has nothing to observe in it');
+    throw usage('--sandbox cannot be used with --inputs=observed: the sandbox shows only declared inputs');
   const checkpoint = checkpointOf(action);
   const state = outputs(action.state ?? REQUEST_DEFAULTS.state);
   const made = outputs(action.outputs ?? []);
@@ -99,7 +100,7 @@ function checkpointOf({ checkpoint }: ActionDeclaration): CheckpointPlan | undef
   return { ...CHECKPOINT_DEFAULTS, ...checkpoint, folders: outputs(checkpoint.folders) };
 }
 
-/** What is made, what is gone on with, and what only helps must never be taken for each other. */
+/** Outputs, checkpoints and state must not overlap. */
 function refuseOverlap(
   made: readonly RelPath[],
   { checkpoint, state }: Pick<RunRequest, 'checkpoint' | 'state'>,
@@ -114,7 +115,7 @@ function refuseShared(some: readonly RelPath[], one: string, others: readonly Re
   if (clash !== undefined) throw new AssayError('ASSAY_OUTPUT_OVERLAP', `${clash} is ${two} and ${one}`);
 }
 
-/** By its real path: a link on the way could lead elsewhere the next time, under the same name. */
+/** By its real path: a link could later lead elsewhere under the same name. */
 function workingDirectory(workspace: string, folder: string | undefined): RelPath {
   const path = toSystemPath(workspace, relPathFromUser(folder ?? ''));
   const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory();
@@ -125,7 +126,7 @@ function workingDirectory(workspace: string, folder: string | undefined): RelPat
   return relPathFromUser(real);
 }
 
-/** Only compared with each other: where the path is not UTF-8, both are wrong in the same way. */
+/** Only for comparison: a path that is not UTF-8 is wrong on both sides in the same way. */
 function realPath(path: string): string {
   return realpathSync.native(path);
 }

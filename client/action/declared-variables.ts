@@ -1,42 +1,42 @@
-// What may stand where a variable is declared: NAME, PREFIX_* for all that the caller has set and that begin so, or
-// NAME=VALUE. Anything else is refused: taken for a name it would be one that nobody sets, so the command would see nothing
-// of what was meant, and its result would be kept under a key that does not hold it.
+// Parses declared variables: NAME, NAME=VALUE, or PREFIX_* for all of the caller's variables with that
+// prefix. Anything else is an error. Taken as a name, it would match no variable: the command would not get
+// the value, and the key would not contain it.
 import { AssayError } from '../../core/errors.ts';
 import type { DeclaredVariable } from './request.ts';
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** More than POSIX asks for (npm and bash export stranger ones), less what people write when they mean something else. */
+/** More than POSIX allows, since npm and bash export other names; less than what users type by mistake. */
 const NAME = /[^\s=,$?*{}[\]()"'`\\!;|&<>%#-][^\s=,$?*{}[\]()"'`\\!;|&<>]*/.source;
 
-/** As editors know it, by the schema. */
+/** The pattern in the JSON schema. */
 export const DECLARATION_PATTERN = `^${NAME}(\\*|=[\\s\\S]*)?$`;
 
 const DECLARATION = new RegExp(DECLARATION_PATTERN);
 
-/** Why it declares no variable, and what to write instead; undefined if it does. */
+/** Why the text declares no variable, and what to write instead; undefined if it does. */
 export function whyNotAVariable(text: string): string | undefined {
   if (isNeverPassed(text.replace(/=.*/s, '')))
     return `${text.replace(/[=*].*/s, '')} is never passed to a command`;
   if (DECLARATION.test(text)) return undefined;
   const name = text.replace(/=.*/s, '');
-  return `${JSON.stringify(name)} is no variable’s name: ${hint(name)}`;
+  return `${JSON.stringify(name)} is not a variable name: ${hint(name)}`;
 }
 
 function hint(name: string): string {
-  if (name === '') return 'it is empty; take it out, or write the name';
+  if (name === '') return 'it is empty; remove it, or write a name';
   if (name === '*')
-    return 'with the whole environment in the key no two machines would share a result; name the variables, or a beginning such as VITE_*';
+    return 'with the whole environment in the key no two machines would share a result; name the variables, or a prefix such as VITE_*';
   const meant = /^(?:\$\{?|%)(\w+)[}%]?$/.exec(name)?.[1];
   if (meant !== undefined) return `write the name alone, ${JSON.stringify(meant)}`;
-  if (/[\s,;|]/.test(name)) return 'each variable is an entry of its own';
+  if (/[\s,;|]/.test(name)) return 'write one entry for each variable';
   if (/[*?[\]{}]/.test(name))
-    return 'a pattern is a beginning with one "*" at its end, such as VITE_*, and has no value';
-  if (name.startsWith('!')) return 'what is not declared is hidden anyway';
-  return 'it is made of letters, digits and "_"';
+    return 'a pattern is a prefix with one "*" at its end, such as VITE_*, and has no value';
+  if (name.startsWith('!')) return 'undeclared variables are hidden anyway';
+  return 'a name consists of letters, digits and "_"';
 }
 
-/** A declaration by its text. Refuses what is none. */
+/** Parses a declaration. Throws if it is invalid. */
 export function parseVariable(text: string): DeclaredVariable {
   const why = whyNotAVariable(text);
   if (why !== undefined) throw new AssayError('ASSAY_USAGE', why);
@@ -45,8 +45,8 @@ export function parseVariable(text: string): DeclaredVariable {
 }
 
 /**
- * The variables that patterns stand for, in their place. One that is declared by its name is not taken again. Assay's own
- * variables are its own affair: a pattern does not reach them.
+ * Replaces patterns by the variables that they match. A variable that is declared by name is not added again.
+ * A pattern never matches Assay's own variables.
  */
 export function expandPatterns(
   declared: readonly DeclaredVariable[],
@@ -70,8 +70,8 @@ function isPattern({ name, value }: DeclaredVariable): boolean {
 }
 
 /**
- * Assay's own access to a remote, for which no action has a use; and a name that Bun passes to no process, so that one
- * form of Assay would run what the other would not.
+ * Assay's own token, which no action needs; and a name that Bun passes to no process, so that Node and Bun
+ * would behave differently.
  */
 export function isNeverPassed(name: string): boolean {
   return name === 'ASSAY_TOKEN' || name === '__proto__' || /^ASSAY_\w*\*$/.test(name);

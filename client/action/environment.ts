@@ -1,14 +1,15 @@
-// The strict environment: what a command sees is what was declared, plus a base that is the same everywhere.
+// The strict environment of a command: its declared variables, plus a base that is the same everywhere.
 //
 //   PATH     a fixed list of system folders (BASE_PATH); declared tools from elsewhere come first
-//   HOME     an empty folder of the action's own
-//   TMPDIR   an empty folder of the action's own
-//   SHELL    /bin/sh: without it bash, and whoever asks for the user's shell, reads /etc/passwd
+//   HOME     an empty scratch folder of the action
+//   TMPDIR   an empty scratch folder of the action
+//   SHELL    /bin/sh: without it bash, and programs that ask for the user's shell, read /etc/passwd
 //   TZ       UTC
 //   LC_ALL   C.UTF-8
 //
-// PATH's fixed part, SHELL, TZ and LC_ALL are in the key. HOME and TMPDIR are not: their names differ from run to run and what
-// is in them does not. A declared variable of one of these names takes its place, and is in the key with its value.
+// The fixed part of PATH, SHELL, TZ and LC_ALL are in the key. HOME and TMPDIR are not: their paths differ
+// between runs and their content does not. A declared variable replaces the base's, and its value is in the
+// key.
 import { delimiter } from 'node:path';
 import type { Property } from '../../core/action.ts';
 import { AssayError } from '../../core/errors.ts';
@@ -25,12 +26,12 @@ const BASE: Readonly<Record<string, string>> = {
   LC_ALL: 'C.UTF-8',
 };
 
-/** What an environment can hold; what people may declare is less (declared-variables.ts). */
+/** The names that an environment can hold; declared-variables.ts accepts fewer. */
 const VARIABLE_NAME = /^[^=\0]+$/;
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** The variables that are in the key. A declared one that the caller has not set is simply not there. */
+/** The variables in the key. A declared variable that the caller has not set is absent. */
 export function keyedEnvironment(declared: readonly DeclaredVariable[], caller: Variables): Property[] {
   const values = new Map(Object.entries(BASE));
   for (const { name, value = ownValue(caller, name) } of expandPatterns(declared, caller)) {
@@ -43,17 +44,19 @@ export function keyedEnvironment(declared: readonly DeclaredVariable[], caller: 
 }
 
 export interface ScratchFolders {
-  /** Holds the others. */
+  /** Contains the other folders. */
   readonly root: string;
-  /** By the clock of the file system: what changes while the action runs is not older. */
+  /** By the file system's clock: every file that changes during the action is newer. */
   readonly madeAtMs: number;
   readonly home: string;
   readonly tmp: string;
-  /** Holds the declared tools that BASE_PATH does not reach; absent if there are none. */
+  /** Links to the declared tools outside BASE_PATH; absent if there are none. */
   readonly bin?: string | undefined;
 }
 
-/** What the command really gets: the keyed variables, and the action's own folders where nothing else was declared. */
+/**
+ * The command's environment: the keyed variables, and scratch folders for HOME and TMPDIR unless declared.
+ */
 export function actualEnvironment(
   keyed: readonly Property[],
   folders: Pick<ScratchFolders, 'home' | 'tmp' | 'bin'>,
@@ -68,13 +71,16 @@ export function actualEnvironment(
   return Object.fromEntries(variables);
 }
 
-/** The folders of PATH, as the key has it. */
+/** The folders of the keyed PATH. */
 export function searchPathOf(keyed: readonly Property[]): AbsPath[] {
   const path = keyed.find(({ name }) => name === 'PATH')?.value ?? '';
   return path.split(delimiter).filter(Boolean).map(absPath);
 }
 
-/** Names that people give to secrets; a declared one is stored with the action and deserves a warning. */
+/**
+ * Whether the name suggests a secret. A declared variable is stored with the action, so this deserves a
+ * warning.
+ */
 export function looksSecret(name: string): boolean {
   return /(^|_)(TOKEN|SECRET|PASSWORD|PASSWD|PRIVATE_KEY|API_?KEY|CREDENTIALS?)($|_)/i.test(name);
 }
@@ -84,19 +90,19 @@ function ownValue(variables: Variables, name: string): string | undefined {
 }
 
 /**
- * What reaches Assay as bytes that are not UTF-8 arrives as U+FFFD: two different values would look the same and share a
- * key, and the command would not get what it was given.
+ * Bytes that are not UTF-8 arrive as U+FFFD. Two different values would share a key, and the command would
+ * not get the original bytes.
  */
 export function checkText(what: string, text: string): void {
   if (!text.includes('\ufffd')) return;
   throw new AssayError(
     'ASSAY_USAGE',
-    `${what} holds bytes that are not UTF-8, which can't be passed on unchanged`,
+    `${what} holds bytes that are not UTF-8, which cannot be passed on unchanged`,
   );
 }
 
 function checkName(name: string): void {
   if (!VARIABLE_NAME.test(name))
-    throw new AssayError('ASSAY_USAGE', `${JSON.stringify(name)} is no variable's name`);
+    throw new AssayError('ASSAY_USAGE', `${JSON.stringify(name)} is not a variable name`);
   if (isNeverPassed(name)) throw new AssayError('ASSAY_USAGE', `${name} is never passed to a command`);
 }

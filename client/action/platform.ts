@@ -1,13 +1,13 @@
-// The machine, as far as it may matter to any action: operating system, instruction set, C library.
+// The platform properties in every key: operating system, instruction set, C library.
 import { readFileSync } from 'node:fs';
 import type { Property } from '../../core/action.ts';
 
-/** Named as REAPI names them. */
+/** REAPI's names. */
 const ISA: Readonly<Record<string, string>> = { arm64: 'aarch64', x64: 'x86-64' };
 
 let known: readonly Property[] | undefined;
 
-/** The same as long as the process lives, whatever is installed meanwhile: it has loaded its library. */
+/** Constant for the life of the process: it has already loaded its C library. */
 export function platformProperties(): readonly Property[] {
   known ??= [
     { name: 'OSFamily', value: process.platform },
@@ -17,7 +17,7 @@ export function platformProperties(): readonly Property[] {
   return known;
 }
 
-/** The script `ldd` comes with the library and names its version; a report of the process knows it too, but takes 3 ms. */
+/** The script `ldd` contains the library's version. process.report knows it too, but takes 3 ms. */
 function libc(): string {
   const version = versionInLdd() ?? versionInReport();
   return version === undefined ? 'unknown' : `glibc-${version}`;

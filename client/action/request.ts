@@ -1,25 +1,25 @@
-// What a person asked for: one command with all that it may see and all that it makes.
+// A RunRequest: one command with everything that it may read and everything that it makes.
 import type { RelPath } from '../../core/path.ts';
 import type { CheckpointPlan } from './checkpoint-plan.ts';
 
 export interface InputPattern {
-  /** A path or a glob, relative to the workspace; "!" in front takes away what it matches. */
+  /** A path or a glob relative to the workspace; a leading "!" excludes what it matches. */
   readonly pattern: string;
-  /** Matching nothing is fine. */
+  /** The pattern may match nothing. */
   readonly optional: boolean;
 }
 
 export interface DeclaredVariable {
   readonly name: string;
-  /** Absent: the caller's value, whatever it is. */
+  /** If absent, the caller's value. */
   readonly value?: string;
 }
 
-/** What is done about what a command sees or does beyond its declaration: nothing, mark its result, refuse it. */
+/** What to do about accesses beyond the declaration: nothing, mark the result, or refuse it. */
 export const HERMETIC = ['off', 'warn', 'strict'] as const;
 export type Hermetic = (typeof HERMETIC)[number];
 
-/** How a run goes unless something else is asked for. */
+/** The defaults of a run. */
 export const REQUEST_DEFAULTS = {
   hermetic: 'warn',
   acceptMarked: false,
@@ -29,36 +29,39 @@ export const REQUEST_DEFAULTS = {
 } as const;
 
 export interface RunRequest {
-  /** What people call it, if it has a name: a step of an assay.json. Not in the key. */
+  /** The step's name in assay.json, if any. Not in the key. */
   readonly name?: string;
   /** Absolute, with no symbolic link in it. */
   readonly workspace: string;
   readonly workingDirectory: RelPath;
   readonly command: readonly [string, ...string[]];
   readonly inputs: readonly InputPattern[];
-  /** Files that .gitignore hides count too. */
+  /** Files that .gitignore hides are inputs, too. */
   readonly includeIgnored: boolean;
   readonly outputs: readonly RelPath[];
   readonly variables: readonly DeclaredVariable[];
   readonly tools: readonly string[];
-  /** Keep a result whose command ended with a code other than 0. */
+  /** Publish a result with an exit code other than 0. */
   readonly cacheFailures: boolean;
   readonly hermetic: Hermetic;
-  /** Take a marked result from the remote. */
+  /** Accept a marked result from the remote. */
   readonly acceptMarked: boolean;
-  /** What earlier runs were seen to read counts as declared. */
+  /** Reads observed in earlier runs count as declared. */
   readonly observed: boolean;
-  /** Of a step whose inputs are observed: what other steps make that need not come first. Reading it is a finding. */
+  /**
+   * For a step with observed inputs: outputs of other steps that it does not depend on. Reading one is a
+   * finding.
+   */
   readonly unordered?: readonly RelPath[];
-  /** Run where nothing undeclared can be seen. */
+  /** Run in a sandbox that hides everything undeclared. */
   readonly sandbox: boolean;
-  /** Folders that hold the command's progress, for a long one that may be killed. Not in the key. */
+  /** Folders with the progress of a long command that may be killed. Not in the key. */
   readonly checkpoint?: CheckpointPlan;
-  /** Files and folders that it uses to be faster the next time. Not in the key, no inputs, no outputs. */
+  /** Files and folders that make the next run faster. Not in the key; neither inputs nor outputs. */
   readonly state: readonly RelPath[];
 }
 
-/** What a command keeps for itself, beside its outputs. */
+/** The paths of a command's checkpoints and state. */
 export function stateAndCheckpointPaths({
   checkpoint,
   state,
@@ -66,7 +69,7 @@ export function stateAndCheckpointPaths({
   return [...(checkpoint?.folders ?? []), ...state];
 }
 
-/** It is none of its inputs, wherever it lies. */
+/** Patterns that exclude these paths from the inputs. */
 export function exclusionPatterns(kept: readonly RelPath[]): InputPattern[] {
   return kept.map((path) => ({ pattern: `!${path}`, optional: true }));
 }

@@ -1,18 +1,18 @@
-// What no command may declare as something that it makes: it would be moved away before the command runs, and be gone if the
-// command does not make it again.
+// Paths that no command may declare as output: .git, .assay and assay.json. Outputs are set aside before the
+// command runs, and are lost if the command does not make them again.
 import { AssayError } from '../../core/errors.ts';
 import { nameToBytes, type RelPath } from '../../core/path.ts';
 import { CONFIG_FILE } from './workspace-roots.ts';
 
-/** They change by themselves: never inputs, whatever is declared, and nothing that a command makes. */
+/** Folders that change by themselves: never inputs, never outputs. */
 export function isPrivateFolder(name: string): boolean {
   return name === '.git' || name === '.assay';
 }
 
 /**
- * Whether some file system takes the name for `.git` or `.assay`: a hook that is restored there runs by itself. The rules are
- * those by which git judges what it checks out: HFS+ ignores case and some code points; NTFS ignores case, dots and spaces at
- * the end and what follows a colon, has a short name for each, and parts a path at a backslash.
+ * Whether some file system treats the name as `.git` or `.assay`: a hook restored there would run. The rules
+ * are git's own for checkouts. HFS+ ignores case and some code points. NTFS ignores case, trailing dots and
+ * spaces, and everything after a colon; it has a short name for each, and splits paths at a backslash.
  */
 export function isReservedName(name: string): boolean {
   if (!SUSPICIOUS.test(name)) return false;
@@ -24,12 +24,12 @@ export function isReservedName(name: string): boolean {
     .some((part) => RESERVED.test(part));
 }
 
-/** All others are told apart at once: each name of a large output is looked at. */
+/** A fast test for all other names: it runs for each name of a large output. */
 const SUSPICIOUS = /git|assay|[^\x20-\x7e]|^%bytes:/i;
 const IGNORED_BY_HFS = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
 const RESERVED = /^(?:\.(?:git|assay)|(?:git|assay)~1)[. ]*(?::|$)/;
 
-/** Why it can't be; undefined if it can. */
+/** Why the path cannot be an output; undefined if it can. */
 export function whyReserved(path: RelPath): string | undefined {
   const parts = path.split('/');
   const folder = parts.find(isReservedName);

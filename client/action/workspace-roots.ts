@@ -1,4 +1,4 @@
-// The folders that may be a workspace's root: those with an assay.json, from the outermost down to the nearest.
+// The folders that may be a workspace's root: those with an assay.json, from the outermost to the nearest.
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { hasUtf8Path } from '../files/current-folder.ts';

@@ -1,5 +1,5 @@
-// What a declaration would cover: whether a file that appeared at some path would be an input. Decides as a scan does,
-// for one path at a time and without looking whether anything is there.
+// What a declaration covers: whether a new file at some path would be an input. Decides like a scan, for one
+// path at a time, whether or not the path exists.
 import { isWithin, join, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
 import type { RunRequest } from '../action/request.ts';
 import { isPrivateFolder } from '../action/reserved.ts';
@@ -8,14 +8,14 @@ import { IgnoredPaths } from './ignored-paths.ts';
 import { exclusionsOf, includedBy, reachOf } from './pattern-reach.ts';
 import { type CompiledPattern, compilePatterns, type Patterns } from './patterns.ts';
 
-/** Stands for any name that a wildcard would match. */
+/** Stands for any name that a wildcard matches. */
 const ANY_NAME = 'assay-any-name';
 
 export class Coverage {
   readonly #request: RunRequest;
   readonly #patterns: Patterns;
   readonly #ignored: IgnoredPaths;
-  /** One name for each pattern that ends in a wildcard, as that wildcard would take it. */
+  /** A sample name for each pattern that ends in a wildcard. */
   readonly #newNames: readonly string[];
 
   constructor(request: RunRequest) {
@@ -33,12 +33,12 @@ export class Coverage {
     return this.#patterns.takes.some((pattern) => pattern.matches(path) && !this.#hides(pattern, path));
   }
 
-  /** Whether something in this folder, or the folder itself, may be an input. */
+  /** Whether the folder, or something in it, may be an input. */
   reachesInto(folder: RelPath): boolean {
     return this.#patterns.takes.some(({ base }) => isWithin(base, folder) || isWithin(folder, base));
   }
 
-  /** Whether something in this folder would be an input if it came or went. */
+  /** Whether a new or removed file in this folder would change the inputs. */
   mayHold(folder: RelPath): boolean {
     const { inputs, includeIgnored } = this.#request;
     if (exclusionsOf(inputs).hasAllBelow(folder)) return false;
@@ -48,12 +48,12 @@ export class Coverage {
     );
   }
 
-  /** Whether a new file in this folder would be an input, because a pattern ends there in a wildcard. */
+  /** Whether a new file in this folder would be an input, because a pattern ends in a wildcard. */
   growsIn(folder: RelPath): boolean {
     return this.#newNames.some((name) => this.covers(join(folder, parseRelPath(name))));
   }
 
-  /** A path, or a folder above it, that .gitignore hides; not where the pattern itself names what is hidden. */
+  /** Whether .gitignore hides the path or a parent; not if the pattern itself names what is hidden. */
   #hides(pattern: CompiledPattern, path: RelPath): boolean {
     if (this.#request.includeIgnored) return false;
     const named = pattern.literal ? pattern.base : ROOT;

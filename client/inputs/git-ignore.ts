@@ -1,14 +1,16 @@
-// What .gitignore hides, folder by folder, as git decides it: the deepest file that says something wins.
+// The rules of .gitignore files, folder by folder, as git applies them: the deepest file with a matching rule
+// wins.
 //
-// A .gitignore that is a symbolic link is passed over, as git passes it over. Only files inside the repository count. A user's own excludes and .git/info/exclude differ between
-// machines, and the same checkout must give the same key everywhere.
+// A .gitignore that is a symbolic link is ignored, as in git. Only files inside the repository count: a
+// user's own excludes and .git/info/exclude differ between machines, and a checkout must give the same key
+// everywhere.
 import { readFileSync } from 'node:fs';
 import { dirname, join as joinPath, relative } from 'node:path';
 import ignore, { type Ignore } from 'ignore';
 import { join, parseRelPath, type RelPath, toSystemPath } from '../../core/path.ts';
 import type { StatRecorder } from '../files/stat-recorder.ts';
 
-/** The rules in force in one folder: its own and those of all folders above it. */
+/** The rules in force in one folder: its own and those of its parents. */
 export interface IgnoreRules {
   hides(path: RelPath, isFolder: boolean): boolean;
 }
@@ -17,16 +19,16 @@ const IGNORE_FILE = parseRelPath('.gitignore');
 
 interface RuleFile {
   readonly rules: Ignore;
-  /** From the folder of the .gitignore to the workspace ("packages/a/"), for those above the workspace. */
+  /** Path from the .gitignore's folder to the workspace ("packages/a/"), for files above the workspace. */
   readonly prefix: string;
-  /** From the workspace to the folder of the .gitignore ("src/"), for those inside it. */
+  /** Length of the path from the workspace to the .gitignore's folder ("src/"), for files inside it. */
   readonly strip: number;
 }
 
-/** Stays so in every folder below: no .gitignore is read. */
+/** Also in every folder below: no .gitignore is read. */
 export const HIDES_NOTHING: IgnoreRules = { hides: () => false };
 
-/** The rules of the folders above the workspace, up to the repository's root. */
+/** The rules of the workspace's parents, up to the repository's root. */
 export function rulesAbove(observations: StatRecorder): IgnoreRules {
   const { workspace } = observations;
   const root = repositoryRoot(observations);
@@ -41,7 +43,7 @@ export function rulesAbove(observations: StatRecorder): IgnoreRules {
   return decide(files.reverse());
 }
 
-/** `above` with the .gitignore of `folder` added, if there is one. */
+/** `above` plus the .gitignore of `folder`, if there is one. */
 export function rulesWithin(above: IgnoreRules, observations: StatRecorder, folder: RelPath): IgnoreRules {
   const path = join(folder, IGNORE_FILE);
   const rules = observations.lstat(path)?.isFile()
@@ -53,7 +55,7 @@ export function rulesWithin(above: IgnoreRules, observations: StatRecorder, fold
   return decide([...inherited, { rules, prefix: '', strip }]);
 }
 
-/** So that a deeper folder can extend the list without the interface showing it. */
+/** Lets a deeper folder extend the list without showing it in the interface. */
 const filesOf = new WeakMap<IgnoreRules, readonly RuleFile[]>();
 
 function decide(files: readonly RuleFile[]): IgnoreRules {
@@ -81,7 +83,7 @@ function readRules(file: string | Buffer): Ignore | undefined {
   }
 }
 
-/** The last text and its rules: the steps of a graph mostly share one file. */
+/** The last compiled text: the steps of a graph mostly share one file. */
 let last: { readonly text: string; readonly rules: Ignore } | undefined;
 
 function compiled(text: string): Ignore {

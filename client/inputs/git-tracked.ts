@@ -1,11 +1,11 @@
-// Whether git tracks a path of the workspace: then it is somebody's source.
+// Tells whether git tracks a path of the workspace, which makes it somebody's source.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { RelPath } from '../../core/path.ts';
 import { RUN } from '../limits.ts';
 
-/** Undefined where git can't say so. */
+/** Undefined if git cannot tell. */
 export function isTracked(workspace: string, path: RelPath): boolean | undefined {
   if (!isInRepository(workspace)) return false;
   const { GIT_DIR: _, GIT_WORK_TREE: __, GIT_INDEX_FILE: ___, ...env } = process.env;

@@ -1,4 +1,5 @@
-// Which paths of a workspace .gitignore hides, one path at a time. A path is hidden where a rule names it or a folder above it.
+// Tells which paths .gitignore hides, one path at a time. A path is hidden if a rule matches it or one of its
+// parents.
 import { parentOf, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
 import type { StatRecorder } from '../files/stat-recorder.ts';
 import { type IgnoreRules, rulesAbove, rulesWithin } from './git-ignore.ts';
@@ -7,12 +8,15 @@ export class IgnoredPaths {
   readonly #observations: StatRecorder;
   readonly #rules = new Map<RelPath, IgnoreRules>();
 
-  /** Every .gitignore is looked at through `observations`. */
+  /** Reads every .gitignore through `observations`. */
   constructor(observations: StatRecorder) {
     this.#observations = observations;
   }
 
-  /** As what lies there is now: a rule such as "dist/" hides a folder and no file. `path`: from the root. */
+  /**
+   * By the kind of the existing file: a rule such as "dist/" hides only a folder. `path` is relative to the
+   * root.
+   */
   has(path: string): boolean {
     const parsed = parseRelPath(path);
     return this.hides(parsed, this.#observations.lstat(parsed)?.isDirectory() ?? false);

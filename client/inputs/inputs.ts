@@ -1,4 +1,4 @@
-// The declared inputs of an action, as one digest: recalled if nothing changed since the last time, else by a scan.
+// The declared inputs of an action as one digest: remembered if nothing changed, else from a scan.
 import type { Digest } from '../../core/digest.ts';
 import type { RelPath } from '../../core/path.ts';
 import { type EncodedDirectories, type Entry, encodeDirectories } from '../../core/tree.ts';
@@ -11,21 +11,21 @@ import type { ScanMemos } from './scan-memo.ts';
 
 export interface Inputs {
   readonly root: Digest;
-  /** Links to something that is not among the inputs: what they point to is not in the key. */
+  /** Links to something that is no input: their targets are not in the key. */
   readonly strayLinks: readonly RelPath[];
-  /** The folders and files themselves, which a hit does not need. Scans again if the digest was recalled. */
+  /** The directories and files, which a hit does not need. Scans again if the digest was remembered. */
   directories(): EncodedDirectories;
   entries(): readonly Entry[];
-  /** What everything that was looked at looked like. */
+  /** The stat of every path that the scan read. */
   statRows(): ReadonlyMap<string, StatRow>;
-  /** Of those, the folders of which only that they are folders counts. */
+  /** Directories whose existence matters but whose contents do not. */
   existenceOnly(): ReadonlySet<string>;
 }
 
-/** Where an action's inputs come from: the workspace, or whoever asks for the action and knows them already. */
+/** The source of an action's inputs: the workspace, or a caller that already knows them. */
 export interface InputSource {
   read(request: RunRequest): Inputs;
-  /** Why these may not be what the command has seen, if so. */
+  /** Why the command may have seen other inputs, if so. */
   changeSince(inputs: Inputs, request: RunRequest): string | undefined;
 }
 
@@ -34,7 +34,7 @@ export class InputReader implements InputSource {
   readonly #memos: ScanMemos | undefined;
   readonly #now: () => number;
 
-  /** `memos`: none for who remembers more than scans. */
+  /** `memos`: undefined for a caller that remembers more than scans. */
   constructor(digests: FileDigests, memos: ScanMemos | undefined, now: () => number) {
     this.#digests = digests;
     this.#memos = memos;
@@ -59,8 +59,8 @@ export class InputReader implements InputSource {
   }
 
   /**
-   * A file or link that was touched since counts, even if its content is the same again: a command may have read it in
-   * between. Folders may be touched by what is made in them; their lists are in the digest.
+   * A file or link that was touched counts as changed even if its content is equal: the command may have read
+   * it in between. Folders may be touched by outputs; the digest covers their entries.
    */
   changeSince(inputs: Inputs, request: RunRequest): string | undefined {
     const now = this.#scan(request);

@@ -1,5 +1,6 @@
-// What a pattern can match, by its text alone: nothing is looked at on disk, so a fresh checkout gives the same answer as a
-// full one. Where the text leaves it open whether a path is a file or a folder, it may be both.
+// What a pattern can match, decided by its text alone. Nothing is read from disk, so a fresh checkout and a
+// built one give the same answer. If the text does not tell whether a path is a file or a folder, it may be
+// both.
 import picomatch from 'picomatch';
 import { AssayError } from '../../core/errors.ts';
 import {
@@ -13,11 +14,11 @@ import {
 import type { InputPattern } from '../action/request.ts';
 import { matcherOf } from './patterns.ts';
 
-/** One way to read a pattern: "{a,b}/*.c" has two. */
+/** One expansion of a pattern: "{a,b}/*.c" has two. */
 export interface Alternative {
   /** The part before the first wildcard. */
   readonly fixed: RelPath;
-  /** The parts after it; none: the pattern names `fixed` and all that lies in it. */
+  /** The parts after it; if empty, the pattern matches `fixed` and everything in it. */
   readonly wild: readonly string[];
 }
 
@@ -29,7 +30,7 @@ export interface Reach {
 
 const NOTHING: Reach = { itself: false, below: false };
 
-/** What patterns take, without those that no scan would accept either. */
+/** The paths that patterns include, without invalid patterns. */
 export function includedBy(inputs: readonly InputPattern[]): Alternative[] {
   return inputs.flatMap(({ pattern }) => (pattern.startsWith('!') ? [] : alternativesIn(pattern)));
 }
@@ -38,7 +39,7 @@ export function exclusionsOf(inputs: readonly InputPattern[]): Exclusions {
   return new Exclusions(inputs.flatMap(({ pattern }) => (pattern.startsWith('!') ? [pattern.slice(1)] : [])));
 }
 
-/** None for what names no path of a workspace. */
+/** Empty for a pattern that names no path of a workspace. */
 export function alternativesIn(pattern: string): Alternative[] {
   try {
     return alternativesOf(pattern);
@@ -55,12 +56,12 @@ function alternativesOf(pattern: string): Alternative[] {
     const plain = (isGlob ? base : one).replaceAll(/\\(.)/gs, '$1');
     return { fixed: relPathFromUser(plain), wild: isGlob ? glob.split('/') : [] };
   });
-  /* "pages/[id].tsx" is a file of that name before it is a pattern (patterns.ts). */
+  /* "pages/[id].tsx" is first a file name and then a pattern (patterns.ts). */
   const isPlain = read.length === 1 && read[0]?.wild.length === 0;
   return isPlain ? read : [...read, ...written];
 }
 
-/** `path` lies below `fixed`, and may be a file or a folder. */
+/** `path` may be a file or a folder. */
 export function reachOf({ fixed, wild }: Alternative, path: RelPath): Reach {
   if (!isWithin(path, fixed)) return NOTHING;
   return wild.length === 0
@@ -83,15 +84,15 @@ function isGlobstar(part: string): boolean {
   return part === '**';
 }
 
-/** A name with an ending, such as "lines.txt", is taken for that of a file. */
+/** A name with an extension, such as "lines.txt", counts as a file. */
 export function mayBeFolder(path: RelPath): boolean {
   return !/[^.]\.[A-Za-z]\w*$/.test(nameOf(path));
 }
 
-/** Stand for whatever lies in a folder. */
+/** Stand for anything in a folder. */
 const SAMPLES = ['assay-any-name', 'assay-any-name/assay-any-name'].map(parseRelPath);
 
-/** Patterns that take away, given without their "!". */
+/** Exclusion patterns, without their "!". */
 export class Exclusions {
   readonly #matchers: readonly ((path: RelPath) => boolean)[];
 
@@ -103,7 +104,7 @@ export class Exclusions {
     return this.#matchers.some((matches) => matches(path));
   }
 
-  /** Whether all that can lie in a folder is taken away. */
+  /** Whether everything that a folder can contain is excluded. */
   hasAllBelow(folder: RelPath): boolean {
     return samplesBelow(folder).every((path) => this.has(path));
   }
@@ -113,7 +114,7 @@ export function samplesBelow(folder: RelPath): RelPath[] {
   return SAMPLES.map((sample) => parseRelPath(folder === '' ? sample : `${folder}/${sample}`));
 }
 
-/** "{a,b}" spelt out. A range such as "{1..3}" stays as it is, and holds no "/". */
+/** Expands "{a,b}". A range such as "{1..3}" stays as it is, and contains no "/". */
 function withoutBraces(pattern: string): string[] {
   const found = /(?<!\\)\{((?:[^{}\\]|\\.)*,(?:[^{}\\]|\\.)*)\}/s.exec(pattern);
   if (!found) return [pattern];

@@ -1,6 +1,5 @@
-// Declared patterns, compiled: which folders to walk, and whether a path is an input.
-//
-// The order of patterns carries no meaning: a path is an input if some pattern takes it and no "!" pattern does.
+// Compiles declared patterns: which folders to scan, and whether a path is an input. The order of patterns
+// does not matter: a path is an input if some pattern matches it and no "!" pattern does.
 import picomatch from 'picomatch';
 import { AssayError } from '../../core/errors.ts';
 import { isWithin, type RelPath, relPathFromUser } from '../../core/path.ts';
@@ -10,9 +9,9 @@ import type { StatRecorder } from '../files/stat-recorder.ts';
 export interface CompiledPattern {
   readonly source: string;
   readonly optional: boolean;
-  /** Nothing outside this folder (or file) can match. */
+  /** Only paths in this folder (or file) can match. */
   readonly base: RelPath;
-  /** Names one path, without wildcards: it counts even where .gitignore hides it. */
+  /** Names one path without wildcards: it counts even if .gitignore hides it. */
   readonly literal: boolean;
   matches(path: RelPath): boolean;
 }
@@ -32,7 +31,7 @@ export function compilePatterns(observations: StatRecorder, inputs: readonly Inp
   };
 }
 
-/** What a pattern matches by its text alone, whatever is there. */
+/** A matcher by the pattern's text alone; nothing is read from disk. */
 export function matcherOf(source: string): (path: RelPath) => boolean {
   return compileText(source, true).matches;
 }
@@ -52,7 +51,7 @@ function compileText(source: string, optional: boolean): CompiledPattern {
   return { source, optional, base: folder, literal: false, matches: globMatcher(tidy(source), folder) };
 }
 
-/** A name that exists as typed is meant as typed: "pages/[id].tsx" is a file before it is a glob. */
+/** A path that exists as typed is literal: "pages/[id].tsx" is a file before it is a glob. */
 function existingPath(observations: StatRecorder, source: string): RelPath | undefined {
   if (!/^[^*]+$/.test(source)) return undefined;
   const path = relPathFromUser(source);
@@ -63,12 +62,12 @@ function literal(source: string, path: RelPath, optional: boolean): CompiledPatt
   return { source, optional, base: path, literal: true, matches: (candidate) => isWithin(candidate, path) };
 }
 
-/** A backslash takes from the character after it what it means in a pattern: without wildcards that is all it does. */
+/** Removes backslashes, which escape the next character. Only for patterns without wildcards. */
 function unescaped(pattern: string): string {
   return pattern.replaceAll(/\\(.)/gs, '$1');
 }
 
-/** "folder/**" is by far the most common and needs no regular expression. */
+/** "folder/**" is by far the most common pattern and needs no regular expression. */
 function globMatcher(pattern: string, base: RelPath): (path: RelPath) => boolean {
   if (pattern === '**') return () => true;
   if (pattern === `${base}/**`) {

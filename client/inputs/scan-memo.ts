@@ -1,8 +1,8 @@
-// The memory of a whole scan: all that it looked at, and the digest that came out. If everything looks the same again,
-// the same scan would give the same digest, and looking is all that is needed: one lstat for each path, about what a
-// loop that does nothing else takes (docs/decisions/0001).
+// Remembers a whole scan: the stat of every path that it read, and the resulting digest. If every stat is the
+// same again, the scan would give the same digest. One lstat per path is all that is needed
+// (docs/decisions/0001).
 //
-// Written only when all that was looked at had settled before the scan began (see settled.ts).
+// Written only if every path had settled before the scan began (files/settled.ts).
 import { join } from 'node:path';
 import { type Digest, digestOf, parseDigest } from '../../core/digest.ts';
 import type { RunRequest } from '../action/request.ts';
@@ -52,7 +52,7 @@ export class ScanMemos {
     writeTable(this.#fileFor(request), MAGIC, table);
   }
 
-  /** One file for each workspace and declaration: everything that decides which paths a scan takes. */
+  /** One file per workspace and declaration: everything that decides which paths a scan takes. */
   #fileFor({ workspace, inputs, includeIgnored, outputs }: RunRequest): string {
     const declaration = JSON.stringify([workspace, inputs, includeIgnored, outputs]);
     return join(this.#folder, digestOf(Buffer.from(declaration)).hash);

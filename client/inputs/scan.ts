@@ -1,8 +1,8 @@
-// From declared patterns to the files that they name, with their digests. Synchronous, because a scan is thousands of
-// tiny system calls and nothing else can start before it ends.
+// Scans the workspace: from declared patterns to files with digests. Synchronous, because a scan is thousands
+// of tiny system calls and nothing else can start before it ends.
 //
-// Links are entries, never doors: what lies behind one is declared by its own path, and a pattern that would have to
-// walk through one is refused.
+// A scan never follows a link: the link itself is an input, and its target must be declared by its own path.
+// A pattern that would have to go through a link is an error.
 
 import { readlinkSync, type Stats } from 'node:fs';
 import { AssayError } from '../../core/errors.ts';
@@ -27,7 +27,7 @@ import { type CompiledPattern, compilePatterns, type Patterns } from './patterns
 
 export interface InputScan {
   readonly entries: readonly Entry[];
-  /** Links to something that is not among the inputs: what they point to is not in the key. */
+  /** Links to something that is no input: their targets are not in the key. */
   readonly strayLinks: readonly RelPath[];
 }
 
@@ -35,7 +35,7 @@ export function scanInputs(request: RunRequest, observations: StatRecorder, dige
   return new Scan(request, observations, digests).run();
 }
 
-/** Stands for whatever lies in a folder. */
+/** Stands for any name in a folder. */
 const ANYTHING = parseRelPath('assay-anything');
 
 interface Start {
@@ -51,7 +51,7 @@ class Scan {
   readonly #found = new Map<RelPath, Entry>();
   readonly #outputs: ReadonlySet<RelPath>;
   readonly #matched = new Set<CompiledPattern>();
-  /** By folder; undefined: those above the workspace. */
+  /** By folder; undefined for the parents of the workspace. */
   readonly #rules = new Map<RelPath | undefined, IgnoreRules>();
   #hiddenPaths = 0;
 
@@ -73,7 +73,7 @@ class Scan {
     };
   }
 
-  /** Where to walk: one start for each pattern, without those that lie inside another with the same rules. */
+  /** The folders to scan: one per pattern, without those inside another with the same rules. */
   #starts(): Start[] {
     const starts: Start[] = [];
     const wider = (a: Start, b: Start) =>
@@ -86,7 +86,9 @@ class Scan {
     return starts;
   }
 
-  /** The ignore rules around a pattern's base. A path that is named as such counts even where they would hide it. */
+  /**
+   * The ignore rules at a pattern's base. A path that a pattern names exactly counts even if they hide it.
+   */
   #rulesAt(pattern: CompiledPattern): IgnoreRules {
     const { includeIgnored } = this.#request;
     this.#refuseOutput(pattern);
@@ -99,7 +101,7 @@ class Scan {
       : rules;
   }
 
-  /** Those of all folders above a path; read once, however many patterns share them. */
+  /** The rules of all parents of a path; read once for all patterns. */
   #rulesAround(path: RelPath): IgnoreRules {
     const folder = path === ROOT ? undefined : parentOf(path);
     const known = this.#rules.get(folder);
@@ -148,7 +150,7 @@ class Scan {
     }
   }
 
-  /** Asks every pattern until all have matched once, so that one that matches nothing is noticed. */
+  /** Tests every pattern until each has matched once, to detect one that matches nothing. */
   #takes(path: RelPath): boolean {
     let taken = false;
     for (const pattern of this.#patterns.takes) {
@@ -178,7 +180,7 @@ class Scan {
     }
   }
 
-  /** A link that leads nowhere inside the workspace has nothing that could be missing. */
+  /** A link whose target does not exist in the workspace is not stray. */
   #isStrayLink(entry: Entry): boolean {
     if (entry.kind !== 'symlink') return false;
     const target = targetInWorkspace(entry.path, entry.target);
@@ -187,7 +189,7 @@ class Scan {
     return !isInput && this.#observations.lstat(target) !== undefined;
   }
 
-  /** A folder for an output may be there or not, before as after: it does not count. */
+  /** An empty folder that holds an output does not count, because it may exist or not. */
   #addEmptyFolder(path: RelPath): void {
     const holdsOutput = this.#request.outputs.some((output) => isWithin(output, path));
     if (!holdsOutput && this.#takes(path)) this.#found.set(path, { kind: 'directory', path });
@@ -216,7 +218,7 @@ function isIgnoreFile({ name }: { readonly name: string }): boolean {
   return name === '.gitignore';
 }
 
-/** The folders above a path, from the workspace down. */
+/** The parents of a path, from the workspace down. */
 function ancestors(path: RelPath): RelPath[] {
   if (path === ROOT) return [];
   const parent = parentOf(path);

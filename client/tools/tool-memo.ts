@@ -1,6 +1,6 @@
-// Tools that were found a moment ago, by how they were searched for: the steps of a graph mostly use the same few. Forgotten
-// when a command has run, which may have changed them, and those that may lie in the workspace also when outputs were
-// restored there. Whether a tool stayed the same while a command ran is never answered from here (key.ts looks again).
+// Caches tool lookups within one process: the steps of a graph mostly use the same tools. Cleared after a
+// command ran, which may have changed tools. Tools in the workspace are also cleared after a restore. Whether
+// a tool changed while a command ran is never answered from here (run/key.ts resolves it again).
 import { realpathSync } from 'node:fs';
 import { delimiter } from 'node:path';
 import type { ErrorCode } from '../../core/errors.ts';
@@ -10,9 +10,9 @@ export class ToolMemo {
   readonly #workspace: string;
   readonly #found = new Map<string, Tool>();
   readonly #findable = new Map<string, boolean>();
-  /** By search path: whether one of its folders lies in the workspace. */
+  /** By search path: whether it has a folder in the workspace. */
   readonly #paths = new Map<string, boolean>();
-  /** The searches that what lies in the workspace may decide. */
+  /** Lookups whose result depends on the workspace. */
   readonly #inside = new Set<string>();
 
   constructor(workspace: string) {
@@ -49,7 +49,7 @@ export class ToolMemo {
     this.#inside.clear();
   }
 
-  /** A name without a slash is searched on the path, wherever one stands. */
+  /** A name without a slash is searched on PATH, whatever the folder. */
   #searchId(name: string, { path, folder }: Pick<ToolSearch, 'path' | 'folder'>): string {
     const isPath = name.includes('/');
     const id = [name, path, isPath ? folder : ''].join('\0');
@@ -67,7 +67,7 @@ export class ToolMemo {
     return this.#holds(file) || interpreters.some((one) => this.#isInside(one));
   }
 
-  /** By its real path: a link from elsewhere may lead in. What is not there yet is taken by its name. */
+  /** By its real path, because a link may lead into the workspace. A missing file counts by its name. */
   #holds(path: string): boolean {
     return [path, realPath(path)].some((one) => `${one}/`.startsWith(`${this.#workspace}/`));
   }

@@ -1,4 +1,5 @@
-// How a tool was searched for and what was found, so that it can be asked later whether the same search finds the same.
+// Tool stamps: how a tool was searched and what was found, to check later that the same search finds the
+// same.
 import { EMPTY } from '../../core/digest.ts';
 import type { KeyedAction } from '../run/key.ts';
 import { isOfOneFile, ownStamp, resolveTool, type Tool } from './tools.ts';
@@ -6,13 +7,13 @@ import { isOfOneFile, ownStamp, resolveTool, type Tool } from './tools.ts';
 export interface ToolStamp {
   readonly name: string;
   readonly path: string;
-  /** What names with a slash are relative to; "" for those that are searched on the path. */
+  /** The base of names with a slash; "" for names that are searched on PATH. */
   readonly folder: string;
-  /** "": nothing was found. */
+  /** Empty if nothing was found. */
   readonly stamp: string;
 }
 
-/** Every search that was made for an action, also for those of the names that nothing was found for. */
+/** Every tool search of an action, also those that found nothing. */
 export function toolStamps(
   names: readonly string[],
   { request, tools }: KeyedAction,
@@ -34,7 +35,7 @@ export function toolStamps(
   });
 }
 
-/** Without its identity: nothing is read but first lines. */
+/** Without the tool's identity: reads only the first line of scripts. */
 export function findTool({ name, path, folder }: Omit<ToolStamp, 'stamp'>): Tool | undefined {
   try {
     return resolveTool(name, { path, folder, digests: { digest: () => EMPTY } });
@@ -43,7 +44,7 @@ export function findTool({ name, path, folder }: Omit<ToolStamp, 'stamp'>): Tool
   }
 }
 
-/** Whether the same search finds the same. What it was read for cannot have changed in a file that looks the same. */
+/** Whether the same search finds the same file with the same stat. Then its content is unchanged, too. */
 export function isUnchanged(stamp: ToolStamp): boolean {
   if (!isOfOneFile(stamp.stamp)) return stampOf(stamp) === stamp.stamp;
   try {
@@ -53,7 +54,7 @@ export function isUnchanged(stamp: ToolStamp): boolean {
   }
 }
 
-/** A stamp says what files look like, not what is in them. */
+/** A stamp covers the files' stats, not their contents. */
 function stampOf({ name, path, folder }: Omit<ToolStamp, 'stamp'>): string {
   return findTool({ name, path, folder })?.stamp ?? '';
 }

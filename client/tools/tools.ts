@@ -1,8 +1,8 @@
-// Tools: the programs that an action runs, found as the caller would find them and put into the key by content.
+// Tools: the programs that an action runs, found as the caller finds them, and in the key by content.
 //
-// A tool's identity is the digest of its executable and of all that starts with it: a script's interpreter (and that
-// one's, if it is a script too), and for a program from an npm package the package.json beside it, because the file in
-// `bin` is often only a stub whose version stands there. Where a tool lies is not in the key.
+// A tool's identity is the digest of its executable and of everything that starts with it: a script's
+// interpreter (and that interpreter's own), and the package.json of an npm package, because the file in `bin`
+// is often a stub. A tool's path is not in the key.
 import {
   accessSync,
   closeSync,
@@ -20,23 +20,23 @@ import type { FileDigests } from '../files/file-digest.ts';
 import { rowOf, type StatRow } from '../files/stat-table.ts';
 
 export interface Tool {
-  /** As it was declared: "node", "./scripts/gen". */
+  /** As declared: "node", "./scripts/gen". */
   readonly name: string;
   readonly file: string;
-  /** The digests that make up its identity, joined. */
+  /** The digests that form its identity, joined. */
   readonly identity: string;
-  /** What its files looked like: changes with anything that is done to them, also if it is undone. */
+  /** The stats of its files as text: any change alters it, even if undone. */
   readonly stamp: string;
-  /** The same as rows: whether they had settled is asked before a tool is remembered. */
+  /** The same as rows, to check that they had settled before the tool is remembered. */
   readonly rows: readonly StatRow[];
-  /** The interpreters that its first line asks PATH for: the command must find these too. */
+  /** Interpreters that its first line searches on PATH: the command must find them too. */
   readonly interpreters: readonly Tool[];
 }
 
 export interface ToolSearch {
   /** The caller's PATH. */
   readonly path: string;
-  /** What names with a slash are relative to. */
+  /** The base of names with a slash. */
   readonly folder: string;
   readonly digests: FileDigests;
 }
@@ -54,7 +54,7 @@ export function resolveTool(
   return resolveAtDepth(name, search, missing, 0);
 }
 
-/** The program that is run may share its name with a declared tool, and lie elsewhere. */
+/** The program may have the name of a declared tool and be another file. */
 export function toolProperties([program, ...tools]: readonly [Tool, ...Tool[]]): Property[] {
   return [
     { name: `program:${program.name}`, value: program.identity },
@@ -78,7 +78,7 @@ function resolveAtDepth(name: string, search: ToolSearch, missing: ErrorCode, de
   return { name, file, identity, stamp, rows, interpreters };
 }
 
-/** The stamp of the file that is found, without those of what starts with it; undefined if nothing is found. */
+/** The stamp of the found file alone, without interpreters; undefined if nothing is found. */
 export function ownStamp(name: string, search: Pick<ToolSearch, 'path' | 'folder'>): string | undefined {
   const file = locate(name, search);
   if (file === undefined) return undefined;
@@ -86,7 +86,7 @@ export function ownStamp(name: string, search: Pick<ToolSearch, 'path' | 'folder
   return stampOf(real, statSync(real));
 }
 
-/** Whether there is such a program at all. */
+/** Whether the program exists. */
 export function isFindable(name: string, search: Pick<ToolSearch, 'path' | 'folder'>): boolean {
   return locate(name, search) !== undefined;
 }
@@ -103,7 +103,7 @@ function locate(name: string, { path, folder }: Pick<ToolSearch, 'path' | 'folde
     .find(isExecutable);
 }
 
-/** Where a program would be found on `path` alone; the caller compares it with where it was found. */
+/** Where a program would be found on `path` alone. */
 export function locateOnPath(name: string, path: string): string | undefined {
   return path
     .split(delimiter)
@@ -113,7 +113,7 @@ export function locateOnPath(name: string, path: string): string | undefined {
 
 function isExecutable(file: string): boolean {
   try {
-    // First whether it is there: a search asks about many that are not, and an exception for each would cost the most.
+    // stat first: most candidates of a search are missing, and an exception for each would dominate the cost.
     if (!statSync(file, { throwIfNoEntry: false })?.isFile()) return false;
     accessSync(file, constants.X_OK);
     return true;
@@ -132,12 +132,12 @@ function stampOf(file: string, { ino, mtimeMs, ctimeMs }: Stats): string {
   return [file, ino, mtimeMs, ctimeMs].join(':');
 }
 
-/** What is not of one file alone, or may come to be of a package, is searched for anew with all that starts with it. */
+/** Whether the stamp covers a single file. Otherwise the whole search must be repeated. */
 export function isOfOneFile(stamp: string): boolean {
   return stamp !== '' && !stamp.includes(STAMP_JOINT) && !stamp.includes(PACKAGES);
 }
 
-/** `#!/bin/sh -e` names a file; `#!/usr/bin/env node` names a file and asks it to search PATH for another. */
+/** `#!/bin/sh -e` names a file; `#!/usr/bin/env node` names a file that searches PATH for another. */
 function interpretersOf(file: string, search: ToolSearch, depth: number): Tool[] {
   const words = shebangOf(file);
   const [interpreter, ...rest] = words;
@@ -150,7 +150,7 @@ function interpretersOf(file: string, search: ToolSearch, depth: number): Tool[]
   return found;
 }
 
-/** The first word that is no option of env, no argument of one, and no assignment. */
+/** The first word that is no option of env, no option's argument and no assignment. */
 function programOfEnv(words: readonly string[]): string | undefined {
   return words.find((word, at) => {
     const isArgument = ['-u', '--unset', '-C', '--chdir'].includes(words[at - 1] ?? '');
@@ -175,7 +175,7 @@ function shebangOf(file: string): string[] {
     .filter((word) => word !== '');
 }
 
-/** The folder of the npm package that a file belongs to, if it lies in one. */
+/** The folder of the npm package that contains the file, if any. */
 function packageFolder(file: string): string | undefined {
   const at = file.lastIndexOf(PACKAGES);
   if (at === -1) return undefined;

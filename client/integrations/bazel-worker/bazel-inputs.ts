@@ -1,5 +1,5 @@
-// The inputs of a request: paths, and the digests that Bazel sent with them. The key is made of those; when a result is
-// about to be kept, the files must still have them, and must not have been touched since the request came.
+// The inputs of a Bazel request: paths with the digests that Bazel sent. The key uses these digests. A result
+// is published only if the files still have them and were not touched since the request.
 import { realpathSync, type Stats, statSync } from 'node:fs';
 import { isHash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
@@ -9,13 +9,13 @@ import type { FileDigests } from '../../files/file-digest.ts';
 import { rowOf, type StatRow, sameRow } from '../../files/stat-table.ts';
 import type { InputSource, Inputs } from '../../inputs/inputs.ts';
 
-/** What @bazel/worker makes of a request's inputs: the digest's hex text, in hex once more. */
+/** @bazel/worker's form of a request's inputs: the digest's hex text, encoded as hex again. */
 export type SentInputs = Readonly<Record<string, string | null>>;
 
-/** Of a request that came without any: there is no telling what it reads, so it is never looked up or kept. */
+/** A request without inputs. It is never looked up or published, because its reads are unknown. */
 export const NO_INPUTS: SentInputs = {};
 
-/** Throws where Bazel has left out a digest, or sent one that is no SHA-256: such a request has no key. */
+/** Throws if Bazel sent no digest, or one that is no SHA-256: such a request has no key. */
 export function bazelInputs(sent: SentInputs, workspace: string, digests: FileDigests): InputSource {
   const known = Object.entries(sent).map(([path, digest]) => knownFile(path, digest, workspace));
   const entries = known.map(({ entry }) => entry);
@@ -32,7 +32,7 @@ export function bazelInputs(sent: SentInputs, workspace: string, digests: FileDi
     read: () => inputs,
     changeSince() {
       const changed = known.find((file) => !isStill(file, workspace, digests));
-      return changed && `its input ${changed.entry.path} is not what Bazel says it is`;
+      return changed && `its input ${changed.entry.path} does not have the digest that Bazel sent`;
     },
   };
 }
@@ -42,7 +42,7 @@ interface KnownFile {
   readonly row: StatRow;
 }
 
-/** Bazel sends no sizes and no modes, which a key has too: they come from the files. */
+/** Bazel sends neither sizes nor modes, which the key contains: they come from the files. */
 function knownFile(text: string, sent: string | null, workspace: string): KnownFile {
   const hash = Buffer.from(sent ?? '', 'hex').toString('latin1');
   if (!isHash(hash)) throw new AssayError('ASSAY_BAD_DIGEST', `Bazel sent no SHA-256 of ${text}`);
@@ -62,7 +62,7 @@ function isStill({ entry, row }: KnownFile, workspace: string, digests: FileDige
   return digests.digest(file, stats, () => file).hash === entry.digest.hash;
 }
 
-/** Bazel's own folders are full of links to the files that are meant. */
+/** Follows links: Bazel's folders contain links to the real files. */
 function statFile(workspace: string, path: RelPath): Stats {
   const stats = statSync(toSystemPath(workspace, path));
   if (!stats.isFile()) throw new AssayError('ASSAY_INPUT_UNREADABLE', `${path} is not a file`);

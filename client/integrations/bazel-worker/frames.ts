@@ -1,7 +1,7 @@
-// Bazel's requests, each whole in one piece: a varint with its length, then the message.
+// Splits Bazel's stream into requests: a varint length, then the message. Each is passed on complete.
 //
-// @bazel/worker takes a message for whole when as many bytes as its header are still missing, and would act on a part of
-// it. A pipe breaks what it carries anywhere; so it gets its requests from here, one piece each.
+// @bazel/worker accepts a message as complete when as many bytes as its header are still missing, and would
+// act on a part of it. A pipe may split a message anywhere, so the worker gets whole requests from here.
 import { AssayError } from '../../../core/errors.ts';
 import { BAZEL } from '../../limits.ts';
 
@@ -22,10 +22,10 @@ export async function* frames(source: AsyncIterable<Buffer>): AsyncGenerator<Buf
       size -= length;
     }
   }
-  if (size > 0) throw new AssayError('ASSAY_BAD_WIRE', 'the end came in the middle of a request');
+  if (size > 0) throw new AssayError('ASSAY_BAD_WIRE', 'the stream ended in the middle of a request');
 }
 
-/** How many bytes there must be for the first message to be whole; infinite while its header is not. */
+/** The bytes needed for the first message; infinite while its header is incomplete. */
 function neededOf(pieces: readonly Buffer[]): number {
   let value = 0;
   let at = 0;
@@ -35,7 +35,7 @@ function neededOf(pieces: readonly Buffer[]): number {
       if (byte < MORE) return checked(at + value);
     }
   }
-  if (at >= MAX_HEADER_BYTES) throw new AssayError('ASSAY_BAD_WIRE', 'this is no request of Bazel');
+  if (at >= MAX_HEADER_BYTES) throw new AssayError('ASSAY_BAD_WIRE', 'this is not a request of Bazel');
   return Number.POSITIVE_INFINITY;
 }
 

@@ -1,5 +1,5 @@
-// The conversation with Bazel, by @bazel/worker: one request at a time, standard output is Bazel's alone, and what is
-// written to process.stderr while a request is worked on becomes the output of its answer.
+// The worker loop, by @bazel/worker: one request at a time. Standard output belongs to Bazel. Text on
+// process.stderr during a request becomes the output of its response.
 import { Readable } from 'node:stream';
 import { AssayError, messageOf } from '../../../core/errors.ts';
 import type { SentInputs } from './bazel-inputs.ts';
@@ -16,7 +16,7 @@ export type AnswerRequest = (args: readonly string[], inputs: SentInputs) => Pro
 export async function serveBazel(answer: AnswerRequest): Promise<void> {
   const whole = Readable.from(frames(process.stdin));
   Object.defineProperty(process, 'stdin', { value: whole });
-  // It would collect garbage after every request, with a switch of V8 that Bun does not have; there is none of ours.
+  // @bazel/worker would call V8's gc after every request; Bun has none, and Assay needs none.
   globalThis.gc ??= async () => {};
   const { runWorkerLoop } = await import('@bazel/worker');
   const conversation = runWorkerLoop(async (args, inputs) => {
@@ -34,7 +34,7 @@ export async function serveBazel(answer: AnswerRequest): Promise<void> {
   });
 }
 
-/** All that can go wrong in an answer is in the answer: what is left are requests. */
+/** Errors of an answer are part of the response, so only the decoding of requests can fail here. */
 function notUnderstood(error: unknown): AssayError {
   return new AssayError('ASSAY_BAD_WIRE', `a request could not be decoded (${messageOf(error)})`);
 }

@@ -1,5 +1,5 @@
-// What a tool says while it works on a request. It goes back to Bazel as one message and is in memory until then, so a tool
-// that never ends talking is heard to a bound.
+// Collects a tool's output for the response, up to a limit. The response is one message in memory, so a tool
+// with endless output is cut.
 import { BAZEL } from '../../limits.ts';
 
 export class OutputBuffer {
@@ -15,8 +15,8 @@ export class OutputBuffer {
     this.#isCut ||= kept.length < piece.length;
   }
 
-  whole(): Buffer {
-    const cut = `\nassay: the tool said more than ${BAZEL.maxOutputBytes} bytes; the rest is left out\n`;
+  bytes(): Buffer {
+    const cut = `\nassay: the tool wrote more than ${BAZEL.maxOutputBytes} bytes; the rest is omitted\n`;
     return Buffer.concat([...this.#pieces, Buffer.from(this.#isCut ? cut : '')]);
   }
 }

@@ -1,7 +1,7 @@
-// Which arguments of a request name its outputs. Bazel does not say, so whoever writes the rule does:
+// Finds the outputs among a request's arguments. Bazel does not name them, so the author of the rule does:
 //
-//   --assay-output=PATH     among the request's arguments; meant for Assay alone, the tool never sees it
-//   --output-flag NAME      on Assay's command line: what follows NAME in a request (`NAME PATH` or `NAME=PATH`) is one
+//   --assay-output=PATH     in the request's arguments; for Assay only, the tool never gets it
+//   --output-flag NAME      on Assay's command line: the value of NAME in a request (`NAME PATH` or `NAME=PATH`)
 import { lstatSync } from 'node:fs';
 import { usage } from '../../../core/cli/command.ts';
 import { type RelPath, ROOT, relPathFromUser, toSystemPath } from '../../../core/path.ts';
@@ -10,7 +10,7 @@ import { refuseReserved } from '../../action/reserved.ts';
 const MARKER = '--assay-output=';
 
 export interface NamedOutputs {
-  /** What the tool gets. */
+  /** The arguments for the tool. */
   readonly args: readonly string[];
   readonly outputs: readonly RelPath[];
 }
@@ -30,14 +30,14 @@ function valuesOf(flag: string, args: readonly string[]): string[] {
     if (arg.startsWith(`${flag}=`)) return [arg.slice(flag.length + 1)];
     if (arg !== flag) return [];
     const value = args[at + 1];
-    if (value === undefined) throw usage(`nothing follows ${flag}, which should name an output`);
+    if (value === undefined) throw usage(`${flag} needs a value: the path of an output`);
     return [value];
   });
 }
 
 /**
- * The paths among the arguments at which nothing lies yet. One that is there afterwards, and that nobody has named as an
- * output, was made by the tool: a result without it would leave Bazel waiting for a file.
+ * The paths among the arguments that do not exist yet. One that exists afterwards and is no named output was
+ * made by the tool: a result without it would leave Bazel waiting for a file.
  */
 export function absentPaths(args: readonly string[], workspace: string): RelPath[] {
   const texts = args.flatMap((arg) => [arg, arg.slice(arg.indexOf('=') + 1)]);

@@ -1,5 +1,5 @@
-// One request of Bazel as an Assay action: `assay run` with the inputs that Bazel knows already. What the tool says is
-// gathered for the answer. A request that can't be cached runs all the same.
+// Runs one Bazel request as an Assay action, with the inputs that Bazel already knows. Collects the tool's
+// output for the response. A request that cannot be cached still runs.
 import { AssayError, messageOf } from '../../../core/errors.ts';
 import { isWithin, ROOT } from '../../../core/path.ts';
 import { checkText, type Variables } from '../../action/environment.ts';
@@ -16,7 +16,7 @@ import { absentPaths, isThere, namedOutputs } from './outputs.ts';
 
 export interface WorkerOptions {
   readonly workspace: string;
-  /** The tool and what it always gets. */
+  /** The tool and its fixed arguments. */
   readonly command: readonly [string, ...string[]];
   readonly outputFlags: readonly string[];
   readonly variables: readonly DeclaredVariable[];
@@ -29,10 +29,10 @@ export interface WorkerOptions {
 
 export interface WorkResult {
   readonly exitCode: number;
-  /** What the tool said, both streams, as it came. */
+  /** The tool's output, both streams, in order. */
   readonly output: Buffer;
   readonly summary?: RunSummary;
-  /** Why it was neither looked up nor kept, if so. */
+  /** Why the request was neither looked up nor published, if so. */
   readonly uncached?: string;
 }
 
@@ -41,20 +41,20 @@ export async function work(
   inputs: SentInputs,
   worker: WorkerOptions,
 ): Promise<WorkResult> {
-  worker.cache.tools.forget(); // a worker lives for hours, and a tool may be another one by now
-  const said = new OutputBuffer();
-  const context = { ...worker, stdout: said, stderr: said };
+  worker.cache.tools.forget(); // a worker lives for hours, and tools may change
+  const output = new OutputBuffer();
+  const context = { ...worker, stdout: output, stderr: output };
   const request = requestOf(sent, worker);
   const source = sourceOf(inputs, request, worker);
   if (typeof source !== 'string') {
     const cache = { ...worker.cache, inputs: guardingOutputs(source, request) };
     const summary = await run(request, { ...context, cache });
-    return { exitCode: summary.exitCode, output: said.whole(), summary };
+    return { exitCode: summary.exitCode, output: output.bytes(), summary };
   }
   const nothing = bazelInputs(NO_INPUTS, worker.workspace, worker.cache.digests);
   const action = keyOf(request, { ...context, cache: { ...worker.cache, inputs: nothing } });
   const { exitCode } = await execute(action, context);
-  return { exitCode, output: said.whole(), uncached: source };
+  return { exitCode, output: output.bytes(), uncached: source };
 }
 
 function requestOf(sent: readonly string[], worker: WorkerOptions): RunRequest {
@@ -71,14 +71,14 @@ function requestOf(sent: readonly string[], worker: WorkerOptions): RunRequest {
     tools,
     cacheFailures: false,
     ...REQUEST_DEFAULTS,
-    /* Bazel lays its inputs out as links to elsewhere, and does its own watching. */
+    /* Bazel lays out inputs as links to other folders, and watches them itself. */
     hermetic: 'off',
   };
 }
 
-/** The inputs, or why this request can have no key. */
+/** The inputs, or why this request has no key. */
 function sourceOf(inputs: SentInputs, request: RunRequest, { cache }: WorkerOptions): InputSource | string {
-  if (request.outputs.length === 0) return 'it names no output, see --output-flag';
+  if (request.outputs.length === 0) return 'it names no output; see --output-flag';
   if (Object.keys(inputs).length === 0) return 'it came without inputs';
   try {
     for (const arg of request.command) checkText('an argument', arg);
@@ -88,7 +88,7 @@ function sourceOf(inputs: SentInputs, request: RunRequest, { cache }: WorkerOpti
   }
 }
 
-/** The same inputs; a result is kept only if it names all that the tool made where its arguments told it to. */
+/** Adds a check to the inputs: publish only if the outputs include every file that the arguments made. */
 function guardingOutputs(source: InputSource, { command, outputs, workspace }: RunRequest): InputSource {
   const absent = absentPaths(command, workspace).filter(
     (path) => !outputs.some((output) => isWithin(path, output)),
@@ -97,7 +97,7 @@ function guardingOutputs(source: InputSource, { command, outputs, workspace }: R
     read: (request) => source.read(request),
     changeSince(inputs, request) {
       const made = absent.find((path) => isThere(path, workspace));
-      if (made !== undefined) return `it made ${made}, which no --output-flag names`;
+      if (made !== undefined) return `it created ${made}, which no --output-flag names`;
       return source.changeSince(inputs, request);
     },
   };

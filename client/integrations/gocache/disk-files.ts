@@ -1,11 +1,11 @@
-// The files that the go command is shown. It is told a path and reads there itself, so what lies under a name must be
-// whole and right: a file is written aside, hashed, and renamed to its own hash; whoever asks for it again gets it only
-// if it still has that hash, by the rule that inputs are trusted by (inputs/settled.ts).
+// The files that the go command reads. It gets a path and reads the file itself, so every file must be
+// complete and correct. A file is written under a temporary name, hashed, and renamed to its hash. It is
+// served again only if it still has that hash, by the same rule as for inputs (files/settled.ts).
 //
 //   FOLDER/HH/HASH   content
-//   FOLDER/new/UUID  content on its way in
-//   FOLDER/index     which file had which hash when it looked how
-//   FOLDER/swept     its time: when unused files were last removed
+//   FOLDER/new/UUID  content being received
+//   FOLDER/index     the stat index: each file's hash and its stat at that time
+//   FOLDER/swept     its mtime is the time of the last sweep
 import { randomUUID } from 'node:crypto';
 import {
   accessSync,
@@ -31,7 +31,7 @@ import { StatIndex } from '../../files/stat-index.ts';
 import { GOCACHE } from '../../limits.ts';
 import { makeClientFolder } from '../../local-store/client-folder.ts';
 
-/** Content that is whole on disk and has no name yet. */
+/** Complete content on disk, not yet renamed. */
 export interface Received {
   readonly digest: Digest;
   readonly path: string;
@@ -53,7 +53,7 @@ export class DiskFiles {
     makeClientFolder(join(folder, 'new'));
   }
 
-  /** Where the folder can't be used, one for this build alone: the go command must be shown its files somewhere. */
+  /** Uses a temporary folder for this build if the folder is not usable: go needs a file. */
   static open(folder: string, now: () => number): DiskFiles {
     try {
       makeClientFolder(folder);
@@ -64,7 +64,7 @@ export class DiskFiles {
     }
   }
 
-  /** The path of that content, if it is here and right. */
+  /** The path of this content, if present and correct. */
   find(digest: Digest): string | undefined {
     const path = this.#pathOf(digest);
     try {
@@ -95,7 +95,7 @@ export class DiskFiles {
     return { digest: { hash: parseHash(hash.digest('hex')), size }, path };
   }
 
-  /** Gives it its name; the path at which it stays. */
+  /** Renames the content to its hash and returns the path. */
   async keep({ digest, path }: Received): Promise<string> {
     const place = this.#pathOf(digest);
     mkdirSync(join(this.#folder, digest.hash.slice(0, 2)), { recursive: true });
@@ -124,7 +124,9 @@ export class DiskFiles {
     return this.#digests.digest(path, stats, () => path);
   }
 
-  /** The time of a file says when it was last asked for; setting it costs one reading, so it is set now and then only. */
+  /**
+   * A file's mtime is its last use. Setting it costs a hash of the file at the next use, so it is set rarely.
+   */
   #noteUse(path: string): Stats {
     const stats = lstatSync(path);
     if (this.#now() - stats.mtimeMs < GOCACHE.noteUseMs) return stats;
@@ -132,7 +134,7 @@ export class DiskFiles {
     return lstatSync(path);
   }
 
-  /** Whatever goes wrong here can wait for another time. */
+  /** Errors are ignored: the next sweep tries again. */
   #sweepSometimes(): void {
     const marker = join(this.#folder, 'swept');
     try {
@@ -143,7 +145,7 @@ export class DiskFiles {
         if (entry.isDirectory()) this.#sweep(join(this.#folder, entry.name), unusedAfter(entry.name));
       }
     } catch {
-      // Another build sweeps too, or the disk is ill.
+      // Another build sweeps too, or the disk has errors.
     }
   }
 

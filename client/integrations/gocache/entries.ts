@@ -1,7 +1,8 @@
-// What the go command made under an action's ID, kept as a result with one output file: in the local store, and at the
-// remote if there is one. Everything that goes wrong is a miss, or something that is not kept.
+// The go command's cache entries: each is a result with one output file, in the local store and at the
+// remote. Every failure is a miss, or an entry that is not stored.
 //
-// The go command may put another output under the same ID (a test's log has its times in it), so the newest one stays.
+// The go command may store another output under the same ID (a test log contains times), so the newest one
+// wins.
 import { type Digest, digestOf, parseDigest, toWire } from '../../../core/digest.ts';
 import { AssayError, messageOf } from '../../../core/errors.ts';
 import { parseNamespace } from '../../../core/namespace.ts';
@@ -14,13 +15,13 @@ import { download, upload } from '../../remote/transfer.ts';
 import type { Report, RunEvent } from '../../terminal/events.ts';
 import { UploadQueue } from './upload-queue.ts';
 
-/** Keys of the go command are of another kind than Assay's own: they have a namespace to themselves. */
+/** The go command's keys are of another kind than Assay's, so they have a namespace. */
 export const GO_NAMESPACE = parseNamespace('go');
 
 export interface Entry {
   readonly outputId: Buffer;
   readonly digest: Digest;
-  /** When it was put, in milliseconds since 1970: the go command asks, to forget tests that ran before a certain time. */
+  /** When it was stored, in milliseconds since 1970: go uses it to expire test results. */
   readonly storedAt: number;
 }
 
@@ -50,7 +51,9 @@ export class Entries {
     return this.#remote?.usable ? this.#fetch(key, this.#remote) : undefined;
   }
 
-  /** Resolves when it is durable in the local store, or can't be kept. The remote gets it later. */
+  /**
+   * Resolves when it is durable in the local store, or has failed. The upload to the remote follows later.
+   */
   async put(actionId: Buffer, entry: Entry, file: string): Promise<void> {
     const key = digestOf(actionId);
     const result = encode(entry);
@@ -70,7 +73,7 @@ export class Entries {
     return this.#store.blobs.get(digest.hash);
   }
 
-  /** Waits until what was put is shared, or the remote is given up. */
+  /** Waits until all entries are uploaded, or the remote is given up. */
   async close(): Promise<void> {
     await this.#uploads.drained();
     await this.#remote?.close();
@@ -105,7 +108,7 @@ export class Entries {
     this.#reportOnce(handleFault(remote, error));
   }
 
-  /** A full disk or a dead remote fails every request in the same way. */
+  /** A full disk or a dead remote fails every request in the same way, so it is reported once. */
   #reportOnce(event: RunEvent): void {
     if (this.#reported.has(event.type)) return;
     this.#reported.add(event.type);
@@ -114,8 +117,8 @@ export class Entries {
 }
 
 /**
- * The go command's ID of an output is its SHA-256, computed before it reads the file again to send it: where the two
- * differ, the file has changed in between. An ID of another length is somebody else's idea, and says nothing.
+ * The go command's output ID is the file's SHA-256, computed before it reads the file again to send it. If
+ * the two differ, the file has changed. An ID of another length is no SHA-256 and is not checked.
  */
 export function isIdOf(outputId: Buffer, { hash }: Digest): boolean {
   return outputId.length * 2 !== hash.length || outputId.toString('hex') === hash;
@@ -125,7 +128,7 @@ function address(key: Digest) {
   return { namespace: GO_NAMESPACE, key: key.hash };
 }
 
-/** The output's ID is the output's name. */
+/** The output's ID serves as its path. */
 function encode({ outputId, digest, storedAt }: Entry): Uint8Array {
   const contents = Buffer.alloc(0);
   const file = { path: outputId.toString('hex'), digest: toWire(digest), isExecutable: false, contents };

@@ -1,12 +1,12 @@
-// The go command's end of the pipe: a JSON object on a line, and after some of them a body, which is one JSON string of
-// base64. A body may be larger than memory, so it is handed on while it arrives.
+// Reads the go command's stream: a JSON object per line, some followed by a body, a JSON string of base64. A
+// body may exceed memory, so it is decoded while it arrives.
 import { AssayError } from '../../../core/errors.ts';
 import { GOCACHE } from '../../limits.ts';
 
 const NEWLINE = 0x0a;
 const QUOTE = 0x22;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
-/** Base64 is decoded in whole groups of so many characters. */
+/** Base64 is decoded in groups of four characters. */
 const GROUP = 4;
 
 export class RequestReader {
@@ -34,7 +34,7 @@ export class RequestReader {
     }
   }
 
-  /** The body's bytes. However its reader ends, the wire stands behind the body afterwards. */
+  /** The body's bytes. However the reader ends, the stream then stands behind the body. */
   async *body(): AsyncGenerator<Buffer> {
     await this.#openQuote();
     let closed = false;
@@ -59,18 +59,19 @@ export class RequestReader {
       const at = this.#rest.findIndex((byte) => byte !== NEWLINE);
       if (at === -1) {
         this.#rest = Buffer.alloc(0);
-        if (!(await this.#more())) throw badWire('the end where a body should stand');
+        if (!(await this.#more())) throw badWire('the end of the stream instead of a body');
       } else {
-        if (this.#rest[at] !== QUOTE) throw badWire('something else where a body should stand');
+        if (this.#rest[at] !== QUOTE) throw badWire('other text instead of a body');
         this.#take(at + 1);
         return;
       }
     }
   }
 
-  /** What has arrived of a string, up to the quote that closes it. */
+  /** The received part of a string, up to its closing quote. */
   async #untilQuote(): Promise<{ piece: Buffer; closed: boolean }> {
-    if (this.#rest.length === 0 && !(await this.#more())) throw badWire('the end in the middle of a body');
+    if (this.#rest.length === 0 && !(await this.#more()))
+      throw badWire('the end of the stream inside a body');
     const end = this.#rest.indexOf(QUOTE);
     if (end === -1) return { piece: this.#take(this.#rest.length), closed: false };
     const piece = this.#take(end);
@@ -92,7 +93,7 @@ export class RequestReader {
   }
 }
 
-/** Node skips what is no base64; here it means that the two sides no longer understand each other. */
+/** Node ignores invalid base64 characters; here they mean that the stream is out of step. */
 function decode(characters: Buffer): Buffer {
   const text = characters.toString('latin1');
   if (!BASE64.test(text)) throw badWire('a body that is not base64');

@@ -1,4 +1,4 @@
-// One request of the go command, and the answer to it, as JSON has them (cmd/go/internal/cacheprog in Go's sources).
+// The go command's requests and responses as JSON (cmd/go/internal/cacheprog in Go's sources).
 import { AssayError } from '../../../core/errors.ts';
 import type { RequestReader } from './request-reader.ts';
 
@@ -10,14 +10,14 @@ export type Request =
       readonly actionId: Buffer;
       readonly outputId: Buffer;
       readonly bodySize: number;
-      /** To be read to its end before the next request is asked for. */
+      /** Must be read to its end before the next request. */
       readonly body: AsyncIterable<Buffer>;
     }
   | { readonly command: 'close'; readonly id: number }
-  /** One that can be answered with an error and nothing else. */
+  /** A request that gets an error response. */
   | { readonly command: 'unknown'; readonly id: number; readonly why: string };
 
-/** Names and types are the go command's; bytes are base64. */
+/** The names and types of the go command's protocol; bytes are base64. */
 export interface Answer {
   readonly ID: number;
   readonly Err?: string;
@@ -29,7 +29,7 @@ export interface Answer {
   readonly DiskPath?: string;
 }
 
-/** Undefined at the end. Throws ASSAY_BAD_WIRE for what has no ID to answer to. */
+/** Undefined at the end of the stream. Throws ASSAY_BAD_WIRE for a request without an ID to answer to. */
 export async function readRequest(wire: RequestReader): Promise<Request | undefined> {
   const line = await wire.line();
   if (line === undefined) return undefined;
@@ -45,7 +45,7 @@ export async function readRequest(wire: RequestReader): Promise<Request | undefi
       : { command: 'unknown', id, why: 'a get without an ActionID' };
   }
   if (command === 'put') return putRequest(id, actionId, fields, wire);
-  return { command: 'unknown', id, why: 'a command that was not announced' };
+  return { command: 'unknown', id, why: 'an unknown command' };
 }
 
 async function putRequest(
@@ -55,9 +55,9 @@ async function putRequest(
   wire: RequestReader,
 ): Promise<Request> {
   const bodySize = fields.get('BodySize') ?? 0;
-  if (!isCount(bodySize)) throw badWire('a body of no possible size');
+  if (!isCount(bodySize)) throw badWire('an invalid BodySize');
   const body = bodySize > 0 ? wire.body() : nothing();
-  // Before Go 1.24 it was called ObjectID.
+  // Named ObjectID before Go 1.24.
   const outputId = bytes(fields.get('OutputID') ?? fields.get('ObjectID'));
   if (actionId && outputId) return { command: 'put', id, actionId, outputId, bodySize, body };
   for await (const _ of body);
@@ -71,7 +71,7 @@ function parseFields(line: string): ReadonlyMap<string, unknown> {
     const value: unknown = JSON.parse(line);
     if (typeof value === 'object' && value !== null) return new Map(Object.entries(value));
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw badWire(`not a request: ${JSON.stringify(line.slice(0, 80))}`);
 }

@@ -1,6 +1,6 @@
-// The conversation with the go command: requests as they come, answers as they are ready, matched by ID. A request that
-// fails is a miss, or an error to itself alone; the go command takes the end of its helper for a failed build, so the
-// conversation goes on whatever the store or the remote does.
+// Serves the go command's requests: concurrently, with responses matched by ID. A failed request is a miss or
+// an error of that request alone. The go command fails the build if its cache program ends, so the loop goes
+// on whatever the store or the remote does.
 import { AssayError, messageOf } from '../../../core/errors.ts';
 import { GOCACHE } from '../../limits.ts';
 import type { DiskFiles, Received } from './disk-files.ts';
@@ -10,7 +10,7 @@ import { RequestReader } from './request-reader.ts';
 
 export interface GoCache {
   readonly files: DiskFiles;
-  /** Undefined where there is no usable store: then everything is a miss, and nothing is kept. */
+  /** Undefined if there is no usable store: then every request is a miss and nothing is stored. */
   readonly entries: Entries | undefined;
   readonly now: () => number;
 }
@@ -18,7 +18,7 @@ export interface GoCache {
 type Get = Request & { command: 'get' };
 type Put = Request & { command: 'put' };
 
-/** Ends when the go command says so, or has gone. Throws ASSAY_BAD_WIRE if it is not understood. */
+/** Ends on `close` or at the end of the stream. Throws ASSAY_BAD_WIRE for an invalid request. */
 export async function serveGo(
   input: AsyncIterable<Buffer>,
   answer: (answer: Answer) => void,
@@ -51,7 +51,9 @@ export async function serveGo(
   if (closing) answer({ ID: closing.id });
 }
 
-/** A body, or why there is none. It is read before the next request, which stands behind it. */
+/**
+ * A received body, or why there is none. It is read before the next request, which follows it in the stream.
+ */
 type Body = Received | { readonly fault: string };
 
 async function receive(request: Put, { files }: GoCache): Promise<Body> {
@@ -100,7 +102,7 @@ async function unpack({ digest }: Entry, entries: Entries, files: DiskFiles): Pr
   return undefined;
 }
 
-/** The go command gets its file even where the cache can't keep it. */
+/** The go command gets its file even if the store fails. */
 async function keep(request: Put, body: Body, { files, entries, now }: GoCache): Promise<Found> {
   if ('fault' in body) throw new AssayError('ASSAY_BAD_WIRE', body.fault);
   const path = await files.keep(body);

@@ -1,11 +1,11 @@
-// What is to be shared while the build goes on: a few at a time, in order, and no more waiting than there is room for.
+// A bounded FIFO queue of uploads that run while the build goes on, a few at a time.
 import { GOCACHE, REMOTE } from '../../limits.ts';
 
 export class UploadQueue {
   readonly #waiting: (() => Promise<void>)[] = [];
   readonly #workers = new Set<Promise<void>>();
 
-  /** `upload` must not fail. Where too many wait already it is left out: what it would share stays local. */
+  /** `upload` must not fail. If the queue is full it is dropped, and its entry stays local. */
   add(upload: () => Promise<void>): void {
     if (this.#waiting.length >= GOCACHE.maxUploads) return;
     this.#waiting.push(upload);

@@ -100,8 +100,8 @@ describe('the strict environment', () => {
 
 test.each([
   ['', 'it is empty'],
-  ['A,B', 'each variable is an entry of its own'],
-  ['A B', 'each variable is an entry of its own'],
+  ['A,B', 'write one entry for each variable'],
+  ['A B', 'write one entry for each variable'],
   ['$FOO_A', 'write the name alone, "FOO_A"'],
   ['\u0024{FOO_A}', 'write the name alone, "FOO_A"'],
   ['FOO_?', 'such as VITE_*'],

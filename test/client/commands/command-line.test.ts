@@ -63,7 +63,7 @@ test.each<[string, string[], number, string]>([
     'ASSAY_OUTPUT_OVERLAP',
   ],
   ['a remote that is no address', ['run', '--remote', 'ftp://x', '--', 'true'], 125, 'is not an http://'],
-  ['a variable without a name', ['run', '--env', '=x', '--', 'true'], 125, 'no variable'],
+  ['a variable without a name', ['run', '--env', '=x', '--', 'true'], 125, 'not a variable name'],
   ['two arguments for explain', ['explain', 'what', 'why'], 2, 'takes one step or key'],
   ['a key that nobody knows', ['explain', 'abcdef'], 2, 'no step or key "abcdef" was run'],
 ])('%s is refused in words', async (_name, args, code, words) => {

@@ -249,9 +249,9 @@ describe('what is refused, with the place', () => {
     [
       'what is no variable',
       '{"steps": {"a": {"command": "x",\n"env": ["A", "B,C"]}}}',
-      'assay.json:2:14: "B,C" is no variable’s name: each variable is an entry of its own',
+      'assay.json:2:14: "B,C" is not a variable name: write one entry for each variable',
     ],
-    ['the whole environment', '{"defaults": {"env": ["*"]}}', 'assay.json:1:23: "*" is no variable’s name'],
+    ['the whole environment', '{"defaults": {"env": ["*"]}}', 'assay.json:1:23: "*" is not a variable name'],
     ['a package that is not there', '{"packages": ["gone"]}', '"gone" is not a folder'],
   ])('%s', async (_, text, message) => {
     write({ 'assay.json': text });

@@ -4,12 +4,13 @@ import { expect, test } from 'vitest';
 import { GrpcClient } from '../rig/grpc.ts';
 import { Random } from '../rig/random.ts';
 import type { ServerProcess } from '../rig/server.ts';
+import { soak } from '../rig/soak.ts';
 import { bentCall } from './fuzz/bend-call.ts';
 import { type GrpcTarget, grpcTargets } from './fuzz/grpc-targets.ts';
 import { anonymousBytes, openFiles, settled, startVictim } from './fuzz/victim.ts';
 
 const SEED = 20_261_115;
-const CALLS = 50_000;
+const CALLS = soak(50_000, 12_000);
 const AT_A_TIME = 16;
 const CALLS_OF_A_CONNECTION = 500;
 const MIB = 1024 * 1024;

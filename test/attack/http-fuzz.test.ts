@@ -4,6 +4,7 @@ import { request as ask } from 'undici';
 import { expect, test } from 'vitest';
 import { Random } from '../rig/random.ts';
 import type { ServerProcess } from '../rig/server.ts';
+import { soak } from '../rig/soak.ts';
 import { FuzzConnection } from './fuzz/connection.ts';
 import { httpTargets } from './fuzz/http-targets.ts';
 import { mutated } from './fuzz/mutate.ts';
@@ -11,7 +12,7 @@ import { bytesOf, type FuzzTarget } from './fuzz/request.ts';
 import { anonymousBytes, keptBytes, openFiles, settled, startVictim } from './fuzz/victim.ts';
 
 const SEED = 20_261_115;
-const REQUESTS = 50_000;
+const REQUESTS = soak(50_000, 12_000);
 const CONNECTIONS = 8;
 const MIB = 1024 * 1024;
 

@@ -20,8 +20,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Form, Workshop } from '../rig/assay.ts';
 import { runSteps } from '../rig/graph.ts';
 import { Random } from '../rig/random.ts';
+import { soak } from '../rig/soak.ts';
 
-const EDITS = 60;
+const EDITS = soak(60, 24);
 /** Above what the client takes for the granularity of a clock, so that some of what it sees has settled. */
 const LONG_ENOUGH_MS = 130;
 

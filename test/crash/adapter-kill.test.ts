@@ -9,9 +9,10 @@ import { Workshop } from '../rig/assay.ts';
 import { keepFigures } from '../rig/figures.ts';
 import { Random } from '../rig/random.ts';
 import { ServerProcess } from '../rig/server.ts';
+import { soak } from '../rig/soak.ts';
 import { type ProtocolClient, protocolClients } from './protocol-clients.ts';
 
-const KILLS = 30;
+const KILLS = soak(30, 15);
 const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20_261_115);
 /** More than one chunk, for some. */
 const MOST_BYTES = 1_500_000;

@@ -9,12 +9,13 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { keepFigures } from '../rig/figures.ts';
 import { makeQuickFolder } from '../rig/folders.ts';
+import { soak } from '../rig/soak.ts';
 import type { Verdict } from './power/checker.ts';
 import { RECORDED_CALLS } from './power/recording.ts';
 
 const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20_261_115);
 const ITEMS = 12;
-const SAMPLES = 10_000;
+const SAMPLES = soak(10_000, 1_500);
 const LONGEST_STRING = 4_000_000;
 
 const run = promisify(execFile);
@@ -22,7 +23,7 @@ const script = (name: string) => join(import.meta.dirname, 'power', `${name}.ts`
 
 let folder = '';
 beforeEach(() => {
-  // In memory where that can be had: eleven thousand stores are opened, and none of their syncs is worth waiting for.
+  // In memory where that can be had: thousands of stores are opened, and none of their syncs is worth waiting for.
   folder = makeQuickFolder();
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));

@@ -10,12 +10,13 @@ import { Workshop } from '../rig/assay.ts';
 import { keepFigures } from '../rig/figures.ts';
 import { Random } from '../rig/random.ts';
 import { ServerProcess } from '../rig/server.ts';
+import { soak } from '../rig/soak.ts';
 import { read, send } from '../rig/uploads.ts';
 
 const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20_261_115);
-const FLIPPED_SMALL = 500;
-const FLIPPED_LARGE = 500;
-const CUT_SHORT = 1_000;
+const FLIPPED_SMALL = soak(500, 125);
+const FLIPPED_LARGE = soak(500, 125);
+const CUT_SHORT = soak(1_000, 250);
 const TOTAL = FLIPPED_SMALL + FLIPPED_LARGE + CUT_SHORT;
 const LARGE_BYTES = 65_537;
 

@@ -12,10 +12,11 @@ import { openDiskStore } from '../../store/open.ts';
 import { baseEnvironment, FORMS, Workshop } from '../rig/assay.ts';
 import { keepFigures } from '../rig/figures.ts';
 import { Random } from '../rig/random.ts';
+import { soak } from '../rig/soak.ts';
 import { contentOf, readFrom } from '../store/content.ts';
 
 const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20_261_115);
-const KILLS = 20;
+const KILLS = soak(20, 10);
 const BLOBS = 120;
 const DAMAGED = 12;
 

@@ -6,11 +6,12 @@ import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
 import { type DiskStore, openDiskStore } from '../../store/open.ts';
 import { keepFigures } from '../rig/figures.ts';
 import { Random } from '../rig/random.ts';
+import { soak } from '../rig/soak.ts';
 import { addressOf, resultNaming } from './content.ts';
 import { makeFolder, removeFolder } from './folders.ts';
 
 const SEED = Number(process.env.ASSAY_TEST_SEED ?? 1_000);
-const SEEDS = 100;
+const SEEDS = soak(100, 20);
 const OPERATIONS = 10_000;
 const [BLOBS, KEYS, LABELS] = [60, 40, 20];
 const LEASE = 1_000_000;

@@ -5,6 +5,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 
+/** A child starts in half the time from sources that an earlier one has compiled. */
+const COMPILED = join(import.meta.dirname, '../../../node_modules/.cache/assay-tests');
+
 export class Child {
   readonly #process: ChildProcessByStdio<Writable, Readable, null>;
   readonly #exit: Promise<unknown[]>;
@@ -15,6 +18,7 @@ export class Child {
       process.execPath,
       [join(import.meta.dirname, `${script}.ts`), ...args.map(String)],
       {
+        env: { ...process.env, NODE_COMPILE_CACHE: COMPILED },
         stdio: ['pipe', 'pipe', 'inherit'],
       },
     );

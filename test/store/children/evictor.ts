@@ -2,11 +2,15 @@
 // thing that it was told is durable: "result N TIME" (and its blobs),
 // "part N" (an upload's committed bytes), "refused N".
 import { writeSync } from 'node:fs';
+import { flushCompileCache } from 'node:module';
 import { digestOf } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { openDiskStore } from '../../../store/open.ts';
 import { addressOf, resultNaming } from '../content.ts';
 import { EVICTED, uploadOf } from './evicted.ts';
+
+// Node writes its cache of compiled sources at the exit, which a killed process never reaches.
+flushCompileCache();
 
 const [directory = '', seedText = ''] = process.argv.slice(2);
 const seed = Number(seedText);

@@ -1,10 +1,14 @@
 // Puts blobs and results into a store until it is killed or has put as many as asked. Says so after each one is durable:
 // a line "blob N" or "result N".
 import { writeSync } from 'node:fs';
+import { flushCompileCache } from 'node:module';
 import { digestOf } from '../../../core/digest.ts';
 import { openDiskStore } from '../../../store/open.ts';
 import { streamOf } from '../content.ts';
 import { blobOf, resultOf } from './items.ts';
+
+// Node writes its cache of compiled sources at the exit, which a killed process never reaches.
+flushCompileCache();
 
 const [directory = '', seedText = '', countText = 'Infinity'] = process.argv.slice(2);
 const seed = Number(seedText);

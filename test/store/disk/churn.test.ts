@@ -12,9 +12,9 @@ import { addressOf, contentOf, readFrom, resultNaming } from '../content.ts';
 import { useFolders } from '../folders.ts';
 
 const MIB = 1024 * 1024;
-const LIMIT = 64 * MIB;
-const CHURN = 10 * LIMIT;
-const HITS = soak(1_000_000);
+const LIMIT = soak(64, 32) * MIB;
+const CHURN = soak(10, 5) * LIMIT;
+const HITS = soak(1_000_000, 15_000);
 const CLIENTS = 20;
 const LEASE = 1_000_000;
 const LEASED_BYTES = LIMIT / 4;
@@ -142,7 +142,7 @@ function contentsOf(name: string): Buffer[] {
   return [contentOf(`a ${name}`, size), contentOf(`b ${name}`, 60_000), shared];
 }
 
-test(`10x churn through 64 MiB, ${CLIENTS} clients, ${HITS} hits: no named blob is missing within its lease (seed ${SEED})`, async () => {
+test(`${CHURN / LIMIT}x churn through ${LIMIT / MIB} MiB, ${CLIENTS} clients, ${HITS} hits: no named blob is missing within its lease (seed ${SEED})`, async () => {
   const world = new World();
   const directory = folder();
   const onEvent = (event: StoreEvent) => {

@@ -4,13 +4,14 @@ import { digestOf } from '../../../core/digest.ts';
 import { openDiskStore } from '../../../store/open.ts';
 import type { Store } from '../../../store/store.ts';
 import { Random } from '../../rig/random.ts';
+import { soak } from '../../rig/soak.ts';
 import { Child } from '../children/child.ts';
 import { blobOf, resultOf } from '../children/items.ts';
 import { readFrom } from '../content.ts';
 import { useFolders } from '../folders.ts';
 
 const SEED = Number(process.env.ASSAY_TEST_SEED ?? 4_711);
-const MOMENTS = 30;
+const MOMENTS = soak(30, 12);
 /** A child has a few more under way than it has told of. */
 const AHEAD = 8;
 const { folder } = useFolders();

@@ -18,6 +18,7 @@ import {
 import { Random } from '../../../rig/random.ts';
 import { rot } from '../../../rig/rot.ts';
 import { ServerProcess } from '../../../rig/server.ts';
+import { soak } from '../../../rig/soak.ts';
 
 const EXAMPLE = join(import.meta.dirname, '../../../../examples/checkpoint');
 
@@ -96,9 +97,9 @@ const train = (options: Partial<Options> = {}) =>
   });
 
 const EPOCHS = 40;
-const KILLS = 20;
+const KILLS = soak(20, 8);
 
-test('killed at 20 random moments it ends with the same result, and repeats at most an epoch each time', {
+test(`killed at ${KILLS} random moments it ends with the same result, and repeats at most an epoch each time`, {
   timeout: 300_000,
 }, async () => {
   const undisturbed = shop.another('undisturbed');

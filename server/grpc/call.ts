@@ -7,9 +7,10 @@ import { GRPC_STATUS, type GrpcStatus, grpcStatusOf } from '../../core/grpc/stat
 import { STORE } from '../../store/limits.ts';
 import type { Transfer } from '../connection/min-rate.ts';
 import type { ServerContext } from '../context.ts';
+import { BodyReader } from '../http/body-reader.ts';
 import { untilWritesAreDone } from './in-flight.ts';
 import type { Method } from './method.ts';
-import { RequestStream } from './request-stream.ts';
+import { readMessage } from './request-message.ts';
 
 /** Names and values in turn, which node takes as they are; an object it would copy for each call. */
 const HEAD = [':status', '200', 'content-type', 'application/grpc'];
@@ -31,7 +32,7 @@ export class Call {
   readonly #stream: ServerHttp2Stream;
   readonly #method: Method;
   readonly #transfer: Transfer;
-  readonly #request: RequestStream;
+  readonly #body: BodyReader;
   #trailers = trailersOf(CUT_SHORT);
   #isCutShort = false;
   #isFinished = false;
@@ -48,13 +49,19 @@ export class Call {
     this.server = server;
     this.#method = method;
     this.#transfer = server.minRate.begin(() => this.#giveUp());
-    this.#request = new RequestStream(stream, server, this.#transfer);
+    this.#body = new BodyReader(server, {
+      stream,
+      transfer: this.#transfer,
+      maxBytes: Number.POSITIVE_INFINITY,
+      onClose: () => {
+        if (stream.isPaused()) stream.resume();
+      },
+    });
     stream.on('close', () => this.#close());
   }
 
   #close(): void {
     this.server.minRate.end(this.#transfer);
-    this.#request.close();
     this.#settleWrite(false);
   }
 
@@ -72,12 +79,12 @@ export class Call {
 
   /** The one message of a call that takes one. */
   message(): Promise<Buffer> {
-    return this.#request.one();
+    return readMessage(this.#body, this.server.limits.maxGrpcMessageBytes);
   }
 
   /** The bytes of a call that takes many, frames and all. */
   pieces(): AsyncIterable<Buffer[]> {
-    return this.#request.pieces();
+    return this.#body.batches();
   }
 
   /** The whole answer of a call that gives one message. */
@@ -222,7 +229,7 @@ export class Call {
 
   /** Called while everybody waits for the client, for too long. */
   #giveUp(): void {
-    this.#request.fail(new AssayError('ASSAY_BODY_TIMEOUT', this.server.minRate.rule));
+    this.#body.fail(() => new AssayError('ASSAY_BODY_TIMEOUT', this.server.minRate.rule));
     this.#settleWrite(false);
     if (this.#isFinished || this.#stream.headersSent) this.#cutOff();
   }

@@ -1,0 +1,20 @@
+// The one message of a gRPC call that takes one.
+import { AssayError } from '../../core/errors.ts';
+import { Deframer } from '../../core/grpc/frame.ts';
+import type { BodyReader } from '../http/body-reader.ts';
+
+/** Throws for no message, for several, and for one that is cut short or larger than `maxBytes`. */
+export async function readMessage(body: BodyReader, maxBytes: number): Promise<Buffer> {
+  const deframer = new Deframer(maxBytes);
+  const messages: Buffer[] = [];
+  await body.readAll((piece) => messages.push(...deframer.push(piece)));
+  const [only, ...more] = messages;
+  if (!deframer.isBetweenMessages)
+    throw new AssayError('ASSAY_SIZE_MISMATCH', 'the call ended in the middle of a message');
+  if (!only || more.length > 0)
+    throw new AssayError(
+      'ASSAY_MESSAGE_MALFORMED',
+      `this method takes one message; there are ${messages.length}`,
+    );
+  return only;
+}

@@ -1,5 +1,5 @@
-// GitHub Actions' cache service, version 2: its calls at /twirp/ or below /actions/NAMESPACE/, which want the
-// token, and its uploads and downloads at signed addresses, which are their own leave.
+// The cache service of GitHub Actions, version 2. Its calls are at /twirp/ or /actions/NAMESPACE/twirp/ and
+// need the token. Uploads and downloads use signed URLs, which need no token.
 import { type Namespace, parseNamespace } from '../../../core/namespace.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { type Adapter, badKey, methodNotAllowed } from '../shared/adapter.ts';

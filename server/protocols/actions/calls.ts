@@ -1,5 +1,5 @@
-// How the messages of the three calls are spelled in JSON: snake_case with sizes as text, as GitHub does;
-// camelCase and numbers, as wireit sends them, are understood.
+// The JSON forms of the messages of the three calls. Responses are as GitHub's: snake_case, sizes as text.
+// Requests may also have camelCase and numbers, as wireit sends them.
 import { AssayError } from '../../../core/errors.ts';
 import {
   CreateCacheEntryRequest,
@@ -16,7 +16,7 @@ export const CREATE: Call<CreateCacheEntryRequest, CreateCacheEntryResponse> = {
   request: CreateCacheEntryRequest,
   response: CreateCacheEntryResponse,
   readJson: (json) => ({ key: textIn(json, 'key'), version: textIn(json, 'version') }),
-  /** wireit takes any text for an address: where there is none, the field is left out. */
+  /** wireit takes any text for a URL, so a response without a URL omits the field. */
   writeJson: ({ ok, signedUploadUrl, message }) =>
     ok ? { ok, signed_upload_url: signedUploadUrl } : { ok, message },
 };

@@ -1,4 +1,4 @@
-// What a signed download URL gives: the blob that its ticket names, whole or in part.
+// Answers a signed download URL with the blob that it names, or a range of it.
 import { parseHash } from '../../../core/digest.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { methodNotAllowed } from '../shared/adapter.ts';

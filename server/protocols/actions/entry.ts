@@ -1,6 +1,5 @@
-// A cache entry of GitHub Actions: a key within a version, which is a hash of the paths and the compression.
-// Entries of one version are labelled by their keys, so that they are found by how these begin.
-
+// The addresses of a cache entry of GitHub Actions. An entry has a key and a version, which is a hash of the
+// paths and the compression. A label for each key lets a lookup find entries by a prefix.
 import { digestOf, type Hash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { isLossless } from '../../../core/lossless-text.ts';
@@ -10,10 +9,12 @@ import type { ResultAddress } from '../../../store/store.ts';
 const MAX_VERSION_LENGTH = 512;
 const PENDING = protocolNamespace('actions-pending', DEFAULT_NAMESPACE);
 
-/** Any text is a version; what it is called by here is its hash. */
+/**
+ * The namespace of all entries of a version. A version may be any text, so its hash is part of the namespace.
+ */
 export function versionNamespace(within: Namespace, version: string): Namespace {
   if (version === '' || version.length > MAX_VERSION_LENGTH || !isLossless(version))
-    throw new AssayError('ASSAY_BAD_MESSAGE', `a version has 1 to ${MAX_VERSION_LENGTH} characters of UTF-8`);
+    throw new AssayError('ASSAY_BAD_MESSAGE', `version must have 1 to ${MAX_VERSION_LENGTH} characters`);
   return protocolNamespace(`actions/${hashOf(version)}`, within);
 }
 
@@ -21,12 +22,12 @@ export function entryAddress(within: Namespace, version: string, key: string): R
   return { namespace: versionNamespace(within, version), key: hashOf(key) };
 }
 
-/** One name for the entry, whatever its namespace: part of a signed address. */
+/** The hash of namespace and key, which names the entry in a signed URL. */
 export function entryHash({ namespace, key }: ResultAddress): Hash {
   return hashOf(`${namespace}\0${key}`);
 }
 
-/** Where an upload for an entry lies until it is finalized. Every upload has a place of its own. */
+/** The address of an upload until it is finalized. Each upload has its own. */
 export function pendingAddress(entry: Hash, uploadId: string): ResultAddress {
   return { namespace: PENDING, key: hashOf(`${entry}\0${uploadId}`) };
 }

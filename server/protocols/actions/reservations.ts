@@ -1,11 +1,11 @@
-// Which uploads are under way for the entries of GitHub's cache. One job at a time reserves a key; every
-// reservation has an upload of its own, so that no job finalizes the bytes of another.
+// The uploads in progress for entries of GitHub's cache. One job at a time reserves an entry.
+// Every reservation has its own upload, so that no job finalizes the bytes of another.
 //
-// A job that died blocks its key only for `reservationMs`. It may also have been paused: what it has uploaded
-// stays its own for as long as its signed address is good. A call to finalize names a key and a size and no
-// upload, so where two uploads of one key could be meant, neither is taken (service.ts).
+// A job that died blocks its entry only for `reservationMs`. A paused job may come back: its upload is kept
+// while its signed URL is valid. A call to finalize names a key and a size but no upload. If it could mean
+// two different uploads, neither is used (service.ts).
 //
-// Kept in memory: a signed address does not outlive this process either.
+// Reservations are in memory, because signed URLs end with this process, too.
 import { randomBytes } from 'node:crypto';
 import type { Hash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
@@ -15,10 +15,10 @@ import type { ServerLimits } from '../../limits.ts';
 
 interface Upload {
   readonly id: string;
-  /** Requests that bring some of it now. */
+  /** The number of requests that are sending parts of it now. */
   arriving: number;
   movedAt: number;
-  /** Its job has asked to finalize it, and was answered. */
+  /** The job's call to finalize it was answered. */
   isAnswered: boolean;
 }
 
@@ -42,7 +42,9 @@ export class Reservations {
     this.#now = now;
   }
 
-  /** The id of a new upload; undefined while the job that has reserved the entry is alive. */
+  /**
+   * Reserves an entry and returns the id of a new upload. Undefined while another job holds the reservation.
+   */
   reserve(entry: Hash): string | undefined {
     const uploads = this.#uploadsOf(entry);
     if (uploads.some((upload) => this.#isAlive(upload))) return undefined;
@@ -53,12 +55,12 @@ export class Reservations {
     return id;
   }
 
-  /** Those that a call to finalize the entry may mean. */
+  /** The uploads that a call to finalize the entry may mean. */
   uploadIdsOf(entry: Hash): string[] {
     return this.#uploadsOf(entry).map(({ id }) => id);
   }
 
-  /** Keeps the reservation alive while some of its upload arrives. */
+  /** Keeps the reservation alive while a part of the upload arrives. */
   async whileArriving(entry: Hash, id: string, receive: () => Promise<void>): Promise<void> {
     const upload = this.#find(entry, id);
     if (!upload) return receive();
@@ -71,7 +73,7 @@ export class Reservations {
     }
   }
 
-  /** Its job was told how finalizing ended: the entry may be reserved anew. */
+  /** Records that the call to finalize was answered: another job may reserve the entry. */
   answered(entry: Hash, id: string): void {
     const upload = this.#find(entry, id);
     if (!upload) return;
@@ -91,7 +93,7 @@ export class Reservations {
     return upload.arriving > 0 || (!upload.isAnswered && this.#idleMs(upload) < this.#limits.reservationMs);
   }
 
-  /** A client may ask again to finalize, because it did not get the answer. */
+  /** An upload is kept for a while after the answer: a client that did not get it calls again. */
   #isKept(upload: Upload): boolean {
     const { reservationMs, signedUrlMs } = this.#limits;
     return upload.arriving > 0 || this.#idleMs(upload) < (upload.isAnswered ? reservationMs : signedUrlMs);

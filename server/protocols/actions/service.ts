@@ -1,5 +1,5 @@
-// The three calls of the cache service. An entry is found from the moment when it is finalized, and never
-// before: until then what was uploaded for it lies elsewhere.
+// The three calls of the cache service. A lookup finds an entry only after it is finalized: until then the
+// upload has another address.
 import type { Hash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import type { Namespace } from '../../../core/namespace.ts';
@@ -19,7 +19,7 @@ import { entryAddress, entryHash, pendingAddress, versionNamespace } from './ent
 import { reservationsOf } from './reservations.ts';
 import { signedUrl } from './signed-url.ts';
 
-/** A miss is an answer like any other here. */
+/** A miss is a normal response with `ok: false`, not an error. */
 export async function getDownloadUrl(
   exchange: Exchange,
   within: Namespace,
@@ -28,7 +28,10 @@ export async function getDownloadUrl(
   const { store, metrics } = exchange.server;
   const namespace = versionNamespace(within, version);
   if (restoreKeys.length > SERVER.maxRestoreKeys)
-    throw new AssayError('ASSAY_BAD_MESSAGE', `there are more than ${SERVER.maxRestoreKeys} restore keys`);
+    throw new AssayError(
+      'ASSAY_BAD_MESSAGE',
+      `the request has more than ${SERVER.maxRestoreKeys} restore keys`,
+    );
   const found = await store.labels.newest(namespace, restoreKeys, key);
   const artifact = found && (await findArtifact(store, { namespace, key: found.key }));
   metrics.lookedUp('actions', artifact !== undefined);
@@ -46,7 +49,7 @@ export async function createEntry(
   refuseInvalidLabel(key);
   const address = entryAddress(within, version, key);
   const existing = await exchange.server.store.labels.newest(address.namespace, [], key);
-  if (existing) throw alreadyThere(key);
+  if (existing) throw alreadyExists(key);
   const entry = entryHash(address);
   const uploadId = reservationsOf(exchange.server).reserve(entry);
   if (uploadId === undefined) throw reserved(key);
@@ -65,14 +68,14 @@ export async function finalizeEntry(
   const entry = entryHash(address);
   const { uploadId, artifact } = await uploadedFor(exchange, entry, sizeBytes);
   /**
-   * The label first: it leads nowhere without the entry, but an entry without it could be neither found nor
-   * written again.
+   * Write the label first. After a crash in between, a label without an entry is harmless. An entry without a
+   * label could neither be found nor written again.
    */
   try {
     await lifecycle.whileWriting(async () => {
       await store.labels.put({ namespace: address.namespace, label: key }, address.key);
       const outcome = await store.results.put(address, encodeArtifact(artifact));
-      if (outcome === 'diverged') throw alreadyThere(key);
+      if (outcome === 'diverged') throw alreadyExists(key);
     });
   } finally {
     reservationsOf(exchange.server).answered(entry, uploadId);
@@ -86,8 +89,8 @@ interface Uploaded {
 }
 
 /**
- * The one upload of that size. The call does not say which it means: of two that differ it might be the other
- * job's.
+ * The upload of that size. The call does not name the upload. Two different uploads of that size are an
+ * error, because one may be another job's.
  */
 async function uploadedFor({ server }: Exchange, entry: Hash, sizeBytes: number): Promise<Uploaded> {
   const uploads: Uploaded[] = [];
@@ -97,14 +100,14 @@ async function uploadedFor({ server }: Exchange, entry: Hash, sizeBytes: number)
   }
   const [any] = uploads;
   if (!any) throw new AssayError('ASSAY_NOT_FOUND', 'nothing was uploaded for this entry');
-  const fitting = uploads.filter(({ artifact }) => artifact.digest.size === sizeBytes);
-  const [one] = fitting;
+  const matching = uploads.filter(({ artifact }) => artifact.digest.size === sizeBytes);
+  const [one] = matching;
   if (!one) throw otherSize(sizeBytes, any.artifact.digest.size);
-  if (fitting.some(({ artifact }) => artifact.digest.hash !== one.artifact.digest.hash)) throw ambiguous();
+  if (matching.some(({ artifact }) => artifact.digest.hash !== one.artifact.digest.hash)) throw ambiguous();
   return one;
 }
 
-/** GitHub's clients know a denial by how this begins. */
+/** GitHub's clients recognize a denial by the beginning of this text. */
 const WRITE_DENIED = 'cache write denied: this server is read-only';
 
 function reserved(key: string): AssayError {
@@ -116,10 +119,10 @@ function ambiguous(): AssayError {
   return new AssayError('ASSAY_ENTRY_RESERVED', 'two jobs have uploaded different content of that size');
 }
 
-function alreadyThere(key: string): AssayError {
+function alreadyExists(key: string): AssayError {
   return new AssayError(
     'ASSAY_RECORD_EXISTS',
-    `the entry ${JSON.stringify(key.slice(0, 512))} is there already`,
+    `the entry ${JSON.stringify(key.slice(0, 512))} already exists`,
   );
 }
 

@@ -1,9 +1,7 @@
-// Leave to upload or download one thing for a while, as a URL: who was let in asks for it, and whoever it is
-// then given to needs no token. It is signed with a secret that this process made for itself, so a restart
-// ends all of them.
+// Signed URLs: permission to upload or download one thing for a limited time, without a token.
+// The secret is random and belongs to this process, so a restart invalidates all signed URLs.
 //
-// The signature is plain hex, and stands in a query: clients were seen to encode anything else twice, and to
-// add their own parameters with "&".
+// The signature is hex in the query. Some clients encode other characters twice, and add parameters with "&".
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
 import { AssayError } from '../../../core/errors.ts';
@@ -12,19 +10,19 @@ import { SERVER } from '../../limits.ts';
 
 const SECRET = randomBytes(32);
 
-/** `subject` is made of parts of a path. */
+/** `subject`: what the URL permits, as parts of a path. */
 export function signedUrl(exchange: Exchange, subject: string, now = Date.now()): string {
   const path = `${subject}/${now + SERVER.signedUrlMs}`;
   return `${originOf(exchange)}/actions/${path}?sig=${sign(path).toString('hex')}`;
 }
 
-/** The subject of a ticket that is good. */
+/** The subject of a signed URL. Throws if the signature is wrong or expired. */
 export function verifiedSubject(path: string, query: URLSearchParams, now = Date.now()): string {
   const slash = path.lastIndexOf('/');
   const signature = query.get('sig') ?? '';
   const isRight = SIGNATURE.test(signature) && timingSafeEqual(Buffer.from(signature, 'hex'), sign(path));
   if (!isRight || Number(path.slice(slash + 1)) < now) {
-    throw new AssayError('ASSAY_BAD_TICKET', 'the address is not, or no longer, a signed one');
+    throw new AssayError('ASSAY_BAD_TICKET', 'the signature of the URL is wrong or has expired');
   }
   return path.slice(0, slash);
 }
@@ -37,11 +35,11 @@ function sign(path: string): Buffer {
 
 const HOST = /^[0-9A-Za-z.:[\]_-]+$/;
 
-/** The server as the client knows it; a proxy that speaks TLS for us says so in a header. */
+/** The server's origin as the client sees it. A proxy that terminates TLS says so in X-Forwarded-Proto. */
 function originOf({ request: { headers, socket } }: Exchange): string {
   const isSecure = isTls(socket) || headers['x-forwarded-proto'] === 'https';
   const host = headers.host ?? '';
-  if (!HOST.test(host)) throw new AssayError('ASSAY_BAD_MESSAGE', 'the Host header names no host');
+  if (!HOST.test(host)) throw new AssayError('ASSAY_BAD_MESSAGE', 'the Host header is not valid');
   return `${isSecure ? 'https' : 'http'}://${host}`;
 }
 

@@ -1,4 +1,4 @@
-// Twirp: a POST for each call, its message as JSON or as protobuf, and the answer in the same.
+// Twirp: one POST for each call, with the message as JSON or protobuf. The response has the same form.
 import { AssayError } from '../../../core/errors.ts';
 import { decodeStrict } from '../../../core/message.ts';
 import type { ErrorFormat } from '../../http/error-response.ts';
@@ -32,14 +32,14 @@ async function receiveMessage<T>(exchange: Exchange, type: Call<T, never>['reque
 }
 
 /**
- * Anything else is refused, also because a page in a browser may send some other types to anybody without
- * asking.
+ * Other content types are refused, also because a browser may send some of them across origins without a
+ * preflight.
  */
 function isProtobuf({ request: { headers } }: Exchange): boolean {
   const type = headers['content-type'] ?? '';
   if (type.startsWith('application/protobuf')) return true;
   if (type.startsWith('application/json')) return false;
-  throw new AssayError('ASSAY_BAD_MESSAGE', 'a call comes as application/json or application/protobuf');
+  throw new AssayError('ASSAY_BAD_MESSAGE', 'Content-Type must be application/json or application/protobuf');
 }
 
 const CODES: Readonly<Record<number, string>> = {
@@ -56,7 +56,7 @@ const CODES: Readonly<Record<number, string>> = {
   507: 'resource_exhausted',
 };
 
-/** The code of the catalogue goes with it as a detail. */
+/** Twirp's error codes. The code of the catalogue is in `meta`. */
 export const TWIRP_ERRORS: ErrorFormat = {
   type: 'application/json',
   methods: 'GET, HEAD, POST, PUT',

@@ -1,4 +1,4 @@
-// What a signed upload URL takes, as Azure's blob storage does.
+// Receives an upload at a signed URL. The requests are those of Azure Blob Storage.
 import { parseHash } from '../../../core/digest.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { receiveUpload } from '../azure/upload.ts';
@@ -14,7 +14,8 @@ export async function receiveSignedUpload(
   query: URLSearchParams,
 ): Promise<void> {
   const { name, uploadId } = SUBJECT.exec(subject)?.groups ?? {};
-  if (name === undefined || uploadId === undefined) throw badKey('those that CreateCacheEntry gives');
+  if (name === undefined || uploadId === undefined)
+    throw badKey('the URL in the response of CreateCacheEntry');
   if (exchange.method !== 'PUT') throw methodNotAllowed(exchange);
   const entry = parseHash(name);
   const address = pendingAddress(entry, uploadId);

@@ -1,4 +1,4 @@
-// The Remote Asset API, as far as a cache can serve it: which path is answered by what.
+// The methods of the Remote Asset API that a cache can serve.
 import { type Methods, service } from '../../grpc/method.ts';
 import { fetchBlob, fetchDirectory } from './fetch.ts';
 import { pushBlob, pushDirectory } from './push.ts';

@@ -1,7 +1,6 @@
-// An asset: a name, which is a URI with its qualifiers, for a blob or a folder. Kept as a result in a space
-// of its own, so that it is found only while all that it names is there; a push may change what a name stands
-// for.
-
+// Asset: a blob or a folder under a name, which is a URI with qualifiers. A push may change what a name
+// refers to. It is stored as a result in its own namespace, so a fetch finds it only while all its content is
+// stored.
 import { digestOf } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { isLossless } from '../../../core/lossless-text.ts';
@@ -31,7 +30,10 @@ const ASSET_PATH = 'asset';
 const TIMES_TYPE = 'type.googleapis.com/assay.v1.AssetTimes';
 const NOTHING = Buffer.alloc(0);
 
-/** Refuses names that are none: BuildStream probes a server by asking for no URI at all, and expects that. */
+/**
+ * Throws for an invalid name. BuildStream probes a server with a request without URIs, and expects this
+ * error.
+ */
 export function checkAssetName(uris: readonly string[], qualifiers: readonly Qualifier[]): void {
   const names = new Set(qualifiers.map(({ name }) => name));
   const texts = [...uris, ...qualifiers.flatMap(({ name, value }) => [name, value])];
@@ -45,7 +47,7 @@ export function checkAssetName(uris: readonly string[], qualifiers: readonly Qua
     throw new AssayError('ASSAY_BAD_ASSET', `${uris.length} URIs, ${qualifiers.length} qualifiers`);
 }
 
-/** Qualifiers are a set: their order does not matter. */
+/** The order of qualifiers does not matter. */
 export function assetAddress(
   namespace: Namespace,
   kind: AssetKind,

@@ -1,5 +1,5 @@
-// Fetch: what a name stands for, if it was pushed. This server fetches nothing from anywhere else: a miss is
-// NOT_FOUND.
+// Fetch: the blob or folder that was pushed under a name. The server fetches nothing from elsewhere: a miss
+// is NOT_FOUND.
 import { AssayError } from '../../../core/errors.ts';
 import {
   FetchBlobRequest,

@@ -1,5 +1,4 @@
-// Push: gives names to a blob or a folder that is here, with all that it refers to.
-
+// Push: gives names to a stored blob or folder. The content that it references must be stored, too.
 import { AssayError } from '../../../core/errors.ts';
 import {
   PushBlobRequest,
@@ -36,7 +35,7 @@ async function push(
   const { uris, qualifiers, expireAt, referencesBlobs, referencesDirectories } = request;
   const namespace = instanceOf(request);
   checkAssetName(uris, qualifiers);
-  if (!digest) throw new AssayError('ASSAY_BAD_DIGEST', 'there is no digest');
+  if (!digest) throw new AssayError('ASSAY_BAD_DIGEST', 'the request has no digest');
   const pushedAt = timestampOf(Date.now());
   const times = { pushedAt, expiresAt: expireAt };
   const bytes = encodeAsset({ kind, digest, referencesBlobs, referencesDirectories, ...times });

@@ -1,4 +1,4 @@
-// Times as protobuf has them.
+// Helpers for protobuf timestamps.
 import type { Timestamp } from '../../../core/proto/generated/google/protobuf/timestamp.ts';
 
 export function timestampOf(milliseconds: number): Timestamp {

@@ -1,6 +1,5 @@
-// /ac: the result of an action by the action's hash, within a namespace. It is bytes of an ActionResult both
-// ways, or, as moon asks for it, the same in JSON; what it names is looked at by the store, which neither
-// takes nor serves a result with something missing.
+// /ac: GET and PUT of an ActionResult by the action's hash, within a namespace, as protobuf or as JSON
+// (moon). The store accepts and serves a result only if it has every blob that the result references.
 import { hash } from 'node:crypto';
 import { appendBlobs } from '../../../core/inlined-blobs.ts';
 import type { ResultAddress } from '../../../store/store.ts';
@@ -30,7 +29,7 @@ export async function getResult(exchange: Exchange, address: ResultAddress): Pro
   if (isJson(accept))
     return answerResult(exchange, JSON_TEXT, tagOf(bytes, '-json'), () => resultToJson(bytes));
   const blobs = await selectBlobs(exchange, bytes);
-  /** What comes with a result is not always the same, so it has no tag. */
+  /** No entity tag: the inlined blobs are not the same in each answer. */
   if (blobs.length > 0) exchange.answerContent(200, PROTOBUF, appendBlobs({ result: bytes, blobs }));
   else answerResult(exchange, PROTOBUF, tagOf(bytes), () => appendBlobs({ result: bytes, blobs }));
 }
@@ -43,14 +42,13 @@ function answerResult(exchange: Exchange, description: Headers, entityTag: strin
   else exchange.answerContent(200, headers, body());
 }
 
-/** A result has another tag in each of its forms. */
+/** Protobuf and JSON have different entity tags. */
 function tagOf(result: Uint8Array, form = ''): string {
   return `"${hash('sha256', result, 'hex')}${form}"`;
 }
 
 /**
- * A result that differs from the one already kept is no failure of the build that sends it: it is told in a
- * header.
+ * A PUT of a different result succeeds, to not fail the build. The header `assay-outcome` names the outcome.
  */
 export async function putResult(exchange: Exchange, address: ResultAddress): Promise<void> {
   const { store, limits, lifecycle } = exchange.server;

@@ -1,4 +1,5 @@
-// Bazel's HTTP cache protocol: GET, HEAD and PUT on /cas and /ac under any prefix.
+// Bazel's HTTP cache protocol: GET, HEAD and PUT on PREFIX/cas and PREFIX/ac, with any prefix.
+// It is not in the list of adapters, because its URLs may begin with anything: it is tried after them.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AssayError } from '../../../core/errors.ts';
 import type { ServerContext } from '../../context.ts';
@@ -10,7 +11,7 @@ import { getResult, putResult } from './ac.ts';
 import { type Address, kindOf, parseAddress } from './address.ts';
 import { checkBlobPreconditions, getBlob, putBlob } from './cas.ts';
 
-/** False when the address is none of this protocol's; then nothing has happened. */
+/** Returns false, without any effect, if the URL is not of this protocol. */
 export function bazelHttp(
   request: IncomingMessage,
   response: ServerResponse,
@@ -36,7 +37,7 @@ function answer(exchange: Exchange, url: string, kind: Kind): Promise<void> {
       exchange.authorizeWrite();
       return put(exchange, address);
     default:
-      throw new AssayError('ASSAY_METHOD_NOT_ALLOWED', `${exchange.method} is not taken here`);
+      throw new AssayError('ASSAY_METHOD_NOT_ALLOWED', `this address does not accept ${exchange.method}`);
   }
 }
 

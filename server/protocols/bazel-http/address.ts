@@ -1,8 +1,7 @@
-// A URL as Bazel writes it: <any prefix>/cas/<sha256> or <any prefix>/ac/<sha256>.
+// Parses Bazel's URLs: PREFIX/cas/SHA256 and PREFIX/ac/SHA256. The prefix is the namespace.
 //
-// It is taken literally. Nothing is decoded, joined or resolved: two spellings of one prefix would be two
-// names for one namespace, and a rule on one of them would not hold for the other. What looks like another
-// spelling is refused.
+// The URL is not decoded or normalized. Two spellings of one namespace could bypass a rule on one of them, so
+// any other spelling is refused.
 import { type Hash, parseHash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { DEFAULT_NAMESPACE, type Namespace, parseNamespace } from '../../../core/namespace.ts';
@@ -14,7 +13,7 @@ export interface Address {
   readonly hash: Hash;
 }
 
-/** Undefined when the URL does not end in /cas/… or /ac/…, whatever the rest of it is. */
+/** Undefined if the last but one part of the URL is not "cas" or "ac". */
 export function kindOf(url: string): Kind | undefined {
   const slash = url.lastIndexOf('/');
   if (url.endsWith('/cas', slash)) return 'cas';
@@ -28,7 +27,7 @@ export function parseAddress(url: string, kind: Kind): Address {
   return { kind, namespace: namespaceOf(prefix), hash: parseHash(url.slice(slash + 1)) };
 }
 
-/** The last prefix that was found good: one build uses one prefix for thousands of requests. */
+/** The last valid prefix: one build sends thousands of requests with one prefix. */
 let known = { prefix: '', namespace: DEFAULT_NAMESPACE };
 
 function namespaceOf(prefix: string): Namespace {

@@ -1,4 +1,4 @@
-// /cas: content by its own hash. It can never change, and tells every cache between so.
+// /cas: GET and PUT of a blob by its hash. A blob never changes, so proxies may cache it forever.
 import type { Hash } from '../../../core/digest.ts';
 import type { Exchange } from '../../http/exchange.ts';
 

@@ -1,8 +1,8 @@
-// A blob as zstd, for a client that accepts it. A client that asks for a part, or for one content by its tag,
-// gets the bytes as they are: parts and tags are of those.
+// Sends a blob compressed with zstd to a client that accepts it. A request with Range, If-Match or If-Range
+// gets identity bytes, because ranges and tags refer to them.
 //
-// The length is not known beforehand, so the body comes in chunks. One that ends early has no last chunk,
-// which no client takes for whole. HTTP/1.0 has no chunks, and so gets the bytes as they are.
+// The compressed length is unknown, so the body uses chunked encoding. A body that breaks off has no last
+// chunk, so no client takes it for whole. HTTP/1.0 has no chunked encoding, and gets identity bytes.
 import type { Hash } from '../../../core/digest.ts';
 import type { Blob, LargeBlob } from '../../../store/store.ts';
 import { BodyWriter } from '../../http/body-writer.ts';
@@ -16,7 +16,7 @@ import { evaluateConditions } from '../shared/conditions.ts';
 
 const IDENTITY_ONLY = ['range', 'if-match', 'if-range'];
 
-/** False where the client gets the bytes as they are; then nothing has happened. */
+/** Returns false, without any effect, if the client must get identity bytes. */
 export async function answerCompressed(
   exchange: Exchange,
   hash: Hash,

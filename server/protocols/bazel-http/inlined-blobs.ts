@@ -1,6 +1,5 @@
-// The small blobs that a result names, for a client that asks to have them with it (core/inlined-blobs.ts).
-// What is too large, or does not fit any more, it asks for as before.
-
+// Selects the blobs to inline with a result, for a client that asks for them (core/inlined-blobs.ts).
+// The client fetches every other blob by itself.
 import type { Digest } from '../../../core/digest.ts';
 import {
   INLINED_BLOB_OVERHEAD,
@@ -13,46 +12,45 @@ import type { Blobs } from '../../../store/store.ts';
 import type { Exchange } from '../../http/exchange.ts';
 
 /**
- * In a crowd nobody gets more than was asked for by name. A large result comes alone: to look through it
- * takes time, in which everybody else waits, and a client that has to fetch so many outputs saves nothing by
- * a few of them.
+ * Selects none while the server is crowded, and none for a large result: decoding it blocks other requests,
+ * and a client that fetches many outputs saves little by a few inlined ones.
  */
 export async function selectBlobs(
   { request, server }: Exchange,
   result: Uint8Array,
 ): Promise<readonly InlinedBlob[]> {
-  const room = Math.min(Number(request.headers[INLINED_BLOBS_HEADER] ?? 0), server.limits.inlinedBlobsBytes);
-  if (!(room > INLINED_BLOB_OVERHEAD) || request.method === 'HEAD') return [];
+  const limit = Math.min(Number(request.headers[INLINED_BLOBS_HEADER] ?? 0), server.limits.inlinedBlobsBytes);
+  if (!(limit > INLINED_BLOB_OVERHEAD) || request.method === 'HEAD') return [];
   if (server.capacity.isCrowded || result.length > server.limits.inlinedBlobsBytes) return [];
-  const party = new Party(server.store.blobs, room);
+  const selection = new Selection(server.store.blobs, limit);
   const { blobs, trees } = referencedContent(decodeResult(result));
   for (const tree of trees) {
-    const bytes = await party.invite(tree);
-    if (bytes) for (const leaf of filesInTree(bytes)) await party.invite(leaf);
+    const bytes = await selection.add(tree);
+    if (bytes) for (const leaf of filesInTree(bytes)) await selection.add(leaf);
   }
-  for (const blob of blobs) await party.invite(blob);
-  return party.blobs;
+  for (const blob of blobs) await selection.add(blob);
+  return selection.blobs;
 }
 
-class Party {
+class Selection {
   readonly blobs: InlinedBlob[] = [];
   readonly #blobs: Blobs;
-  readonly #invited = new Set<string>();
-  #room: number;
+  readonly #seen = new Set<string>();
+  #bytesLeft: number;
 
-  constructor(blobs: Blobs, room: number) {
+  constructor(blobs: Blobs, limit: number) {
     this.#blobs = blobs;
-    this.#room = room;
+    this.#bytesLeft = limit;
   }
 
-  /** Its bytes, if it comes. */
-  async invite({ hash, size }: Digest): Promise<Buffer | undefined> {
+  /** Adds the blob if it fits and is small, and returns its bytes. */
+  async add({ hash, size }: Digest): Promise<Buffer | undefined> {
     const takes = INLINED_BLOB_OVERHEAD + size;
-    if (takes > this.#room || this.#invited.has(hash)) return undefined;
-    this.#invited.add(hash);
+    if (takes > this.#bytesLeft || this.#seen.has(hash)) return undefined;
+    this.#seen.add(hash);
     const blob = await this.#blobs.get(hash);
     if (!blob?.bytes) return undefined;
-    this.#room -= takes;
+    this.#bytesLeft -= takes;
     this.blobs.push({ hash, bytes: blob.bytes });
     return blob.bytes;
   }

@@ -1,15 +1,14 @@
-// Protobuf messages as JSON, in the spelling that protobuf lays down: names in camelCase (snake_case is
-// understood), 64-bit numbers as text, bytes in base64, times as RFC 3339, and no word about what has its
-// default.
+// Codecs for protobuf's JSON format: names in camelCase (snake_case is accepted), 64-bit numbers as text,
+// bytes in base64, times as RFC 3339. Fields with the default value are omitted.
 //
-// A name that is not known is refused: to leave it out could leave out an output.
+// An unknown field is refused: ignoring it could drop an output.
 import { AssayError } from '../../../core/errors.ts';
 import type { Timestamp } from '../../../core/proto/generated/google/protobuf/timestamp.ts';
 
 export interface Codec<T> {
-  /** What is not there, or null, comes as undefined. */
+  /** `json` is undefined for a missing field and for null. */
   read(json: unknown): T;
-  /** Undefined for what is left out. */
+  /** Undefined for a field that is omitted. */
   write(value: T): unknown;
 }
 
@@ -83,7 +82,7 @@ export function whole(least: number, most: number): Codec<number> {
 
 const size = whole(0, Number.MAX_SAFE_INTEGER);
 
-/** 64 bits wide, and so written as text. */
+/** A 64-bit number, which JSON has as text. */
 export const int64: Codec<number> = {
   read: size.read,
   write: (value) => (value === 0 ? undefined : String(value)),
@@ -95,7 +94,7 @@ export const timestamp: Codec<Timestamp> = {
   read(json) {
     const [, second, fraction = '', zone] = typeof json === 'string' ? (TIME.exec(json) ?? []) : [];
     const milliseconds = Date.parse(`${second}${zone}`);
-    if (Number.isNaN(milliseconds)) return refuse('a time as RFC 3339 writes it', json);
+    if (Number.isNaN(milliseconds)) return refuse('an RFC 3339 time', json);
     return { seconds: milliseconds / 1000, nanos: Number(fraction.padEnd(9, '0')) };
   },
   write({ seconds, nanos }) {
@@ -115,13 +114,10 @@ function snakeCase(name: string): string {
 }
 
 function unknown(name: string): never {
-  throw new AssayError(
-    'ASSAY_RESULT_MALFORMED',
-    `the field ${JSON.stringify(name.slice(0, 80))} is not known here`,
-  );
+  throw new AssayError('ASSAY_RESULT_MALFORMED', `the field ${JSON.stringify(name.slice(0, 80))} is unknown`);
 }
 
 function refuse(wanted: string, json: unknown): never {
   const given = (JSON.stringify(json) ?? 'nothing').slice(0, 80);
-  throw new AssayError('ASSAY_RESULT_MALFORMED', `${wanted} was expected where ${given} is`);
+  throw new AssayError('ASSAY_RESULT_MALFORMED', `expected ${wanted}, found ${given}`);
 }

@@ -1,8 +1,7 @@
-// An ActionResult as moon sends it over HTTP: in JSON. Beside it stands the same result for every other
-// client, in protobuf: it is stored as that, whichever way it came.
+// Converts an ActionResult between protobuf and the JSON that moon uses over HTTP. The store has only
+// protobuf, so every client can read a result that came as JSON.
 //
-// What Assay itself adds to a result (auxiliary_metadata) and fields that it does not know are not told in
-// JSON.
+// The JSON omits auxiliary_metadata, which Assay adds, and unknown fields.
 import { AssayError } from '../../../core/errors.ts';
 import {
   ActionResult,

@@ -1,5 +1,5 @@
-// ActionCache: the result of an action by the action's digest. A result goes out as the bytes that came in;
-// what it names is looked at by the store, which neither takes nor serves a result with something missing.
+// ActionCache: GetActionResult and UpdateActionResult. A result is sent as the bytes that were stored.
+// The store accepts and serves a result only if it has every blob that the result references.
 import { AssayError } from '../../../core/errors.ts';
 import { rawMessages } from '../../../core/message.ts';
 import { UpdateActionResultRequest } from '../../../core/proto/generated/reapi-services.ts';
@@ -13,7 +13,7 @@ import { readResultQuery } from './result-query.ts';
 
 const MISS = new AssayError('ASSAY_NOT_FOUND', 'there is no result for that action');
 
-/** The number of UpdateActionResultRequest.action_result. */
+/** The field number of UpdateActionResultRequest.action_result. */
 const RESULT_FIELD = 3;
 
 export async function getActionResult(call: Call): Promise<void> {
@@ -31,8 +31,8 @@ export async function getActionResult(call: Call): Promise<void> {
 }
 
 /**
- * A result that differs from the one already kept is no failure of the build that sends it: it is told in a
- * header.
+ * An update with a different result succeeds, to not fail the build. The header `assay-outcome` names the
+ * outcome.
  */
 export const updateActionResult = singleRequest(
   UpdateActionResultRequest,
@@ -41,7 +41,8 @@ export const updateActionResult = singleRequest(
     const { store, lifecycle } = call.server;
     const address = { namespace: instanceOf(request), key: digestIn(request.actionDigest).hash };
     const [sent] = rawMessages(message, RESULT_FIELD);
-    if (!sent || !request.actionResult) throw new AssayError('ASSAY_MESSAGE_MALFORMED', 'there is no result');
+    if (!sent || !request.actionResult)
+      throw new AssayError('ASSAY_MESSAGE_MALFORMED', 'the request has no result');
     const result = withOrigin(call, sent, request.actionResult);
     const outcome = await lifecycle.whileWriting(() => store.results.put(address, result));
     call.answer(sent, ['assay-outcome', outcome]);

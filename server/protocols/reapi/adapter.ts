@@ -1,4 +1,4 @@
-// The Remote Execution API v2 without execution: which path is answered by what.
+// The methods of the Remote Execution API v2, without execution.
 import { type Methods, service } from '../../grpc/method.ts';
 import { getActionResult, updateActionResult } from './action-cache.ts';
 import { batchReadBlobs } from './batch-read.ts';

@@ -1,5 +1,5 @@
-// BatchReadBlobs: many small blobs in one call. Each one that was asked for is answered, in that order, also
-// when it was asked for twice.
+// BatchReadBlobs: many small blobs in one call. The response has one entry for each digest of the request, in
+// order, also for repeated digests.
 import { type Digest, parseDigest, toWire } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import {
@@ -17,7 +17,7 @@ import { instanceOf } from './instance.ts';
 import { compress } from './zstd.ts';
 
 const NOTHING = Buffer.alloc(0);
-const MISS = new AssayError('ASSAY_NOT_FOUND', 'this blob is not here');
+const MISS = new AssayError('ASSAY_NOT_FOUND', 'the blob is not in the store');
 
 export const batchReadBlobs = singleRequest(
   BatchReadBlobsRequest,

@@ -1,4 +1,4 @@
-// BatchUpdateBlobs: many small blobs in one call, each taken or refused on its own.
+// BatchUpdateBlobs: many small blobs in one call. Each blob has its own status.
 import { AssayError } from '../../../core/errors.ts';
 import type { Status } from '../../../core/proto/generated/google/rpc/status.ts';
 import {
@@ -50,5 +50,5 @@ async function put(request: BatchUpdateBlobsRequest_Request, server: ServerConte
 function contentOf({ data, compressor }: BatchUpdateBlobsRequest_Request, size: number): Uint8Array {
   if (compressor === Compressor_Value.IDENTITY) return data;
   if (compressor === Compressor_Value.ZSTD) return decompress(data, size);
-  throw new AssayError('ASSAY_UNSUPPORTED', 'blobs may be compressed with zstd, or not at all');
+  throw new AssayError('ASSAY_UNSUPPORTED', 'the compressor must be zstd or identity');
 }

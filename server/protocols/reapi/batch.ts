@@ -1,4 +1,4 @@
-// What both batch calls share: how much one batch may carry, and the status of one blob in it.
+// Shared by both batch calls: the limit of a batch, and the status of one blob.
 import { AssayError, messageOf } from '../../../core/errors.ts';
 import { GRPC_STATUS, grpcStatusOf } from '../../../core/grpc/status.ts';
 import type { Status } from '../../../core/proto/generated/google/rpc/status.ts';
@@ -8,7 +8,7 @@ import type { ServerLimits } from '../../limits.ts';
 
 export const OK: Status = { code: GRPC_STATUS.OK, message: '', details: [] };
 
-/** The sizes are those that the digests announce: compressed data stands for them. */
+/** `sizes`: the uncompressed sizes of the digests, also for compressed data. */
 export function checkBatchSize(
   sizes: readonly number[],
   { maxBatchBytes, maxBatchBlobs }: ServerLimits,
@@ -18,7 +18,7 @@ export function checkBatchSize(
   if (total > maxBatchBytes) throw tooLarge(`${total} bytes; the limit is ${maxBatchBytes}`);
 }
 
-/** A fault with one blob is told for that blob; the call goes on. */
+/** The status of one blob. A failure of one blob does not fail the call. */
 export function statusFor(thrown: unknown, { log }: ServerContext): Status {
   const error = thrown instanceof AssayError ? thrown : new AssayError('ASSAY_INTERNAL', messageOf(thrown));
   if (error.entry.status >= 500)

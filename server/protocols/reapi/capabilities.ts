@@ -1,5 +1,5 @@
-// What this server can do for this client, told truthfully: clients decide by it whether to send anything at
-// all.
+// GetCapabilities. Clients decide by these capabilities what to send, so they depend on --read-only and the
+// limits.
 import { REAPI_CHUNKING } from '../../../core/fastcdc.ts';
 import {
   Compressor_Value,
@@ -31,7 +31,7 @@ function capabilitiesOf({ readOnly, limits }: ServerContext): ServerCapabilities
       supportedCompressors: [Compressor_Value.ZSTD],
       supportedBatchUpdateCompressors: [Compressor_Value.ZSTD],
       maxCasBlobSizeBytes: limits.maxBlobBytes,
-      /** Splitting stores the chunks. */
+      /** SplitBlob stores the chunks, so a read-only server does not have it. */
       splitBlobSupport: !readOnly,
       spliceBlobSupport: !readOnly,
       fastCdc2020Params: { avgChunkSizeBytes: REAPI_CHUNKING.averageBytes, seed: 0 },

@@ -1,6 +1,6 @@
-// Which chunks make up a blob. Kept as a result whose outputs are the chunks in their order, in a space that
-// no client can name: so the list is there exactly as long as all of its chunks are, and finding it says that
-// they are in use.
+// The list of chunks of a blob, stored as a result whose outputs are the chunks in order.
+// So the store finds the list only while it has all chunks, and finding it renews their leases.
+// Its namespace is one that no client can name.
 import { type Digest, type Hash, parseDigest, toWire } from '../../../core/digest.ts';
 import { DEFAULT_NAMESPACE, protocolNamespace } from '../../../core/namespace.ts';
 import { ActionResult } from '../../../core/proto/generated/reapi.ts';

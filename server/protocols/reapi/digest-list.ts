@@ -1,6 +1,5 @@
-// A FindMissingBlobsRequest, read in one pass: builds ask about thousands of blobs at a time, and walking,
-// decoding and checking the same message one after the other costs more than finding the blobs
-// (docs/decisions/0050).
+// Decodes a FindMissingBlobsRequest strictly, in one pass. Builds ask for thousands of blobs at a time, and
+// three passes (walk, decode, check) cost more than finding the blobs (docs/decisions/0050).
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 import { type Digest, HASH_BYTES } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
@@ -13,7 +12,7 @@ export interface DigestList {
   readonly digestFunction: number;
 }
 
-/** Tags: the number of a field and its wire type. */
+/** A tag is a field number and a wire type. */
 const INSTANCE_NAME = (1 << 3) | WireType.LengthDelimited;
 const DIGEST = (2 << 3) | WireType.LengthDelimited;
 const DIGEST_FUNCTION = (3 << 3) | WireType.Varint;

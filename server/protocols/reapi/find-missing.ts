@@ -1,4 +1,4 @@
-// FindMissingBlobs: which of these the client has to send. What is there is said to be in use by that.
+// FindMissingBlobs: the blobs that the client must upload. It renews the lease of every blob that is present.
 import { FindMissingBlobsResponse } from '../../../core/proto/generated/reapi-services.ts';
 import type { Call } from '../../grpc/call.ts';
 import { readDigestList } from './digest-list.ts';

@@ -1,10 +1,8 @@
-// GetTree: a folder and all below it, as the Directory messages that are stored, in pages of one stream. Each
-// distinct folder comes once, parents first; one that is missing is left out with all below it, as the
-// specification has it.
+// GetTree: the stored Directory messages of a folder and everything below it, in pages of one stream. Each
+// distinct folder comes once, parents first. A missing folder is left out with everything below it, as the
+// specification says.
 //
-// A page's token is the number of folders before the next page. Blobs never change, so the same walk leads
-// there again.
-
+// A page token is the number of folders before the page. Blobs never change, so the same walk finds it again.
 import { type Digest, type Hash, parseDigest } from '../../../core/digest.ts';
 import { encodeField } from '../../../core/edit-message.ts';
 import { AssayError } from '../../../core/errors.ts';
@@ -21,7 +19,7 @@ import { singleRequest } from '../../grpc/method.ts';
 import { bytesOf } from '../../http/blob-bytes.ts';
 import { digestIn, instanceOf } from './instance.ts';
 
-/** The numbers of GetTreeResponse's directories and next_page_token. */
+/** The field numbers of directories and next_page_token in GetTreeResponse. */
 const DIRECTORIES_FIELD = 1;
 const TOKEN_FIELD = 2;
 const NOTHING = new Uint8Array(0);
@@ -75,7 +73,7 @@ async function* foldersBelow(root: Digest, blobs: Blobs, hold: Hold): AsyncGener
   for (const folder of waiting) {
     const bytes = await folderBytes(folder, blobs, hold);
     if (!bytes && folder === root)
-      throw new AssayError('ASSAY_NOT_FOUND', 'the root of the tree is not here');
+      throw new AssayError('ASSAY_NOT_FOUND', 'the root of the tree is not in the store');
     if (!bytes) continue;
     yield bytes;
     for (const { digest } of decodeDirectory(bytes).directories) {
@@ -100,7 +98,7 @@ function decodeDirectory(bytes: Buffer): Directory {
     Directory,
     DIRECTORY,
     bytes,
-    'a blob of the tree is no Directory',
+    'a blob of the tree is not a Directory',
     'ASSAY_MESSAGE_MALFORMED',
   );
 }
@@ -112,5 +110,5 @@ function countIn(token: string): number {
 }
 
 function badToken(): AssayError {
-  return new AssayError('ASSAY_UNSUPPORTED', 'the page token is none that this server gave for this tree');
+  return new AssayError('ASSAY_UNSUPPORTED', 'the page token is not valid for this tree');
 }

@@ -1,6 +1,5 @@
-// Content inside a result: what a client asks to have with it and is small enough, in place of further calls.
-// The rest of the result stays byte for byte as it is.
-
+// Inlines logs and output files into a result, if the client asks for them and they are small enough.
+// All other bytes of the result stay unchanged.
 import { parseDigest } from '../../../core/digest.ts';
 import { encodeField, replaceFields } from '../../../core/edit-message.ts';
 import type { Digest as WireDigest } from '../../../core/proto/generated/reapi.ts';
@@ -9,7 +8,9 @@ import type { Blobs } from '../../../store/store.ts';
 import { bytesOf } from '../../http/blob-bytes.ts';
 import type { ResultQuery } from './result-query.ts';
 
-/** The numbers of ActionResult's output_files, stdout_raw and stderr_raw, and of OutputFile.contents. */
+/**
+ * The field numbers of output_files, stdout_raw and stderr_raw in ActionResult, and of OutputFile.contents.
+ */
 const FILES_FIELD = 2;
 const STDOUT_FIELD = 5;
 const STDERR_FIELD = 7;
@@ -26,10 +27,10 @@ export async function withContent(
   maxBytes: number,
 ): Promise<Buffer> {
   const result = decodeResult(bytes);
-  const allowance = new Allowance(blobs, maxBytes);
+  const reader = new BoundedReader(blobs, maxBytes);
   const logs: Uint8Array[] = [];
   const addLog = async (field: number, raw: Uint8Array, digest: WireDigest | undefined) => {
-    const content = raw.length === 0 ? await allowance.take(digest) : undefined;
+    const content = raw.length === 0 ? await reader.read(digest) : undefined;
     if (content) logs.push(encodeField(field, content));
   };
   if (query.inlineStdout) await addLog(STDOUT_FIELD, result.stdoutRaw, result.stdoutDigest);
@@ -38,7 +39,7 @@ export async function withContent(
   const contents = new Map<number, Uint8Array>();
   for (const [index, { path, contents: present, digest }] of result.outputFiles.entries()) {
     const isWanted = wanted.has(path) && present.length === 0;
-    const content = isWanted ? await allowance.take(digest) : undefined;
+    const content = isWanted ? await reader.read(digest) : undefined;
     if (content) contents.set(index, encodeField(CONTENTS_FIELD, content));
   }
   const withFiles = replaceFields(bytes, FILES_FIELD, (file, index) => {
@@ -48,8 +49,8 @@ export async function withContent(
   return Buffer.concat([withFiles, ...logs]);
 }
 
-/** What may still be put into this answer. */
-class Allowance {
+/** Reads blobs within the limit for one response. */
+class BoundedReader {
   readonly #blobs: Blobs;
   #bytesLeft: number;
 
@@ -58,11 +59,8 @@ class Allowance {
     this.#bytesLeft = bytes;
   }
 
-  /**
-   * Undefined for what does not fit, or has gone meanwhile: the client then asks for it, as it would have
-   * anyway.
-   */
-  async take(wire: WireDigest | undefined): Promise<Buffer | undefined> {
+  /** Undefined for a blob that does not fit or was evicted: the client then fetches it by itself. */
+  async read(wire: WireDigest | undefined): Promise<Buffer | undefined> {
     if (!wire || wire.sizeBytes === 0 || wire.sizeBytes > this.#bytesLeft) return undefined;
     const { hash, size } = parseDigest(wire);
     const blob = await this.#blobs.get(hash);

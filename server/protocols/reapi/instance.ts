@@ -1,5 +1,5 @@
-// What the requests of REAPI have in common: an instance name, which is a namespace, a digest function, which
-// is SHA-256, and digests, which must be there.
+// Checks the fields that all REAPI requests have: the instance name (a namespace), the digest function
+// (SHA-256), and required digests.
 import { type Digest, parseDigest } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { DEFAULT_NAMESPACE, type Namespace, parseNamespace } from '../../../core/namespace.ts';
@@ -11,7 +11,7 @@ interface About {
   readonly digestFunction: number;
 }
 
-/** The last name that was found good: one build uses one for thousands of calls. */
+/** The last valid name: one build sends thousands of calls with one name. */
 let known = { name: '', namespace: DEFAULT_NAMESPACE };
 
 export function namespaceOf(instanceName: string): Namespace {
@@ -19,7 +19,7 @@ export function namespaceOf(instanceName: string): Namespace {
   return known.namespace;
 }
 
-/** Most clients leave the function out: the length of a hash tells which one it is. */
+/** Most clients omit the digest function: the length of the hash implies it. */
 export function instanceOf({ instanceName, digestFunction }: About): Namespace {
   if (digestFunction !== DigestFunction_Value.UNKNOWN && digestFunction !== DigestFunction_Value.SHA256) {
     throw new AssayError('ASSAY_UNSUPPORTED', 'the digest function is not SHA-256');
@@ -28,6 +28,6 @@ export function instanceOf({ instanceName, digestFunction }: About): Namespace {
 }
 
 export function digestIn(wire: WireDigest | undefined): Digest {
-  if (!wire) throw new AssayError('ASSAY_BAD_DIGEST', 'there is no digest');
+  if (!wire) throw new AssayError('ASSAY_BAD_DIGEST', 'the request has no digest');
   return parseDigest(wire);
 }

@@ -1,6 +1,5 @@
-// Where a result comes from: the RequestMetadata of the call that put it (tool, invocation, target,
-// mnemonic), kept in the result's auxiliary_metadata, the place that REAPI has for what is known beside the
-// outputs (docs/decisions/0051).
+// The origin of a result: the RequestMetadata of the call that stored it (tool, invocation, target,
+// mnemonic). It is added to the result's auxiliary_metadata (docs/decisions/0051).
 import { encodeField, replaceFields } from '../../../core/edit-message.ts';
 import { decodeStrict } from '../../../core/message.ts';
 import { Any } from '../../../core/proto/generated/google/protobuf/any.ts';
@@ -12,11 +11,11 @@ import type { Call } from '../../grpc/call.ts';
 const HEADER = 'build.bazel.remote.execution.v2.requestmetadata-bin';
 const TYPE_URL = 'type.googleapis.com/build.bazel.remote.execution.v2.RequestMetadata';
 
-/** The numbers of ActionResult.execution_metadata and ExecutedActionMetadata.auxiliary_metadata. */
+/** The field numbers of ActionResult.execution_metadata and ExecutedActionMetadata.auxiliary_metadata. */
 const METADATA_FIELD = 9;
 const AUXILIARY_FIELD = 11;
 
-/** The result with the call's origin in it. A result that has one already keeps it: it was made elsewhere. */
+/** Adds the call's origin to the result. A result that already has an origin keeps it. */
 export function withOrigin(call: Call, bytes: Uint8Array, result: ActionResult): Uint8Array {
   const origin = originOf(call);
   const metadata = result.executionMetadata;
@@ -27,7 +26,7 @@ export function withOrigin(call: Call, bytes: Uint8Array, result: ActionResult):
     : Buffer.concat([bytes, encodeField(METADATA_FIELD, note)]);
 }
 
-/** Nothing depends on it, so a header that is none is no reason to refuse the result. */
+/** A malformed header is ignored: nothing depends on the origin. */
 function originOf({ headers }: Call): Buffer | undefined {
   const header = headers[HEADER];
   if (typeof header !== 'string') return undefined;

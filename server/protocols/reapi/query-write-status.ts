@@ -1,4 +1,4 @@
-// ByteStream.QueryWriteStatus: how far an upload has come, which is where its client goes on.
+// ByteStream.QueryWriteStatus: the committed size of an upload, where its client continues.
 import {
   QueryWriteStatusRequest,
   QueryWriteStatusResponse,
@@ -6,7 +6,7 @@ import {
 import { FLAT } from '../../../core/request-shapes.ts';
 import { singleRequest } from '../../grpc/method.ts';
 import { parseUploadName, uploadId } from './resource-name.ts';
-import { isThere } from './write.ts';
+import { isStored } from './write.ts';
 
 export const queryWriteStatus = singleRequest(
   QueryWriteStatusRequest,
@@ -14,7 +14,7 @@ export const queryWriteStatus = singleRequest(
   async ({ resourceName }, call) => {
     const { blobs, uploads } = call.server.store;
     const name = parseUploadName(resourceName);
-    const complete = await isThere(name.digest, blobs);
+    const complete = await isStored(name.digest, blobs);
     const known = complete ? undefined : await uploads.status(uploadId(name));
     const committedSize = complete ? name.digest.size : (known?.committed ?? 0);
     call.answer(QueryWriteStatusResponse.encode({ committedSize, complete }).finish());

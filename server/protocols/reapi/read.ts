@@ -1,6 +1,6 @@
-// ByteStream.Read: a blob, or a part of it, as a stream of messages. The store checks every chunk before it
-// goes out; where one turns out wrong, the call ends with a status instead of OK, so no client can take the
-// rest for whole.
+// ByteStream.Read: a blob, or a range of it, as a stream of messages. The store verifies every chunk before
+// it is sent. After a damaged chunk the call ends with an error status, so no client takes the data for
+// whole.
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { AssayError } from '../../../core/errors.ts';
 import { ReadRequest } from '../../../core/proto/generated/bytestream.ts';
@@ -12,9 +12,9 @@ import { sendLargeBlob, truncatedBlob } from '../../http/send-blob.ts';
 import { parseReadName } from './resource-name.ts';
 import { compressStream } from './zstd.ts';
 
-const MISS = new AssayError('ASSAY_NOT_FOUND', 'this blob is not here');
+const MISS = new AssayError('ASSAY_NOT_FOUND', 'the blob is not in the store');
 
-/** The number of ReadResponse.data. */
+/** The field number of ReadResponse.data. */
 const DATA_FIELD = 10;
 
 export const read = singleRequest(ReadRequest, FLAT, async (request, call) => {
@@ -48,9 +48,9 @@ function checkSpan({ readOffset, readLimit }: ReadRequest, isCompressed: boolean
       `this blob has ${size} bytes; byte ${readOffset} is none of them`,
     );
   }
-  if (readLimit < 0) throw new AssayError('ASSAY_UNSUPPORTED', 'the limit is negative');
+  if (readLimit < 0) throw new AssayError('ASSAY_UNSUPPORTED', 'read_limit is negative');
   if (readLimit > 0 && isCompressed) {
-    throw new AssayError('ASSAY_UNSUPPORTED', 'a compressed blob can not be read with a limit');
+    throw new AssayError('ASSAY_UNSUPPORTED', 'read_limit is not supported for compressed blobs');
   }
 }
 
@@ -70,7 +70,7 @@ async function* pieces(blob: Blob, { offset, length }: ByteRange): AsyncGenerato
   if (given !== length) throw truncatedBlob(given, length);
 }
 
-/** What stands before the data in a ReadResponse. */
+/** The bytes before the data in a ReadResponse. */
 function dataHead(length: number): Uint8Array {
   return new BinaryWriter().tag(DATA_FIELD, WireType.LengthDelimited).uint32(length).finish();
 }

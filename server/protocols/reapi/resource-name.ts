@@ -1,10 +1,10 @@
-// The names of blobs in ByteStream:
+// Parses the resource names of ByteStream:
 //
 //   read   := [instance "/"] blob
 //   write  := [instance "/"] "uploads/" id "/" blob ["/" anything]
 //   blob   := ("blobs/" | "compressed-blobs/" compressor "/") ["sha256/"] hash "/" size
 //
-// An instance may hold slashes but none of the words that begin a name's other parts, so the first of them
+// An instance may contain "/", but not the words "blobs", "compressed-blobs" and "uploads": the first of them
 // ends it.
 import { type Digest, parseDigest } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
@@ -18,7 +18,7 @@ export interface BlobName {
 }
 
 export interface UploadName extends BlobName {
-  /** The client's own name for this upload. */
+  /** The UUID that the client chose for this upload. */
   readonly id: string;
 }
 
@@ -41,16 +41,14 @@ export function parseUploadName(text: string): UploadName {
   return { ...blobOf(hash, size, compressor), namespace: namespaceOf(instance), id };
 }
 
-/**
- * The upload's name in the store: two clients that choose the same id for different blobs are two uploads.
- */
+/** The id of the upload in the store. It contains the digest, so one UUID for two blobs gives two uploads. */
 export function uploadId({ namespace, id, digest, isCompressed }: UploadName): string {
   return ['reapi', namespace, id, digest.hash, digest.size, isCompressed ? 'zstd' : ''].join(':');
 }
 
 function blobOf(hash: string, size: string, compressor: string | undefined): Omit<BlobName, 'namespace'> {
   if (compressor !== undefined && compressor !== 'zstd' && compressor !== 'identity') {
-    throw new AssayError('ASSAY_UNSUPPORTED', 'blobs may be compressed with zstd, or not at all');
+    throw new AssayError('ASSAY_UNSUPPORTED', 'the compressor must be zstd or identity');
   }
   return { digest: parseDigest({ hash, sizeBytes: Number(size) }), isCompressed: compressor === 'zstd' };
 }

@@ -1,4 +1,4 @@
-// A GetActionResultRequest, read in one pass: a build asks this of each of its actions before anything else.
+// Decodes a GetActionResultRequest strictly, in one pass: a build sends one for each of its actions.
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 import { type Digest, HASH_BYTES } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
@@ -14,7 +14,7 @@ export interface ResultQuery {
   readonly inlineOutputFiles: readonly string[];
 }
 
-/** Tags: the number of a field and its wire type. */
+/** A tag is a field number and a wire type. */
 const INSTANCE_NAME = (1 << 3) | WireType.LengthDelimited;
 const ACTION_DIGEST = (2 << 3) | WireType.LengthDelimited;
 const INLINE_STDOUT = (3 << 3) | WireType.Varint;
@@ -53,6 +53,6 @@ function read(message: Buffer): ResultQuery {
     else if (tag >>> 3 === 0) throw new Error('a field without a number');
     else reader.skip(tag & 7, tag >>> 3);
   }
-  if (!action) throw new AssayError('ASSAY_BAD_DIGEST', 'there is no digest');
+  if (!action) throw new AssayError('ASSAY_BAD_DIGEST', 'the request has no digest');
   return { instanceName, action, digestFunction, inlineStdout, inlineStderr, inlineOutputFiles };
 }

@@ -1,6 +1,5 @@
-// SpliceBlob: a blob from chunks that are here already. It is put together, verified by its SHA-256 and
-// stored like every other; how it was made up is remembered for the next SplitBlob. Nothing is written before
-// the SHA-256 is known to be right.
+// SpliceBlob: assembles a blob from stored chunks. Nothing is written before its SHA-256 is verified.
+// The list of chunks is stored for the next SplitBlob.
 import { type Digest, parseDigest, parseHash, toWire } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { SpliceBlobRequest, SpliceBlobResponse } from '../../../core/proto/generated/reapi-services.ts';
@@ -13,7 +12,7 @@ import { singleRequest } from '../../grpc/method.ts';
 import { assembled, assembledSize, assemblies } from '../shared/assembly.ts';
 import { storeChunks } from './chunk-list.ts';
 import { digestIn, instanceOf } from './instance.ts';
-import { isThere } from './write.ts';
+import { isStored } from './write.ts';
 
 export const spliceBlob = singleRequest(SpliceBlobRequest, SPLICE, async (request, call) => {
   const { store, limits } = call.server;
@@ -28,13 +27,13 @@ export const spliceBlob = singleRequest(SpliceBlobRequest, SPLICE, async (reques
     );
   }
   if ((await store.blobs.missing(chunks)).length > 0) throw missingChunk();
-  if (!(await isThere(digest, store.blobs))) await assemblies.run(() => splice(digest, chunks, call));
+  if (!(await isStored(digest, store.blobs))) await assemblies.run(() => splice(digest, chunks, call));
   call.answer(SpliceBlobResponse.encode({ blobDigest: toWire(digest) }).finish());
 });
 
 async function splice(digest: Digest, chunks: readonly Digest[], call: Call): Promise<void> {
   const { store, lifecycle } = call.server;
-  if (await isThere(digest, store.blobs)) return;
+  if (await isStored(digest, store.blobs)) return;
   refuseMismatch(digest, await digestOfAll(chunks, store.blobs, call));
   await lifecycle.whileWriting(async () => {
     await store.blobs.put(digest, assembled(chunks, store.blobs, missingChunk));
@@ -42,12 +41,12 @@ async function splice(digest: Digest, chunks: readonly Digest[], call: Call): Pr
   });
 }
 
-/** Ends when nobody waits for the answer any more. */
+/** Throws when the client has cancelled the call. */
 async function digestOfAll(chunks: readonly Digest[], blobs: Blobs, call: Call): Promise<Digest> {
   const hasher = nodeCrypto().createHash('sha256');
   let size = 0;
   for await (const piece of assembled(chunks, blobs, missingChunk)) {
-    if (call.isGone) throw new AssayError('ASSAY_BODY_TIMEOUT', 'the client has given up');
+    if (call.isGone) throw new AssayError('ASSAY_BODY_TIMEOUT', 'the client cancelled the call');
     hasher.update(piece);
     size += piece.length;
   }
@@ -55,5 +54,5 @@ async function digestOfAll(chunks: readonly Digest[], blobs: Blobs, call: Call):
 }
 
 function missingChunk(): AssayError {
-  return new AssayError('ASSAY_NOT_FOUND', 'at least one of the chunks is not here');
+  return new AssayError('ASSAY_NOT_FOUND', 'at least one of the chunks is not in the store');
 }

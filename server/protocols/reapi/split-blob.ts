@@ -1,5 +1,5 @@
-// SplitBlob: a large blob as a list of chunks that are blobs themselves, so that a client which has most of
-// them from an earlier version fetches only the others.
+// SplitBlob: splits a large blob into chunks, stores them as blobs and returns their digests.
+// A client that has most chunks of an earlier version fetches only the others.
 import { type Digest, digestOf, toWire } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { type ChunkingParams, firstChunkLength, REAPI_CHUNKING } from '../../../core/fastcdc.ts';
@@ -19,13 +19,13 @@ export const splitBlob = singleRequest(SplitBlobRequest, ABOUT_ONE_DIGEST, async
   instanceOf(request);
   const digest = digestIn(request.blobDigest);
   const blob = await store.blobs.get(digest.hash);
-  if (blob?.size !== digest.size) throw new AssayError('ASSAY_NOT_FOUND', 'this blob is not here');
+  if (blob?.size !== digest.size) throw new AssayError('ASSAY_NOT_FOUND', 'the blob is not in the store');
   const chunks = await lifecycle.whileWriting(() => chunksOf(digest, blob, store));
   const chunkingFunction = ChunkingFunction_Value.FAST_CDC_2020;
   call.answer(SplitBlobResponse.encode({ chunkDigests: chunks.map(toWire), chunkingFunction }).finish());
 });
 
-/** What fits into one chunk is one. */
+/** A blob of at most the maximum chunk size is its own only chunk. */
 async function chunksOf(digest: Digest, blob: Blob, store: Store): Promise<Digest[]> {
   if (blob.bytes || blob.size <= REAPI_CHUNKING.maxBytes) return [digest];
   const known = await findChunks(store.results, digest.hash);
@@ -40,7 +40,7 @@ async function chunksOf(digest: Digest, blob: Blob, store: Store): Promise<Diges
   return chunks;
 }
 
-/** A chunk is valid until the next one is asked for. */
+/** Yields chunks. The buffer of a chunk is reused for the next one. */
 async function* cut(
   pieces: AsyncIterable<Buffer>,
   cutting: ChunkingParams,

@@ -1,10 +1,10 @@
-// Which write keeps its parts under its resource name. Clients may write the same name twice at the same time
-// (BuildStream does), and each write must succeed by itself.
+// Decides which of several concurrent writes to one resource name owns the resumable upload.
+// Clients may write one name twice at the same time (BuildStream does), and each write must succeed.
 //
-// The first write owns the name, and what it leaves behind can be resumed. A write that begins at 0 meanwhile
-// gets an upload of its own, which is forgotten when the write ends. A write that goes on at a later offset
-// is a resumed one: it takes the name over, because the connection of the owner is most likely broken. Only
-// writes to the same server know of each other.
+// The first write owns the name, and its upload can be resumed. A write that begins at 0 meanwhile gets a
+// temporary upload, which ends with the write. A write at a later offset is a resumed one. It takes over the
+// name, because the owner's connection is probably broken. Only writes to the same server process know of
+// each other.
 import { randomUUID } from 'node:crypto';
 import type { Uploads } from '../../../store/store.ts';
 
@@ -15,7 +15,7 @@ export interface OwnUpload {
   readonly isShared: boolean;
 }
 
-/** `write` gets the upload that it may use, until it settles. */
+/** Calls `write` with the upload that it may use until it settles. */
 export async function withUpload<T>(
   uploads: Uploads,
   id: string,

@@ -1,31 +1,31 @@
-// A digest in a message, read where it lies: builds ask about thousands at a time, and a decoder that makes
-// text of each hash costs more than finding the blobs (docs/MEASUREMENTS.md#0120).
+// Decodes a Digest inside a message without making text of its hash. Builds ask for thousands at a time, and
+// making the text costs more than finding the blobs (docs/MEASUREMENTS.md#0120).
 import { type BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 import { BinaryDigest, type Digest, decodeHash, HASH_BYTES, parseDigest } from '../../../core/digest.ts';
 import { decodeStrict } from '../../../core/message.ts';
 import { Digest as WireDigest } from '../../../core/proto/generated/reapi.ts';
 import { FLAT } from '../../../core/request-shapes.ts';
 
-/** Tags: the number of a field and its wire type. */
+/** A tag is a field number and a wire type. */
 const HASH = (1 << 3) | WireType.LengthDelimited;
 const SIZE = (2 << 3) | WireType.Varint;
 
 const HASH_LENGTH = 2 * HASH_BYTES;
-/** The tag and the length of the hash before it, the tag of the size after it. */
+/** The usual encoding: tag and length of the hash, the hash, the tag of the size, the size. */
 const HASH_START = 2;
 const SIZE_TAG_AT = HASH_START + HASH_LENGTH;
 const SIZE_START = SIZE_TAG_AT + 1;
 /** Seven bytes hold sizes up to 2^49. */
 const MAX_SIZE_BYTES = 7;
 
-/** A message holds no more digests than this that take a place of HASH_BYTES. */
+/** The most digests in the usual encoding that a message of this length can contain. */
 export function mostDigestsIn(message: Buffer): number {
   return Math.floor(message.length / SIZE_START);
 }
 
 /**
- * The reader stands before the length of the digest, and then behind the digest. The place in `keys` is its
- * own.
+ * Reads a digest. The reader is before its length, and afterwards behind the digest. The hash is written to
+ * `keys` at `keyAt`, which the caller must not reuse.
  */
 export function readDigest(message: Buffer, reader: BinaryReader, keys: Buffer, keyAt: number): Digest {
   const length = readShortVarint(message, reader);
@@ -38,7 +38,7 @@ export function readDigest(message: Buffer, reader: BinaryReader, keys: Buffer, 
   );
 }
 
-/** Tags and lengths are mostly one byte, for which the reader is slow. */
+/** Reads a varint of one byte, as most tags and lengths are, faster than the reader does. */
 export function readShortVarint(message: Buffer, reader: BinaryReader): number {
   const byte = message[reader.pos] ?? 0x80;
   if (byte >= 0x80) return reader.uint32();
@@ -46,7 +46,7 @@ export function readShortVarint(message: Buffer, reader: BinaryReader): number {
   return byte;
 }
 
-/** Undefined for what is not written as every library does: the hash, then the size, nothing else. */
+/** Undefined for a digest that is not in the usual encoding: the hash, then the size, nothing else. */
 function usualDigest(
   bytes: Buffer,
   start: number,
@@ -67,7 +67,7 @@ function usualDigest(
   return new BinaryDigest(keys, keyAt, size);
 }
 
-/** Undefined unless it ends exactly there. */
+/** Undefined unless the varint ends exactly at `end`. */
 function varintAt(bytes: Buffer, start: number, end: number): number | undefined {
   let value = 0;
   for (let at = end - 1; at >= start; at--) {

@@ -1,15 +1,14 @@
-// A stream of framed WriteRequests, read where it lies: the data of a message is handed on in the pieces in
-// which it arrives. Joining and copying every message first costs as much as receiving it
-// (docs/decisions/0050).
+// Parses a stream of framed WriteRequests without copying: it passes on the data in the pieces in which it
+// arrives. Joining each message first would cost as much as receiving it (docs/decisions/0050).
 //
-// A message's name, offset and end must come before its data, as every protobuf library writes them.
+// The name, the offset and finish_write must come before the data, as every protobuf library writes them.
 import { WireType } from '@bufbuild/protobuf/wire';
 import { AssayError } from '../../../core/errors.ts';
 
 const FRAME_HEAD_BYTES = 5;
 const MAX_VARINT_BYTES = 10;
 
-/** Longer than any field but the data may be. */
+/** The limit for every field but the data. */
 const MAX_FIELD_BYTES = 4096;
 
 const RESOURCE_NAME = 1;
@@ -23,7 +22,7 @@ export interface WriteRequest {
   readonly isLast: boolean;
 }
 
-/** Called in the order in which things come: one `request`, then its data in any number of pieces. */
+/** Called in order: one `request`, then its data in any number of pieces. */
 export interface WriteSink {
   request(request: WriteRequest): void;
   data(piece: Buffer): void;
@@ -32,7 +31,7 @@ export interface WriteSink {
 export class WriteParser {
   readonly #sink: WriteSink;
   readonly #maxMessageBytes: number;
-  /** The beginning of something that is not all there yet; never longer than a field. */
+  /** The beginning of an incomplete header or field. Never longer than a field. */
   #held: Buffer = Buffer.alloc(0);
   #messageLeft = 0;
   #dataLeft = 0;
@@ -58,7 +57,7 @@ export class WriteParser {
     this.#held = rest;
   }
 
-  /** How many bytes that was; 0 when the next thing is not all there. */
+  /** The number of bytes parsed. 0 if the next header or field is incomplete. */
   #take(bytes: Buffer): number {
     if (this.#messageLeft === 0) return this.#takeFrameHead(bytes);
     const taken = this.#dataLeft > 0 ? this.#takeData(bytes) : this.#takeField(bytes);
@@ -91,7 +90,7 @@ export class WriteParser {
     return piece.length;
   }
 
-  /** One field, or the beginning of the data. */
+  /** Parses one field, or the beginning of the data. */
   #takeField(bytes: Buffer): number {
     const within = bytes.subarray(0, this.#messageLeft);
     const isAllThere = within.length === this.#messageLeft;
@@ -131,14 +130,14 @@ export class WriteParser {
 interface Field {
   readonly number: number;
   readonly wireType: number;
-  /** Of a varint. */
+  /** The value of a varint. */
   readonly value: number;
-  /** Where the content of a field with a length begins; for others this is its end. */
+  /** The beginning of the content of a field with a length. For other fields, the end. */
   readonly start: number;
   readonly end: number;
 }
 
-/** Undefined when its tag, value or length is not all there. */
+/** Undefined if the tag, the value or the length is incomplete. */
 function readField(bytes: Buffer): Field | undefined {
   const tag = readVarint(bytes, 0);
   if (!tag) return undefined;
@@ -155,7 +154,7 @@ function readField(bytes: Buffer): Field | undefined {
   return { number, wireType, value: next.value, start: next.end, end };
 }
 
-/** Exact up to 2^53; what is beyond, or negative, is larger than any offset or length that is let pass. */
+/** Exact up to 2^53. A larger or negative value becomes larger than any valid offset or length. */
 function readVarint(bytes: Buffer, at: number): { readonly value: number; readonly end: number } | undefined {
   let value = 0;
   let scale = 1;

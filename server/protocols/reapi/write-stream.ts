@@ -1,5 +1,5 @@
-// The data of a Write call in order: each message must begin where the last one ended, and only the last may
-// end it.
+// The data of a Write call as a stream. Each message must begin where the last one ended, and only the last
+// may set finish_write.
 import { AssayError } from '../../../core/errors.ts';
 import { acquireBuffer, releaseBuffer } from '../../../store/shared/buffers.ts';
 import { WriteParser, type WriteRequest } from './write-parser.ts';
@@ -13,7 +13,7 @@ export class WriteStream implements AsyncIterable<Buffer> {
   #isFinished = false;
   #isBeingRead = false;
 
-  /** Reads as far as the first message's name. */
+  /** Reads the first message up to its resource name. */
   static async open(pieces: AsyncIterable<Buffer[]>, maxMessageBytes: number): Promise<WriteStream> {
     const stream = new WriteStream(pieces[Symbol.asyncIterator](), maxMessageBytes);
     try {
@@ -43,27 +43,30 @@ export class WriteStream implements AsyncIterable<Buffer> {
     return this.#first?.resourceName ?? '';
   }
 
-  /** Where the client begins. */
+  /** The offset of the first message. */
   get offset(): number {
     return this.#first?.offset ?? 0;
   }
 
-  /** Bytes of data until now, as they were sent. */
+  /** The bytes of data received so far, before decompression. */
   get received(): number {
     return this.#arrivedBytes;
   }
 
-  /** The client has said that this was all. */
+  /** The client has set finish_write. */
   get isFinished(): boolean {
     return this.#isFinished;
   }
 
-  /** Somebody has taken data from it, which nobody else can have. */
+  /** A consumer has read data, so the stream cannot be read again. */
   get isBeingRead(): boolean {
     return this.#isBeingRead;
   }
 
-  /** In full chunks, the last one shorter: whoever takes them pays for each, and a copy costs less. */
+  /**
+   * Yields full chunks, the last one shorter. Copying into chunks costs less than the consumer's cost for
+   * each piece.
+   */
   async *[Symbol.asyncIterator](): AsyncGenerator<Buffer, void, void> {
     this.#isBeingRead = true;
     const chunk = acquireBuffer();
@@ -74,7 +77,7 @@ export class WriteStream implements AsyncIterable<Buffer> {
     }
   }
 
-  /** What came before a failure is handed on before the failure is. */
+  /** Data that came before a failure is yielded before the failure is thrown. */
   async *#gathered(chunk: Buffer): AsyncGenerator<Buffer, void, void> {
     let filled = 0;
     let failure: { readonly reason: unknown } | undefined;
@@ -100,7 +103,7 @@ export class WriteStream implements AsyncIterable<Buffer> {
     if (failure) throw failure.reason;
   }
 
-  /** Nothing more is read. */
+  /** Stops reading. */
   async close(): Promise<void> {
     await this.#pieces.return?.();
   }

@@ -1,5 +1,6 @@
-// ByteStream.Write: a blob as a stream of messages. A large one is kept as it arrives, so that after a broken
-// connection, or a new start of the server, its client asks how far it came and sends the rest.
+// ByteStream.Write: a blob as a stream of messages. The parts of a large blob are stored as they arrive. So
+// after a broken connection, or a restart of the server, the client can ask for the committed size and send
+// the rest.
 import type { Digest } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { WriteResponse } from '../../../core/proto/generated/bytestream.ts';
@@ -11,8 +12,8 @@ import { withUpload } from './upload-owner.ts';
 import { WriteStream } from './write-stream.ts';
 import { decompressStream } from './zstd.ts';
 
-/** What REAPI has a compressed write answered with when the blob is there already. */
-const ALREADY_THERE = -1;
+/** The committed size that REAPI prescribes for a compressed write of a blob that is already stored. */
+const ALREADY_STORED = -1;
 
 export async function write(call: Call): Promise<void> {
   const { store, lifecycle, limits } = call.server;
@@ -21,7 +22,7 @@ export async function write(call: Call): Promise<void> {
     const name = parseUploadName(stream.resourceName);
     const { digest, isCompressed } = name;
     if (digest.size > limits.maxBlobBytes) throw tooLarge(limits.maxBlobBytes);
-    if (await isThere(digest, store.blobs)) return answer(call, isCompressed ? ALREADY_THERE : digest.size);
+    if (await isStored(digest, store.blobs)) return answer(call, isCompressed ? ALREADY_STORED : digest.size);
     const committed = await lifecycle.whileWriting(() =>
       isResumable(digest)
         ? appendResumable(store.uploads, name, stream)
@@ -33,12 +34,12 @@ export async function write(call: Call): Promise<void> {
   }
 }
 
-/** Sending a small blob again costs less than remembering how much of it has come. */
+/** Sending a small blob again costs less than recording its progress. */
 export function isResumable({ size }: Digest): boolean {
   return size > STORE.chunkBytes;
 }
 
-export async function isThere(digest: Digest, blobs: Blobs): Promise<boolean> {
+export async function isStored(digest: Digest, blobs: Blobs): Promise<boolean> {
   return (await blobs.missing([digest])).length === 0;
 }
 
@@ -48,37 +49,37 @@ async function putWhole(blobs: Blobs, name: UploadName, stream: WriteStream): Pr
   return size;
 }
 
-/** A guest's upload is forgotten when it ends: what it left unfinished, the name does not stand at. */
+/** The committed size is that of the owner's upload: a temporary upload ends with its write. */
 async function appendResumable(uploads: Uploads, name: UploadName, stream: WriteStream): Promise<number> {
   const shared = uploadId(name);
   return withUpload(uploads, shared, stream.offset, async ({ id, isShared }) => {
-    const committed = await keepUnder(id, uploads, name, stream);
+    const committed = await appendWithRetry(id, uploads, name, stream);
     if (isShared || stream.isFinished) return committed;
     return (await uploads.status(shared))?.committed ?? 0;
   });
 }
 
 /**
- * The connection that broke may still be at work when its client is back, and move the place where the upload
- * stands: then it is looked at once more.
+ * Appends, and tries once more after a wrong offset: the server may still be storing data of the broken
+ * connection when the client is back.
  */
-async function keepUnder(
+async function appendWithRetry(
   id: string,
   uploads: Uploads,
   name: UploadName,
   stream: WriteStream,
 ): Promise<number> {
   try {
-    return await keepFrom(await startOf(uploads, id, stream.offset), id, uploads, name, stream);
+    return await appendAt(await resumeOffset(uploads, id, stream.offset), id, uploads, name, stream);
   } catch (error) {
-    // No rest that could be sent makes this a blob: nothing of it is worth keeping.
+    // No continuation can make this a valid blob, so the upload is dropped.
     if (error instanceof AssayError && error.code === 'ASSAY_BAD_COMPRESSION') await uploads.cancel(id);
     if (!isBadOffset(error) || stream.isBeingRead) throw error;
-    return keepFrom(await startOf(uploads, id, stream.offset), id, uploads, name, stream);
+    return appendAt(await resumeOffset(uploads, id, stream.offset), id, uploads, name, stream);
   }
 }
 
-async function keepFrom(
+async function appendAt(
   offset: number,
   id: string,
   uploads: Uploads,
@@ -86,16 +87,13 @@ async function keepFrom(
   stream: WriteStream,
 ): Promise<number> {
   const expected = name.digest;
-  const content = after(contentOf(stream, name, stream.offset), offset - stream.offset);
+  const content = skipBytes(contentOf(stream, name, stream.offset), offset - stream.offset);
   const part = { expected, offset, content, isLast: () => stream.isFinished };
   return (await uploads.append(id, part)).committed;
 }
 
-/**
- * Where the upload goes on; what the client sends again before that is dropped. A client that begins anew
- * means it.
- */
-async function startOf(uploads: Uploads, id: string, offset: number): Promise<number> {
+/** The offset where the upload continues. Data before it is skipped. A write at 0 restarts the upload. */
+async function resumeOffset(uploads: Uploads, id: string, offset: number): Promise<number> {
   const known = await uploads.status(id);
   if (known && offset === 0) await uploads.cancel(id);
   const committed = offset === 0 ? 0 : (known?.committed ?? 0);
@@ -103,7 +101,7 @@ async function startOf(uploads: Uploads, id: string, offset: number): Promise<nu
   return committed;
 }
 
-async function* after(
+async function* skipBytes(
   pieces: AsyncIterable<Uint8Array>,
   skipped: number,
 ): AsyncGenerator<Uint8Array, void, void> {
@@ -133,7 +131,7 @@ function answer(call: Call, committedSize: number): void {
 function badOffset(offset: number, committed: number): AssayError {
   return new AssayError(
     'ASSAY_BAD_OFFSET',
-    `the write begins at ${offset}, the upload stands at ${committed}`,
+    `the write begins at ${offset}, but the committed size is ${committed}`,
   );
 }
 

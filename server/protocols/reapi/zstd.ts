@@ -1,6 +1,5 @@
-// zstd, the one compression of blobs on the wire. What is inflated is counted while it comes out: a few
-// kilobytes can stand for terabytes, so nothing grows beyond the size that its digest announces.
-
+// zstd compression of blobs. Decompression stops at the size that the digest announces: a few kilobytes could
+// expand to terabytes.
 import type { Transform } from 'node:stream';
 import {
   constants,
@@ -16,7 +15,7 @@ import { ZSTD } from '../../limits.ts';
 const DECODING = { params: { [constants.ZSTD_d_windowLogMax]: ZSTD.maxWindowLog } };
 const ENCODING = { params: { [constants.ZSTD_c_compressionLevel]: ZSTD.level } };
 
-/** Exactly `size` bytes, or a refusal. */
+/** Decompresses to exactly `size` bytes, or throws. */
 export function decompress(bytes: Uint8Array, size: number): Buffer {
   try {
     const content =
@@ -25,7 +24,10 @@ export function decompress(bytes: Uint8Array, size: number): Buffer {
   } catch (cause) {
     throw notZstd(cause);
   }
-  throw new AssayError('ASSAY_SIZE_MISMATCH', `it does not inflate to the announced ${size} bytes`);
+  throw new AssayError(
+    'ASSAY_SIZE_MISMATCH',
+    `the content does not decompress to the announced ${size} bytes`,
+  );
 }
 
 export function compress(bytes: Uint8Array): Buffer {
@@ -33,8 +35,8 @@ export function compress(bytes: Uint8Array): Buffer {
 }
 
 /**
- * Throws as soon as more than `size` bytes come out, or so many for so few that it can only be meant to do
- * harm. A piece is valid until the next one is asked for.
+ * Decompresses a stream. Throws as soon as it yields more than `size` bytes, or expands as much as only an
+ * attack does. The buffer of a piece is freed when the next one is asked for.
  */
 export async function* decompressStream(
   pieces: AsyncIterable<Uint8Array>,
@@ -59,7 +61,10 @@ export async function* decompressStream(
     total += piece.length;
     if (total > ZSTD.ratioUncheckedBytes + sent * ZSTD.maxRatio) throw bomb();
     if (total > size) {
-      throw new AssayError('ASSAY_BAD_COMPRESSION', `it inflates to more than the announced ${size} bytes`);
+      throw new AssayError(
+        'ASSAY_BAD_COMPRESSION',
+        `the content decompresses to more than the announced ${size} bytes`,
+      );
     }
     yield piece;
     freeBuffer(piece);
@@ -71,8 +76,8 @@ export function compressStream(pieces: AsyncIterable<Uint8Array>): AsyncIterable
 }
 
 /**
- * The source is asked for the next piece when the last one has been worked in: its memory may be in use again
- * then.
+ * Asks the source for the next piece only when the codec has consumed the last one, because the source may
+ * reuse its memory.
  */
 async function* through(
   codec: Transform,
@@ -103,14 +108,14 @@ function written(codec: Transform, piece: Uint8Array): Promise<void> {
 
 function bomb(): AssayError {
   const { maxRatio, ratioUncheckedBytes } = ZSTD;
-  const detail = `beyond ${ratioUncheckedBytes} bytes it inflates more than ${maxRatio}-fold; send it without compression`;
+  const detail = `beyond ${ratioUncheckedBytes} bytes the content expands more than ${maxRatio}-fold; send it without compression`;
   return new AssayError('ASSAY_BAD_COMPRESSION', detail);
 }
 
 function notZstd(cause: unknown): AssayError {
   return new AssayError(
     'ASSAY_BAD_COMPRESSION',
-    'the bytes are not zstd, or inflate to more than announced',
+    'the content is not zstd, or decompresses to more than announced',
     { cause },
   );
 }

@@ -1,10 +1,13 @@
-// Resumable uploads of blobs, with the verbs of the IETF's draft (draft-ietf-httpbis-resumable-upload): a PUT
-// on /cas that carries Upload-Complete begins one, at <prefix>/uploads/<sha256>; HEAD there says how far it
-// has come, PATCH sends more, DELETE ends it. A server that knows nothing of it takes the same PUT as a whole
-// upload, so a client need not ask first.
+// Resumable uploads of blobs, as in the IETF's draft-ietf-httpbis-resumable-upload.
 //
-// The address follows from the content, so a client that has died finds its upload again. Who comes while
-// another is sending the same is not let in between: it sends its own, whole.
+//   PUT    PREFIX/cas/SHA256 with Upload-Complete   begins an upload at PREFIX/uploads/SHA256
+//   HEAD   PREFIX/uploads/SHA256                    the committed size
+//   PATCH  PREFIX/uploads/SHA256                    the next part
+//   DELETE PREFIX/uploads/SHA256                    cancels it
+//
+// A server without this protocol takes the same PUT as a whole upload, so a client need not ask first. The
+// URL follows from the content, so a client finds its upload again after a crash. While one connection sends
+// an upload, another cannot join it: it sends the whole blob by itself.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Hash, parseHash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
@@ -17,7 +20,7 @@ import { answerStatus, beginUpload, cancelUpload, continueUpload, type UploadAdd
 const UPLOAD_ERRORS = jsonErrors('HEAD, PATCH, DELETE');
 const PATH = /^(?:\/(.+))?\/uploads\/([^/]*)$/;
 
-/** False when the address is none of this protocol's; then nothing has happened. */
+/** Returns false, without any effect, if the URL is not of this protocol. */
 export function resumable(
   request: IncomingMessage,
   response: ServerResponse,
@@ -31,7 +34,7 @@ export function resumable(
   return true;
 }
 
-/** A PUT on /cas that wants to be resumable; undefined for one that does not. */
+/** Answers a PUT on /cas with Upload-Complete. Returns undefined for any other PUT. */
 export function resumablePut(
   exchange: Exchange,
   namespace: Namespace,
@@ -57,6 +60,6 @@ function answer(exchange: Exchange, prefix: string | undefined, hash: string): P
     case 'DELETE':
       return cancelUpload(exchange, address);
     default:
-      throw new AssayError('ASSAY_METHOD_NOT_ALLOWED', `${exchange.method} is not taken here`);
+      throw new AssayError('ASSAY_METHOD_NOT_ALLOWED', `this address does not accept ${exchange.method}`);
   }
 }

@@ -1,4 +1,5 @@
-// One resumable upload: its beginning, its parts, its status and its end, as answers.
+// The four operations of a resumable upload: begin, continue, status and cancel.
+// At most one connection at a time sends an upload.
 import type { Hash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import type { Namespace } from '../../../core/namespace.ts';
@@ -13,24 +14,24 @@ export interface UploadAddress {
   readonly hash: Hash;
 }
 
-/** Those on which somebody is sending right now, by store. */
+/** The ids of uploads that a connection is sending now, by store. */
 const sending = new WeakMap<Store, Set<string>>();
 
 /**
- * Who can't begin, because another sends the same or has left some of it, sends the whole as a plain PUT
- * does.
+ * Begins an upload. If another connection sends the same blob, or left a part of it, a complete body is
+ * stored as a plain PUT.
  */
 export async function beginUpload(exchange: Exchange, address: UploadAddress): Promise<void> {
   const isComplete = completeIn(exchange);
   if (!isComplete || !isSending(exchange, address)) {
-    const isBegun = await alone(exchange, address, async () => {
+    const isBegun = await exclusively(exchange, address, async () => {
       if (await unfinished(exchange, address)) return false;
       await receivePart(exchange, address, 0, isComplete, 201);
       return true;
     });
     if (isBegun) return;
   }
-  if (!isComplete) throw taken('begun already');
+  if (!isComplete) throw conflict('begun already');
   await receiveBlob(exchange, address.hash);
   exchange.answerStored([]);
 }
@@ -38,20 +39,20 @@ export async function beginUpload(exchange: Exchange, address: UploadAddress): P
 export async function continueUpload(exchange: Exchange, address: UploadAddress): Promise<void> {
   const offset = offsetIn(exchange);
   const isComplete = completeIn(exchange);
-  await alone(exchange, address, async () => {
+  await exclusively(exchange, address, async () => {
     const status = await statusOf(exchange, address);
     if (!status) return exchange.answerMiss();
-    if (status.isFinished) return exchange.answer(200, describe(address, status), Buffer.alloc(0));
+    if (status.isFinished) return exchange.answer(200, uploadHeaders(address, status), Buffer.alloc(0));
     if (status.committed === offset) return receivePart(exchange, address, offset, isComplete, 204);
-    exchange.answerError(taken(`at ${status.committed}`), describe(address, status));
+    exchange.answerError(conflict(`at ${status.committed}`), uploadHeaders(address, status));
   });
 }
 
 export async function answerStatus(exchange: Exchange, address: UploadAddress): Promise<void> {
-  if (isSending(exchange, address)) throw taken('being sent by another connection');
+  if (isSending(exchange, address)) throw conflict('being sent by another connection');
   const status = await statusOf(exchange, address);
   if (!status) return exchange.answerMiss();
-  exchange.begin(204, [...describe(address, status), 'cache-control', 'no-store']);
+  exchange.begin(204, [...uploadHeaders(address, status), 'cache-control', 'no-store']);
   exchange.end();
 }
 
@@ -74,12 +75,20 @@ async function receivePart(
   const length = announcedSize(exchange.request);
   const part = { expected: { hash: address.hash }, offset, content, length, isLast };
   const status = await lifecycle.whileWriting(() => store.uploads.append(idOf(address), part));
-  exchange.answer(status.isFinished ? 200 : unfinishedStatus, describe(address, status), Buffer.alloc(0));
+  exchange.answer(
+    status.isFinished ? 200 : unfinishedStatus,
+    uploadHeaders(address, status),
+    Buffer.alloc(0),
+  );
 }
 
-/** Nobody else is let on this upload meanwhile. */
-async function alone<T>(exchange: Exchange, address: UploadAddress, work: () => Promise<T>): Promise<T> {
-  if (isSending(exchange, address)) throw taken('being sent by another connection');
+/** Runs `work` while no other connection can send this upload. */
+async function exclusively<T>(
+  exchange: Exchange,
+  address: UploadAddress,
+  work: () => Promise<T>,
+): Promise<T> {
+  if (isSending(exchange, address)) throw conflict('being sent by another connection');
   const ids = sendingOf(exchange.server.store);
   const id = idOf(address);
   ids.add(id);
@@ -90,7 +99,7 @@ async function alone<T>(exchange: Exchange, address: UploadAddress, work: () => 
   }
 }
 
-/** An upload that is finished is a blob, and the store knows no more of it than that. */
+/** The status of an upload. A finished upload is a blob: the store has no other record of it. */
 async function statusOf(exchange: Exchange, address: UploadAddress): Promise<UploadStatus | undefined> {
   const status = await unfinished(exchange, address);
   if (status) return status;
@@ -102,7 +111,7 @@ function unfinished(exchange: Exchange, address: UploadAddress): Promise<UploadS
   return exchange.server.store.uploads.status(idOf(address));
 }
 
-function describe({ namespace, hash }: UploadAddress, { committed, isFinished }: UploadStatus): Headers {
+function uploadHeaders({ namespace, hash }: UploadAddress, { committed, isFinished }: UploadStatus): Headers {
   const prefix = namespace === '' ? '' : `/${namespace}`;
   return [
     'location',
@@ -114,7 +123,7 @@ function describe({ namespace, hash }: UploadAddress, { committed, isFinished }:
   ];
 }
 
-/** The store's uploads are everybody's: those of this protocol have names that no other gives. */
+/** The id in the store. The prefix keeps it apart from the uploads of other protocols. */
 function idOf({ namespace, hash }: UploadAddress): string {
   return `http ${namespace} ${hash}`;
 }
@@ -133,15 +142,18 @@ function completeIn({ request }: Exchange): boolean {
   const value = request.headers['upload-complete'];
   if (value === '?1') return true;
   if (value === '?0') return false;
-  throw new AssayError('ASSAY_BAD_REQUEST', 'Upload-Complete is ?1 with the last part and ?0 before');
+  throw new AssayError(
+    'ASSAY_BAD_REQUEST',
+    'Upload-Complete must be ?1 for the last part, and ?0 for others',
+  );
 }
 
 function offsetIn({ request }: Exchange): number {
   const value = request.headers['upload-offset'];
   if (typeof value === 'string' && /^\d{1,15}$/.test(value)) return Number(value);
-  throw new AssayError('ASSAY_BAD_REQUEST', 'Upload-Offset says where the part begins');
+  throw new AssayError('ASSAY_BAD_REQUEST', 'Upload-Offset must be the offset of the part');
 }
 
-function taken(how: string): AssayError {
+function conflict(how: string): AssayError {
   return new AssayError('ASSAY_UPLOAD_CONFLICT', `the upload is ${how}`);
 }

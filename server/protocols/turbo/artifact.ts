@@ -7,7 +7,12 @@ import { answerJson } from '../../http/json.ts';
 import type { Attributes } from '../shared/artifact.ts';
 import { receiveArtifact, sendArtifact } from '../shared/artifact-exchange.ts';
 
-const KEPT = ['x-artifact-duration', 'x-artifact-tag', 'x-artifact-sha', 'x-artifact-dirty-hash'];
+const ATTRIBUTE_HEADERS = [
+  'x-artifact-duration',
+  'x-artifact-tag',
+  'x-artifact-sha',
+  'x-artifact-dirty-hash',
+];
 
 export function getArtifact(exchange: Exchange, address: ResultAddress): Promise<void> {
   const describe = (attributes: Attributes) => Object.entries(attributes).flat();
@@ -23,14 +28,15 @@ export async function putArtifact(exchange: Exchange, address: ResultAddress): P
   answerJson(exchange, { urls: [] }, 202, ['assay-outcome', outcome]);
 }
 
-const VISIBLE = /^[\x20-\x7e]{1,1024}$/;
+const PRINTABLE = /^[\x20-\x7e]{1,1024}$/;
 
 function attributesIn({ request: { headers } }: Exchange): Attributes {
-  const sent = KEPT.flatMap((name) => {
+  const sent = ATTRIBUTE_HEADERS.flatMap((name) => {
     const value = headers[name];
     return typeof value === 'string' && value !== '' ? [[name, value] as const] : [];
   });
-  const odd = sent.find(([, value]) => !VISIBLE.test(value));
-  if (odd) throw new AssayError('ASSAY_BAD_MESSAGE', `${odd[0]} is not 1 to 1024 printable ASCII characters`);
+  const invalid = sent.find(([, value]) => !PRINTABLE.test(value));
+  if (invalid)
+    throw new AssayError('ASSAY_BAD_MESSAGE', `${invalid[0]} is not 1 to 1024 printable ASCII characters`);
   return Object.fromEntries(sent);
 }

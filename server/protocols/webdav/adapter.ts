@@ -1,5 +1,4 @@
 // WebDAV as sccache uses it: /webdav/PATH. Every folder exists. A PUT replaces a file.
-
 import { DEFAULT_NAMESPACE } from '../../../core/namespace.ts';
 import type { ResultAddress } from '../../../store/store.ts';
 import { jsonErrors } from '../../http/error-response.ts';

@@ -1,50 +1,52 @@
-// What a step or the configuration looked at, and how a memory keeps it short.
+// The stats that a step or the configuration depends on, reduced to the rows that must be checked.
+// If the reduced rows are unchanged, all original rows are (invariant G6 of graph-state.ts).
 //
-// That nothing is at a name need not be looked at where its folder is: the folder's times change when an
-// entry comes. So the folder, which the configuration has mostly looked at anyway, takes the place of all
-// that is not in it. But outputs come and go in the same folders. So with a folder whose list nobody has read
-// stand the names that were not there: if its times are others, these names are looked at, and it is the same
-// if it is still a folder and they still are not there.
-// (A link to a folder would not do; nothing that is looked at here lies behind one, see inputs/scan.ts and
-// state-recorder.ts.)
+// An absent path needs no lstat of its own: the mtime of its folder changes when an entry is added. So the
+// nearest existing folder stands for all absent paths in it. But outputs come and go in the same folders. So
+// a folder that was not listed has a list of the names it lacks. If only its times differ, these names are
+// checked one by one.
+// A link to a folder could not stand for absent paths. No path here lies behind one (inputs/scan.ts,
+// state-recorder.ts).
 import { ABSENT, isAbsent, type StatRow } from '../files/stat-table.ts';
 
 export interface PathStats {
   readonly rows: ReadonlyMap<string, StatRow>;
-  /** Of those, the folders of which only that they are folders counts. */
+  /** Directories whose existence matters but whose contents do not. */
   readonly traversed: ReadonlySet<string>;
 }
 
 export class AbsentPaths {
   readonly #config: ReadonlyMap<string, StatRow>;
-  /** The names that are not there, below each folder that tells so. */
+  /** The absent names below each folder that stands for them. */
   readonly #absent = new Map<string, Set<string>>();
-  /** Those whose list somebody has read. */
+  /** Paths whose own stats count: files, and folders that were listed. */
   readonly #listed = new Set<string>();
 
   constructor(config: ReadonlyMap<string, StatRow>) {
     this.#config = config;
   }
 
-  /** Those rows that are to be looked at so that all of them are known to be the same. */
+  /** The rows to check: if they are unchanged, all of `rows` are. */
   needed({ rows, traversed }: PathStats): Map<string, StatRow> {
     const needed = new Map<string, StatRow>();
     for (const [name, row] of rows) {
-      const [looked, seen] = isAbsent(row) ? witnessOf(name, row, rows, this.#config) : [name, row];
-      needed.set(looked, seen);
-      if (looked !== name) this.#absentBelow(looked).add(name.slice(looked.length + 1));
+      const [checked, checkedRow] = isAbsent(row)
+        ? provingFolder(name, row, rows, this.#config)
+        : [name, row];
+      needed.set(checked, checkedRow);
+      if (checked !== name) this.#absentBelow(checked).add(name.slice(checked.length + 1));
       else if (traversed.has(name)) this.#absentBelow(name);
       else this.#listed.add(name);
     }
     return needed;
   }
 
-  /** By the folders that may have other times, the names that must not be in them. */
-  looseFolders(): Map<string, readonly string[]> {
-    const loose = new Map<string, readonly string[]>();
+  /** For each folder whose times may change: the names that it must lack. */
+  absentNames(): Map<string, readonly string[]> {
+    const found = new Map<string, readonly string[]>();
     for (const [folder, names] of this.#absent)
-      if (!this.#listed.has(folder)) loose.set(folder, [...names].sort());
-    return loose;
+      if (!this.#listed.has(folder)) found.set(folder, [...names].sort());
+    return found;
   }
 
   #absentBelow(folder: string): Set<string> {
@@ -55,10 +57,11 @@ export class AbsentPaths {
 }
 
 /**
- * The nearest folder that is there, if all between it and the name are known not to be. Outside, it may be a
- * link.
+ * The nearest existing folder, if everything between it and the name is recorded as absent; else the name
+ * itself.
+ * Outside the workspace the folder may be a link, so the name itself is checked.
  */
-function witnessOf(
+function provingFolder(
   name: string,
   absent: StatRow,
   rows: ReadonlyMap<string, StatRow>,
@@ -74,15 +77,15 @@ function witnessOf(
   return [name, absent];
 }
 
-/** The other way round: what `needed` has left out comes back. */
+/** The inverse of `needed`: adds the rows that it left out. */
 export function withAbsentPaths(
   rows: ReadonlyMap<string, StatRow>,
-  looseFolders: ReadonlyMap<string, readonly string[]>,
+  absentNames: ReadonlyMap<string, readonly string[]>,
 ): PathStats {
   const all = new Map(rows);
   const traversed = new Set<string>();
   for (const folder of rows.keys()) {
-    const names = looseFolders.get(folder);
+    const names = absentNames.get(folder);
     if (!names) continue;
     traversed.add(folder);
     for (const name of names) all.set(`${folder}/${name}`, ABSENT);

@@ -1,11 +1,20 @@
-// The memory of one action that was last found with its outputs in place: everything that decided so. If all
-// of it looks the same, the same answer is right again, and neither a key has to be made nor a store to be
-// opened (docs/decisions/0130).
+// The recorded state of one action: if all of it is unchanged, the action is up to date.
+// Such a hit makes no key and opens no store; it costs one lstat for each recorded path
+// (docs/decisions/0130).
 //
-// It spares no check: it holds what the scan of the inputs looked at, what the outputs looked like after they
-// had been compared with the result, the tools by what their files look like, a digest of the declared
-// variables, and the request itself, word by word. Nothing is taken in that had not settled
-// (inputs/settled.ts).
+//   A1  An action is up to date only if all of these are unchanged: the invalidators, the request word by
+//       word, the values of its variables, its tools, and the stats of its inputs, its observed paths and
+//       its outputs.
+//   A2  An action is recorded only after its outputs were compared with the result, by digest.
+//   A3  An action is recorded only if all its stats were settled when the run began (files/settled.ts).
+//   A4  An action with a stray link, a declared PATH or a variable that looks secret is not recorded.
+//   A5  A file that is missing, torn or foreign gives no state.
+//
+//                found in place and settled (A2, A3)
+//   no state ──────────────────────────────────────────> recorded ──> all unchanged (A1): up to date
+//      ^                                                  │    ^
+//      └──── nothing is removed: a file that no longer ───┘    └──── overwritten by the next record
+//            matches is ignored until it is overwritten
 import { join } from 'node:path';
 import { digestOf, type Hash } from '../../core/digest.ts';
 import { expandPatterns } from '../action/declared-variables.ts';
@@ -25,13 +34,13 @@ const MAGIC = 'assay-action-3';
 
 export interface UpToDateHit extends RememberedHit {
   readonly key: Hash;
-  /** What the history calls its step. */
+  /** The step hash in the history. */
   readonly step: Hash;
 }
 
-/** As it is written: the streams in base64. */
+/** The format of the file: the streams are in base64. */
 interface Written extends Omit<UpToDateHit, 'log'> {
-  /** All that was asked for, and under which circumstances. */
+  /** The invalidators, the request and the digest of the variables. */
   readonly identity: string;
   readonly tools: readonly ToolStamp[];
   readonly stdout: string;
@@ -48,7 +57,7 @@ export class ActionState {
     this.#caller = caller;
   }
 
-  /** The hit that this request was the last time, if it would be the same one now. */
+  /** The recorded hit, if the action is up to date. */
   lookup(request: RunRequest): UpToDateHit | undefined {
     const table = readTable(this.#fileFor(request), MAGIC);
     if (!table) return undefined;
@@ -57,7 +66,7 @@ export class ActionState {
     const same =
       identity === this.#identityOf(request) &&
       tools.every(isUnchanged) &&
-      looksTheSame(table, request.workspace);
+      allRowsMatch(table, request.workspace);
     if (!same) return undefined;
     return {
       ...hit,
@@ -65,13 +74,13 @@ export class ActionState {
     };
   }
 
-  /** Takes in an action that was found in place. `beganAt`: the clock before anything of it was looked at. */
-  record(action: KeyedAction, { hit, outputs, rows: besides }: InPlace, beganAt: number): void {
+  /** Records an action that was found in place. `beganAt`: the clock before its first lstat. */
+  record(action: KeyedAction, { hit, outputs, rows: observed }: InPlace, beganAt: number): void {
     const { request, inputs, tools, key } = action;
     const names = expandPatterns(request.variables, this.#caller).map(({ name }) => name);
     if (inputs.strayLinks.length > 0 || names.includes('PATH') || names.some(looksSecret)) return;
     const rows = new Map(inputs.statRows());
-    for (const more of [outputs, besides]) for (const [name, row] of more) rows.set(name, row);
+    for (const more of [outputs, observed]) for (const [name, row] of more) rows.set(name, row);
     if (!allSettled(rows.values(), beganAt)) return;
     if (!tools.every(({ rows }) => allSettled(rows, beganAt))) return;
     const { log, ...rest } = hit;
@@ -88,13 +97,16 @@ export class ActionState {
     writeTable(this.#fileFor(request), MAGIC, tableOf(rows, Buffer.from(JSON.stringify(written))));
   }
 
-  /** One file for each step of each workspace, whatever its inputs are. Two that share a name take turns. */
+  /**
+   * One file for each step of a workspace, whatever its inputs are. Steps with the same checksum overwrite
+   * each other.
+   */
   #fileFor({ workspace, command, workingDirectory, outputs }: RunRequest): string {
     const step = JSON.stringify([workspace, command, workingDirectory, outputs]);
     return join(this.#folder, checksum(Buffer.from(step)).toString(16));
   }
 
-  /** Values of variables may be nobody's business, so there is a digest of them. */
+  /** Holds a digest of the variables' values: they may be secret. */
   #identityOf({ variables, ...request }: RunRequest): string {
     const environment = variables.length === 0 ? '' : digestOfValues(variables, this.#caller);
     return JSON.stringify([invalidatorsOf(this.#caller), request, environment]);
@@ -105,6 +117,6 @@ function digestOfValues(variables: RunRequest['variables'], caller: Variables): 
   return digestOf(Buffer.from(JSON.stringify(keyedEnvironment(variables, caller)))).hash;
 }
 
-function looksTheSame(table: StatTable, workspace: string): boolean {
+function allRowsMatch(table: StatTable, workspace: string): boolean {
   return table.names.every((name, row) => rowMatches(table, row, lstatIn(workspace, name)));
 }

@@ -1,12 +1,32 @@
-// The memory of a whole graph: the steps that an assay.json and its packages gave, and for each step that was
-// last found in place, everything that decided so. If all of it looks the same, the same answer is right
-// again, and nothing needs to be parsed, scanned or opened (docs/decisions/0111). If only its outputs look
-// otherwise, its result is known, and is read and restored without a scan and a key (docs/decisions/0160).
+// The recorded state of a graph: its steps, and all that decided that a step was in place.
+// If all of it is unchanged, the step is up to date: nothing is parsed, scanned, opened or run.
 //
-// It holds no condition less than the memories it is made of: what the scan of the inputs looked at
-// (inputs/scan-memo.ts), what the outputs looked like (in-place.ts), the declared variables, the tools by
-// what their files look like, PATH, the platform, and the versions of Assay and its key. Nothing is taken in
-// that had not settled (inputs/settled.ts).
+// If only the outputs of a step differ, its result is still known: graph/restore-known-step.ts restores it
+// without a scan and a key (docs/decisions/0160). docs/decisions/0111 has the measurements.
+//
+//   G1  A step is up to date only if all of these are unchanged: the invalidators, its definition, its
+//       variables, its tools, its input rows and its output rows.
+//   G2  The state file holds only settled stats (files/settled.ts).
+//   G3  After a command has run, no earlier check of a row or a tool counts: each is checked again.
+//   G4  A step that was executed, or whose definition changed, is not carried over into the next file.
+//   G5  The file has one row for each path. A step that saw another row for that path is left out.
+//   G6  An absent path is checked itself or through a folder above it (absent-paths.ts): a folder with
+//       unchanged times still lacks the name; in one with changed times each absent name is checked.
+//   G7  A file that is missing, torn, or written under other invalidators gives no state.
+//
+// A step between two runs:
+//
+//             found in place, all stats settled
+//   no state ───────────────────────────────────> recorded ──> all unchanged: up to date
+//      ^                                          │   ^ └────> only outputs differ: restored from its result
+//      │   executed, or definition changed (G4)   │   │ carried over, or outputs confirmed
+//      └──────────────────────────────────────────┘   └──────
+//
+// A row during one run:
+//
+//             lstat equal ──> same ─────┐
+//   unknown ─ lstat differs ─> changed ─┼─ stepRan (G3), setOutputStats ──> unknown
+//             nothing there ─> absent ──┘
 import type { Stats } from 'node:fs';
 import type { Variables } from '../action/environment.ts';
 import type { Step } from '../config/step.ts';
@@ -21,34 +41,34 @@ import { type RowRanges, rowsIn } from './row-ranges.ts';
 import { readStateFile, type StepState, type WrittenGraph, type WrittenStep } from './state-file.ts';
 import { variablesDigest } from './variables-digest.ts';
 
-const LOOK = { unknown: 0, same: 1, other: 2, gone: 3 } as const;
+const CHECK = { unknown: 0, same: 1, changed: 2, absent: 3 } as const;
 
 export class GraphState {
   readonly #root: string;
   readonly #caller: Variables;
   readonly #table: StatTable;
   readonly #written: WrittenGraph;
-  /** How a row looks (LOOK); asked once, until something ran that may have changed it. */
-  readonly #looks: Uint8Array;
-  /** What the rows of outputs look like that are known to be what they were, and look otherwise. */
-  readonly #renewed = new Map<number, StatRow>();
+  /** The CHECK of each row: computed once, until a command runs (G3). */
+  readonly #checks: Uint8Array;
   /**
-   * What folders look like, settled, that have other times than they had and still not the names that they
-   * had not.
+   * The current stats of outputs whose content this run has restored or compared. They replace the recorded
+   * rows.
    */
-  readonly #touched = new Map<string, StatRow>();
-  /** Before anything was looked at. */
+  readonly #confirmed = new Map<number, StatRow>();
+  /** The settled stats of folders whose times changed and that still lack their absent names (G6). */
+  readonly #newTimes = new Map<string, StatRow>();
+  /** Before the first lstat. */
   readonly #openedAt = Date.now();
   readonly #variables = new Map<string, string>();
   readonly #tools = new Map<number, boolean>();
-  #loose: ReadonlyMap<string, readonly string[]> | undefined;
+  #absent: ReadonlyMap<string, readonly string[]> | undefined;
 
   private constructor(root: string, caller: Variables, table: StatTable, written: WrittenGraph) {
     this.#root = root;
     this.#caller = caller;
     this.#table = table;
     this.#written = written;
-    this.#looks = new Uint8Array(table.names.length);
+    this.#checks = new Uint8Array(table.names.length);
   }
 
   static open(folder: string, root: string, caller: Variables): GraphState | undefined {
@@ -56,72 +76,71 @@ export class GraphState {
     return read && new GraphState(root, caller, read.table, read.written);
   }
 
-  /** The steps, if the configuration looks as it did. */
+  /** The steps, if all files of the configuration are unchanged. */
   steps(): StepTable | undefined {
     const { config, steps } = this.#written;
-    return this.#allTheSame(config) ? new Map(steps.map((step) => [step.id, step])) : undefined;
+    return this.#allSame(config) ? new Map(steps.map((step) => [step.id, step])) : undefined;
   }
 
   configStats(): PathStats {
-    return this.#looksOf(this.#written.config);
+    return this.#statsOf(this.#written.config);
   }
 
   /**
-   * How the step was found in place, if everything that decided upon its result is as it was. `definition` is
-   * asked where it may have changed.
+   * The recorded step, if everything that its result depends on is unchanged (G1 without the outputs).
+   * `definition` is given if the configuration was read again.
    */
   lookup(step: Step, definition: (() => string) | undefined): WrittenStep | undefined {
-    const memo = this.#memoOf(step.id);
-    if (!memo || (definition && memo.definition !== definition())) return undefined;
+    const written = this.#stepOf(step.id);
+    if (!written || (definition && written.definition !== definition())) return undefined;
     const same =
-      memo.variables === this.#variablesOf(step) &&
-      memo.tools.every((tool) => this.#isSameTool(tool)) &&
-      this.#allTheSame(memo.rows);
-    return same ? memo : undefined;
+      written.variables === this.#variablesOf(step) &&
+      written.tools.every((tool) => this.#isSameTool(tool)) &&
+      this.#allSame(written.rows);
+    return same ? written : undefined;
   }
 
   isInPlace({ outputs }: WrittenStep): boolean {
-    return this.#allTheSame(outputs);
+    return this.#allSame(outputs);
   }
 
-  /** Whether nothing lies where one of the outputs was, as far as they have been looked at. */
+  /** Whether an output is absent, as far as the outputs have been checked. */
   lacksOutputs({ outputs }: WrittenStep): boolean {
-    return rowsIn(outputs).some((row) => this.#looks[row] === LOOK.gone);
+    return rowsIn(outputs).some((row) => this.#checks[row] === CHECK.absent);
   }
 
-  /** A step's outputs are what they were, and look like this now. */
-  setOutputStats(id: string, looks: ReadonlyMap<string, StatRow>): void {
-    for (const row of rowsIn(this.#memoOf(id)?.outputs ?? [])) {
-      const look = looks.get(this.#nameOf(row));
-      if (look) this.#renewed.set(row, look);
-      this.#looks[row] = LOOK.unknown;
+  /** Sets the stats of outputs whose content is correct. */
+  setOutputStats(id: string, stats: ReadonlyMap<string, StatRow>): void {
+    for (const row of rowsIn(this.#stepOf(id)?.outputs ?? [])) {
+      const now = stats.get(this.#nameOf(row));
+      if (now) this.#confirmed.set(row, now);
+      this.#checks[row] = CHECK.unknown;
     }
   }
 
   /**
-   * The memory of a step as it was written, to be carried over into the next file; `renewed`: what looks
-   * otherwise now.
+   * The state of a step, to be carried over into the next file. `confirmed`: new stats of correct outputs.
    */
-  stepState(id: string, renewed: ReadonlyMap<string, StatRow>): StepState | undefined {
-    const memo = this.#memoOf(id);
-    if (!memo) return undefined;
+  stepState(id: string, confirmed: ReadonlyMap<string, StatRow>): StepState | undefined {
+    const written = this.#stepOf(id);
+    if (!written) return undefined;
     return {
-      ...memo,
-      log: logOf(memo),
-      tools: memo.tools.flatMap((at) => this.#written.tools[at] ?? []),
-      inputs: this.#looksOf(memo.rows, renewed),
-      outputs: this.#rowsOf(memo.outputs, renewed),
+      ...written,
+      log: logOf(written),
+      tools: written.tools.flatMap((at) => this.#written.tools[at] ?? []),
+      inputs: this.#statsOf(written.rows, confirmed),
+      outputs: this.#rowsOf(written.outputs, confirmed),
     };
   }
 
-  /** A command ran, or something was restored that was not known: everything is looked at anew. */
+  /** Called after a command ran, or after outputs were restored from a result that was looked up (G3). */
   forgetStats(): void {
-    this.#looks.fill(LOOK.unknown);
-    this.#renewed.clear();
+    this.#checks.fill(CHECK.unknown);
+    this.#confirmed.clear();
     this.#tools.clear();
   }
 
-  #memoOf(id: string): WrittenStep | undefined {
+  #stepOf(id: string): WrittenStep | undefined {
     return Object.hasOwn(this.#written.memos, id) ? this.#written.memos[id] : undefined;
   }
 
@@ -129,15 +148,15 @@ export class GraphState {
     return this.#table.names[row] ?? '';
   }
 
-  #looksOf(ranges: RowRanges, renewed?: ReadonlyMap<string, StatRow>): PathStats {
-    return withAbsentPaths(this.#rowsOf(ranges, renewed), this.#looseFolders());
+  #statsOf(ranges: RowRanges, confirmed?: ReadonlyMap<string, StatRow>): PathStats {
+    return withAbsentPaths(this.#rowsOf(ranges, confirmed), this.#absentNames());
   }
 
-  #rowsOf(ranges: RowRanges, renewed: ReadonlyMap<string, StatRow> = new Map()): Map<string, StatRow> {
+  #rowsOf(ranges: RowRanges, confirmed: ReadonlyMap<string, StatRow> = new Map()): Map<string, StatRow> {
     return new Map(
       rowsIn(ranges).map((row) => {
         const name = this.#nameOf(row);
-        return [name, renewed.get(name) ?? this.#touched.get(name) ?? rowAt(this.#table, row)];
+        return [name, confirmed.get(name) ?? this.#newTimes.get(name) ?? rowAt(this.#table, row)];
       }),
     );
   }
@@ -156,7 +175,7 @@ export class GraphState {
     return known;
   }
 
-  #allTheSame(ranges: RowRanges): boolean {
+  #allSame(ranges: RowRanges): boolean {
     for (let at = 0; at < ranges.length; at += 2) {
       const [start = 0, count = 0] = [ranges[at], ranges[at + 1]];
       for (let row = start; row < start + count; row++) if (!this.#isSame(row)) return false;
@@ -165,38 +184,38 @@ export class GraphState {
   }
 
   #isSame(row: number): boolean {
-    if (this.#looks[row] === LOOK.unknown) this.#looks[row] = this.#lookAt(row);
-    return this.#looks[row] === LOOK.same;
+    if (this.#checks[row] === CHECK.unknown) this.#checks[row] = this.#check(row);
+    return this.#checks[row] === CHECK.same;
   }
 
-  #lookAt(row: number): number {
+  #check(row: number): number {
     const stats = lstatIn(this.#root, this.#nameOf(row));
-    if (this.#looksTheSame(row, stats)) return LOOK.same;
-    return stats ? LOOK.other : LOOK.gone;
+    if (this.#matches(row, stats)) return CHECK.same;
+    return stats ? CHECK.changed : CHECK.absent;
   }
 
-  #looksTheSame(row: number, stats: Stats | undefined): boolean {
-    const renewed = this.#renewed.get(row);
-    if (renewed) return sameRow(renewed, rowOf(stats));
-    return rowMatches(this.#table, row, stats) || (stats !== undefined && this.#isLoose(row, stats));
+  #matches(row: number, stats: Stats | undefined): boolean {
+    const confirmed = this.#confirmed.get(row);
+    if (confirmed) return sameRow(confirmed, rowOf(stats));
+    return rowMatches(this.#table, row, stats) || (stats !== undefined && this.#lacksNames(row, stats));
   }
 
-  /** Whether it is a folder of which only the names counted that were not in it, and they still are not. */
-  #isLoose(row: number, stats: Stats): boolean {
+  /** Whether the row is a folder that was only checked for absent names, and it still lacks them (G6). */
+  #lacksNames(row: number, stats: Stats): boolean {
     const folder = this.#nameOf(row);
-    const names = stats.isDirectory() ? this.#looseFolders().get(folder) : undefined;
+    const names = stats.isDirectory() ? this.#absentNames().get(folder) : undefined;
     if (!names?.every((name) => !lstatIn(this.#root, `${folder}/${name}`))) return false;
-    if (isSettled(stats, this.#openedAt)) this.#touched.set(folder, rowOf(stats));
+    if (isSettled(stats, this.#openedAt)) this.#newTimes.set(folder, rowOf(stats));
     return true;
   }
 
-  #looseFolders(): ReadonlyMap<string, readonly string[]> {
-    this.#loose ??= looseFolders(this.#written, this.#table);
-    return this.#loose;
+  #absentNames(): ReadonlyMap<string, readonly string[]> {
+    this.#absent ??= absentNames(this.#written, this.#table);
+    return this.#absent;
   }
 }
 
-function looseFolders({ loose, absent }: WrittenGraph, { names }: StatTable): Map<string, readonly string[]> {
+function absentNames({ loose, absent }: WrittenGraph, { names }: StatTable): Map<string, readonly string[]> {
   const folders = new Map<string, readonly string[]>();
   for (let at = 0; at < loose.length; at += 2) {
     const [row = 0, list = 0] = [loose[at], loose[at + 1]];
@@ -205,7 +224,7 @@ function looseFolders({ loose, absent }: WrittenGraph, { names }: StatTable): Ma
   return folders;
 }
 
-/** Most commands say nothing. */
+/** Most logs are empty. */
 export function logOf({ stdout, stderr, order }: WrittenStep): Log {
   if (stdout === '' && stderr === '') return SILENCE;
   return { stdout: Buffer.from(stdout, 'base64'), stderr: Buffer.from(stderr, 'base64'), order };

@@ -1,5 +1,5 @@
-// What every memory of a hit depends on besides what it is about: another Assay, another machine or another
-// PATH may decide otherwise.
+// What invalidates every recorded state: another version of Assay or of the key, another platform, another
+// PATH.
 import { KEY_VERSION } from '../../core/key-version.ts';
 import { VERSION } from '../../core/version.ts';
 import type { Variables } from '../action/environment.ts';

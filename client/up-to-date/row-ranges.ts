@@ -1,17 +1,17 @@
-// Which rows of a table belong to one thing, as runs of positions: start, count, start, count … Rows that
-// were added one after the other, as those of one step mostly are, take two numbers, however many they are.
+// The rows of a stat table that belong to one step, as ranges: start, count, start, count …
+// Rows that were added one after the other, as those of one step mostly are, take two numbers.
 import { type StatRow, sameRow } from '../files/stat-table.ts';
 
 export type RowRanges = readonly number[];
 
-/** Adds what is not there yet. Undefined, and nothing added, if a name is there with another row. */
+/** Adds the missing rows to `all`. Undefined, and nothing added, if `all` has another row for a name (G5). */
 export function packRows(
   wanted: ReadonlyMap<string, StatRow>,
   all: Map<string, StatRow>,
 ): RowRanges | undefined {
   for (const [name, row] of wanted) {
-    const known = all.get(name);
-    if (known && !sameRow(known, row)) return undefined;
+    const present = all.get(name);
+    if (present && !sameRow(present, row)) return undefined;
   }
   const positions: number[] = [];
   for (const [name, row] of wanted) {
@@ -33,11 +33,11 @@ export function rowsIn(ranges: RowRanges): number[] {
   return rows;
 }
 
-const known = new WeakMap<Map<string, StatRow>, Map<string, number>>();
+const allPositions = new WeakMap<Map<string, StatRow>, Map<string, number>>();
 
 function positionsOf(all: Map<string, StatRow>): Map<string, number> {
-  const positions = known.get(all) ?? new Map<string, number>();
-  known.set(all, positions);
+  const positions = allPositions.get(all) ?? new Map<string, number>();
+  allPositions.set(all, positions);
   return positions;
 }
 

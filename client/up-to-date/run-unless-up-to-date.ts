@@ -1,5 +1,5 @@
-// One run with everything that belongs to it. An action that is remembered to be in place is only looked at;
-// the caches, and all that a run needs, are loaded and opened for the others.
+// Runs one action unless it is up to date. An up-to-date action replays its log and goes into the history.
+// For any other action the caches, and the code that needs them, are loaded (run-with-caches.ts).
 import { join } from 'node:path';
 import type { RunRequest } from '../action/request.ts';
 import { historyOf } from '../history/history.ts';
@@ -16,38 +16,38 @@ export interface RunOptions
   readonly storeFolder: string;
   readonly remote?: string | undefined;
   readonly token?: string | undefined;
-  /** Run the command, whatever is stored. */
+  /** Run the command whatever is stored (--force). */
   readonly force?: boolean | undefined;
 }
 
-export async function runUnlessUpToDate(request: RunRequest, attendance: RunOptions): Promise<RunSummary> {
+export async function runUnlessUpToDate(request: RunRequest, options: RunOptions): Promise<RunSummary> {
   const began = Date.now();
-  const remoteUrl = attendance.remote ? parseRemoteUrl(attendance.remote) : undefined;
-  const state = new ActionState(join(clientFolder(attendance.storeFolder), 'actions'), attendance.caller);
-  const known = attendance.force ? undefined : state.lookup(request);
-  if (known) {
-    const summary = finish(known, request, attendance, began);
-    if (remoteUrl && hasOutbox(attendance.storeFolder)) await share(request, remoteUrl, attendance);
+  const remoteUrl = options.remote ? parseRemoteUrl(options.remote) : undefined;
+  const state = new ActionState(join(clientFolder(options.storeFolder), 'actions'), options.caller);
+  const hit = options.force ? undefined : state.lookup(request);
+  if (hit) {
+    const summary = finish(hit, request, options, began);
+    if (remoteUrl && hasOutbox(options.storeFolder)) await share(request, remoteUrl, options);
     return summary;
   }
   const { runWithCaches } = await import('./run-with-caches.ts');
-  return runWithCaches(request, { ...attendance, remoteUrl, state });
+  return runWithCaches(request, { ...options, remoteUrl, state });
 }
 
-/** What earlier runs could not: this one has no other use for the remote. */
-async function share({ workspace }: RunRequest, remoteUrl: URL, attendance: RunOptions): Promise<void> {
-  const { storeFolder, token, report } = attendance;
+/** Shares the results that earlier runs left in the outbox. */
+async function share({ workspace }: RunRequest, remoteUrl: URL, options: RunOptions): Promise<void> {
+  const { storeFolder, token, report } = options;
   const { sendUnshared } = await import('../maintenance/push.ts');
-  const options = { storeFolder, workspace, remoteUrl, token, now: Date.now, report };
-  const { unshared: results, why } = await sendUnshared(options);
+  const cacheOptions = { storeFolder, workspace, remoteUrl, token, now: Date.now, report };
+  const { unshared: results, why } = await sendUnshared(cacheOptions);
   if (results > 0) report({ type: 'unshared', results, why });
 }
 
-function finish(known: UpToDateHit, request: RunRequest, attendance: RunOptions, began: number): RunSummary {
-  const { log, step, ...hit } = known;
-  replay(log, attendance);
+function finish(found: UpToDateHit, request: RunRequest, options: RunOptions, began: number): RunSummary {
+  const { log, step, ...hit } = found;
+  replay(log, options);
   const { key, commandMs } = hit;
-  historyOf(attendance.storeFolder).append(request, { ...IN_PLACE, key, step, commandMs, at: began });
+  historyOf(options.storeFolder).append(request, { ...IN_PLACE, key, step, commandMs, at: began });
   return { ...hit, ...IN_PLACE, ...NOTHING_DONE, elapsedMs: Date.now() - began };
 }
 

@@ -1,6 +1,9 @@
-// A run of one action that is not remembered to be in place: the caches are opened for it and closed after
-// it. If it turns out to be in place, that is remembered.
-
+// Runs one action that is not up to date: opens the caches, runs it, and records its state if it was found in
+// place.
+//
+// This file is apart from run-unless-up-to-date.ts because an up-to-date action must not load what it
+// imports:
+// scripts/build.ts makes a chunk of each of the two.
 import type { RunRequest } from '../action/request.ts';
 import { openCache } from '../run/caches.ts';
 import type { RunContext } from '../run/context.ts';
@@ -38,7 +41,7 @@ export async function runWithCaches(
   }
 }
 
-/** What it makes is compared with what is stored; nothing is remembered to be in place. */
+/** Runs the command whatever is stored, and compares its result with the stored one. Records no state. */
 async function runForced(request: RunRequest, context: RunContext): Promise<RunSummary> {
   const { storeOnly } = await import('../graph/cache-modes.ts');
   const summary = await run(request, { ...context, cache: storeOnly(context.cache), withoutState: true });

@@ -1,4 +1,5 @@
-// The file that holds the memory of a whole graph (graph-state.ts): one for each workspace.
+// Reads and writes the state file of a graph: one file for each workspace, in the client folder.
+// The interfaces Written… are the format of the file: their field names do not change without a new MAGIC.
 import { join } from 'node:path';
 import type { Hash } from '../../core/digest.ts';
 import type { EvidenceStatus } from '../../core/evidence.ts';
@@ -15,30 +16,30 @@ import { packRows, type RowRanges } from './row-ranges.ts';
 
 const MAGIC = 'assay-graph-7';
 
-/** An output is known by its whole list: something that came into it is not its own. */
-const NONE: ReadonlySet<string> = new Set();
+/** Every folder of an output counts as listed: a file that was added to it is not an output. */
+const NO_FOLDERS: ReadonlySet<string> = new Set();
 
-/** What a step that was found in place needs for being found so again. */
+/** The recorded state of one step. */
 export interface StepState {
   readonly key: Hash;
   /**
-   * The key that its result lies under, and the digest of that result: another run may have made another one.
+   * The key under which the result is stored, and the digest of the result: after an eviction it may be
+   * another.
    */
   readonly address: Hash;
   readonly result: Hash;
   readonly commandMs: number;
   readonly standing: EvidenceStatus;
   readonly log: Log;
-  /** Digests of the step's own definition and of its variables' values: values may be nobody's business. */
+  /** Digests of the step's definition and of the values of its variables, which may be secret. */
   readonly definition: string;
   readonly variables: string;
   readonly tools: readonly ToolStamp[];
-  /** What decided that this is its result. */
+  /** The paths that the result depends on. */
   readonly inputs: PathStats;
   readonly outputs: ReadonlyMap<string, StatRow>;
 }
 
-/** As it is written. */
 export interface WrittenStep extends Omit<StepState, 'log' | 'tools' | 'inputs' | 'outputs'> {
   readonly stdout: string;
   readonly stderr: string;
@@ -50,25 +51,22 @@ export interface WrittenStep extends Omit<StepState, 'log' | 'tools' | 'inputs' 
 
 export interface WrittenGraph {
   readonly root: string;
+  /** The invalidators (invalidators.ts). */
   readonly circumstances: string;
   readonly config: RowRanges;
   readonly steps: readonly Step[];
   readonly tools: readonly ToolStamp[];
   readonly memos: Readonly<Record<string, WrittenStep>>;
-  /**
-   * Row, number of a list of names, row, number … : the folders of absent-paths.ts that may have other times.
-   */
+  /** Row, index into `absent`, row, index … : the folders whose times may change (absent-paths.ts). */
   readonly loose: readonly number[];
   readonly absent: readonly (readonly string[])[];
 }
 
 export interface GraphRecord {
   readonly steps: StepTable;
-  /** What the configuration was read from, settled. */
+  /** The settled stats of the files of the configuration. */
   readonly config: PathStats;
-  /**
-   * Those that were learnt just now come first: where two saw one path in two states, the first one counts.
-   */
+  /** Newly recorded steps first: if two steps saw different rows of one path, the first one is kept (G5). */
   readonly states: ReadonlyMap<string, StepState>;
 }
 
@@ -80,27 +78,27 @@ export function readStateFile(
   const table = readTable(fileFor(folder, root), MAGIC);
   if (!table) return undefined;
   const written: WrittenGraph = JSON.parse(table.extra.toString());
-  const isOurs = written.root === root && written.circumstances === invalidatorsOf(caller);
-  return isOurs ? { table, written } : undefined;
+  const isCurrent = written.root === root && written.circumstances === invalidatorsOf(caller);
+  return isCurrent ? { table, written } : undefined;
 }
 
-export function writeStateFile(folder: string, root: string, caller: Variables, known: GraphRecord): void {
+export function writeStateFile(folder: string, root: string, caller: Variables, record: GraphRecord): void {
   const rows = new Map<string, StatRow>();
   const tools = new Numbered<ToolStamp>();
-  const implied = new AbsentPaths(known.config.rows);
-  const config = packRows(implied.needed(known.config), rows);
+  const absentPaths = new AbsentPaths(record.config.rows);
+  const config = packRows(absentPaths.needed(record.config), rows);
   if (!config) return;
   const memos: Record<string, WrittenStep> = {};
-  for (const [id, { log, inputs, outputs, ...memo }] of known.states) {
-    const needed = packRows(implied.needed(inputs), rows);
-    const made = packRows(implied.needed({ rows: outputs, traversed: NONE }), rows);
+  for (const [id, { log, inputs, outputs, ...rest }] of record.states) {
+    const needed = packRows(absentPaths.needed(inputs), rows);
+    const made = packRows(absentPaths.needed({ rows: outputs, traversed: NO_FOLDERS }), rows);
     if (!needed || !made) continue;
     memos[id] = {
-      ...memo,
+      ...rest,
       stdout: log.stdout.toString('base64'),
       stderr: log.stderr.toString('base64'),
       order: log.order,
-      tools: memo.tools.map((tool) => tools.numberOf(tool)),
+      tools: rest.tools.map((tool) => tools.numberOf(tool)),
       rows: needed,
       outputs: made,
     };
@@ -109,10 +107,10 @@ export function writeStateFile(folder: string, root: string, caller: Variables, 
     root,
     circumstances: invalidatorsOf(caller),
     config,
-    steps: [...known.steps.values()],
+    steps: [...record.steps.values()],
     tools: tools.values,
     memos,
-    ...numbered(implied.looseFolders(), rows),
+    ...numbered(absentPaths.absentNames(), rows),
   };
   writeTable(fileFor(folder, root), MAGIC, tableOf(rows, Buffer.from(JSON.stringify(written))));
 }
@@ -130,20 +128,20 @@ function numbered(
   return { loose, absent: lists.values };
 }
 
-/** Values that are written once, however often they occur. */
+/** Numbers equal values, so that each is written once. */
 class Numbered<T> {
   readonly values: T[] = [];
   readonly #numbers = new Map<string, number>();
 
   numberOf(value: T): number {
     const name = JSON.stringify(value);
-    const known = this.#numbers.get(name) ?? this.values.push(value) - 1;
-    this.#numbers.set(name, known);
-    return known;
+    const number = this.#numbers.get(name) ?? this.values.push(value) - 1;
+    this.#numbers.set(name, number);
+    return number;
   }
 }
 
-/** Two workspaces that share a name take turns. */
+/** Workspaces with the same checksum overwrite each other; `root` in the file tells them apart. */
 function fileFor(folder: string, root: string): string {
   return join(folder, checksum(Buffer.from(root)).toString(16));
 }

@@ -1,4 +1,6 @@
-// What a run of a graph recalls at its beginning and remembers at its end (graph-state.ts holds it).
+// The state of a graph during one run: answers whether a step is up to date, and records the state for the
+// next run.
+// It writes only what invariants G2, G4 and G5 of graph-state.ts allow.
 import { lstatSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { digestOf, type Hash } from '../../core/digest.ts';
@@ -24,34 +26,32 @@ export interface StateRecorderOptions {
   readonly root: string;
   readonly steps: StepTable;
   readonly caller: Variables;
-  /** What was remembered the last time, if that can be used. */
+  /** The recorded state, if there is one. */
   readonly state: GraphState | undefined;
-  /**
-   * What the configuration was read from just now, and when; undefined if it was recalled, and is as it was.
-   */
+  /** The files that the configuration was read from, and when; undefined if the recorded one is unchanged. */
   readonly config?: ReadConfig | undefined;
 }
 
-/** A result that everything leads to that decides upon it. */
+/** The recorded result of a step: everything that it depends on is unchanged. */
 export interface RecordedResult {
   readonly key: Hash;
-  /** The key that it lies under, and the digest that it had. */
+  /** The key under which the result is stored, and the digest of the result. */
   readonly address: Hash;
   readonly result: Hash;
-  /** One of its outputs is not there. */
+  /** An output is absent. */
   readonly lacksOutputs?: boolean;
-  /** Its outputs are in place. */
+  /** Set if the outputs are in place too: the step is up to date. */
   readonly inPlace?: { readonly end: StepEnd; readonly log: Log };
 }
 
 export class StateRecorder {
   readonly #options: StateRecorderOptions;
-  readonly #learnt = new Map<string, StepState>();
-  readonly #ran = new Set<string>();
-  /** Outputs that are what they were, look otherwise than they did, and have settled. */
-  readonly #renewed = new Map<string, StatRow>();
-  /** The steps that others depend on. */
-  #depended: ReadonlySet<string> | undefined;
+  readonly #recorded = new Map<string, StepState>();
+  readonly #executed = new Set<string>();
+  /** New settled stats of outputs whose content was compared with the result. */
+  readonly #confirmed = new Map<string, StatRow>();
+  /** The steps that other steps depend on. */
+  #dependencies: ReadonlySet<string> | undefined;
 
   constructor(options: StateRecorderOptions) {
     this.#options = options;
@@ -67,28 +67,29 @@ export class StateRecorder {
     return { key, address, result, lacksOutputs: state?.lacksOutputs(hit) ?? false };
   }
 
-  /** Something was written: what other steps look at may look otherwise now. */
+  /** The step's command ran, or its outputs were written: any recorded path may have changed. */
   stepRan({ id }: Step): void {
-    this.#ran.add(id);
+    this.#executed.add(id);
     this.#options.state?.forgetStats();
   }
 
   /**
-   * The outputs of a step whose result was known were written just now, and look like this, which is asked
-   * only where other steps depend on it. That holds for this run: they are too fresh to be remembered.
+   * The outputs of a recorded result were restored. Their stats count in this run only, because they are not
+   * settled.
+   * They are needed only if other steps depend on this one.
    */
-  restored({ id }: Step, looks: () => ReadonlyMap<string, StatRow>): void {
-    this.#depended ??= new Set([...this.#options.steps.values()].flatMap(({ dependsOn }) => dependsOn));
-    if (this.#depended.has(id)) this.#options.state?.setOutputStats(id, looks());
+  restored({ id }: Step, stats: () => ReadonlyMap<string, StatRow>): void {
+    this.#dependencies ??= new Set([...this.#options.steps.values()].flatMap(({ dependsOn }) => dependsOn));
+    if (this.#dependencies.has(id)) this.#options.state?.setOutputStats(id, stats());
   }
 
-  /** The outputs of a step whose result was known are right, though they look otherwise. */
+  /** The outputs have other stats than recorded, but their content is correct. */
   confirmed({ id }: Step, { outputs }: Pick<InPlace, 'outputs'>): void {
     this.#options.state?.setOutputStats(id, outputs);
-    for (const [name, row] of outputs) this.#renewed.set(name, row);
+    for (const [name, row] of outputs) this.#confirmed.set(name, row);
   }
 
-  /** Takes in a step that was found in place. `beganAt`: the clock before anything of it was looked at. */
+  /** Records a step that was found in place. `beganAt`: the clock before its first lstat. */
   record(step: Step, asked: StepRequest, action: KeyedAction, cache: Cache, beganAt: number): void {
     const { steps, root, caller } = this.#options;
     const names = asked.request.variables.map(({ name }) => name);
@@ -98,10 +99,10 @@ export class StateRecorder {
     const { outputs, address, result, hit } = found;
     const rows = new Map([...action.inputs.statRows(), ...found.rows]);
     const traversed = new Set([...action.inputs.existenceOnly()].filter((name) => !found.rows.has(name)));
-    for (const folder of programFolders(step)) lookAtFolder(folder, root, rows);
-    const tools = action.tools.flatMap(({ rows: looks }) => looks);
+    for (const folder of programFolders(step)) recordFolder(folder, root, rows);
+    const tools = action.tools.flatMap((tool) => tool.rows);
     if (!allSettled([...rows.values(), ...outputs.values(), ...tools], beganAt)) return;
-    this.#learnt.set(step.id, {
+    this.#recorded.set(step.id, {
       key: action.key.hash,
       address,
       result,
@@ -116,26 +117,23 @@ export class StateRecorder {
     });
   }
 
-  /** What nobody looked at this time stays as it was remembered: it is looked at before it is believed. */
+  /** Writes the state file. Steps that this run did not check are carried over; the next run checks them. */
   save(): void {
     const { state, config, steps, folder, root, caller } = this.#options;
-    if (this.#learnt.size === 0 && this.#renewed.size === 0 && !config) return;
+    if (this.#recorded.size === 0 && this.#confirmed.size === 0 && !config) return;
     if (config && !allSettled(config.stats.rows.values(), config.readAt)) return;
-    const looks = config?.stats ?? state?.configStats();
-    if (!looks) return;
-    const states = new Map(this.#learnt);
+    const configStats = config?.stats ?? state?.configStats();
+    if (!configStats) return;
+    const states = new Map(this.#recorded);
     for (const [id, step] of steps) {
-      const isOutdated = states.has(id) || this.#ran.has(id);
-      const known = isOutdated ? undefined : state?.stepState(id, this.#renewed);
-      if (known && this.#isStillDeclared(step, known)) states.set(id, known);
+      const isReplaced = states.has(id) || this.#executed.has(id);
+      const carried = isReplaced ? undefined : state?.stepState(id, this.#confirmed);
+      if (carried && this.#isStillDeclared(step, carried)) states.set(id, carried);
     }
-    writeStateFile(folder, root, caller, { steps, config: looks, states });
+    writeStateFile(folder, root, caller, { steps, config: configStats, states });
   }
 
-  /**
-   * What is written beside a configuration is believed as long as that looks the same: it must be about its
-   * steps.
-   */
+  /** A state is valid for one configuration: if that was read again, the definition must be the same (G4). */
   #isStillDeclared(step: Step, { definition }: StepState): boolean {
     const { config, steps } = this.#options;
     return !config || definition === definitionOf(step, steps);
@@ -157,10 +155,10 @@ const IN_PLACE = {
 } as const;
 
 /**
- * Where it is not there, the folders above that are not there either are named too, so that one look stands
- * for all.
+ * If the folder is absent, records its absent parents too, so that one existing folder can stand for all of
+ * them.
  */
-function lookAtFolder(folder: string, root: string, rows: Map<string, StatRow>): void {
+function recordFolder(folder: string, root: string, rows: Map<string, StatRow>): void {
   for (let at = folder; at !== '.' && !rows.has(at); at = dirname(at)) {
     const stats = lstatSync(join(root, at), { throwIfNoEntry: false });
     if (stats && at !== folder) return;

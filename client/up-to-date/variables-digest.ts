@@ -1,4 +1,5 @@
-// The values of a step's declared variables as one digest: equal digests, equal values.
+// The values of a step's declared variables as one digest. The values themselves may be secret and are not
+// stored.
 import { digestOf } from '../../core/digest.ts';
 import { keyedEnvironment, type Variables } from '../action/environment.ts';
 import { variablesOf } from '../config/variables.ts';

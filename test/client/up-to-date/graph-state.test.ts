@@ -1,5 +1,14 @@
-// A graph that was found in place is remembered as a whole; whatever could matter is looked at before that is believed.
-import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+// The recorded state of a graph. G1 to G7 are the invariants at the top of client/up-to-date/graph-state.ts.
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Workshop } from '../../rig/assay.ts';
@@ -38,12 +47,12 @@ const env = (more: Record<string, string> = {}) => ({
   PATH: `${path('bin')}:${process.env.PATH}`,
   ...more,
 });
-/** As the bundle: these are many runs, and from source each would take most of its time to be read. */
+/** Runs the bundle: from the sources, each of these many runs would spend most of its time on loading. */
 const build = (more: Record<string, string> = {}) =>
   runSteps(shop, ['build'], { env: env(more), form: 'bundle' });
 
-/** Built, found in place, and remembered as a whole. */
-async function remembered() {
+/** Builds, finds all outputs in place and records the graph. */
+async function recorded() {
   await build();
   await settled(path('p/b/dist/out'));
   await build();
@@ -54,8 +63,8 @@ async function remembered() {
 
 const hideStore = () => renameSync(join(shop.store, 'v4'), join(shop.folder, 'hidden'));
 
-test('it needs nothing of the store, and says what the commands said', async () => {
-  await remembered();
+test('a graph that is up to date needs no store and replays its logs (G1)', async () => {
+  await recorded();
   const made = describeTree(shop.workspace);
   hideStore();
   const again = await build();
@@ -67,7 +76,7 @@ test('it needs nothing of the store, and says what the commands said', async () 
   expect(describeTree(shop.workspace)).toEqual(made);
 });
 
-describe('what is not as it was is seen', () => {
+describe('a change is noticed (G1)', () => {
   test.each<[string, () => void, string, string]>([
     ['a changed input', () => writeFileSync(path('p/a/src/in'), 'A'), 'miss', 'miss'],
     ['an input of the last step', () => writeFileSync(path('p/b/src/in'), 'B'), 'hit-local', 'miss'],
@@ -75,7 +84,7 @@ describe('what is not as it was is seen', () => {
     ['a mode', () => chmodSync(path('p/b/src/in'), 0o755), 'hit-local', 'miss'],
     ['a tool', () => writeFileSync(path('bin/mytool'), '#!/bin/sh\ncat "$1"/* "$1"/*\n'), 'miss', 'miss'],
     [
-      'a tool that comes earlier on the path',
+      'a tool that appears earlier on the path (G6)',
       () => {
         mkdirSync(path('p/b/node_modules/.bin'), { recursive: true });
         writeFileSync(path('p/b/node_modules/.bin/mytool'), '#!/bin/sh\necho other\n', { mode: 0o755 });
@@ -84,7 +93,7 @@ describe('what is not as it was is seen', () => {
       'miss',
     ],
     [
-      'a .gitignore',
+      'a .gitignore that appears (G6)',
       () => {
         mkdirSync(path('.git'));
         writeFileSync(path('p/b/src/.gitignore'), 'extra\n');
@@ -102,9 +111,9 @@ describe('what is not as it was is seen', () => {
     ['an output that was edited', () => writeFileSync(path('p/a/dist/out'), 'A'), 'hit-local', 'hit-local'],
     ['an output that is gone', () => rmSync(path('p/a/dist/out')), 'hit-local', 'hit-local'],
     ['a stray file in an output', () => writeFileSync(path('p/b/dist/stray'), ''), 'hit-local', 'hit-local'],
-  ])('%s', async (_, spoil, ofFirst, ofLast) => {
-    await remembered();
-    spoil();
+  ])('%s', async (_, damage, ofFirst, ofLast) => {
+    await recorded();
+    damage();
     const { outcomes } = await build();
     expect(outcomes).toEqual({ 'p/a#build': ofFirst, 'p/b#build': ofLast });
     const found = describeTree(path('p/b/dist'));
@@ -115,24 +124,35 @@ describe('what is not as it was is seen', () => {
 
   test.each<[string, Record<string, string>]>([
     ['a declared variable', { MODE: 'fast' }],
-    ['one that a pattern takes', { X_NEW: '1' }],
-    ['the path, if it leads to another tool', { PATH: `/nowhere:${process.env.PATH}` }],
+    ['a variable that a pattern matches', { X_NEW: '1' }],
+    ['PATH (G7)', { PATH: `/nowhere:${process.env.PATH}` }],
   ])('%s', async (_, more) => {
-    await remembered();
+    await recorded();
     const { summary } = await build(more);
     expect(summary.hitsLocal).toBe(0);
   });
 
-  test('a memory that is torn is none', async () => {
-    await remembered();
+  test('a torn state file (G7)', async () => {
+    await recorded();
     const folder = join(shop.store, 'client', 'graph');
-    for (const name of readdirSync(folder)) writeFileSync(join(folder, name), 'not a memory at all');
+    for (const name of readdirSync(folder)) writeFileSync(join(folder, name), 'not a state file');
     const { ends } = await build();
     expect(ends['p/a#build']?.reason).toBe('found in the local store');
   });
 });
 
-test('a step that takes the whole workspace as its input is remembered too', async () => {
+test('a step is not recorded while the stats of an input are not settled (G2)', async () => {
+  const future = new Date(Date.now() + 3_600_000);
+  utimesSync(path('p/a/src/in'), future, future);
+  await build();
+  await settled(path('p/b/dist/out'));
+  await build();
+  const { ends } = await build();
+  expect(ends['p/a#build']?.reason).toBe('found in the local store');
+  expect(ends['p/b#build']?.reason).toBe('found in place');
+});
+
+test('a step with the whole workspace as input is recorded', async () => {
   shop.write('assay.json', '{ "steps": { "build": { "command": "cat in > out", "outputs": ["out"] } } }');
   shop.write('in', 'whole');
   await build();
@@ -141,7 +161,7 @@ test('a step that takes the whole workspace as its input is remembered too', asy
   expect((await build()).ends.build?.reason).toBe('found in place');
 });
 
-test('what a command changed outside the workspace is seen by the steps after it', async () => {
+test('a later step sees what a command changed outside the workspace (G3)', async () => {
   const outside = join(shop.folder, 'outside');
   writeFileSync(outside, 'old');
   const reads = (name: string) => ({ command: `cat ${outside} > ${name}`, inputs: [], outputs: [name] });
@@ -160,8 +180,8 @@ test('what a command changed outside the workspace is seen by the steps after it
   expect(readFileSync(path('c'), 'utf8')).toBe('new');
 });
 
-test('a command that ran makes everything be looked at anew', async () => {
-  await remembered();
+test('after a command has run, every path is checked again (G3, G4)', async () => {
+  await recorded();
   writeFileSync(path('p/a/src/in'), 'A');
   await build();
   writeFileSync(path('p/a/src/in'), 'a');
@@ -169,7 +189,7 @@ test('a command that ran makes everything be looked at anew', async () => {
   expect(outcomes).toEqual({ 'p/a#build': 'hit-local', 'p/b#build': 'hit-local' });
 });
 
-test('a stray file is seen in an output that is a package too', async () => {
+test('a stray file in an output that is also a package is noticed (G5)', async () => {
   const command = 'mkdir -p gen && cat in > gen/out && echo {} > gen/package.json';
   const steps = { build: { command, inputs: ['in'], outputs: ['gen'] } };
   shop.write('assay.json', JSON.stringify({ packages: ['gen'], steps }));
@@ -184,7 +204,7 @@ test('a stray file is seen in an output that is a package too', async () => {
   expect(readdirSync(path('gen'))).toEqual(['out', 'package.json']);
 });
 
-test('a configuration behind several links is read again when one of them leads elsewhere', async () => {
+test('a configuration behind links is read again when one of the links changes (G1)', async () => {
   const saying = (word: string) => ({
     steps: { build: { command: `echo ${word} > out`, inputs: [], outputs: ['out'] } },
   });
@@ -203,7 +223,7 @@ test('a configuration behind several links is read again when one of them leads 
   expect(readFileSync(path('out'), 'utf8')).toBe('two\n');
 });
 
-test('a step that was declared anew while another one ran is not the one that is remembered', async () => {
+test('a step whose definition changed is not carried over (G4)', async () => {
   const saying = (word: string) => ({
     build: { command: `echo ${word} > out`, inputs: [], outputs: ['out'] },
     other: { command: 'true', inputs: [] },
@@ -220,7 +240,7 @@ test('a step that was declared anew while another one ran is not the one that is
   expect(readFileSync(path('out'), 'utf8')).toBe('two\n');
 });
 
-test('a tool that a command changed is seen by the steps after it', async () => {
+test('a later step sees a tool that a command changed (G3)', async () => {
   const uses = (name: string) => ({
     command: `mytool in > ${name}`,
     inputs: ['in/**'],
@@ -245,7 +265,7 @@ test('a tool that a command changed is seen by the steps after it', async () => 
   expect(readFileSync(path('b'), 'utf8')).toBe('new\n');
 });
 
-test('a tool that was restored is seen by the steps after it', async () => {
+test('a later step sees a tool that was restored (G3)', async () => {
   const uses = (output: string, command: string) => ({ command, outputs: [output], tools: ['mytool'] });
   const making = 'cat in > bin/mytool; chmod +x bin/mytool';
   const steps = {

@@ -1,4 +1,5 @@
-// What other caches get wrong, on graphs: always the right bytes, never a build that fails because of the cache.
+// What other caches get wrong, on graphs: always the right bytes, never a build that fails because of the
+// cache.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -139,7 +140,10 @@ test(`killed anywhere (seed ${SEED}), the next run is right, and what had ended 
 });
 
 describe('between two machines', () => {
-  /** A server that has everything, and a way to it on which something happens to each blob, asked for or sent along. */
+  /**
+   * A server that has everything, and a way to it on which something happens to each blob, asked for or sent
+   * along.
+   */
   async function remoteThrough(spoil: (body: Buffer) => { body: Buffer; cut: boolean }): Promise<string> {
     const server = await ServerProcess.start(join(shop.folder, 'server'), { form: 'executable' });
     closers.push(() => server.stop());

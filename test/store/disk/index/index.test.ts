@@ -1,6 +1,6 @@
 // The invariants I1 to I6 of store/disk/index/index.ts, on one index without the rest of a store.
 // I2 is tested by test/crash/power-loss.test.ts, I5 by commits.test.ts, I7 by same-file.test.ts.
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { newGeneration } from '../../../../store/disk/index/generation.ts';
 import { STORE } from '../../../../store/limits.ts';
 import { type TestIndex, useIndexes } from './test-index.ts';
@@ -86,4 +86,26 @@ test('I6: the byte count stays the sum of all files while several processes comp
   expect(all.index.byteCount.bytes()).toBe(many * BLOCK);
   for (const hash of hashes.slice(0, 5)) await all.index.remove(hash, all.entry(hash).generation);
   expect(all.index.byteCount.bytes()).toBe((many - 5) * BLOCK);
+});
+
+test('I6: a compaction that read a stale sum does not apply', async () => {
+  const all = newIndex();
+  const { byteCount, tables } = all.index;
+  const add = (from: number, to: number) =>
+    Promise.all(Array.from({ length: to - from }, (_, number) => all.add(`${from + number}`, true)));
+  await add(0, 300);
+  await byteCount.compact();
+  await add(300, 600);
+  const gate = Promise.withResolvers<void>();
+  const commit = tables.commit.bind(tables);
+  vi.spyOn(tables, 'commit').mockImplementationOnce(async (change) => {
+    await gate.promise;
+    return commit(change);
+  });
+  const stale = byteCount.compact();
+  await add(600, 610);
+  await byteCount.compact();
+  gate.resolve();
+  await stale;
+  expect(byteCount.bytes()).toBe(610 * BLOCK);
 });

@@ -1,6 +1,6 @@
-// kill -9 of the server in the middle of uploads by the protocols of tools with keys of their own, at seeded moments:
-// afterwards every answer is the right bytes or a miss, HEAD and GET agree, nothing that was acknowledged is lost, and an
-// upload in parts goes on where the server says.
+// kill -9 of the server during uploads over the protocols of tools with opaque keys, at seeded moments.
+// Afterwards every answer is the right bytes or a miss, HEAD and GET agree, nothing acknowledged is lost, and
+// an upload in parts continues where the server says.
 import { createHash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Agent } from 'undici';
@@ -14,7 +14,7 @@ import { type ProtocolClient, protocolClients } from './protocol-clients.ts';
 
 const KILLS = soak(30, 15);
 const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20_261_115);
-/** More than one chunk, for some. */
+/** Some have more than one chunk. */
 const MOST_BYTES = 1_500_000;
 
 interface Upload {
@@ -86,7 +86,7 @@ async function uploadUntilKilled(random: Random): Promise<Upload[]> {
     }
   };
   const uploaders = protocolClients(server.url, agent).map(uploader);
-  // By what was acknowledged, not by the clock alone: a busy machine may take long over the first upload.
+  // Wait for acknowledged uploads, not only for time: a busy machine may take long for the first one.
   const enough = random.below(30);
   while (uploads.filter(({ isAcknowledged }) => isAcknowledged).length < enough) await wait(1);
   await wait(random.below(20));
@@ -102,7 +102,7 @@ function newUpload(random: Random, client: string): Upload {
   return { client, key, content: Buffer.alloc(size, random.bytes(64)), isAcknowledged: false };
 }
 
-/** What the server, started anew, gets wrong about them. */
+/** The wrong answers of the restarted server. */
 async function harm(uploads: readonly Upload[]): Promise<string[]> {
   const clients = new Map(protocolClients(server.url, agent).map((client) => [client.name, client]));
   const found: string[] = [];

@@ -1,5 +1,5 @@
-// kill -9 of the client while it runs a command or restores outputs, at seeded moments: the next run is right, whatever
-// the killed one left behind.
+// kill -9 of the client while it runs a command or restores outputs, at seeded moments. The next run is
+// right, whatever the killed one left behind.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
@@ -17,7 +17,7 @@ const KILLS = soak(1_000);
 const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20261115);
 
 let shop: Workshop;
-/** Where the commands' own folders are. */
+/** The folders of the commands. */
 let temporary: string;
 
 beforeEach(() => {
@@ -52,7 +52,7 @@ const ARGS = [
 ];
 const [PROGRAM, ...BEFORE] = FORMS.bundle;
 
-/** How long an undisturbed run takes here, to aim the kills. */
+/** How long an undisturbed run takes here, to time the kills. */
 async function timed(work: () => Promise<unknown>): Promise<number> {
   const began = performance.now();
   await work();
@@ -120,7 +120,7 @@ test(`the next run is right after ${KILLS} kills in run and restore (seed ${SEED
   expect(seen.killed).toBeGreaterThan(KILLS / 2);
 });
 
-/** What the command makes without any cache, in a workspace of its own. */
+/** What the command makes without a cache, in a workspace of its own. */
 async function undisturbed(content: string): Promise<string[]> {
   const folder = join(shop.folder, 'undisturbed');
   rmSync(folder, { recursive: true, force: true });

@@ -1,5 +1,6 @@
-// A disk that fails: strace makes the n-th sync, write or rename of a running server fail, for every n until there are
-// none left. What was acknowledged is there; what was refused can be sent again; nobody has to restart the server.
+// A failing disk: strace makes the n-th sync, write or rename of a running server fail, for every n until
+// there are none left. Acknowledged uploads are present, refused ones can be sent again, and the server needs
+// no restart.
 import { join } from 'node:path';
 import { Agent } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -11,12 +12,12 @@ import { type Injection, Injector } from '../rig/strace.ts';
 import { type Item, newBlob, newResult, read, send } from '../rig/uploads.ts';
 
 const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20_261_115);
-/** strace counts in each thread, so that one is left to write files. */
+/** strace counts calls per thread, so only one thread writes files. */
 const ONE_THREAD = { UV_THREADPOOL_SIZE: '1' };
 
 const random = new Random(SEED);
 const agent = new Agent({ connections: 8 });
-/** As many as there are connections: most rounds have one that comes while a commit is under way. */
+/** As many as there are connections: most rounds have an upload that arrives during a commit. */
 const SMALL_ONES = 8;
 const acknowledged: Item[] = [];
 const seen = { rounds: 0, injected: 0, refused: 0 };
@@ -45,7 +46,7 @@ test.each<Omit<Injection, 'nth'>>([
   { call: '/^rename', error: 'EIO' },
   { call: '/^mkdir', error: 'ENOSPC' },
 ])(
-  '$error on each $call in turn: nothing lost is acknowledged, and all can be sent again',
+  '$error on each $call in turn: nothing acknowledged is lost, and everything can be sent again',
   async ({ call, error, path }) => {
     const where = path === undefined ? {} : { path: join(shop.store, path) };
     let injected = 0;
@@ -55,7 +56,7 @@ test.each<Omit<Injection, 'nth'>>([
   },
 );
 
-/** One round of uploads during which one call fails; tells whether there was such a call. */
+/** One round of uploads during which one call fails. Returns whether there was such a call. */
 async function disturb(injection: Injection): Promise<number> {
   const large = newBlob(random, 70_000 + random.below(200_000));
   const small = newBlob(random, 1 + random.below(20_000));
@@ -88,7 +89,7 @@ async function sendAll(items: readonly Item[]): Promise<{ item: Item; status: nu
   return Promise.all(items.map(async (item) => ({ item, status: await send(server.url, item, agent) })));
 }
 
-test(`all that was acknowledged is there after kill -9 (seed ${SEED})`, async () => {
+test(`everything acknowledged is present after kill -9 (seed ${SEED})`, async () => {
   await server.kill();
   server = await ServerProcess.start(shop.store, { form: 'bundle' });
   const lost: string[] = [];

@@ -1,5 +1,5 @@
-// kill -9 while a store evicts and takes an upload in parts: what was promised is there, what is there is whole, and what
-// is counted is what there is.
+// kill -9 while a store evicts and receives an upload in parts. Leased entries are present, present entries
+// are complete (E4, E5), and the byte count is right (I6).
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -16,15 +16,15 @@ import { addressOf, readFrom } from '../store/content.ts';
 import { filesIn, useFolders } from '../store/folders.ts';
 
 const SEED = Number(process.env.ASSAY_TEST_SEED ?? 150);
-/** Even: two lanes share them. */
+/** Even, because two lanes share them. */
 const MOMENTS = 2 * soak(500);
-/** A child has a few more under way than it has told of. */
+/** A child may have a few more writes in progress than it has printed. */
 const AHEAD = 4;
 const { folder } = useFolders();
 
 interface Killed {
   readonly lines: readonly string[];
-  /** By the clock that the child's lines have. */
+  /** By the clock in the child's lines. */
   readonly at: number;
 }
 
@@ -38,7 +38,7 @@ async function killSomewhere(directory: string, seed: number, random: Random): P
     if (line === undefined) throw new Error(`the child of seed ${seed} ended by itself`);
     lines.push(line);
   }
-  // The moment of the kill is the point here, not something to wait for.
+  // The moment of the kill is the point; there is nothing to wait for.
   await pause(isDuringOpen ? 60 + random.below(150) : random.below(12));
   const at = Number(process.hrtime.bigint() / 1_000_000n);
   await child.kill();
@@ -49,7 +49,7 @@ function numbersIn(lines: readonly string[], kind: 'result' | 'part', column = 1
   return lines.filter((line) => line.startsWith(`${kind} `)).map((line) => Number(line.split(' ')[column]));
 }
 
-/** Results whose lease had not ended when the child was killed, after which nobody evicts. */
+/** Results whose lease was valid when the child was killed. Nothing evicts afterwards. */
 function promisedBy({ lines, at }: Killed): Set<number> {
   const times = numbersIn(lines, 'result', 2);
   const recent = numbersIn(lines, 'result').filter(
@@ -78,7 +78,7 @@ async function checkResults(store: DiskStore, seed: number, killed: Killed): Pro
   return hits;
 }
 
-/** A finished upload is a blob, and forgotten; the next part begins it anew. */
+/** A finished upload is a blob and has no record; the next part begins it again. */
 async function checkUpload(store: DiskStore, parts: readonly number[], least: number): Promise<number> {
   const whole = digestOf(uploadOf());
   const { committed = 0 } = (await store.uploads.status(EVICTED.upload)) ?? {};
@@ -89,7 +89,7 @@ async function checkUpload(store: DiskStore, parts: readonly number[], least: nu
   return committed;
 }
 
-/** The sum that the index keeps against the files that it knows. */
+/** Compares the byte count of the index with its files (I6). */
 function checkSum(store: DiskStore, directory: string): void {
   const inFiles = filesIn(directory, 'files').reduce(
     (sum, path) => sum + Math.ceil(statSync(path).size / 4096) * 4096,
@@ -105,7 +105,7 @@ interface Found {
   parts: number;
 }
 
-/** One store after the other would leave a core idle while a child starts. */
+/** Two lanes: with one, a core would be idle while a child starts. */
 async function lane(first: number, moments: number): Promise<Found> {
   const random = new Random(SEED + first);
   const directory = folder();
@@ -140,7 +140,7 @@ async function finishUpload(directory: string): Promise<void> {
   await store.close();
 }
 
-test(`after kill -9 at ${MOMENTS} moments of eviction and uploads nothing is torn or lost (seed ${SEED})`, async () => {
+test(`after kill -9 at ${MOMENTS} moments of eviction and uploads nothing is torn or lost (E5, I6, seed ${SEED})`, async () => {
   const half = MOMENTS / 2;
   const lanes = await Promise.all([lane(0, half), lane(half, half)]);
   const sum = (of: (found: Found) => number) => lanes.reduce((total, found) => total + of(found), 0);

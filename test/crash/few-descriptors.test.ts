@@ -1,5 +1,5 @@
-// A server that may open 128 files and is asked for a thousand things at once: it makes clients wait or sends them away,
-// and answers each in the end; nothing is answered in part, and every descriptor comes back.
+// A server with 128 descriptors and a thousand concurrent requests. It makes clients wait or refuses them,
+// and answers each in the end. No answer is partial, and every descriptor is released.
 import { readdirSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Agent } from 'undici';
@@ -82,7 +82,7 @@ async function withAgent(connections: number, work: (agent: Agent) => Promise<vo
   }
 }
 
-/** Until it is answered otherwise than by "too busy" or a closed connection. */
+/** Repeats until the answer is other than "too busy" or a closed connection. */
 async function retried(
   seen: { retries: number },
   ask: () => Promise<Item | string | number>,
@@ -96,7 +96,7 @@ async function retried(
   return undefined;
 }
 
-/** The server's open files, once it has let go of the connections that are over. */
+/** The server's open files, after it has closed the finished connections. */
 async function settledHandles(): Promise<number> {
   const count = () => readdirSync(`/proc/${server.child.pid}/fd`).length;
   let least = count();

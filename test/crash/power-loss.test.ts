@@ -1,7 +1,7 @@
-// Power loss: a process that fills a store is recorded by strace, system call by system call. Then its disk is laid out as
-// a power loss at every moment may have left it, and the store is opened on it.
+// I2 after a power loss: strace records every system call of a process that fills a store. Then the test lays
+//    out the disk as a power loss at each moment may have left it, and opens the store on it.
 //
-// What a sync promises is believed; a disk that lies about it is not what this is about.
+// It relies on what sync promises. A disk that ignores syncs is out of scope.
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ const script = (name: string) => join(import.meta.dirname, 'power', `${name}.ts`
 
 let folder = '';
 beforeEach(() => {
-  // In memory where that can be had: thousands of stores are opened, and none of their syncs is worth waiting for.
+  // In memory if possible: thousands of stores are opened, and their syncs do not matter.
   folder = makeQuickFolder();
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,12 +1,12 @@
-// One way to upload and to ask for it again, for each protocol of tools that have keys of their own.
+// One client for each protocol of tools with opaque keys: uploads, and asks for the upload again.
 import { createHash } from 'node:crypto';
 import { type Dispatcher, request } from 'undici';
 
 export interface ProtocolClient {
   readonly name: string;
-  /** True when the server has said that it has all of it. */
+  /** True if the server acknowledged all of it. */
   upload(key: string, content: Buffer): Promise<boolean>;
-  /** Undefined for a miss. Throws when two ways of asking do not agree. */
+  /** Undefined for a miss. Throws if two ways of asking disagree. */
   find(key: string, content: Buffer): Promise<Buffer | undefined>;
 }
 
@@ -107,7 +107,7 @@ export function protocolClients(url: string, dispatcher: Dispatcher): ProtocolCl
       if (begun.status !== 201) return false;
       return (await patch(hash, content, middle, content.length)).status === 200;
     },
-    /** One that was cut off goes on where the server says that it is, and is whole then. */
+    /** An interrupted upload continues where the server says, and is complete then. */
     async find(_key, content) {
       const hash = sha256(content);
       const { status, offset } = await ask('HEAD', `/uploads/${hash}`);

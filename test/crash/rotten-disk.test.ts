@@ -1,5 +1,5 @@
-// A disk that forgets: bits flip and files lose their end while nobody looks. The server that reads them afterwards serves
-// none of them whole, puts each aside, and takes it anew.
+// Bit rot: bits flip and files lose their end while nobody reads them. The server then serves none of them
+// whole, quarantines each, and stores it again.
 import { closeSync, openSync, readdirSync, readFileSync, truncateSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
@@ -33,7 +33,7 @@ afterEach(async () => {
   shop.remove();
 });
 
-/** Found again on the disk by its first bytes. */
+/** Found on the disk by its first bytes. */
 const MARK = Buffer.from('a blob of the rotten disk ');
 const MARK_BYTES = MARK.length + 4;
 
@@ -46,7 +46,7 @@ function blobOf(number: number, random: Random): Buffer {
   return bytes;
 }
 
-test(`${TOTAL} damaged blobs: 0 served whole, all quarantined, all healed (seed ${SEED})`, {
+test(`${TOTAL} damaged blobs: 0 served whole, all quarantined, all stored again (seed ${SEED})`, {
   timeout: 300_000,
 }, async () => {
   const random = new Random(SEED);
@@ -55,7 +55,7 @@ test(`${TOTAL} damaged blobs: 0 served whole, all quarantined, all healed (seed 
   const server = await ServerProcess.start(shop.store, { form: 'bundle' });
   try {
     const items = blobs.map((bytes) => ({ path: `/cas/${digestOf(bytes).hash}`, bytes }));
-    // Each was served a moment ago: that says nothing of the next time.
+    // Each was served a moment ago, which must not matter.
     const before = await Promise.all(items.map((item) => read(server.url, item, agent)));
     expect(before.filter((answer) => answer !== 'right')).toEqual([]);
     damage(blobs, random);
@@ -103,7 +103,9 @@ function damage(blobs: readonly Buffer[], random: Random): void {
   });
 }
 
-/** In every whole copy that the index holds: LMDB leaves old pages behind. Its own pages are none of this test. */
+/**
+ * In every complete copy in the index: LMDB leaves old pages behind. LMDB's own pages are not damaged here.
+ */
 function flipSmall(blobs: readonly Buffer[], random: Random): void {
   const path = join(shop.store, 'v4/index/data.mdb');
   const index = readFileSync(path);
@@ -124,7 +126,7 @@ function flip(path: string, at: number, byte: number, bit: number): void {
   closeSync(file);
 }
 
-/** An answer of 200 that comes to its end with all its bytes, right or wrong. */
+/** An answer of 200 that ends with all its bytes, right or wrong. */
 async function isServedWhole(url: string, expected: Buffer): Promise<boolean> {
   try {
     const { statusCode, body } = await request(url, { dispatcher: agent });

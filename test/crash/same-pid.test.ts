@@ -1,4 +1,4 @@
-// Two containers that share a store may both run their process as PID 1, and LMDB tells processes apart by their PID.
+// Two containers that share a store may both run as PID 1, and LMDB identifies processes by their PID.
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { digestOf } from '../../core/digest.ts';
 import { RUNTIME_FORMS, Workshop } from '../rig/assay.ts';
@@ -30,7 +30,7 @@ async function blobFrom(server: ServerProcess): Promise<string> {
   return (await fetch(blobUrl(server))).text();
 }
 
-test('a second server with the same PID is refused at once, and the first one serves on; when that is killed, it starts', async () => {
+test('a second server with the same PID is refused at once, and the first one continues; when that is killed, the second starts', async () => {
   const second = ServerProcess.start(shop.store, { wrapper: CONTAINER });
   await expect(second).rejects.toThrow(/ASSAY_STORE_SAME_PID: .*PID 1, in another container.*--pid=host/s);
   expect(await blobFrom(first)).toBe(BLOB.toString());
@@ -40,7 +40,7 @@ test('a second server with the same PID is refused at once, and the first one se
 });
 
 test.each(RUNTIME_FORMS)(
-  'a client with the same PID runs without the store, and says so (%s)',
+  'a client with the same PID runs without the store, and reports it (%s)',
   async (form) => {
     shop.write('in.txt', 'content\n');
     const action = ['--input', 'in.txt', '--output', 'out.txt', '--', 'cp', 'in.txt', 'out.txt'];

@@ -1,6 +1,6 @@
-// kill -9 of the server in the middle of uploads over HTTP and gRPC, at seeded moments, some of them while it starts:
-// afterwards every answer is the right bytes or a miss, nothing that was acknowledged is lost, HEAD and GET agree, and a
-// result is there only with all that it names.
+// kill -9 of the server during uploads over HTTP and gRPC, at seeded moments, some of them during its start.
+// Afterwards every answer is the right bytes or a miss, nothing acknowledged is lost, HEAD and GET agree, and
+// a result is served only with every blob that it names.
 import { spawn } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -34,7 +34,7 @@ interface Result {
   readonly blobs: readonly Blob[];
 }
 
-/** What the uploaders know: everything they sent or would have sent next, and what was acknowledged. */
+/** What the uploaders know: everything that they sent or would have sent next, and what was acknowledged. */
 class Ledger {
   readonly blobs = new Map<string, Blob>();
   readonly results = new Map<string, Result>();
@@ -104,7 +104,7 @@ async function uploadUntilKilled(random: Random): Promise<Ledger> {
   const uploaders = Array.from({ length: UPLOADERS }, (_, number) =>
     upload(random, senders[number % senders.length] ?? httpSender(server.url), ledger, killed.signal),
   );
-  // By what was acknowledged, not by the clock alone: a busy machine may take long over the first upload.
+  // Wait for acknowledged uploads, not only for time: a busy machine may take long for the first one.
   const enough = random.below(20);
   while (ledger.acknowledged.size < enough) await wait(1);
   await wait(random.below(20));
@@ -140,7 +140,7 @@ async function upload(random: Random, sender: Sender, ledger: Ledger, stop: Abor
   }
 }
 
-/** True when it was acknowledged. */
+/** True if it was acknowledged. */
 interface Sender {
   sendBlob(hash: string, content: Buffer): Promise<boolean>;
   sendResult(key: string, bytes: Buffer): Promise<boolean>;

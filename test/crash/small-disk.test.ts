@@ -1,5 +1,6 @@
-// A disk that is full most of the time: a server on 16 MiB is sent twice as much. What it takes it has, what it does not
-// take it refuses (with 507, or with 409 a result whose blob it has refused), and nothing in between ever shows.
+// A disk that is full most of the time: a server on 16 MiB is sent twice as much. Accepted uploads are
+// present. The server refuses the others with 507, or with 409 for a result whose blob it refused. Nothing
+// partial is visible.
 import { mkdirSync } from 'node:fs';
 import { Agent } from 'undici';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -30,7 +31,9 @@ afterEach(async () => {
   shop.remove();
 });
 
-/** In a mount namespace of its own, which goes with the process; who is not root becomes root of a user namespace. */
+/**
+ * In a mount namespace that ends with the process. A user other than root becomes root of a user namespace.
+ */
 function onSmallDisk(folder: string): string[] {
   const unshare = process.getuid?.() === 0 ? ['unshare', '-m'] : ['unshare', '-rm'];
   return [...unshare, 'sh', '-ec', 'mount -t tmpfs -o size=16m assay "$0"; exec "$@"', folder];
@@ -67,7 +70,7 @@ test(`${UPLOADS} uploads to 16 MiB: 0 corrupt, all reads right (seed ${SEED})`, 
 
   for (const item of taken) expect(await read(server.url, item, agent), item.path).toBe('right');
   for (const item of refused) expect(await read(server.url, item, agent), item.path).toBe(404);
-  // A result whose blob was refused is refused for that (409); all others for want of space.
+  // A result whose blob was refused gets 409; all others are refused for lack of space.
   expect([...statuses.keys()].sort()).toEqual([200, 409, 507]);
   expect(taken.length + refused.length).toBe(UPLOADS);
   expect(server.child.exitCode).toBeNull();

@@ -1,5 +1,5 @@
-// kill -9 of `assay verify` at seeded moments, on a store with damage in it: no kill loses or invents damage, what was
-// found damaged is never served again, and the next verify goes on until the whole store has been seen.
+// kill -9 of `assay verify` at seeded moments, on a store with damage. No kill loses or invents damage, a
+// damaged blob is never served again, and the next verify continues until it has read the whole store.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readdirSync, writeSync } from 'node:fs';
@@ -26,7 +26,7 @@ beforeEach(() => {
 });
 afterEach(() => shop.remove());
 
-test(`after ${KILLS} kills of verify all damage is found, and nothing else is (seed ${SEED})`, {
+test(`after ${KILLS} kills of verify all damage is found, and nothing else (seed ${SEED})`, {
   timeout: 300_000,
 }, async () => {
   const random = new Random(SEED);

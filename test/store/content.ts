@@ -6,7 +6,7 @@ import { ActionResult, Directory } from '../../core/proto/generated/reapi.ts';
 import { encodeTree } from '../../core/tree.ts';
 import type { Blob, ResultAddress, Store } from '../../store/store.ts';
 
-/** Bytes that differ by `name` and are the same on every run; quick to make, and no two chunks of them are alike. */
+/** Bytes that depend only on `name`. Quick to make, and all their chunks differ. */
 export function contentOf(name: string, size: number): Buffer {
   const seed = Buffer.from(`${digestOf(Buffer.from(name)).hash}`, 'hex');
   const bytes = Buffer.alloc(size, seed);
@@ -44,7 +44,7 @@ export async function readBlob(
   return Buffer.concat(chunks);
 }
 
-/** What `get` gives, whole; undefined for a miss. */
+/** The whole content; undefined for a miss. */
 export async function readFrom(store: Store, { hash }: Digest): Promise<Buffer | undefined> {
   return readBlob(await store.blobs.get(hash));
 }

@@ -1,4 +1,4 @@
-// The contract of labels, for every backend.
+// The contract of labels. Every engine passes it.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Hash } from '../../core/digest.ts';
 import { DEFAULT_NAMESPACE, parseNamespace } from '../../core/namespace.ts';
@@ -23,7 +23,7 @@ export function describeLabels(backend: Backend): void {
 
     afterEach(() => opened.dispose());
 
-    /** A result that is a hit, its only output named like it. */
+    /** Stores a result that is a hit, with one output of the same name. */
     async function result(name: string, namespace = DEFAULT_NAMESPACE): Promise<Hash> {
       const address = addressOf(name, namespace);
       await store.results.put(address, resultNaming(await putOne(store, contentOf(name, 100))));
@@ -37,7 +37,7 @@ export function describeLabels(backend: Backend): void {
 
     const newest = async (...prefixes: string[]) => (await labels.newest(DEFAULT_NAMESPACE, prefixes))?.label;
 
-    test('are found whole', async () => {
+    test('are found by their full name', async () => {
       const key = await result('one');
       expect(await labels.put({ namespace: DEFAULT_NAMESPACE, label: 'linux-abc' }, key)).toBe('stored');
       expect(await labels.newest(DEFAULT_NAMESPACE, [], 'linux-abc')).toEqual({ label: 'linux-abc', key });
@@ -45,7 +45,7 @@ export function describeLabels(backend: Backend): void {
       expect(await labels.newest(DEFAULT_NAMESPACE, [])).toBeUndefined();
     });
 
-    test('are found by their beginning, the newest first, whatever their order', async () => {
+    test('are found by prefix, newest first, in whatever order they were put', async () => {
       await labelAll('linux-b', 'linux-c', 'linux-a', 'mac-z');
       expect(await newest('linux-')).toBe('linux-a');
       expect(await newest('linux-c')).toBe('linux-c');
@@ -55,13 +55,13 @@ export function describeLabels(backend: Backend): void {
       expect(await newest('linux-abc')).toBeUndefined();
     });
 
-    test('are found whole before they are found by a beginning', async () => {
+    test('with an exact name win over labels with that prefix', async () => {
       await labelAll('linux-1', 'linux-2');
       expect((await labels.newest(DEFAULT_NAMESPACE, ['linux-'], 'linux-1'))?.label).toBe('linux-1');
       expect((await labels.newest(DEFAULT_NAMESPACE, ['linux-'], 'linux-3'))?.label).toBe('linux-2');
     });
 
-    test('name what they named first', async () => {
+    test('keep the result that they named first', async () => {
       const [first, second] = [await result('first'), await result('second')];
       const address = { namespace: DEFAULT_NAMESPACE, label: 'same' };
       expect(await labels.put(address, first)).toBe('stored');
@@ -70,7 +70,7 @@ export function describeLabels(backend: Backend): void {
       expect(await labels.newest(DEFAULT_NAMESPACE, [], 'same')).toEqual({ label: 'same', key: first });
     });
 
-    test('are taken by one alone of those who come at the same moment', async () => {
+    test('are taken by exactly one of several concurrent puts', async () => {
       const keys = await Promise.all(['a', 'b', 'c', 'd'].map((name) => result(name)));
       const outcomes = await Promise.all(
         keys.map((key) => labels.put({ namespace: DEFAULT_NAMESPACE, label: 'same' }, key)),
@@ -78,14 +78,14 @@ export function describeLabels(backend: Backend): void {
       expect(outcomes.toSorted()).toEqual(['stored', 'taken', 'taken', 'taken']);
     });
 
-    test('live in their namespace alone', async () => {
+    test('are visible only in their namespace', async () => {
       await labels.put({ namespace: TEAM, label: 'x' }, await result('x', TEAM));
       expect(await labels.newest(DEFAULT_NAMESPACE, [''], 'x')).toBeUndefined();
       expect(await labels.newest(parseNamespace('tea'), ['', 'm'], 'x')).toBeUndefined();
       expect((await labels.newest(TEAM, ['']))?.label).toBe('x');
     });
 
-    test('of a result that is gone are not found, and are free again', async () => {
+    test('of a result that is gone are not found, and can be put again', async () => {
       await labelAll('old', 'older-but-newer');
       await opened.lose((await putOne(store, contentOf('older-but-newer', 100))).hash);
       expect(await newest('old')).toBe('old');
@@ -95,7 +95,7 @@ export function describeLabels(backend: Backend): void {
       expect(await labels.newest(DEFAULT_NAMESPACE, ['old'])).toEqual({ label: address.label, key: other });
     });
 
-    test('of many are found as surely as of few', async () => {
+    test('are found among many', async () => {
       const key = await result('one');
       const count = STORE.rangeEntries + 21;
       await result('one', TEAM);
@@ -105,7 +105,7 @@ export function describeLabels(backend: Backend): void {
     });
 
     test.each(['', 'a\0b', 'x'.repeat(STORE.maxLabelBytes + 1), '\ud800'])(
-      'refuse what is no label: %j',
+      'refuse an invalid label: %j',
       async (label) => {
         await expect(labels.put({ namespace: TEAM, label }, await result('one'))).rejects.toMatchObject({
           code: 'ASSAY_BAD_LABEL',
@@ -114,7 +114,7 @@ export function describeLabels(backend: Backend): void {
       },
     );
 
-    test('may hold any character', async () => {
+    test('may contain any character', async () => {
       await labelAll('ü/🎉 "x"', 'x'.repeat(STORE.maxLabelBytes));
       expect(await newest('ü/')).toBe('ü/🎉 "x"');
       expect(await newest('xxx')).toBe('x'.repeat(STORE.maxLabelBytes));

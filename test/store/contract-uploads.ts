@@ -1,4 +1,4 @@
-// The contract of uploads that arrive in parts, for every backend.
+// The contract of uploads in parts. Every engine passes it.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { digestOf, EMPTY } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
@@ -30,7 +30,7 @@ export function describeUploads(backend: Backend): void {
       isLast: to === bytes.length,
     });
 
-    test('one that was never begun has no status', async () => {
+    test('an upload that never began has no status', async () => {
       expect(await uploads.status('never')).toBeUndefined();
       await uploads.cancel('never');
     });
@@ -52,39 +52,39 @@ export function describeUploads(backend: Backend): void {
       expect(await store.blobs.missing([digest])).toEqual([]);
     });
 
-    test('may come in one part, and in hand', async () => {
+    test('may consist of one part, as bytes', async () => {
       const bytes = contentOf('one', SIZES.large);
       await uploads.append('id', { expected: digestOf(bytes), offset: 0, content: bytes, isLast: true });
       expect((await readFrom(store, digestOf(bytes)))?.equals(bytes)).toBe(true);
     });
 
-    test('may end with a part that holds nothing', async () => {
+    test('may end with an empty part', async () => {
       const bytes = contentOf('nothing more', SIZES.large);
       await uploads.append('id', { ...part(bytes, 0, bytes.length), isLast: false });
       await uploads.append('id', part(bytes, bytes.length, bytes.length));
       expect((await readFrom(store, digestOf(bytes)))?.equals(bytes)).toBe(true);
     });
 
-    test('may have nothing in them at all', async () => {
+    test('may be empty', async () => {
       const status = await uploads.append('id', part(Buffer.alloc(0), 0, 0));
       expect(status).toEqual({ committed: 0, isFinished: true, digest: EMPTY });
     });
 
-    test('need not know their digest', async () => {
+    test('work without an announced digest', async () => {
       const bytes = contentOf('unknown', SIZES.large);
       await uploads.append('id', { ...part(bytes, 0, 1000), expected: {} });
       const status = await uploads.append('id', { ...part(bytes, 1000, bytes.length), expected: {} });
       expect(status.digest).toEqual(digestOf(bytes));
     });
 
-    test('do not mind being sent again', async () => {
+    test('may be sent a second time', async () => {
       const bytes = contentOf('again', SIZES.small);
       const first = await uploads.append('id', part(bytes, 0, bytes.length));
       expect(await uploads.append('id', part(bytes, 0, bytes.length))).toEqual(first);
       expect((await readFrom(store, digestOf(bytes)))?.equals(bytes)).toBe(true);
     });
 
-    test('keep what came before a connection broke, and go on from there', async () => {
+    test('keep the bytes before a broken connection, and continue from there', async () => {
       const bytes = contentOf('broken', SIZES.large);
       const breaksAt = STORE.chunkBytes + 5000;
       const broken = new Error('the connection broke');
@@ -102,7 +102,7 @@ export function describeUploads(backend: Backend): void {
     test.each([
       ['below', 999],
       ['beyond', 1001],
-    ])('refuse a part that begins %s what is there, and stand where they stood', async (_, offset) => {
+    ])('refuse a part that begins %s the committed bytes, and stay unchanged', async (_, offset) => {
       const bytes = contentOf('offsets', SIZES.large);
       await uploads.append('id', part(bytes, 0, 1000));
       await expect(uploads.append('id', part(bytes, offset, bytes.length))).rejects.toMatchObject({
@@ -121,7 +121,7 @@ export function describeUploads(backend: Backend): void {
       expect(await uploads.status('id')).toBeUndefined();
     });
 
-    test.each(Object.entries(SIZES))('of wrong content are refused and dropped, %s', async (_, size) => {
+    test.each(Object.entries(SIZES))('with wrong content are refused and dropped, %s', async (_, size) => {
       const [right, wrong] = [contentOf('right', size), contentOf('wrong', size)];
       await uploads.append('id', part(right, 0, 10));
       await expect(
@@ -139,7 +139,7 @@ export function describeUploads(backend: Backend): void {
       expect(await uploads.status('id')).toBeUndefined();
     });
 
-    test('that go beyond their size are refused at once and dropped', async () => {
+    test('that exceed their size are refused at once and dropped', async () => {
       const bytes = contentOf('much', SIZES.small);
       await expect(
         uploads.append('id', {
@@ -150,7 +150,7 @@ export function describeUploads(backend: Backend): void {
       expect(await uploads.status('id')).toBeUndefined();
     });
 
-    test('are for one content from begin to end', async () => {
+    test('keep one digest from the first part to the last', async () => {
       const [bytes, other] = [contentOf('one', SIZES.small), contentOf('other', SIZES.small)];
       await uploads.append('id', part(bytes, 0, 10));
       await expect(uploads.append('id', part(other, 10, 20))).rejects.toMatchObject({
@@ -159,7 +159,7 @@ export function describeUploads(backend: Backend): void {
       expect(await uploads.status('id')).toEqual({ committed: 10, isFinished: false });
     });
 
-    test('that are finished do not stand in the way when their blob is gone', async () => {
+    test('that are finished can begin again when their blob is gone', async () => {
       const bytes = contentOf('gone', SIZES.small);
       await uploads.append('id', part(bytes, 0, bytes.length));
       await opened.lose(digestOf(bytes).hash);
@@ -168,7 +168,7 @@ export function describeUploads(backend: Backend): void {
       expect((await readFrom(store, digestOf(bytes)))?.equals(bytes)).toBe(true);
     });
 
-    test('that are cancelled are forgotten, and may begin again', async () => {
+    test('that are cancelled are dropped, and may begin again', async () => {
       const bytes = contentOf('cancelled', SIZES.large);
       await uploads.append('id', part(bytes, 0, 1000));
       await uploads.cancel('id');
@@ -187,7 +187,7 @@ export function describeUploads(backend: Backend): void {
         expect((await readFrom(store, digestOf(bytes)))?.equals(bytes)).toBe(true);
     });
 
-    test('go on by a new connection while the old one hangs', async () => {
+    test('continue on a new connection while the old one hangs', async () => {
       const bytes = contentOf('hanging', SIZES.large);
       const hangs = Promise.withResolvers<void>();
       const goesOn = Promise.withResolvers<void>();
@@ -206,7 +206,7 @@ export function describeUploads(backend: Backend): void {
       expect((await readFrom(store, digestOf(bytes)))?.equals(bytes)).toBe(true);
     });
 
-    /** As a client does: it asks, sends the rest, and asks again when that is not the rest any more. */
+    /** Like a client: asks for the status, sends the rest, and asks again after a refusal. */
     async function resume(bytes: Buffer): Promise<void> {
       const { committed = 0 } = (await uploads.status('id')) ?? {};
       try {

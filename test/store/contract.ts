@@ -1,4 +1,4 @@
-// The contract of a store, as one suite that every backend passes.
+// The contract of a store: one suite that every engine passes.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Digest, digestOf, EMPTY, type Hash, toWire } from '../../core/digest.ts';
 import { parseNamespace } from '../../core/namespace.ts';
@@ -27,9 +27,9 @@ import {
 
 export interface Opened {
   readonly store: Store;
-  /** What lies under the results, to see what no client can name. */
+  /** The records below the layers, to see what no client can name. */
   readonly records: ResultRecords;
-  /** Takes a blob away behind the store's back, as an eviction would. */
+  /** Removes a blob without the store's knowledge, as an eviction by another process would. */
   lose(hash: Hash): Promise<void>;
   dispose(): Promise<void>;
 }
@@ -145,7 +145,7 @@ export function describeStore(backend: Backend): void {
         await expectAbsent(digestOf(bytes));
       });
 
-      test('that exceeds its announced size is not read to its end', async () => {
+      test('that exceeds its announced size is not read to the end', async () => {
         let pieces = 0;
         let isClosed = false;
         async function* endless(): AsyncGenerator<Buffer> {
@@ -166,7 +166,7 @@ export function describeStore(backend: Backend): void {
         expect(isClosed).toBe(true);
       });
 
-      test.each(Object.entries(SIZES))('whose stream fails leaves nothing, %s', async (_, size) => {
+      test.each(Object.entries(SIZES))('whose stream fails leaves nothing behind, %s', async (_, size) => {
         const bytes = contentOf('failing', size);
         const failure = new Error('the client is gone');
         for (const upTo of [0, Math.floor(size / 2), size]) {
@@ -177,7 +177,7 @@ export function describeStore(backend: Backend): void {
         await expectAbsent(digestOf(bytes));
       });
 
-      test.each(EACH_FORM)('that is there may be put again, $kind and $form', async ({ size, send }) => {
+      test.each(EACH_FORM)('that is present may be put again, $kind and $form', async ({ size, send }) => {
         const bytes = contentOf('again', size);
         await putAll(store, bytes);
         expect(await store.blobs.put(digestOf(bytes), send(bytes))).toEqual(digestOf(bytes));
@@ -185,7 +185,7 @@ export function describeStore(backend: Backend): void {
       });
 
       test.each(EACH_FORM)(
-        'that is there does not hide a wrong sending, $kind and $form',
+        'that is present does not hide wrong content in a second put, $kind and $form',
         async ({ size, send }) => {
           const bytes = contentOf('right', size);
           await putAll(store, bytes);
@@ -196,7 +196,7 @@ export function describeStore(backend: Backend): void {
         },
       );
 
-      test.each(Object.entries(SIZES))('put by many at once is there once for all, %s', async (_, size) => {
+      test.each(Object.entries(SIZES))('put by many at once is stored once for all, %s', async (_, size) => {
         const bytes = contentOf('together', size);
         const wrong = contentOf('wrong', size);
         const puts = Array.from({ length: 8 }, () => store.blobs.put(digestOf(bytes), streamOf(bytes)));
@@ -206,7 +206,7 @@ export function describeStore(backend: Backend): void {
         await expectPresent(bytes);
       });
 
-      test('is not changed by what its sender does to its memory afterwards', async () => {
+      test('does not change when its sender reuses the memory', async () => {
         const bytes = contentOf('reused', SMALL);
         const mine = Buffer.from(bytes);
         const put = store.blobs.put(digestOf(bytes), mine);
@@ -217,7 +217,7 @@ export function describeStore(backend: Backend): void {
     });
 
     describe('the empty blob', () => {
-      test('is always there', async () => {
+      test('is always present', async () => {
         await expectPresent(Buffer.alloc(0));
         await store.blobs.touch([EMPTY.hash]);
       });
@@ -227,12 +227,12 @@ export function describeStore(backend: Backend): void {
         expect(await store.blobs.put(EMPTY, send(Buffer.alloc(0)))).toEqual(EMPTY);
       });
 
-      test.each(Object.entries(FORMS))('is not what has content, %s', async (_, send) => {
+      test.each(Object.entries(FORMS))('is refused if it has content, %s', async (_, send) => {
         await expect(store.blobs.put({ hash: EMPTY.hash }, send(Buffer.alloc(3)))).rejects.toThrow(/ASSAY_/);
         await expectPresent(Buffer.alloc(0));
       });
 
-      test.each(Object.entries(FORMS))('does not pass for another, %s', async (_, send) => {
+      test.each(Object.entries(FORMS))('is refused as the content of another digest, %s', async (_, send) => {
         const { hash } = digestOf(contentOf('other', SMALL));
         await expect(store.blobs.put({ hash }, send(Buffer.alloc(0)))).rejects.toMatchObject({
           code: 'ASSAY_DIGEST_MISMATCH',
@@ -241,7 +241,7 @@ export function describeStore(backend: Backend): void {
     });
 
     describe('missing', () => {
-      test('is exactly those that get would not return with that size', async () => {
+      test('is exactly the blobs that get would not return with that size', async () => {
         const [small, large] = [contentOf('small', SMALL), contentOf('large', LARGE)];
         const there = await putAll(store, small, large);
         const gone = [digestOf(contentOf('gone', SMALL)), digestOf(contentOf('gone', LARGE))];
@@ -250,11 +250,11 @@ export function describeStore(backend: Backend): void {
         expect(await store.blobs.missing(asked)).toEqual([gone[0], ...wrongSize, gone[1]]);
       });
 
-      test('of nothing is nothing', async () => {
+      test('of no blobs is empty', async () => {
         expect(await store.blobs.missing([])).toEqual([]);
       });
 
-      test('tells of what was lost', async () => {
+      test('includes a blob that was lost', async () => {
         const bytes = contentOf('lost', SMALL);
         await putAll(store, bytes);
         await opened.lose(digestOf(bytes).hash);
@@ -265,7 +265,7 @@ export function describeStore(backend: Backend): void {
     });
 
     describe('a result', () => {
-      test('comes back as it was sent, with everything that it names', async () => {
+      test('comes back as it was sent, with every blob that it names', async () => {
         const leaves = await putAll(store, contentOf('leaf 1', SMALL), contentOf('leaf 2', LARGE));
         const file = await putOne(store, contentOf('file', SMALL));
         const tree = await putOne(store, treeOf(...leaves));
@@ -291,13 +291,13 @@ export function describeStore(backend: Backend): void {
         expect((await store.results.get(addressOf('key')))?.bytes.equals(bytes)).toBe(true);
       });
 
-      test('may be as large as a server takes it', async () => {
+      test('may be as large as a server accepts', async () => {
         const sent = resultWith({ stdoutRaw: contentOf('a long log', SERVER.maxResultBytes - 100) });
         expect(await store.results.put(addressOf('large'), sent)).toBe('stored');
         expect((await store.results.get(addressOf('large')))?.bytes.equals(sent)).toBe(true);
       });
 
-      test('with folders stored as Directory messages names all their descendants', async () => {
+      test('with Directory messages names all their descendants', async () => {
         const leaf = await putOne(store, contentOf('leaf', SMALL));
         const deepLeaf = await putOne(store, contentOf('deep', SMALL));
         const inner = await putOne(store, directoryOf([deepLeaf]));
@@ -307,7 +307,7 @@ export function describeStore(backend: Backend): void {
         expect(byHash(stored?.references)).toEqual(byHash([root, inner, leaf, deepLeaf]));
       });
 
-      test('is refused when one folder of it is named with two sizes', async () => {
+      test('is refused if it names one directory with two sizes', async () => {
         const there = await putOne(store, directoryOf([await putOne(store, contentOf('leaf', SMALL))]));
         const root = await putOne(store, directoryOf([], [{ ...there, size: there.size + 1 }, there]));
         await expect(
@@ -319,7 +319,7 @@ export function describeStore(backend: Backend): void {
         expect(await store.results.get(addressOf('never'))).toBeUndefined();
       });
 
-      test('lives in its namespace alone', async () => {
+      test('is visible only in its namespace', async () => {
         const bytes = resultNaming(...(await putAll(store, contentOf('out', SMALL))));
         await store.results.put(addressOf('key', parseNamespace('team/a')), bytes);
         expect(await store.results.get(addressOf('key'))).toBeUndefined();
@@ -337,14 +337,14 @@ export function describeStore(backend: Backend): void {
         expect(await store.results.get(addressOf('key'))).toBeUndefined();
       });
 
-      test('whose Tree is no Tree is refused', async () => {
+      test('whose Tree can’t be decoded is refused', async () => {
         const noTree = await putOne(store, Buffer.from('no tree'));
         await expect(
           store.results.put(addressOf('key'), resultWith({ outputDirectories: [outputTree('d', noTree)] })),
         ).rejects.toMatchObject({ code: 'ASSAY_RESULT_MALFORMED' });
       });
 
-      test('whose Tree is said to be larger than any Tree is refused unread', async () => {
+      test('whose Tree has an announced size above the limit is refused unread', async () => {
         const huge = { hash: digestOf(contentOf('huge', SMALL)).hash, size: STORE.maxTreeBytes + 1 };
         await expect(
           store.results.put(addressOf('key'), resultWith({ outputDirectories: [outputTree('d', huge)] })),
@@ -358,7 +358,7 @@ export function describeStore(backend: Backend): void {
         references: [digestOf(Buffer.from(name))],
       });
 
-      test('is put only where the one is that was seen there', async () => {
+      test('is put only if the record that was read is still stored', async () => {
         const { records } = opened;
         const [first, second] = [record('first'), record('second')];
         expect(await records.put(addressOf('key'), second, first)).toBe(false);
@@ -372,7 +372,7 @@ export function describeStore(backend: Backend): void {
         expect({ ...now, references: plain(now?.references) }).toEqual(second);
       });
 
-      test('is put by one alone of those who saw the same', async () => {
+      test('is put by exactly one of several writers that read the same record', async () => {
         const { records } = opened;
         await records.put(addressOf('key'), record('first'), undefined);
         const seen = await records.get(addressOf('key'));
@@ -381,7 +381,7 @@ export function describeStore(backend: Backend): void {
       });
     });
 
-    describe('a result that is not whole', () => {
+    describe('an incomplete result', () => {
       const absent = (name: string) => digestOf(contentOf(name, SMALL));
 
       test.each<[string, Digest, (tree: Digest) => Buffer]>([
@@ -411,7 +411,7 @@ export function describeStore(backend: Backend): void {
         expect(await store.results.get(addressOf('key'))).toBeUndefined();
       });
 
-      test('is refused when what it names has another size', async () => {
+      test('is refused if a blob has another size than the result says', async () => {
         const there = await putOne(store, contentOf('there', SMALL));
         const wrong = resultNaming(there, { ...there, size: there.size + 1 });
         await expect(store.results.put(addressOf('key'), wrong)).rejects.toMatchObject({
@@ -426,7 +426,7 @@ export function describeStore(backend: Backend): void {
         });
       });
 
-      test('is a miss from the moment a leaf vanishes to the moment it is back', async () => {
+      test('is a miss from the moment a leaf is lost to the moment it is stored again', async () => {
         const leaf = contentOf('leaf', SMALL);
         const tree = await putOne(store, treeOf(await putOne(store, leaf)));
         await store.results.put(addressOf('key'), resultWith({ outputDirectories: [outputTree('d', tree)] }));
@@ -442,7 +442,7 @@ export function describeStore(backend: Backend): void {
         expect(await store.results.get(addressOf('key'))).toBeDefined();
       });
 
-      test('gives way to a whole one with other outputs', async () => {
+      test('is replaced by a complete one with other outputs', async () => {
         const first = await putOne(store, contentOf('first', SMALL));
         const second = await putOne(store, contentOf('second', SMALL));
         await store.results.put(addressOf('key'), resultNaming(first));
@@ -461,14 +461,14 @@ export function describeStore(backend: Backend): void {
         second = await putOne(store, contentOf('second', SMALL));
       });
 
-      test('is an event, and no overwrite', async () => {
+      test('is an event, and the first result stays', async () => {
         expect(await store.results.put(addressOf('key'), resultNaming(first))).toBe('stored');
         expect(await store.results.put(addressOf('key'), resultNaming(second))).toBe('diverged');
         expect(plain((await store.results.get(addressOf('key')))?.references)).toEqual([first]);
         expect(events).toEqual([{ type: 'diverged', address: addressOf('key') }]);
       });
 
-      test('is kept beside the first, where no client can name it', async () => {
+      test('is kept as a rival that no client can name', async () => {
         await store.results.put(addressOf('key'), resultNaming(first));
         await store.results.put(addressOf('key'), resultNaming(second));
         const rival = rivalAddress(addressOf('key'));
@@ -476,7 +476,7 @@ export function describeStore(backend: Backend): void {
         expect(() => parseNamespace(rival.namespace)).toThrow(/ASSAY_BAD_NAMESPACE/);
       });
 
-      test('is found out also when both come at the same moment', async () => {
+      test('is detected also if both come at once', async () => {
         const outcomes = await Promise.all(
           [first, second, first, second].map((output) =>
             store.results.put(addressOf('key'), resultNaming(output)),
@@ -485,7 +485,7 @@ export function describeStore(backend: Backend): void {
         expect(outcomes.toSorted()).toEqual(['diverged', 'diverged', 'stored', 'unchanged']);
       });
 
-      test('is not what differs by a log alone', async () => {
+      test('is not detected for a difference of logs only', async () => {
         const earlier = resultWith({ outputFiles: [outputFile('a', first)], stdoutRaw: Buffer.from('1 s') });
         const later = resultWith({ outputFiles: [outputFile('a', first)], stdoutRaw: Buffer.from('2 s') });
         await store.results.put(addressOf('key'), earlier);
@@ -494,7 +494,7 @@ export function describeStore(backend: Backend): void {
         expect(events).toEqual([]);
       });
 
-      test('takes the place of the first where the key’s content may change, and is no event', async () => {
+      test('replaces the first without an event if the key’s content may change', async () => {
         for (const output of [first, second]) {
           const put = store.results.put(addressOf('key'), resultNaming(output), { replace: true });
           expect(await put).toBe('stored');
@@ -503,7 +503,7 @@ export function describeStore(backend: Backend): void {
         expect(events).toEqual([]);
       });
 
-      test('is still refused when it is not whole', async () => {
+      test('is still refused if it is incomplete', async () => {
         await store.results.put(addressOf('key'), resultNaming(first));
         const nowhere = digestOf(contentOf('nowhere', SMALL));
         await expect(store.results.put(addressOf('key'), resultNaming(nowhere))).rejects.toMatchObject({
@@ -519,7 +519,7 @@ function byHash(digests: readonly Digest[] | undefined): Digest[] {
   return plain(digests).sort((a, b) => (a.hash < b.hash ? -1 : 1));
 }
 
-/** Engines may give digests that make their hash when it is asked for. */
+/** Engines may return digests that compute their hash lazily. */
 function plain(digests: readonly Digest[] = []): Digest[] {
   return digests.map(({ hash, size }) => ({ hash, size }));
 }

@@ -1,4 +1,4 @@
-// A folder for a test's store, gone afterwards.
+// Temporary folders and stores for tests, removed afterwards.
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ export function removeFolder(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Folders and stores that are closed and removed after each test of the file that calls this. */
+/** Closes stores and removes folders after each test of the calling file. */
 export function useFolders(): { folder(): string; open(options: DiskStoreOptions): Promise<DiskStore> } {
   const folders: string[] = [];
   const stores: DiskStore[] = [];
@@ -35,7 +35,7 @@ export function useFolders(): { folder(): string; open(options: DiskStoreOptions
   };
 }
 
-/** Every file below a part of the store, by its path from there. */
+/** Every file below a part of the store, by its path. */
 export function filesIn(directory: string, part: 'files' | 'staging' | 'quarantine'): string[] {
   return readdirSync(join(directory, 'v4', part), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

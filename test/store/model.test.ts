@@ -1,5 +1,5 @@
-// The store against a model of it that is a few Maps: random operations, and not one answer may differ. Two handles on one
-// folder take turns, as two processes would, and now and then all that was not used for a while is evicted.
+// Compares the store with a model made of a few Maps: random operations, and every answer must agree. Two
+// handles on one folder take turns, like two processes, and from time to time everything unused is evicted.
 import { afterEach, expect, test } from 'vitest';
 import { type Digest, digestOf, type Hash } from '../../core/digest.ts';
 import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
@@ -142,7 +142,9 @@ class Model {
     );
   }
 
-  /** What is used after a long time stays, with all that it names; everything else goes. */
+  /**
+   * After a long time, whatever is used now stays, with the blobs that it names; everything else is evicted.
+   */
   async evict(): Promise<void> {
     this.passTime();
     const blobs = [...this.blobs].filter(() => this.random.below(3) === 0);

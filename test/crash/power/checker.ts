@@ -1,6 +1,7 @@
-// Lays out what a disk may hold after a power loss, opens the store on it, and looks at everything that was ever stored:
-// at every moment of the recording with all that is uncertain lost, and with all of it kept; then at random moments with
-// random fates. Says what it found as JSON. Before each opening it writes down which one it is, should it not survive it.
+// Lays out what a disk may hold after a power loss, opens the store on it, and reads everything that was ever
+// stored. First at every moment with all uncertain changes lost, and with all of them kept; then at random
+// moments with random outcomes. Prints its findings as JSON. Before each opening it writes down which one it
+// is, in case the process dies.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { digestOf } from '../../../core/digest.ts';
@@ -18,14 +19,14 @@ export interface Verdict {
   readonly operations: number;
   readonly syncs: number;
   readonly acknowledged: number;
-  /** A few of each, in words. */
+  /** A few of each, as text. */
   readonly wrong: readonly string[];
   readonly lost: readonly string[];
   readonly unusable: readonly string[];
 }
 
 const SHOWN = 5;
-/** Every so many openings something is stored too: that costs syncs. */
+/** Something is stored after every so many openings only, because that costs syncs. */
 const STORED_EVERY = 40;
 
 const [folder = '', root = '', seedText = '', countText = '', samplesText = ''] = process.argv.slice(2);
@@ -60,7 +61,7 @@ async function look(recording: Recording, moment: number, fate: Fate, title: str
   }
 }
 
-/** What the process had begun to say at that moment. */
+/** What the process had begun to print at that moment. */
 function promisedBefore(operations: readonly Operation[], moment: number): Set<string> {
   return new Set(
     operations.flatMap((one) => (one.kind === 'said' && one.began < moment ? one.text.trim() : [])),

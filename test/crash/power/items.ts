@@ -1,11 +1,11 @@
-// What the recorded process stores, so that whoever looks at the disk afterwards knows what must be there.
+// What the recorded process stores, so that the checker knows what must be present.
 import { digestOf } from '../../../core/digest.ts';
 import { STORE } from '../../../store/limits.ts';
 import type { ResultAddress } from '../../../store/store.ts';
 import { Random } from '../../rig/random.ts';
 import { addressOf, contentOf, resultNaming } from '../../store/content.ts';
 
-/** Every third one is large. They are no larger than they must be: each outcome is written out anew. */
+/** Every third blob is large. They are as small as possible, because each outcome is written to the disk. */
 export function blobOf(seed: number, number: number): Buffer {
   const random = new Random(seed * 7919 + number);
   const size = number % 3 === 2 ? STORE.inlineBytes + 1 + random.below(40_000) : 1 + random.below(9_000);

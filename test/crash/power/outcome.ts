@@ -1,8 +1,8 @@
-// What a disk may hold after the power went at one moment of a recording.
+// What a disk may hold after a power loss at one moment of a recording.
 //
-// Certain is what a sync that began after it has ended by then. Everything else that had begun may be there, be missing,
-// or be there in part: sectors are written whole, names are changed whole, and nothing keeps an order between two syncs.
-// Where a file has grown but its bytes were not written, there are zeros or somebody else's old bytes.
+// A change is certain if a sync that began after it has ended by then. Any other change that had begun may be
+// present, missing, or partial: sectors and names change as a whole, and nothing is ordered between two
+// syncs. A file that has grown without its bytes holds zeros or old bytes of another file.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Random } from '../../rig/random.ts';
@@ -11,7 +11,7 @@ import type { NameChange, Operation, Recording } from './recording.ts';
 const SECTOR = 512;
 const STALE = 0xa5;
 
-/** How what is not certain turned out. */
+/** What becomes of uncertain changes. */
 export type Fate = 'lost' | 'kept' | Random;
 
 type Write = Operation & { kind: 'write' };
@@ -46,7 +46,7 @@ export class Outcome {
     }
   }
 
-  /** Below `folder`, which stands for the parent of what was recorded. */
+  /** Below `folder`, which stands for the parent of the recorded folder. */
   layOut(folder: string): void {
     this.#layOut(folder, 0);
   }
@@ -64,7 +64,7 @@ export class Outcome {
     }
   }
 
-  /** A rename's new name comes first and never goes missing alone: the old one may stay beside it. */
+  /** The new name of a rename comes first and is never missing alone; the old name may remain beside it. */
   #surviving(
     changes: readonly NameChange[],
     fate: Fate,
@@ -106,7 +106,7 @@ export class Outcome {
     }
   }
 
-  /** The file's memory, as large as that at least; what it grows by is filled. */
+  /** The file's memory, at least that large; the added part is filled. */
   #grown(inode: number, size: number, filler = 0): Buffer {
     const { bytes, length } = this.#contents.get(inode) ?? { bytes: Buffer.alloc(0), length: 0 };
     if (size <= length) return bytes;

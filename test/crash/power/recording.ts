@@ -1,11 +1,11 @@
-// What a process did to one folder, as strace saw it: writes, names, syncs, and what it said, each with the moment at
-// which it began and the moment at which it had ended. Moments are lines of the trace.
+// What a process did to one folder, as strace recorded it: writes, names, syncs and output, each with the
+// moment at which it began and ended. Moments are lines of the trace.
 //
-// A call that changes the folder and that is not known here is an error, not something to look over.
+// An unknown call that changes the folder is an error.
 import { basename, dirname } from 'node:path';
 import { type Call, callsIn } from './strace.ts';
 
-/** The calls that strace must be asked for. */
+/** The calls that strace must record. */
 export const RECORDED_CALLS = [
   ...[
     'openat',
@@ -36,7 +36,10 @@ export const RECORDED_CALLS = [
   ],
 ];
 
-/** What x86-64 has besides, as the calls with a folder's handle that say the same: their paths are what counts here. */
+/**
+ * Calls that only x86-64 has, as the calls with a directory descriptor that do the same; only their paths
+ * matter here.
+ */
 const OLDER_NAMES: Readonly<Record<string, string>> = {
   open: 'openat',
   mkdir: 'mkdirat',
@@ -65,7 +68,7 @@ export type Operation = Span &
     | { readonly kind: 'said'; readonly text: string }
   );
 
-/** `inode` undefined: the name goes. */
+/** `inode` undefined: the name is removed. */
 export interface NameChange {
   readonly folder: number;
   readonly name: string;
@@ -74,7 +77,7 @@ export interface NameChange {
 
 export interface Recording {
   readonly operations: readonly Operation[];
-  /** Inodes that are folders; 0 is the recorded folder's parent, which was there before. */
+  /** Inodes that are folders. 0 is the parent of the recorded folder, which existed before. */
   readonly folders: ReadonlySet<number>;
   readonly moments: number;
 }
@@ -88,7 +91,7 @@ interface OpenFile {
 const STDOUT = 1;
 const PARENT = 0;
 
-/** `root` must not exist when the recording begins; its folder must. */
+/** `root` must not exist when the recording begins; its parent must. */
 export function readRecording(trace: string, root: string): Recording {
   return new Reader(root).read(trace);
 }
@@ -216,7 +219,10 @@ class Reader {
 
 type WithoutSpan<T> = T extends unknown ? Omit<T, keyof Span> : never;
 
-/** Changes through a shared mapping leave no trace. LMDB's lock file is one, and means nothing after a power loss. */
+/**
+ * Changes through a shared mapping are not traced. LMDB's lock file is one, and has no meaning after a power
+ * loss.
+ */
 function refuseSharedWriting(call: Call, file: OpenFile | undefined): void {
   const LOCK_BYTES = 128 * 1024;
   const isWritten = call.text.includes('PROT_WRITE') && call.text.includes('MAP_SHARED');

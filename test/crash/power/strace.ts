@@ -1,11 +1,11 @@
-// The lines of `strace -f -xx -s LARGE`, call by call in the order in which they ended. A call that another thread
-// interrupts is told in two lines; one that never returned is left out.
+// The lines of `strace -f -xx -s LARGE`, call by call in the order in which they ended. A call that another
+// thread interrupts has two lines; a call that never returned is left out.
 
 export interface Call {
   readonly name: string;
   /** The arguments as strace wrote them, without the strings. */
   readonly text: string;
-  /** Those arguments that are numbers, by their place; the others are NaN. */
+  /** The arguments that are numbers, by position; the others are NaN. */
   readonly numbers: readonly number[];
   /** All its strings: as bytes one after the other, and each as text. */
   readonly bytes: Buffer;

@@ -1,4 +1,4 @@
-// The process that is recorded: fills a store in two sittings and says on standard output what is durable.
+// The recorded process: fills a store in two sessions, and prints what is durable.
 import { writeSync } from 'node:fs';
 import { digestOf } from '../../../core/digest.ts';
 import { openDiskStore } from '../../../store/open.ts';

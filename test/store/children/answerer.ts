@@ -1,4 +1,5 @@
-// Puts the blob of each number that it reads from its standard input, and answers with a line when that is durable.
+// A child process: puts the blob of each number that it reads from standard input, and prints a line when it
+// is durable.
 import { createInterface } from 'node:readline';
 import { digestOf } from '../../../core/digest.ts';
 import { openDiskStore } from '../../../store/open.ts';

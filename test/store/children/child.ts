@@ -1,4 +1,4 @@
-// Starts the children of these tests, and ends what is left of them.
+// Starts the child processes of these tests, and ends those that are left.
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ export class Child {
     this.#lines = createInterface({ input: this.#process.stdout })[Symbol.asyncIterator]();
   }
 
-  /** Undefined when no more will come. */
+  /** Undefined at the end of the output. */
   async line(): Promise<string | undefined> {
     const { value, done } = await this.#lines.next();
     return done ? undefined : value;

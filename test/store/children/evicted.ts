@@ -1,11 +1,11 @@
-// What the evicting child writes, so that its parent can tell what must be there.
+// What the evicting child writes: its parent computes the same content to check it.
 import { Random } from '../../rig/random.ts';
 import { contentOf } from '../content.ts';
 
 const MIB = 1024 * 1024;
 
 export const EVICTED = {
-  /** Leases end soon after a child has been killed, and the next one is started. */
+  /** Short leases: they end soon after a child was killed and the next one started. */
   options: { leaseMs: 200, maxSize: { bytes: 10 * MIB } },
   upload: 'an upload that goes on',
 

@@ -1,6 +1,6 @@
-// Writes into a small store that is always full until it is killed, so that it evicts all the time. Says a line after each
-// thing that it was told is durable: "result N TIME" (and its blobs),
-// "part N" (an upload's committed bytes), "refused N".
+// A child process that writes into a small, full store until it is killed, so that it evicts constantly. It
+// prints a line after each durable write: "result N TIME" (with its blobs), "part N" (an upload's committed
+// bytes), "refused N".
 import { writeSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import { digestOf } from '../../../core/digest.ts';
@@ -29,7 +29,7 @@ async function putResult(number: number): Promise<void> {
   }
 }
 
-/** One upload goes on from child to child. */
+/** One upload that each child continues. */
 async function appendPart(): Promise<void> {
   const bytes = uploadOf();
   const { committed = 0 } = (await store.uploads.status(EVICTED.upload)) ?? {};

@@ -1,11 +1,11 @@
-// What a child process puts, so that its parent can tell what must be there: the same for the same seed and number.
+// What a child process puts. The same seed and number give the same content, so that the parent can check it.
 import { digestOf } from '../../../core/digest.ts';
 import { STORE } from '../../../store/limits.ts';
 import type { ResultAddress } from '../../../store/store.ts';
 import { Random } from '../../rig/random.ts';
 import { addressOf, contentOf, resultNaming } from '../content.ts';
 
-/** Mostly small ones, because many of those fit into the time before a kill. */
+/** Mostly small blobs: many of them are stored before a kill. */
 export function blobOf(seed: number, number: number): Buffer {
   const random = new Random(seed * 7919 + number);
   const isLarge = random.below(4) === 0;

@@ -1,5 +1,5 @@
-// Puts blobs and results into a store until it is killed or has put as many as asked. Says so after each one is durable:
-// a line "blob N" or "result N".
+// A child process that puts blobs and results until it is killed or done. It prints "blob N" or "result N"
+// after each is durable.
 import { writeSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import { digestOf } from '../../../core/digest.ts';

@@ -1,5 +1,6 @@
-// A store that is always full, under many clients at once: whatever an answer has named is there until its lease ends. Time
-// passes with what is written, so that a lease covers a quarter of the store, however fast the machine is.
+// A store that is always full, with many concurrent clients: a blob that an answer named is present until its
+// lease ends (L3, E1). Time advances with the bytes written, so a lease covers a quarter of the store on any
+// machine.
 import { expect, test } from 'vitest';
 import { type Digest, digestOf } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
@@ -44,7 +45,7 @@ class Client {
   readonly #world: World;
   readonly #store: DiskStore;
   readonly #random: Random;
-  /** What an answer has named, and until when it stays. */
+  /** The blobs that answers have named, and when their leases end. */
   #promised: { digest: Digest; name: string; until: number }[] = [];
 
   constructor(world: World, store: DiskStore, seed: number) {
@@ -56,7 +57,7 @@ class Client {
   async work(): Promise<void> {
     const world = this.#world;
     while (world.written < CHURN || world.hits < HITS) {
-      // Both come to their end together.
+      // Keep writes and hits in step.
       if (world.written / CHURN <= world.hits / HITS) await this.#write();
       else for (let count = 0; count < 20; count++) await this.#hit();
       await this.#check();
@@ -79,7 +80,7 @@ class Client {
     this.#world.pass(bytes);
   }
 
-  /** Notes until when it is promised, from when this is told. */
+  /** Records when the lease ends, counted from the answer. */
   async #put(bytes: Buffer, leased: Map<string, number>): Promise<Digest> {
     const digest = await this.#store.blobs.put(digestOf(bytes), bytes);
     leased.set(digest.hash, this.#world.time + LEASE);
@@ -87,8 +88,8 @@ class Client {
   }
 
   /**
-   * A full store refuses. And a client that waits for one of its puts while others write as much as a lease lasts may find
-   * that an earlier one of its own is gone: that is no broken promise, any other is.
+   * A full store refuses writes. A client that waits for one put for longer than a lease may also lose one of
+   * its own earlier blobs. Both are expected; anything else fails the test.
    */
   #excuse(error: unknown, leased: ReadonlyMap<string, number>): void {
     const world = this.#world;
@@ -114,10 +115,7 @@ class Client {
     for (const digest of result.references) this.#promised.push({ digest, name, until });
   }
 
-  /**
-   * What was promised long ago, while it still is: each once, because asking is a promise too and would make it last. One
-   * of them by its bytes.
-   */
+  /** Checks leased blobs once each, because a check renews the lease. Reads one of them. */
   async #check(): Promise<void> {
     const { time } = this.#world;
     const isDue = ({ until }: { until: number }) => until - time < LEASE / 2;
@@ -134,7 +132,7 @@ class Client {
   }
 }
 
-/** Three in each; one of them shared by ten results, and now and then one that is a file. */
+/** Three blobs per result. Ten results share one blob, and some blobs are files. */
 function contentsOf(name: string): Buffer[] {
   const number = Number(name);
   const shared = contentOf(`shared ${Math.floor(number / 10)}`, 20_000);

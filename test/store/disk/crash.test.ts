@@ -12,11 +12,14 @@ import { useFolders } from '../folders.ts';
 
 const SEED = Number(process.env.ASSAY_TEST_SEED ?? 4_711);
 const MOMENTS = soak(30, 12);
-/** A child has a few more under way than it has told of. */
+/** A child may have a few more writes in progress than it has printed. */
 const AHEAD = 8;
 const { folder } = useFolders();
 
-/** Kills after some lines and some time, both from the seed; the lines that came are what the child promised. */
+/**
+ * Kills the child after a number of lines and a time, both from the seed. The printed lines are the
+ * acknowledged writes.
+ */
 async function killSomewhere(directory: string, seed: number, random: Random): Promise<string[]> {
   const child = new Child('putter', directory, seed);
   const lines: string[] = [];
@@ -27,7 +30,7 @@ async function killSomewhere(directory: string, seed: number, random: Random): P
     if (line === undefined) throw new Error(`the child of seed ${seed} ended by itself`);
     lines.push(line);
   }
-  // The moment of the kill is the point here, not something to wait for.
+  // The moment of the kill is the point; there is nothing to wait for.
   await setTimeout(isDuringOpen ? 100 + random.below(300) : random.below(12));
   await child.kill();
   return [...lines, ...(await child.remainingLines())];
@@ -72,7 +75,7 @@ async function checkResults(
   }
 }
 
-test(`after kill -9 at ${MOMENTS} moments everything promised is there, and nothing is torn (seed ${SEED})`, async () => {
+test(`after kill -9 at ${MOMENTS} moments everything acknowledged is present, and nothing is torn (I2, seed ${SEED})`, async () => {
   const random = new Random(SEED);
   const directory = folder();
   let promisedBlobs = 0;

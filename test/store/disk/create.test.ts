@@ -1,4 +1,4 @@
-// A store that begins: its folder is its owner's, whatever the umask says.
+// The permissions of a new store: only its owner can read it, whatever the umask is.
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -14,7 +14,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 const modeOf = (path: string) => statSync(path).mode & 0o777;
 
-test('nobody else can look into what is made for it', async () => {
+test('nobody else can read a new store', async () => {
   const root = join(folder, 'above', 'store');
   const layout = layoutIn(join(root, 'v'));
   await createStore(layout);
@@ -22,7 +22,7 @@ test('nobody else can look into what is made for it', async () => {
   expect(modeOf(dirname(root))).toBe(0o777 & ~process.umask());
 });
 
-test('a folder that was there keeps its rights, and its content is the owner’s all the same', async () => {
+test('an existing folder keeps its permissions, and only the owner can read the store in it', async () => {
   const root = join(folder, 'store');
   mkdirSync(root);
   chmodSync(root, 0o755);

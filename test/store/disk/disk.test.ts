@@ -50,7 +50,7 @@ const backend: Backend = {
       async lose(hash) {
         index.refresh();
         await index.remove(hash, index.find(hash)?.generation ?? Number.NaN);
-        // As of another process: this one may go on seeing it until its next turn.
+        // As if by another process: this one may see the blob until its next turn of the event loop.
         await sleep(5);
       },
       async dispose() {
@@ -69,7 +69,7 @@ describeLabels(backend);
 describe('on disk', () => {
   const { folder, open } = useFolders();
 
-  test('everything is still there after the store was closed and opened again', async () => {
+  test('everything is present after the store was closed and opened again', async () => {
     const directory = folder();
     const [small, large] = [contentOf('small', SMALL), contentOf('large', LARGE)];
     const before = await openDiskStore({ directory });
@@ -83,7 +83,7 @@ describe('on disk', () => {
     expect(await after.blobs.missing([digestOf(small), digestOf(large)])).toEqual([]);
   });
 
-  test('a large blob is one file, however many put it at once, and staging is empty again', async () => {
+  test('a large blob is one file, even if many put it at once, and staging is empty again', async () => {
     const directory = folder();
     const store = await open({ directory });
     const bytes = contentOf('large', LARGE);
@@ -96,7 +96,7 @@ describe('on disk', () => {
     expect(filesIn(directory, 'staging')).toEqual([]);
   });
 
-  test('what was refused leaves no file', async () => {
+  test('a refused put leaves no file', async () => {
     const directory = folder();
     const store = await open({ directory });
     const bytes = contentOf('large', LARGE);
@@ -111,7 +111,7 @@ describe('on disk', () => {
     expect(filesIn(directory, 'staging')).toEqual([]);
   });
 
-  test('a blob that is there is not staged again', async () => {
+  test('a blob that is present is not staged again', async () => {
     const directory = folder();
     const store = await open({ directory });
     const bytes = contentOf('large', LARGE);
@@ -125,7 +125,7 @@ describe('on disk', () => {
     expect(staged).toEqual([]);
   });
 
-  test('a removal that is meant for an earlier generation does not hit a later one', async () => {
+  test('I4: a removal of an earlier generation does not remove a later one', async () => {
     const directory = folder();
     const store = await open({ directory });
     const index = Index.open(join(directory, 'v4/index'));
@@ -139,7 +139,7 @@ describe('on disk', () => {
     expect((await readFrom(store, digestOf(bytes)))?.equals(bytes)).toBe(true);
   });
 
-  test('a blob that vanishes while it is sent again is not called stored', async () => {
+  test('a blob that is removed while it is sent again is not reported as stored', async () => {
     const directory = folder();
     const store = await open({ directory });
     const index = Index.open(join(directory, 'v4/index'));
@@ -160,13 +160,13 @@ describe('on disk', () => {
 describe('a folder', () => {
   const { folder, open } = useFolders();
 
-  test('that does not exist is made, with its parents', async () => {
+  test('that does not exist is created, with its parents', async () => {
     const directory = join(folder(), 'a/b/c');
     await putAll(await open({ directory }), contentOf('small', SMALL));
     expect(readdirSync(directory)).toEqual(['v4']);
   });
 
-  test('of another version is refused in clear words, and left as it is', async () => {
+  test('with a store of another version is refused with a clear message, and not changed', async () => {
     const directory = folder();
     mkdirSync(join(directory, 'v5/index'), { recursive: true });
     await expect(openDiskStore({ directory })).rejects.toMatchObject({
@@ -184,8 +184,8 @@ describe('a folder', () => {
     }
   });
 
-  test('that can not be written is refused', async () => {
-    // Root may write everywhere, but not even root may make folders here.
+  test('that can’t be written is refused', async () => {
+    // Root may write everywhere, but even root may not create folders here.
     await expect(openDiskStore({ directory: '/proc/assay' })).rejects.toMatchObject({
       code: 'ASSAY_STORE_FAULT',
     });
@@ -195,7 +195,7 @@ describe('a folder', () => {
     ['noise', contentOf('noise', 100_000)],
     ['zeros', Buffer.alloc(100_000)],
     ['a few bytes', Buffer.alloc(10)],
-  ])('whose index is %s is refused, and the process lives on', async (_, bytes) => {
+  ])('whose index is %s is refused, and the process survives', async (_, bytes) => {
     const directory = folder();
     const index = join(directory, 'v4/index');
     mkdirSync(index, { recursive: true });
@@ -203,7 +203,7 @@ describe('a folder', () => {
     await expect(openDiskStore({ directory })).rejects.toMatchObject({ code: 'ASSAY_STORE_FAULT' });
   });
 
-  test('whose index lost its second header is refused, and the process lives on', async () => {
+  test('whose index lost its second header is refused, and the process survives', async () => {
     const directory = folder();
     const store = await openDiskStore({ directory });
     await store.close();
@@ -216,7 +216,7 @@ describe('a folder', () => {
   });
 
   test.each(['data.mdb', 'lock.mdb'])(
-    'where %s is a folder is refused, and the process lives on',
+    'where %s is a folder is refused, and the process survives',
     async (name) => {
       const directory = folder();
       mkdirSync(join(directory, 'v4/index', name), { recursive: true });
@@ -224,7 +224,7 @@ describe('a folder', () => {
     },
   );
 
-  test('where a process was killed before the first byte of the index is a new store', async () => {
+  test('where a process was killed before the first byte of the index becomes a new store', async () => {
     const directory = folder();
     mkdirSync(join(directory, 'v4/index'), { recursive: true });
     writeFileSync(join(directory, 'v4/index/data.mdb'), '');
@@ -235,7 +235,7 @@ describe('a folder', () => {
   });
 });
 
-describe('what dead processes left behind', () => {
+describe('files of dead processes', () => {
   const { folder, open } = useFolders();
   const bytes = contentOf('large', LARGE);
 
@@ -256,19 +256,19 @@ describe('what dead processes left behind', () => {
     return { strays: filesIn(directory, 'staging').concat(filesIn(directory, 'files')), events };
   }
 
-  test('is removed from staging when it is old; what has its final name is left to the comparison', async () => {
+  test('are removed from staging when they are old; a file with its final name is left to reconciliation', async () => {
     const { strays, events } = await withStrays(() => 1_000_000_000 + STORE.idleUploadMs);
     expect(strays).toHaveLength(2);
     expect(events).toEqual([{ type: 'swept', files: 1, bytes: 4096 }]);
   });
 
-  test('stays while it could be an upload in progress', async () => {
+  test('stay while they could be an upload in progress', async () => {
     const { strays, events } = await withStrays(() => 1_000_000_000 + STORE.idleUploadMs - 1);
     expect(strays).toHaveLength(3);
     expect(events).toEqual([]);
   });
 
-  test('never includes what is indexed', async () => {
+  test('never include a file with an entry', async () => {
     const directory = folder();
     const farAhead = () => Date.now() + 10 * STORE.abandonedUploadMs;
     await (await openDiskStore({ directory })).close();
@@ -291,7 +291,7 @@ describe('an upload in parts', () => {
     isLast: to === bytes.length,
   });
 
-  test('goes on after the store was closed and opened again', async () => {
+  test('continues after the store was closed and opened again', async () => {
     const directory = folder();
     const before = await openDiskStore({ directory });
     await before.uploads.append('id', partFrom(0, STORE.chunkBytes + 100));
@@ -304,7 +304,7 @@ describe('an upload in parts', () => {
     expect(filesIn(directory, 'files')).toHaveLength(1);
   });
 
-  test('that two processes continue is committed by the one that came last', async () => {
+  test('that two processes continue is committed by the last one', async () => {
     const directory = folder();
     const [one, other] = [await open({ directory }), await open({ directory })];
     await one.uploads.append('id', partFrom(0, 1000));
@@ -319,7 +319,7 @@ describe('an upload in parts', () => {
     expect(filesIn(directory, 'staging')).toEqual([]);
   });
 
-  test('whose file is gone begins anew', async () => {
+  test('whose file is gone begins again', async () => {
     const directory = folder();
     const before = await openDiskStore({ directory });
     await before.uploads.append('id', partFrom(0, 1000));
@@ -331,7 +331,7 @@ describe('an upload in parts', () => {
     expect((await readFrom(after, digest))?.equals(bytes)).toBe(true);
   });
 
-  test('whose file has more than is known to be durable goes on from what is known', async () => {
+  test('whose file has more than the committed bytes continues from these', async () => {
     const directory = folder();
     const before = await openDiskStore({ directory });
     await before.uploads.append('id', partFrom(0, 1000));
@@ -342,7 +342,7 @@ describe('an upload in parts', () => {
     expect((await readFrom(after, digest))?.equals(bytes)).toBe(true);
   });
 
-  test('leaves nothing in staging when it is cancelled, wrong, or one of too many to keep ready', async () => {
+  test('leaves nothing in staging if it is cancelled, wrong, or not kept ready', async () => {
     const directory = folder();
     const store = await open({ directory });
     for (let index = 0; index < STORE.readyUploads + 3; index++)

@@ -1,5 +1,5 @@
-// Stores and histories that earlier versions of Assay have written, as they wrote them: every later version reads them.
-// They were made on arm64 and are read on any machine: both of ours are little-endian and of 64 bits.
+// Stores and histories that earlier versions of Assay wrote: every later version reads them.
+// They were made on arm64, and are read on any little-endian 64-bit machine.
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -15,11 +15,11 @@ const FIXTURES = join(import.meta.dirname, '../../fixtures');
 const versions = readdirSync(FIXTURES).flatMap((name) => /^store-(v\d+)$/.exec(name)?.[1] ?? []);
 const { folder } = useFolders();
 
-test('there is a fixture of this version', () => {
+test('this version has a fixture', () => {
   expect(versions).toContain(VERSION);
 });
 
-describe.each(versions)('a store that %s has written', (version) => {
+describe.each(versions)('a store written by %s', (version) => {
   function copy(): string {
     const directory = join(folder(), 'store');
     cpSync(join(FIXTURES, `store-${version}`), directory, { recursive: true });
@@ -29,7 +29,7 @@ describe.each(versions)('a store that %s has written', (version) => {
     return directory;
   }
 
-  test('is read, and goes on being written', async () => {
+  test('is read, and can be written', async () => {
     const directory = copy();
     const store = await openDiskStore({ directory });
     for (const bytes of [SMALL, LARGE])
@@ -45,7 +45,7 @@ describe.each(versions)('a store that %s has written', (version) => {
     await again.close();
   });
 
-  test('passes a verify, and its history explains', async () => {
+  test('passes a verify, and its history can be explained', async () => {
     const shop = new Workshop();
     try {
       const directory = copy();
@@ -71,7 +71,7 @@ describe.each(versions)('a store that %s has written', (version) => {
   });
 });
 
-test('a store of a later version is refused in words, and left alone', async () => {
+test('a store of a later version is refused with a clear message, and not changed', async () => {
   const directory = folder();
   const later = `v${Number(VERSION.slice(1)) + 1}`;
   mkdirSync(join(directory, later));

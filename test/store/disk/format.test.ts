@@ -109,11 +109,11 @@ describe('format v4', () => {
     expect(MADE[name]).toBe(value);
   });
 
-  test('has a vector for everything', () => {
+  test('has a vector for every record', () => {
     expect(vectors().map(([name]) => name)).toEqual(Object.keys(MADE));
   });
 
-  test('reads the presences of version 1, whose version was the generation', () => {
+  test('reads the presences of version 1, whose row version was the generation', () => {
     expect(decodePresence(Buffer.from('01110030000000', 'hex'), GENERATION)).toEqual({
       size: 3_145_745,
       isFile: true,
@@ -141,7 +141,7 @@ describe('format v4', () => {
     }
   });
 
-  test('knows the records of finished uploads, which Assay 0.1 kept', () => {
+  test('reads the records of finished uploads, which Assay 0.1 kept', () => {
     const record = Buffer.from(`04050000000000000000000000${hello.hash}`, 'hex');
     expect(decodeUpload(record)).toMatchObject({ committed: 5, isFinished: true });
   });
@@ -166,7 +166,7 @@ describe('format v4', () => {
     });
   });
 
-  test('a result with any flipped bit in it or in its key, or cut off anywhere, is none', () => {
+  test('a result with a flipped bit in it or in its key, or cut off anywhere, is not decoded', () => {
     const record = encodeResult(resultKey, naming);
     for (const flipped of flips(record)) expect(decodeResult(resultKey, flipped)).toBeUndefined();
     for (const other of flips(resultKey)) expect(decodeResult(other, record)).toBeUndefined();
@@ -175,13 +175,13 @@ describe('format v4', () => {
     }
   });
 
-  test('a label with any flipped bit in it or in its name leads nowhere', () => {
+  test('a label with a flipped bit in it or in its name is not decoded', () => {
     const record = encodeLabel(labelKey, hello.hash);
     for (const flipped of flips(record)) expect(decodeLabel(labelKey, flipped)).toBeUndefined();
     for (const other of flips(labelKey)) expect(decodeLabel(other, record)).toBeUndefined();
   });
 
-  test('checksums that are not one for each chunk are none', () => {
+  test('checksums are not decoded unless there is one for each chunk', () => {
     const record = encodeChecksums(checksums);
     expect(decodeChecksums(record, STORE.chunkBytes)).toBeUndefined();
     expect(decodeChecksums(record, 2 * STORE.chunkBytes + 1)).toBeUndefined();
@@ -196,7 +196,7 @@ describe('format v4', () => {
     `${hello.hash}-xyz`,
     `${hello.hash}-00000000000G`,
     `${hello.hash}-0000075bcd15-`,
-  ])('a file named %j is not one of a blob', (name) => {
+  ])('a file named %j is not the file of a blob', (name) => {
     expect(parseFileName(name)).toBeUndefined();
   });
 });

@@ -46,7 +46,7 @@ function run(command: string, ...args: string[]): void {
   );
 }
 
-/** Puts one after the other until one is refused; gives those that were taken, and the refusal. */
+/** Puts contents until one is refused. Returns those that were stored, and the refusal. */
 async function fill(
   store: Store,
   name: string,
@@ -79,32 +79,35 @@ describe('on a full disk', () => {
     ['large', 3 * MIB],
     ['small', 60_000],
     ['tiny', 100],
-  ])('%s puts are refused, nothing partial stays, and it goes on when there is space', async (name, size) => {
-    const directory = join(disk, name);
-    const ballast = join(disk, 'ballast');
-    writeFileSync(ballast, Buffer.alloc(8 * MIB));
-    const store = await open(directory);
-    const filler = join(disk, 'filler');
-    if (size < 10_000) writeFileSync(filler, Buffer.alloc(DISK - 8 * MIB - 2 * MIB));
+  ])(
+    '%s puts are refused, nothing partial stays, and puts succeed when there is space again',
+    async (name, size) => {
+      const directory = join(disk, name);
+      const ballast = join(disk, 'ballast');
+      writeFileSync(ballast, Buffer.alloc(8 * MIB));
+      const store = await open(directory);
+      const filler = join(disk, 'filler');
+      if (size < 10_000) writeFileSync(filler, Buffer.alloc(DISK - 8 * MIB - 2 * MIB));
 
-    const { taken, refusal } = await fill(store, name, size);
-    expect(refusal).toBeInstanceOf(AssayError);
-    expect(refusal).toMatchObject({ code: 'ASSAY_DISK_FULL' });
-    expect(taken.length).toBeGreaterThan(0);
-    expect(filesIn(directory, 'staging')).toEqual([]);
-    await expectAllThere(store, taken);
+      const { taken, refusal } = await fill(store, name, size);
+      expect(refusal).toBeInstanceOf(AssayError);
+      expect(refusal).toMatchObject({ code: 'ASSAY_DISK_FULL' });
+      expect(taken.length).toBeGreaterThan(0);
+      expect(filesIn(directory, 'staging')).toEqual([]);
+      await expectAllThere(store, taken);
 
-    rmSync(ballast);
-    const more = [contentOf('more', size), contentOf('more large', 3 * MIB), contentOf('more small', 1000)];
-    for (const bytes of more) await store.blobs.put(digestOf(bytes), bytes);
-    expect(await store.results.put(addressOf('key'), resultNaming(...more.map(digestOf)))).toBe('stored');
-    await expectAllThere(store, [...taken, ...more]);
+      rmSync(ballast);
+      const more = [contentOf('more', size), contentOf('more large', 3 * MIB), contentOf('more small', 1000)];
+      for (const bytes of more) await store.blobs.put(digestOf(bytes), bytes);
+      expect(await store.results.put(addressOf('key'), resultNaming(...more.map(digestOf)))).toBe('stored');
+      await expectAllThere(store, [...taken, ...more]);
 
-    const reader = await open(directory);
-    await expectAllThere(reader, [...taken, ...more]);
-  });
+      const reader = await open(directory);
+      await expectAllThere(reader, [...taken, ...more]);
+    },
+  );
 
-  test('many puts at once are each taken whole or refused', async () => {
+  test('of many concurrent puts each is stored whole or refused', async () => {
     const directory = join(disk, 'many');
     const store = await open(directory);
     const contents = Array.from({ length: 600 }, (_, index) => contentOf(`many ${index}`, 60_000));
@@ -119,7 +122,7 @@ describe('on a full disk', () => {
     }
   });
 
-  test('a new store is refused in words', async () => {
+  test('a new store is refused with a clear message', async () => {
     writeFileSync(join(disk, 'filler'), Buffer.alloc(DISK - 256 * 1024));
     await expect(openDiskStore({ directory: join(disk, 'new') })).rejects.toMatchObject({
       code: 'ASSAY_DISK_FULL',

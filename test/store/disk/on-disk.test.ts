@@ -1,4 +1,4 @@
-// --max-size bounds what lies on the disk, whatever was in the store before: the index's file never shrinks.
+// --max-size limits the bytes on the disk, whatever the store held before: the index file never shrinks.
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -12,7 +12,7 @@ import { useFolders } from '../folders.ts';
 const { folder, open } = useFolders();
 const LIMIT = 8_000_000;
 const LEASE = 1000;
-/** LMDB's locks, and files whose last block is not full. */
+/** LMDB's locks, and the unused part of the last blocks of files. */
 const BESIDE = 200_000;
 const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20_261);
 
@@ -35,7 +35,7 @@ class Used {
     this.store = this.#open(limit);
   }
 
-  /** Blobs of those sizes, a few at a time; nobody asks for them again. */
+  /** Puts blobs of those sizes, a few at a time, and never reads them. */
   async fill(bytes: number, least: number, most: number): Promise<void> {
     const store = await this.store;
     for (let written = 0; written < bytes; ) {
@@ -61,8 +61,8 @@ function sizeBelow(directory: string): number {
     .reduce((sum, size) => sum + size, 0);
 }
 
-describe('what lies on the disk stays within the limit', () => {
-  test('when small blobs give way to large ones, and large ones to small ones', async () => {
+describe('the bytes on the disk stay within the limit', () => {
+  test('S1: when large blobs replace small ones, and small ones large ones', async () => {
     const used = new Used();
     for (let times = 0; times < 2; times++) {
       await used.fill(1.5 * LIMIT, 100, STORE.inlineBytes);
@@ -75,7 +75,7 @@ describe('what lies on the disk stays within the limit', () => {
     expect(store.space.used()).toBeLessThanOrEqual(LIMIT);
   });
 
-  test('and nothing is removed for a file that can’t lie beside the index', async () => {
+  test('S4: and nothing is evicted for a file that does not fit beside the index', async () => {
     const used = new Used();
     await used.fill(LIMIT, 100, STORE.inlineBytes);
     const store = await used.store;
@@ -84,7 +84,9 @@ describe('what lies on the disk stays within the limit', () => {
     await used.reopen(LIMIT / 2);
     await used.fill(1, LIMIT / 4, LIMIT / 4 + 1);
     expect(used.refused).toHaveLength(4);
-    expect(used.refused[0]).toMatch(/ASSAY_STORE_FULL: the index takes \d+ bytes of the limit of 4000000/);
+    expect(used.refused[0]).toMatch(
+      /ASSAY_STORE_FULL: the index file takes \d+ bytes of the limit of 4000000/,
+    );
     expect((await readFrom(await used.store, digestOf(kept)))?.equals(kept)).toBe(true);
   });
 });

@@ -28,7 +28,7 @@ test('several processes put the same blobs into one new store at once', async ()
   expect(filesIn(directory, 'staging')).toEqual([]);
 }, 120_000);
 
-test('what one process has put, another one sees at once', async () => {
+test('a process sees at once what another one has put', async () => {
   const directory = folder();
   const store = await open({ directory });
   const child = new Child('answerer', directory, SEED);

@@ -35,7 +35,9 @@ function resultOfV3({ bytes, references }: StoredResult): Buffer {
   return Buffer.concat([Buffer.from(digestOf(rest).hash, 'hex'), rest]);
 }
 
-/** As earlier versions of Assay wrote it, byte by byte: one blob of each kind and a result that names both. */
+/**
+ * As earlier versions of Assay wrote it, byte by byte: one blob of each kind, and a result that names both.
+ */
 async function writeEarlier(directory: string, version: Earlier): Promise<void> {
   const base = join(directory, version);
   for (const part of ['index', 'staging', 'quarantine']) mkdirSync(join(base, part), { recursive: true });
@@ -83,7 +85,7 @@ async function writeEarlier(directory: string, version: Earlier): Promise<void> 
 }
 
 describe.each<Earlier>(['v1', 'v2'])('a store of version %s', (version) => {
-  test('is read on, and refused by name from then on', async () => {
+  test('is read, and refused by older versions from then on', async () => {
     const directory = folder();
     await writeEarlier(directory, version);
     const store = await open({ directory });
@@ -94,7 +96,7 @@ describe.each<Earlier>(['v1', 'v2'])('a store of version %s', (version) => {
     expect(readdirSync(directory)).toEqual(['v4']);
   });
 
-  test('is counted and evicted like everything else', async () => {
+  test('is counted and evicted like any other', async () => {
     const directory = folder();
     await writeEarlier(directory, version);
     let time = 2000;
@@ -116,7 +118,7 @@ describe.each<Earlier>(['v1', 'v2'])('a store of version %s', (version) => {
     expect(store.space.used()).toBeLessThan(STORE.chunkBytes);
   });
 
-  test('has its damaged blobs put away and healed like everything else', async () => {
+  test('has its damaged blobs quarantined, and stores them again', async () => {
     const directory = folder();
     await writeEarlier(directory, version);
     const index = Index.open(join(directory, version, 'index'));
@@ -129,7 +131,7 @@ describe.each<Earlier>(['v1', 'v2'])('a store of version %s', (version) => {
   });
 });
 
-test('a store of a later version is refused in words', async () => {
+test('a store of a later version is refused with a clear message', async () => {
   const directory = folder();
   await (await openDiskStore({ directory })).close();
   renameSync(join(directory, 'v4'), join(directory, 'v5'));

@@ -1,4 +1,4 @@
-// What is read to see what a result names, and how much of it at once.
+// How many large Trees and Directories are in memory at once while their results are put.
 import { expect, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
 import { DEFAULT_NAMESPACE } from '../../../core/namespace.ts';

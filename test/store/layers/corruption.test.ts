@@ -27,7 +27,10 @@ const LARGE = 3 * STORE.chunkBytes + 17;
 const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20_261);
 const { folder, open } = useFolders();
 
-/** Flips one bit of a small blob or a result wherever the index holds it: LMDB leaves old copies of pages behind. */
+/**
+ * Flips one bit of a small blob or a result in every copy in the index: LMDB leaves old copies of pages
+ * behind.
+ */
 function flipInIndex(directory: string, bytes: Buffer, at: number, mask = 1): void {
   const path = join(directory, 'v4/index/data.mdb');
   const index = readFileSync(path);
@@ -42,7 +45,7 @@ function flipInFile(directory: string, bytes: Buffer, at: number): void {
   flipBit(fileOf(directory, digestOf(bytes)), at, 0x10);
 }
 
-/** In place, as a disk does it: whoever has the file open or mapped sees it. */
+/** In place, as a disk does it: a process that has the file open or mapped sees it. */
 function flipBit(path: string, position: number, mask: number): void {
   const file = openSync(path, 'r+');
   const byte = Buffer.alloc(1);
@@ -58,7 +61,7 @@ function fileOf(directory: string, { hash }: Digest): string {
   return path;
 }
 
-/** Puts, closes, lets the caller do harm, and opens again. */
+/** Puts, closes the store, lets the caller damage it, and opens it again. */
 async function withHarm(
   contents: readonly Buffer[],
   harm: (directory: string) => void,
@@ -86,7 +89,7 @@ async function twoAtOnce(
   return pieces;
 }
 
-/** All bytes that a client gets to see before the answer ends or breaks off. */
+/** All bytes that a client receives before the answer ends or fails. */
 async function seenOf(store: Store, { hash }: Digest): Promise<{ bytes: Buffer; isWhole: boolean }> {
   const blob = await store.blobs.get(hash);
   const seen: Buffer[] = [];
@@ -101,7 +104,7 @@ async function seenOf(store: Store, { hash }: Digest): Promise<{ bytes: Buffer; 
   }
 }
 
-test(`a flipped bit in each of 100 blobs: none served whole, all quarantined, all healed (seed ${SEED})`, async () => {
+test(`a flipped bit in each of 100 blobs: none served whole, all quarantined, all stored again (seed ${SEED})`, async () => {
   const random = new Random(SEED);
   const blobs = Array.from({ length: 100 }, (_, index) => {
     const size =
@@ -145,7 +148,7 @@ describe('a large blob whose file', () => {
     ['is too short', (path) => truncateSync(path, LARGE - 1), /has \d+ bytes instead of \d+/],
     ['is empty', (path) => truncateSync(path, 0), /has 0 bytes/],
     ['is too long', (path) => appendFileSync(path, 'x'), /has \d+ bytes instead of \d+/],
-  ])('%s is a miss, and the next put heals it', async (_, harm, detail) => {
+  ])('%s is a miss, and the next put stores it again', async (_, harm, detail) => {
     const { store, events } = await withHarm([bytes], (directory) => harm(fileOf(directory, digest)));
     expect(await store.blobs.get(digest.hash)).toBeUndefined();
     expect(await store.blobs.missing([digest])).toEqual([digest]);
@@ -159,7 +162,7 @@ describe('a large blob whose file', () => {
   test.each<[string, (path: string) => void]>([
     ['goes', (path) => rmSync(path)],
     ['shrinks', (path) => truncateSync(path, 10)],
-  ])('%s between the question and the first byte is cut off before it', async (_, harm) => {
+  ])('%s between the lookup and the first byte fails before that byte', async (_, harm) => {
     const { store, directory } = await withHarm([bytes], () => {});
     const blob = await store.blobs.get(digest.hash);
     harm(fileOf(directory, digest));
@@ -167,7 +170,7 @@ describe('a large blob whose file', () => {
     expect(await store.blobs.missing([digest])).toEqual([digest]);
   });
 
-  test('is wrong in one chunk is still right in the others', async () => {
+  test('is wrong in one chunk still serves the other chunks', async () => {
     const { store } = await withHarm([bytes], (directory) =>
       flipInFile(directory, bytes, STORE.chunkBytes + 5),
     );
@@ -194,8 +197,8 @@ describe('a large blob whose file', () => {
   });
 });
 
-describe('a blob that was read and found whole', () => {
-  test.each([SMALL, LARGE])('is checked at every read all the same (%i bytes)', async (size) => {
+describe('a blob that was read and found intact', () => {
+  test.each([SMALL, LARGE])('is checked again at every read (%i bytes)', async (size) => {
     const bytes = contentOf('read before', size);
     const digest = digestOf(bytes);
     const { store, directory, events } = await withHarm([bytes], () => {});
@@ -206,7 +209,7 @@ describe('a blob that was read and found whole', () => {
     expect(events.map(({ type }) => type)).toEqual(['quarantined']);
   });
 
-  test('is checked by its checksum where there is one, and by its address where that is damaged', async () => {
+  test('is checked by its checksum, or by its SHA-256 if the checksum is damaged', async () => {
     const bytes = contentOf('checksum', SMALL);
     const digest = digestOf(bytes);
     await loadChecksum();
@@ -220,7 +223,7 @@ describe('a blob that was read and found whole', () => {
     expect(events).toEqual([]);
   });
 
-  test('is checked anew when it was lost and put again', async () => {
+  test('is checked again after it was lost and put again', async () => {
     const bytes = contentOf('anew', SMALL);
     const digest = digestOf(bytes);
     const { store, directory } = await withHarm([bytes], () => {});
@@ -255,7 +258,7 @@ describe('a blob that was read and found whole', () => {
 });
 
 test.each([SMALL, STORE.inlineBytes + 1])(
-  'any flipped bit in the entry of a blob of %i bytes is healed by a get and a put',
+  'a get and a put repair any flipped bit in the entry of a blob of %i bytes',
   async (size) => {
     const bytes = contentOf('entry', size);
     const digest = digestOf(bytes);
@@ -283,7 +286,7 @@ test.each([SMALL, STORE.inlineBytes + 1])(
   },
 );
 
-test('a flipped bit in the size of a blob is healed by a put alone', async () => {
+test('a put alone repairs a flipped bit in the size of a blob', async () => {
   const bytes = contentOf('entry', SMALL);
   const digest = digestOf(bytes);
   const directory = folder();
@@ -298,7 +301,7 @@ test('a flipped bit in the size of a blob is healed by a put alone', async () =>
   expect((await readFrom(store, digest))?.equals(bytes)).toBe(true);
 });
 
-/** How the index has it: the hash, the version as LMDB's binding writes it, and the record. */
+/** As the index has it: the hash, the version as LMDB's binding writes it, and the record. */
 function entryOf(entry: Entry | undefined, { hash }: Digest): Buffer {
   if (!entry) throw new Error('there is no entry');
   const version = Buffer.alloc(8);
@@ -307,7 +310,7 @@ function entryOf(entry: Entry | undefined, { hash }: Digest): Buffer {
 }
 
 describe('a result whose record is damaged', () => {
-  test('is a miss that heals', async () => {
+  test('is a miss, and a put stores it again', async () => {
     const bytes = contentOf('output', SMALL);
     const result = resultNaming(digestOf(bytes));
     const directory = folder();
@@ -326,7 +329,7 @@ describe('a result whose record is damaged', () => {
     expect((await store.results.get(addressOf('key')))?.bytes.equals(result)).toBe(true);
   });
 
-  test('is a miss for a store that has read it before, and read it again', async () => {
+  test('is a miss for a store that has read it before', async () => {
     const bytes = contentOf('output', SMALL);
     const result = resultNaming(digestOf(bytes));
     const directory = folder();
@@ -340,7 +343,7 @@ describe('a result whose record is damaged', () => {
     expect(await store.results.get(addressOf('key'))).toBeUndefined();
   });
 
-  test('is replaced by a put that comes before anybody has read it', async () => {
+  test('is replaced by a put before anybody has read it', async () => {
     const bytes = contentOf('output', SMALL);
     const result = resultNaming(digestOf(bytes));
     const directory = folder();
@@ -354,7 +357,7 @@ describe('a result whose record is damaged', () => {
   });
 });
 
-test('a result is a miss as soon as one of its outputs is found corrupt', async () => {
+test('a result is a miss as soon as one of its outputs was found corrupt', async () => {
   const bytes = contentOf('output', LARGE);
   const directory = folder();
   const store = await open({ directory });

@@ -29,7 +29,7 @@ describeStore(backend);
 describeUploads(backend);
 describeLabels(backend);
 
-/** The engine has no way to lose anything, so it is done around it. */
+/** The engine can't lose a blob, so this wraps it. */
 function losing(blobs: Blobs, lost: Set<Hash>): Blobs {
   return {
     get: async (hash) => (lost.has(hash) ? undefined : blobs.get(hash)),
@@ -47,7 +47,7 @@ function losing(blobs: Blobs, lost: Set<Hash>): Blobs {
 }
 
 describe('openMemoryStore', () => {
-  test('gives each caller a store of its own', async () => {
+  test('returns a separate store for each caller', async () => {
     const bytes = contentOf('mine', 100);
     const [mine, yours] = [openMemoryStore(), openMemoryStore()];
     await putAll(mine, bytes);

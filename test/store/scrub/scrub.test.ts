@@ -1,4 +1,4 @@
-// A scrub on a store with many small entries: a server that does it has others to serve meanwhile.
+// A scrub of many small entries lets a server serve others meanwhile.
 import { expect, test } from 'vitest';
 import { newProgress, scrub } from '../../../store/scrub/scrub.ts';
 import { addressOf, contentOf, putAll, resultNaming } from '../content.ts';
@@ -6,7 +6,7 @@ import { useFolders } from '../folders.ts';
 
 const { folder, open } = useFolders();
 
-test('others get a turn after every few entries, although none of them is waited for', async () => {
+test('the event loop gets a turn after every few entries, although none of them waits for I/O', async () => {
   const store = await open({ directory: folder() });
   const digests = await putAll(
     store,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Throttle } from '../../../store/scrub/throttle.ts';
 
-test('what passes in a second is bounded, and unused time is not saved up', async () => {
+test('the bytes per second are limited, and unused time does not accumulate', async () => {
   let now = 0;
   const waits: number[] = [];
   const throttle = new Throttle(
@@ -20,7 +20,7 @@ test('what passes in a second is bounded, and unused time is not saved up', asyn
   expect(waits).toHaveLength(5);
 });
 
-test('pieces too small to wait for are added up', async () => {
+test('pauses that are too short for a timer are added up', async () => {
   let now = 0;
   const throttle = new Throttle(
     1_000_000,

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { STORE } from '../../../store/limits.ts';
 import { acquireBuffer, isPooled, releaseBuffer } from '../../../store/shared/buffers.ts';
 
-test('buffers given back are taken again, and every one only once', () => {
+test('released buffers are used again, each by one holder at a time', () => {
   const taken = Array.from({ length: STORE.pooledBuffers + 2 }, () => acquireBuffer());
   const places = new Set(
     taken.map(({ buffer, byteOffset }) => (buffer.byteLength === STORE.chunkBytes ? buffer : byteOffset)),
@@ -16,7 +16,7 @@ test('buffers given back are taken again, and every one only once', () => {
   for (const buffer of again) releaseBuffer(buffer);
 });
 
-test('a buffer of two chunks shares its memory with no other, and comes back as two', () => {
+test('a buffer of two chunks shares its memory with no other, and is released as two', () => {
   const singles = Array.from({ length: 3 }, () => acquireBuffer());
   const pairs = Array.from({ length: STORE.pooledBuffers / 2 - 2 }, () => acquireBuffer(2));
   expect(pairs.every((pair) => pair.length === 2 * STORE.chunkBytes)).toBe(true);

@@ -3,7 +3,7 @@ import { Semaphore } from '../../../store/shared/semaphore.ts';
 
 const OVERLOADED = { code: 'ASSAY_OVERLOADED' };
 
-test('who finds no place waits in turn', async () => {
+test('without a free permit, callers wait in order', async () => {
   const places = new Semaphore({ permits: 2, maxWaiting: 10, waitMs: 60_000 });
   await places.acquire();
   await places.acquire();
@@ -16,7 +16,7 @@ test('who finds no place waits in turn', async () => {
   expect(order).toEqual([1, 2, 3]);
 });
 
-test('a place that was left without anybody waiting is free again', async () => {
+test('a permit that was released while nobody waited is free again', async () => {
   const places = new Semaphore({ permits: 1, maxWaiting: 0, waitMs: 1 });
   for (let turn = 0; turn < 3; turn++) {
     await places.acquire();
@@ -26,7 +26,7 @@ test('a place that was left without anybody waiting is free again', async () => 
   await expect(places.acquire()).rejects.toMatchObject(OVERLOADED);
 });
 
-test('who waits too long is refused, and the next one gets the place', async () => {
+test('a wait that takes too long is rejected, and the next waiter gets the permit', async () => {
   const places = new Semaphore({ permits: 1, maxWaiting: 10, waitMs: 20 });
   await places.acquire();
   await expect(places.acquire()).rejects.toMatchObject(OVERLOADED);

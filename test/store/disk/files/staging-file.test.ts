@@ -1,4 +1,4 @@
-// A file that is written past the page cache holds the same bytes as any other, wherever it can't be written that way too.
+// A file that is written with O_DIRECT has the same bytes as any other, also where O_DIRECT is refused.
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -36,7 +36,7 @@ test.each([0, 1, 4095, 4096, 4097, STORE.chunkBytes])('a last chunk of %i bytes'
   for (const chunk of chunks) releaseBuffer(chunk);
 });
 
-test('a chunk in memory that does not begin at a page', async () => {
+test('a chunk in memory that is not aligned to a page', async () => {
   const content = [0, 1, 2].map(() => randomBytes(STORE.chunkBytes));
   const path = join(folder, 'file');
   const [first, second, third] = content.map((chunk, at) => (at === 1 ? offByOne(chunk) : pooled(chunk)));
@@ -47,7 +47,7 @@ test('a chunk in memory that does not begin at a page', async () => {
   releaseBuffer(third);
 });
 
-test('a file system that has nothing but its cache', async () => {
+test('a file system without O_DIRECT', async () => {
   const path = join('/dev/shm', `assay-staging-${process.pid}`);
   const content = [randomBytes(STORE.chunkBytes), randomBytes(17)];
   const chunks = content.map(pooled);

@@ -5,7 +5,7 @@ import { STORE } from '../../../../store/limits.ts';
 const FULL = { code: 'ASSAY_DISK_FULL' };
 const written = async () => 'written';
 
-test('what does not fit beside the reserve is refused, and not begun', async () => {
+test('a write that does not fit beside the reserve is refused, and does not begin', async () => {
   const bytes = 1000;
   const least = STORE.minFreeBytes + STORE.commitBytes + bytes;
   expect(await new FreeSpace(() => least).withReserved(bytes, written)).toBe('written');
@@ -17,7 +17,7 @@ test('what does not fit beside the reserve is refused, and not begun', async () 
   expect(isBegun).toBe(false);
 });
 
-test('what is under way keeps its room until it has ended, however it ends', async () => {
+test('a write keeps its reservation until it ends, even if it fails', async () => {
   const room = new FreeSpace(() => STORE.minFreeBytes + 3 * STORE.commitBytes);
   const ends: (() => void)[] = [];
   const failing = () => new Promise<void>((_, reject) => ends.push(() => reject(new Error('cut'))));
@@ -28,7 +28,7 @@ test('what is under way keeps its room until it has ended, however it ends', asy
   expect(await room.withReserved(1, written)).toBe('written');
 });
 
-test('a look at the disk holds for a while', async () => {
+test('one answer about the disk is used for a while', async () => {
   let [now, free, looks] = [0, Number.MAX_SAFE_INTEGER, 0];
   const room = new FreeSpace(
     () => {
@@ -44,7 +44,7 @@ test('a look at the disk holds for a while', async () => {
   await expect(room.withReserved(1, written)).rejects.toMatchObject(FULL);
 });
 
-test('what is larger than one look allows for is asked about as a whole', async () => {
+test('a write that is larger than one answer covers asks the disk again', async () => {
   const bytes = 3 * STORE.freeSpaceBytes;
   const least = STORE.minFreeBytes + STORE.commitBytes + bytes;
   expect(await new FreeSpace(() => least).withReserved(bytes, written)).toBe('written');

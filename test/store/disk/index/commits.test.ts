@@ -1,9 +1,9 @@
-// One commit after another: LMDB's binding never answers what begins after a commit that could not be written.
+// I5: one commit after another. LMDB's binding never answers a commit that begins after a failed one.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { CommitQueue } from '../../../../store/disk/index/commits.ts';
 
-/** A change whose commit ends when the test says so. */
+/** A change whose commit the test ends. */
 class Change {
   readonly #ended = Promise.withResolvers<boolean>();
   readonly begun = Promise.withResolvers<void>();
@@ -27,7 +27,7 @@ const log = () => {
   return { said, say: (text: string) => said.push(text) };
 };
 
-test('what comes in one turn goes together, what comes later waits for it', async () => {
+test('I5: changes of one turn share a commit, and later changes wait for it', async () => {
   const commits = new CommitQueue(0, async () => {});
   const [first, second, late] = [new Change(), new Change(), new Change()];
   const answers = [commits.add(first.begin), commits.add(second.begin)];
@@ -49,7 +49,7 @@ test('what comes in one turn goes together, what comes later waits for it', asyn
   expect(await lateAnswer).toBe(true);
 });
 
-test('after a failure nothing begins, and nobody is told, before it is mended', async () => {
+test('I5: after a failure nothing begins, and nothing is rejected, before the repair', async () => {
   const { said, say } = log();
   const mended = Promise.withResolvers<void>();
   const commits = new CommitQueue(0, () => {
@@ -73,7 +73,7 @@ test('after a failure nothing begins, and nobody is told, before it is mended', 
   expect(said).toEqual(['mending', 'mended', 'no room', 'next begins']);
 });
 
-test('the reason is the one of the commit, and a change that throws harms no other', async () => {
+test('the reason is that of the commit, and a change that throws does not affect others', async () => {
   const commits = new CommitQueue(1, async () => {});
   const fail = () =>
     Promise.reject(
@@ -95,7 +95,7 @@ test('the reason is the one of the commit, and a change that throws harms no oth
   ]);
 });
 
-test('it has ended when nothing waits any more', async () => {
+test('it is idle when no change is pending', async () => {
   const commits = new CommitQueue(0, async () => {});
   await commits.idle();
   const change = new Change();

@@ -1,5 +1,6 @@
-// What an index may look like when it is opened: every state that LMDB leaves is taken, and every other one is refused in
-// words. A wrong answer ends the process with SIGBUS or SIGSEGV, which fails these tests too.
+// The check before an index is opened: every state that LMDB leaves is accepted, any other is refused with an
+// error.
+// A wrong answer ends the process with SIGBUS or SIGSEGV, which fails these tests too.
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -14,7 +15,7 @@ const { folder, open } = useFolders();
 const PAGE_SIZE_AT = 48;
 const LAST_PAGE_AT = 144;
 const TRANSACTION_AT = 152;
-/** As many as make trees of two levels, values of a page and more, and a free list. */
+/** Enough for trees of two levels, values of a page and more, and a free list. */
 const blobs = Array.from({ length: 120 }, (_, number) =>
   contentOf(`kept ${number}`, number % 20 === 0 ? 9000 : 300),
 );
@@ -31,7 +32,7 @@ function headersIn(index: Buffer): { newer: number; pageSize: number; pages: num
   return { newer, pageSize, pages: Number(index.readBigUInt64LE(newer + LAST_PAGE_AT)) + 1 };
 }
 
-/** A used store: its last pages are those of blobs that are gone, so LMDB lists them as free. */
+/** A used store: its last pages belonged to blobs that are gone, so LMDB lists them as free. */
 async function usedStore(): Promise<Buffer> {
   const directory = folder();
   const store = await openDiskStore({ directory });
@@ -52,7 +53,7 @@ async function storeWith(index: Buffer): Promise<string> {
   return directory;
 }
 
-/** Whether it is opened. If it is, nothing is lost, and it takes more. */
+/** Whether it is opened. If it is, everything is present, and it can be written. */
 async function isTaken(directory: string): Promise<boolean> {
   const opened = await openDiskStore({ directory }).catch((error: unknown) => {
     expect(error).toMatchObject({ code: 'ASSAY_STORE_FAULT' });
@@ -73,7 +74,7 @@ describe('an index', () => {
     used = await usedStore();
   });
 
-  test('whose last pages LMDB counts and never wrote is opened, and is long enough from then on', async () => {
+  test('whose last pages LMDB counted and never wrote is opened, and padded to its full length', async () => {
     const index = Buffer.from(used);
     const { newer, pageSize, pages } = headersIn(index);
     index.writeBigUInt64LE(BigInt(pages - 1 + 7), newer + LAST_PAGE_AT);
@@ -83,7 +84,7 @@ describe('an index', () => {
     expect(await isTaken(directory)).toBe(true);
   });
 
-  test('that is cut anywhere is opened whole or refused', async () => {
+  test('that is cut anywhere is opened complete or refused', async () => {
     const { pageSize, pages } = headersIn(used);
     const directory = await storeWith(used);
     const answers: boolean[] = [];
@@ -92,7 +93,7 @@ describe('an index', () => {
       answers.push(kept === 0 || (await isTaken(directory)));
     }
     const firstRefused = answers.indexOf(false);
-    // Pages that are free may be missing, and one that is not may not.
+    // A free page may be missing, any other may not.
     expect(firstRefused).toBeGreaterThan(1);
     expect(answers.slice(firstRefused, -1)).not.toContain(true);
   });
@@ -131,9 +132,12 @@ describe('an index', () => {
     ['is empty', Buffer.alloc(0)],
     ['is noise', contentOf('noise', 100_000)],
     ['is zeros', Buffer.alloc(100_000)],
-  ])('whose lock file %s is opened: it means nothing while nobody has it open', async (_, lock) => {
-    const directory = await storeWith(used);
-    writeFileSync(join(directory, VERSION, 'index/lock.mdb'), lock);
-    expect(await isTaken(directory)).toBe(true);
-  });
+  ])(
+    'whose lock file %s is opened: the lock file has no meaning while no process has it open',
+    async (_, lock) => {
+      const directory = await storeWith(used);
+      writeFileSync(join(directory, VERSION, 'index/lock.mdb'), lock);
+      expect(await isTaken(directory)).toBe(true);
+    },
+  );
 });

@@ -1,4 +1,4 @@
-// Labels by their beginning, on stores that hold many of them and on stores of before there was an order.
+// Labels by prefix, in stores with many labels and in stores from before format 4.
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../../../core/digest.ts';
@@ -15,14 +15,14 @@ const { folder, open } = useFolders();
 const KEY = digestOf(Buffer.from('a result')).hash;
 const TEAM = parseNamespace('team');
 
-/** The tables of a new store, on which nobody else works. */
+/** The tables of a new store that nothing else uses. */
 async function newTables(): Promise<{ directory: string; tables: Tables }> {
   const directory = folder();
   await (await open({ directory })).close();
   return { directory, tables: new Tables(join(directory, VERSION, 'index'), 0) };
 }
 
-/** As format 3 wrote them: the records and the counter, without an order. */
+/** As format 3 wrote them: records and the counter, without an order. */
 async function writeUnordered(tables: Tables, labels: readonly string[]): Promise<void> {
   const table = tables.table('labels');
   await tables.commit(async () => {
@@ -45,10 +45,10 @@ async function first(labels: DiskLabels, prefix: string): Promise<string | undef
   return (await liveLabels(labels, HITS).newest(TEAM, [prefix]))?.label;
 }
 
-/** 10,000 of 100 branches; those of one branch were put side by side. */
+/** 10,000 labels of 100 branches; those of one branch were put one after another. */
 const MANY = Array.from({ length: 10_000 }, (_, index) => `linux-branch${Math.floor(index / 100)}-${index}`);
 
-test('an earlier store’s labels are ordered when they are first asked for, and those that come since', async () => {
+test('labels of an earlier format are ordered by the first search, and so are later labels', async () => {
   const { tables } = await newTables();
   await writeUnordered(tables, MANY);
   const labels = new DiskLabels(tables);
@@ -62,7 +62,7 @@ test('an earlier store’s labels are ordered when they are first asked for, and
   await tables.close();
 });
 
-test('the newest of 10,000 costs a few rows, whichever beginning is asked for', async () => {
+test('the newest of 10,000 labels costs a few rows, for any prefix', async () => {
   const { tables } = await newTables();
   await writeUnordered(tables, MANY);
   const labels = new DiskLabels(tables);
@@ -93,8 +93,8 @@ test('the newest of 10,000 costs a few rows, whichever beginning is asked for', 
   await tables.close();
 });
 
-describe('a label that is put anew', () => {
-  test('is found where it is now, and nowhere else', async () => {
+describe('a label that is put again', () => {
+  test('is found at its new position only', async () => {
     const store = await open({ directory: folder() });
     const result = async (name: string) => {
       const address = addressOf(name);
@@ -112,7 +112,7 @@ describe('a label that is put anew', () => {
     expect(await store.labels.newest(DEFAULT_NAMESPACE, ['a-2'])).toMatchObject({ label: 'a-2' });
   });
 
-  test('leaves no row behind, also with a label of nothing but signs', async () => {
+  test('leaves no row behind, even if it has no letters or digits', async () => {
     const { tables } = await newTables();
     const labels = new DiskLabels(tables);
     const address = { namespace: TEAM, label: '-'.repeat(512) };
@@ -130,7 +130,7 @@ describe('a label that is put anew', () => {
   });
 });
 
-test('beginnings may end within any character', async () => {
+test('prefixes may end inside a character', async () => {
   const { tables } = await newTables();
   const labels = new DiskLabels(tables);
   for (const label of ['käse-1', 'käse-2', 'kätzchen', 'k', '日本-1'])

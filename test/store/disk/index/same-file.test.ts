@@ -1,4 +1,4 @@
-// A store's folder that is removed, or replaced by another one, while a process uses it.
+// I7: a store's folder is removed or replaced by another one while a process uses it.
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test, vi } from 'vitest';
@@ -28,7 +28,7 @@ async function setUp() {
 }
 
 test.each([1000, STORE.inlineBytes + 1])(
-  'nothing of %i bytes is taken that nobody would find again',
+  'I7: a put of %i bytes fails instead of going to a deleted store',
   async (size) => {
     const { directory, store, outcome } = await setUp();
     const away = folder();
@@ -46,7 +46,7 @@ test.each([1000, STORE.inlineBytes + 1])(
   },
 );
 
-test('what lies in its place is not tidied up', async () => {
+test('I7: another store in its place is not cleaned up', async () => {
   const { machine, directory, store, outcome } = await setUp();
   renameSync(join(directory, 'v4'), join(folder(), 'v4'));
   const { hash } = digestOf(contentOf('of another store', 10));

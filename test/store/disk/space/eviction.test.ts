@@ -10,12 +10,12 @@ import { filesIn, useFolders } from '../../folders.ts';
 const MIB = 1024 * 1024;
 const LIMIT = 8 * MIB;
 const LEASE = 1_000_000;
-/** After this no lease that was given before holds. */
+/** No lease that was given before is valid after this time. */
 const LONG = LEASE * (1 + 2 / STORE.leaseWindows) + 2 * STORE.tickSlackMs;
 const YEAR = 365 * 24 * 3_600_000;
 const { folder, open } = useFolders();
 
-/** A machine whose time the test moves. */
+/** A machine whose time the test sets. */
 class Machine {
   name = 'first boot';
   time = 5_000_000;
@@ -57,8 +57,8 @@ async function fill(store: DiskStore, names: readonly string[], machine: Machine
 
 const SIX = ['1', '2', '3', '4', '5', '6'];
 
-describe('a store that may hold no more', () => {
-  test('lets the least recently used go, and only as much as is needed', async () => {
+describe('a full store', () => {
+  test('E2: evicts the least recently used, and only as much as is needed', async () => {
     const machine = new Machine();
     const store = await machine.store();
     await fill(store, SIX, machine);
@@ -75,7 +75,7 @@ describe('a store that may hold no more', () => {
     expect(machine.events.filter(({ type }) => type !== 'evicted')).toEqual([]);
   });
 
-  test('removes the files of what it lets go', async () => {
+  test('E5: removes the files of evicted blobs', async () => {
     const machine = new Machine();
     const store = await machine.store();
     await fill(store, SIX, machine);
@@ -86,7 +86,7 @@ describe('a store that may hold no more', () => {
     expect(told.reduce((sum, bytes) => sum + bytes, 0)).toBe(6 * MIB);
   });
 
-  test('refuses what it has no room for while all is leased, and takes it when the leases end', async () => {
+  test('S3: refuses a write while everything is leased, and accepts it when the leases end', async () => {
     const machine = new Machine();
     const store = await machine.store();
     await fill(store, SIX, machine);
@@ -99,7 +99,7 @@ describe('a store that may hold no more', () => {
     expect(store.space.used()).toBeLessThanOrEqual(LIMIT);
   });
 
-  test('refuses parts of an upload, and content of unknown size, in the same way', async () => {
+  test('S3: refuses parts of an upload, and content of unknown size, in the same way', async () => {
     const machine = new Machine();
     const store = await machine.store();
     await fill(store, SIX, machine);
@@ -113,7 +113,7 @@ describe('a store that may hold no more', () => {
     expect(await store.blobs.missing([digestOf(bytes)])).toHaveLength(1);
   });
 
-  test('never takes more than its limit, whatever comes at once', async () => {
+  test('S1: never exceeds its limit, however many writes come at once', async () => {
     const machine = new Machine();
     const store = await machine.store();
     const contents = Array.from({ length: 30 }, (_, index) => contentOf(`many ${index}`, MIB));
@@ -134,23 +134,26 @@ describe('a lease', () => {
     'a put of the same': (store) => putOne(store, contentOf('1', MIB)),
   };
 
-  test.each(Object.entries(USES))('is given by %s, by whichever process', async (_, use) => {
-    const machine = new Machine();
-    const [user, evictor] = [await machine.store(), await machine.store()];
-    const digest = await putResult(user, '1');
-    await putResult(user, '2');
-    machine.time += LONG;
-    await use(user, digest);
-    machine.time += LEASE - 1;
-    await evictor.space.evict(0);
-    expect(await user.blobs.missing([digest])).toEqual([]);
-    expect(await isHit(evictor, '2')).toBe(false);
-    machine.time += LONG;
-    await evictor.space.evict(0);
-    expect(await user.blobs.missing([digest])).toEqual([digest]);
-  });
+  test.each(Object.entries(USES))(
+    'L1, L3: is given by %s, and protects against every process',
+    async (_, use) => {
+      const machine = new Machine();
+      const [user, evictor] = [await machine.store(), await machine.store()];
+      const digest = await putResult(user, '1');
+      await putResult(user, '2');
+      machine.time += LONG;
+      await use(user, digest);
+      machine.time += LEASE - 1;
+      await evictor.space.evict(0);
+      expect(await user.blobs.missing([digest])).toEqual([]);
+      expect(await isHit(evictor, '2')).toBe(false);
+      machine.time += LONG;
+      await evictor.space.evict(0);
+      expect(await user.blobs.missing([digest])).toEqual([digest]);
+    },
+  );
 
-  test('is renewed without a write for a while, and counts from the last use all the same', async () => {
+  test('L2, L3: is renewed without a write for a while, and counts from the last use all the same', async () => {
     const machine = new Machine();
     const store = await machine.store();
     const digest = await putResult(store, '1');
@@ -161,7 +164,7 @@ describe('a lease', () => {
     expect(await store.blobs.missing([digest])).toEqual([]);
   });
 
-  test('of a result covers what another result names too', async () => {
+  test('L4: of a result covers a blob that an older result names too', async () => {
     const machine = new Machine();
     const store = await machine.store();
     const shared = await putResult(store, 'old');
@@ -172,7 +175,7 @@ describe('a lease', () => {
     expect(await isHit(store, 'new')).toBe(true);
   });
 
-  test('does not know the time of day: a step of a year either way changes nothing', async () => {
+  test('C4: does not depend on the wall clock: a step of a year either way changes nothing', async () => {
     const machine = new Machine();
     const store = await machine.store();
     for (const [round, step] of [YEAR, -YEAR, -YEAR, YEAR].entries()) {
@@ -188,7 +191,7 @@ describe('a lease', () => {
     keepFigures('clock', { 'steps of a year': 4, 'early evictions': 0, 'immortal leases': 0 });
   });
 
-  test('counts in full from the first use after the machine was started anew, and then ends', async () => {
+  test('C3: counts in full from the first use after a reboot, and then ends', async () => {
     const machine = new Machine();
     const before = await machine.store();
     const digest = await putResult(before, '1');
@@ -206,7 +209,7 @@ describe('a lease', () => {
     expect(await store.blobs.missing([digest])).toEqual([digest]);
   });
 
-  test('protects a blob that was put and is not named by any result yet', async () => {
+  test('E1: protects a blob that was put and that no result names yet', async () => {
     const machine = new Machine();
     const store = await machine.store();
     const digest = await putOne(store, contentOf('alone', MIB));
@@ -219,7 +222,7 @@ describe('a lease', () => {
   });
 });
 
-test('what is counted is what is there, after anything that may happen to a blob', async () => {
+test('I6: the usage is the bytes of the files that are present, after puts, uses and evictions', async () => {
   const machine = new Machine();
   const store = await machine.store();
   await fill(store, SIX, machine);

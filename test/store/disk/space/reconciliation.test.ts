@@ -23,14 +23,14 @@ async function setUp() {
   return { machine, directory, events, store, reconcile: () => store.reconcile(async () => {}) };
 }
 
-test('a store in which all fits is left as it is', async () => {
+test('a consistent store is not changed', async () => {
   const { store, reconcile, events } = await setUp();
   expect(await reconcile()).toEqual({ strays: 0, removed: 0, lost: 0 });
   expect((await readFrom(store, digestOf(large)))?.equals(large)).toBe(true);
   expect(events).toEqual([]);
 });
 
-test('a file without an entry is counted, and removed when it is met again after a lease', async () => {
+test('E5: a file without an entry is counted, and removed when it is found again after a lease', async () => {
   const { machine, store, directory, reconcile, events } = await setUp();
   const { hash } = digestOf(contentOf('stray', 10));
   const stray = join(directory, 'v4/files', hash.slice(0, 2), `${hash}-0000075bcd15`);
@@ -50,7 +50,7 @@ test('a file without an entry is counted, and removed when it is met again after
   expect((await readFrom(store, digestOf(large)))?.equals(large)).toBe(true);
 });
 
-test('an entry without a file is counted, is a miss from then on, and heals', async () => {
+test('an entry without a file is counted and becomes a miss, and a put stores it again', async () => {
   const { directory, store, reconcile, events } = await setUp();
   for (const file of filesIn(directory, 'files')) rmSync(file);
   expect(await store.blobs.missing([digestOf(large)])).toEqual([]);
@@ -61,7 +61,7 @@ test('an entry without a file is counted, is a miss from then on, and heals', as
   expect((await readFrom(store, digestOf(large)))?.equals(large)).toBe(true);
 });
 
-test('it goes on among writers without taking anything from them', async () => {
+test('it runs beside writers without removing anything of theirs', async () => {
   const { store, reconcile } = await setUp();
   const contents = Array.from({ length: 60 }, (_, index) =>
     contentOf(`busy ${index}`, index % 2 ? 1000 : STORE.inlineBytes + index),
@@ -72,7 +72,7 @@ test('it goes on among writers without taking anything from them', async () => {
   expect(await store.blobs.missing(contents.map(digestOf))).toEqual([]);
 });
 
-test('an upload that has no file any more is forgotten', async () => {
+test('the record of an upload without a file is removed', async () => {
   const { directory, store, reconcile } = await setUp();
   const part = { expected: digestOf(large), offset: 0, content: large.subarray(0, 100), isLast: false };
   await store.uploads.append('kept', part);

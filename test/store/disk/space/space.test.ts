@@ -6,11 +6,14 @@ import type { StoreEvent } from '../../../../store/events.ts';
 const KIB = 1024;
 const LIMIT = 1000 * KIB;
 
-/** A store whose eviction the test steers: each step waits until it is told how many bytes go, or that nothing can. */
+/**
+ * A store whose eviction the test controls: each step waits until the test says how many bytes it frees, or
+ * that nothing is left.
+ */
 class Steered {
   files = LIMIT;
   readonly failures: string[] = [];
-  /** As it was reported. */
+  /** As the events reported it. */
   evicted = 0;
   #steps: ((bytes: number | Error | undefined) => void)[] = [];
   #begun: (() => void)[] = [];
@@ -37,13 +40,13 @@ class Steered {
     });
   }
 
-  /** Ends the step that is under way, or the next one. */
+  /** Ends the running step, or the next one. */
   async evict(bytes: number | Error | undefined): Promise<void> {
     if (this.#steps.length === 0) await new Promise<void>((resolve) => this.#begun.push(resolve));
     this.#steps.shift()?.(bytes);
   }
 
-  /** Under way until `end` is called. */
+  /** A write that runs until `end` is called. */
   write(bytes: number): { entered: Promise<unknown>; end(): void } {
     let end = () => {};
     const written = new Promise<void>((resolve) => {
@@ -63,13 +66,13 @@ class Steered {
   }
 }
 
-describe('who waits for room', () => {
-  test('enters after the step that makes enough, while eviction goes on', async () => {
+describe('a write that waits for space', () => {
+  test('is admitted after the step that frees enough, while eviction continues', async () => {
     const store = new Steered();
     const { entered, end } = store.write(40 * KIB);
     await store.evict(20 * KIB);
     await store.evict(20 * KIB);
-    // A third step is under way by now, and does not end before the write does.
+    // A third step is running by now, and does not end before the write does.
     expect(await entered).toBe('entered');
     end();
     expect(store.evicted).toBe(40 * KIB);
@@ -77,7 +80,7 @@ describe('who waits for room', () => {
     await store.space.close();
   });
 
-  test('is not overtaken by who needs less', async () => {
+  test('S2: is not overtaken by a smaller one', async () => {
     const store = new Steered();
     const order: string[] = [];
     const large = store.write(200 * KIB);
@@ -93,7 +96,7 @@ describe('who waits for room', () => {
     expect(order).toEqual(['large', 'small']);
   });
 
-  test('is refused when nothing more can go, and who needs less is not', async () => {
+  test('S3: is refused when nothing is left to evict, and a smaller one behind it is not', async () => {
     const store = new Steered();
     const large = store.write(200 * KIB);
     const small = store.write(4 * KIB);
@@ -104,7 +107,7 @@ describe('who waits for room', () => {
     expect(await small.entered).toBe('entered');
   });
 
-  test('enters when another process has made the room meanwhile', async () => {
+  test('S3: is admitted if another process has freed the space meanwhile', async () => {
     const store = new Steered();
     const { entered } = store.write(40 * KIB);
     await store.evict(0);
@@ -113,7 +116,7 @@ describe('who waits for room', () => {
     expect(await entered).toBe('entered');
   });
 
-  test('learns that eviction failed; the next one tries again', async () => {
+  test('gets the error of a failed eviction; the next write tries again', async () => {
     const store = new Steered();
     const first = expect(store.write(4 * KIB).entered).rejects.toThrow('no such disk');
     await store.evict(new Error('no such disk'));
@@ -124,7 +127,7 @@ describe('who waits for room', () => {
     expect(await entered).toBe('entered');
   });
 
-  test('is refused when the store is closed, at once', async () => {
+  test('is refused at once when the store is closed', async () => {
     const store = new Steered();
     const refused = expect(store.write(4 * KIB).entered).rejects.toMatchObject({ code: 'ASSAY_STORE_FULL' });
     const closed = store.space.close();
@@ -134,12 +137,12 @@ describe('who waits for room', () => {
     await expect(store.write(4 * KIB).entered).rejects.toMatchObject({ code: 'ASSAY_STORE_FULL' });
   });
 
-  test('ends the rest that eviction takes in the background', async () => {
+  test('S6: ends the pause of background eviction', async () => {
     const store = new Steered();
     store.files = 0.97 * LIMIT;
     const small = store.write(4 * KIB);
     expect(await small.entered).toBe('entered');
-    // So long a step that its rest would outlast this test.
+    // A step so long that its pause would outlast this test.
     const now = performance.now;
     const began = now.call(performance);
     performance.now = () => began + 1000 * (now.call(performance) - began);

@@ -1,4 +1,4 @@
-// Unmapping the index on the way through it, as commands do that look through a whole store.
+// Unmaps the index while it is read, as commands do that read a whole store.
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { digestOf } from '../../../../core/digest.ts';
@@ -12,7 +12,7 @@ import { useFolders } from '../../folders.ts';
 const { folder, open } = useFolders();
 const contents = Array.from({ length: 1200 }, (_, number) => contentOf(`blob ${number}`, 4000));
 
-test('a look through the index that is unmapped after every page meets every entry once', async () => {
+test('a scan of an index that is unmapped after every page meets every entry once', async () => {
   const directory = folder();
   const store = await open({ directory });
   await putAll(store, ...contents);
@@ -40,7 +40,7 @@ test('a look through the index that is unmapped after every page meets every ent
     expect((await readFrom(after, digestOf(bytes)))?.equals(bytes)).toBe(true);
 });
 
-test('what is mapped is less after it was unmapped', async () => {
+test('unmapping reduces the mapped memory', async () => {
   const directory = folder();
   const store = await open({ directory });
   await putAll(store, ...contents);

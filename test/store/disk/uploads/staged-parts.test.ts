@@ -1,4 +1,4 @@
-// Uploads that are broken off, refused or left behind, on stores that are full, used and shared.
+// Uploads that are interrupted, refused or abandoned, in stores that are full, in use and shared.
 import { readdirSync, readlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -33,14 +33,14 @@ async function breakOff(store: DiskStore, id: string, bytes: Buffer, after: numb
   await expect(store.uploads.append(id, broken)).rejects.toBe(BROKEN);
 }
 
-/** Another store in this process knows what this process has staged; one that is older than that does not. */
+/** Makes staged files that old, as those of a process that stopped writing. */
 function age(directory: string, ms: number, names = filesIn(directory, 'staging')): void {
   const then = new Date(Date.now() - ms);
   for (const path of names) utimesSync(path, then, then);
 }
 
-describe('on a store that is full', () => {
-  test('uploads at once are taken while there is room; those that are refused leave nothing', async () => {
+describe('in a full store', () => {
+  test('concurrent uploads are accepted while there is space, and refused ones leave nothing behind', async () => {
     const directory = folder();
     const store = await full(directory);
     const contents = Array.from({ length: 8 }, (_, index) => contentOf(`at once ${index}`, 5 * MIB));
@@ -73,7 +73,7 @@ describe('on a store that is full', () => {
     await putOne(store, contentOf('afterwards', 4 * MIB));
   });
 
-  test('parts that were broken off give way, the oldest first, and only as many as needed', async () => {
+  test('interrupted parts are evicted, oldest first, and only as many as needed', async () => {
     const directory = folder();
     const store = await full(directory);
     const seen = new Set<string>();
@@ -101,7 +101,7 @@ describe('on a store that is full', () => {
     expect((await readFrom(store, digestOf(newer)))?.equals(newer)).toBe(true);
   });
 
-  test('an upload that gave way begins anew', async () => {
+  test('an evicted upload begins again', async () => {
     const store = await full(folder());
     const bytes = contentOf('gave way', 6 * MIB);
     await breakOff(store, 'id', bytes, 5 * MIB);
@@ -111,7 +111,7 @@ describe('on a store that is full', () => {
     });
   });
 
-  test('what is being sent never gives way, however slowly it comes', async () => {
+  test('an upload that is being sent is never evicted, however slow it is', async () => {
     const directory = folder();
     const [server, other] = [await full(directory), await full(directory)];
     const bytes = contentOf('live', 6 * MIB);
@@ -136,14 +136,14 @@ describe('on a store that is full', () => {
     expect((await readFrom(other, digestOf(bytes)))?.equals(bytes)).toBe(true);
   });
 
-  test('content of unknown size is refused as soon as it is too much', async () => {
+  test('content of unknown size is refused as soon as it exceeds the limit', async () => {
     const directory = folder();
     const store = await full(directory);
     let sent = 0;
     async function* endless(): AsyncGenerator<Buffer> {
       for (; sent < 10 * LIMIT; sent += MIB) {
         yield contentOf(`piece ${sent}`, MIB);
-        // What the store holds is measured anew by then.
+        // The usage is measured again by then.
         await new Promise((resolve) => setTimeout(resolve, STORE.usageMs / 20));
       }
     }
@@ -153,8 +153,8 @@ describe('on a store that is full', () => {
   });
 });
 
-describe('what is left in staging', () => {
-  /** As killed processes leave it: a blob that came in one piece, and an upload that the index does not know. */
+describe('files left in staging', () => {
+  /** As killed processes leave them: a blob that arrived as a whole, and an upload without a record. */
   function leave(directory: string, idleMs: number): void {
     const paths = ['5e0c7a4e-dead', 'upload-00000000dead'].map((name) =>
       join(directory, `${VERSION}/staging`, name),
@@ -163,7 +163,7 @@ describe('what is left in staging', () => {
     age(directory, idleMs, paths);
   }
 
-  test('orphans go with a sweep when nobody writes them, and not before', async () => {
+  test('leftovers are swept when no process writes them, and not before', async () => {
     const directory = folder();
     const store = await open({ directory });
     leave(directory, STORE.idleUploadMs - 60_000);
@@ -173,14 +173,14 @@ describe('what is left in staging', () => {
     expect(filesIn(directory, 'staging')).toEqual([]);
   });
 
-  test('orphans go too when a clock was set back by years', async () => {
+  test('leftovers are swept even if a clock was set back by years', async () => {
     const directory = folder();
     const store = await open({ directory });
     leave(directory, -3 * 365 * 24 * 3_600_000);
     expect(await store.sweep()).toMatchObject({ files: 2 });
   });
 
-  test('an upload that nobody continues goes after a day', async () => {
+  test('an upload that gets no part is removed after a day', async () => {
     const directory = folder();
     const store = await open({ directory });
     await breakOff(store, 'id', contentOf('abandoned', 3 * MIB), 2 * MIB);
@@ -193,7 +193,7 @@ describe('what is left in staging', () => {
     expect(filesIn(directory, 'staging')).toEqual([]);
   });
 
-  test('no descriptor stays open for uploads that wait for their next part', async () => {
+  test('uploads that wait for their next part keep no descriptor open', async () => {
     const directory = folder();
     const store = await open({ directory });
     for (let index = 0; index < 10; index++)
@@ -204,7 +204,7 @@ describe('what is left in staging', () => {
     expect((await readFrom(store, digestOf(bytes)))?.equals(bytes)).toBe(true);
   });
 
-  test('a large upload past the page cache rests and goes on', async () => {
+  test('a large upload with direct writes is suspended and continues', async () => {
     const directory = folder();
     const store = await open({ directory });
     const bytes = contentOf('direct', STORE.directBytes + 777);
@@ -232,7 +232,7 @@ describe('of many uploads', () => {
   const whole = { ...part(bytes), isLast: true };
   const IS_FINISHED = 4;
 
-  /** The whole table is taken; `index` is the generation. */
+  /** Fills the table; `index` is the generation. */
   async function fillTable(directory: string, flags: number): Promise<void> {
     await (await open({ directory })).close();
     const tables = new Tables(join(directory, `${VERSION}/index`), 0);
@@ -249,7 +249,7 @@ describe('of many uploads', () => {
     await tables.close();
   }
 
-  test('those that are finished do not count, also where Assay 0.1 has kept them', async () => {
+  test('finished ones do not count, even if Assay 0.1 kept their records', async () => {
     const directory = folder();
     await fillTable(directory, IS_FINISHED);
     const store = await open({ directory });
@@ -261,7 +261,7 @@ describe('of many uploads', () => {
     await tables.close();
   });
 
-  test('the oldest that nobody sends give way to a new one', async () => {
+  test('the oldest idle ones make way for a new one', async () => {
     const directory = folder();
     await fillTable(directory, 0);
     const paths = Array.from({ length: STORE.maxUploads }, (_, index) =>

@@ -12,7 +12,7 @@
 //   labels    engine        stores names
 //             labels        serves a label only if its result is a hit; above all layers of results
 //
-// Results ask `missing` of the complete stack of blob layers.
+// Results ask `missing` of the outermost layer of blobs.
 
 import { openDiskEngine, type Reconcile } from './disk/engine.ts';
 import type { Swept } from './disk/files/sweep.ts';

@@ -21,17 +21,17 @@ function unpacked(): unknown {
   if (name === undefined) return undefined;
   const { XDG_RUNTIME_DIR, ASSAY_STORE, XDG_CACHE_HOME, HOME } = process.env;
   const usual = ['/tmp', '/var/tmp', '/dev/shm'];
-  for (const place of [...usual, XDG_RUNTIME_DIR, ASSAY_STORE, XDG_CACHE_HOME, HOME]) {
-    const addon = place && tryIn(place, `/$bunfs/root/${name}`);
+  for (const parent of [...usual, XDG_RUNTIME_DIR, ASSAY_STORE, XDG_CACHE_HOME, HOME]) {
+    const addon = parent && tryIn(parent, `/$bunfs/root/${name}`);
     if (addon) return addon;
   }
   return undefined;
 }
 
-function tryIn(place: string, embedded: string): unknown {
+function tryIn(parent: string, embedded: string): unknown {
   let folder: string | undefined;
   try {
-    folder = mkdtempSync(join(place, 'assay-addon-'));
+    folder = mkdtempSync(join(parent, 'assay-addon-'));
     const file = join(folder, 'lmdb.node');
     writeFileSync(file, readFileSync(embedded), { mode: 0o600 });
     const loaded: { exports: unknown } = { exports: {} };

@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { Evicted } from '../../../../store/disk/space/eviction.ts';
 import { Space } from '../../../../store/disk/space/space.ts';
 import type { StoreEvent } from '../../../../store/events.ts';
+import { STORE } from '../../../../store/limits.ts';
 
 const KIB = 1024;
 const LIMIT = 1000 * KIB;
@@ -15,6 +17,8 @@ class Steered {
   readonly failures: string[] = [];
   /** As the events reported it. */
   evicted = 0;
+  /** How many steps have begun. */
+  steps = 0;
   #steps: ((bytes: number | Error | undefined) => void)[] = [];
   #begun: (() => void)[] = [];
   readonly space = new Space(
@@ -30,6 +34,7 @@ class Steered {
   }
 
   #step(): Promise<Evicted | undefined> {
+    this.steps++;
     return new Promise((resolve, reject) => {
       this.#steps.push((bytes) => {
         if (bytes instanceof Error) return reject(bytes);
@@ -155,5 +160,46 @@ describe('a write that waits for space', () => {
     const large = store.write(100 * KIB);
     await store.evict(100 * KIB);
     expect(await large.entered).toBe('entered');
+  });
+});
+
+describe('without a write that waits', () => {
+  /** Lets one small write through. */
+  async function writeOne(store: Steered): Promise<void> {
+    const { entered, end } = store.write(4 * KIB);
+    expect(await entered).toBe('entered');
+    end();
+  }
+
+  test('S6: eviction begins above STORE.evictFrom of the limit', async () => {
+    const store = new Steered();
+    store.files = (STORE.evictFrom - 0.01) * LIMIT;
+    await writeOne(store);
+    expect(store.steps).toBe(0);
+    const fuller = new Steered();
+    fuller.files = (STORE.evictFrom + 0.01) * LIMIT;
+    await writeOne(fuller);
+    expect(fuller.steps).toBe(1);
+    await fuller.evict(undefined);
+    await fuller.space.close();
+  });
+
+  test('S6: eviction ends at STORE.evictTo of the limit', async () => {
+    const store = new Steered();
+    store.files = (STORE.evictFrom + 0.01) * LIMIT;
+    await writeOne(store);
+    await store.evict(4 * KIB);
+    // The second step frees exactly what is above the mark.
+    await store.evict(store.files - STORE.evictTo * LIMIT);
+    // Long enough for a third step to begin after the pause, which is short after so short a step.
+    await sleep(100);
+    expect(store.steps).toBe(2);
+    expect(store.files).toBe(STORE.evictTo * LIMIT);
+  });
+
+  test('S4: a write larger than the limit is refused at once, and nothing is evicted', async () => {
+    const store = new Steered();
+    await expect(store.write(LIMIT + 1).entered).rejects.toMatchObject({ code: 'ASSAY_TOO_LARGE' });
+    expect(store.steps).toBe(0);
   });
 });

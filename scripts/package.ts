@@ -3,9 +3,9 @@
 //   npm run package                     for an address or a file; it cannot be published by mistake
 //   npm run package -- @our-team/assay  for a registry, under a name in your scope
 //
-// It holds the executable with its helpers, the Node and the bundle that `assay serve` runs on, and the
-// library. It needs no other package, so npm downloads nothing else. It holds machine code, so npm checks the
-// machine's architecture first.
+// It holds the executable with its helpers, the starter that is installed as `assay`, the Node and the bundle
+// that `assay serve` runs on, and the library. It needs no other package, so npm downloads nothing else. It
+// holds machine code, so npm checks the machine's architecture first.
 //
 // Assay is not in the public registry. A name without a scope is refused: machines that do not know your
 // registry would ask the public one for it, and anybody can register it there.
@@ -29,6 +29,7 @@ const DIST = join(ROOT, 'dist');
 
 const CONTENT = [
   'dist/assay',
+  'dist/assay-start',
   'dist/assay-trace',
   'dist/assay-vary',
   'dist/node',
@@ -68,7 +69,7 @@ function manifest(name: string | undefined) {
     type,
     exports: { ...exports, './schema.json': `./${SCHEMA.installed}` },
     ...(name === undefined && { private: true }),
-    bin: { assay: 'dist/assay' },
+    bin: { assay: 'dist/assay-start' },
     os: ['linux'],
     cpu: [process.arch],
     libc: ['glibc'],

@@ -75,6 +75,18 @@ test('the command runs, watches, and hits', async () => {
   expect((await assay(...step)).stderr).toContain('1 output restored');
 });
 
+test('without /proc the command runs on Node, and says so', async () => {
+  const inRoom = ['unshare', '--mount', 'sh', '-c', 'mount -t tmpfs tmpfs /proc && exec "$@"', 'sh'];
+  const command = within('node_modules/.bin/assay');
+  const version = await run(...inRoom, command, '--version');
+  expect(version).toMatchObject({ code: 0, stdout: `assay ${VERSION}\n` });
+  expect(version.stderr).toBe(
+    'assay: /proc/self/maps cannot be read, so Assay runs on Node, which starts more slowly\n',
+  );
+  const ran = await run(...inRoom, command, 'run', '--', '/bin/sh', '-c', 'echo ran; exit 7');
+  expect(ran).toMatchObject({ code: 7, stdout: 'ran\n' });
+});
+
 test('the server serves, on the Node of the package and in the process that was started', async () => {
   const server = spawn(within('node_modules/.bin/assay'), ['serve', '--port', '0'], { cwd: folder, env });
   try {
@@ -134,7 +146,7 @@ test('a checkout is not packed as it is, and a name that others may own is refus
   expect(packing.stderr).toContain('npm run package');
   const named = await run(process.execPath, join(PROJECT, 'scripts/package.ts'), 'assay');
   expect(named.code).toBe(1);
-  expect(named.stderr).toContain('one of your own scope');
+  expect(named.stderr).toContain('needs a scope of yours');
 });
 
 async function addressOf({ stdout, stderr }: ChildProcess): Promise<string> {

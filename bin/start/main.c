@@ -1,0 +1,58 @@
+// assay-start: the `assay` command of the installed package. It becomes the executable beside it, or the bundle on Node.
+// Its arguments, its process id and its exit code stay those of the command.
+//
+// Bun's runtime finds the bounds of its stack in /proc/self/maps, and aborts where that file cannot be read: in a chroot or a
+// sandbox without /proc. Node starts there. docs/decisions/0261 has the measurements.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#define EXECUTABLE "assay"
+#define NODE "node/node"
+#define BUNDLE "node/main.cjs"
+
+/** Not 1 or 2: after `assay run` those could be the exit code of the command that it runs. */
+#define FAILED 125
+
+static char folder[PATH_MAX];
+
+static void locate(void) {
+    const char *name = (const char *)getauxval(AT_EXECFN);
+    if (name == NULL || realpath(name, folder) == NULL) {
+        fprintf(stderr, "assay: its own folder was not found: %s\n", strerror(errno));
+        exit(FAILED);
+    }
+    *strrchr(folder, '/') = '\0';
+}
+
+static const char *beside(const char *name) {
+    char *path = NULL;
+    if (asprintf(&path, "%s/%s", folder, name) < 0) exit(FAILED);
+    return path;
+}
+
+static void become(const char *program, char *const argv[]) {
+    execv(program, argv);
+    fprintf(stderr, "assay: %s cannot be started: %s: install the package again\n", program, strerror(errno));
+    exit(FAILED);
+}
+
+int main(int argc, char *argv[]) {
+    locate();
+    if (access("/proc/self/maps", R_OK) == 0) become(beside(EXECUTABLE), argv);
+
+    fputs("assay: /proc/self/maps cannot be read, so Assay runs on Node, which starts more slowly\n", stderr);
+    unsetenv("NODE_OPTIONS"); // for the programs of the user, not for this one
+    char **arguments = calloc((size_t)argc + 2, sizeof *arguments);
+    if (arguments == NULL) exit(FAILED);
+    const char *node = beside(NODE);
+    arguments[0] = (char *)node;
+    arguments[1] = (char *)beside(BUNDLE);
+    for (int at = 1; at < argc; at++) arguments[at + 1] = argv[at];
+    become(node, arguments);
+}

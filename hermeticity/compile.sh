@@ -1,9 +1,10 @@
 #!/bin/sh
-# Compiles a helper: compile.sh FOLDER OUTPUT LOSS, all C files of FOLDER into OUTPUT. CC chooses the compiler.
-# Where there is none LOSS tells what will not work; that is no failure, because all the rest does.
+# Compiles a helper: compile.sh FOLDER OUTPUT LOSS builds OUTPUT from the C files of FOLDER and of native/shared.
+# CC names the compiler. Without a compiler the script prints LOSS, what will not work, and succeeds.
 set -eu
 
 folder=$1
+shared=$(cd "$(dirname "$0")" && pwd)/native/shared
 output=$2
 compiler=${CC:-cc}
 
@@ -15,9 +16,9 @@ fi
 mkdir -p "$(dirname "$output")"
 staged=$output.$$.tmp
 trap 'rm -f "$staged"' EXIT
-# Statically where the libraries are there: the helper starts faster, and nothing in the action's environment reaches it.
+# Static if possible: the helper starts faster, and no variable of the action affects its loader.
 compile() {
-  "$compiler" -std=gnu11 -O2 -Wall -Wextra -Werror "$@" "$folder"/*.c -o "$staged"
+  "$compiler" -std=gnu11 -O2 -Wall -Wextra -Werror "$@" -I "$shared" "$folder"/*.c "$shared"/*.c -o "$staged"
 }
 compile -static 2>/dev/null || compile
 mv "$staged" "$output"

@@ -5,9 +5,6 @@
 #ifndef ASSAY_FILTER_H
 #define ASSAY_FILTER_H
 
-/* The architecture this helper was compiled for, as seccomp and ptrace name it. */
-extern const unsigned NATIVE_ARCHITECTURE;
-
 /* For the calling process and all its descendants, for ever. 0, or -1 with errno. */
 int install_filter(void);
 

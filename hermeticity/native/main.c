@@ -14,7 +14,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,28 +26,22 @@
 
 #include "access.h"
 #include "core.h"
-#include "deny.h"
 #include "filter.h"
 #include "numbers.h"
 #include "record.h"
+#include "registers.h"
 #include "task.h"
 #include "tick.h"
+#include "trace.h"
 #include "wait.h"
 
 enum { TICK_MS = 100 };
-
-#ifdef __GLIBC__
-typedef struct __ptrace_syscall_info call_info;
-#else
-typedef struct ptrace_syscall_info call_info;
-#endif
 
 static const int FORWARDED[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
 static pid_t command;
 static int command_status;
 static long linger_ms = 1000;
-static volatile sig_atomic_t ticks;
 
 /* ---- signals to the helper itself ---- */
 
@@ -58,16 +51,10 @@ static void forward(int signal, siginfo_t *info, void *context) {
   if (info->si_code != SI_KERNEL && command > 0) kill(command, signal);
 }
 
-static void count_tick(int signal) {
-  (void)signal;
-  ticks++;
-}
-
 static void catch_signals(void) {
   struct sigaction action = {.sa_sigaction = forward, .sa_flags = SA_SIGINFO | SA_RESTART};
   for (size_t i = 0; i < sizeof FORWARDED / sizeof FORWARDED[0]; i++) sigaction(FORWARDED[i], &action, NULL);
-  struct sigaction tick = {.sa_handler = count_tick};
-  sigaction(SIGALRM, &tick, NULL);
+  catch_ticks();
 }
 
 /* ---- starting the command ---- */
@@ -82,18 +69,12 @@ static void become_command(struct start *start, char **argv) {
   close(start->go[1]);
   if (read(start->go[0], &byte, 1) != 1) _exit(CANNOT_START);
   signal(SIGPIPE, start->old_pipe_handler);
-  /* A file that somebody left open would be an input that nobody declared. */
-  syscall(__NR_close_range, 3, ~0u, CLOSE_RANGE_CLOEXEC);
+  close_on_exec_all();
   if (install_filter() == 0) execvp(argv[0], argv);
   int error = errno;
   ssize_t written = write(start->failure[1], &error, sizeof error);
   (void)written;
   _exit(CANNOT_START);
-}
-
-static long trace_options(void) {
-  return PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC |
-         PTRACE_O_TRACESECCOMP | PTRACE_O_EXITKILL;
 }
 
 static int start_command(struct start *start, char **argv) {
@@ -103,18 +84,15 @@ static int start_command(struct start *start, char **argv) {
   if (command < 0) return errno;
   if (command == 0) become_command(start, argv);
   close(start->failure[1]);
-  if (ptrace(PTRACE_SEIZE, command, 0, trace_options()) != 0) {
-    int error = errno;
-    kill(command, SIGKILL);
-    return error;
-  }
+  int error = seize(command);
+  if (error) return error;
   add_process(command, NULL);
   return write(start->go[1], "g", 1) == 1 ? 0 : errno;
 }
 
 /* ---- one stop ---- */
 
-static void resume(struct task *task, int signal) {
+void resume(struct task *task, int signal) {
   int request = task->pending.call ? PTRACE_SYSCALL : PTRACE_CONT;
   ptrace(request, task->tid, 0, signal);
 }
@@ -142,14 +120,13 @@ static struct task *adopt(pid_t tid) {
   return task;
 }
 
-static void on_new_task(struct task *parent) {
-  unsigned long tid = 0;
-  ptrace(PTRACE_GETEVENTMSG, parent->tid, 0, &tid);
+void on_new_task(struct task *parent) {
+  pid_t tid = event_tid(parent->tid);
   struct process *process = parent->process;
-  bool thread = syscall(SYS_tgkill, process->pid, (pid_t)tid, 0) == 0;
-  struct task *child = task_of((pid_t)tid);
-  if (!child && !came_and_went((pid_t)tid)) {
-    child = thread ? add_thread((pid_t)tid, process) : add_process((pid_t)tid, process);
+  bool thread = syscall(SYS_tgkill, process->pid, tid, 0) == 0;
+  struct task *child = task_of(tid);
+  if (!child && !came_and_went(tid)) {
+    child = thread ? add_thread(tid, process) : add_process(tid, process);
   }
   if (!child) return;
   child->unannounced = false;
@@ -157,14 +134,8 @@ static void on_new_task(struct task *parent) {
   unbind(child);
 }
 
-static void on_exec(struct task *task) {
-  unsigned long former = 0;
-  ptrace(PTRACE_GETEVENTMSG, task->tid, 0, &former);
-  after_exec(take_over(task, (pid_t)former));
-}
-
-static bool syscall_info(pid_t tid, call_info *info) {
-  return ptrace(PTRACE_GET_SYSCALL_INFO, tid, sizeof *info, info) > 0;
+void on_exec(struct task *task) {
+  after_exec(take_over(task, event_tid(task->tid)));
 }
 
 static void on_foreign_call(struct process *process) {
@@ -173,53 +144,21 @@ static void on_foreign_call(struct process *process) {
   tell_gap(process->serial, "a process runs code of another architecture");
 }
 
-static void on_call(struct task *task) {
+void on_call(struct task *task) {
   call_info info;
-  if (!syscall_info(task->tid, &info) || info.op != PTRACE_SYSCALL_INFO_SECCOMP) return;
+  if (!call_at(task->tid, &info) || info.op != PTRACE_SYSCALL_INFO_SECCOMP) return;
   if (info.arch != NATIVE_ARCHITECTURE) return on_foreign_call(task->process);
   const struct call *call = call_of((long)info.seccomp.nr);
   if (!call) return;
   uint64_t arguments[6];
   memcpy(arguments, info.seccomp.args, sizeof arguments);
   clear_pending(task);
-  if (before_call(task, call, arguments) == DENY) deny_call(task->tid);
+  if (before_call(task, call, arguments) == DENY) answer_call(task->tid, -ENOSYS);
 }
 
-static void on_result(struct task *task) {
+void on_result(struct task *task) {
   call_info info;
-  if (syscall_info(task->tid, &info) && info.op == PTRACE_SYSCALL_INFO_EXIT) after_call(task, info.exit.rval);
-}
-
-static bool is_group_stop(int signal) {
-  return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
-}
-
-static void on_stop(struct task *task, int status) {
-  int signal = WSTOPSIG(status);
-  int deliver = 0;
-  switch (status >> 16) {
-    case PTRACE_EVENT_SECCOMP:
-      on_call(task);
-      break;
-    case PTRACE_EVENT_FORK:
-    case PTRACE_EVENT_VFORK:
-    case PTRACE_EVENT_CLONE:
-      on_new_task(task);
-      break;
-    case PTRACE_EVENT_EXEC:
-      on_exec(task);
-      break;
-    case PTRACE_EVENT_STOP:
-      if (is_group_stop(signal)) {
-        ptrace(PTRACE_LISTEN, task->tid, 0, 0);
-        return;
-      }
-      break;
-    default:
-      if (signal == (SIGTRAP | 0x80)) on_result(task);
-      else deliver = signal;
-  }
-  resume(task, deliver);
+  if (call_at(task->tid, &info) && info.op == PTRACE_SYSCALL_INFO_EXIT) after_call(task, info.exit.rval);
 }
 
 /* ---- the end ---- */
@@ -267,7 +206,7 @@ static void watch(void) {
     struct task *known = task_of(tid);
     struct task *task = known ? known : adopt(tid);
     if (command != 0) share_core(task);
-    on_stop(task, status);
+    on_stop(task, tid, status);
   }
 }
 

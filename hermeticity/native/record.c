@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "trace.h"
+
 enum { BUFFER = 64 * 1024, HEADER = 16 };
 
 static unsigned char buffer[BUFFER];
@@ -25,7 +27,7 @@ static void write_all(const unsigned char *bytes, size_t length) {
   while (length > 0) {
     ssize_t written = write(output, bytes, length);
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) _exit(125);
+    if (written < 0) _exit(CANNOT_START);
     bytes += written;
     length -= (size_t)written;
   }

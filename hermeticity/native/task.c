@@ -11,6 +11,7 @@
 
 #include "numbers.h"
 #include "record.h"
+#include "trace.h"
 
 enum { BUCKETS = 1024 };
 
@@ -27,7 +28,7 @@ static struct task **slot_of(pid_t tid) {
 struct task *task_of(pid_t tid) { return *slot_of(tid); }
 
 static void *or_die(void *memory) {
-  if (!memory) _exit(125);
+  if (!memory) _exit(CANNOT_START);
   return memory;
 }
 

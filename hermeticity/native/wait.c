@@ -3,16 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "numbers.h"
 #include "record.h"
+#include "trace.h"
 
 static const int SURVIVED[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
 
@@ -26,7 +24,7 @@ int tell_end(int status) {
   uint32_t number = (uint32_t)status;
   tell_numbers((struct origin){.kind = KIND_END}, &number, 1);
   flush_records();
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return exit_code_of(status);
 }
 
 static void survive(void (*handler)(int)) {
@@ -38,7 +36,7 @@ static void become_command(char **argv, int failure, const sigset_t *unblocked) 
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   survive(SIG_DFL);
   sigprocmask(SIG_SETMASK, unblocked, NULL);
-  syscall(__NR_close_range, 3, ~0u, CLOSE_RANGE_CLOEXEC);
+  close_on_exec_all();
   execvp(argv[0], argv);
   int error = errno;
   ssize_t written = write(failure, &error, sizeof error);

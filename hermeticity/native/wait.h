@@ -5,9 +5,6 @@
 #ifndef ASSAY_WAIT_H
 #define ASSAY_WAIT_H
 
-/* The helper's own exit code where the command could not be started. */
-enum { CANNOT_START = 125 };
-
 /* Tells why the command could not be started; answers the helper's exit code. */
 int refuse(const char *text, int error);
 

@@ -1,32 +1,13 @@
 #include "filter.h"
 
 #include <asm/unistd.h>
-#include <errno.h>
-#include <linux/filter.h>
 #include <linux/futex.h>
-#include <linux/seccomp.h>
 #include <stddef.h>
-#include <sys/prctl.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "bpf.h"
 #include "registers.h"
 #include "world.h"
-
-enum { LONGEST_PROGRAM = 256 };
-
-static struct sock_filter program[LONGEST_PROGRAM];
-static unsigned short used;
-
-static void emit(unsigned short code, unsigned value, unsigned char if_true, unsigned char if_false) {
-  if (used < LONGEST_PROGRAM) program[used++] = (struct sock_filter)BPF_JUMP(code, value, if_true, if_false);
-}
-
-static void answer(unsigned value) { emit(BPF_RET | BPF_K, value, 0, 0); }
-
-static void load(unsigned offset) { emit(BPF_LD | BPF_W | BPF_ABS, offset, 0, 0); }
-
-static void load_argument(int index) { load((unsigned)(offsetof(struct seccomp_data, args) + 8 * (size_t)index)); }
 
 static void stop_at(unsigned call) {
   emit(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1);
@@ -52,12 +33,9 @@ static void stop_at_clocks_of_the_day(void) {
   answer(SECCOMP_RET_TRACE);
 }
 
-static void stop_on_bits(unsigned call, int argument, unsigned bits) {
+static void stop_at_bits(unsigned call, int argument, unsigned bits) {
   emit(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 4);
-  load_argument(argument);
-  emit(BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1);
-  answer(SECCOMP_RET_TRACE);
-  answer(SECCOMP_RET_ALLOW);
+  stop_on_bits(argument, bits);
 }
 
 /* Sleeping until a time of day; how long otherwise is the same by any clock. */
@@ -94,7 +72,7 @@ static void stop_at_time(void) {
 #ifdef __NR_time
   stop_at(__NR_time);
 #endif
-  stop_on_bits(__NR_futex, 1, FUTEX_CLOCK_REALTIME);
+  stop_at_bits(__NR_futex, 1, FUTEX_CLOCK_REALTIME);
   stop_at_alarms();
 }
 
@@ -116,11 +94,5 @@ static void write_program(void) {
 
 int install_filter(void) {
   write_program();
-  if (used == LONGEST_PROGRAM) {
-    errno = E2BIG;
-    return -1;
-  }
-  struct sock_fprog filter = {.len = used, .filter = program};
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -1;
-  return (int)syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter);
+  return install_program();
 }

@@ -2,17 +2,11 @@
 
 #include <elf.h>
 #include <string.h>
-#include <sys/ptrace.h>
 
 #include "chance.h"
 #include "memory.h"
+#include "trace.h"
 #include "world.h"
-
-#ifdef __GLIBC__
-typedef struct __ptrace_syscall_info call_info;
-#else
-typedef struct ptrace_syscall_info call_info;
-#endif
 
 enum { MOST_AUXILIARY = 64, CHUNK = 512 };
 
@@ -52,7 +46,7 @@ static void alter_entry(struct task *task, Elf64_auxv_t *entry) {
 
 void alter_image(struct task *task) {
   call_info info;
-  if (ptrace(PTRACE_GET_SYSCALL_INFO, task->tid, sizeof info, &info) <= 0) return;
+  if (!call_at(task->tid, &info)) return;
   uint64_t arguments = info.stack_pointer + sizeof(uint64_t);
   uint64_t environment = behind_list(task->tid, arguments);
   uint64_t auxiliary = environment ? behind_list(task->tid, environment) : 0;

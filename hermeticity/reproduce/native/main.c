@@ -23,10 +23,11 @@
 
 #include "clock.h"
 #include "spaces.h"
+#include "trace.h"
 #include "watch.h"
 #include "world.h"
 
-enum { CANNOT_START = 125, FAILURES = 3, MOST_MOUNTS = 32 };
+enum { FAILURES = 3, MOST_MOUNTS = 32 };
 
 struct world world = {.hold = 3600LL * 1000000000};
 
@@ -159,7 +160,7 @@ static int wait_for(pid_t child) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return exit_code_of(status);
 }
 
 static int run(int failures) {

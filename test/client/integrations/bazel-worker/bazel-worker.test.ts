@@ -237,7 +237,7 @@ test('of a tool that says more than anybody reads, the beginning is passed on, a
   const { exitCode, output } = await build(start());
   expect(exitCode).toBe(0);
   expect(output.length).toBeLessThan(BAZEL.maxOutputBytes + 200);
-  expect(output.slice(-100)).toContain(`said more than ${BAZEL.maxOutputBytes} bytes`);
+  expect(output.slice(-100)).toContain(`wrote more than ${BAZEL.maxOutputBytes} bytes`);
 });
 
 test('a store that can not be opened changes nothing but the hits', async () => {

@@ -38,5 +38,5 @@ void answer_call(pid_t tid, long value) {
 }
 
 #else
-#error "the helper knows arm64 and x86-64"
+#error "the helpers support arm64 and x86-64 only"
 #endif

@@ -10,7 +10,7 @@ ssize_t read_memory(pid_t tid, uint64_t address, void *into, size_t size) {
   return process_vm_readv(tid, &local, 1, &remote, 1, 0);
 }
 
-/* Never over the edge of a 4 KiB page in one go: the next page may not be there, and the text ends before it. */
+/* Never crosses a page in one read: the next page may be unmapped, and the string may end before it. */
 static size_t step(uint64_t address, size_t room) {
   enum { PAGE = 4096, TYPICAL = 256 };
   size_t to_edge = PAGE - (address & (PAGE - 1));
@@ -28,4 +28,14 @@ ssize_t read_text(pid_t tid, uint64_t address, char *into, size_t size) {
     length += (size_t)got;
   }
   return -1;
+}
+
+bool peek(pid_t tid, uint64_t address, void *into, size_t size) {
+  return read_memory(tid, address, into, size) == (ssize_t)size;
+}
+
+bool poke(pid_t tid, uint64_t address, const void *from, size_t size) {
+  struct iovec local = {(void *)(uintptr_t)from, size};
+  struct iovec remote = {(void *)(uintptr_t)address, size};
+  return process_vm_writev(tid, &local, 1, &remote, 1, 0) == (ssize_t)size;
 }

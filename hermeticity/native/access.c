@@ -27,55 +27,55 @@ static const char OTHER_VIEW[] = "a process changed its own view of the file sys
 static const char OTHER_TRACER[] = "a process tried to trace another one";
 static const char OTHER_LISTENER[] = "a process answers system calls for another one (seccomp listener)";
 
-/* ---- telling ---- */
+/* ---- reporting ---- */
 
-static void tell_path(struct task *task, enum kind kind, uint8_t flags, const struct place *place) {
+static void report_path(struct task *task, enum kind kind, uint8_t flags, const struct resolved_path *resolved) {
   struct origin origin = {.kind = kind, .flags = flags, .process = task->process->serial};
-  tell_text(origin, place->node->path, place->asked);
+  report_text(origin, resolved->node->path, resolved->asked);
 }
 
-static void tell_there(struct task *task, enum kind kind, enum told bit, const struct place *place) {
-  struct node *node = place->node;
-  node->told &= (uint16_t)~TOLD_ABSENT;
-  if (node->told & bit) return;
-  node->told |= bit;
-  tell_path(task, kind, 0, place);
+static void report_there(struct task *task, enum kind kind, enum reported bit, const struct resolved_path *resolved) {
+  struct node *node = resolved->node;
+  node->reported &= (uint16_t)~REPORTED_ABSENT;
+  if (node->reported & bit) return;
+  node->reported |= bit;
+  report_path(task, kind, 0, resolved);
 }
 
-static void tell_probe(struct task *task, const struct place *place) {
-  if (!(place->node->told & TOLD_THERE)) tell_there(task, KIND_PROBE, TOLD_PROBE, place);
+static void report_probe(struct task *task, const struct resolved_path *resolved) {
+  if (!(resolved->node->reported & REPORTED_THERE)) report_there(task, KIND_PROBE, REPORTED_PROBE, resolved);
 }
 
-static void tell_absent(struct task *task, uint8_t flags, const struct place *place) {
-  struct node *node = place->node;
-  if (node->told & TOLD_ABSENT) return;
-  node->told = TOLD_ABSENT;
-  tell_path(task, KIND_ABSENT, flags, place);
+static void report_absent(struct task *task, uint8_t flags, const struct resolved_path *resolved) {
+  struct node *node = resolved->node;
+  if (node->reported & REPORTED_ABSENT) return;
+  node->reported = REPORTED_ABSENT;
+  report_path(task, KIND_ABSENT, flags, resolved);
 }
 
-/* The path is now the action's own: that it is there needs no telling any more, what is read from it does. */
-static void tell_created(struct task *task, uint8_t flags, const struct place *place) {
-  place->node->told = TOLD_WRITE | TOLD_PROBE;
-  forget_type(place->node);
-  tell_path(task, KIND_WRITE, FLAG_CREATED | flags, place);
+/* The path is now the action's own: its existence needs no report any more, but a read of it does. */
+static void report_created(struct task *task, uint8_t flags, const struct resolved_path *resolved) {
+  resolved->node->reported = REPORTED_WRITE | REPORTED_PROBE;
+  forget_type(resolved->node);
+  report_path(task, KIND_WRITE, FLAG_CREATED | flags, resolved);
 }
 
-static void tell_written(struct task *task, const struct place *place) {
-  tell_there(task, KIND_WRITE, TOLD_WRITE, place);
+static void report_written(struct task *task, const struct resolved_path *resolved) {
+  report_there(task, KIND_WRITE, REPORTED_WRITE, resolved);
 }
 
-static void tell_attribute(struct task *task, const struct place *place) {
-  if (place->node->told & TOLD_ATTRIBUTE) return;
-  place->node->told |= TOLD_ATTRIBUTE;
-  tell_path(task, KIND_WRITE, FLAG_ATTRIBUTE, place);
+static void report_attribute(struct task *task, const struct resolved_path *resolved) {
+  if (resolved->node->reported & REPORTED_ATTRIBUTE) return;
+  resolved->node->reported |= REPORTED_ATTRIBUTE;
+  report_path(task, KIND_WRITE, FLAG_ATTRIBUTE, resolved);
 }
 
 static void mark_deleted(struct node *node) {
-  node->told = TOLD_ABSENT;
+  node->reported = REPORTED_ABSENT;
   forget_type(node);
 }
 
-/* Errors that say nothing about the path. */
+/* Errors that are about the call, not about the path. */
 static bool is_about_the_call(int error) {
   switch (error) {
     case EFAULT:
@@ -98,20 +98,20 @@ static bool opens(const struct call *call) {
   return call->meaning == OPEN || call->meaning == OPEN_HOW || call->meaning == CREATE_FILE;
 }
 
-/* What would have been in the file would have counted: it was to be read, or to be written on to. */
+/* Whether the open call depends on the file's content: it reads, or it appends. */
 static bool wants_content(uint64_t flags) {
   if (flags & (O_TRUNC | O_EXCL | O_PATH | O_DIRECTORY)) return false;
   return flags & O_APPEND || (flags & O_ACCMODE) != O_WRONLY;
 }
 
-/* A call on a path that failed has still looked at it. */
-static void tell_failure(struct task *task, const struct pending *pending, int error) {
-  const struct place *place = &pending->place;
+/* A failed call on a path is still a probe. */
+static void report_failure(struct task *task, const struct pending *pending, int error) {
+  const struct resolved_path *resolved = &pending->resolved;
   uint8_t flags = opens(pending->call) && wants_content(pending->flags) ? FLAG_WANTED : 0;
-  if (error == ENOENT || error == ENOTDIR) return tell_absent(task, flags, place);
+  if (error == ENOENT || error == ENOTDIR) return report_absent(task, flags, resolved);
   if (is_about_the_call(error)) return;
-  if (place->type == TYPE_ABSENT) return tell_absent(task, 0, place);
-  tell_probe(task, place);
+  if (resolved->type == TYPE_ABSENT) return report_absent(task, 0, resolved);
+  report_probe(task, resolved);
 }
 
 /* ---- finding the path that a call means ---- */
@@ -120,20 +120,20 @@ static bool is_cwd(const struct call *call, const uint64_t *arguments, int folde
   return call->folder == CWD || (int)arguments[folder] == AT_FDCWD;
 }
 
-static bool place_of_handle(struct task *task, int handle, struct place *place) {
+static bool resolve_handle(struct task *task, int handle, struct resolved_path *resolved) {
   const char *path = path_of_handle(task, handle);
   if (!path) return false;
-  *place = (struct place){.node = node_of(path, strlen(path)), .type = TYPE_OTHER};
+  *resolved = (struct resolved_path){.node = node_of(path, strlen(path)), .type = TYPE_OTHER};
   return true;
 }
 
-/* False where the call names no path: it works on a handle alone, or it is bound to fail. */
+/* False if the call names no path: it uses a handle only, or will fail. */
 static bool locate_at(struct task *task, const struct call *call, const uint64_t *arguments, int folder, int path,
-                      enum look look, struct place *place) {
+                      enum last_link last_link, struct resolved_path *resolved) {
   static char raw[LONGEST_PATH];
   if (arguments[path] == 0) return false;
   if (read_text(task->tid, arguments[path], raw, sizeof raw) < 0) {
-    if (errno == EPERM || errno == ESRCH) tell_gap(task->process->serial, UNREADABLE);
+    if (errno == EPERM || errno == ESRCH) report_gap(task->process->serial, UNREADABLE);
     return false;
   }
   if (raw[0] == 0) return false;
@@ -142,143 +142,143 @@ static bool locate_at(struct task *task, const struct call *call, const uint64_t
   if (raw[0] != '/') {
     base = is_cwd(call, arguments, folder) ? working_folder(task) : path_of_handle(task, (int)arguments[folder]);
   }
-  if (!base && errno == ENAMETOOLONG) tell_gap(task->process->serial, BEYOND_PATH_MAX);
+  if (!base && errno == ENAMETOOLONG) report_gap(task->process->serial, BEYOND_PATH_MAX);
   if (!base) return false;
-  if (resolve(viewer_of(task), base, raw, look, place)) return true;
-  tell_gap(task->process->serial, TOO_LONG);
+  if (resolve(viewer_of(task), base, raw, last_link, resolved)) return true;
+  report_gap(task->process->serial, TOO_LONG);
   return false;
 }
 
-static bool locate(struct task *task, const struct call *call, const uint64_t *arguments, enum look look,
-                   struct place *place) {
-  return locate_at(task, call, arguments, call->folder, call->path, look, place);
+static bool locate(struct task *task, const struct call *call, const uint64_t *arguments, enum last_link last_link,
+                   struct resolved_path *resolved) {
+  return locate_at(task, call, arguments, call->folder, call->path, last_link, resolved);
 }
 
-/* The second path of a call that takes two stands right after the first, with its folder where there is one. */
-static bool locate_second(struct task *task, const struct call *call, const uint64_t *arguments, struct place *place) {
+/* The second path follows the first, with its folder handle where there is one. */
+static bool locate_second(struct task *task, const struct call *call, const uint64_t *arguments, struct resolved_path *resolved) {
   int distance = call->folder == CWD ? 1 : 2;
-  return locate_at(task, call, arguments, call->folder + distance, call->path + distance, STAY, place);
+  return locate_at(task, call, arguments, call->folder + distance, call->path + distance, NO_FOLLOW, resolved);
 }
 
 static uint64_t flags_of(const struct call *call, const uint64_t *arguments) {
   return call->flags == NONE ? 0 : (uint32_t)arguments[call->flags];
 }
 
-/* For calls that take a path, or with AT_EMPTY_PATH or no path at all (futimens) the handle itself. */
-static bool locate_or_handle(struct task *task, const struct call *call, const uint64_t *arguments, enum look look,
-                             struct place *place) {
-  if (locate(task, call, arguments, look, place)) return true;
+/* For calls that take a path, or the handle itself (AT_EMPTY_PATH, or no path at all as in futimens). */
+static bool locate_or_handle(struct task *task, const struct call *call, const uint64_t *arguments, enum last_link last_link,
+                             struct resolved_path *resolved) {
+  if (locate(task, call, arguments, last_link, resolved)) return true;
   bool by_handle = flags_of(call, arguments) & AT_EMPTY_PATH || arguments[call->path] == 0;
   if (!by_handle || call->folder == CWD) return false;
-  return place_of_handle(task, (int)arguments[call->folder], place);
+  return resolve_handle(task, (int)arguments[call->folder], resolved);
 }
 
 /* ---- before the call ---- */
 
 static enum next wait_for(struct task *task, const struct call *call, const uint64_t *arguments,
-                          const struct place *place) {
+                          const struct resolved_path *resolved) {
   struct pending *pending = &task->pending;
   pending->call = call;
-  pending->place = *place;
+  pending->resolved = *resolved;
   memcpy(pending->arguments, arguments, sizeof pending->arguments);
   return SEE_RESULT;
 }
 
-static enum next no_news(struct place *place) {
-  free(place->asked);
+static enum next no_news(struct resolved_path *resolved) {
+  free(resolved->asked);
   return RUN_ON;
 }
 
-static bool is_known_absent(const struct place *place) {
-  return place->type == TYPE_ABSENT && place->node->told & TOLD_ABSENT;
+static bool is_known_absent(const struct resolved_path *resolved) {
+  return resolved->type == TYPE_ABSENT && resolved->node->reported & REPORTED_ABSENT;
 }
 
 /*
- * What the tracer itself sees to be there, while the task stands still before its call, is told without waiting for the
- * result: that halves the stops. Should it vanish in between, it is told as a look at something that was there, which
- * is a finding in the same cases. What is not seen to be there is told by the result alone.
+ * Reports a path that the tracer itself sees before the call, without waiting for the result: that halves the
+ * stops. If the path vanishes in between, the probe of an existing path is a finding in the same cases. A
+ * path that the tracer does not see is reported by the call's result alone.
  */
-static enum next before_probe(struct task *task, const struct call *call, const uint64_t *arguments, enum look look) {
-  struct place place;
-  if (!locate(task, call, arguments, look, &place)) return RUN_ON;
-  if (place.type != TYPE_ABSENT) {
-    tell_probe(task, &place);
-    return no_news(&place);
+static enum next before_probe(struct task *task, const struct call *call, const uint64_t *arguments, enum last_link last_link) {
+  struct resolved_path resolved;
+  if (!locate(task, call, arguments, last_link, &resolved)) return RUN_ON;
+  if (resolved.type != TYPE_ABSENT) {
+    report_probe(task, &resolved);
+    return no_news(&resolved);
   }
-  return is_known_absent(&place) ? no_news(&place) : wait_for(task, call, arguments, &place);
+  return is_known_absent(&resolved) ? no_news(&resolved) : wait_for(task, call, arguments, &resolved);
 }
 
-static void tell_link_read(struct task *task, const struct place *place) {
-  if (place->type == TYPE_LINK) tell_followed(viewer_of(task), place->node);
-  else tell_probe(task, place);
+static void report_link_read(struct task *task, const struct resolved_path *resolved) {
+  if (resolved->type == TYPE_LINK) report_followed(viewer_of(task), resolved->node);
+  else report_probe(task, resolved);
 }
 
 static enum next before_read_link(struct task *task, const struct call *call, const uint64_t *arguments) {
-  struct place place;
-  if (!locate(task, call, arguments, STAY, &place)) return RUN_ON;
-  if (place.type != TYPE_ABSENT) {
-    tell_link_read(task, &place);
-    return no_news(&place);
+  struct resolved_path resolved;
+  if (!locate(task, call, arguments, NO_FOLLOW, &resolved)) return RUN_ON;
+  if (resolved.type != TYPE_ABSENT) {
+    report_link_read(task, &resolved);
+    return no_news(&resolved);
   }
-  return is_known_absent(&place) ? no_news(&place) : wait_for(task, call, arguments, &place);
+  return is_known_absent(&resolved) ? no_news(&resolved) : wait_for(task, call, arguments, &resolved);
 }
 
 static bool writes(uint64_t flags) {
   return !(flags & O_PATH) && ((flags & O_ACCMODE) != O_RDONLY || flags & (O_CREAT | O_TRUNC));
 }
 
-/* Why a folder is listed may be another reason each time that it is opened. */
-static void tell_opened(struct task *task, const struct place *place, uint64_t flags) {
-  if (place->type == TYPE_FOLDER) place->node->told &= (uint16_t)~TOLD_LIST;
-  if (place->type == TYPE_FOLDER || flags & O_PATH) tell_probe(task, place);
-  else tell_there(task, KIND_READ, TOLD_READ, place);
+/* Each opening of a folder may have another reason to list it. */
+static void report_opened(struct task *task, const struct resolved_path *resolved, uint64_t flags) {
+  if (resolved->type == TYPE_FOLDER) resolved->node->reported &= (uint16_t)~REPORTED_LIST;
+  if (resolved->type == TYPE_FOLDER || flags & O_PATH) report_probe(task, resolved);
+  else report_there(task, KIND_READ, REPORTED_READ, resolved);
 }
 
-/* /proc/PID/status names the cores that a process may use. */
-static bool shows_cores(const struct place *place) { return strncmp(place->node->path, "/proc/", 6) == 0; }
+/* /proc/PID/status contains the process's CPU affinity. */
+static bool shows_cores(const struct resolved_path *resolved) { return strncmp(resolved->node->path, "/proc/", 6) == 0; }
 
 static enum next before_open(struct task *task, const struct call *call, const uint64_t *arguments, uint64_t flags) {
-  struct place place;
+  struct resolved_path resolved;
   bool stays = flags & O_NOFOLLOW || (flags & O_CREAT && flags & O_EXCL);
-  if (!locate(task, call, arguments, stays ? STAY : FOLLOW, &place)) return RUN_ON;
-  if (shows_cores(&place)) part();
-  if (!writes(flags) && place.type != TYPE_ABSENT) {
-    tell_opened(task, &place, flags);
-    return no_news(&place);
+  if (!locate(task, call, arguments, stays ? NO_FOLLOW : FOLLOW, &resolved)) return RUN_ON;
+  if (shows_cores(&resolved)) part();
+  if (!writes(flags) && resolved.type != TYPE_ABSENT) {
+    report_opened(task, &resolved, flags);
+    return no_news(&resolved);
   }
-  if (!writes(flags) && is_known_absent(&place)) return no_news(&place);
+  if (!writes(flags) && is_known_absent(&resolved)) return no_news(&resolved);
   task->pending.flags = flags;
-  return wait_for(task, call, arguments, &place);
+  return wait_for(task, call, arguments, &resolved);
 }
 
 static enum next before_open_how(struct task *task, const struct call *call, const uint64_t *arguments) {
   struct open_how how = {0};
   if (read_memory(task->tid, arguments[call->flags], &how, sizeof how) < (ssize_t)sizeof how) return RUN_ON;
-  if (how.resolve & RESOLVE_IN_ROOT) tell_gap(task->process->serial, OTHER_VIEW);
+  if (how.resolve & RESOLVE_IN_ROOT) report_gap(task->process->serial, OTHER_VIEW);
   return before_open(task, call, arguments, how.flags);
 }
 
 static enum next before_list(struct task *task, int handle) {
-  struct place place;
-  if (!place_of_handle(task, handle, &place)) return RUN_ON;
-  struct node *folder = place.node;
+  struct resolved_path resolved;
+  if (!resolve_handle(task, handle, &resolved)) return RUN_ON;
+  struct node *folder = resolved.node;
   if (folder->lister == 0) remember_names(folder);
-  if (folder->lister != task->process->serial) folder->told &= (uint16_t)~TOLD_LIST;
+  if (folder->lister != task->process->serial) folder->reported &= (uint16_t)~REPORTED_LIST;
   folder->lister = task->process->serial;
-  tell_there(task, KIND_LIST, TOLD_LIST, &place);
+  report_there(task, KIND_LIST, REPORTED_LIST, &resolved);
   return RUN_ON;
 }
 
-static enum next before_change(struct task *task, const struct call *call, const uint64_t *arguments, enum look look) {
-  struct place place;
-  if (!locate_or_handle(task, call, arguments, look, &place)) return RUN_ON;
-  return wait_for(task, call, arguments, &place);
+static enum next before_change(struct task *task, const struct call *call, const uint64_t *arguments, enum last_link last_link) {
+  struct resolved_path resolved;
+  if (!locate_or_handle(task, call, arguments, last_link, &resolved)) return RUN_ON;
+  return wait_for(task, call, arguments, &resolved);
 }
 
 static enum next before_pair(struct task *task, const struct call *call, const uint64_t *arguments) {
-  struct place first, second;
+  struct resolved_path first, second;
   bool follow = call->meaning == HARD_LINK && flags_of(call, arguments) & AT_SYMLINK_FOLLOW;
-  if (!locate_or_handle(task, call, arguments, follow ? FOLLOW : STAY, &first)) return RUN_ON;
+  if (!locate_or_handle(task, call, arguments, follow ? FOLLOW : NO_FOLLOW, &first)) return RUN_ON;
   if (!locate_second(task, call, arguments, &second)) return no_news(&first);
   task->pending.second = second;
   return wait_for(task, call, arguments, &first);
@@ -287,31 +287,31 @@ static enum next before_pair(struct task *task, const struct call *call, const u
 static enum next before_symlink(struct task *task, const struct call *call, const uint64_t *arguments) {
   static char target[LONGEST_PATH];
   if (read_text(task->tid, arguments[0], target, sizeof target) < 0) return RUN_ON;
-  enum next next = before_change(task, call, arguments, STAY);
+  enum next next = before_change(task, call, arguments, NO_FOLLOW);
   if (next == SEE_RESULT) task->pending.text = strdup(target);
   return next;
 }
 
 static enum next before_exec(struct task *task, const struct call *call, const uint64_t *arguments) {
-  struct place place;
-  if (!locate_or_handle(task, call, arguments, FOLLOW, &place)) return RUN_ON;
-  return is_known_absent(&place) ? no_news(&place) : wait_for(task, call, arguments, &place);
+  struct resolved_path resolved;
+  if (!locate_or_handle(task, call, arguments, FOLLOW, &resolved)) return RUN_ON;
+  return is_known_absent(&resolved) ? no_news(&resolved) : wait_for(task, call, arguments, &resolved);
 }
 
 static enum next deny_ring(struct task *task, const uint64_t *arguments) {
   enum { FLAGS_OFFSET = 8 };
   uint32_t numbers[2] = {(uint32_t)arguments[0], 0};
   read_memory(task->tid, arguments[1] + FLAGS_OFFSET, &numbers[1], sizeof numbers[1]);
-  tell_numbers((struct origin){.kind = KIND_RING, .process = task->process->serial}, numbers, 2);
+  report_numbers((struct origin){.kind = KIND_RING, .process = task->process->serial}, numbers, 2);
   return DENY;
 }
 
 static enum next before_new_view(struct task *task, const struct call *call, const uint64_t *arguments,
                                  uint64_t flags) {
-  /* A process may share its working folder with another one, which then may leave it for both. */
+  /* A process may share its working directory with another one, which then may change it for both. */
   if (flags & CLONE_FS && !(flags & CLONE_THREAD)) task->process->cwd_unsure = true;
   bool other_view = call->meaning == NEW_VIEW || flags & (CLONE_NEWNS | CLONE_UNTRACED);
-  return other_view ? wait_for(task, call, arguments, &(struct place){0}) : RUN_ON;
+  return other_view ? wait_for(task, call, arguments, &(struct resolved_path){0}) : RUN_ON;
 }
 
 static uint64_t clone3_flags(struct task *task, uint64_t address) {
@@ -321,14 +321,14 @@ static uint64_t clone3_flags(struct task *task, uint64_t address) {
 }
 
 static enum next before_blinding(struct task *task, const struct call *call, const uint64_t *arguments) {
-  if (call->number == __NR_seccomp) return wait_for(task, call, arguments, &(struct place){0});
+  if (call->number == __NR_seccomp) return wait_for(task, call, arguments, &(struct resolved_path){0});
   bool starts = arguments[0] == PTRACE_TRACEME || arguments[0] == PTRACE_ATTACH || arguments[0] == PTRACE_SEIZE;
-  if (starts) tell_gap(task->process->serial, OTHER_TRACER);
+  if (starts) report_gap(task->process->serial, OTHER_TRACER);
   return RUN_ON;
 }
 
 enum next before_call(struct task *task, const struct call *call, const uint64_t arguments[6]) {
-  enum look look = flags_of(call, arguments) & AT_SYMLINK_NOFOLLOW ? STAY : FOLLOW;
+  enum last_link last_link = flags_of(call, arguments) & AT_SYMLINK_NOFOLLOW ? NO_FOLLOW : FOLLOW;
   switch (call->meaning) {
     case OPEN:
       return before_open(task, call, arguments, flags_of(call, arguments));
@@ -337,21 +337,21 @@ enum next before_call(struct task *task, const struct call *call, const uint64_t
     case CREATE_FILE:
       return before_open(task, call, arguments, O_WRONLY | O_CREAT | O_TRUNC);
     case PROBE:
-      return before_probe(task, call, arguments, look);
+      return before_probe(task, call, arguments, last_link);
     case PROBE_LINK:
-      return before_probe(task, call, arguments, STAY);
+      return before_probe(task, call, arguments, NO_FOLLOW);
     case READ_LINK:
       return before_read_link(task, call, arguments);
     case LIST:
       return before_list(task, (int)arguments[call->folder]);
     case TRUNCATE:
     case ATTRIBUTE:
-      return before_change(task, call, arguments, look);
+      return before_change(task, call, arguments, last_link);
     case ATTRIBUTE_LINK:
     case CREATE_FOLDER:
     case CREATE:
     case DELETE:
-      return before_change(task, call, arguments, STAY);
+      return before_change(task, call, arguments, NO_FOLLOW);
     case SYMLINK:
       return before_symlink(task, call, arguments);
     case HARD_LINK:
@@ -364,7 +364,7 @@ enum next before_call(struct task *task, const struct call *call, const uint64_t
     case ATTRIBUTE_HANDLE:
     case CHANGE_FOLDER_HANDLE:
     case OPEN_HANDLE:
-      return wait_for(task, call, arguments, &(struct place){0});
+      return wait_for(task, call, arguments, &(struct resolved_path){0});
     case CONNECT:
     case BIND:
     case SEND_TO:
@@ -393,98 +393,100 @@ enum next before_call(struct task *task, const struct call *call, const uint64_t
 /* ---- after the call ---- */
 
 static void after_open(struct task *task, const struct pending *pending) {
-  const struct place *place = &pending->place;
+  const struct resolved_path *resolved = &pending->resolved;
   uint64_t flags = pending->flags;
   bool nameless = (flags & O_TMPFILE) == O_TMPFILE;
-  if (place->type == TYPE_FOLDER || nameless) return tell_probe(task, place);
-  if (!writes(flags)) return tell_opened(task, place, flags);
-  if (place->type == TYPE_ABSENT) return tell_created(task, wants_content(flags) ? FLAG_WANTED : 0, place);
-  /* Without O_TRUNC what was in the file stays in it, so the result depends on it even where nobody reads it. */
-  if (!(flags & O_TRUNC)) tell_there(task, KIND_READ, TOLD_READ, place);
-  if ((flags & O_ACCMODE) != O_RDONLY || flags & O_TRUNC) tell_written(task, place);
+  if (resolved->type == TYPE_FOLDER || nameless) return report_probe(task, resolved);
+  if (!writes(flags)) return report_opened(task, resolved, flags);
+  if (resolved->type == TYPE_ABSENT) return report_created(task, wants_content(flags) ? FLAG_WANTED : 0, resolved);
+  /*
+   * Without O_TRUNC the old content stays, so the result depends on it even if the command does not read it.
+   */
+  if (!(flags & O_TRUNC)) report_there(task, KIND_READ, REPORTED_READ, resolved);
+  if ((flags & O_ACCMODE) != O_RDONLY || flags & O_TRUNC) report_written(task, resolved);
 }
 
 static void after_rename(struct task *task, const struct pending *pending) {
   bool exchange = flags_of(pending->call, pending->arguments) & 2 /* RENAME_EXCHANGE */;
   struct origin origin = {.kind = KIND_RENAME, .process = task->process->serial};
   if (exchange) origin.flags = FLAG_EXCHANGE;
-  tell_text(origin, pending->place.node->path, pending->second.node->path);
-  mark_deleted(pending->place.node);
-  pending->second.node->told = TOLD_WRITE | TOLD_PROBE;
+  report_text(origin, pending->resolved.node->path, pending->second.node->path);
+  mark_deleted(pending->resolved.node);
+  pending->second.node->reported = REPORTED_WRITE | REPORTED_PROBE;
   forget_type(pending->second.node);
-  bool plain = pending->place.type == TYPE_OTHER && pending->second.type != TYPE_LINK && !exchange;
+  bool plain = pending->resolved.type == TYPE_OTHER && pending->second.type != TYPE_LINK && !exchange;
   if (!plain) forget_everything();
 }
 
 static void after_hard_link(struct task *task, const struct pending *pending) {
-  bool from_nameless = strncmp(pending->place.node->path, "/proc/", 6) == 0;
-  if (from_nameless) return tell_created(task, 0, &pending->second);
+  bool from_nameless = strncmp(pending->resolved.node->path, "/proc/", 6) == 0;
+  if (from_nameless) return report_created(task, 0, &pending->second);
   struct origin origin = {.kind = KIND_HARDLINK, .process = task->process->serial};
-  tell_text(origin, pending->place.node->path, pending->second.node->path);
-  /* Who writes to the new name writes to the old one, so that is news. */
-  pending->second.node->told = TOLD_PROBE;
+  report_text(origin, pending->resolved.node->path, pending->second.node->path);
+  /* A write through the new name also changes the old one, so it must be reported. */
+  pending->second.node->reported = REPORTED_PROBE;
   forget_type(pending->second.node);
-  if (pending->place.type == TYPE_LINK) forget_everything();
+  if (pending->resolved.type == TYPE_LINK) forget_everything();
 }
 
 static void after_symlink(struct task *task, const struct pending *pending) {
   struct origin origin = {.kind = KIND_SYMLINK, .process = task->process->serial};
-  tell_text(origin, pending->place.node->path, pending->text ? pending->text : "");
-  pending->place.node->told = TOLD_WRITE | TOLD_PROBE;
+  report_text(origin, pending->resolved.node->path, pending->text ? pending->text : "");
+  pending->resolved.node->reported = REPORTED_WRITE | REPORTED_PROBE;
   forget_everything();
 }
 
-static void after_delete(struct task *task, const struct place *place) {
-  tell_path(task, KIND_DELETE, 0, place);
-  mark_deleted(place->node);
-  if (place->type == TYPE_LINK) forget_everything();
+static void after_delete(struct task *task, const struct resolved_path *resolved) {
+  report_path(task, KIND_DELETE, 0, resolved);
+  mark_deleted(resolved->node);
+  if (resolved->type == TYPE_LINK) forget_everything();
 }
 
 static void after_change_folder(struct task *task, const struct pending *pending) {
   free(task->process->cwd);
   task->process->cwd = NULL;
-  if (pending->place.node) tell_there(task, KIND_ENTERED, TOLD_ENTERED, &pending->place);
+  if (pending->resolved.node) report_there(task, KIND_ENTERED, REPORTED_ENTERED, &pending->resolved);
 }
 
 static void after_truncate(struct task *task, const struct pending *pending) {
   bool keeps_some = pending->arguments[pending->call->path + 1] != 0;
-  if (keeps_some) tell_there(task, KIND_READ, TOLD_READ, &pending->place);
-  tell_written(task, &pending->place);
+  if (keeps_some) report_there(task, KIND_READ, REPORTED_READ, &pending->resolved);
+  report_written(task, &pending->resolved);
 }
 
-static void after_handle(struct task *task, int handle, void (*teller)(struct task *, const struct place *)) {
-  struct place place;
-  if (place_of_handle(task, handle, &place)) teller(task, &place);
+static void after_handle(struct task *task, int handle, void (*reporter)(struct task *, const struct resolved_path *)) {
+  struct resolved_path resolved;
+  if (resolve_handle(task, handle, &resolved)) reporter(task, &resolved);
 }
 
-static void tell_read(struct task *task, const struct place *place) {
-  tell_there(task, KIND_READ, TOLD_READ, place);
+static void report_read(struct task *task, const struct resolved_path *resolved) {
+  report_there(task, KIND_READ, REPORTED_READ, resolved);
 }
 
 static void after_success(struct task *task, const struct pending *pending, int64_t result) {
-  const struct place *place = &pending->place;
+  const struct resolved_path *resolved = &pending->resolved;
   switch (pending->call->meaning) {
     case OPEN:
     case OPEN_HOW:
     case CREATE_FILE:
       return after_open(task, pending);
     case OPEN_HANDLE:
-      return after_handle(task, (int)result, tell_read);
+      return after_handle(task, (int)result, report_read);
     case PROBE:
     case PROBE_LINK:
     case READ_LINK:
-      return tell_probe(task, place);
+      return report_probe(task, resolved);
     case TRUNCATE:
       return after_truncate(task, pending);
     case ATTRIBUTE:
     case ATTRIBUTE_LINK:
-      return tell_attribute(task, place);
+      return report_attribute(task, resolved);
     case ATTRIBUTE_HANDLE:
-      return after_handle(task, (int)pending->arguments[0], tell_attribute);
+      return after_handle(task, (int)pending->arguments[0], report_attribute);
     case CREATE_FOLDER:
-      return tell_created(task, FLAG_FOLDER, place);
+      return report_created(task, FLAG_FOLDER, resolved);
     case CREATE:
-      return tell_created(task, 0, place);
+      return report_created(task, 0, resolved);
     case SYMLINK:
       return after_symlink(task, pending);
     case HARD_LINK:
@@ -492,16 +494,16 @@ static void after_success(struct task *task, const struct pending *pending, int6
     case RENAME:
       return after_rename(task, pending);
     case DELETE:
-      return after_delete(task, place);
+      return after_delete(task, resolved);
     case CHANGE_FOLDER:
     case CHANGE_FOLDER_HANDLE:
       return after_change_folder(task, pending);
     case NEW_VIEW:
     case NEW_VIEW_FLAGS:
     case NEW_VIEW_STRUCT:
-      return tell_gap(task->process->serial, OTHER_VIEW);
+      return report_gap(task->process->serial, OTHER_VIEW);
     case BLINDING:
-      return tell_gap(task->process->serial, OTHER_LISTENER);
+      return report_gap(task->process->serial, OTHER_LISTENER);
     default:
       return;
   }
@@ -516,14 +518,14 @@ void after_call(struct task *task, int64_t result) {
   if (!pending->call) return;
   if (is_socket_call(pending)) after_socket_call(task, result);
   else if (result >= 0) after_success(task, pending, result);
-  else if (pending->call->meaning == READ_LINK && result == -EINVAL) tell_probe(task, &pending->place);
-  else if (pending->place.node) tell_failure(task, pending, (int)-result);
+  else if (pending->call->meaning == READ_LINK && result == -EINVAL) report_probe(task, &pending->resolved);
+  else if (pending->resolved.node) report_failure(task, pending, (int)-result);
   clear_pending(task);
 }
 
 void after_exec(struct task *task) {
   const struct pending *pending = &task->pending;
-  if (pending->call && pending->place.node) tell_program(task, &pending->place);
-  tell_image(task);
+  if (pending->call && pending->resolved.node) report_program(task, &pending->resolved);
+  report_image(task);
   clear_pending(task);
 }

@@ -1,4 +1,6 @@
-/* What a traced call does to the world: looked at before it runs, and, where the result matters, after it. */
+/*
+ * What a traced call does to files and sockets: checked before it runs and, if the result matters, after it.
+ */
 #ifndef ASSAY_ACCESS_H
 #define ASSAY_ACCESS_H
 
@@ -7,8 +9,8 @@
 #include "task.h"
 
 enum next {
-  RUN_ON,     /* nothing more to learn from this call */
-  SEE_RESULT, /* stop again when it is done */
+  RUN_ON,     /* the result of this call does not matter */
+  SEE_RESULT, /* stop again after the call */
   DENY,       /* make it fail with ENOSYS */
 };
 
@@ -16,7 +18,7 @@ enum next before_call(struct task *task, const struct call *call, const uint64_t
 
 void after_call(struct task *task, int64_t result);
 
-/* The call was an exec, and it succeeded: the task now runs another program. */
+/* Call this after a successful exec: the task now runs another program. */
 void after_exec(struct task *task);
 
 #endif

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Compiles the tracer's helper: build.sh [OUTPUT], by default dist/assay-trace in the project.
+# Compiles the native tracer: build.sh [OUTPUT], by default dist/assay-trace in the project.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 exec "$here/../compile.sh" "$here" "${1:-$here/../../dist/assay-trace}" 'traces will use strace'

@@ -1,4 +1,4 @@
-/* What a traced system call means, and where in its arguments the path is. The table itself is calls.def. */
+/* The meaning of each traced system call, and the position of its path. The table is calls.def. */
 #ifndef ASSAY_CALL_H
 #define ASSAY_CALL_H
 
@@ -38,7 +38,7 @@ enum meaning {
   BLINDING,
 };
 
-/* Argument positions that are none. */
+/* Argument positions with a special meaning. */
 #define NONE (-1)
 #define CWD (-2)
 
@@ -49,10 +49,10 @@ struct call {
   signed char folder, path, flags;
 };
 
-/* The traced call with that number, or NULL. */
+/* The traced call with this number, or NULL. */
 const struct call *call_of(long number);
 
-/* All of them, by rising number. */
+/* All traced calls, in ascending order of number. */
 const struct call *all_calls(int *count);
 
 #endif

@@ -13,8 +13,8 @@
 enum { PART_MS = 4 };
 
 /*
- * A bit for each of the last 64 stops, set if it was not by the task that had stopped before it. A process that starts
- * another one makes a few of them, two that work at the same time many; then the helper goes where it is free.
+ * One bit for each of the last 64 stops, set if another task stopped before it. A process that starts another
+ * one sets a few bits, two that work in parallel set many; then the helper shares no core.
  */
 static uint64_t changes = ~0ull;
 enum { MOST_CHANGES = 6 };
@@ -22,7 +22,7 @@ enum { MOST_CHANGES = 6 };
 static pid_t last;
 static pid_t bound;
 static bool seen_since_tick;
-/* Those that the helper was started with, and the command with it. */
+/* The affinity of the helper at its start, which the command inherits. */
 static cpu_set_t all;
 static enum { UNKNOWN, ONE, SEVERAL } cores;
 
@@ -36,8 +36,8 @@ static bool may_share(void) {
 static bool bind_to(pid_t tid, const cpu_set_t *set) { return sched_setaffinity(tid, sizeof *set, set) == 0; }
 
 /*
- * Where a task ran last: the 37th field after its name, which may hold anything but ends with the last bracket. Moving the
- * helper there instead of the task to the helper leaves whoever works on the helper's core alone.
+ * The core where a task ran last: field 37 after its name, which ends with the last bracket. Moving the
+ * helper there instead of the task leaves other work on the helper's core alone.
  */
 static int core_of(pid_t tid) {
   char path[32], text[1024];
@@ -90,7 +90,7 @@ void part_if_quiet(void) {
 
 static void mark(struct task *task) { task->process->own_cores = true; }
 
-/* A number other than 0 may be one of another pid namespace: it may be anybody. */
+/* A pid other than 0 may be from another PID namespace, so it may be any task. */
 void leave_cores_to(struct task *task, pid_t named) {
   part();
   if (named == 0) mark(task);

@@ -26,8 +26,8 @@ static void stop_on_pointer(int argument) {
 }
 
 /*
- * fstat() is newfstatat(handle, "", …, AT_EMPTY_PATH) in the C libraries of these years, and by far the most frequent
- * call. A filter can't see whether the path is empty, only that the flag is there and that a handle was given.
+ * Current C libraries implement fstat() as newfstatat(handle, "", …, AT_EMPTY_PATH), by far the most frequent
+ * call. A filter cannot see whether the path is empty, only the flag and that a handle was given.
  */
 static void stop_unless_fstat(int flags) {
   load_argument(flags);
@@ -65,7 +65,7 @@ static void verdict_on(const struct call *call) {
   }
 }
 
-/* A binary search over calls[from..to), because the filter runs at every traced call. */
+/* A binary search over calls[from..to), because the filter runs at every system call. */
 static void search(const struct call *calls, int from, int to) {
   if (to - from == 1) {
     emit(BPF_JMP | BPF_JEQ | BPF_K, calls[from].number, 1, 0);
@@ -81,7 +81,7 @@ static void search(const struct call *calls, int from, int to) {
   search(calls, middle, to);
 }
 
-/* Calls of a foreign architecture all stop, so that the tracer can say that it does not understand them. */
+/* Every call of a foreign architecture stops, so that the tracer can report the gap. */
 static void write_program(void) {
   int count;
   const struct call *calls = all_calls(&count);

@@ -18,7 +18,7 @@ enum {
   MOST_ARGUMENTS = 64 * 1024,
 };
 
-/* "#! interpreter argument": the interpreter's path in `into`. */
+/* Parses "#! interpreter argument" and copies the interpreter's path to `into`. */
 static bool interpreter_of_script(const char *line, size_t length, char *into) {
   if (length < 2 || line[0] != '#' || line[1] != '!') return false;
   const char *from = line + 2, *end = line + length;
@@ -60,22 +60,22 @@ static bool interpreter_of(const char *path, char *into) {
   return found;
 }
 
-void tell_program(struct task *task, const struct place *program) {
-  struct place place = *program;
+void report_program(struct task *task, const struct resolved_path *program) {
+  struct resolved_path resolved = *program;
   for (int depth = 0; depth < MOST_INTERPRETERS; depth++) {
-    bool told = place.node->told & TOLD_EXEC;
-    place.node->told = (uint16_t)((place.node->told & ~TOLD_ABSENT) | TOLD_EXEC);
+    bool reported = resolved.node->reported & REPORTED_EXEC;
+    resolved.node->reported = (uint16_t)((resolved.node->reported & ~REPORTED_ABSENT) | REPORTED_EXEC);
     struct origin origin = {.kind = KIND_EXEC, .process = task->process->serial};
-    if (!told) tell_text(origin, place.node->path, place.asked);
-    if (depth > 0) free(place.asked);
+    if (!reported) report_text(origin, resolved.node->path, resolved.asked);
+    if (depth > 0) free(resolved.asked);
     char interpreter[PATH_MAX + 1];
     const char *base = working_folder(task);
-    if (told || !base || !interpreter_of(place.node->path, interpreter)) return;
-    if (!resolve(viewer_of(task), base, interpreter, FOLLOW, &place)) return;
+    if (reported || !base || !interpreter_of(resolved.node->path, interpreter)) return;
+    if (!resolve(viewer_of(task), base, interpreter, FOLLOW, &resolved)) return;
   }
 }
 
-void tell_image(struct task *task) {
+void report_image(struct task *task) {
   static char arguments[MOST_ARGUMENTS];
   char path[64];
   snprintf(path, sizeof path, "/proc/%d/cmdline", task->process->pid);
@@ -88,5 +88,5 @@ void tell_image(struct task *task) {
   if (file >= 0) close(file);
   struct origin origin = {.kind = KIND_IMAGE, .process = task->process->serial};
   if (length == sizeof arguments) origin.flags = FLAG_CUT;
-  tell(origin, arguments, length, NULL, 0);
+  report(origin, arguments, length, NULL, 0);
 }

@@ -1,12 +1,12 @@
-/* What the kernel itself reads to run a program: the file, the interpreter of a script, the loader of a binary. */
+/* Reports what the kernel reads to start a program: the file, a script's interpreter, a binary's loader. */
 #ifndef ASSAY_IMAGE_H
 #define ASSAY_IMAGE_H
 
 #include "task.h"
 
-void tell_program(struct task *task, const struct place *program);
+void report_program(struct task *task, const struct resolved_path *program);
 
-/* The arguments of the program that the task runs now. */
-void tell_image(struct task *task);
+/* Reports the argv of the task's current program. */
+void report_image(struct task *task);
 
 #endif

@@ -1,15 +1,15 @@
 /*
- * assay-trace: runs a command and tells what it and everything that it starts does to files and sockets.
+ * assay-trace: runs a command and reports every access of it and its descendants to files and sockets.
  *
  *   assay-trace --records FD --linger MS -- COMMAND ARGUMENT…
  *   assay-trace --status FD -- COMMAND ARGUMENT…
  *   assay-trace --version
  *
- * Standard input, output and error are the command's own. Processes that the command leaves behind are waited for MS
- * milliseconds, then ended and told. Whatever ends the helper ends the whole tree. The exit code is the command's
- * (128 + signal), or 125 where the command could not be started; the records say which.
+ * Standard input, output and error belong to the command. Processes that outlive the command are killed and
+ * reported after MS milliseconds. If the helper ends, the kernel kills the whole process tree. The exit code
+ * is the command's (128 + signal), or 125 if it could not be started; the records tell the two apart.
  *
- * With --status nobody watches the command. The helper waits for it and tells only how it ended (wait.h).
+ * With --status the command is not traced: the helper waits for it and reports only its wait status (wait.h).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -45,7 +45,7 @@ static long linger_ms = 1000;
 
 /* ---- signals to the helper itself ---- */
 
-/* What the terminal sends reaches the command without help: both are in the foreground. */
+/* A signal of the terminal reaches the command directly: both are in the foreground. */
 static void forward(int signal, siginfo_t *info, void *context) {
   (void)context;
   if (info->si_code != SI_KERNEL && command > 0) kill(command, signal);
@@ -109,7 +109,7 @@ static pid_t number_in_status(pid_t tid, const char *key) {
   return number;
 }
 
-/* A child may stop before its parent's event is seen: then the kernel says whose it is. */
+/* A child may stop before the event of its parent arrives: then /proc tells its parent. */
 static struct task *adopt(pid_t tid) {
   pid_t leader = number_in_status(tid, "Tgid:");
   struct task *sibling = leader && leader != tid ? task_of(leader) : NULL;
@@ -139,9 +139,9 @@ void on_exec(struct task *task) {
 }
 
 static void on_foreign_call(struct process *process) {
-  if (process->foreign_told) return;
-  process->foreign_told = true;
-  tell_gap(process->serial, "a process runs code of another architecture");
+  if (process->foreign_reported) return;
+  process->foreign_reported = true;
+  report_gap(process->serial, "a process runs code of another architecture");
 }
 
 void on_call(struct task *task) {
@@ -174,7 +174,7 @@ static void on_exit_of(pid_t tid, int status) {
   if (!task) return;
   if (tid == task->process->pid) {
     uint32_t number = (uint32_t)status;
-    tell_numbers((struct origin){.kind = KIND_EXIT, .process = task->process->serial}, &number, 1);
+    report_numbers((struct origin){.kind = KIND_EXIT, .process = task->process->serial}, &number, 1);
   }
   remove_task(task);
   if (tid != command) return;
@@ -186,9 +186,9 @@ static void on_exit_of(pid_t tid, int status) {
 static void end_survivor(struct task *task) {
   struct process *process = task->process;
   kill(process->pid, SIGKILL);
-  if (process->survivor_told) return;
-  process->survivor_told = true;
-  tell((struct origin){.kind = KIND_SURVIVOR, .process = process->serial}, "", 0, NULL, 0);
+  if (process->survivor_reported) return;
+  process->survivor_reported = true;
+  report((struct origin){.kind = KIND_SURVIVOR, .process = process->serial}, "", 0, NULL, 0);
 }
 
 static void watch(void) {
@@ -217,7 +217,7 @@ static int trace(char **argv) {
   watch();
   int error = 0;
   if (read(start.failure[0], &error, sizeof error) == sizeof error) return refuse("exec", error);
-  return tell_end(command_status);
+  return report_end(command_status);
 }
 
 static int usage(void) {

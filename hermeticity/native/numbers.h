@@ -1,6 +1,6 @@
 /*
- * The numbers of the system calls, from the kernel headers; those that are newer than the headers of a stable
- * distribution are given here (from 424 on a call has the same number on every architecture).
+ * System call numbers from the kernel headers. Those newer than the headers of a stable distribution are
+ * defined here: from 424 on, a call has the same number on every architecture.
  */
 #ifndef ASSAY_NUMBERS_H
 #define ASSAY_NUMBERS_H
@@ -24,7 +24,7 @@
 #define __NR_file_setattr 469
 #endif
 
-/* What is newer still is answered with ENOSYS, as an older kernel would: a program then takes a call that is known. */
+/* Newer calls fail with ENOSYS, as on an older kernel: a program then falls back to a known call. */
 #define NEWEST_KNOWN 469
 
 #endif

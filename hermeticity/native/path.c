@@ -14,7 +14,7 @@
 
 enum { MOST_LINKS = 40 };
 
-const char BEYOND_PATH_MAX[] = "a path is longer than the kernel takes (PATH_MAX), so what lies there can't be looked at";
+const char BEYOND_PATH_MAX[] = "a path is longer than PATH_MAX, so Assay cannot check what is there";
 
 static struct node **buckets;
 static uint32_t bucket_count, node_count, generation = 1;
@@ -131,7 +131,7 @@ static bool below_self(const char *path) {
   return strncmp(path, "/proc/self", 10) == 0 && (path[10] == '/' || path[10] == 0);
 }
 
-/* What the helper must ask the kernel for, to see what the task would see. */
+/* The path that the helper must use to see what the task sees. */
 static const char *seen_from_here(const char *path, pid_t pid) {
   static char buffer[LONGEST_PATH];
   if (!below_self(path)) return *path ? path : "/";
@@ -139,7 +139,7 @@ static const char *seen_from_here(const char *path, pid_t pid) {
   return length < (int)sizeof buffer ? buffer : path;
 }
 
-/* Targets below /proc that are no paths: pipes, sockets, files without a name. */
+/* Targets below /proc that are no paths: pipes, sockets, anonymous files. */
 static bool leads_nowhere(const char *path, const char *target) {
   if (!below_proc(path)) return false;
   size_t length = strlen(target);
@@ -152,26 +152,26 @@ static struct {
   const char *path;
   size_t length;
   int handle;
-} outlook;
+} open_folder;
 
-void look_from(const char *path, int handle) {
-  outlook.path = path;
-  outlook.length = path ? strlen(path) : 0;
-  outlook.handle = handle;
+void resolve_from(const char *path, int handle) {
+  open_folder.path = path;
+  open_folder.length = path ? strlen(path) : 0;
+  open_folder.handle = handle;
 }
 
-static int look(const struct node *node, const char *here, struct stat *status) {
-  size_t length = outlook.length;
-  bool inside = outlook.path && node->length > length + 1 && node->path[length] == '/' &&
-                memcmp(node->path, outlook.path, length) == 0 && !strchr(node->path + length + 1, '/');
-  if (inside) return fstatat(outlook.handle, node->path + length + 1, status, AT_SYMLINK_NOFOLLOW);
+static int last_link(const struct node *node, const char *here, struct stat *status) {
+  size_t length = open_folder.length;
+  bool inside = open_folder.path && node->length > length + 1 && node->path[length] == '/' &&
+                memcmp(node->path, open_folder.path, length) == 0 && !strchr(node->path + length + 1, '/');
+  if (inside) return fstatat(open_folder.handle, node->path + length + 1, status, AT_SYMLINK_NOFOLLOW);
   return lstat(here, status);
 }
 
 static enum type look_freshly(struct node *node, pid_t pid) {
   const char *here = seen_from_here(node->path, pid);
   struct stat status;
-  if (look(node, here, &status) != 0) return TYPE_ABSENT;
+  if (last_link(node, here, &status) != 0) return TYPE_ABSENT;
   if (S_ISDIR(status.st_mode)) return TYPE_FOLDER;
   if (!S_ISLNK(status.st_mode)) return TYPE_OTHER;
   char target[PATH_MAX];
@@ -207,7 +207,7 @@ static void pop(struct walk *walk) {
   walk->path[walk->length] = 0;
 }
 
-/* A process that names itself by its number means what /proc/self means. */
+/* A process's own pid in /proc means /proc/self. */
 static void fold_self(struct walk *walk) {
   char own[32];
   int length = snprintf(own, sizeof own, "/proc/%d", walk->viewer.pid);
@@ -233,13 +233,13 @@ static void start_at(struct walk *walk, const char *base, const char *raw) {
   memcpy(walk->path, base, walk->length + 1);
 }
 
-void tell_followed(struct viewer viewer, struct node *node) {
-  if (node->told & TOLD_FOLLOWED || below_proc(node->path)) return;
-  node->told |= TOLD_FOLLOWED;
-  tell_text((struct origin){.kind = KIND_FOLLOWED, .process = viewer.process}, node->path, node->target);
+void report_followed(struct viewer viewer, struct node *node) {
+  if (node->reported & REPORTED_FOLLOWED || below_proc(node->path)) return;
+  node->reported |= REPORTED_FOLLOWED;
+  report_text((struct origin){.kind = KIND_FOLLOWED, .process = viewer.process}, node->path, node->target);
 }
 
-/* Nothing in it but names: then a parent that is known to be a folder needs no walk. */
+/* Whether the path has no ".", ".." or empty part: then a known parent folder needs no resolution. */
 static bool is_plain(const char *raw) {
   const char *name = raw + (raw[0] == '/');
   for (;;) {
@@ -250,7 +250,7 @@ static bool is_plain(const char *raw) {
   }
 }
 
-/* What is left to walk: the last name if its parent is known, else everything. */
+/* The part left to resolve: the last name if its parent is known, else everything. */
 static const char *skip_known_parent(struct walk *walk, const char *raw) {
   if (!is_plain(raw)) return raw;
   const char *slash = strrchr(raw, '/');
@@ -263,11 +263,11 @@ static const char *skip_known_parent(struct walk *walk, const char *raw) {
   return raw;
 }
 
-/* A link stands at the end of the way so far: what is left is its target and then the rest. NULL if that is too much. */
+/* The resolved part ends in a link: continue with its target and then the rest. NULL if that is too long. */
 static char *through_link(struct walk *walk, struct node *link, const char *rest, bool folder_wanted) {
   static char joined[2][LONGEST_PATH];
   char *onward = joined[walk->links % 2];
-  tell_followed(walk->viewer, link);
+  report_followed(walk->viewer, link);
   int size = snprintf(onward, LONGEST_PATH, "%s%s%s", link->target, *rest || folder_wanted ? "/" : "", rest);
   if (++walk->links > MOST_LINKS || size >= LONGEST_PATH) return NULL;
   if (onward[0] == '/') walk->path[walk->length = 0] = 0;
@@ -275,8 +275,8 @@ static char *through_link(struct walk *walk, struct node *link, const char *rest
   return onward;
 }
 
-/* Goes the rest of the way, one name at a time; after a name that is missing the others are only written down. */
-static enum type walk_on(struct walk *walk, char *rest, enum look look) {
+/* Resolves the rest, one name at a time. After a missing name the others are only appended. */
+static enum type walk_on(struct walk *walk, char *rest, enum last_link last_link) {
   enum type type = TYPE_FOLDER;
   bool missing = false;
   while (*rest && !walk->too_long) {
@@ -292,7 +292,7 @@ static enum type walk_on(struct walk *walk, char *rest, enum look look) {
     bool end = *rest == 0 && !folder_wanted;
     struct node *node = node_here(walk);
     type = walk->length < PATH_MAX ? type_of(node, walk->viewer.pid) : end ? TYPE_OTHER : TYPE_FOLDER;
-    if (type == TYPE_LINK && (!end || look == FOLLOW)) {
+    if (type == TYPE_LINK && (!end || last_link == FOLLOW)) {
       rest = through_link(walk, node, rest, folder_wanted);
       if (!rest) return TYPE_OTHER;
       type = TYPE_FOLDER;
@@ -302,7 +302,7 @@ static enum type walk_on(struct walk *walk, char *rest, enum look look) {
   return missing ? TYPE_ABSENT : type;
 }
 
-/* What was asked for without following any link: "a/../b" is "b". */
+/* The requested path without following links: "a/../b" is "b". */
 static char *absolute(const char *base, const char *raw) {
   static struct walk walk;
   walk.too_long = false;
@@ -316,7 +316,7 @@ static char *absolute(const char *base, const char *raw) {
   return or_die(strdup(walk.length ? walk.path : "/"));
 }
 
-bool resolve(struct viewer viewer, const char *base, const char *raw, enum look look, struct place *place) {
+bool resolve(struct viewer viewer, const char *base, const char *raw, enum last_link last_link, struct resolved_path *resolved) {
   static struct walk walk;
   static char rest[LONGEST_PATH];
   walk.viewer = viewer;
@@ -327,10 +327,10 @@ bool resolve(struct viewer viewer, const char *base, const char *raw, enum look 
   size_t length = strlen(way);
   if (length >= LONGEST_PATH) return false;
   memcpy(rest, way, length + 1);
-  place->type = walk_on(&walk, rest, look);
+  resolved->type = walk_on(&walk, rest, last_link);
   if (walk.too_long) return false;
-  if (walk.length >= PATH_MAX) tell_gap(viewer.process, BEYOND_PATH_MAX);
-  place->node = walk.length ? node_here(&walk) : node_of("/", 1);
-  place->asked = walk.links > 0 ? absolute(base, raw) : NULL;
+  if (walk.length >= PATH_MAX) report_gap(viewer.process, BEYOND_PATH_MAX);
+  resolved->node = walk.length ? node_here(&walk) : node_of("/", 1);
+  resolved->asked = walk.links > 0 ? absolute(base, raw) : NULL;
   return true;
 }

@@ -22,7 +22,10 @@ bool records_to(int descriptor) {
   return fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0;
 }
 
-/* Nobody listens any more: the command must not go on unseen. The kernel ends it with us (PTRACE_O_EXITKILL). */
+/*
+ * The reader is gone: the command must not go on untraced. The kernel kills it with the helper
+ * (PTRACE_O_EXITKILL).
+ */
 static void write_all(const unsigned char *bytes, size_t length) {
   while (length > 0) {
     ssize_t written = write(output, bytes, length);
@@ -54,7 +57,7 @@ static uint32_t milliseconds(void) {
   return (uint32_t)((now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000);
 }
 
-void tell(struct origin origin, const void *first, size_t first_length, const void *second, size_t second_length) {
+void report(struct origin origin, const void *first, size_t first_length, const void *second, size_t second_length) {
   unsigned char header[HEADER] = {(unsigned char)origin.kind, origin.flags};
   uint32_t time = milliseconds();
   uint32_t length = (uint32_t)(first_length + (second ? 1 + second_length : 0));
@@ -69,19 +72,19 @@ void tell(struct origin origin, const void *first, size_t first_length, const vo
   append(second, second_length);
 }
 
-void tell_text(struct origin origin, const char *first, const char *second) {
-  tell(origin, first, strlen(first), second, second ? strlen(second) : 0);
+void report_text(struct origin origin, const char *first, const char *second) {
+  report(origin, first, strlen(first), second, second ? strlen(second) : 0);
 }
 
-void tell_numbers(struct origin origin, const uint32_t *numbers, int count) {
-  tell(origin, numbers, sizeof(uint32_t) * (size_t)count, NULL, 0);
+void report_numbers(struct origin origin, const uint32_t *numbers, int count) {
+  report(origin, numbers, sizeof(uint32_t) * (size_t)count, NULL, 0);
 }
 
-void tell_gap(uint32_t process, const char *reason) {
+void report_gap(uint32_t process, const char *reason) {
   static uint32_t last_process;
   static const char *last_reason;
   if (process == last_process && reason == last_reason) return;
   last_process = process;
   last_reason = reason;
-  tell_text((struct origin){.kind = KIND_GAP, .process = process}, reason, NULL);
+  report_text((struct origin){.kind = KIND_GAP, .process = process}, reason, NULL);
 }

@@ -1,5 +1,5 @@
 /*
- * What the helper tells, as records on one file descriptor. All numbers are little-endian.
+ * The records that the helper writes to one file descriptor. All numbers are little-endian.
  *
  *   record  = kind:u8 flags:u8 code:u16 process:u32 milliseconds:u32 length:u32 payload:length bytes
  *   process = a serial number, from 1; milliseconds count from the start
@@ -8,20 +8,20 @@
  *   PROCESS     pid:u32 parent:u32               parent 0: the helper started it
  *   IMAGE       argument NUL argument NUL …      CUT: there were more
  *   EXIT        wait status:u32
- *   paths       path [NUL path as asked for]     READ PROBE ABSENT LIST WRITE DELETE EXEC FOLLOWED ENTERED
- *               the second only where a symbolic link was on the way; WRITE: CREATED, FOLDER, ATTRIBUTE;
- *               ABSENT, WRITE: WANTED, opened for what would have been in it
+ *   paths       path [NUL requested path]        READ PROBE ABSENT LIST WRITE DELETE EXEC FOLLOWED ENTERED
+ *               the second only if symbolic links were followed; WRITE: CREATED, FOLDER, ATTRIBUTE;
+ *               ABSENT, WRITE: WANTED, opened for its content
  *   RENAME      from NUL to                      EXCHANGE
  *   HARDLINK    from NUL to
  *   SYMLINK     path NUL target
- *   SOCKET      sockaddr bytes                   BOUND; code: 0, or the error that it failed with
+ *   SOCKET      sockaddr bytes                   BOUND; code: 0, or the errno
  *   RING        entries:u32 flags:u32
  *   SURVIVOR    (none)
- *   GAP         text: why the trace is not complete
+ *   GAP         text: why the trace is incomplete
  *   START       text: why the command could not be started; code: errno
  *   END         wait status:u32 of the command
  *
- * A stream without END was cut off, and counts as incomplete. hermeticity/trace/records.ts decodes it.
+ * A stream without END was cut, and counts as incomplete. hermeticity/trace/records.ts decodes it.
  */
 #ifndef ASSAY_RECORD_H
 #define ASSAY_RECORD_H
@@ -30,7 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Changes with the meaning of any record: the decoder refuses a helper of another version. */
+/* Change it with the meaning of any record: the decoder rejects a helper of another version. */
 #define RECORD_VERSION 2
 
 enum kind {
@@ -74,18 +74,18 @@ struct origin {
   uint32_t process;
 };
 
-/* False if it is not open. The command does not inherit it. */
+/* False if the descriptor is not open. The command does not inherit it. */
 bool records_to(int descriptor);
 
-/* One record whose payload is the two pieces, with a NUL between them if the second is not NULL. */
-void tell(struct origin origin, const void *first, size_t first_length, const void *second, size_t second_length);
+/* Writes a record with two parts as payload, and a NUL between them if the second is not NULL. */
+void report(struct origin origin, const void *first, size_t first_length, const void *second, size_t second_length);
 
-void tell_text(struct origin origin, const char *first, const char *second);
+void report_text(struct origin origin, const char *first, const char *second);
 
-void tell_numbers(struct origin origin, const uint32_t *numbers, int count);
+void report_numbers(struct origin origin, const uint32_t *numbers, int count);
 
-/* The same reason is told once for a process. */
-void tell_gap(uint32_t process, const char *reason);
+/* Reports the same reason once per process. */
+void report_gap(uint32_t process, const char *reason);
 
 void flush_records(void);
 

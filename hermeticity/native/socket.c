@@ -39,52 +39,52 @@ static bool has_path(const struct address *address) {
   return local && address->length > sizeof(sa_family_t) && address->local.sun_path[0] != 0;
 }
 
-/* Once for each address, way and outcome. */
-static void tell_address(struct task *task, uint8_t flags, uint16_t code, const void *bytes, size_t length) {
+/* Reports each address once per direction and outcome. */
+static void report_address(struct task *task, uint8_t flags, uint16_t code, const void *bytes, size_t length) {
   char key[LONGEST_PATH] = {1, (char)flags, (char)code};
   if (length + 3 > sizeof key) return;
   memcpy(key + 3, bytes, length);
   struct node *node = node_of(key, length + 3);
-  if (node->told) return;
-  node->told = TOLD_PROBE;
+  if (node->reported) return;
+  node->reported = REPORTED_PROBE;
   struct origin origin = {.kind = KIND_SOCKET, .flags = flags, .code = code, .process = task->process->serial};
-  tell(origin, bytes, length, NULL, 0);
+  report(origin, bytes, length, NULL, 0);
 }
 
-static bool locate_socket(struct task *task, const struct address *address, struct place *place) {
+static bool locate_socket(struct task *task, const struct address *address, struct resolved_path *resolved) {
   char raw[sizeof address->local.sun_path + 1] = {0};
   memcpy(raw, address->local.sun_path, address->length - offsetof(struct sockaddr_un, sun_path));
   const char *base = working_folder(task);
-  return base && resolve(viewer_of(task), base, raw, FOLLOW, place);
+  return base && resolve(viewer_of(task), base, raw, FOLLOW, resolved);
 }
 
-/* A family and a path that may be longer than an address can hold. */
-static void tell_path_address(struct task *task, uint8_t flags, uint16_t code, const struct place *place) {
+/* A family, and a path that may be longer than sockaddr_un allows. */
+static void report_path_address(struct task *task, uint8_t flags, uint16_t code, const struct resolved_path *resolved) {
   char bytes[LONGEST_PATH];
   sa_family_t family = AF_UNIX;
-  size_t length = place->node->length;
+  size_t length = resolved->node->length;
   if (length + sizeof family > sizeof bytes) return;
   memcpy(bytes, &family, sizeof family);
-  memcpy(bytes + sizeof family, place->node->path, length);
-  tell_address(task, flags, code, bytes, sizeof family + length);
+  memcpy(bytes + sizeof family, resolved->node->path, length);
+  report_address(task, flags, code, bytes, sizeof family + length);
 }
 
 static enum next reach_out(struct task *task, const struct call *call, const uint64_t *arguments, uint64_t from,
                            uint64_t length) {
   struct address address;
   if (!read_address(task, from, length, &address) || !leads_out(&address)) return RUN_ON;
-  struct place place = {0};
-  if (has_path(&address) && !locate_socket(task, &address, &place)) return RUN_ON;
-  bool result_matters = call->meaning == BIND || (call->meaning == CONNECT && place.node);
+  struct resolved_path resolved = {0};
+  if (has_path(&address) && !locate_socket(task, &address, &resolved)) return RUN_ON;
+  bool result_matters = call->meaning == BIND || (call->meaning == CONNECT && resolved.node);
   if (result_matters) {
     task->pending.call = call;
-    task->pending.place = place;
+    task->pending.resolved = resolved;
     memcpy(task->pending.arguments, arguments, sizeof task->pending.arguments);
     return SEE_RESULT;
   }
-  if (place.node) tell_path_address(task, 0, 0, &place);
-  else tell_address(task, 0, 0, address.bytes, address.length);
-  free(place.asked);
+  if (resolved.node) report_path_address(task, 0, 0, &resolved);
+  else report_address(task, 0, 0, address.bytes, address.length);
+  free(resolved.asked);
   return RUN_ON;
 }
 
@@ -113,7 +113,7 @@ enum next before_socket_call(struct task *task, const struct call *call, const u
   }
 }
 
-/* The kernel may have chosen the port, so the socket itself is asked. */
+/* The kernel may have chosen the port, so ask the socket. */
 static bool own_address(struct task *task, int handle, struct address *address) {
   int process = (int)syscall(__NR_pidfd_open, task->process->pid, 0);
   if (process < 0) return false;
@@ -127,24 +127,24 @@ static bool own_address(struct task *task, int handle, struct address *address) 
 }
 
 static void after_bind(struct task *task, const struct pending *pending) {
-  const struct place *place = &pending->place;
-  if (place->node) {
+  const struct resolved_path *resolved = &pending->resolved;
+  if (resolved->node) {
     struct origin origin = {.kind = KIND_WRITE, .flags = FLAG_CREATED, .process = task->process->serial};
-    tell_text(origin, place->node->path, place->asked);
-    place->node->told = TOLD_WRITE | TOLD_PROBE;
-    tell_path_address(task, FLAG_BOUND, 0, place);
+    report_text(origin, resolved->node->path, resolved->asked);
+    resolved->node->reported = REPORTED_WRITE | REPORTED_PROBE;
+    report_path_address(task, FLAG_BOUND, 0, resolved);
     return;
   }
   struct address address;
   if (own_address(task, (int)pending->arguments[0], &address)) {
-    tell_address(task, FLAG_BOUND, 0, address.bytes, address.length);
+    report_address(task, FLAG_BOUND, 0, address.bytes, address.length);
   }
 }
 
 void after_socket_call(struct task *task, int64_t result) {
   const struct pending *pending = &task->pending;
   if (pending->call->meaning == CONNECT) {
-    tell_path_address(task, 0, result < 0 ? (uint16_t)-result : 0, &pending->place);
+    report_path_address(task, 0, result < 0 ? (uint16_t)-result : 0, &pending->resolved);
   } else if (result >= 0) {
     after_bind(task, pending);
   }

@@ -1,4 +1,4 @@
-/* Addresses that a task reaches out to, or waits at. */
+/* Reports the addresses that a task connects to or binds. */
 #ifndef ASSAY_SOCKET_H
 #define ASSAY_SOCKET_H
 

@@ -49,20 +49,20 @@ struct task *add_process(pid_t pid, const struct process *parent) {
   process->pid = pid;
   process->own_cores = parent && parent->own_cores;
   uint32_t numbers[] = {(uint32_t)pid, parent ? parent->serial : 0};
-  tell_numbers((struct origin){.kind = KIND_PROCESS, .process = process->serial}, numbers, 2);
+  report_numbers((struct origin){.kind = KIND_PROCESS, .process = process->serial}, numbers, 2);
   return add_thread(pid, process);
 }
 
 void clear_pending(struct task *task) {
-  free(task->pending.place.asked);
+  free(task->pending.resolved.asked);
   free(task->pending.second.asked);
   free(task->pending.text);
   memset(&task->pending, 0, sizeof task->pending);
 }
 
 /*
- * The kernel may show a child's whole life, its end too, before the event of its parent. One whose parent was killed before
- * that event stays on this list; if its number is used again, that task is added when it first stops.
+ * The kernel may report a child's exit before the event of its parent. A child whose parent was killed before
+ * that event stays on this list; a new task with the same id is added when it first stops.
  */
 static pid_t *ended_early;
 static size_t ended_count;
@@ -138,8 +138,9 @@ const char *working_folder(struct task *task) {
 }
 
 /*
- * Programs that walk folders use one folder handle many times over. The second time in a row the helper takes a copy of
- * it; from then on it is enough to ask whether both are still the same open folder, which is much cheaper than its path.
+ * Programs that traverse folders use one folder handle many times. At the second use in a row the helper
+ * copies the handle. From then on it compares the two with kcmp(2), which is much cheaper than reading the
+ * path.
  */
 static struct {
   pid_t pid;
@@ -167,14 +168,14 @@ static void copy_favourite(const struct task *task) {
   close(process);
   struct stat status;
   bool folder = fstat(favourite.copy, &status) == 0 && S_ISDIR(status.st_mode);
-  if (folder) return look_from(favourite.path, favourite.copy);
-  /* A copy of anything else would keep it open: a reader of a named pipe would wait for ever. */
+  if (folder) return resolve_from(favourite.path, favourite.copy);
+  /* A copy of anything else would keep it open: a reader of a named pipe would wait forever. */
   if (favourite.copy >= 0) close(favourite.copy);
   favourite.copy = -1;
 }
 
 static void drop_favourite(void) {
-  look_from(NULL, -1);
+  resolve_from(NULL, -1);
   if (favourite.copy >= 0) close(favourite.copy);
   free(favourite.path);
   favourite.copy = -1;

@@ -1,7 +1,7 @@
 /*
- * The tasks (threads) that are traced and the processes that they belong to.
+ * The traced tasks (threads) and their processes.
  *
- * A process has a serial number, because the kernel may give its pid to another one later.
+ * A process has a serial number, because the kernel may reuse its pid.
  */
 #ifndef ASSAY_TASK_H
 #define ASSAY_TASK_H
@@ -17,23 +17,23 @@ struct process {
   uint32_t serial;
   pid_t pid;
   int tasks;
-  /* The working folder, or NULL while it must be asked for. */
+  /* The working directory, or NULL if it must be read from /proc. */
   char *cwd;
-  /* Some task of it may have a working folder of its own, or share it with another process: always ask. */
+  /* A task may have its own working directory, or share it with another process: always read it. */
   bool cwd_unsure;
-  /* It was bound to cores by itself, or by whoever made it. */
+  /* The process, or its creator, has set its CPU affinity. */
   bool own_cores;
-  bool foreign_told, survivor_told;
+  bool foreign_reported, survivor_reported;
 };
 
-/* A call whose result is waited for. */
+/* A call whose result is awaited. */
 struct pending {
   const struct call *call;
-  struct place place, second;
+  struct resolved_path resolved, second;
   uint64_t arguments[6];
   /* OPEN: the flags of open(2). */
   uint64_t flags;
-  /* SYMLINK: the target. To be freed. */
+  /* SYMLINK: the target. Must be freed. */
   char *text;
 };
 
@@ -41,24 +41,24 @@ struct task {
   struct task *next;
   pid_t tid;
   struct process *process;
-  /* It was seen before the event of whoever made it. */
+  /* The task stopped before the event of its creator arrived. */
   bool unannounced;
   struct pending pending;
 };
 
 struct task *task_of(pid_t tid);
 
-/* A new process, told as a child of `parent` (NULL for the command itself), and its first task. */
+/* Adds and reports a new process, a child of `parent` (NULL for the command itself), and its first task. */
 struct task *add_process(pid_t pid, const struct process *parent);
 
 struct task *add_thread(pid_t tid, struct process *process);
 
 void remove_task(struct task *task);
 
-/* True, once, for a task that had ended before it was announced: there is nothing left to add. */
+/* True, once, for a task that ended before its creator's event arrived. */
 bool came_and_went(pid_t tid);
 
-/* exec by a thread: it takes the number of the first thread, and the others are gone. */
+/* exec by a thread: it takes the id of the first thread, and the other threads are gone. */
 struct task *take_over(struct task *first, pid_t former);
 
 void clear_pending(struct task *task);
@@ -67,10 +67,10 @@ int count_tasks(void);
 
 void for_each_task(void (*visit)(struct task *));
 
-/* Where a relative path starts; NULL where the kernel won't say. */
+/* The base of relative paths; NULL if the kernel does not tell. */
 const char *working_folder(struct task *task);
 
-/* The path behind a file descriptor, in a buffer that the next call overwrites; NULL for a socket, a pipe … */
+/* The path of a file descriptor, in a buffer that the next call overwrites; NULL for a socket or a pipe. */
 const char *path_of_handle(const struct task *task, int handle);
 
 struct viewer viewer_of(const struct task *task);

@@ -15,14 +15,14 @@
 static const int SURVIVED[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
 
 int refuse(const char *text, int error) {
-  tell_text((struct origin){.kind = KIND_START, .code = (uint16_t)error}, text, NULL);
+  report_text((struct origin){.kind = KIND_START, .code = (uint16_t)error}, text, NULL);
   flush_records();
   return CANNOT_START;
 }
 
-int tell_end(int status) {
+int report_end(int status) {
   uint32_t number = (uint32_t)status;
-  tell_numbers((struct origin){.kind = KIND_END}, &number, 1);
+  report_numbers((struct origin){.kind = KIND_END}, &number, 1);
   flush_records();
   return exit_code_of(status);
 }
@@ -31,7 +31,7 @@ static void survive(void (*handler)(int)) {
   for (size_t i = 0; i < sizeof SURVIVED / sizeof SURVIVED[0]; i++) signal(SURVIVED[i], handler);
 }
 
-/* Signals are blocked until here: one that came while the command was being started ends it now. */
+/* Signals are blocked until here: one that arrived during the start takes effect now. */
 static void become_command(char **argv, int failure, const sigset_t *unblocked) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   survive(SIG_DFL);
@@ -61,5 +61,5 @@ int wait_for_command(char **argv) {
     if (errno != EINTR) return refuse("wait", errno);
   }
   if (read(failure[0], &error, sizeof error) == sizeof error) return refuse("exec", error);
-  return tell_end(status);
+  return report_end(status);
 }

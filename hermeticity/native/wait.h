@@ -1,19 +1,19 @@
 /*
- * How a command ends, told by the process that waits for it. Node and Bun can't tell a command that a real-time signal ended
- * from one that ended well, so neither of them waits for a command.
+ * Waits for an untraced command and reports its wait status. Node and Bun report a command that a real-time
+ * signal killed as successful, so neither of them waits for it.
  */
 #ifndef ASSAY_WAIT_H
 #define ASSAY_WAIT_H
 
-/* Tells why the command could not be started; answers the helper's exit code. */
+/* Reports why the command could not be started; returns the helper's exit code. */
 int refuse(const char *text, int error);
 
-/* Tells the command's wait status; answers the helper's exit code. */
-int tell_end(int status);
+/* Reports the command's wait status; returns the helper's exit code. */
+int report_end(int status);
 
 /*
- * Runs a command that nobody watches. Signals for the whole process group reach the command without help, and the helper
- * outlives them; a helper that is killed takes the command along. Processes that the command leaves behind go on.
+ * Runs a command untraced. Signals to the process group reach the command directly, and the helper survives
+ * them. If the helper is killed, so is the command. Processes that outlive the command go on.
  */
 int wait_for_command(char **argv);
 

@@ -10,7 +10,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "chance.h"
+#include "random.h"
 #include "clock.h"
 #include "folder.h"
 #include "memory.h"
@@ -21,13 +21,13 @@
 enum { MOST_RANDOM = 64 * 1024 };
 
 static void answer_time(struct task *task, long clock, uint64_t into) {
-  struct timespec time = time_told(task, clock);
+  struct timespec time = simulated_time(task, clock);
   poke(task->tid, into, &time, sizeof time);
   answer_call(task->tid, 0);
 }
 
 static void answer_time_of_day(struct task *task, uint64_t into, uint64_t zone) {
-  struct timespec time = time_told(task, CLOCK_REALTIME);
+  struct timespec time = simulated_time(task, CLOCK_REALTIME);
   struct timeval value = {.tv_sec = time.tv_sec, .tv_usec = time.tv_nsec / 1000};
   struct timezone none = {0};
   if (into) poke(task->tid, into, &value, sizeof value);
@@ -37,7 +37,7 @@ static void answer_time_of_day(struct task *task, uint64_t into, uint64_t zone) 
 
 #ifdef __NR_time
 static void answer_seconds(struct task *task, uint64_t into) {
-  int64_t seconds = time_told(task, CLOCK_REALTIME).tv_sec;
+  int64_t seconds = simulated_time(task, CLOCK_REALTIME).tv_sec;
   if (into) poke(task->tid, into, &seconds, sizeof seconds);
   answer_call(task->tid, seconds);
 }
@@ -47,12 +47,12 @@ static void answer_random(struct task *task, uint64_t into, uint64_t size) {
   if (size > MOST_RANDOM) size = MOST_RANDOM;
   char *bytes = malloc(size + 1);
   if (!bytes) return;
-  fill_by_chance(task, bytes, size);
+  fill_random(task, bytes, size);
   if (poke(task->tid, into, bytes, size)) answer_call(task->tid, (long)size);
   free(bytes);
 }
 
-/* The deadline is written over while the call lasts: the kernel knows the real time only. */
+/* Overwrites the deadline during the call: the kernel knows only the real time. */
 static void translate_deadline(struct task *task, uint64_t at) {
   if (!at || !peek(task->tid, at, &task->deadline, sizeof task->deadline)) return;
   struct timespec real = real_deadline(task->deadline);
@@ -98,25 +98,25 @@ void before_call(struct task *task, long call, const uint64_t *arguments) {
 
 /* ---- results ---- */
 
-static uint32_t user_told(uint32_t id, uint32_t own) { return world.has_user && id == own ? world.user : id; }
+static uint32_t simulated_user(uint32_t id, uint32_t own) { return world.has_user && id == own ? world.user : id; }
 
 static void alter_stat(struct task *task, uint64_t at) {
   struct stat status;
   if (!peek(task->tid, at, &status, sizeof status)) return;
   if (world.has_clock) {
-    status.st_atim = file_time_told(status.st_atim.tv_sec, status.st_atim.tv_nsec);
-    status.st_mtim = file_time_told(status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
-    status.st_ctim = file_time_told(status.st_ctim.tv_sec, status.st_ctim.tv_nsec);
+    status.st_atim = simulated_file_time(status.st_atim.tv_sec, status.st_atim.tv_nsec);
+    status.st_mtim = simulated_file_time(status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+    status.st_ctim = simulated_file_time(status.st_ctim.tv_sec, status.st_ctim.tv_nsec);
   }
-  status.st_uid = user_told(status.st_uid, geteuid());
-  status.st_gid = user_told(status.st_gid, getegid());
+  status.st_uid = simulated_user(status.st_uid, geteuid());
+  status.st_gid = simulated_user(status.st_gid, getegid());
   poke(task->tid, at, &status, sizeof status);
 }
 
 static void alter_stamp(struct statx_timestamp *stamp) {
-  struct timespec told = file_time_told(stamp->tv_sec, stamp->tv_nsec);
-  stamp->tv_sec = told.tv_sec;
-  stamp->tv_nsec = (uint32_t)told.tv_nsec;
+  struct timespec simulated = simulated_file_time(stamp->tv_sec, stamp->tv_nsec);
+  stamp->tv_sec = simulated.tv_sec;
+  stamp->tv_nsec = (uint32_t)simulated.tv_nsec;
 }
 
 static void alter_statx(struct task *task, uint64_t at) {
@@ -128,8 +128,8 @@ static void alter_statx(struct task *task, uint64_t at) {
     alter_stamp(&status.stx_ctime);
     alter_stamp(&status.stx_btime);
   }
-  status.stx_uid = user_told(status.stx_uid, geteuid());
-  status.stx_gid = user_told(status.stx_gid, getegid());
+  status.stx_uid = simulated_user(status.stx_uid, geteuid());
+  status.stx_gid = simulated_user(status.stx_gid, getegid());
   poke(task->tid, at, &status, sizeof status);
 }
 

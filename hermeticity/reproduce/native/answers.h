@@ -1,4 +1,4 @@
-/* Calls whose answer depends on the machine and the moment, and what is answered instead. */
+/* Answers system calls whose results depend on the machine or the time. */
 #ifndef ASSAY_ANSWERS_H
 #define ASSAY_ANSWERS_H
 
@@ -6,10 +6,10 @@
 
 #include "task.h"
 
-/* The task stands before a call that the filter stopped. Sets `waiting` if its result is wanted. */
+/* The task is stopped before a call. Sets `waiting` if its result is needed. */
 void before_call(struct task *task, long call, const uint64_t *arguments);
 
-/* The result that was waited for. */
+/* Handles the awaited result. */
 void after_call(struct task *task, int64_t result);
 
 #endif

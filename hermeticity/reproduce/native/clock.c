@@ -4,10 +4,10 @@
 
 enum { SECOND = 1000000000, MICROSECOND = 1000 };
 
-/* Who asks this often waits in a loop for time to pass. */
-enum { MOST_QUESTIONS = 20000 };
+/* A task with this many queries waits in a loop for time to pass. */
+enum { MOST_QUERIES = 20000 };
 
-/* Where clocks that measure distances stand while they stand still. */
+/* The value of frozen monotonic clocks. */
 static const int64_t FROZEN_AT = 5000LL * SECOND;
 /* The kernel stamps files by a clock that is up to one tick late. */
 static const int64_t FILE_CLOCK_LAG = 20LL * 1000 * MICROSECOND;
@@ -37,29 +37,31 @@ static int64_t elapsed(void) { return real_now(CLOCK_MONOTONIC) - distance_start
 
 static int64_t held(int64_t passed) { return passed < 0 ? 0 : passed / world.hold * world.hold; }
 
-/* Nothing, until it is clear that somebody waits for more. */
-static int64_t patience(const struct task *task) { return task->clock_asked > MOST_QUESTIONS ? elapsed() : 0; }
+/* 0, until the task has asked so often that it must be waiting. */
+static int64_t time_for_busy_waiters(const struct task *task) { return task->clock_queries > MOST_QUERIES ? elapsed() : 0; }
 
-/* A little more at each question, because who divides by a time that has passed must not divide by nothing. */
+/* A little more at each query, because a program may divide by the elapsed time. */
 static int64_t progress(const struct task *task) {
-  return (int64_t)task->clock_asked * MICROSECOND + patience(task);
+  return (int64_t)task->clock_queries * MICROSECOND + time_for_busy_waiters(task);
 }
 
-struct timespec time_told(struct task *task, long clock) {
+struct timespec simulated_time(struct task *task, long clock) {
   bool time_of_day = clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_TAI;
-  task->clock_asked++;
+  task->clock_queries++;
   if (time_of_day) return timespec_of(world.clock + held(elapsed()) + progress(task));
-  /* How often a runtime asks this one is up to its threads, so a little more each time would be chance. */
-  return timespec_of(FROZEN_AT + patience(task));
+  /*
+   * The number of queries of monotonic clocks depends on a runtime's threads, so it must not change the time.
+   */
+  return timespec_of(FROZEN_AT + time_for_busy_waiters(task));
 }
 
-struct timespec file_time_told(int64_t seconds, int64_t nanoseconds) {
+struct timespec simulated_file_time(int64_t seconds, int64_t nanoseconds) {
   int64_t time = seconds * SECOND + nanoseconds;
   bool of_this_run = time >= world.since - FILE_CLOCK_LAG && time <= real_now(CLOCK_REALTIME);
   return timespec_of(of_this_run ? world.clock + held(time - real_start) : time);
 }
 
-struct timespec real_deadline(struct timespec told) {
-  int64_t left = nanoseconds_of(told) - (world.clock + held(elapsed()));
+struct timespec real_deadline(struct timespec simulated) {
+  int64_t left = nanoseconds_of(simulated) - (world.clock + held(elapsed()));
   return timespec_of(real_now(CLOCK_REALTIME) + left);
 }

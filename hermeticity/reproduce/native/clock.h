@@ -1,7 +1,7 @@
 /*
- * The time that the command is told. It does not run: whoever asks gets a microsecond more than at his last question, so
- * that two runs are told the same; and it jumps ahead by the whole `hold` when that has passed, so that who waits for a
- * time of day does not wait for ever.
+ * The simulated clock. It stands still: each query of a task adds a microsecond, so two runs get the same
+ * times. When `hold` has passed it jumps ahead by `hold`, so a program that waits for a time of day does not
+ * wait forever.
  */
 #ifndef ASSAY_CLOCK_H
 #define ASSAY_CLOCK_H
@@ -13,13 +13,16 @@
 
 void start_clock(void);
 
-/* For a clock of clock_gettime(). */
-struct timespec time_told(struct task *task, long clock);
+/* The simulated time of a clock of clock_gettime(). */
+struct timespec simulated_time(struct task *task, long clock);
 
-/* What the command is told where the kernel says `seconds` and `nanoseconds`: of a file that was changed in this run, the time told. */
-struct timespec file_time_told(int64_t seconds, int64_t nanoseconds);
+/*
+ * The simulated time of a file: for a file that changed in this run, the simulated clock's; else the
+ * kernel's.
+ */
+struct timespec simulated_file_time(int64_t seconds, int64_t nanoseconds);
 
-/* When a time of day that the command waits for will really be. */
-struct timespec real_deadline(struct timespec told);
+/* The real time of a simulated deadline. */
+struct timespec real_deadline(struct timespec simulated);
 
 #endif

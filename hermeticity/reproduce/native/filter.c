@@ -14,7 +14,7 @@ static void stop_at(unsigned call) {
   answer(SECCOMP_RET_TRACE);
 }
 
-/* The clocks of other processes and of devices have numbers below zero and are left alone. */
+/* Clocks of other processes and of devices have negative numbers and are not simulated. */
 static void stop_at_every_clock(void) {
   emit(BPF_JMP | BPF_JEQ | BPF_K, __NR_clock_gettime, 0, 4);
   load_argument(0);
@@ -38,7 +38,7 @@ static void stop_at_bits(unsigned call, int argument, unsigned bits) {
   stop_on_bits(argument, bits);
 }
 
-/* Sleeping until a time of day; how long otherwise is the same by any clock. */
+/* Absolute sleeps only: a relative sleep is the same by any clock. */
 static void stop_at_alarms(void) {
   emit(BPF_JMP | BPF_JEQ | BPF_K, __NR_clock_nanosleep, 0, 6);
   load_argument(0);
@@ -76,7 +76,7 @@ static void stop_at_time(void) {
   stop_at_alarms();
 }
 
-/* Programs of another architecture are left alone: they are told the truth. */
+/* Programs of another architecture get the kernel's answers. */
 static void write_program(void) {
   load(offsetof(struct seccomp_data, arch));
   emit(BPF_JMP | BPF_JEQ | BPF_K, NATIVE_ARCHITECTURE, 1, 0);

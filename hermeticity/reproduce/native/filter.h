@@ -1,8 +1,10 @@
-/* The seccomp filter that the command carries, and all that it starts: only calls that are answered differently stop. */
+/* The seccomp filter of the command and its descendants: only calls with a simulated answer stop. */
 #ifndef ASSAY_VARY_FILTER_H
 #define ASSAY_VARY_FILTER_H
 
-/* For the calling process and its descendants, by what `world` says. 0, or -1 with errno. */
+/*
+ * Installs the filter for the calling process and its descendants, as `world` demands. 0, or -1 with errno.
+ */
 int install_filter(void);
 
 #endif

@@ -6,7 +6,7 @@
 #include "memory.h"
 #include "world.h"
 
-/* As the kernel lays an entry out. */
+/* The kernel's layout of an entry. */
 struct entry {
   uint64_t inode;
   int64_t position;
@@ -33,7 +33,7 @@ static size_t find_entries(char *bytes, size_t size, struct entry **entries) {
   return count;
 }
 
-/* Positions belong to places, not to names: the next call goes on where the last one ended. */
+/* Offsets stay where they were: the next call continues at the last one. */
 static void lay_out(char *into, struct entry **entries, const int64_t *positions, size_t count) {
   for (size_t i = 0; i < count; i++) {
     memcpy(into, entries[i], entries[i]->size);

@@ -1,4 +1,4 @@
-/* The order in which a folder's names are told. */
+/* Changes the order of a folder's entries. */
 #ifndef ASSAY_FOLDER_H
 #define ASSAY_FOLDER_H
 
@@ -6,8 +6,8 @@
 #include <sys/types.h>
 
 /*
- * `size` bytes of entries that getdents64() has just given: sorted one way or the other. Each call for itself: in a folder
- * with more names than fit into one call (about a thousand) the pieces stay in the file system's order.
+ * Sorts the `size` bytes of entries that one getdents64() call returned. A folder with more entries than fit
+ * one call (about a thousand) keeps the file system's order between calls.
  */
 void reorder_entries(pid_t tid, uint64_t address, size_t size);
 

@@ -3,14 +3,14 @@
 #include <elf.h>
 #include <string.h>
 
-#include "chance.h"
+#include "random.h"
 #include "memory.h"
 #include "trace.h"
 #include "world.h"
 
 enum { MOST_AUXILIARY = 64, CHUNK = 512 };
 
-/* Behind the NULL that ends a list of pointers. */
+/* The address after the NULL that ends a list of pointers. */
 static uint64_t behind_list(pid_t tid, uint64_t at) {
   for (;;) {
     uint64_t words[CHUNK];
@@ -32,7 +32,7 @@ static void alter_entry(struct task *task, Elf64_auxv_t *entry) {
       break;
     case AT_RANDOM:
       if (!world.has_seed) break;
-      fill_by_chance(task, bytes, sizeof bytes);
+      fill_random(task, bytes, sizeof bytes);
       poke(task->tid, entry->a_un.a_val, bytes, sizeof bytes);
       break;
     case AT_UID:

@@ -1,12 +1,12 @@
-/* What a program finds on its stack at its start. */
+/* Changes the initial stack of a program. */
 #ifndef ASSAY_VARY_IMAGE_H
 #define ASSAY_VARY_IMAGE_H
 
 #include "task.h"
 
 /*
- * A task has just become another program. The kernel's own library of quick calls is hidden from it, so that it asks for
- * the time by a call that can be answered; the random bytes and the user that the kernel left there are replaced.
+ * Call this after exec. Hides the vDSO, so that the program asks for the time by system calls, and replaces
+ * the kernel's random bytes and user ids.
  */
 void alter_image(struct task *task);
 

@@ -1,12 +1,13 @@
 /*
- * assay-vary: runs a command that is told another time, host, user … than there is.
+ * assay-vary: runs a command with a simulated time, host, user and more.
  *
  *   assay-vary [OPTIONS] --folder DIR -- COMMAND ARGUMENT…
- *   assay-vary --check      says in one line each what this machine lets it do: "trace ok", "spaces ok", or why not
+ *   assay-vary --check      prints what this machine allows, one line each: "trace ok", "spaces ok", or why not
  *
- * It answers system calls in the kernel's place, so that static programs are told the same as others. Standard input, output
- * and error are the command's own. The exit code is the command's (128 + signal), or 125 with a line on descriptor 3 where
- * it could not be started. Whatever ends the helper ends the whole tree.
+ * It answers system calls in the kernel's slot, so static programs get the same answers as others. Standard
+ * input, output and error belong to the command. The exit code is the command's (128 + signal), or 125 with a
+ * line on descriptor 3 if it could not be started. If the helper ends, the kernel kills the whole process
+ * tree.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -22,7 +23,7 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "spaces.h"
+#include "namespaces.h"
 #include "trace.h"
 #include "watch.h"
 #include "world.h"
@@ -34,7 +35,7 @@ struct world world = {.hold = 3600LL * 1000000000};
 static struct command command = {.folder = ".", .linger_ms = 2000};
 static struct mount mounts[MOST_MOUNTS];
 static int mount_count, first_pid;
-static bool own_spaces, umask_given;
+static bool own_namespaces, umask_given;
 
 enum {
   CLOCK = 256,
@@ -72,7 +73,10 @@ static const struct option OPTIONS[] = {
     {"fixed-addresses", no_argument, NULL, FIXED_ADDRESSES},
     {"spaces", no_argument, NULL, SPACES},
     {"first-pid", required_argument, NULL, FIRST_PID},
-    /* FROM AT, as two options one after the other, because a name may hold any character; --read-only is about the last */
+    /*
+     * FROM and AT as two consecutive options, because a path may contain any character; --read-only applies
+     * to the last
+     */
     {"mount", required_argument, NULL, MOUNT},
     {"read-only", no_argument, NULL, READ_ONLY},
     {"folder", required_argument, NULL, FOLDER},
@@ -80,13 +84,13 @@ static const struct option OPTIONS[] = {
     {NULL, 0, NULL, 0},
 };
 
-static void keep_mount(const char *path) {
+static void add_mount(const char *path) {
   struct mount *last = mount_count > 0 ? &mounts[mount_count - 1] : NULL;
   if (last && !last->at) last->at = path;
   else if (mount_count < MOST_MOUNTS) mounts[mount_count++].from = path;
 }
 
-static bool keep_option(int option) {
+static bool set_option(int option) {
   switch (option) {
     case CLOCK:
       world.has_clock = true;
@@ -126,13 +130,13 @@ static bool keep_option(int option) {
       command.fixed_addresses = true;
       return true;
     case SPACES:
-      own_spaces = true;
+      own_namespaces = true;
       return true;
     case FIRST_PID:
       first_pid = atoi(optarg);
       return first_pid > 1;
     case MOUNT:
-      keep_mount(optarg);
+      add_mount(optarg);
       return true;
     case READ_ONLY:
       if (mount_count > 0) mounts[mount_count - 1].read_only = true;
@@ -145,9 +149,9 @@ static bool keep_option(int option) {
   }
 }
 
-static int run_in_spaces(int failures) {
+static int run_in_namespaces(int failures) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  int error = furnish_spaces(mounts, mount_count);
+  int error = set_up_namespaces(mounts, mount_count);
   if (error) {
     dprintf(failures, "mounts: %s\n", strerror(error));
     return CANNOT_START;
@@ -165,19 +169,19 @@ static int wait_for(pid_t child) {
 
 static int run(int failures) {
   start_clock();
-  if (!own_spaces) return run_command(&command, failures);
-  int error = make_spaces();
+  if (!own_namespaces) return run_command(&command, failures);
+  int error = create_namespaces();
   if (error) {
     dprintf(failures, "namespaces: %s\n", strerror(error));
     return CANNOT_START;
   }
   pid_t first = fork();
-  if (first == 0) _exit(run_in_spaces(failures));
+  if (first == 0) _exit(run_in_namespaces(failures));
   return first < 0 ? CANNOT_START : wait_for(first);
 }
 
-/* In a child, with what it has to say about it on `report`. */
-static void try(const char *name, bool with_spaces) {
+/* Tries a run in a child and prints the result. */
+static void try(const char *name, bool with_namespaces) {
   int report[2];
   char text[256] = "";
   if (pipe2(report, O_CLOEXEC) != 0) return;
@@ -185,7 +189,7 @@ static void try(const char *name, bool with_spaces) {
   if (child == 0) {
     static char *nothing[] = {"/proc/self/exe", "--nothing", NULL};
     command.argv = nothing;
-    own_spaces = with_spaces;
+    own_namespaces = with_namespaces;
     _exit(run(report[1]));
   }
   close(report[1]);
@@ -193,7 +197,7 @@ static void try(const char *name, bool with_spaces) {
   close(report[0]);
   text[strcspn(text, "\n")] = 0;
   bool works = wait_for(child) == 0;
-  printf("%s %s\n", name, works ? "ok" : got > 0 ? text : "it was ended");
+  printf("%s %s\n", name, works ? "ok" : got > 0 ? text : "the test run was killed");
 }
 
 static int check(void) {
@@ -215,7 +219,7 @@ int main(int argc, char **argv) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   for (int option; (option = getopt_long(argc, argv, "+", OPTIONS, NULL)) != -1;) {
     if (option == CHECK) return check();
-    if (!keep_option(option)) return usage();
+    if (!set_option(option)) return usage();
   }
   if (optind >= argc) return usage();
   if (!umask_given) umask((mode_t)(command.umask = (int)umask(0)));

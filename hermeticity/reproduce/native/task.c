@@ -7,27 +7,27 @@ enum { BUCKETS = 4096 };
 static struct task *buckets[BUCKETS];
 static int count;
 
-static struct task **place_of(pid_t tid) {
-  struct task **place = &buckets[(unsigned)tid % BUCKETS];
-  while (*place && (*place)->tid != tid) place = &(*place)->next;
-  return place;
+static struct task **slot_of(pid_t tid) {
+  struct task **slot = &buckets[(unsigned)tid % BUCKETS];
+  while (*slot && (*slot)->tid != tid) slot = &(*slot)->next;
+  return slot;
 }
 
-struct task *task_of(pid_t tid) { return *place_of(tid); }
+struct task *task_of(pid_t tid) { return *slot_of(tid); }
 
 struct task *add_task(pid_t tid) {
   struct task *task = calloc(1, sizeof *task);
   if (!task) abort();
   task->tid = tid;
-  *place_of(tid) = task;
+  *slot_of(tid) = task;
   count++;
   return task;
 }
 
 void remove_task(pid_t tid) {
-  struct task **place = place_of(tid), *task = *place;
+  struct task **slot = slot_of(tid), *task = *slot;
   if (!task) return;
-  *place = task->next;
+  *slot = task->next;
   free(task);
   count--;
 }

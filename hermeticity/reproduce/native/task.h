@@ -1,4 +1,4 @@
-/* The threads that are watched. */
+/* The traced threads. */
 #ifndef ASSAY_VARY_TASK_H
 #define ASSAY_VARY_TASK_H
 
@@ -9,20 +9,20 @@
 
 struct task {
   pid_t tid;
-  /* False while only the kernel has told of it, and not yet the stop of who started it. */
+  /* False until the event of its creator has arrived. */
   bool introduced;
   /*
-   * Who started it, and as its how manieth child: the same in every run, whatever the process ids are. It seeds what the
-   * task gets for random numbers.
+   * Identifies the task by its creator and its index among the creator's children: equal in every run,
+   * whatever the process ids. It seeds the task's random numbers.
    */
   uint64_t lineage, children;
-  /* How often it has asked for the time, and for random bytes. */
-  uint64_t clock_asked, chance_asked;
-  /* The call whose result is waited for. */
+  /* The number of queries for the time and for random bytes. */
+  uint64_t clock_queries, random_queries;
+  /* The call whose result is awaited. */
   bool waiting;
   long call;
   uint64_t arguments[6];
-  /* A deadline that was translated, to be put back after the call. */
+  /* A translated deadline, to be restored after the call. */
   uint64_t deadline_at;
   struct timespec deadline;
   struct task *next;

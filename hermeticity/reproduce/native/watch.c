@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "answers.h"
-#include "chance.h"
+#include "random.h"
 #include "filter.h"
 #include "image.h"
 #include "task.h"
@@ -67,18 +67,21 @@ void resume(struct task *task, int signal) {
   ptrace(task->waiting ? PTRACE_SYSCALL : PTRACE_CONT, task->tid, 0, signal);
 }
 
-/* A child may stop before its parent says that there is one: it then waits for that, because only that tells its lineage. */
+/*
+ * A child may stop before the event of its parent arrives. It then stays stopped, because the event tells its
+ * lineage.
+ */
 void on_new_task(struct task *parent) {
   pid_t tid = event_tid(parent->tid);
   struct task *child = task_of(tid);
-  bool stands = child != NULL;
+  bool is_stopped = child != NULL;
   if (!child) child = add_task(tid);
   child->introduced = true;
   child->lineage = mix(parent->lineage, ++parent->children);
-  if (stands) resume(child, 0);
+  if (is_stopped) resume(child, 0);
 }
 
-/* A thread that becomes another program takes the number of its process, and the kernel forgets its own without a word. */
+/* A thread that calls exec takes the id of its process, and the kernel reports no exit for its own id. */
 void on_exec(struct task *task) {
   pid_t former = event_tid(task->tid);
   if (former != task->tid) remove_task(former);

@@ -1,4 +1,4 @@
-/* What the command is told about the world, in place of how it is. What is not set stays as it is. */
+/* The simulated facts. A fact that is not set stays real. */
 #ifndef ASSAY_WORLD_H
 #define ASSAY_WORLD_H
 
@@ -8,12 +8,12 @@
 enum order { ORDER_AS_IT_IS, ORDER_RISING, ORDER_FALLING };
 
 struct world {
-  /* The time of day, in nanoseconds since 1970; it stands still for `hold` nanoseconds at a time. */
+  /* The time of day in nanoseconds since 1970; it stands still for `hold` nanoseconds at a time. */
   bool has_clock;
   int64_t clock, hold;
-  /* Files that were changed since then were changed in this run, and have its time. */
+  /* A file with a later time was changed in this run and gets the simulated time. */
   int64_t since;
-  /* Clocks that only ever measure a distance stand still too. */
+  /* Monotonic clocks stand still, too. */
   bool frozen;
   bool has_seed;
   uint64_t seed;

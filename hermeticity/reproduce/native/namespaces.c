@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "spaces.h"
+#include "namespaces.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@ static int map_to_itself(const char *path, unsigned id) {
   return write_file(path, line);
 }
 
-static int make_user_space(void) {
+static int create_user_namespace(void) {
   unsigned user = geteuid(), group = getegid();
   if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID) != 0) return errno;
   int error = map_to_itself("/proc/self/uid_map", user);
@@ -34,16 +34,16 @@ static int make_user_space(void) {
   return error ? error : map_to_itself("/proc/self/gid_map", group);
 }
 
-int make_spaces(void) {
+int create_namespaces(void) {
   if (unshare(CLONE_NEWNS | CLONE_NEWPID) == 0) return 0;
-  return make_user_space();
+  return create_user_namespace();
 }
 
 #ifndef __NR_mount_setattr
 #define __NR_mount_setattr 442
 #endif
 
-/* With all that is mounted in it, as it may be mounted in a place that is mounted itself. */
+/* Recursive, because the source may contain mounts. */
 static int bind_to(const struct mount *one) {
   enum { READ_ONLY = 1, WHOLE_TREE = 0x8000 };
   if (mount(one->from, one->at, NULL, MS_BIND | MS_REC, NULL) != 0) return errno;
@@ -55,9 +55,9 @@ static int bind_to(const struct mount *one) {
   return done ? 0 : errno;
 }
 
-int furnish_spaces(const struct mount *mounts, int count) {
+int set_up_namespaces(const struct mount *mounts, int count) {
   if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) return errno;
-  /* Refused where a container hides parts of /proc; the outer one then still knows every process by another number. */
+  /* Fails if a container hides parts of /proc; then the outer /proc stays, with other process ids. */
   mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
   for (int i = 0; i < count; i++) {
     int error = bind_to(&mounts[i]);
@@ -66,7 +66,7 @@ int furnish_spaces(const struct mount *mounts, int count) {
   return 0;
 }
 
-/* One by one, where the kernel does not let the number be set. */
+/* Uses up ids one by one, if the kernel does not allow setting the next one. */
 static void use_up_ids(int pid) {
   for (;;) {
     pid_t child = fork();

@@ -1,4 +1,4 @@
-// Audits all steps of a workspace, each after those that it depends on, and ranks them: the worst first.
+// Audits all steps of a workspace in topological order, and ranks them with the worst first.
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { withDependencyFixes } from '../config/dependency-fix.ts';
 import { requestOf } from '../config/request.ts';
@@ -11,7 +11,7 @@ import { auditObject } from './report.ts';
 
 export interface AuditedStep {
   readonly step: string;
-  /** Absent if it could not be audited; `why` says so. */
+  /** Absent if the step could not be audited; `why` has the reason. */
   readonly audit?: Audit;
   readonly why?: string;
   readonly fixed?: Fixed;
@@ -48,7 +48,7 @@ export function allHermetic(audited: readonly AuditedStep[]): boolean {
   return audited.every((one) => one.audit?.hermetic === true && one.audit.exitCode === 0);
 }
 
-/** What is not known is worse than what is. */
+/** An incomplete trace ranks worse than a known finding. */
 function weight({ audit: found }: AuditedStep): number {
   if (!found) return Number.POSITIVE_INFINITY;
   return found.findings.length + (found.complete ? 0 : 1_000_000) + (found.exitCode === 0 ? 0 : 0.5);
@@ -65,7 +65,7 @@ function verdictOf({ audit: found, why, fixed }: AuditedStep): string {
   if (!found) return `not audited: ${why}`;
   const count = found.findings.length === 1 ? '1 finding' : `${found.findings.length} findings`;
   const verdict = found.hermetic ? 'hermetic' : count;
-  const gaps = found.complete ? '' : ', not all was seen';
+  const gaps = found.complete ? '' : ', incomplete trace';
   const failed = found.exitCode === 0 ? '' : `, ended with ${found.exitCode}`;
   return `${verdict}${gaps}${failed}${fixed && fixed.added > 0 ? `, ${fixed.added} declared in ${fixed.file}` : ''}`;
 }

@@ -1,5 +1,5 @@
-// Runs an action once under a tracer and judges it. Nothing is looked up and nothing is published: an audit is about the
-// action, not about its result. Its outputs are left in place.
+// Runs an action once under a tracer and judges its accesses.
+// An audit uses no cache: it looks nothing up and publishes nothing. The outputs stay in place.
 import { AssayError } from '../../core/errors.ts';
 import type { Reproduction } from '../../hermeticity/reproduce/reproduce.ts';
 import type { TraceReport } from '../../hermeticity/trace/access.ts';
@@ -14,21 +14,21 @@ import { isObserved } from '../trace/evidence.ts';
 import { chooseTracer, declarationOf, tracedBy } from '../trace/trace.ts';
 
 export interface Audit {
-  /** Nothing was found, and nothing can have been missed. */
+  /** No finding, and the trace is complete. */
   readonly hermetic: boolean;
   readonly complete: boolean;
-  /** Why the trace is not complete, if it is not. */
+  /** Why the trace is incomplete; empty if it is complete. */
   readonly gaps: readonly string[];
   readonly exitCode: number;
   readonly findings: readonly Finding[];
-  /** All that was seen in the first run. */
+  /** The trace of the first run. */
   readonly report: TraceReport;
-  /** What further runs showed, if they were asked for; their findings are among the others. */
+  /** What further runs showed, if requested. Their findings are among `findings`. */
   readonly reproduction?: Reproduction;
 }
 
 export interface AuditOptions {
-  /** Run it again under varied conditions, too. */
+  /** Also run the action under varied conditions. */
   readonly reproduce: boolean;
 }
 
@@ -49,7 +49,7 @@ export async function audit(request: RunRequest, context: RunContext, options: A
   return withReproduction(first, await reproduceAction(action, context, { seen }).catch(unrepeatable));
 }
 
-/** State without the outputs that belong to it would leave a tool's work half done. */
+/** Removes the state together with the outputs: one without the other would confuse the tool. */
 async function startClean(action: KeyedAction, context: RunContext): Promise<void> {
   if (action.request.state.length === 0) return;
   const { StateAroundRun } = await import('../snapshots/state/state-around-run.ts');
@@ -57,13 +57,13 @@ async function startClean(action: KeyedAction, context: RunContext): Promise<voi
   await state.prepare();
 }
 
-/** The audit still reports the first run where second runs can't be made. */
+/** If no second run is possible, the audit still reports the first one. */
 function unrepeatable(error: unknown): Reproduction {
   if (!(error instanceof AssayError) || error.code !== 'ASSAY_LONG_PATH') throw error;
   return { findings: [], variations: [], runs: 0, gaps: [`it could not be run again: ${error.message}`] };
 }
 
-/** What could not be compared counts like what could not be seen. */
+/** A comparison that was not possible counts as a gap in the trace. */
 function withReproduction(first: Omit<Audit, 'hermetic'>, reproduction: Reproduction): Audit {
   const complete = first.complete && reproduction.gaps.length === 0;
   const findings = [...first.findings, ...reproduction.findings];

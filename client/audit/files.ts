@@ -1,16 +1,16 @@
-// The files of a trace, each once, with all that was done to it: what a person wants to look up after a finding.
+// The files of a trace, each once, with every kind of access to it.
 import { type AbsPath, absPath, displayPath, relativeIn } from '../../hermeticity/system/absolute-path.ts';
 import type { TraceReport } from '../../hermeticity/trace/access.ts';
 
 export interface TouchedFile {
-  /** As audits show paths. */
+  /** As an audit shows paths. */
   readonly path: string;
   readonly isInWorkspace: boolean;
-  /** read, write … in the order of their first time. */
+  /** read, write …, in order of first access. */
   readonly verbs: readonly string[];
 }
 
-/** Those of the workspace first, each part sorted. */
+/** Workspace files first; each part sorted. */
 export function touchedFiles({ accesses }: TraceReport, workspace: string): TouchedFile[] {
   const root = absPath(workspace);
   const verbs = new Map<AbsPath, Set<string>>();

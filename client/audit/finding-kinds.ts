@@ -1,5 +1,5 @@
-// What each kind of finding means and how it is mended, in one sentence each, and in which group it stands: by what there
-// is to do. docs/HERMETICITY.md tells more.
+// Every kind of finding: its title, its meaning, how to fix it, and its group in a report. To add a kind:
+// hermeticity/verdict/finding.ts names it, this table describes it. docs/HERMETICITY.md has more.
 import type { FindingKind } from '../../hermeticity/verdict/finding.ts';
 
 export interface KindWords {
@@ -12,132 +12,133 @@ export const KINDS: Readonly<Record<FindingKind, KindWords>> = {
   read: {
     title: 'Undeclared read',
     meaning:
-      'A file, link or program was used that is not declared, so a change of it does not change the key.',
+      'The command used a file, link or program that is not declared, so a change of it does not change the key.',
     mend: 'Declare it with --input or --tool, or copy it into the workspace.',
   },
   absent: {
-    title: 'Looked for, and not there',
-    meaning: 'A file that appeared there would change the result, and is not in the key.',
+    title: 'Looked for a missing file',
+    meaning: 'If the file appears, the result changes, but the key does not.',
     mend: 'Declare it with --optional-input.',
   },
   probe: {
-    title: 'Undeclared look',
-    meaning: 'The result may depend on whether something is there that is not declared.',
-    mend: 'Declare it, or stop asking.',
+    title: 'Undeclared existence check',
+    meaning: 'The result may depend on whether an undeclared path exists.',
+    mend: 'Declare it, or do not check for it.',
   },
   list: {
     title: 'Undeclared listing',
-    meaning: 'The names in a folder were read; a file that appeared in it would change the result.',
+    meaning:
+      'The command listed a folder. If a file appears in it, the result changes, but the key does not.',
     mend: 'Declare a pattern such as --input "folder/*" instead of single files.',
   },
   write: {
     title: 'Undeclared write',
-    meaning: 'Something was left behind that no output names, so a hit does not bring it back.',
-    mend: 'Declare it with --output, write it to TMPDIR, or remove it before the end.',
+    meaning: 'The command wrote a file that is no output, so a hit does not restore it.',
+    mend: 'Declare it with --output, write it to TMPDIR, or remove it before the command ends.',
   },
   delete: {
     title: 'Undeclared removal',
-    meaning: 'Something is gone that the action did not make.',
+    meaning: 'The command removed a file that it did not create.',
     mend: 'Work on a copy in TMPDIR.',
   },
   mutate: {
     title: 'Changed its own input',
-    meaning: 'The key was made from content that the action then changed.',
+    meaning: 'The command changed an input after the key was computed from it.',
     mend: 'Write to an output instead.',
   },
   'stale-output': {
     title: 'Read an earlier output',
-    meaning: 'The result depends on what an earlier run left.',
-    mend: 'Remove outputs first, and write with > instead of >>.',
+    meaning: 'The result depends on what an earlier run wrote.',
+    mend: 'Remove the outputs first, and write with > instead of >>.',
   },
   'symlink-escape': {
     title: 'Output leaves the workspace',
-    meaning: 'An output is, or goes through, a link out of the workspace.',
+    meaning: 'An output is, or lies behind, a symbolic link that leads out of the workspace.',
     mend: 'Make the link relative and within the workspace, or copy the file.',
   },
   net: {
     title: 'Network',
-    meaning: 'Something answered that is in no key.',
-    mend: 'Fetch it beforehand and declare the file; give a test its own server on loopback.',
+    meaning: 'The command used the network. The answer is not part of the key.',
+    mend: 'Download the data first and declare the file. Give a test its own server on loopback.',
   },
   unix: {
     title: 'Unix socket',
-    meaning: 'A process outside of the action answered, and what it knows is in no key.',
-    mend: 'Start what is needed within the action.',
+    meaning: 'A process outside the action answered. Its state is not part of the key.',
+    mend: 'Start the needed process within the action.',
   },
   io_uring: {
     title: 'io_uring',
-    meaning: 'A program wanted to work by a way that can’t be watched; it was denied.',
-    mend: 'Nothing, if it works without; most programs have a switch.',
+    meaning: 'A program tried io_uring, which cannot be traced, and was denied.',
+    mend: 'Nothing, if the program works without it. Most programs have a switch.',
   },
   survivor: {
     title: 'Process left behind',
-    meaning: 'A process went on after the command had ended, and was ended.',
-    mend: 'Wait for what was started, or stop it.',
+    meaning: 'A process was still running when the command ended. Assay ended it.',
+    mend: 'Wait for every process that the command starts, or stop it.',
   },
   env: {
     title: 'Depends on the environment',
     meaning: 'The result changes with variables that are not declared.',
-    mend: 'Declare the variable with --env, or do not look at it.',
+    mend: 'Declare the variable with --env, or do not use it.',
   },
   time: {
     title: 'Depends on the time',
     meaning: 'The result changes with the time of day, or with how long things take.',
-    mend: 'Leave it out, or take it from a declared variable such as SOURCE_DATE_EPOCH.',
+    mend: 'Leave the time out, or take it from a declared variable such as SOURCE_DATE_EPOCH.',
   },
   random: {
-    title: 'Depends on chance',
+    title: 'Depends on randomness',
     meaning: 'The result changes from run to run.',
-    mend: 'Fix the seed, and sort what comes in no fixed order.',
+    mend: 'Fix the seed, and sort data that has no fixed order.',
   },
   pid: {
     title: 'Depends on process ids',
-    meaning: 'The result changes with the numbers that the kernel gives to processes.',
-    mend: 'Name things by what they hold.',
+    meaning: 'The result changes with the process ids that the kernel assigns.',
+    mend: 'Name files by their content, not by a process id.',
   },
   host: {
     title: 'Depends on the host name',
-    meaning: 'Another machine makes another result.',
+    meaning: 'Another machine produces another result.',
     mend: 'Leave it out, or pass it in as a declared variable.',
   },
   cpu: {
     title: 'Depends on the number of processors',
-    meaning: 'A machine with more or fewer processors makes another result.',
-    mend: 'Pass a fixed number.',
+    meaning: 'A machine with more or fewer processors produces another result.',
+    mend: 'Pass a fixed number of processors.',
   },
   uid: {
     title: 'Depends on the user',
-    meaning: 'Another user makes another result.',
-    mend: 'Leave the owner out.',
+    meaning: 'Another user produces another result.',
+    mend: 'Leave the owner out of the result.',
   },
   umask: {
     title: 'Depends on the umask',
-    meaning: 'The result changes with the modes that files happen to have.',
-    mend: 'Set modes yourself.',
+    meaning: 'The result changes with the default permissions of new files.',
+    mend: 'Set the modes of files explicitly.',
   },
   cwd: {
     title: 'Depends on the workspace’s path',
-    meaning: 'Another checkout makes another result.',
-    mend: 'Use relative paths, or map them.',
+    meaning: 'A checkout in another folder produces another result.',
+    mend: 'Use relative paths, or map absolute ones.',
   },
   mtime: {
-    title: 'Depends on times of files',
-    meaning: 'The times of the inputs are in the result, and in no key.',
-    mend: 'Set them to one fixed time before they are packed.',
+    title: 'Depends on file times',
+    meaning: 'The result contains the mtimes of inputs, which are not part of the key.',
+    mend: 'Set all mtimes to one fixed time before packing.',
   },
   'readdir-order': {
-    title: 'Depends on the order of a folder',
-    meaning: 'File systems give names in different orders.',
-    mend: 'Sort them.',
+    title: 'Depends on directory order',
+    meaning: 'File systems list names in different orders.',
+    mend: 'Sort the names.',
   },
 };
 
 export const GROUPS: readonly (readonly [title: string, kinds: readonly FindingKind[]])[] = [
   ['Declare what it reads', ['read', 'probe', 'absent', 'list', 'stale-output']],
-  ['Declare what it makes, or make it elsewhere', ['write', 'delete', 'mutate', 'symlink-escape']],
-  ['Take away what reaches beyond this machine or this run', ['net', 'unix', 'survivor', 'io_uring']],
+  ['Declare what it writes, or write it elsewhere', ['write', 'delete', 'mutate', 'symlink-escape']],
+  ['Remove what reaches beyond this machine or this run', ['net', 'unix', 'survivor', 'io_uring']],
   [
-    'Make it independent of the machine and the moment',
+    'Make it independent of machine and time',
     ['env', 'time', 'random', 'pid', 'host', 'cpu', 'uid', 'umask', 'cwd', 'mtime', 'readdir-order'],
   ],
 ];

@@ -1,4 +1,5 @@
-// Writes the declarations that an audit missed into the step's own file, so that the next audit does not.
+// `assay audit --fix`: writes missing declarations into the step's assay.json. A run must accept the changed
+// file.
 import { lstatSync, readlinkSync } from 'node:fs';
 import { parseRelPath, ROOT, toSystemPath } from '../../core/path.ts';
 import { type Finding, type Fix, patternOf } from '../../hermeticity/verdict/finding.ts';
@@ -13,13 +14,13 @@ export interface Fixed {
   /** How many declarations were written, and where. */
   readonly added: number;
   readonly file: string;
-  /** Findings that no declaration would mend. */
+  /** Findings that no declaration fixes. */
   readonly left: number;
-  /** Declarations that are not written, because a run would refuse them, and why. */
+  /** Declarations that a run would refuse, with the reason. They are not written. */
   readonly refused: readonly { readonly value: string; readonly why: string }[];
 }
 
-/** Every declaration is tried before it is written, for all packages that it would hold for. */
+/** Checks every declaration before it is written, for all packages that it applies to. */
 export async function fixStep(
   root: string,
   step: Step,
@@ -35,7 +36,8 @@ export async function fixStep(
   const hasSource = ({ source }: Step) => source.file === file && source.path.join() === path.join();
   const whyNot = (texts: Texts, isAsked: (one: Step) => boolean) =>
     findRefusal(root, texts, context, isAsked);
-  // A file that is refused without the addition (a package is not built yet) can't show whether the addition is right.
+  // A file that is refused before the change (a package is not built yet) cannot show whether the change is
+  // right.
   const isTried = (await whyNot(new Map(), hasSource)) === undefined ? hasSource : isSame;
   const attempt = (text: string) => whyNot(new Map([[file, text]]), isTried);
   const additions = clear.map((fix) => additionFor(step, fix));
@@ -45,13 +47,13 @@ export async function fixStep(
     file,
     left: fixes.filter((found) => found.length === 0).length,
     refused: [
-      ...contrary.map(({ value }) => ({ value, why: 'it is read and written' })),
+      ...contrary.map(({ value }) => ({ value, why: 'the command both reads and writes it' })),
       ...refused.map(({ addition, why }) => ({ value: addition.value, why })),
     ],
   };
 }
 
-/** A path that the command reads and writes is neither an input nor an output: the key would hold what the last run left. */
+/** A path that is read and written is neither input nor output: the key would depend on the last run. */
 function isContrary({ flag, value }: Fix, all: readonly Fix[]): boolean {
   const others = flag === '--input' ? '--output' : '--input';
   if (flag !== '--input' && flag !== '--output') return false;
@@ -66,8 +68,8 @@ function isAt(path: string, output: string): boolean {
 }
 
 /**
- * A link is in the key by its text: where it leads to a folder of the workspace, that must be declared too, or each run would
- * say that it is not. One that leads out of the workspace can't be declared for good.
+ * A link is in the key by its target text. If it leads to a folder of the workspace, that folder must be
+ * declared too. A link out of the workspace cannot be declared.
  */
 function withTarget(root: string, fix: Fix): Fix[] {
   if (fix.flag !== '--input') return [fix];

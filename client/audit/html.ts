@@ -1,6 +1,6 @@
-// Text into HTML. Names come from anywhere: nothing in them may become markup, end a line, or turn the reading direction.
+// Escapes text for HTML. No name from outside can become markup, end a line, or change the reading direction.
 
-/** Markup that is safe to write out. */
+/** Markup that is safe to write. */
 export class Html {
   readonly text: string;
 
@@ -13,7 +13,7 @@ export const NOTHING = new Html('');
 
 type Value = string | number | Html | readonly Html[];
 
-/** Fills values into markup: text is escaped, what is markup already is not. */
+/** Fills values into markup. Text is escaped, Html is not. */
 export function html(parts: TemplateStringsArray, ...values: readonly Value[]): Html {
   const whole = parts.map((part, index) => part + render(values[index] ?? ''));
   return new Html(whole.join(''));
@@ -33,7 +33,7 @@ const MARKUP: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Control characters and those that reorder what stands around them are shown by their number. */
+/** Shows control and bidirectional characters by their code point. */
 export function escapeHtml(text: string): string {
   const visible = text.replace(
     /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,

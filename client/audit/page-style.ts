@@ -1,4 +1,4 @@
-// How the page of an audit looks: one column, light or dark as the reader's system is, no wider than the window.
+// The style of the audit page: one column, light or dark as the reader's system, no wider than the window.
 
 export const AUDIT_STYLE = `
 :root { color-scheme: light dark; --ink: #1c2024; --faint: #5b6570; --paper: #fbfbf9; --card: #fff; --line: #dcdfe3;

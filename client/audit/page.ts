@@ -1,5 +1,5 @@
-// An audit as one page that needs nothing beside it: no script, no font, no other address. Findings by what to do, the
-// tree of processes, the files, what was varied. Folding and moving about work by keyboard, because they are the browser's own.
+// An audit as one self-contained HTML page: findings, variations, the process tree, files. No script and no
+// other address. Folding and navigation are the browser's own, so they work by keyboard.
 import { readable } from '../../hermeticity/system/absolute-path.ts';
 import type { TracedProcess } from '../../hermeticity/trace/access.ts';
 import { commandText, type Finding, fixText } from '../../hermeticity/verdict/finding.ts';
@@ -11,7 +11,7 @@ import { AUDIT_STYLE } from './page-style.ts';
 import { headline } from './report.ts';
 import type { AuditedCommand } from './sarif.ts';
 
-/** More rows than this make no page that anybody reads. */
+/** The most rows of a table. */
 const MOST_ROWS = 2000;
 
 export function auditHtml(audit: Audit, { workspace, command }: AuditedCommand): string {
@@ -116,7 +116,7 @@ function processPart({ report }: Audit): Html {
   return html`<section id="processes"><h2>Processes <span class="number">${report.processes.length}</span></h2>${tree(undefined, children, shown, 0)}${left}</section>`;
 }
 
-/** Deeper than this, a tree is told as a list: browsers give up on boxes in boxes. */
+/** Deeper levels are shown as a list, because browsers limit nesting. */
 const DEEPEST = 64;
 
 function tree(

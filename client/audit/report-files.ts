@@ -1,10 +1,10 @@
-// Where an audit goes besides the terminal: SARIF for code scanning, a page for people.
+// The files of --sarif and --html: checked before the run, written at the end, whole or not at all.
 import { renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { usage } from '../../core/cli/command.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
 
-/** Refuses at once what would be refused after a long run. */
+/** Fails before a long run, not after it. */
 export function checkReportFile(flag: string, file: string | undefined): void {
   if (file === undefined || file === '-') return;
   const isFolder = statSync(dirname(file), { throwIfNoEntry: false })?.isDirectory() ?? false;
@@ -14,7 +14,7 @@ export function checkReportFile(flag: string, file: string | undefined): void {
     throw usage(`${flag} ${JSON.stringify(file)} is a folder`);
 }
 
-/** All of it or nothing: a half-written report might still be read. */
+/** Writes a temporary file and renames it, so that no reader sees a part. */
 export function writeReport(file: string, text: string): void {
   const staged = `${file}.${process.pid}.tmp`;
   try {

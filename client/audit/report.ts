@@ -1,4 +1,4 @@
-// An audit in words, grouped by what there is to do, and as one JSON object for machines.
+// An audit as text, grouped by what to do, and as one JSON object.
 import { fixText } from '../../hermeticity/verdict/finding.ts';
 import { variationLines } from '../reproduce/report.ts';
 import { findingJson, findingLine } from '../trace/finding-report.ts';
@@ -23,7 +23,7 @@ export function auditObject(audit: Audit): Record<string, unknown> {
 }
 
 export function auditText(audit: Audit): string {
-  const lines = [headline(audit), ...audit.gaps.map((gap) => `  not seen: ${gap}`)];
+  const lines = [headline(audit), ...audit.gaps.map((gap) => `  incomplete trace: ${gap}`)];
   for (const [title, kinds] of GROUPS) {
     const found = audit.findings.filter(({ kind }) => kinds.includes(kind));
     if (found.length > 0) lines.push('', `${title}:`, ...found.map(findingLine));
@@ -39,5 +39,5 @@ export function headline({ hermetic, complete, exitCode, findings }: Audit): str
   const outcome = exitCode === 0 ? '' : ` (the command ended with ${exitCode})`;
   if (hermetic) return `hermetic: nothing undeclared was seen${outcome}`;
   const count = findings.length === 1 ? '1 finding' : `${findings.length} findings`;
-  return `not hermetic: ${count}${complete ? '' : ', and the trace is not complete'}${outcome}`;
+  return `not hermetic: ${count}${complete ? '' : ', and the trace is incomplete'}${outcome}`;
 }

@@ -1,7 +1,7 @@
-// An audit as SARIF 2.1.0, which code scanning services read: each kind of finding is a rule, each finding a result.
+// An audit as SARIF 2.1.0 for code scanning: each kind of finding is a rule, each finding a result.
 //
-// Those services want every result at a place in the repository. What has none there (the network, a file of the system, what
-// only a second run shows) is placed at the configuration, where it would be declared.
+// Code scanning needs a location in the repository for every result. A finding without one (network, system
+// file, variation) gets the location of the configuration, where it would be declared.
 import { createHash } from 'node:crypto';
 import { pathToFileURL } from 'node:url';
 import { VERSION } from '../../core/version.ts';
@@ -83,14 +83,14 @@ function messageFor({ kind, path, detail, fix, advice, process }: Finding): stri
   return `${title}${what === '' ? '' : `: ${what}`}${who}. ${fix ? `Declare it: ${fixText(fix)}` : (advice ?? mend)}`;
 }
 
-/** A path as audits show it; "../x" and "/x" are outside of the repository. */
+/** A path as an audit shows it; "../x" and "/x" lie outside the repository. */
 function uriFor(path: string | undefined): string {
   const inside =
     path !== undefined && path !== '.' && !path.startsWith('/') && !path.startsWith('../') && path !== '..';
   return inside ? path.split('/').map(encodeURIComponent).join('/') : CONFIGURATION;
 }
 
-/** The same finding of the same command in the next scan; what differs from run to run (a byte, a time) is left out. */
+/** Identifies the same finding in the next scan, without parts that change from run to run. */
 function fingerprint({ kind, path }: Finding, command: readonly string[]): string {
   return createHash('sha256')
     .update(JSON.stringify([kind, path ?? '', command]))

@@ -51,13 +51,12 @@ export interface DeclaredAction {
   readonly request: RunRequest;
 }
 
-/** Flags, `--`, command. `table` holds ACTION_FLAGS and the command's own. */
+/** Parses FLAGS -- COMMAND. `table`: ACTION_FLAGS and the command's own flags. */
 export function parseAction(name: string, args: readonly string[], table: FlagTable): DeclaredAction {
   const { own, command } = splitCommand(name, args);
   const flags = parseFlags(own, table);
   const [stray] = flags.positionals;
-  if (stray !== undefined)
-    throw usage(`${JSON.stringify(stray)} is no flag; the command stands after \`--\``);
+  if (stray !== undefined) throw usage(`${JSON.stringify(stray)} is no flag; put the command after \`--\``);
   return { flags, request: requestFrom(flags, command) };
 }
 
@@ -68,7 +67,7 @@ function splitCommand(
   const end = args.indexOf('--');
   const [program, ...rest] = end === -1 ? [] : args.slice(end + 1);
   for (const word of args) checkText('an argument', word);
-  if (!program) throw usage(`the command to run stands after \`--\`: assay ${name} [FLAGS] -- COMMAND`);
+  if (!program) throw usage(`put the command after \`--\`: assay ${name} [FLAGS] -- COMMAND`);
   return { own: args.slice(0, end), command: [program, ...rest] };
 }
 

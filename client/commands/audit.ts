@@ -1,4 +1,4 @@
-// `assay audit`: runs an action under a tracer and tells what it saw or changed beyond its declaration.
+// `assay audit`: runs an action under a tracer and reports accesses beyond its declaration.
 import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/cli/command.ts';
 import { type Audit, audit } from '../audit/audit.ts';
 import type { Fixed } from '../audit/fix.ts';
@@ -19,15 +19,15 @@ const own = {
   store: STORE_FLAGS.store,
   reproduce: {
     type: 'boolean',
-    text: 'run it again and again from clean copies, with another time, user, path … each time,\nand tell what its result depends on',
+    text: 'also run it several times from clean copies with another time, user, path and so on, and report what its result depends on',
   },
   fix: {
     type: 'boolean',
-    text: 'write what a STEP has not declared into assay.json',
+    text: 'add the missing declarations of a STEP to its assay.json',
   },
   all: {
     type: 'boolean',
-    text: 'audit every step, each after those that it depends on, and rank them',
+    text: 'audit every step after its dependencies, and rank them',
   },
   sarif: {
     type: 'string',
@@ -37,11 +37,11 @@ const own = {
   html: {
     type: 'string',
     value: 'FILE',
-    text: 'write a page with findings, processes and files, which needs nothing beside it',
+    text: 'write a self-contained page with findings, processes and files',
   },
   json: {
     type: 'boolean',
-    text: 'one JSON object on standard output; what the command says goes to standard error',
+    text: 'print one JSON object on standard output; the command’s output goes to standard error',
   },
 } satisfies FlagTable;
 
@@ -53,17 +53,18 @@ export const auditCommand: CommandModule = {
     usage:
       'assay audit [FLAGS] STEP\n       assay audit [FLAGS] --all\n       assay audit [FLAGS] -- COMMAND [ARGUMENTS]',
     text: [
-      'Runs COMMAND, or the command of a STEP of assay.json, as `assay run` would, under a tracer, and tells what it could see',
-      'or change beyond what is declared: files that it read, looked for or listed, files that it wrote elsewhere, network,',
-      'processes that it left behind. Nothing is looked up in a cache and nothing is published.',
-      'What a STEP builds on must be there: `assay run STEP` first.',
+      'Runs COMMAND, or the command of a STEP, as `assay run` would, under a tracer. Reports every access',
+      'beyond the declaration: files that it read, looked for or listed, files that it wrote elsewhere, the',
+      'network, and processes that it left running. An audit looks nothing up in a cache and publishes nothing.',
+      '',
+      'The inputs of a STEP must exist: run `assay run STEP` first.',
     ].join('\n'),
     flags: { ...ACTION_FLAGS, ...own },
     environment: { ASSAY_STORE: 'the local store’s folder' },
     exitCodes: {
-      '0': 'hermetic: nothing was found, and nothing can have been missed',
-      '3': 'findings, or a trace that is not complete',
-      'of COMMAND': 'if it failed and nothing was found',
+      '0': 'hermetic: no finding, and the trace is complete',
+      '3': 'findings, or an incomplete trace',
+      'of COMMAND': 'the command failed, and there is no finding',
       '125': 'Assay refused the request; nothing ran',
       '127': 'COMMAND was not found',
     },
@@ -97,15 +98,15 @@ export const auditCommand: CommandModule = {
       report,
     });
     try {
-      const said = forMachine ? stderr : stdout;
-      const context = { cache, caller, stdout: said, stderr, report, now: Date.now };
+      const output = forMachine ? stderr : stdout;
+      const context = { cache, caller, stdout: output, stderr, report, now: Date.now };
       const seen = await audit(request, context, { reproduce: parsed.given('reproduce') });
       const found = named ? await ofStep(seen, named) : seen;
       const sarifText = () => `${JSON.stringify(auditSarif(found, request), undefined, 2)}\n`;
       if (page !== undefined) writeReport(page, auditHtml(found, request));
       if (sarif !== undefined && sarif !== '-') writeReport(sarif, sarifText());
       if (json) stdout.write(`${auditJson(found)}\n`);
-      else said.write(auditText(found));
+      else output.write(auditText(found));
       if (sarif === '-') stdout.write(sarifText());
       if (named && parsed.given('fix')) {
         const { fixStep } = await import('../audit/fix.ts');
@@ -118,7 +119,7 @@ export const auditCommand: CommandModule = {
   },
 };
 
-/** The graph is loaded only for a step. */
+/** Loads the graph only for a step. */
 async function ofStep(seen: Audit, { step, steps }: NamedStep): Promise<Audit> {
   const { withDependencyFixes } = await import('../config/dependency-fix.ts');
   return { ...seen, findings: withDependencyFixes(seen.findings, step, steps) };
@@ -130,19 +131,19 @@ function wantsAll(args: readonly string[]): boolean {
 }
 
 function fixedText({ added, file, left, refused }: Fixed): string {
-  const rest = left === 0 ? '' : `; ${counted(left, 'finding')} can’t be mended by a declaration`;
-  const told = refused.map(({ value, why }) => `assay: ${value} is not written: ${why}\n`).join('');
+  const rest = left === 0 ? '' : `; ${counted(left, 'finding')} need more than a declaration`;
+  const refusals = refused.map(({ value, why }) => `assay: ${value} was not added: ${why}\n`).join('');
   if (added > 0)
-    return `${told}assay: ${counted(added, 'declaration')} written into ${file}${rest}; audit it again\n`;
-  return refused.length > 0 ? told : `assay: nothing had to be written into ${file}${rest}\n`;
+    return `${refusals}assay: ${counted(added, 'declaration')} added to ${file}${rest}; run the audit again\n`;
+  return refused.length > 0 ? refusals : `assay: nothing to add to ${file}${rest}\n`;
 }
 
-/** What the commands say goes to standard error. The configuration and the graph are loaded only here. */
+/** Output of commands goes to standard error. Loads the configuration and the graph only here. */
 async function auditAllSteps(args: readonly string[]): Promise<number> {
   const flags = parseFlags(args, own);
   const [stray] = flags.positionals;
-  if (stray !== undefined) throw usage(`--all takes no step, but there is ${JSON.stringify(stray)}`);
-  if (flags.given('sarif') || flags.given('html')) throw usage('--sarif and --html are about one step');
+  if (stray !== undefined) throw usage(`--all audits every step: leave out ${JSON.stringify(stray)}`);
+  if (flags.given('sarif') || flags.given('html')) throw usage('--sarif and --html need one step, not --all');
   const { stateFolder, openWorkspace } = await import('../graph/opened-workspace.ts');
   const { allHermetic, allJson, allText, auditAll } = await import('../audit/all.ts');
   const caller = process.env;

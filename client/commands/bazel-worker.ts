@@ -1,4 +1,5 @@
-// `assay bazel-worker`: a persistent worker of Bazel around any tool. Started otherwise, it runs the tool once, uncached.
+// `assay bazel-worker`: a persistent Bazel worker around any tool. Without --persistent_worker the tool runs
+// once, uncached.
 import { readFileSync, realpathSync } from 'node:fs';
 import type { CommandModule, FlagTable, ParsedFlags } from '../../core/cli/command.ts';
 import { parseFlags, usage } from '../../core/cli/command.ts';
@@ -21,7 +22,7 @@ const flags = {
     type: 'string',
     multiple: true,
     value: 'NAME',
-    text: 'in a request, what follows NAME (`NAME PATH` or `NAME=PATH`) is an output:\nwrite --output-flag=--out for a tool that takes --out PATH',
+    text: 'the argument after NAME (`NAME PATH` or `NAME=PATH`) is an output; for a tool that takes --out PATH write --output-flag=--out',
   },
   ...WORKER_FLAGS,
   store: STORE_FLAGS.store,
@@ -35,36 +36,38 @@ export const bazelWorkerCommand: CommandModule = {
   help: {
     usage: 'assay bazel-worker [FLAGS] -- TOOL [ARGUMENTS]',
     text: [
-      'A persistent worker for Bazel that runs TOOL for each request, unless the same request has been worked on before:',
-      'then its outputs are put in place and its words are said again. The same means: the same tool and arguments, and',
-      'the same inputs by the digests that Bazel sends. A request with an input that has no digest simply runs.',
+      'A persistent worker for Bazel that runs TOOL for each request, and caches the result. If the same request',
+      'ran before, Assay restores its outputs and prints its output again. Requests are the same if tool and',
+      'arguments are the same, and the inputs by the digests that Bazel sends. A request with an input without',
+      'a digest is not cached.',
       '',
-      'Every output of a request must be named: by --output-flag, or by --assay-output=PATH among the arguments, which',
-      'TOOL does not see. Outputs that are not named would be missing after a hit.',
+      'Every output of a request must be named: by --output-flag, or by --assay-output=PATH among the',
+      'arguments, which TOOL does not see. An output that is not named is missing after a hit.',
       '',
-      'The rule needs a param file (use_param_file("@%s", use_always = True), set_param_file_format("multiline")) and',
-      'execution_requirements = {"supports-workers": "1"}; not supports-multiplex-workers. TOOL sees only declared',
-      'variables, as with `assay run`. Where Bazel does not use it as a worker, TOOL runs once, uncached.',
+      'The rule needs a param file (use_param_file("@%s", use_always = True),',
+      'set_param_file_format("multiline")) and execution_requirements = {"supports-workers": "1"}, but not',
+      'supports-multiplex-workers. TOOL sees only declared variables, as with `assay run`. If Bazel does not use',
+      'it as a worker, TOOL runs once, uncached.',
     ].join('\n'),
     flags,
     environment: {
       ASSAY_STORE: 'the local store’s folder',
-      ASSAY_REMOTE: 'the remote’s URL; its faults never change what a request does',
+      ASSAY_REMOTE: 'the remote’s URL; a failing remote never fails a request',
       ASSAY_TOKEN: 'sent to the remote as a Bearer token; never passed to TOOL',
     },
     exitCodes: {
-      '0': 'Bazel has ended the conversation',
-      '125': 'Assay refused its flags, or was not understood',
+      '0': 'Bazel closed the connection',
+      '125': 'Assay refused its flags, or a request was malformed',
     },
     examples: ['assay bazel-worker --output-flag=--out -- ./compiler --fast'],
   },
   async main(args) {
     const end = args.indexOf('--');
     const [tool, ...rest] = end === -1 ? [] : args.slice(end + 1);
-    if (!tool) throw usage('the tool stands after `--`: assay bazel-worker [FLAGS] -- TOOL');
+    if (!tool) throw usage('put the tool after `--`: assay bazel-worker [FLAGS] -- TOOL');
     const parsed = parseFlags(args.slice(0, end), flags);
     const [stray] = parsed.positionals;
-    if (stray !== undefined) throw usage(`${JSON.stringify(stray)} is no flag; the tool stands after \`--\``);
+    if (stray !== undefined) throw usage(`${JSON.stringify(stray)} is no flag; put the tool after \`--\``);
     const { report } = new Reporter(new SyncStream(2), false);
     const workspace = realpathSync(process.cwd());
     const cache = open(parsed, workspace, report);
@@ -106,7 +109,7 @@ function optionsOf(
   };
 }
 
-/** What became of each request stands in the worker's log, which Bazel keeps beside its own. */
+/** Logs the outcome of each request to the worker's log, which Bazel keeps. */
 async function serve(worker: WorkerOptions): Promise<number> {
   const log = new SyncStream(2);
   await serveBazel(async (args, inputs) => {
@@ -117,7 +120,7 @@ async function serve(worker: WorkerOptions): Promise<number> {
   return 0;
 }
 
-/** A signal is handed on to the tool, which ends; the worker is meant too, and would wait for its next request. */
+/** After a signal, which ends the tool, ends the worker too; it would wait for the next request. */
 async function obeyingSignals<T>(act: () => Promise<T>): Promise<T> {
   let received: NodeJS.Signals | undefined;
   const release = onSignal((signal) => {
@@ -134,11 +137,11 @@ async function obeyingSignals<T>(act: () => Promise<T>): Promise<T> {
 function sentence({ summary, uncached }: WorkResult): string {
   if (!summary) return `uncached: ${uncached}`;
   const { outcome, key, reason, published } = summary;
-  const kept = outcome === 'miss' && !published ? ', not kept' : '';
+  const kept = outcome === 'miss' && !published ? ', not stored' : '';
   return `${outcome} ${key.slice(0, 12)}: ${reason}${kept}`;
 }
 
-/** As Bazel starts it without workers: the last argument names the file with the request's arguments. */
+/** Without workers Bazel passes a file with the request's arguments as the last argument. */
 async function runOnce(worker: WorkerOptions): Promise<number> {
   const [tool, ...startup] = worker.command;
   const file = startup.at(-1)?.startsWith('@') ? startup.pop()?.slice(1) : undefined;
@@ -148,7 +151,7 @@ async function runOnce(worker: WorkerOptions): Promise<number> {
       : readFileSync(file, 'utf8')
           .split('\n')
           .filter((line) => line !== '');
-  const { exitCode, output: said } = await work(sent, NO_INPUTS, { ...worker, command: [tool, ...startup] });
-  new SyncStream(1).write(said);
+  const { exitCode, output } = await work(sent, NO_INPUTS, { ...worker, command: [tool, ...startup] });
+  new SyncStream(1).write(output);
   return exitCode;
 }

@@ -1,4 +1,4 @@
-// `assay checkpoint`: asks the `assay run` around it to seal the step's checkpoint folders, and waits until that is done.
+// `assay checkpoint`: asks the surrounding `assay run` to save the checkpoint folders, and waits for it.
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,19 +15,21 @@ export const checkpointCommand: CommandModule = {
   help: {
     usage: 'assay checkpoint',
     text: [
-      'For the command of `assay run --checkpoint DIR`, or of a step with "checkpoint" folders: seals them as they are now',
-      'and says the number of the checkpoint. The next run of the same action starts from it if this one does not finish.',
-      'Elsewhere, or where it can’t be sealed, it says nothing, and does no harm.',
+      'For the command of `assay run --checkpoint DIR`, or of a step with "checkpoint" folders: saves these',
+      'folders as they are now, and prints the number of the checkpoint. If this run does not finish, the next',
+      'run of the same action resumes from it. In any other request, or if the save fails, it prints nothing and',
+      'does no harm.',
       '',
-      'A program can ask by itself: make a file NAME.request in the folder that ASSAY_CHECKPOINT_DESK names, and wait until',
-      'it is gone. ASSAY_CHECKPOINT holds the number of the checkpoint that the command started from, or 0.',
+      'A program can ask without this command: create a file NAME.request in the folder ASSAY_CHECKPOINT_DESK,',
+      'and wait until it is gone. ASSAY_CHECKPOINT holds the number of the checkpoint that the command started',
+      'from, or 0.',
     ].join('\n'),
     flags,
     environment: {
-      ASSAY_CHECKPOINT: 'the number of the checkpoint that the command started from; 0: from the beginning',
-      ASSAY_CHECKPOINT_DESK: 'where the command asks for a checkpoint',
+      ASSAY_CHECKPOINT: 'the checkpoint that the command started from; 0: none',
+      ASSAY_CHECKPOINT_DESK: 'the folder for requests',
     },
-    exitCodes: { '0': 'sealed, or not', '2': 'Assay refused its arguments' },
+    exitCodes: { '0': 'saved, or not', '2': 'Assay refused its arguments' },
     examples: ['assay checkpoint'],
   },
   async main(args) {
@@ -37,17 +39,17 @@ export const checkpointCommand: CommandModule = {
       new SyncStream(2).write('assay: no checkpoint: this is not the command of `assay run --checkpoint`\n');
       return 0;
     }
-    const number = await ask(join(folder, randomUUID()));
+    const number = await requestCheckpoint(join(folder, randomUUID()));
     if (number !== '') new SyncStream(1).write(`${number}\n`);
     return 0;
   },
 };
 
-async function ask(place: string): Promise<string> {
-  writeFileSync(place + REQUEST, '');
+async function requestCheckpoint(request: string): Promise<string> {
+  writeFileSync(request + REQUEST, '');
   const giveUpAt = Date.now() + CHECKPOINT.waitMs;
-  while (existsSync(place + REQUEST) && Date.now() < giveUpAt) await wait(CHECKPOINT.requestPollMs);
-  const number = existsSync(place + ANSWER) ? readFileSync(place + ANSWER, 'utf8') : '';
-  for (const end of [REQUEST, ANSWER]) rmSync(place + end, { force: true });
+  while (existsSync(request + REQUEST) && Date.now() < giveUpAt) await wait(CHECKPOINT.requestPollMs);
+  const number = existsSync(request + ANSWER) ? readFileSync(request + ANSWER, 'utf8') : '';
+  for (const end of [REQUEST, ANSWER]) rmSync(request + end, { force: true });
   return number;
 }

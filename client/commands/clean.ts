@@ -1,4 +1,4 @@
-// `assay clean`: takes away what steps made, or what Assay remembers.
+// `assay clean`: removes outputs of steps, the client's state, or the whole store.
 import { existsSync, realpathSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/cli/command.ts';
@@ -21,11 +21,11 @@ const flags = {
   package: { type: 'string', multiple: true, value: 'GLOB', text: 'only steps of these packages' },
   memory: {
     type: 'boolean',
-    text: 'instead: forget what Assay remembers of files, hits and runs; what is stored stays',
+    text: 'instead remove what Assay remembers about files, hits and runs; stored results stay',
   },
   'whole-store': {
     type: 'boolean',
-    text: 'instead: remove the local store with everything in it,\nunless a server or a run uses it',
+    text: 'instead remove the local store with everything in it, unless a server or a run uses it',
   },
 } satisfies FlagTable;
 
@@ -33,12 +33,12 @@ export const cleanCommand: CommandModule = {
   failureCode: 2,
   help: {
     usage: 'assay clean [FLAGS] [STEP …]',
-    text: 'Removes the outputs of steps (all, or those named) from the workspace. The next run brings them back from the cache.',
+    text: 'Removes the outputs of all steps, or of the named ones, from the workspace.\nThe next run restores them from the cache.',
     flags,
     environment: { ASSAY_STORE: 'the local store’s folder' },
     exitCodes: {
       '0': 'removed, or there was nothing to remove',
-      '2': 'there is no assay.json or no such step, or it can’t be removed, or the store is in use',
+      '2': 'no assay.json, no such step, an output that cannot be removed, or a store in use',
     },
     examples: ['assay clean', 'assay clean web#build', 'assay clean --memory'],
   },
@@ -48,20 +48,20 @@ export const cleanCommand: CommandModule = {
     const store = storeFolder(parsed.text('store'), process.env);
     const isStore = parsed.given('whole-store');
     if (!isStore && !parsed.given('memory')) return removeOutputs(names, parsed.all('package'));
-    if (names.length > 0) throw usage('--memory and --whole-store concern all steps: name none');
-    // Only what Assay itself puts there: --store may name a folder that holds other things, too.
+    if (names.length > 0) throw usage('--memory and --whole-store take no step');
+    // Removes only Assay's own files: --store may name a folder that holds others too.
     const parts = isStore ? [VERSION, SCRUB_JOURNAL].map((part) => join(store, part)) : [];
     if (isStore) refuseInUse(store);
-    const there = [clientFolder(store), ...parts].filter((path) => existsSync(path));
-    for (const path of there) rmSync(path, { recursive: true, force: true });
+    const existing = [clientFolder(store), ...parts].filter((path) => existsSync(path));
+    for (const path of existing) rmSync(path, { recursive: true, force: true });
     new SyncStream(2).write(
-      `assay: ${there.length > 0 ? `removed ${there.join(' and ')}` : 'nothing was there'}\n`,
+      `assay: ${existing.length > 0 ? `removed ${existing.join(' and ')}` : 'there was nothing to remove'}\n`,
     );
     return 0;
   },
 };
 
-/** A server would lose what it has acknowledged. */
+/** A running server would lose acknowledged writes. */
 function refuseInUse(store: string): void {
   const users = usersOf(layoutIn(join(store, VERSION)).index);
   if (users.length === 0) return;

@@ -1,4 +1,4 @@
-// `assay diff`: what differs between two actions, by name.
+// `assay diff`: the differences between two actions, by name.
 import { type CommandModule, parseFlags, usage } from '../../core/cli/command.ts';
 import { differences } from '../history/difference.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
@@ -12,10 +12,10 @@ export const diffCommand: CommandModule = {
   failureCode: 2,
   help: {
     usage: 'assay diff [FLAGS] KEY KEY',
-    text: 'Tells what differs between two actions: inputs, variables, tools, command, platform. A KEY may be a beginning, or a step’s name for its last run.',
+    text: 'Lists what differs between two actions: inputs, variables, tools, command, platform.\nA KEY is a key, a prefix of one, or the name of a step for its last run.',
     flags: STORE_FLAGS,
     environment: { ASSAY_STORE: 'the local store’s folder' },
-    exitCodes: { '0': 'nothing differs', '1': 'something does', '2': 'one of them is not in the store' },
+    exitCodes: { '0': 'no difference', '1': 'differences', '2': 'one of the actions is not in the store' },
     examples: ['assay diff 1f2e3d 9a8b7c'],
   },
   async main(args) {

@@ -1,10 +1,10 @@
-// `assay doctor`: one page about what is wrong with a set-up, and how to mend it.
+// `assay doctor`: checks an installation, and says how to fix what does not work.
 import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/cli/command.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import type { Finding } from '../maintenance/doctor/finding.ts';
-import { lookAtMachine } from '../maintenance/doctor/machine.ts';
-import { lookAtRemote } from '../maintenance/doctor/remote.ts';
-import { lookAtStore } from '../maintenance/doctor/store.ts';
+import { checkMachine } from '../maintenance/doctor/machine.ts';
+import { checkRemote } from '../maintenance/doctor/remote.ts';
+import { checkStore } from '../maintenance/doctor/store.ts';
 import { type Colour, colourFor } from '../terminal/colour.ts';
 import { SyncStream } from '../terminal/sync-stream.ts';
 import { STORE_FLAGS } from './store-flags.ts';
@@ -22,9 +22,9 @@ export const doctorCommand: CommandModule = {
   help: {
     usage: 'assay doctor [FLAGS]',
     text: [
-      'Looks at everything that Assay stands on, here and now: the store’s rights, whether it works, its disk, the clock,',
-      'the tracer, the sandbox, the remote. Says what is wrong and how to mend it. Puts one small blob into the store,',
-      'to see it come back; changes nothing else.',
+      'Checks everything that Assay needs on this machine: the permissions of the store, a write and a read,',
+      'its disk, the clock, the tracer, the sandbox, the remote. For each problem it says what to do.',
+      'It writes one small blob to the store and changes nothing else.',
     ].join('\n'),
     flags,
     environment: {
@@ -32,17 +32,16 @@ export const doctorCommand: CommandModule = {
       ASSAY_REMOTE: 'the remote’s URL',
       ASSAY_TOKEN: 'sent to the remote as a Bearer token',
     },
-    exitCodes: { '0': 'nothing has to be mended', '3': 'something does not work; each has its way out' },
+    exitCodes: { '0': 'everything works', '3': 'something does not work; the report says what to do' },
     examples: ['assay doctor', 'assay doctor --remote https://cache.example:8980', 'assay doctor --json'],
   },
   async main(args) {
     const parsed = parseFlags(args, flags);
-    if (parsed.positionals.length > 0)
-      throw usage(`doctor takes no ${JSON.stringify(parsed.positionals[0])}`);
+    if (parsed.positionals.length > 0) throw usage('assay doctor takes no arguments');
     const findings = [
-      ...(await lookAtStore(storeFolder(parsed.text('store'), process.env))),
-      ...(await lookAtMachine()),
-      ...(await lookAtRemote(parsed.text('remote') ?? process.env.ASSAY_REMOTE, process.env.ASSAY_TOKEN)),
+      ...(await checkStore(storeFolder(parsed.text('store'), process.env))),
+      ...(await checkMachine()),
+      ...(await checkRemote(parsed.text('remote') ?? process.env.ASSAY_REMOTE, process.env.ASSAY_TOKEN)),
     ];
     const isIll = findings.some(({ state }) => state === 'ill');
     const stdout = new SyncStream(1);
@@ -55,7 +54,7 @@ export const doctorCommand: CommandModule = {
   },
 };
 
-const SIGNS = { well: ['green', 'ok  '], notice: ['yellow', 'note'], ill: ['red', 'ILL '] } as const;
+const SIGNS = { well: ['green', 'ok  '], notice: ['yellow', 'note'], ill: ['red', 'FAIL'] } as const;
 
 function page(findings: readonly Finding[], colour: Colour): string {
   const width = Math.max(...findings.map(({ subject }) => subject.length));

@@ -1,4 +1,4 @@
-// `assay explain`: why a run hit or missed, by name.
+// `assay explain`: why a run was a hit or a miss, with every difference by name.
 import { type CommandModule, parseFlags, usage } from '../../core/cli/command.ts';
 import { type Difference, differences } from '../history/difference.ts';
 import type { HistoryEntry } from '../history/history.ts';
@@ -14,12 +14,16 @@ export const explainCommand: CommandModule = {
   help: {
     usage: 'assay explain [FLAGS] [STEP|KEY]',
     text: [
-      'Says why the last `assay run` in this folder, of STEP, or with KEY (its beginning will do) hit or missed. For a miss',
-      'it names every input, variable, tool or flag that differs from the closest earlier action.',
+      'Explains why the last `assay run` in this folder was a hit or a miss; with STEP or KEY (a prefix is',
+      'enough), why that one was. For a miss it lists every input, variable, tool or flag that differs from the',
+      'closest earlier action.',
     ].join('\n'),
     flags: STORE_FLAGS,
     environment: { ASSAY_STORE: 'the local store’s folder' },
-    exitCodes: { '0': 'said', '2': 'there is no such run, or what it was compared with is no longer stored' },
+    exitCodes: {
+      '0': 'explained',
+      '2': 'no such run, or the action it was compared with is no longer stored',
+    },
     examples: ['assay explain', 'assay explain web#build', 'assay explain --json 1f2e3d'],
   },
   async main(args) {

@@ -1,4 +1,4 @@
-// `assay gc`: makes a store smaller now, as it would by itself when it is full. A server may be running on it.
+// `assay gc`: evicts from a store until it is within its limit. A server may be running on it.
 import {
   type CommandModule,
   type FlagTable,
@@ -21,14 +21,14 @@ const flags = {
   'max-size': {
     type: 'string',
     value: 'SIZE',
-    text: 'down to this: 50GB, 8GiB, or a share of the disk such as 20% (default: the store’s limit)',
+    text: 'the size to reach: 50GB, 8GiB, or a share of the disk such as 20% (default: the store’s limit)',
   },
   lease: {
     type: 'string',
     value: 'TIME',
-    text: 'what was used within this time stays (default 3h; the same as the server’s, if one runs here)',
+    text: 'what was used within this time stays (default: 3h); use the value of the server, if one runs here',
   },
-  'dry-run': { type: 'boolean', text: 'only tell what would go' },
+  'dry-run': { type: 'boolean', text: 'remove nothing; report what would be removed' },
   json: STORE_FLAGS.json,
 } satisfies FlagTable;
 
@@ -36,22 +36,26 @@ export const gcCommand: CommandModule = {
   failureCode: 2,
   help: {
     usage: 'assay gc [FLAGS]',
-    text: 'Removes the least recently used results of a store, and the content that no result names, until it holds no\nmore than it may. Uploads that nobody continues go too. What was used within the lease stays, also if that is more. A store does this by itself\nwhen it is full; a server may run on it meanwhile.',
+    text: [
+      'Removes the least recently used results of a store, and blobs that no result names, until the store is',
+      'within its limit. Abandoned uploads are removed too. What was used within the lease stays, even above',
+      'the limit. A full store does this by itself. A server can run on the store meanwhile.',
+    ].join('\n'),
     flags,
     environment: {
       ASSAY_STORE: 'the local store’s folder',
-      ASSAY_MAX_SIZE: 'the most that the local store holds (default 20 GiB, at most half of the disk)',
+      ASSAY_MAX_SIZE: 'the limit of the local store (default: 20 GiB, at most half of the disk)',
     },
     exitCodes: {
-      '0': 'it holds no more than it may',
-      '1': 'what is leased is more than that',
+      '0': 'the store is within its limit',
+      '1': 'leased content alone exceeds the limit',
       '2': 'failed',
     },
     examples: ['assay gc --dry-run', 'assay gc --max-size 5GB', 'assay gc --store /var/lib/assay --json'],
   },
   async main(args) {
     const parsed = parseFlags(args, flags);
-    if (parsed.positionals.length > 0) throw usage(`gc takes no ${JSON.stringify(parsed.positionals[0])}`);
+    if (parsed.positionals.length > 0) throw usage('assay gc takes no arguments');
     const size = parsed.text('max-size');
     const folder = storeFolder(parsed.text('store'), process.env);
     const store = await openDiskStore({
@@ -91,7 +95,7 @@ interface GcReport {
 
 function inWords({ dryRun, limit, before, after, results, blobs, uploads }: GcReport): string {
   const tense = dryRun ? 'would remove' : 'removed';
-  const rest = after > limit ? '; the rest is in use, or was within the lease' : '';
+  const rest = after > limit ? '; the rest is in use or within the lease' : '';
   const staged = uploads > 0 ? ` and ${counted(uploads, 'unfinished upload')}` : '';
   return `assay gc: ${tense} ${counted(results, 'result')} and ${counted(blobs, 'blob')}${staged}: ${bytesText(before)} -> ${bytesText(after)}, limit ${bytesText(limit)}${rest}`;
 }

@@ -28,9 +28,9 @@ export const gocacheprogCommand: CommandModule = {
   help: {
     usage: 'GOCACHEPROG="assay gocacheprog [FLAGS]" go build …',
     text: [
-      'Keeps what the go command (1.24 or newer) compiles and tests in the local store, and shares it through a remote.',
-      'The go command starts this helper itself and speaks with it over a pipe. A remote or a store that fails is a miss,',
-      'never a failed build. What is shared is kept under the namespace "go" below the remote’s own.',
+      'Caches what the go command (1.24 or newer) compiles and tests in the local store, and shares it through',
+      'a remote. The go command starts this helper itself and talks to it over a pipe. A failing store or',
+      'remote is a miss, never a failed build. Shared entries are in the namespace "go" of the remote.',
     ].join('\n'),
     flags,
     environment: {
@@ -38,7 +38,7 @@ export const gocacheprogCommand: CommandModule = {
       ASSAY_REMOTE: 'the remote’s URL',
       ASSAY_TOKEN: 'sent to the remote as a Bearer token',
     },
-    exitCodes: { '0': 'the go command has ended the conversation', '2': 'it was not understood' },
+    exitCodes: { '0': 'the go command closed the pipe', '2': 'a request was not understood' },
     examples: [
       'export GOCACHEPROG="assay gocacheprog"; go test ./...',
       'GOCACHEPROG="assay gocacheprog --remote http://cache.example:8980" go build ./...',
@@ -69,7 +69,7 @@ export const gocacheprogCommand: CommandModule = {
   },
 };
 
-/** Standard error is the go command's own: there is no place for a line that moves. */
+/** Drops progress: standard error belongs to the go command. */
 function warningsOnly(report: Report): Report {
   return (event) => {
     if (event.type !== 'transfer') report(event);

@@ -1,4 +1,4 @@
-// The flags of `assay run STEP…`.
+// The flags of `assay run STEP…` that do not declare anything: selection, order and output.
 import type { FlagTable } from '../../core/cli/command.ts';
 
 export const GRAPH_FLAGS = {
@@ -6,39 +6,46 @@ export const GRAPH_FLAGS = {
     type: 'string',
     multiple: true,
     value: 'GLOB',
-    text: 'only steps of these packages, by name or folder; "pkg#build" names its package itself',
+    text: 'only steps of these packages, by name or folder',
   },
   affected: {
     type: 'string',
     optionalValue: true,
     value: 'REF',
-    text: 'only steps that a change since REF reaches, as git tells it\n(default: where the branch left the main one)',
+    text: 'only steps that changes since REF affect, by git (default: since the branch left the main branch)',
   },
-  jobs: { type: 'string', value: 'N', text: 'commands side by side (default: as many as there are cores)' },
-  'keep-going': { type: 'boolean', text: 'after a failure, run what does not depend on the failed step' },
+  jobs: {
+    type: 'string',
+    value: 'N',
+    text: 'how many commands run at a time (default: the number of cores)',
+  },
+  'keep-going': {
+    type: 'boolean',
+    text: 'after a failure, go on with steps that do not depend on the failed one',
+  },
   force: {
     type: 'boolean',
-    text: 'run every command, whatever is stored; where it makes other outputs than those that are stored\nfor the same key, says that these are not kept: the stored ones stay',
+    text: 'run every command, even if a result is stored. If its outputs differ from the stored ones, Assay reports that and keeps the stored result',
   },
-  watch: { type: 'boolean', text: 'run again whenever an input changes' },
+  watch: { type: 'boolean', text: 'run again when an input changes, until interrupted' },
   'dry-run': {
     type: 'boolean',
-    text: 'say of each step whether it would hit, its key, and why not; run nothing',
+    text: 'run nothing; print for each step its key, whether it would hit, and why not',
   },
   graph: {
     type: 'string',
     optionalValue: true,
     value: 'mermaid|dot|html',
-    text: 'print the graph instead of running it (html: a page for a browser, with what --dry-run tells)',
+    text: 'run nothing; print the graph (html: a page for a browser, with the results of --dry-run)',
   },
   logs: {
     type: 'string',
     value: 'stream|group|failed|none',
-    text: 'what commands say: as it comes, whole when a step ends, of failures only, not at all\n(default: failed on a terminal, group elsewhere)',
+    text: 'the logs of commands: at once, whole when a step ends, of failed steps only, or none (default: failed on a terminal, else group)',
   },
   summary: {
     type: 'string',
     value: 'FILE',
-    text: 'write what happened to FILE: as Markdown if it ends in .md, else as JSON',
+    text: 'write a summary to FILE: as Markdown if its name ends in .md, else as JSON',
   },
 } satisfies FlagTable;

@@ -1,4 +1,5 @@
-// `assay init`: a first assay.json, from scripts, a Makefile or a build tool's usual commands, by watching what they do.
+// `assay init`: writes a first assay.json by running scripts, Makefile targets or usual commands under a
+// tracer.
 import { existsSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type CommandModule, parseFlags, usage } from '../../core/cli/command.ts';
@@ -24,18 +25,22 @@ export const initCommand: CommandModule = {
   help: {
     usage: 'assay init [FLAGS] [NAME …]',
     text: [
-      'Writes a first assay.json: runs each NAME (a script of package.json or a target of the Makefile; without one those',
-      'with usual names, such as build and test) under a tracer, and declares what it was seen to read, make and use.',
-      'Where there is neither, it takes what people usually run in a project of Go, Rust, Gradle or Python.',
-      'In a workspace of npm, pnpm or yarn it does so for each package, in a file of its own, those first that others need;',
-      'what holds for all of them, and for a package that is added later, stands in the root’s file.',
-      'Says, and writes beside the step, what it is not sure of. They run for real, so name none that deploys.',
+      'Writes a first assay.json. It runs each NAME under a tracer and declares what it read, wrote and used. A',
+      'NAME is a script of package.json or a target of the Makefile. Without a NAME it runs those with usual',
+      'names, such as build and test. Without scripts or a Makefile it takes the usual commands of a Go, Rust,',
+      'Gradle or Python project.',
+      '',
+      'In a workspace of npm, pnpm or yarn it writes one file for each package, dependencies first. What holds',
+      'for all packages, also for new ones, is written to the root’s file. Where it is not sure, it says so and',
+      'writes a comment beside the step.',
+      '',
+      'WARNING: the commands really run. Do not name one that deploys.',
     ].join('\n'),
     flags,
     environment: { ASSAY_STORE: 'the local store’s folder' },
     exitCodes: {
       '0': 'written',
-      '2': 'there is one already, nothing to write it from, or no tracer; nothing was written',
+      '2': 'an assay.json exists, there is no step to try, or no tracer works; nothing was written',
     },
     examples: ['assay init', 'assay init build test'],
   },
@@ -43,7 +48,7 @@ export const initCommand: CommandModule = {
     const parsed = parseFlags(args, flags);
     const root = realpathSync(process.cwd());
     const packages = await readPackages(new StatRecorder(root));
-    for (const { folder } of packages) refuseIfThere(root, folder);
+    for (const { folder } of packages) refuseExisting(root, folder);
     const candidates = candidateSteps(root, packages, parsed.positionals);
     const folders = packages.map(({ folder }) => folder);
     const store = storeFolder(parsed.text('store'), process.env);
@@ -51,14 +56,14 @@ export const initCommand: CommandModule = {
     const cache = openCache({ storeFolder: store, workspace: root, now: Date.now, report() {} });
     const context = { cache, caller: process.env, stdout, stderr, report() {}, now: Date.now };
     try {
-      const watched = await observeAll(candidates, { root, folders, made: [] }, context);
+      const observed = await observeAll(candidates, { root, folders, made: [] }, context);
       const options = { root, hasSchema: existsSync(join(root, SCHEMA)), context };
-      const drafts = await acceptedDrafts(watched, options);
+      const drafts = await acceptedDrafts(observed, options);
       const why = await refusal(drafts, options);
-      if (why !== undefined) throw usage(`what was seen makes no configuration that runs: ${why}`);
+      if (why !== undefined) throw usage(`no valid configuration follows from what was seen: ${why}`);
       const texts = draftTexts(drafts, options.hasSchema);
       for (const [file, text] of texts) writeFileSync(join(root, file), text, { flag: 'wx' });
-      tell([...texts.keys()], drafts);
+      printReport([...texts.keys()], drafts);
       return 0;
     } finally {
       await cache.close();
@@ -66,24 +71,22 @@ export const initCommand: CommandModule = {
   },
 };
 
-function refuseIfThere(root: string, folder: RelPath): void {
+function refuseExisting(root: string, folder: RelPath): void {
   const file = configFileOf(folder);
-  if (existsSync(join(root, file))) throw usage(`${file} is there already; remove it, or edit it`);
+  if (existsSync(join(root, file))) throw usage(`${file} exists already; remove or edit it`);
 }
 
-function tell(files: readonly RelPath[], drafts: readonly DraftStep[]): void {
-  const say = (line: string) => new SyncStream(2).write(`assay: ${line}\n`);
+function printReport(files: readonly RelPath[], drafts: readonly DraftStep[]): void {
+  const print = (line: string) => new SyncStream(2).write(`assay: ${line}\n`);
   for (const file of files) {
     const own = drafts.filter(({ owner }) => configFileOf(owner.folder) === file).map(({ name }) => name);
-    say(`wrote ${file}${own.length > 0 ? ` with ${own.join(', ')}` : ''}`);
+    print(`wrote ${file}${own.length > 0 ? ` with ${own.join(', ')}` : ''}`);
   }
   for (const { owner, name, observed } of drafts) {
-    for (const remark of observed.unsure) say(`not sure of ${stepId(owner.name, name)}: ${remark}`);
+    for (const remark of observed.unsure) print(`not sure of ${stepId(owner.name, name)}: ${remark}`);
   }
-  say(
-    'not sure of variables: which ones a command looks at can’t be seen; name those that a step needs in its "env"',
-  );
-  say(`next: assay run ${[...new Set(drafts.map(({ name }) => name))].join(' ')}`);
+  print('not sure of variables: a tracer cannot see which ones a command uses; name those in "env"');
+  print(`next: assay run ${[...new Set(drafts.map(({ name }) => name))].join(' ')}`);
 }
 
 async function observeAll(
@@ -93,14 +96,14 @@ async function observeAll(
 ): Promise<DraftStep[]> {
   const drafts: DraftStep[] = [];
   for (const candidate of candidates) {
-    context.stderr.write(`assay: watching ${stepId(candidate.owner.name, candidate.name)}\n`);
+    context.stderr.write(`assay: observing ${stepId(candidate.owner.name, candidate.name)}\n`);
     const made = drafts.flatMap((draft) => draft.observed.outputs);
     drafts.push(await draftOf(candidate, { ...surroundings, made }, context));
   }
   return drafts;
 }
 
-/** A program that is not here can't be watched: the step is proposed all the same. */
+/** A step whose program is missing cannot be observed, and is still proposed. */
 async function draftOf(
   candidate: CandidateStep,
   surroundings: ObservationContext,
@@ -114,12 +117,12 @@ async function draftOf(
     return remarks.reduce(withRemark, { ...draft, observed });
   } catch (error) {
     if (!(error instanceof AssayError && error.code === 'ASSAY_COMMAND_NOT_FOUND')) throw error;
-    const remark = `it was not watched, so it runs each time: ${error.detail}`;
+    const remark = `it could not be observed, so it runs each time: ${error.detail}`;
     return withRemark({ ...draft, observed: NOTHING_SEEN, isPlain: true }, remark);
   }
 }
 
-/** With nothing declared but its command. */
+/** The step with only its command declared. */
 function stepOf({ owner, name, command, env }: CandidateStep): Step {
   const refuse = (why: string) => usage(why);
   const locate = (text: string) => ({ text, refuse });

@@ -1,4 +1,4 @@
-// The one action that a command is about: declared by flags before `-- COMMAND`, or a step of assay.json by its name.
+// Parses the action of `audit` and `reproduce`: flags before `-- COMMAND`, or the name of a step.
 import { realpathSync } from 'node:fs';
 import { relative } from 'node:path';
 import { type FlagTable, type ParsedFlags, parseFlags, usage } from '../../core/cli/command.ts';
@@ -18,13 +18,13 @@ export interface NamedStep {
 export interface OneAction {
   readonly flags: ParsedFlags;
   readonly request: RunRequest;
-  /** The caller's variables; of a step, with its package's programs on PATH. */
+  /** The caller's variables. For a step, PATH starts with its package's programs. */
   readonly caller: Variables;
-  /** Where it stands in the configuration, if it is a step. */
+  /** Set if the action is a step. */
   readonly named?: NamedStep;
 }
 
-/** `own`: the flags of the command itself, which stand with either. */
+/** `own`: the command's own flags, which both forms take. */
 export async function parseOneAction(
   name: string,
   args: readonly string[],
@@ -35,11 +35,13 @@ export async function parseOneAction(
   const flags = parseFlags(args, own);
   const [step, ...more] = flags.positionals;
   if (step === undefined || more.length > 0)
-    throw usage(`one step, or a command after \`--\`: assay ${name} STEP, assay ${name} [FLAGS] -- COMMAND`);
+    throw usage(
+      `name one step, or put a command after \`--\`: assay ${name} STEP, assay ${name} [FLAGS] -- COMMAND`,
+    );
   return { flags, ...(await stepAction(step, flags, caller)) };
 }
 
-/** The configuration's parser and the graph are loaded only here. */
+/** Loads the configuration's parser and the graph only here. */
 async function stepAction(
   name: string,
   flags: ParsedFlags,
@@ -54,7 +56,7 @@ async function stepAction(
   const [step, ...others] = select({ names: [name], packages: [], folder }, workspace.steps);
   if (step === undefined || others.length > 0) {
     const ids = [step, ...others].flatMap((one) => (one === undefined ? [] : [one.id]));
-    throw usage(`${JSON.stringify(name)} means ${ids.length} steps; name one of them: ${ids.join(', ')}`);
+    throw usage(`${JSON.stringify(name)} matches ${ids.length} steps; name one of them: ${ids.join(', ')}`);
   }
   return { ...requestOf(step, workspace, caller), named: { ...workspace, step } };
 }

@@ -1,4 +1,4 @@
-// `assay push`: sends the results that earlier runs could not share.
+// `assay push`: uploads the results that earlier runs could not.
 import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/cli/command.ts';
 import { counted } from '../graph/view/words.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
@@ -19,15 +19,15 @@ export const pushCommand: CommandModule = {
   help: {
     usage: 'assay push [FLAGS]',
     text: [
-      'Sends to the remote what earlier runs could not: results whose upload failed, was too slow, or was cut off by the end',
-      'of the run. The local store keeps them for 7 days. A later run with the same remote sends them too, but waits for that',
-      'no longer than 10 seconds, or a tenth of its own time.',
+      'Uploads results that earlier runs could not: the upload failed, was too slow, or was cut off by the end',
+      'of the run. The local store keeps them for 7 days. A later run with the same remote uploads them too, but',
+      'waits for that at most 10 seconds or a tenth of its own time.',
     ].join('\n'),
     flags,
     environment: SNAPSHOT_ENVIRONMENT,
     exitCodes: {
-      '0': 'everything is shared, or nothing was left',
-      '1': 'something is still to be shared',
+      '0': 'everything is uploaded',
+      '1': 'some results are still not uploaded',
       '2': 'Assay refused its arguments',
     },
     examples: ['assay push', 'assay push --remote grpc://cache.internal:8980'],
@@ -36,7 +36,7 @@ export const pushCommand: CommandModule = {
     const parsed = parseFlags(args, flags);
     if (parsed.positionals.length > 0) throw usage('assay push takes no arguments');
     const remote = parsed.text('remote') ?? process.env.ASSAY_REMOTE;
-    if (!remote) throw usage('no remote is named: --remote URL, or ASSAY_REMOTE');
+    if (!remote) throw usage('no remote: pass --remote URL, or set ASSAY_REMOTE');
     const { report } = new Reporter(new SyncStream(2), false);
     const pushed = await push({
       storeFolder: storeFolder(parsed.text('store'), process.env),
@@ -47,11 +47,11 @@ export const pushCommand: CommandModule = {
       report,
     });
     const { shared, unshared, why } = pushed;
-    const rest = unshared > 0 ? `, ${unshared} still to be shared: ${why}` : '';
-    const said = parsed.given('json')
+    const rest = unshared > 0 ? `, ${unshared} not uploaded: ${why}` : '';
+    const text = parsed.given('json')
       ? JSON.stringify({ shared, unshared, ...(unshared > 0 && { why }) })
-      : `assay: ${counted(shared, 'result')} shared${rest}`;
-    new SyncStream(1).write(`${said}\n`);
+      : `assay: ${counted(shared, 'result')} uploaded${rest}`;
+    new SyncStream(1).write(`${text}\n`);
     return unshared > 0 ? 1 : 0;
   },
 };

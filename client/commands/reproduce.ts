@@ -1,4 +1,5 @@
-// `assay reproduce`: runs an action again and again from clean copies, and tells what its result depends on beyond its key.
+// `assay reproduce`: runs an action repeatedly from clean copies, and reports what its result depends on
+// beyond its key.
 import type { CommandModule } from '../../core/cli/command.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { reproductionJson, reproductionText } from '../reproduce/report.ts';
@@ -17,21 +18,24 @@ export const reproduceCommand: CommandModule = {
   help: {
     usage: 'assay reproduce [FLAGS] STEP\n       assay reproduce [FLAGS] -- COMMAND [ARGUMENTS]',
     text: [
-      'Runs COMMAND, or the command of a STEP of assay.json, from clean copies of its declared inputs: once with all that it is',
-      'told about the world held still, once with everything varied: time, random numbers, addresses, process ids, host name,',
-      'number of processors, user, umask, the workspace’s path, times of the inputs, order of folders, undeclared variables.',
-      'If the results differ, finds by halving which of these matters, and shows the first byte that differs.',
-      'Nothing is looked up, nothing is published, and the workspace stays as it is. Undeclared variables of the caller are',
-      'tried too, except those whose name looks like a secret’s.',
-      'A step with state is run once more with that of the nearest earlier run in place: it must not make a difference.',
-      'If the command fails in such a copy, `assay audit` tells which inputs are not declared.',
+      'Checks whether COMMAND, or the command of a STEP, produces the same result under other conditions. Runs',
+      'it in clean copies of its declared inputs: once with all conditions fixed, once with all varied (time,',
+      'random numbers, addresses, process ids, host name, number of processors, user, umask, the workspace’s',
+      'path, mtimes of inputs, order of directories, undeclared variables). If the results differ, it bisects',
+      'the conditions and shows the first byte that differs.',
+      '',
+      'It looks nothing up, publishes nothing, and leaves the workspace unchanged. Undeclared variables of the',
+      'caller are tried too, except those whose names look like secrets. A step with state runs once more with',
+      'the state of the nearest earlier run, which must not change the result.',
+      '',
+      'If the command fails in a copy, `assay audit` shows which inputs are not declared.',
     ].join('\n'),
     flags: { ...ACTION_FLAGS, ...STORE_FLAGS },
     environment: { ASSAY_STORE: 'the local store’s folder' },
     exitCodes: {
-      '0': 'reproducible: the same result under all conditions that could be tried',
-      '3': 'findings, or a command that could not be run in a copy',
-      '125': 'Assay refused the request, or this machine can vary nothing',
+      '0': 'reproducible: the same result under all conditions that were tried',
+      '3': 'findings, or the command could not run in a copy',
+      '125': 'Assay refused the request, or this machine cannot vary any condition',
     },
     examples: [
       'assay reproduce build',

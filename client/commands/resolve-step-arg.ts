@@ -1,5 +1,5 @@
-// The step that a person means where something is asked about earlier runs: by its short name in its package's folder, as
-// `assay run` takes it. What is no step here may still be a key, or a step of long ago: the history knows.
+// Resolves the argument of `explain`, `show` and `diff` to an earlier run: a step's name as `assay run` takes
+// it, or a key. A name that is no step here may still be in the history.
 import { realpathSync } from 'node:fs';
 import { relative } from 'node:path';
 import { usage } from '../../core/cli/command.ts';
@@ -10,21 +10,22 @@ import type { Step } from '../config/step.ts';
 import { findEntry } from '../history/find-action.ts';
 import { type HistoryEntry, historyOf } from '../history/history.ts';
 
-/** The newest run of what is meant; undefined: of anything here. `store`: the store's folder. */
+/**
+ * The newest run of a step or key; of anything here if `wanted` is undefined. `store`: the store's folder.
+ */
 export async function resolveEntry(wanted: string | undefined, store: string): Promise<HistoryEntry> {
   const here = realpathSync(process.cwd());
   const entries = historyOf(store).entries();
-  const meant = wanted === undefined ? undefined : await resolveStep(wanted, here, store);
-  if (!meant) return findEntry(wanted, entries, here);
-  const { step, root } = meant;
+  const found = wanted === undefined ? undefined : await resolveStep(wanted, here, store);
+  if (!found) return findEntry(wanted, entries, here);
+  const { step, root } = found;
   const last = entries.find(({ name, workspace }) => name === step.id && workspace === root);
   if (last) return last;
-  if (!step.cache)
-    throw usage(`${step.id} has "cache": false: it runs each time, and there is nothing to look back at`);
+  if (!step.cache) throw usage(`${step.id} has "cache": false: it runs each time, and leaves no history`);
   return findEntry(step.id, entries, here);
 }
 
-/** A whole key may be one that never ran here: it came from elsewhere. */
+/** A full key need not have run here. */
 export async function resolveKey(wanted: string, store: string): Promise<Hash> {
   return isHash(wanted) ? wanted : (await resolveEntry(wanted, store)).key;
 }
@@ -34,14 +35,14 @@ interface ResolvedStep {
   readonly root: string;
 }
 
-/** Undefined where it names no step, or the configuration can't be read: that is no reason not to look back. */
+/** Undefined if no step matches or the configuration is invalid: the history can still be searched. */
 async function resolveStep(wanted: string, here: string, store: string): Promise<ResolvedStep | undefined> {
   const { steps, root } = await stepsNamed(wanted, here, store);
   const own = steps.find(({ id }) => id === wanted);
   const [first, ...others] = own ? [own] : steps;
   if (others.length > 0) {
     const ids = steps.map(({ id }) => id).join(', ');
-    throw usage(`${JSON.stringify(wanted)} means ${steps.length} steps; name one of them: ${ids}`);
+    throw usage(`${JSON.stringify(wanted)} matches ${steps.length} steps; name one of them: ${ids}`);
   }
   return first && { step: first, root };
 }

@@ -1,4 +1,4 @@
-// `assay restore`: puts back what `assay save` has kept, from its key or from the newest one that begins as asked.
+// `assay restore`: restores what `assay save` stored, by its key or by the newest key with a prefix.
 import { type CommandModule, type FlagTable, parseFlags } from '../../core/cli/command.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Restored, SnapshotStore } from '../snapshots/snapshot-store.ts';
@@ -10,9 +10,9 @@ const flags = {
     type: 'string',
     multiple: true,
     value: 'PREFIX',
-    text: 'where KEY is not there, the newest key that begins so; the first of several\nthat finds one counts',
+    text: 'if KEY does not exist, take the newest key with this prefix; several are tried in order',
   },
-  'exit-code': { type: 'boolean', text: 'say by the exit code what was found' },
+  'exit-code': { type: 'boolean', text: 'report by the exit code what was found' },
   ...SNAPSHOT_FLAGS,
 } satisfies FlagTable;
 
@@ -24,17 +24,17 @@ export const restoreCommand: CommandModule = {
   help: {
     usage: USAGE,
     text: [
-      'Puts back what `assay save` kept under KEY from the same PATH…, exactly: what is right already is left alone,',
-      'what is wrong is replaced, and what else lies in those folders goes. Nothing is written outside of PATH…, whatever',
-      'a snapshot holds. Looks in the local store, then at the remote. Nothing found is no failure.',
+      'Restores what `assay save` stored under KEY from the same PATH…. Correct files stay, wrong ones are',
+      'replaced, and anything else in those folders is removed. Nothing is written outside PATH…, whatever a',
+      'snapshot contains. Assay asks the local store, then the remote. A missing KEY is not a failure.',
     ].join('\n'),
     flags,
     environment: SNAPSHOT_ENVIRONMENT,
     exitCodes: {
-      '0': 'whatever was found; with --exit-code: what was saved under KEY',
+      '0': 'always, unless refused; with --exit-code: KEY was found',
       '2': 'Assay refused its arguments',
-      '3': 'with --exit-code: what was saved under another key, found by --fallback',
-      '4': 'with --exit-code: nothing',
+      '3': 'with --exit-code: another key was found by --fallback',
+      '4': 'with --exit-code: nothing was found',
     },
     examples: [
       'assay restore --exit-code "npm-$(sha256sum package-lock.json | cut -c1-16)" --fallback npm- node_modules || npm ci',
@@ -48,20 +48,22 @@ export const restoreCommand: CommandModule = {
     return withSnapshots(parsed, named, async ({ root, snapshots }) => {
       const found = snapshots && (await restoreQuietly(snapshots, root, label, parsed.all('fallback')));
       const outcome = found ? (found.label === label ? 'exact' : 'fallback') : 'nothing';
-      const told = {
+      const report = {
         key: label,
         outcome,
         ...(found && { found: found.label, from: found.from, written: found.written }),
       };
       new SyncStream(1).write(
-        parsed.given('json') ? `${JSON.stringify(told)}\n` : `assay: ${inOneLine(sentence(label, found))}\n`,
+        parsed.given('json')
+          ? `${JSON.stringify(report)}\n`
+          : `assay: ${inOneLine(sentence(label, found))}\n`,
       );
       return parsed.given('exit-code') ? EXIT_CODES[outcome] : 0;
     });
   },
 };
 
-/** A store that breaks while it is read is as good as an empty one. */
+/** A store that fails counts as empty. */
 async function restoreQuietly(
   snapshots: SnapshotStore,
   root: string,
@@ -77,7 +79,7 @@ async function restoreQuietly(
 }
 
 function sentence(label: string, found: Restored | undefined): string {
-  if (!found) return `nothing is kept under ${label} for these paths`;
-  const written = found.written === 0 ? 'all in place already' : `${found.written} restored`;
+  if (!found) return `nothing is stored under ${label} for these paths`;
+  const written = found.written === 0 ? 'all up to date' : `${found.written} restored`;
   return `restored ${found.label} (${found.from}), ${written}`;
 }

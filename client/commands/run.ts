@@ -1,5 +1,5 @@
-// `assay run`: reads the flags, runs one action, says how it went. Without a command of its own it is about the steps of
-// an assay.json (client/graph/command.ts).
+// `assay run -- COMMAND`: runs one action and reports the outcome. `assay run STEP` goes to
+// ../graph/command.ts.
 import { type CommandModule, type FlagTable, usage } from '../../core/cli/command.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { Reporter } from '../run/reporter.ts';
@@ -16,11 +16,11 @@ const flags = {
   remote: {
     type: 'string',
     value: 'URL',
-    text: 'a shared cache: http://, https://, or grpc://, grpcs:// for any server of the Remote\nExecution API (default: ASSAY_REMOTE)',
+    text: 'a shared cache: http://, https://, or grpc://, grpcs:// for any server of the Remote Execution API (default: ASSAY_REMOTE)',
   },
   json: {
     type: 'boolean',
-    text: 'the last line of standard error is one JSON object; with STEP, events on standard output, one a line',
+    text: 'print one JSON object as the last line of standard error; with STEP, one event per line on standard output',
   },
 } satisfies FlagTable;
 
@@ -31,29 +31,33 @@ export const runCommand: CommandModule = {
   help: {
     usage: 'assay run [FLAGS] STEP …\n       assay run [FLAGS] -- COMMAND [ARGUMENTS]',
     text: [
-      'Runs steps that an assay.json declares, each after those that it depends on, as many side by side as there are',
-      'cores. A STEP is a name ("build": of every package, or of the one whose folder this is), "pkg#build", or a glob.',
+      'Runs steps of an assay.json, or one COMMAND, and caches the result.',
       '',
-      'Runs COMMAND in this folder, the workspace, unless the same action has run before: then its outputs are put in',
-      'place, its log is said again and its exit code is given back. The same action means: the same command, inputs,',
-      'declared variables, tools, platform and outputs. All paths are relative to the workspace.',
+      'assay run STEP runs each step after its dependencies, as many at a time as there are cores. A STEP is',
+      'a name ("build": of every package, or of the package in whose folder you are), "pkg#build", or a glob.',
       '',
-      'COMMAND sees only the declared variables and SHELL=/bin/sh, TZ=UTC, LC_ALL=C.UTF-8, HOME and TMPDIR (empty folders of its',
-      'own) and PATH, which is not yours: it is /usr/local/sbin, /usr/local/bin, /usr/sbin, /usr/bin, /sbin, /bin, and before',
-      'them those of its tools that lie elsewhere. Programs are looked for on your PATH. Standard input is empty.',
+      'assay run -- COMMAND runs COMMAND in this folder, the workspace. If the same action ran before, it does',
+      'not run again: Assay restores its outputs, prints its log and returns its exit code. An action is the',
+      'same if its command, inputs, declared variables, tools, platform and outputs are the same. All paths',
+      'are relative to the workspace.',
       '',
-      'Of outputs their content is kept, and whether they are executable; no other permissions, so a file that only you',
-      'could read comes back as any other. Make no private key an output.',
+      'COMMAND sees only its declared variables and SHELL=/bin/sh, TZ=UTC, LC_ALL=C.UTF-8, HOME and TMPDIR',
+      '(both empty folders), and PATH. This PATH is not yours: it holds the folders of tools in unusual places,',
+      'then /usr/local/sbin, /usr/local/bin, /usr/sbin, /usr/bin, /sbin, /bin. Assay searches programs on your',
+      'PATH. Standard input is empty.',
+      '',
+      'WARNING: do not declare a private key as an output. Assay stores the content of outputs and the',
+      'executable bit, no other permissions: a file that only you could read is restored as a normal one.',
     ].join('\n'),
     flags: { ...GRAPH_FLAGS, ...flags },
     environment: {
       ASSAY_STORE: 'the local store’s folder',
-      ASSAY_REMOTE: 'the remote’s URL; its faults never change what a run does',
+      ASSAY_REMOTE: 'the remote’s URL; a failing remote never fails a run',
       ASSAY_TOKEN: 'sent to the remote as a Bearer token; never passed to COMMAND',
     },
     exitCodes: {
-      'of COMMAND': 'whether it ran or was replayed; 128+N if signal N ended it',
-      '3': 'with --hermetic=strict: COMMAND went well, but saw or did more than it declared\n(its outputs stay, nothing is kept in a cache)',
+      'of COMMAND': 'the command’s own code, run or replayed; 128+N if signal N ended it',
+      '3': 'with --hermetic=strict: COMMAND succeeded, but accessed more than it declared. Its outputs stay, nothing is cached',
       '125': 'Assay refused the request; nothing ran',
       '127': 'COMMAND was not found',
     },
@@ -67,7 +71,7 @@ export const runCommand: CommandModule = {
   },
   async main(args) {
     if (!declaresAction(args)) {
-      refuseMisplaced(args, flags, STEP_FLAGS, 'goes with `-- COMMAND`; a step says it in assay.json');
+      refuseMisplaced(args, flags, STEP_FLAGS, 'goes with `-- COMMAND`; a step declares it in assay.json');
       const { runSteps } = await import('../graph/command.ts');
       return runSteps(args, STEP_FLAGS);
     }
@@ -91,7 +95,7 @@ export const runCommand: CommandModule = {
   },
 };
 
-/** A flag of the other way to run is not unknown. */
+/** Names the right form for a flag that belongs to the other one. */
 function refuseMisplaced(args: readonly string[], others: FlagTable, own: FlagTable, why: string): void {
   const end = args.indexOf('--');
   for (const arg of args.slice(0, end === -1 ? undefined : end)) {
@@ -101,7 +105,7 @@ function refuseMisplaced(args: readonly string[], others: FlagTable, own: FlagTa
   }
 }
 
-/** A command of its own, or a flag that only such a command has. */
+/** True for `-- COMMAND`, or for a flag that only this form has. */
 function declaresAction(args: readonly string[]): boolean {
   const names = args.map((arg) => arg.replace(/^--|=.*$/gs, ''));
   return (

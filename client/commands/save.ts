@@ -1,4 +1,4 @@
-// `assay save`: keeps what lies at some paths under a key that never changes its meaning.
+// `assay save`: stores the content of some paths under a key. An existing key is never overwritten.
 import { type CommandModule, type FlagTable, parseFlags } from '../../core/cli/command.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { bytesText, counted } from '../graph/view/words.ts';
@@ -22,16 +22,17 @@ export const saveCommand: CommandModule = {
   help: {
     usage: USAGE,
     text: [
-      'Keeps the files and folders at PATH… under KEY: node_modules, ~/.m2, a compiler’s state. What is already in the',
-      'store is not stored again, and what is at the remote is not sent again. The paths are a part of the key: `assay restore`',
-      'names the same ones. A KEY that is there already stays as it is, so put into it what the files depend on. A store',
-      'or a remote that fails costs the hit, not the build.',
+      'Stores the files and folders at PATH… under KEY: node_modules, ~/.m2, a compiler’s cache. Blobs that are',
+      'already in the store or at the remote are not stored or uploaded again.',
+      '',
+      'The paths are part of the key: `assay restore` must name the same ones. An existing KEY is never',
+      'overwritten, so put into it what the files depend on. A failing store or remote does not fail the build.',
     ].join('\n'),
     flags,
     environment: SNAPSHOT_ENVIRONMENT,
     exitCodes: {
-      '0': 'saved, or KEY was there already, or the cache could not keep it',
-      '2': 'nothing lies at a PATH, or it can’t be kept',
+      '0': 'saved, or KEY existed already, or the cache failed',
+      '2': 'a PATH does not exist, or cannot be stored',
     },
     examples: [
       'assay save "npm-$(sha256sum package-lock.json | cut -c1-16)" node_modules',
@@ -46,9 +47,9 @@ export const saveCommand: CommandModule = {
       const snapshot = takeSnapshot(root, named.paths, cache.digests, Date.now());
       const kept = await keep(label, snapshot, snapshots);
       const bytes = snapshot.contents.reduce((sum, { digest }) => sum + digest.size, 0);
-      const told = { key: label, ...kept, blobs: snapshot.contents.length, bytes };
+      const report = { key: label, ...kept, blobs: snapshot.contents.length, bytes };
       new SyncStream(1).write(
-        parsed.given('json') ? `${JSON.stringify(told)}\n` : `assay: ${sentence(told)}\n`,
+        parsed.given('json') ? `${JSON.stringify(report)}\n` : `assay: ${sentence(report)}\n`,
       );
       return 0;
     });
@@ -56,7 +57,7 @@ export const saveCommand: CommandModule = {
 };
 
 async function keep(label: string, snapshot: Snapshot, snapshots: SnapshotStore | undefined): Promise<Kept> {
-  if (!snapshots) return { outcome: 'failed', shared: false, why: 'there is no usable store' };
+  if (!snapshots) return { outcome: 'failed', shared: false, why: 'no usable store' };
   try {
     const outcome = await snapshots.save(label, snapshot);
     const shared = outcome === 'saved' ? snapshots.share(label, snapshot) : snapshots.shareStored(label);
@@ -77,5 +78,7 @@ function sentence({
 }: Kept & { key: string; blobs: number; bytes: number }) {
   const size = `${counted(blobs, 'file')}, ${bytesText(bytes)}`;
   if (outcome === 'saved') return `saved ${key}: ${size} (${shared ? 'local, remote' : 'local'})`;
-  return outcome === 'taken' ? `${key} is there already, and stays as it is` : `not saved ${key}: ${why}`;
+  return outcome === 'taken'
+    ? `${key} exists already and is not overwritten`
+    : `could not save ${key}: ${why}`;
 }

@@ -1,4 +1,4 @@
-// `assay show`: all that the store knows about a key.
+// `assay show`: everything that the store has about a key.
 import { type CommandModule, parseFlags, usage } from '../../core/cli/command.ts';
 import { commandText } from '../../hermeticity/verdict/finding.ts';
 import { bytesText } from '../graph/view/words.ts';
@@ -19,10 +19,10 @@ export const showCommand: CommandModule = {
   failureCode: 2,
   help: {
     usage: 'assay show [FLAGS] KEY|STEP',
-    text: 'Shows what a key was made of (command, inputs, environment, tools, platform) and what came of it (outputs, log, times, evidence). All paths are from the workspace’s root, whatever folder the command ran in.',
+    text: 'Shows what a key was computed from (command, inputs, variables, tools, platform) and its result\n(outputs, log, times, evidence). All paths are relative to the workspace’s root.',
     flags: STORE_FLAGS,
     environment: { ASSAY_STORE: 'the local store’s folder' },
-    exitCodes: { '0': 'shown', '2': 'there is no such key or step, or its action is not stored' },
+    exitCodes: { '0': 'shown', '2': 'no such key or step, or its action is not stored' },
     examples: ['assay show web#build', 'assay show --json 1f2e3d | jq .inputs'],
   },
   async main(args) {
@@ -37,7 +37,7 @@ export const showCommand: CommandModule = {
   },
 };
 
-/** How many files are listed by name; --json has them all. */
+/** How many files are listed; --json lists all. */
 const MOST_FILES = 50;
 
 function text(shown: ActionDetails): string {
@@ -61,7 +61,7 @@ function resultLines(result: ResultDetails): string[] {
     `ended     with ${result.exitCode}${took}`,
     ...(result.startedAt === undefined ? [] : [`started   ${result.startedAt}`]),
     ...(result.worker === '' ? [] : [`ran on    ${result.worker}`]),
-    `said      ${bytesText(result.stdoutBytes)} to standard output, ${bytesText(result.stderrBytes)} to standard error`,
+    `printed   ${bytesText(result.stdoutBytes)} to standard output, ${bytesText(result.stderrBytes)} to standard error`,
     ...files('outputs', result.outputs),
     ...evidenceLines(result),
   ];
@@ -75,7 +75,7 @@ function evidenceLines({ standing, evidence }: ResultDetails): string[] {
     '',
     `evidence: ${standing}, watched by ${by}`,
     ...findings.map(({ kind, path, detail }) => `  ${kind} ${[path, detail].filter(Boolean).join(': ')}`),
-    ...gaps.map((gap) => `  not seen: ${gap}`),
+    ...gaps.map((gap) => `  incomplete trace: ${gap}`),
   ];
 }
 
@@ -90,7 +90,7 @@ function files(title: string, all: readonly FileDetails[]): string[] {
   const more = all.length > MOST_FILES ? [`  … and ${all.length - MOST_FILES} more`] : [];
   return [
     '',
-    `${title}: ${all.length}, ${bytesText(size)}${all.length > 0 ? ', from the workspace’s root' : ''}`,
+    `${title}: ${all.length}, ${bytesText(size)}${all.length > 0 ? ', relative to the workspace’s root' : ''}`,
     ...rows,
     ...more,
   ];

@@ -1,7 +1,6 @@
-// What `assay save` and `assay restore` share: their arguments, and the snapshots between them.
-//
-// The paths are a part of what a key means, as in GitHub's cache: each set of paths has keys of its own. So a restore
-// finds only what was saved from the very paths that it names, and writes nowhere else, whatever a snapshot holds.
+// The arguments of `assay save` and `assay restore`, and the snapshot store that both use. Each set of paths
+// is a namespace of keys, as in GitHub's cache. So a restore finds only what was saved from the same paths,
+// and writes nowhere else, whatever a snapshot contains.
 import { realpathSync, statSync } from 'node:fs';
 import { type FlagTable, type ParsedFlags, usage } from '../../core/cli/command.ts';
 import { digestOf } from '../../core/digest.ts';
@@ -25,18 +24,18 @@ export const SNAPSHOT_FLAGS = {
 
 export const SNAPSHOT_ENVIRONMENT = {
   ASSAY_STORE: 'the local store’s folder',
-  ASSAY_REMOTE: 'the remote’s URL; its faults cost no more than the hit',
+  ASSAY_REMOTE: 'the remote’s URL; if it fails, the result is a miss',
   ASSAY_TOKEN: 'sent to the remote as a Bearer token',
 };
 
 export interface OpenSnapshots {
   readonly root: string;
   readonly cache: Cache;
-  /** Undefined where there is no usable store. */
+  /** Undefined without a usable store. */
   readonly snapshots: SnapshotStore | undefined;
 }
 
-/** Opens everything for `work`, and closes it. */
+/** Opens the caches for `work`, and closes them. */
 export async function withSnapshots<T>(
   parsed: ParsedFlags,
   { paths }: SnapshotArguments,
@@ -70,22 +69,22 @@ export async function withSnapshots<T>(
 
 function rootFolder(folder: string): string {
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
-    throw usage(`--in ${folder} is not a folder`);
+    throw usage(`--in ${folder}: there is no such folder`);
   return realpathSync(folder);
 }
 
 export interface SnapshotArguments {
   readonly label: string;
-  /** Sorted, each once, and none inside another. */
+  /** Sorted, unique, and none inside another. */
   readonly paths: readonly RelPath[];
 }
 
-/** The key, which stands first, and the paths after it. */
+/** The first argument is the key, the others are paths. */
 export function snapshotArguments(parsed: ParsedFlags, form: string): SnapshotArguments {
   const [label, ...rest] = parsed.positionals;
-  if (!label) throw usage(`the key stands first: ${form}`);
+  if (!label) throw usage(`the key is missing: ${form}`);
   const paths = outermost(rest.map(relPathFromUser)).sort();
-  if (paths.length === 0) throw usage(`no path is named: ${form}`);
+  if (paths.length === 0) throw usage(`the paths are missing: ${form}`);
   return { label, paths };
 }
 

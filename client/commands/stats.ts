@@ -1,4 +1,4 @@
-// `assay stats`: what the cache was worth, by step and over time.
+// `assay stats`: hits and time saved, by day and by step.
 import { realpathSync } from 'node:fs';
 import {
   type CommandModule,
@@ -18,15 +18,15 @@ import { STORE_FLAGS } from './store-flags.ts';
 
 const flags = {
   ...STORE_FLAGS,
-  days: { type: 'string', value: 'N', text: 'how far back (default: 30)' },
-  all: { type: 'boolean', text: 'of every workspace, not only of this one' },
+  days: { type: 'string', value: 'N', text: 'how many days back (default: 30)' },
+  all: { type: 'boolean', text: 'of every workspace, not only this one' },
 } satisfies FlagTable;
 
 const DAY = 24 * 60 * 60 * 1000;
 const MOST_STEPS = 20;
 const LONGEST_COMMAND = 60;
 
-interface Worth {
+interface Savings {
   readonly hits: number;
   readonly runs: number;
   readonly failures: number;
@@ -34,16 +34,16 @@ interface Worth {
   readonly spentMs: number;
 }
 
-const NOTHING: Worth = { hits: 0, runs: 0, failures: 0, savedMs: 0, spentMs: 0 };
+const NOTHING: Savings = { hits: 0, runs: 0, failures: 0, savedMs: 0, spentMs: 0 };
 
 export const statsCommand: CommandModule = {
   failureCode: 2,
   help: {
     usage: 'assay stats [FLAGS]',
-    text: 'Tells the hit rate, the time saved and the bytes moved of what was run in this workspace: in all, by day, by step or command.',
+    text: 'Shows the hit rate, the time saved and the bytes moved by runs in this workspace: in total, by day, and by step or command.',
     flags,
     environment: { ASSAY_STORE: 'the local store’s folder' },
-    exitCodes: { '0': 'told, also if nothing was run', '2': 'Assay refused its arguments' },
+    exitCodes: { '0': 'shown, even if nothing was run', '2': 'Assay refused its arguments' },
     examples: ['assay stats', 'assay stats --days 7 --json'],
   },
   async main(args) {
@@ -62,7 +62,7 @@ export const statsCommand: CommandModule = {
   },
 };
 
-/** Of graphs, and of single commands. */
+/** Runs of graphs and of single commands. */
 function allRuns(store: string): GraphRun[] {
   const commands = historyOf(store)
     .entries()
@@ -70,7 +70,7 @@ function allRuns(store: string): GraphRun[] {
   return [...readRuns(graphRunsFile(store)), ...commands.map(runOf)].sort((a, b) => (a.at < b.at ? -1 : 1));
 }
 
-/** How long a hit took is not noted, and is little beside what it saved; nor is what went over the network. */
+/** The history has neither the duration of a hit nor its network traffic; both count as 0. */
 function runOf({ at, workspace, command, outcome, commandMs = 0 }: HistoryEntry): GraphRun {
   const text = commandText(command).replaceAll(/[\s\p{Cc}]+/gu, ' ');
   const step = text.length > LONGEST_COMMAND ? `${text.slice(0, LONGEST_COMMAND - 1)}…` : text;
@@ -79,23 +79,23 @@ function runOf({ at, workspace, command, outcome, commandMs = 0 }: HistoryEntry)
 
 interface Stats {
   readonly runs: number;
-  readonly total: Worth;
+  readonly total: Savings;
   readonly bytesUp: number;
   readonly bytesDown: number;
-  readonly byDay: Readonly<Record<string, Worth>>;
-  readonly byStep: Readonly<Record<string, Worth>>;
+  readonly byDay: Readonly<Record<string, Savings>>;
+  readonly byStep: Readonly<Record<string, Savings>>;
 }
 
 function statsOf(runs: readonly GraphRun[]): Stats {
-  const byDay = new Map<string, Worth>();
-  const byStep = new Map<string, Worth>();
+  const byDay = new Map<string, Savings>();
+  const byStep = new Map<string, Savings>();
   let total = NOTHING;
   for (const { at, steps } of runs) {
     for (const [step, outcome, commandMs, elapsedMs] of steps) {
-      const worth = worthOf(outcome, commandMs, elapsedMs);
-      total = sum(total, worth);
-      byDay.set(at.slice(0, 10), sum(byDay.get(at.slice(0, 10)) ?? NOTHING, worth));
-      byStep.set(step, sum(byStep.get(step) ?? NOTHING, worth));
+      const savings = savingsOf(outcome, commandMs, elapsedMs);
+      total = sum(total, savings);
+      byDay.set(at.slice(0, 10), sum(byDay.get(at.slice(0, 10)) ?? NOTHING, savings));
+      byStep.set(step, sum(byStep.get(step) ?? NOTHING, savings));
     }
   }
   return {
@@ -110,13 +110,13 @@ function statsOf(runs: readonly GraphRun[]): Stats {
   };
 }
 
-function worthOf(outcome: string, commandMs: number, elapsedMs: number): Worth {
+function savingsOf(outcome: string, commandMs: number, elapsedMs: number): Savings {
   if (outcome.startsWith('hit')) return { ...NOTHING, hits: 1, savedMs: Math.max(0, commandMs - elapsedMs) };
   if (outcome === 'skipped' || outcome === 'interrupted') return NOTHING;
   return { ...NOTHING, runs: 1, failures: outcome === 'failed' ? 1 : 0, spentMs: commandMs };
 }
 
-function sum(a: Worth, b: Worth): Worth {
+function sum(a: Savings, b: Savings): Savings {
   return {
     hits: a.hits + b.hits,
     runs: a.runs + b.runs,
@@ -134,16 +134,16 @@ function text({ runs, total, bytesUp, bytesDown, byDay, byStep }: Stats, days: n
     `moved: ${bytesText(bytesDown)} down, ${bytesText(bytesUp)} up`,
     '',
     'by day',
-    ...Object.entries(byDay).map(([day, worth]) => `  ${day}  ${line(worth)}`),
+    ...Object.entries(byDay).map(([day, savings]) => `  ${day}  ${line(savings)}`),
     '',
     'by step or command',
-    ...steps.slice(0, MOST_STEPS).map(([step, worth]) => `  ${step}  ${line(worth)}`),
+    ...steps.slice(0, MOST_STEPS).map(([step, savings]) => `  ${step}  ${line(savings)}`),
     ...(steps.length > MOST_STEPS ? [`  … and ${steps.length - MOST_STEPS} more`] : []),
   ];
   return `${lines.join('\n')}\n`;
 }
 
-function line({ hits, runs, failures, savedMs, spentMs }: Worth): string {
+function line({ hits, runs, failures, savedMs, spentMs }: Savings): string {
   const rate = hits + runs === 0 ? 0 : Math.round((100 * hits) / (hits + runs));
   const failed = failures > 0 ? `, ${failures} failed` : '';
   return `${rate} % hits (${hits} of ${hits + runs})${failed}, saved ${duration(savedMs)}, spent ${duration(spentMs)}`;

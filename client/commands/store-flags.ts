@@ -1,4 +1,4 @@
-// The flags of commands that use the local store.
+// The flags of every command that uses the local store.
 import type { FlagTable } from '../../core/cli/command.ts';
 
 export const STORE_FLAGS = {
@@ -7,5 +7,5 @@ export const STORE_FLAGS = {
     value: 'DIR',
     text: 'the local store (default: ASSAY_STORE, or the user’s cache folder)',
   },
-  json: { type: 'boolean', text: 'one JSON object on standard output' },
+  json: { type: 'boolean', text: 'print one JSON object on standard output' },
 } satisfies FlagTable;

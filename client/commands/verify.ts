@@ -1,4 +1,4 @@
-// `assay verify`: looks through a whole store, says what is wrong with it, and mends what can be mended.
+// `assay verify`: verifies a whole store, reports damage, and repairs it from a remote.
 import {
   type CommandModule,
   type FlagTable,
@@ -22,12 +22,12 @@ const flags = {
   store: {
     type: 'string',
     value: 'DIR',
-    text: 'the store (default: ASSAY_STORE, or the user’s cache folder); a server’s store too, while it runs',
+    text: 'the store (default: ASSAY_STORE, or the user’s cache folder); it may belong to a running server',
   },
   rate: {
     type: 'string',
     value: 'MIB',
-    text: 'read at most so many MiB a second (default: as fast as it goes)',
+    text: 'read at most this many MiB per second (default: no limit)',
   },
   restore: {
     type: 'string',
@@ -37,12 +37,12 @@ const flags = {
   remote: {
     type: 'string',
     value: 'URL',
-    text: 'fetch damaged blobs anew from there (default: ASSAY_REMOTE)',
+    text: 'where damaged blobs are fetched from (default: ASSAY_REMOTE)',
   },
-  anew: { type: 'boolean', text: 'from the beginning, even if an earlier verify was interrupted' },
+  anew: { type: 'boolean', text: 'start from the beginning, even if an earlier verify was interrupted' },
   json: {
     type: 'boolean',
-    text: 'one JSON object on standard output; progress as one JSON object a line on standard error',
+    text: 'print one JSON object on standard output, and progress as one JSON object per line on standard error',
   },
 } satisfies FlagTable;
 
@@ -51,11 +51,12 @@ export const verifyCommand: CommandModule = {
   help: {
     usage: 'assay verify [FLAGS]',
     text: [
-      'Reads every blob of a store and compares it with its SHA-256, looks whether every result has all that it names,',
-      'and restores some results into an empty folder. What is damaged is quarantined, which makes it a miss; it is fetched',
-      'anew from the remote if there is one, else the next upload of the same content heals it.',
-      'May be interrupted at any moment: the next `assay verify` goes on where it was. Servers and runs may use the store',
-      'meanwhile. A server can do this by itself: `assay serve --verify-rate MIB`.',
+      'Reads every blob of a store and compares it with its SHA-256, checks that every result has all its',
+      'blobs, and restores some results into an empty folder. A damaged blob is quarantined and is then a miss.',
+      'If there is a remote, the blob is fetched from there; else the next upload of the same content replaces it.',
+      '',
+      'You can interrupt it at any time: the next `assay verify` continues where it stopped. Servers and runs',
+      'can use the store meanwhile. A server can verify in the background: `assay serve --verify-rate MIB`.',
     ].join('\n'),
     flags,
     environment: {
@@ -64,9 +65,9 @@ export const verifyCommand: CommandModule = {
       ASSAY_TOKEN: 'sent to the remote as a Bearer token',
     },
     exitCodes: {
-      '0': 'nothing is damaged; a result that lacks something that it names is a miss, and no damage',
-      '3': 'something was damaged; the store no longer serves it',
-      '2': 'the store could not be looked at; the text says why',
+      '0': 'no damage (a result with a missing blob is a miss, not damage)',
+      '3': 'damage was found; the store no longer serves it',
+      '2': 'the store could not be verified; the message says why',
     },
     examples: [
       'assay verify',
@@ -76,8 +77,7 @@ export const verifyCommand: CommandModule = {
   },
   async main(args) {
     const parsed = parseFlags(args, flags);
-    if (parsed.positionals.length > 0)
-      throw usage(`verify takes no ${JSON.stringify(parsed.positionals[0])}`);
+    if (parsed.positionals.length > 0) throw usage('assay verify takes no arguments');
     const rate = parsed.text('rate');
     const remote = parsed.text('remote') ?? process.env.ASSAY_REMOTE;
     const request: VerifyRequest = {
@@ -104,12 +104,12 @@ function remoteOpener(text: string): VerifyRequest['openRemote'] {
   };
 }
 
-/** A result that lacks something is a miss, as any other that was never made. */
+/** A result with a missing blob is a miss, not damage. */
 function isAllWell({ damaged, restore }: Verified): boolean {
   return damaged === 0 && restore.failures.length === 0;
 }
 
-/** On a terminal one line that changes; for a machine a line now and then; else nothing. */
+/** On a terminal one changing line; with --json a line from time to time; else nothing. */
 class Progress {
   readonly #screen: SyncStream;
   readonly #json: boolean;
@@ -145,21 +145,21 @@ function report(found: Verified, folder: string): string {
   const since =
     resumedAt === undefined ? '' : `, since ${new Date(resumedAt).toISOString()} with interruptions`;
   const lines = [
-    `${folder}: ${counted(blobs, 'blob')}, ${bytesText(bytes)} and ${counted(results, 'result')} looked at${since}`,
+    `${folder}: ${counted(blobs, 'blob')}, ${bytesText(bytes)} and ${counted(results, 'result')} verified${since}`,
     damaged === 0
-      ? 'Every blob has the bytes that it was stored with.'
-      : `${damaged} damaged, quarantined; ${healed} fetched anew from the remote`,
+      ? 'Every blob matches its SHA-256.'
+      : `${damaged} damaged and quarantined; ${healed} fetched again from the remote`,
     ...damage.map(({ hash, size }) => `  ${hash} ${bytesText(size)}`),
     unusableResults === 0
-      ? 'Every result has all that it names.'
-      : `${counted(unusableResults, 'result')} ${unusableResults === 1 ? 'lacks something that it names' : 'lack something that they name'}: no damage, but a miss until the next run stores it anew`,
+      ? 'Every result has all its blobs.'
+      : `${counted(unusableResults, 'result')} ${unusableResults === 1 ? 'lacks a blob' : 'lack blobs'}: a miss until the next run stores it again`,
     `${counted(restore.restored, 'sampled result')} restored and compared: ${counted(restore.files, 'path')}`,
     ...(restore.skipped === 0
       ? []
       : [
-          `${counted(restore.skipped, 'sampled result')} of other tools not restored: no workspace could hold them`,
+          `${counted(restore.skipped, 'sampled result')} of other tools not restored: their paths do not fit a workspace`,
         ]),
-    ...restore.failures.map((failure) => `  did not come back: ${failure}`),
+    ...restore.failures.map((failure) => `  not restored: ${failure}`),
   ];
   return `${lines.join('\n')}\n`;
 }

@@ -1,4 +1,4 @@
-// The local store, opened for as long as a command looks into it.
+// Opens the local store for one command and closes it.
 import { openDiskStore } from '../../store/open.ts';
 import type { Store } from '../../store/store.ts';
 

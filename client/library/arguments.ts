@@ -1,5 +1,5 @@
-// What a program hands to the library, looked at before it is believed. Types are gone when it runs, and an action whose `input`
-// was meant to be its `inputs` would be one without any: its result would be found again whatever they are.
+// Checks what a program passes to the library. Types do not exist at run time, and a misspelt field must not
+// pass: an action with `input` instead of `inputs` would have no inputs, and would hit whatever they contain.
 import { suggestion, usage } from '../../core/cli/command.ts';
 import type { ActionDeclaration } from '../action/declaration.ts';
 import { ACTION_FIELDS, type ActionFieldKind } from '../action/fields.ts';
@@ -30,7 +30,7 @@ const COUNT: Kind = {
 const OBJECT: Kind = { takes: 'an object', holds: (value) => isObject(value) && !Array.isArray(value) };
 const FUNCTION: Kind = { takes: 'a function', holds: (value) => typeof value === 'function' };
 const WRITABLE: Kind = {
-  takes: 'something to write to',
+  takes: 'an object with a write method',
   holds: (value) => isObject(value) && 'write' in value && typeof value.write === 'function',
 };
 const SIGNAL: Kind = { takes: 'an AbortSignal', holds: (value) => value instanceof AbortSignal };
@@ -96,7 +96,7 @@ function checkFields(
       throw usage(`${name} takes ${kind.takes}, not ${shown(held)}`);
   }
   const missing = needed.find((name) => fields[name] === undefined);
-  if (missing !== undefined) throw usage(`${what} lacks its ${missing}`);
+  if (missing !== undefined) throw usage(`${what} needs the field ${missing}`);
   return fields;
 }
 
@@ -107,7 +107,7 @@ function shown(value: unknown): string {
   return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
 }
 
-/** What is no JSON (a circle, a bigint) is not worth more words here. */
+/** Values that are no JSON (a cycle, a bigint) are shown by their type. */
 function asJson(value: unknown): string {
   try {
     return JSON.stringify(value) ?? String(value);

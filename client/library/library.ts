@@ -1,6 +1,7 @@
-// Assay for programs: `import { run, keyOf, openStore } from 'assay'`. The command line is built on the same functions.
+// Assay as a library. The command line uses the same functions.
 //
-//   const { outcome, exitCode } = await run({ command: ['node', 'build.js'], inputs: ['src/**'], outputs: ['dist'] });
+//   import { run } from 'assay';
+//   const { outcome, exitCode } = await run({ command: ['make'], inputs: ['src/**'], outputs: ['dist'] });
 import './node-version.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { openDiskStore } from '../../store/open.ts';
@@ -26,24 +27,24 @@ export type { RunEvent } from '../terminal/events.ts';
 export interface LibraryOptions {
   /** The folder of the local store (default: ASSAY_STORE, or the user's cache folder). */
   readonly store?: string | undefined;
-  /** The address of a shared cache; its faults never change what a run does. */
+  /** The URL of a shared cache. A failing remote never changes what a run does. */
   readonly remote?: string | undefined;
   /** Sent to the remote as a Bearer token. */
   readonly token?: string | undefined;
-  /** The variables that declared names get their values from, and where tools are searched (default: process.env). */
+  /** Where declared variables get their values and tools are searched (default: process.env). */
   readonly environment?: Variables | undefined;
   /** Run the command, whatever is stored. */
   readonly force?: boolean | undefined;
   /** Ends the command, as SIGTERM does; the run then rejects with ASSAY_INTERRUPTED. */
   readonly signal?: AbortSignal | undefined;
-  /** Hear what the command says, whether it runs or is replayed (default: nobody does). */
+  /** Receive the command's output, whether it runs or is replayed (default: it is discarded). */
   readonly stdout?: Writable | undefined;
   readonly stderr?: Writable | undefined;
-  /** Hears what a person may want to know while it goes on. */
+  /** Receives the events of the run. */
   readonly report?: ((event: RunEvent) => void) | undefined;
 }
 
-/** Runs an action, or restores what it made the last time. Rejects with an AssayError if the action itself is refused. */
+/** Runs an action, or restores its stored result. Rejects with an AssayError if the action is refused. */
 export async function run(action: ActionDeclaration, options: LibraryOptions = {}): Promise<RunSummary> {
   checkAction(action);
   checkOptions(options);
@@ -69,7 +70,7 @@ function interrupted({ reason }: AbortSignal): AssayError {
   return new AssayError('ASSAY_INTERRUPTED', messageOf(reason), { cause: reason });
 }
 
-/** The key of an action as it is now: 64 hex digits. Nothing runs. */
+/** The key of an action: 64 hex digits. Runs nothing. */
 export async function keyOf(action: ActionDeclaration, options: LibraryOptions = {}): Promise<string> {
   checkAction(action);
   checkOptions(options);
@@ -86,7 +87,7 @@ export async function keyOf(action: ActionDeclaration, options: LibraryOptions =
   }
 }
 
-/** The local store itself: blobs by their SHA-256, results by their key. Close it when done. */
+/** Opens the local store: blobs by SHA-256, results by key. The caller closes it. */
 export async function openStore(folder?: string): Promise<Store> {
   return openDiskStore({ directory: storeFolder(folder, process.env) });
 }

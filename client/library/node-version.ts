@@ -1,8 +1,11 @@
-// The library runs in a Node that somebody else has chosen, and refuses one that lacks what it calls: there it would fail in the
-// middle, or store nothing and not say so. (The command brings its own Node, or needs none.)
+// Refuses a Node that lacks functions the library uses. The caller chooses the Node, and an older one would
+// fail in the middle of a run. (The command brings its own Node, or needs none.)
 import { AssayError } from '../../core/errors.ts';
 
-/** That of undici, which wants most; 23 ended before it had all. README names it, too. */
+/**
+ * The minimum of undici, the most demanding dependency. Node 23 ended before it had all. README states it
+ * too.
+ */
 export function isNewEnough(version: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   return major > 23 || (major === 22 && minor >= 19);

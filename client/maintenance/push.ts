@@ -1,8 +1,8 @@
-// Sends what earlier runs could not share, for whoever does nothing else with a remote.
+// Uploads results that earlier runs could not, for a run that does not use the remote otherwise.
 import { type CacheOptions, openCache, type UploadSummary } from '../run/caches.ts';
 import type { FinishOptions } from '../run/uploads.ts';
 
-/** Within the time that a run has for it. */
+/** Within the upload time of a run. */
 export async function sendUnshared(options: CacheOptions): Promise<UploadSummary> {
   const cache = openCache(options);
   try {
@@ -18,7 +18,7 @@ export interface Pushed {
   readonly why: string;
 }
 
-/** However long it takes, as long as the remote answers. */
+/** Without a time limit, as long as the remote answers. */
 export async function push(options: CacheOptions): Promise<Pushed> {
   const cache = openCache(options);
   try {

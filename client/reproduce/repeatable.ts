@@ -1,5 +1,5 @@
-// An action as something that can be run again in a copy of its workspace: what to copy, where its program is then, and
-// what else the caller's environment holds.
+// Prepares an action to run in copies of its workspace: what to copy, where its program is, and which
+// variables to vary.
 import { lstatSync } from 'node:fs';
 import { AssayError } from '../../core/errors.ts';
 import { childOf, isWithin, parentOf, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
@@ -18,13 +18,16 @@ import type { KeyedAction } from '../run/key.ts';
 import { neverToolFolders, toolPaths } from '../trace/trace.ts';
 
 export interface Before {
-  /** What a trace saw of it. */
+  /** The accesses of a trace. */
   readonly seen?: TraceReport | undefined;
-  /** The folder below which its state lies as an earlier run left it. */
+  /** The folder that holds the state of an earlier run. */
   readonly earlierState?: string | undefined;
 }
 
-/** Where a trace has `seen` it, what it uses without having declared it comes along, or it could not run at all. */
+/**
+ * With a trace (`seen`), undeclared files that it used are copied too; the command could not run without
+ * them.
+ */
 export function repeatable(
   action: KeyedAction,
   { bin }: ScratchFolders,
@@ -74,12 +77,14 @@ function isFolder(workspace: AbsPath, path: RelPath): boolean {
   return lstatSync(toSystemPath(workspace, path), { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
-/** Where Assay works; a repository, on the other hand, may be what a command asks for its version. */
+/** Assay's own folder. A .git folder is copied, because a command may ask it for a version. */
 function isAssays(path: RelPath): boolean {
   return path.split('/')[0] === '.assay';
 }
 
-/** What was there and was looked at, without what the action made itself. A folder that was listed comes with its names. */
+/**
+ * Existing paths that the trace accessed, without the action's own outputs. A listed folder brings its names.
+ */
 function pathsUsed({ accesses }: TraceReport, workspace: AbsPath): RelPath[] {
   const own = new Set<RelPath>();
   const used = new Set<RelPath>();
@@ -129,14 +134,14 @@ function refuseTooMuch(workspace: string, paths: readonly RelPath[]): void {
   if (bytes <= REPRODUCE.copyBytes) return;
   throw new AssayError(
     'ASSAY_NO_VARIATION',
-    `its inputs are ${bytes} bytes, more than is copied for each run`,
+    `its inputs are ${bytes} bytes, more than Assay copies for each run`,
   );
 }
 
-/** The shell’s own, and those whose place the fixed ones take. */
+/** The shell's own variables, and those that the fixed ones replace. */
 const NOT_FOREIGN = /^(?:_|PWD|OLDPWD|SHLVL|PATH|HOME|TMPDIR|TZ|LC_ALL|ASSAY_.*|NODE_COMPILE_CACHE)$/;
 
-/** Never a secret: an action gets none that it did not declare, not even for a trial. */
+/** Leaves out secrets: an action never gets one that it did not declare. */
 function undeclaredVariables(
   caller: Variables,
   declared: readonly { readonly name: string }[],

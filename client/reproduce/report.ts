@@ -1,4 +1,4 @@
-// What `assay reproduce` found, in words and as one JSON object; an audit that ran the command again says the same.
+// The report of `assay reproduce` and `assay audit --reproduce`, as text and as JSON.
 import type { Reproduction, VariationReport } from '../../hermeticity/reproduce/reproduce.ts';
 import { findingJson, findingLine } from '../trace/finding-report.ts';
 
@@ -20,12 +20,12 @@ export function reproductionText(reproduction: Reproduction): string {
 }
 
 function headline({ findings, gaps }: Reproduction): string {
-  if (gaps.length > 0) return 'not known whether it is reproducible';
+  if (gaps.length > 0) return 'unknown: not all conditions could be compared';
   if (findings.length === 0) return 'reproducible: the same result under all conditions that were tried';
   return `not reproducible: ${findings.length === 1 ? '1 finding' : `${findings.length} findings`}`;
 }
 
-/** What was varied in vain in one line; what was not tried, or only in part, each with its reason. */
+/** Conditions without effect in one line; those not tried, or tried in part, with the reason. */
 export function variationLines({ runs, variations }: Pick<Reproduction, 'runs' | 'variations'>): string[] {
   const same = variations.filter(({ outcome, reason }) => outcome === 'same' && reason === undefined);
   const names = same.map(({ name }) => name).join(', ');

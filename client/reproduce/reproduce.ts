@@ -1,5 +1,6 @@
-// Runs an action again and again from clean copies under varied conditions, and tells what its result depends on. Nothing
-// is looked up but the state of earlier runs, nothing is published, and the workspace stays as it is.
+// Runs an action repeatedly from clean copies under varied conditions, and reports what its result depends
+// on. It looks up nothing but the state of earlier runs, publishes nothing, and leaves the workspace
+// unchanged.
 import { AssayError, isSystemError, messageOf } from '../../core/errors.ts';
 import { type Reproduction, reproduce } from '../../hermeticity/reproduce/reproduce.ts';
 import { removeTemporaryFolder, temporaryFolder } from '../../hermeticity/system/temporary-folder.ts';
@@ -11,7 +12,7 @@ import type { RunContext } from '../run/context.ts';
 import { type KeyedAction, keyOf } from '../run/key.ts';
 import { repeatable } from './repeatable.ts';
 
-/** Other values of the fixed variables: another time zone, half an hour off, and the plainest locale. */
+/** Other values of the fixed variables: a time zone off by half an hour, and the plainest locale. */
 const OTHER_FIXED: Readonly<Record<string, string>> = { TZ: 'Asia/Kolkata', LC_ALL: 'C' };
 
 export async function reproduceRequest(request: RunRequest, context: RunContext): Promise<Reproduction> {
@@ -21,7 +22,7 @@ export async function reproduceRequest(request: RunRequest, context: RunContext)
 }
 
 export interface Before {
-  /** How it ended when it was traced, and what was seen. */
+  /** The traced run: its end and its accesses. */
   readonly seen?: { readonly report: TraceReport; readonly exitCode: number; readonly tookMs: number };
   readonly fixedVariables?: Readonly<Record<string, string>>;
 }
@@ -58,16 +59,16 @@ export function reproduceAction(
   );
 }
 
-/** Such a path begins with what a person knows of it. */
+/** The prefix of a path as a person knows it. */
 const SHOWN = 200;
 
-/** In the workspace, or only in the deeper place of a copy. */
+/** Inside the workspace, or only inside the deeper folder of a copy. */
 function isLongPath(error: unknown): boolean {
   if (isSystemError(error, 'ENAMETOOLONG')) return true;
   return error instanceof AssayError && error.code === 'ASSAY_BAD_PATH';
 }
 
-/** `work` learns the folder below which the state of the nearest earlier run lies, if there is one. */
+/** `work` gets the folder with the state of the nearest earlier run, if there is one. */
 async function withEarlierState<T>(
   action: KeyedAction,
   context: RunContext,
@@ -84,7 +85,7 @@ async function withEarlierState<T>(
   }
 }
 
-/** For who waits at a terminal: a long command may be run a dozen times. */
+/** Progress for a terminal: a long command may run a dozen times. */
 function progress(number: number, varied: readonly string[]): string {
   return `assay: run ${number}, ${varied.length === 0 ? 'nothing varied' : `varied: ${varied.join(', ')}`}\n`;
 }

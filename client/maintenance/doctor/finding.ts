@@ -1,9 +1,9 @@
-// What the doctor says about one part of a set-up.
+// One line of `assay doctor`.
 import { AssayError, messageOf } from '../../../core/errors.ts';
 
 export interface Finding {
   readonly subject: string;
-  /** `notice`: it works, but not as well as it could; `ill`: something that was set up does not work. */
+  /** `notice`: it works, but not well; `ill`: something that is configured does not work. */
   readonly state: 'well' | 'notice' | 'ill';
   readonly detail: string;
   /** What a person can do about it. */
@@ -22,7 +22,7 @@ export function ill(subject: string, detail: string, mend: string): Finding {
   return { subject, state: 'ill', detail, mend };
 }
 
-/** A refusal of the catalogue says itself what to do. */
+/** An AssayError carries its own hint. */
 export function illBecause(subject: string, error: unknown, otherwise: string): Finding {
   const isKnown = error instanceof AssayError;
   return ill(subject, isKnown ? error.detail : messageOf(error), isKnown ? error.entry.hint : otherwise);

@@ -1,4 +1,4 @@
-// The machine itself: its clock, its temporary folder, and what watching and shutting in commands needs.
+// Checks the machine: clock, temporary folder, tracer and sandbox.
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,11 +7,11 @@ import { DOCTOR } from '../../limits.ts';
 import { chooseTracer } from '../../trace/trace.ts';
 import { type Finding, ill, illBecause, notice, well } from './finding.ts';
 
-export async function lookAtMachine(): Promise<Finding[]> {
+export async function checkMachine(): Promise<Finding[]> {
   return [clockAndFolder(), await tracer(), await sandbox()];
 }
 
-/** A file that is written now must not be from another time: inputs are known again by their times. */
+/** A new file must get the current time, because unchanged inputs are recognized by their mtime. */
 function clockAndFolder(): Finding {
   try {
     const folder = mkdtempSync(join(tmpdir(), 'assay-doctor-'));
@@ -23,37 +23,37 @@ function clockAndFolder(): Finding {
       rmSync(folder, { recursive: true });
     }
   } catch (error) {
-    return illBecause('temporary files', error, 'Set TMPDIR to a folder that you may write in.');
+    return illBecause('temporary files', error, 'Set TMPDIR to a folder that you can write to.');
   }
 }
 
 function clock(skewMs: number): Finding {
-  const mend = 'Set this machine’s clock, by NTP if it can be.';
+  const mend = 'Set this machine’s clock, if possible by NTP.';
   const now = new Date();
-  if (now.getTime() < DOCTOR.earliest) return ill('clock', `it says ${now.toISOString()}`, mend);
+  if (now.getTime() < DOCTOR.earliest) return ill('clock', `it shows ${now.toISOString()}`, mend);
   if (skewMs > DOCTOR.skewMs) {
     return notice(
       'clock',
-      `files in ${tmpdir()} get times that are ${Math.round(skewMs / 1000)} s off`,
+      `files in ${tmpdir()} get mtimes that are ${Math.round(skewMs / 1000)} s off`,
       mend,
     );
   }
-  return well('clock', `${now.toISOString()}, and files in ${tmpdir()} get the same time`);
+  return well('clock', `${now.toISOString()}; files in ${tmpdir()} get the same time`);
 }
 
 async function tracer(): Promise<Finding> {
   try {
     const { name } = await chooseTracer();
-    return well('tracer', `${name} works: \`assay audit\` can watch commands`);
+    return well('tracer', `${name} works: Assay sees what commands access`);
   } catch (error) {
     const { detail, mend = '' } = illBecause('tracer', error, '');
-    return notice('tracer', `${detail}: \`assay audit\` can not watch commands`, mend);
+    return notice('tracer', `${detail}: Assay cannot see what commands access`, mend);
   }
 }
 
 async function sandbox(): Promise<Finding> {
   const trial = await sandboxAvailable();
-  if (trial.available) return well('sandbox', 'bubblewrap works: commands can be shut in');
+  if (trial.available) return well('sandbox', 'bubblewrap works: --sandbox can be used');
   return notice(
     'sandbox',
     trial.reason,

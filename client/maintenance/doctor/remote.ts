@@ -1,4 +1,4 @@
-// The remote, asked as a run asks it: for a result that nobody has. Nothing is written there.
+// Checks the remote as a run would: asks for a result that does not exist. Writes nothing there.
 import { randomBytes } from 'node:crypto';
 import { digestOf } from '../../../core/digest.ts';
 import { messageOf } from '../../../core/errors.ts';
@@ -7,13 +7,13 @@ import { openRemote } from '../../remote/open.ts';
 import { parseRemoteUrl } from '../../remote/url.ts';
 import { type Finding, ill, illBecause, notice, well } from './finding.ts';
 
-export async function lookAtRemote(text: string | undefined, token: string | undefined): Promise<Finding[]> {
-  if (!text) return [well('remote', 'none is named; set ASSAY_REMOTE to share results')];
+export async function checkRemote(text: string | undefined, token: string | undefined): Promise<Finding[]> {
+  if (!text) return [well('remote', 'none; set ASSAY_REMOTE to share results')];
   try {
     const url = parseRemoteUrl(text);
     return [await answers(url, token), ...secrecy(url, token)];
   } catch (error) {
-    return [illBecause('remote', error, 'Correct ASSAY_REMOTE, or --remote.')];
+    return [illBecause('remote', error, 'Correct ASSAY_REMOTE or --remote.')];
   }
 }
 
@@ -26,19 +26,19 @@ async function answers(url: URL, token: string | undefined): Promise<Finding> {
     const detail = `${nameOf(url)} answers in ${ms} ms`;
     return ms < DOCTOR.slowRemoteMs
       ? well('remote', detail)
-      : notice('remote', detail, 'A nearer one saves that time on every miss.');
+      : notice('remote', detail, 'A nearer remote saves that time on every miss.');
   } catch (error) {
     return ill(
       'remote',
       `${nameOf(url)}: ${messageOf(error)}`,
-      'Check its address and ASSAY_TOKEN; runs go on without it, and share nothing.',
+      'Check the address and ASSAY_TOKEN. Runs work without the remote, but share nothing.',
     );
   } finally {
     await remote.close();
   }
 }
 
-/** A token that goes over the network in the clear is everybody's. */
+/** Warns about a token that travels unencrypted. */
 function secrecy(url: URL, token: string | undefined): Finding[] {
   const isClear = url.protocol === 'http:' || url.protocol === 'grpc:';
   const isNear = url.hostname === 'localhost' || url.hostname === '[::1]' || url.hostname.startsWith('127.');
@@ -46,7 +46,7 @@ function secrecy(url: URL, token: string | undefined): Finding[] {
   return [notice('token', `it travels unencrypted to ${url.hostname}`, 'Use https:// or grpcs://.')];
 }
 
-/** Without what may be secret in it. */
+/** Without user name, password and query, which may be secret. */
 function nameOf({ protocol, host, pathname }: URL): string {
   return `${protocol}//${host}${pathname}`;
 }

@@ -1,5 +1,4 @@
-// The local store, looked at as a run uses it: its rights, whether it opens, takes and gives back, its disk, and what the
-// last verify found.
+// Checks the local store: its permissions, a write and a read, its disk, and what the last verify found.
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { digestOf } from '../../../core/digest.ts';
@@ -13,7 +12,7 @@ import { type Finding, ill, illBecause, notice, well } from './finding.ts';
 const OTHERS_WRITE = 0o002;
 const PROBE = Buffer.from('what assay doctor puts into a store to see whether it comes back\n');
 
-export async function lookAtStore(folder: string): Promise<Finding[]> {
+export async function checkStore(folder: string): Promise<Finding[]> {
   if (!existsSync(folder)) return [beginnable(folder), disk(existingAbove(folder))];
   return [rights(folder), await works(folder), disk(folder), lastVerify(folder)];
 }
@@ -22,12 +21,12 @@ function beginnable(folder: string): Finding {
   const above = existingAbove(folder);
   try {
     accessSync(above, constants.W_OK | constants.X_OK);
-    return well('store', `${folder} is not there yet; the first run begins it`);
+    return well('store', `${folder} does not exist yet; the first run creates it`);
   } catch {
     return ill(
       'store',
-      `${folder} is not there, and ${above} can not be written`,
-      'Set ASSAY_STORE to a folder of yours.',
+      `${folder} does not exist, and ${above} is not writable`,
+      'Set ASSAY_STORE to a folder that you can write to.',
     );
   }
 }
@@ -40,16 +39,16 @@ function rights(folder: string): Finding {
   const { uid, mode } = statSync(folder);
   const own = process.getuid?.();
   if ((mode & OTHERS_WRITE) !== 0) {
-    return ill('rights', `everybody on this machine may write into ${folder}`, `chmod o-w ${folder}`);
+    return ill('rights', `every user of this machine can write to ${folder}`, `chmod o-w ${folder}`);
   }
   if (own !== undefined && uid !== own) {
     return notice(
       'rights',
-      `${folder} belongs to user ${uid}, you are ${own}`,
-      'Use a store of your own, or share one by `assay serve`.',
+      `${folder} belongs to user ${uid}, and you are ${own}`,
+      'Use a store of your own, or share one with `assay serve`.',
     );
   }
-  return well('rights', `${folder} is yours, and only yours to write`);
+  return well('rights', `${folder} is yours, and only you can write to it`);
 }
 
 async function works(folder: string): Promise<Finding> {
@@ -59,17 +58,21 @@ async function works(folder: string): Promise<Finding> {
       const digest = await store.blobs.put(digestOf(PROBE), PROBE);
       const back = await store.blobs.get(digest.hash);
       if (back?.bytes?.equals(PROBE))
-        return well('store', `${folder} opens, takes content and gives it back`);
+        return well('store', `${folder} opens, and returns what is written to it`);
       return ill(
         'store',
-        'what was put into it did not come back',
+        'the content that was written did not come back',
         'Run `assay verify`, and check the disk.',
       );
     } finally {
       await store.close();
     }
   } catch (error) {
-    return illBecause('store', error, 'Check the rights on its folder, or set ASSAY_STORE to another one.');
+    return illBecause(
+      'store',
+      error,
+      'Check the permissions of its folder, or set ASSAY_STORE to another one.',
+    );
   }
 }
 
@@ -77,24 +80,24 @@ function disk(folder: string): Finding {
   const { bavail, bsize, blocks, files, ffree } = statfsSync(folder);
   const free = bavail * bsize;
   const text = `${bytesText(free)} of ${bytesText(blocks * bsize)} free under ${folder}`;
-  const mend = 'Free space there, or set ASSAY_STORE to a folder on another disk.';
+  const mend = 'Free space on that disk, or set ASSAY_STORE to a folder on another one.';
   if (free < STORE.minFreeBytes || (files > 0 && ffree === 0)) return ill('disk', `full: ${text}`, mend);
   return free < DOCTOR.roomyBytes ? notice('disk', text, mend) : well('disk', text);
 }
 
 function lastVerify(folder: string): Finding {
   const last = new ScrubJournal(folder, Date.now).read();
-  if (!last) return well('verify', 'never looked through; `assay verify` does it');
+  if (!last) return well('verify', 'never run; `assay verify` checks the whole store');
   const when = new Date(last.finishedAt ?? last.startedAt).toISOString();
   if (last.finishedAt === undefined) {
-    return notice('verify', `begun ${when} and not finished`, '`assay verify` goes on where it was.');
+    return notice('verify', `started ${when} and not finished`, '`assay verify` continues where it stopped.');
   }
-  const text = `${counted(last.blobs, 'blob')} looked at ${when}, ${last.damaged} damaged`;
+  const text = `${counted(last.blobs, 'blob')} checked ${when}, ${last.damaged} damaged`;
   return last.damaged === 0
     ? well('verify', text)
     : notice(
         'verify',
         text,
-        'They are no longer served. If it repeats, check the disk and the memory of this machine.',
+        'They are no longer served. If this repeats, check the disk and the memory of this machine.',
       );
 }

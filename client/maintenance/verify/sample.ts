@@ -1,4 +1,4 @@
-// Some of many, each with the same chance, without knowing how many there will be.
+// Reservoir sampling: a uniform sample of a stream of unknown length.
 
 export class Sample<T> {
   readonly #size: number;
@@ -17,7 +17,7 @@ export class Sample<T> {
       this.taken.push(item);
       return;
     }
-    const place = Math.floor(this.#random() * this.#offered);
-    if (place < this.#size) this.taken[place] = item;
+    const index = Math.floor(this.#random() * this.#offered);
+    if (index < this.#size) this.taken[index] = item;
   }
 }

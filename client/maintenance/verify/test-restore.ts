@@ -1,5 +1,5 @@
-// Restores sampled results into empty folders, as a hit would, and compares what then lies there with what the results
-// say: the proof that a store gives back what was put into it, and not only that its bytes are right.
+// Restores sampled results into empty folders, as a hit would, and compares the files with the results.
+// This proves that the store returns what was put into it, not only that its bytes are right.
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Digest } from '../../../core/digest.ts';
@@ -16,9 +16,9 @@ import { readBlob } from '../../remote/read-blob.ts';
 export interface TestRestore {
   readonly restored: number;
   readonly files: number;
-  /** Results of other tools that no workspace could hold. */
+  /** Results of other tools that cannot be restored into a workspace. */
   readonly skipped: number;
-  /** In words, one for each result that did not come back as it was. */
+  /** One text for each result that was not restored correctly. */
   readonly failures: readonly string[];
 }
 
@@ -44,16 +44,19 @@ export async function testRestore(addresses: readonly ResultAddress[], store: St
   return { restored, files, skipped, failures };
 }
 
-/** Remembers nothing: what lies there is read. */
+/** Without a memory, so that every file is read. */
 const EVERY_BYTE: FileDigests = { digest: (_name, _stats, locate) => digestFile(locate()).digest };
 
-/** What makes a result of another tool one that Assay has no place for: it is whole, and no hit of Assay's. */
+/** Errors of a result that is complete but cannot be a hit of Assay, because another tool wrote it. */
 const FOREIGN: ReadonlySet<string> = new Set<ErrorCode>(['ASSAY_RESULT_MALFORMED', 'ASSAY_BAD_PATH']);
 
-/** Undefined where no workspace could hold them: folders without a Tree, or what no hit may restore. */
+/**
+ * Undefined if no workspace can hold the outputs: folders without a Tree, or paths that a hit may not
+ * restore.
+ */
 async function outputsOf(address: ResultAddress, store: Store): Promise<Output[] | undefined> {
   const stored = await store.results.get(address);
-  if (!stored) throw new Error('the result is gone');
+  if (!stored) throw new Error('the result no longer exists');
   try {
     const readTree = ({ hash }: Digest) => readBlob(hash, store.blobs);
     const outputs = await outputsNamedBy(decodeResult(stored.bytes), ROOT, readTree);
@@ -69,7 +72,7 @@ async function restoreOne(workspace: string, outputs: readonly Output[], store: 
   await restoreOutputs(outputs, workspace, store.blobs, EVERY_BYTE);
   for (const output of outputs) {
     if (!sameOutput(observeOutput(workspace, output.path, EVERY_BYTE), output))
-      throw new Error(`${output.path} did not come back as it was`);
+      throw new Error(`${output.path} was not restored correctly`);
   }
   rmSync(workspace, { recursive: true, force: true });
 }

@@ -1,5 +1,5 @@
-// Looks through a whole store and mends what a remote can mend: every blob against its SHA-256, every result for what it
-// names, and some results by restoring them. An interrupted look goes on where it was.
+// Verifies a whole store: every blob against its SHA-256, every result for missing blobs, some results by a
+// restore. Damaged blobs are fetched again from the remote. An interrupted verify resumes where it stopped.
 import { existsSync, readdirSync } from 'node:fs';
 import type { Digest } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
@@ -15,23 +15,23 @@ import { type TestRestore, testRestore } from './test-restore.ts';
 export interface VerifyRequest {
   readonly storeFolder: string;
   readonly bytesPerSecond?: number | undefined;
-  /** How many results are restored. */
+  /** How many results to restore. */
   readonly restores: number;
-  /** From the beginning, whatever an earlier one has seen. */
+  /** Start from the beginning, whatever an earlier verify has checked. */
   readonly isAnew: boolean;
-  /** A new one each time: a remote that lacks one blob is done for, but may have the next. */
+  /** Opens a new connection each time: a remote that fails for one blob may have the next. */
   readonly openRemote?: (() => Promise<Remote>) | undefined;
 }
 
 export interface Verified extends ScrubProgress {
-  /** When the part that was not done again was begun. */
+  /** When the resumed part was started. */
   readonly resumedAt?: number | undefined;
-  /** Damaged blobs that the remote had. */
+  /** Damaged blobs that the remote replaced. */
   readonly healed: number;
   readonly restore: TestRestore;
 }
 
-/** So many in a row that the remote could not give, and it is asked no more. */
+/** After this many failures in a row the remote is not asked again. */
 const HEALING_FAULTS = 3;
 
 export async function verify(
@@ -58,7 +58,7 @@ export async function verify(
       onResult: (address) => sample.offer(address),
       onPage: store.trim,
     });
-    if (!tally) throw new AssayError('ASSAY_INTERNAL', 'nobody told the scrub to stop, and it did');
+    if (!tally) throw new AssayError('ASSAY_INTERNAL', 'the scrub stopped without a request');
     const restore = await testRestore(sample.taken, store);
     return { ...tally, resumedAt: unfinished?.startedAt, healed: healer.healed, restore };
   } finally {
@@ -66,7 +66,7 @@ export async function verify(
   }
 }
 
-/** Opening would begin one. */
+/** Checked first, because opening would create a store. */
 function refuseIfNone(folder: string): void {
   const isThere = existsSync(folder) && readdirSync(folder).some((name) => /^v\d+$/.test(name));
   if (!isThere) throw new AssayError('ASSAY_NO_STORE', `${folder} holds no store`);
@@ -88,7 +88,7 @@ class Healer {
     this.#openRemote = openRemote;
   }
 
-  /** What the remote can't give stays missing, and the next put heals it. */
+  /** A blob that the remote does not have stays missing until it is uploaded again. */
   async heal(digest: Digest): Promise<void> {
     if (!this.#openRemote || this.#faults >= HEALING_FAULTS) return;
     const remote = await this.#openRemote();

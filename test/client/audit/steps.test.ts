@@ -35,7 +35,7 @@ describe('--fix', () => {
     shop.write('assay.json', `${lines.join('\n')}\n`);
     const first = await shop.assay(['audit', '--fix', 'build']);
     expect(first.code).toBe(3);
-    expect(first.stderr).toContain('3 declarations written into assay.json');
+    expect(first.stderr).toContain('3 declarations added to assay.json');
     expect(config()).toContain('// what is built here');
     const second = await shop.assay(['audit', '--json', 'build']);
     expect(JSON.parse(second.stdout)).toMatchObject({ hermetic: true, findings: [] });
@@ -65,7 +65,7 @@ describe('--fix', () => {
     const again = await shop.assay(['audit', '--fix', 'app#build']);
     expect(again).toMatchObject({
       code: 0,
-      stderr: 'assay: nothing had to be written into app/assay.json\n',
+      stderr: 'assay: nothing to add to app/assay.json\n',
     });
     expect((await shop.assay(['run', 'app#build'])).stderr).not.toContain('is a link');
   });
@@ -75,7 +75,7 @@ describe('--fix', () => {
     shop.link('lib', '../lib');
     shop.write('assay.json', '{ "steps": { "build": { "command": "cat lib/text", "inputs": [] } } }');
     const { stderr } = await shop.assay(['audit', '--fix', 'build']);
-    expect(stderr).toMatch(/nothing had to be written into assay.json; \d findings can’t be mended/);
+    expect(stderr).toMatch(/nothing to add to assay.json; \d findings need more than a declaration/);
   });
 
   test('writes nothing that a run would refuse, and says what it left out', async () => {
@@ -90,8 +90,8 @@ describe('--fix', () => {
     };
     shop.write('assay.json', JSON.stringify({ steps }));
     const { stderr } = await shop.assay(['audit', '--fix', 'build']);
-    expect(stderr).toContain('assay: count is not written: it is read and written');
-    expect(stderr).toMatch(/assay: names is not written: .*other.* both claim names/);
+    expect(stderr).toContain('assay: count was not added: the command both reads and writes it');
+    expect(stderr).toMatch(/assay: names was not added: .*other.* both claim names/);
     expect(JSON.parse(config()).steps.build.inputs).toContain('a.txt');
     expect((await shop.assay(['run', 'build'])).code).toBe(0);
   });

@@ -61,7 +61,7 @@ test.each([
   [['--max-size', '101%'], '--max-size takes a size such as 50GB'],
   [['--max-size', '0'], '--max-size takes a size such as 50GB'],
   [['--lease', '3'], '--lease takes a time such as 90s'],
-  [['all'], 'gc takes no "all"'],
+  [['all'], 'assay gc takes no arguments'],
 ])('gc refuses %s', async (args, words) => {
   const { code, stderr } = await gc(...args);
   expect(code).toBe(2);

@@ -93,7 +93,7 @@ describe('explain, diff and show', () => {
     for (const command of ['explain', 'show'])
       expect(await shop.assay([command, 'test'])).toMatchObject({
         code: 2,
-        stderr: expect.stringContaining('"test" means 2 steps; name one of them: pkgs/a#test, pkgs/b#test'),
+        stderr: expect.stringContaining('"test" matches 2 steps; name one of them: pkgs/a#test, pkgs/b#test'),
       });
   });
 

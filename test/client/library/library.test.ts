@@ -23,7 +23,7 @@ describe('an action is refused, naming the field', () => {
     [{ outputs: [1] }, 'outputs takes a list of texts, not [1]'],
     [{ env: { CI: '1' } }, 'env takes a list of texts, not {"CI":"1"}'],
     [{ command: 'true' }, 'command takes a list of texts, not "true"'],
-    [{ command: undefined }, 'action lacks its command'],
+    [{ command: undefined }, 'action needs the field command'],
     [{ command: [] }, 'there is no command to run'],
     [{ hermetic: 'yes' }, 'hermetic takes one of off, warn, strict, not "yes"'],
     [{ sandbox: 'no' }, 'sandbox takes true or false, not "no"'],

@@ -32,8 +32,8 @@ test('a set-up in which everything works', async () => {
 test('the page for people says the same', async () => {
   const { code, stdout } = await shop.assay(['doctor', '--remote', 'http://127.0.0.1:1']);
   expect(code).toBe(3);
-  expect(stdout).toMatch(/^ok +store +\S+ is not there yet/m);
-  expect(stdout).toMatch(/^ILL +remote +http:\/\/127\.0\.0\.1:1\/: .*\n +-> Check its address/m);
+  expect(stdout).toMatch(/^ok +store +\S+ does not exist yet/m);
+  expect(stdout).toMatch(/^FAIL +remote +http:\/\/127\.0\.0\.1:1\/: .*\n +-> Check the address/m);
 });
 
 describe('a store', () => {

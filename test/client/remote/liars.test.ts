@@ -180,7 +180,7 @@ describe('over HTTP', { timeout: 60_000 }, () => {
     const ran = await shop.assay(['restore', '--remote', url, 'key', 'out', '--fallback', 'k'], {
       form: 'bundle',
     });
-    expect(ran).toMatchObject({ code: 0, stdout: 'assay: nothing is kept under key for these paths\n' });
+    expect(ran).toMatchObject({ code: 0, stdout: 'assay: nothing is stored under key for these paths\n' });
     // What lies in the buffers of two sockets, not what somebody took.
     expect(pieces).toBeGreaterThan(0);
     expect(pieces).toBeLessThan(50);

@@ -245,14 +245,14 @@ describe('through a remote', () => {
 });
 
 test.each<[string, string[], string]>([
-  ['no key', ['save'], 'the key stands first'],
-  ['nothing to save', ['save', 'key'], 'no path is named'],
+  ['no key', ['save'], 'the key is missing'],
+  ['nothing to save', ['save', 'key'], 'the paths are missing'],
   ['a path that is not there', ['save', 'key', 'nosuch'], 'nothing at nosuch'],
   ['a path outside', ['save', 'key', '../x'], 'ASSAY_BAD_PATH'],
   ['the folder itself', ['save', 'key', '.'], 'the whole workspace cannot be saved'],
   ['git’s own folder', ['save', 'key', '.git/hooks'], 'not for a cache'],
   ['a key that is too long', ['save', 'k'.repeat(600), 'single.txt'], 'ASSAY_BAD_LABEL'],
-  ['nothing to restore', ['restore', 'key', '--fallback', 'k'], 'no path is named'],
+  ['nothing to restore', ['restore', 'key', '--fallback', 'k'], 'the paths are missing'],
   ['a restore outside', ['restore', 'key', '../x'], 'ASSAY_BAD_PATH'],
   ['a folder that is none', ['restore', 'a', 'b', '--in', 'single.txt'], 'not a folder'],
 ])('%s is refused in words', async (_name, args, words) => {

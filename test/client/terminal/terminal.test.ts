@@ -53,7 +53,7 @@ test.each(RUNTIME_FORMS)('help of the %s breaks no word on a narrow terminal', a
   const piped = await shop.assay(['stats', '--help'], { form });
   const lines = stdout.replaceAll('\r', '').split('\n');
   expect(lines.filter((line) => line.length > 70)).toEqual([]);
-  expect(lines).toContain('Tells the hit rate, the time saved and the bytes moved of what was run');
+  expect(lines).toContain('Shows the hit rate, the time saved and the bytes moved by runs in this');
   expect(stdout.split(/\s+/)).toEqual(piped.stdout.split(/\s+/));
   expect(piped.stdout.split('\n').some((line) => line.length > 100)).toBe(true);
 });

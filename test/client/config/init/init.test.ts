@@ -53,7 +53,7 @@ describe('from scripts', () => {
     expect(await shop.assay(['init', 'biuld'])).toMatchObject({ code: 2 });
     expect(existsSync(join(shop.workspace, 'assay.json'))).toBe(false);
     shop.write('assay.json', '{}');
-    expect((await shop.assay(['init'])).stderr).toContain('assay.json is there already');
+    expect((await shop.assay(['init'])).stderr).toContain('assay.json exists already');
     expect(written()).toBe('{}');
   });
 });
@@ -133,7 +133,7 @@ describe('in a workspace of packages', () => {
     const { code, stderr } = await shop.assay(['init']);
     expect({ code, stderr }).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('packages/lib/assay.json is there already'),
+      stderr: expect.stringContaining('packages/lib/assay.json exists already'),
     });
     expect(existsSync(join(shop.workspace, 'assay.json'))).toBe(false);
     expect(existsSync(join(shop.workspace, 'packages/lib/dist'))).toBe(false);
@@ -216,7 +216,7 @@ describe('where there are neither scripts nor a Makefile', () => {
     const PATH = shop.another('no-tools');
     const { stderr, code } = await shop.assay(['init', 'test'], { env: { PATH } });
     expect(code, stderr).toBe(0);
-    expect(stderr).toContain('not sure of test: it was not watched, so it runs each time');
+    expect(stderr).toContain('not sure of test: it could not be observed, so it runs each time');
     expect(configured().test).toEqual({ command: ['go', 'test', './...'], inputs: [], cache: false });
   });
 });
@@ -265,7 +265,7 @@ test('variables can’t be seen: it says so, and names those that appear in what
   shop.write('src/x.js', 'process.env.MODE; process.env["API_URL"]; process.env.HOME');
   shop.write('package.json', JSON.stringify({ scripts: { test: 'N=1; cat src/x.js; echo $CI $N' } }));
   const { stderr } = await shop.assay(['init']);
-  expect(stderr).toContain('not sure of variables: which ones a command looks at can’t be seen');
+  expect(stderr).toContain('not sure of variables: a tracer cannot see which ones a command uses');
   expect(stderr).toMatch(/not sure of test: it may use these variables.*: API_URL, CI, MODE\n/);
 });
 

@@ -54,7 +54,7 @@ test('a whole store is found whole, and sampled results come back as they were',
   expect(found.restore.files).toBe(2 * 5);
   expect(code).toBe(0);
   const said = await shop.assay(['verify']);
-  expect(said).toMatchObject({ code: 0, stdout: expect.stringContaining('Every blob has the bytes') });
+  expect(said).toMatchObject({ code: 0, stdout: expect.stringContaining('Every blob matches its SHA-256') });
 });
 
 test('what is damaged is quarantined and named, is a miss, and the next run heals it', async () => {
@@ -67,7 +67,7 @@ test('what is damaged is quarantined and named, is a miss, and the next run heal
   expect(path).toContain(found.damage[0].hash);
   expect(readdirSync(join(shop.store, 'v4/quarantine'))).toHaveLength(1);
   const again = await shop.assay(['verify']);
-  expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining('1 result lacks something') });
+  expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining('1 result lacks a blob') });
   expect(again.stdout).toContain('no damage, but a miss');
   expect((await shop.run(build(1))).summary).toMatchObject({ outcome: 'miss', published: true });
   expect(await verify()).toMatchObject({ code: 0, found: { damaged: 0, unusableResults: 0 } });

@@ -65,16 +65,15 @@ export class Eviction {
    */
   async step(wantedBytes: number, mostEntries: number): Promise<Evicted | undefined> {
     this.#index.refresh();
-    const results = this.#oldest(RESULT_AGE, mostEntries);
-    const blobs = this.#oldest(BLOB_AGE, mostEntries);
-    const firstResult = results[0]?.tick ?? Number.POSITIVE_INFINITY;
-    const firstBlob = blobs[0]?.tick ?? Number.POSITIVE_INFINITY;
+    const firstResult = this.#oldest(RESULT_AGE, 1)[0]?.tick ?? Number.POSITIVE_INFINITY;
+    const firstBlob = this.#oldest(BLOB_AGE, 1)[0]?.tick ?? Number.POSITIVE_INFINITY;
     if (firstResult <= firstBlob) {
       // Blobs of these results follow and free far more, so a small need removes few results.
-      const few = results.slice(0, Math.max(STORE.evictEntries, Math.floor(wantedBytes / ENTRY_BYTES)));
-      return this.#evictResults(upToTick(few, Math.min(firstBlob, this.#clock.expired(1))));
+      const few = Math.max(STORE.evictEntries, Math.floor(wantedBytes / ENTRY_BYTES));
+      const results = this.#oldest(RESULT_AGE, Math.min(mostEntries, few));
+      return this.#evictResults(upToTick(results, Math.min(firstBlob, this.#clock.expired(1))));
     }
-    const unnamed = blobs.filter(({ tick }) => tick < firstResult);
+    const unnamed = this.#oldest(BLOB_AGE, mostEntries).filter(({ tick }) => tick < firstResult);
     return this.#evictBlobs(upToTick(unnamed, this.#clock.expired()), wantedBytes);
   }
 
@@ -170,11 +169,14 @@ export class Eviction {
     const size = entry.isFile ? allocatedBytes(entry.size) : entry.size;
     const removal = this.#index.removeIfUnchanged(key, entry).then(async (isRemoved) => {
       if (!isRemoved) return 0;
-      const hash = parseHash(key.toString('hex'));
-      if (entry.isFile) await removeFile(filePath(this.#layout, hash, entry.generation));
+      if (entry.isFile) await this.#removeBlobFile(key, entry.generation);
       return size;
     });
     return { takes: size + ENTRY_BYTES, removal };
+  }
+
+  async #removeBlobFile(key: Buffer, generation: number): Promise<void> {
+    await removeFile(filePath(this.#layout, parseHash(key.toString('hex')), generation));
   }
 
   /** To the entry's tick, or away if the entry is gone (E3). */

@@ -28,5 +28,5 @@ export async function firstDifference(
 
 function words(before: string, now: string): string {
   if (before === 'absent') return 'was not there before';
-  return now === 'absent' ? 'is gone' : 'is another than before';
+  return now === 'absent' ? 'is gone' : 'changed';
 }

@@ -1,7 +1,7 @@
 // Two restricted forms of a cache: one finds nothing but stores results (--force), one does neither ("cache":
 // false).
 import type { Store } from '../../store/store.ts';
-import { HitMemos } from '../outputs/in-place.ts';
+import { InPlaceChecks } from '../outputs/in-place.ts';
 import type { Remote } from '../remote/remote.ts';
 import type { Cache } from '../run/caches.ts';
 
@@ -9,7 +9,7 @@ import type { Cache } from '../run/caches.ts';
 export function storeOnly(cache: Cache): Cache {
   return {
     ...cache,
-    inPlace: new HitMemos(),
+    inPlace: new InPlaceChecks(),
     async openStore() {
       const store = await cache.openStore();
       return store && storeWithoutResults(store);
@@ -45,7 +45,7 @@ function storeWithoutResults(store: Store): Store {
 export function disabled(cache: Cache): Cache {
   return {
     ...cache,
-    inPlace: new HitMemos(),
+    inPlace: new InPlaceChecks(),
     openStore: async () => undefined,
     openRemote: async () => undefined,
     addToHistory() {},

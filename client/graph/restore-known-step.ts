@@ -3,8 +3,8 @@
 
 import type { RunRequest } from '../action/request.ts';
 import type { Step } from '../config/step.ts';
-import { looksOf } from '../outputs/in-place.ts';
-import { whileOwningOutputs } from '../outputs/output-lock.ts';
+import { outputStats } from '../outputs/in-place.ts';
+import { withOutputLocks } from '../outputs/output-lock.ts';
 import { isInPlace, restore } from '../outputs/restore.ts';
 import type { RunContext } from '../run/context.ts';
 import type { IdentifiedAction } from '../run/key.ts';
@@ -42,9 +42,9 @@ function confirm(
   action: IdentifiedAction,
   { recorder, cache }: ExecuteContext,
 ): number {
-  const settled = cache.inPlace.looks(action);
+  const settled = cache.inPlace.of(action);
   if (settled) recorder.confirmed(step, settled);
-  else recorder.restored(step, () => looksOf(outputs, action.request.workspace));
+  else recorder.restored(step, () => outputStats(outputs, action.request.workspace));
   return 0;
 }
 
@@ -57,10 +57,10 @@ function write(
   own: RunContext,
 ): Promise<number | undefined> {
   const { request } = action;
-  return whileOwningOutputs(request, own, async (waited, ownership) => {
+  return withOutputLocks(request, own, async (waited, ownership) => {
     const restored = waited ? undefined : await restore(hit, action, { ...own, ownership });
     if (!restored || ownership.lost() !== undefined) return undefined;
-    recorder.restored(step, () => looksOf(hit.outputs, request.workspace));
+    recorder.restored(step, () => outputStats(hit.outputs, request.workspace));
     wrote();
     return restored.written;
   });

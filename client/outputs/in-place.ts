@@ -21,7 +21,7 @@ import type { Log } from '../run/log.ts';
 import type { Hit } from '../run/lookup.ts';
 import type { Output } from './outputs.ts';
 
-export interface RememberedHit {
+export interface HitRecord {
   readonly log: Log;
   readonly exitCode: number;
   /** How long the command took when it ran. */
@@ -29,8 +29,8 @@ export interface RememberedHit {
   readonly standing: EvidenceStatus;
 }
 
-export interface InPlace {
-  readonly hit: RememberedHit;
+export interface InPlaceCheck {
+  readonly hit: HitRecord;
   /** The key that the result lies under, and the digest of the result itself. */
   readonly address: Hash;
   readonly result: Hash;
@@ -39,16 +39,16 @@ export interface InPlace {
   readonly rows: ReadonlyMap<string, StatRow>;
 }
 
-export class HitMemos {
-  readonly #known = new Map<Hash, InPlace>();
+export class InPlaceChecks {
+  readonly #known = new Map<Hash, InPlaceCheck>();
 
   /** Undefined if it was not found in place, or had not settled. */
-  looks({ key }: IdentifiedAction): InPlace | undefined {
+  of({ key }: IdentifiedAction): InPlaceCheck | undefined {
     return this.#known.get(key.hash);
   }
 
   /** `lookedAt`: the clock before the outputs were compared. */
-  remember(
+  record(
     { key, request }: IdentifiedAction,
     { log, exitCode, commandMs, standing, address, result, outputs, observedPaths }: Hit,
     lookedAt: number,
@@ -63,7 +63,7 @@ export class HitMemos {
     const rows = new Map<string, StatRow>();
     for (const look of observedPaths()) {
       if (!isPlain(look)) return;
-      const path = standsFor(look, request.workspace);
+      const path = pathToCheck(look, request.workspace);
       const stats = lstatIn(request.workspace, path);
       if (stats && !isSettled(stats, lookedAt)) return;
       rows.set(stats ? nameOf(path, request.workspace) : path, rowOf(stats));
@@ -84,7 +84,7 @@ function nameOf(look: AbsPath, workspace: string): string {
 }
 
 /** What outputs look like just now, settled or not. */
-export function looksOf(outputs: readonly Output[], workspace: string): Map<string, StatRow> {
+export function outputStats(outputs: readonly Output[], workspace: string): Map<string, StatRow> {
   return new Map(outputs.flatMap(pathsOf).map((path) => [path, rowOf(lstatIn(workspace, path))]));
 }
 
@@ -98,6 +98,6 @@ function pathsOf(output: Output): string[] {
  * Where nothing was, nothing comes without touching the folder: one look for all that a compiler missed there. Only among
  * installed software, where folders seldom change.
  */
-function standsFor(look: AbsPath, workspace: string): AbsPath {
+function pathToCheck(look: AbsPath, workspace: string): AbsPath {
   return look.startsWith('/usr/') && !lstatIn(workspace, look) ? parentFolder(look) : look;
 }

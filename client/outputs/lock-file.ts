@@ -28,7 +28,7 @@ import {
   parseIdentity,
 } from '../../hermeticity/system/process-identity.ts';
 import { RUN } from '../limits.ts';
-import { ownFolder, removeIfEmpty } from './staging.ts';
+import { removeIfEmpty, sharedStagingFolder } from './staging.ts';
 
 const NAMED = 'lock-';
 const SHORTENED = 'locked-';
@@ -37,7 +37,7 @@ const LONGEST_NAME = 200;
 const SLASH = encodeURIComponent('/');
 
 /** It tells the output, or how it begins where that is too long for a name. */
-export function lockIn(home: string, output: RelPath): string {
+export function lockPath(home: string, output: RelPath): string {
   const text = encodeURIComponent(output);
   if (text.length + NAMED.length <= LONGEST_NAME) return join(home, `${NAMED}${text}`);
   const { hash } = digestOf(Buffer.from(output));
@@ -59,7 +59,7 @@ export function overlaps(name: string, output: RelPath): boolean {
 }
 
 /** For a person. */
-export function outputToldBy(name: string): string {
+export function outputOfLock(name: string): string {
   try {
     return decodeURIComponent(name.slice(NAMED.length));
   } catch {
@@ -68,7 +68,7 @@ export function outputToldBy(name: string): string {
 }
 
 /** A text: why no lock can be made here, and what to do. */
-export function tryToTake(path: string): 'taken' | 'held' | { readonly impossible: string } {
+export function tryLock(path: string): 'taken' | 'held' | { readonly impossible: string } {
   const home = dirname(path);
   try {
     if (lstatSync(home).isSymbolicLink()) return { impossible: `.assay is a symbolic link: rm ${home}` };
@@ -78,7 +78,7 @@ export function tryToTake(path: string): 'taken' | 'held' | { readonly impossibl
     // Nobody has made the home yet, or another run has just removed it, because it was empty.
     if (isSystemError(error, 'ENOENT')) {
       const why = whyNot(home);
-      return why === undefined ? tryToTake(path) : { impossible: why };
+      return why === undefined ? tryLock(path) : { impossible: why };
     }
     if (isSystemError(error, 'EEXIST'))
       return isLock(path) ? 'held' : { impossible: `${path} is no lock: rm -r ${path}` };
@@ -88,7 +88,7 @@ export function tryToTake(path: string): 'taken' | 'held' | { readonly impossibl
 
 /** Touched before it is a lock: who can't see this process goes by that. */
 function linkToOwn(home: string, lock: string): boolean {
-  const folder = ownFolder(home);
+  const folder = sharedStagingFolder(home);
   if (folder === undefined) return false;
   const own = join(folder, 'lock');
   try {
@@ -133,7 +133,7 @@ export function ownerOf(lock: string): ProcessIdentity | undefined {
 }
 
 /** It names this process, which nobody else does: whoever takes a lock over puts its own in its place. */
-export function isOwn(lock: string): boolean {
+export function isHeldHere(lock: string): boolean {
   try {
     return readlinkSync(lock) === identityText(ownIdentity());
   } catch {
@@ -142,7 +142,7 @@ export function isOwn(lock: string): boolean {
 }
 
 /** How long a lock has been seen as it is now: its clock may be another one's, or stand in the future. */
-export class Silences {
+export class LockAges {
   readonly #seen = new Map<string, { readonly mtimeMs: number; readonly since: number }>();
 
   of(lock: string): number {
@@ -159,16 +159,16 @@ export class Silences {
  * `surely`: its owner is a process of this user and has ended. Otherwise it only was not heard of: in another container, stopped,
  * somebody else's, or the lock is none that Assay made.
  */
-type Abandonment = 'surely' | 'probably' | undefined;
+type Abandonment = 'certain' | 'likely' | undefined;
 
-function abandonment(lock: string, silences: Silences): Abandonment {
+function abandonment(lock: string, ages: LockAges): Abandonment {
   try {
     const owner = parseIdentity(readlinkSync(lock));
-    if (!owner) return 'probably';
+    if (!owner) return 'likely';
     const liveness = livenessOf(owner);
-    if (liveness === 'ended') return lstatSync(lock).uid === process.getuid?.() ? 'surely' : 'probably';
+    if (liveness === 'ended') return lstatSync(lock).uid === process.getuid?.() ? 'certain' : 'likely';
     const limitMs = liveness === 'running' ? RUN.lockSilentMs : RUN.lockStaleMs;
-    return silences.of(lock) > limitMs ? 'probably' : undefined;
+    return ages.of(lock) > limitMs ? 'likely' : undefined;
   } catch {
     return undefined;
   }
@@ -186,8 +186,8 @@ export function touch(link: string): boolean {
 }
 
 /** Under a lock of its own: else two runs that both saw the dead owner could take away each other's fresh lock. */
-export function takeAwayIfAbandoned(lock: string, silences: Silences): Abandonment {
-  if (!abandonment(lock, silences)) return undefined;
+export function breakIfAbandoned(lock: string, ages: LockAges): Abandonment {
+  if (!abandonment(lock, ages)) return undefined;
   const guard = join(dirname(lock), `takeover-${basename(lock)}`);
   try {
     mkdirSync(guard);
@@ -195,7 +195,7 @@ export function takeAwayIfAbandoned(lock: string, silences: Silences): Abandonme
     removeIfOld(guard);
     return undefined;
   }
-  const now = abandonment(lock, silences);
+  const now = abandonment(lock, ages);
   if (now) remove(lock);
   rmdirSync(guard);
   return now;
@@ -212,8 +212,8 @@ function removeIfOld(guard: string): void {
 }
 
 /** Not another run's, which has taken it meanwhile because the command had removed all of .assay. */
-export function release(lock: string): void {
-  if (isOwn(lock)) remove(lock);
+export function removeOwn(lock: string): void {
+  if (isHeldHere(lock)) remove(lock);
 }
 
 function remove(lock: string): void {

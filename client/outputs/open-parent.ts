@@ -8,7 +8,7 @@ import { nameToBytes, parentOf, type RelPath, ROOT } from '../../core/path.ts';
 const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 /** Calls `work` with a path to the last part of `path`, in its folder; makes the folders that are not there. */
-export function withAnchor<T>(workspace: string, path: RelPath, work: (place: Buffer) => T): T {
+export function withOpenParent<T>(workspace: string, path: RelPath, work: (target: Buffer) => T): T {
   const parent = parentOf(path);
   const parts = parent === ROOT ? [] : parent.split('/');
   let folder = openSync(workspace, constants.O_RDONLY | constants.O_DIRECTORY);
@@ -25,22 +25,22 @@ export function withAnchor<T>(workspace: string, path: RelPath, work: (place: Bu
 }
 
 function openPart(folder: number, part: string, path: RelPath): number {
-  const place = below(folder, part);
+  const target = below(folder, part);
   try {
-    return openSync(place, FOLDER);
+    return openSync(target, FOLDER);
   } catch (error) {
     if (isSystemError(error, 'ELOOP', 'ENOTDIR')) {
       throw new AssayError('ASSAY_OUTPUT_UNFIT', `${path} lies behind a symbolic link or a file, ${part}`);
     }
     if (!isSystemError(error, 'ENOENT')) throw error;
   }
-  mkdirUnlessThere(place);
-  return openSync(place, FOLDER);
+  mkdirUnlessThere(target);
+  return openSync(target, FOLDER);
 }
 
-function mkdirUnlessThere(place: Buffer): void {
+function mkdirUnlessThere(target: Buffer): void {
   try {
-    mkdirSync(place);
+    mkdirSync(target);
   } catch (error) {
     if (!isSystemError(error, 'EEXIST')) throw error;
   }

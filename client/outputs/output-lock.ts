@@ -16,55 +16,55 @@ import { type RunRequest, stateAndCheckpointPaths } from '../action/request.ts';
 import { RUN } from '../limits.ts';
 import type { RunContext } from '../run/context.ts';
 import {
+  breakIfAbandoned,
+  isHeldHere,
   isLock,
-  isOwn,
-  lockIn,
-  outputToldBy,
+  LockAges,
+  lockPath,
+  outputOfLock,
   overlaps,
   ownerOf,
-  release,
-  Silences,
-  takeAwayIfAbandoned,
+  removeOwn,
   touch,
-  tryToTake,
+  tryLock,
 } from './lock-file.ts';
 import {
-  clearAfterKilledRuns,
-  knowsKilledRuns,
+  canSeeKilledRuns,
+  cleanUpKilledRuns,
+  liveRecordsIn,
   type OwnRecord,
-  othersIn,
-  outputsAround,
+  outputsOfEnclosing,
   recordRun,
 } from './run-records.ts';
-import { homeIn, removeIfEmpty } from './staging.ts';
+import { assayFolder, removeIfEmpty } from './staging.ts';
 
 export interface Ownership {
   /** Why the outputs are no longer this run's; undefined as long as they are. */
   lost(): string | undefined;
   /** Why what lies there may be another run's, so that it must not be published; undefined if it can't. */
-  doubt(): string | undefined;
+  publishRefusal(): string | undefined;
 }
 
 /** Runs `work` while nobody else works on the outputs; it learns whether somebody did, just before. */
-export async function whileOwningOutputs<T>(
+export async function withOutputLocks<T>(
   request: RunRequest,
   { report, throwIfCancelled }: Pick<RunContext, 'report' | 'throwIfCancelled'>,
   work: (waited: boolean, ownership: Ownership) => Promise<T>,
 ): Promise<T> {
-  const claim = new Claim(request.workspace, [...request.outputs, ...stateAndCheckpointPaths(request)]);
-  const heart = setInterval(() => claim.beat(), RUN.lockBeatMs);
+  const locks = new OutputLocks(request.workspace, [...request.outputs, ...stateAndCheckpointPaths(request)]);
+  const timer = setInterval(() => locks.refresh(), RUN.lockBeatMs);
   let waited = false;
   try {
-    for (let rival = claim.takeAll(); rival !== undefined; rival = claim.takeAll()) {
-      if (!waited) report({ type: 'waiting', output: rival });
+    for (let conflict = locks.tryLockAll(); conflict !== undefined; conflict = locks.tryLockAll()) {
+      if (!waited) report({ type: 'waiting', output: conflict });
       waited = true;
       await wait(RUN.lockPollMs * (0.5 + Math.random()));
       throwIfCancelled?.();
     }
-    return await work(waited, claim);
+    return await work(waited, locks);
   } finally {
-    clearInterval(heart);
-    claim.giveUp();
+    clearInterval(timer);
+    locks.release();
   }
 }
 
@@ -74,14 +74,14 @@ function wait(milliseconds: number): Promise<void> {
 }
 
 /** Of this process, by the paths of their locks. */
-const holders = new Map<string, Claim>();
+const holders = new Map<string, OutputLocks>();
 
-class Claim implements Ownership {
+class OutputLocks implements Ownership {
   readonly #workspace: string;
   readonly #home: string;
   readonly #outputs: readonly RelPath[];
   readonly #locks = new Set<string>();
-  readonly #silences = new Silences();
+  readonly #ages = new LockAges();
   #record: OwnRecord | undefined;
   /** Why there are no locks. */
   #impossible: string | undefined;
@@ -89,19 +89,19 @@ class Claim implements Ownership {
 
   constructor(workspace: string, outputs: readonly RelPath[]) {
     this.#workspace = workspace;
-    this.#home = homeIn(workspace);
+    this.#home = assayFolder(workspace);
     this.#outputs = outputs;
   }
 
   /** Undefined if all is this run's now; else what another one works on, and nothing is. */
-  takeAll(): string | undefined {
-    const rival = this.#outputs.find((output) => !this.#take(output)) ?? this.#rivalInsideOrAround();
-    if (rival !== undefined) this.giveUp();
-    return rival;
+  tryLockAll(): string | undefined {
+    const conflict = this.#outputs.find((output) => !this.#take(output)) ?? this.#overlappingLock();
+    if (conflict !== undefined) this.release();
+    return conflict;
   }
 
-  beat(): void {
-    for (const lock of this.#locks) if (isOwn(lock)) touch(lock);
+  refresh(): void {
+    for (const lock of this.#locks) if (isHeldHere(lock)) touch(lock);
   }
 
   /**
@@ -110,7 +110,7 @@ class Claim implements Ownership {
    */
   lost(): string | undefined {
     for (const lock of this.#locks) {
-      if (isOwn(lock)) continue;
+      if (isHeldHere(lock)) continue;
       return ownerOf(lock)
         ? `another run took over its outputs while it ran (${lock})`
         : `its lock was removed while it ran, so another run may have changed its outputs (\`git clean -fdx -e .assay\` spares it)`;
@@ -118,19 +118,19 @@ class Claim implements Ownership {
     return undefined;
   }
 
-  doubt(): string | undefined {
+  publishRefusal(): string | undefined {
     if (this.#impossible !== undefined) return `its outputs could not be locked: ${this.#impossible}`;
     if (this.#tookOver)
       return 'the run that had locked its outputs was not heard of any more, but may still write them; run it again';
     return this.lost();
   }
 
-  giveUp(): void {
+  release(): void {
     this.#record?.remove();
     this.#record = undefined;
     for (const lock of this.#locks) {
       if (holders.get(lock) !== this) continue;
-      release(lock);
+      removeOwn(lock);
       holders.delete(lock);
     }
     if (this.#locks.size > 0) removeIfEmpty(this.#home);
@@ -138,12 +138,12 @@ class Claim implements Ownership {
   }
 
   #take(output: RelPath): boolean {
-    const path = lockIn(this.#home, output);
+    const path = lockPath(this.#home, output);
     if (this.#locks.has(path)) return true;
     if (holders.has(path)) return false;
-    const outcome = tryToTake(path);
+    const outcome = tryLock(path);
     if (outcome === 'held') {
-      this.#refuseIfPartOfItself(path);
+      this.#isNestedIn(path);
       return this.#takeOver(path) && this.#take(output);
     }
     if (outcome === 'taken') {
@@ -155,26 +155,24 @@ class Claim implements Ownership {
 
   /** A command that the killed owner left running is ended; where nobody can know of one, it may still run. */
   #takeOver(path: string): boolean {
-    const abandoned = takeAwayIfAbandoned(path, this.#silences);
+    const abandoned = breakIfAbandoned(path, this.#ages);
     if (abandoned === undefined) return false;
-    clearAfterKilledRuns(this.#workspace);
-    if (abandoned !== 'surely' || !knowsKilledRuns()) this.#tookOver = true;
+    cleanUpKilledRuns(this.#workspace);
+    if (abandoned !== 'certain' || !canSeeKilledRuns()) this.#tookOver = true;
     return true;
   }
 
-  #rivalInsideOrAround(): string | undefined {
-    const others = this.#locksThere().filter((name) =>
-      this.#outputs.some((output) => overlaps(name, output)),
-    );
+  #overlappingLock(): string | undefined {
+    const others = this.#lockNames().filter((name) => this.#outputs.some((output) => overlaps(name, output)));
     for (const name of others) {
       const path = join(this.#home, name);
-      if (this.#locks.has(path) || !isLock(path) || this.#refuseIfPartOfItself(path)) continue;
-      if (!this.#takeOver(path)) return outputToldBy(name);
+      if (this.#locks.has(path) || !isLock(path) || this.#isNestedIn(path)) continue;
+      if (!this.#takeOver(path)) return outputOfLock(name);
     }
-    return this.#rivalOnRecord();
+    return this.#overlappingRecord();
   }
 
-  #locksThere(): string[] {
+  #lockNames(): string[] {
     try {
       return this.#locks.size > 0 ? readdirSync(this.#home) : [];
     } catch {
@@ -183,40 +181,42 @@ class Claim implements Ownership {
   }
 
   /** A run of this user whose locks somebody has removed still works. First the own record: of two runs at least one sees the other's. */
-  #rivalOnRecord(): string | undefined {
+  #overlappingRecord(): string | undefined {
     if (this.#outputs.length === 0) return undefined;
     this.#record ??= recordRun({ workspace: this.#workspace, outputs: this.#outputs });
-    for (const { owner, outputs } of othersIn(this.#workspace)) {
-      const rival = outputs.find(
+    for (const { owner, outputs } of liveRecordsIn(this.#workspace)) {
+      const conflict = outputs.find(
         (theirs) =>
           this.#outputs.some((own) => isWithin(theirs, own) || isWithin(own, theirs)) &&
-          !this.#isPartOf(owner, theirs),
+          !this.#isPartOfCommand(owner, theirs),
       );
-      if (rival !== undefined) return rival;
+      if (conflict !== undefined) return conflict;
     }
     return undefined;
   }
 
   /** The same for an output that is known by its lock. */
-  #refuseIfPartOfItself(path: string): boolean {
+  #isNestedIn(path: string): boolean {
     const owner = ownerOf(path);
     if (!owner || !isAncestor(owner)) return false;
-    const locked = outputsAround(this.#workspace, owner).find((one) => lockIn(this.#home, one) === path);
-    return locked !== undefined && this.#isPartOf(owner, locked);
+    const locked = outputsOfEnclosing(this.#workspace, owner).find(
+      (one) => lockPath(this.#home, one) === path,
+    );
+    return locked !== undefined && this.#isPartOfCommand(owner, locked);
   }
 
   /**
    * True if this run is a part of the command that makes what is locked, and makes a part of it. If it is to make all of it,
    * it would wait for the command, which waits for this run.
    */
-  #isPartOf(owner: ProcessIdentity, locked: RelPath): boolean {
-    if (!isAncestor(owner) || !outputsAround(this.#workspace, owner).includes(locked)) return false;
+  #isPartOfCommand(owner: ProcessIdentity, locked: RelPath): boolean {
+    if (!isAncestor(owner) || !outputsOfEnclosing(this.#workspace, owner).includes(locked)) return false;
     const itself = this.#outputs.find((output) => isWithin(locked, output));
-    if (itself !== undefined) throw withinItself(itself);
+    if (itself !== undefined) throw runWithinItself(itself);
     return true;
   }
 }
 
-function withinItself(output: RelPath): AssayError {
+function runWithinItself(output: RelPath): AssayError {
   return new AssayError('ASSAY_RUN_WITHIN_ITSELF', `${output} is made by the run that this one is a part of`);
 }

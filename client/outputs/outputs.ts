@@ -38,7 +38,7 @@ export async function outputsNamedBy(
     outputs.push({
       kind: 'file',
       path: at,
-      digest: parseDigest(digest ?? nameless(path)),
+      digest: parseDigest(digest ?? failWithoutDigest(path)),
       executable: isExecutable,
     });
   }
@@ -50,7 +50,7 @@ export async function outputsNamedBy(
     outputs.push({ kind: 'symlink', path: resolveFrom(workingDirectory, path), target });
   }
   for (const { path, treeDigest } of result.outputDirectories) {
-    const tree = await readTree(parseDigest(treeDigest ?? nameless(path)));
+    const tree = await readTree(parseDigest(treeDigest ?? failWithoutDigest(path)));
     outputs.push({ kind: 'directory', path: resolveFrom(workingDirectory, path), entries: decodeTree(tree) });
   }
   return outputs;
@@ -172,6 +172,6 @@ function lstat(workspace: string, path: RelPath): Stats | undefined {
   }
 }
 
-function nameless(path: string): never {
+function failWithoutDigest(path: string): never {
   throw new AssayError('ASSAY_RESULT_MALFORMED', `the output ${JSON.stringify(path)} has no digest`);
 }

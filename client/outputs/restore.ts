@@ -23,7 +23,7 @@ import type { FileDigests } from '../files/file-digest.ts';
 import type { RunContext } from '../run/context.ts';
 import type { IdentifiedAction } from '../run/key.ts';
 import type { Hit } from '../run/lookup.ts';
-import { withAnchor } from './open-parent.ts';
+import { withOpenParent } from './open-parent.ts';
 import type { Ownership } from './output-lock.ts';
 import { identityOf, type Output, observeOutput, refuseLinkedParents, sameOutput } from './outputs.ts';
 import { Staging } from './staging.ts';
@@ -32,7 +32,7 @@ export interface Restored {
   readonly written: number;
 }
 
-export interface Manner {
+export interface RestoreOptions {
   /**
    * Unless everything is in place, all of it gets this time, also what was right already. Where it is left out, what is
    * written is new, and what was right keeps its time.
@@ -53,7 +53,7 @@ export function isInPlace(hit: Hit, action: IdentifiedAction, { cache, now }: Ru
   } catch {
     return false;
   }
-  cache.inPlace.remember(action, hit, lookedAt);
+  cache.inPlace.record(action, hit, lookedAt);
   return true;
 }
 
@@ -79,7 +79,7 @@ export async function restoreOutputs(
   workspace: string,
   blobs: Blobs,
   digests: FileDigests,
-  { time, ownership }: Manner = {},
+  { time, ownership }: RestoreOptions = {},
 ): Promise<Restored> {
   const wrong = wrongOutputs(outputs, workspace, digests);
   if (wrong.length === 0) return { written: 0 };
@@ -217,26 +217,31 @@ function writeWhole(descriptor: number, bytes: Uint8Array, position: number): vo
 }
 
 function moveIntoPlace(staged: string, path: RelPath, workspace: string, staging: Staging): void {
-  withAnchor(workspace, path, (place) => {
-    moveAnchored(place, workspace, path, staging);
-    renameSync(staged, place);
+  withOpenParent(workspace, path, (target) => {
+    moveFromParent(target, workspace, path, staging);
+    renameSync(staged, target);
     staging.moved(staged);
   });
 }
 
 /** Moves what lies at `path` into the staging folder; undefined if nothing does. */
 export function moveAside(workspace: string, path: RelPath, staging: Staging): string | undefined {
-  return withAnchor(workspace, path, (place) => moveAnchored(place, workspace, path, staging));
+  return withOpenParent(workspace, path, (target) => moveFromParent(target, workspace, path, staging));
 }
 
-function moveAnchored(place: Buffer, workspace: string, path: RelPath, staging: Staging): string | undefined {
-  if (!lstatSync(place, { throwIfNoEntry: false })) return undefined;
+function moveFromParent(
+  target: Buffer,
+  workspace: string,
+  path: RelPath,
+  staging: Staging,
+): string | undefined {
+  if (!lstatSync(target, { throwIfNoEntry: false })) return undefined;
   if (holdsMount(toSystemPath(workspace, path).toString())) {
     throw new AssayError('ASSAY_OUTPUT_UNFIT', `${path} is or holds a mount point`);
   }
   const aside = staging.next();
   try {
-    renameSync(place, aside);
+    renameSync(target, aside);
     return aside;
   } catch (error) {
     if (isSystemError(error, 'ENOENT')) return undefined;

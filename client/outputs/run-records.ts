@@ -55,15 +55,15 @@ let count = 0;
 
 /** Undefined if it can't be written: a later run does not learn of it then. */
 export function recordRun(what: Omit<RunRecord, 'owner'>): OwnRecord | undefined {
-  const name = `${identityText(ownIdentity())}-${count++}-${markOf(what.workspace)}`;
+  const name = `${identityText(ownIdentity())}-${count++}-${workspaceTag(what.workspace)}`;
   const content = JSON.stringify({ ...what, command: what.command && identityText(what.command) });
-  for (const place of lastPlace === undefined ? PLACES : [lastPlace, ...PLACES]) {
-    const file = join(place, name);
+  for (const folder of lastFolder === undefined ? FOLDERS : [lastFolder, ...FOLDERS]) {
+    const file = join(folder, name);
     try {
-      if (!isPrivate(place)) makePrivate(place);
+      if (!isPrivate(folder)) makePrivate(folder);
       // Whoever reads it half written has a record of its own, which this process sees when it looks afterwards.
       writeFileSync(file, content, { mode: PRIVATE_FILE, flag: 'wx' });
-      lastPlace = place;
+      lastFolder = folder;
       return { remove: () => removeQuietly(file) };
     } catch {
       // The next place may do.
@@ -73,7 +73,7 @@ export function recordRun(what: Omit<RunRecord, 'owner'>): OwnRecord | undefined
 }
 
 /** Where this process could write its last record. */
-let lastPlace: string | undefined;
+let lastFolder: string | undefined;
 
 export function recordCommand(
   pid: number,
@@ -85,21 +85,21 @@ export function recordCommand(
 }
 
 /** What the command makes that `runner` has started and this process is a part of: nothing, if there is no such command. */
-export function outputsAround(workspace: string, runner: ProcessIdentity): readonly RelPath[] {
+export function outputsOfEnclosing(workspace: string, runner: ProcessIdentity): readonly RelPath[] {
   const isRunners = (name: string) => isOf(runner, name);
   const around = recordsIn(workspace, isRunners).find(({ command }) => command && isAncestor(command));
   return around?.outputs ?? [];
 }
 
 /** Of processes that live, other than this one. */
-export function othersIn(workspace: string): RunRecord[] {
+export function liveRecordsIn(workspace: string): RunRecord[] {
   const own = ownIdentity();
   const others = recordsIn(workspace, (name) => !isOf(own, name));
   return others.filter(({ owner }) => livenessOf(owner) === 'running');
 }
 
 /** Ends the commands and removes the folders that killed runs of this workspace have left. */
-export function clearAfterKilledRuns(workspace: string): void {
+export function cleanUpKilledRuns(workspace: string): void {
   for (const { file, owner } of files(() => true)) {
     if (!isAbandoned(file, owner)) continue;
     const record = read(file, owner);
@@ -115,27 +115,27 @@ function clear({ command, folder }: RunRecord): void {
 }
 
 /** True if a run that was killed would be known by its records; else nobody can say whether its command still runs. */
-export function knowsKilledRuns(): boolean {
-  return PLACES.some(isPrivate);
+export function canSeeKilledRuns(): boolean {
+  return FOLDERS.some(isPrivate);
 }
 
-const PLACES = placesOf(process.getuid?.() ?? 0);
+const FOLDERS = foldersOf(process.getuid?.() ?? 0);
 
 /** All on this machine, and gone or worthless after a restart. The first is what the XDG specification has for this. */
-function placesOf(user: number): readonly string[] {
+function foldersOf(user: number): readonly string[] {
   const shared = ['/tmp', '/var/tmp', '/dev/shm'].map((folder) => join(folder, `assay-${user}`));
   return [join('/run/user', String(user), 'assay'), ...shared];
 }
 
-function makePrivate(place: string): void {
-  mkdirSync(place, { mode: PRIVATE_FOLDER });
-  chmodSync(place, PRIVATE_FOLDER); // whatever the umask
+function makePrivate(folder: string): void {
+  mkdirSync(folder, { mode: PRIVATE_FOLDER });
+  chmodSync(folder, PRIVATE_FOLDER); // whatever the umask
 }
 
 /** Anybody may make a folder of that name in /tmp: what is not this user's alone is not believed. */
-function isPrivate(place: string): boolean {
+function isPrivate(folder: string): boolean {
   try {
-    const stats = lstatSync(place);
+    const stats = lstatSync(folder);
     return stats.isDirectory() && stats.uid === process.getuid?.() && (stats.mode & OF_OTHERS) === 0;
   } catch {
     return false;
@@ -144,8 +144,8 @@ function isPrivate(place: string): boolean {
 
 /** A graph has many records at a time: only those whose names are meant are taken apart and read. */
 function recordsIn(workspace: string, matchesName: (name: string) => boolean): RunRecord[] {
-  const mark = `-${markOf(workspace)}`;
-  return files((name) => name.endsWith(mark) && matchesName(name))
+  const tag = `-${workspaceTag(workspace)}`;
+  return files((name) => name.endsWith(tag) && matchesName(name))
     .flatMap(({ file, owner }) => read(file, owner) ?? [])
     .filter((record) => record.workspace === workspace);
 }
@@ -155,20 +155,20 @@ function isOf(owner: ProcessIdentity, name: string): boolean {
 }
 
 /** In the names of a workspace's records. */
-function markOf(workspace: string): string {
-  return digestOf(Buffer.from(workspace)).hash.slice(0, MARK_LENGTH);
+function workspaceTag(workspace: string): string {
+  return digestOf(Buffer.from(workspace)).hash.slice(0, TAG_LENGTH);
 }
 
-const MARK_LENGTH = 16;
+const TAG_LENGTH = 16;
 const NAME = /^(\d+-\d+-\d+)-\d+-[0-9a-f]+$/;
 
 function files(matchesName: (name: string) => boolean): { file: string; owner: ProcessIdentity }[] {
-  return PLACES.filter(isPrivate).flatMap((place) =>
-    namesIn(place)
+  return FOLDERS.filter(isPrivate).flatMap((folder) =>
+    namesIn(folder)
       .filter(matchesName)
       .flatMap((name) => {
         const owner = parseIdentity(NAME.exec(name)?.[1] ?? '');
-        return owner ? [{ file: join(place, name), owner }] : [];
+        return owner ? [{ file: join(folder, name), owner }] : [];
       }),
   );
 }

@@ -5,14 +5,15 @@
 //
 // Where that can't be done (a mount point, another file system, no rights) the command runs all the same, with the
 // earlier output in place, and what it makes is not published.
-import { lstatSync, mkdirSync, renameSync } from 'node:fs';
+import { cpSync, lstatSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { messageOf } from '../../core/errors.ts';
 import { type RelPath, toSystemPath } from '../../core/path.ts';
+import { removeTemporaryFolder, temporaryFolder } from '../../hermeticity/system/temporary-folder.ts';
 import { type RunRequest, stateAndCheckpointPaths } from '../action/request.ts';
 import { isTracked } from '../inputs/git-tracked.ts';
-import { withAnchor } from './open-parent.ts';
+import { withOpenParent } from './open-parent.ts';
 import { moveAside } from './restore.ts';
-import { copy, Shelter } from './shelter.ts';
 import { Staging } from './staging.ts';
 
 export interface SetAside {
@@ -21,11 +22,11 @@ export interface SetAside {
   /** Why an earlier output is still in place, if one is. */
   readonly fault?: string;
   /** Of the outputs that an earlier run had left, or somebody wrote, one that is not there now. */
-  unmade(): RelPath | undefined;
+  missing(): RelPath | undefined;
   /** Says which process writes the outputs now, so that a later run can end it if this one is killed. */
-  writtenBy(pid: number): void;
+  recordWriter(pid: number): void;
   /** Ends it: puts back what was not replaced, if that is wanted, and drops the rest. */
-  settle(putBack: boolean): void;
+  finish(putBack: boolean): void;
 }
 
 export function setOutputsAside(
@@ -36,54 +37,54 @@ export function setOutputsAside(
   if (outputs.length === 0 && stateAndCheckpointPaths(request).length === 0) return NOTHING_TO_DO;
   const moved = new Map<RelPath, string>();
   try {
-    const places = { workspace, staging: Staging.create(workspace), shelter: new Shelter() };
-    const { staging, shelter } = places;
-    const faults = outputs.flatMap((path) => moveOutput(path, places, moved) ?? []);
+    const folders = { workspace, staging: Staging.create(workspace), copies: new EarlierCopies() };
+    const { staging, copies } = folders;
+    const faults = outputs.flatMap((path) => moveOutput(path, folders, moved) ?? []);
     quietly(() => mkdirSync(toSystemPath(workspace, workingDirectory), { recursive: true }));
     return {
       earlier: [...moved.keys()],
       ...(faults[0] !== undefined && { fault: faults[0] }),
-      unmade: () => [...moved.keys()].find((path) => !isThere(workspace, path)),
-      writtenBy: (pid) =>
+      missing: () => [...moved.keys()].find((path) => !exists(workspace, path)),
+      recordWriter: (pid) =>
         quietly(() => staging.recordCommand(pid, [...request.outputs, ...stateAndCheckpointPaths(request)])),
-      settle(putBack) {
+      finish(putBack) {
         for (const [path, aside] of moved) {
-          if (putBack || isSource(workspace, path)) quietly(() => bringBack(path, aside, places));
+          if (putBack || isSource(workspace, path)) quietly(() => bringBack(path, aside, folders));
         }
-        quietly(() => shelter.remove());
+        quietly(() => copies.remove());
         staging.remove();
       },
     };
   } catch (error) {
-    const earlier = outputs.find((path) => isThere(workspace, path));
+    const earlier = outputs.find((path) => exists(workspace, path));
     return earlier === undefined ? NOTHING_TO_DO : { ...NOTHING_TO_DO, fault: notSetAside(earlier, error) };
   }
 }
 
-const NOTHING_TO_DO: SetAside = { earlier: [], unmade: () => undefined, writtenBy() {}, settle() {} };
+const NOTHING_TO_DO: SetAside = { earlier: [], missing: () => undefined, recordWriter() {}, finish() {} };
 
-interface Places {
+interface Folders {
   readonly workspace: string;
   readonly staging: Staging;
-  readonly shelter: Shelter;
+  readonly copies: EarlierCopies;
 }
 
-function moveOutput(path: RelPath, places: Places, moved: Map<RelPath, string>): string | undefined {
-  const { workspace, staging } = places;
+function moveOutput(path: RelPath, folders: Folders, moved: Map<RelPath, string>): string | undefined {
+  const { workspace, staging } = folders;
   try {
     const aside = moveAside(workspace, path, staging);
-    if (aside !== undefined) moved.set(path, staging.isInSight ? hide(path, aside, places) : aside);
+    if (aside !== undefined) moved.set(path, staging.isInWorkspace ? hide(path, aside, folders) : aside);
     return undefined;
   } catch (error) {
-    return isThere(workspace, path) ? notSetAside(path, error) : undefined;
+    return exists(workspace, path) ? notSetAside(path, error) : undefined;
   }
 }
 
-function hide(path: RelPath, aside: string, { workspace, shelter }: Places): string {
+function hide(path: RelPath, aside: string, { workspace, copies }: Folders): string {
   try {
-    return shelter.takeIn(aside);
+    return copies.moveIn(aside);
   } catch (error) {
-    withAnchor(workspace, path, (place) => renameSync(aside, place));
+    withOpenParent(workspace, path, (target) => renameSync(aside, target));
     throw error;
   }
 }
@@ -92,14 +93,14 @@ function notSetAside(path: RelPath, error: unknown): string {
   return `its earlier output ${path} could not be set aside: ${messageOf(error)}`;
 }
 
-function bringBack(path: RelPath, aside: string, { workspace, staging }: Places): void {
-  if (isThere(workspace, path)) return;
-  const near = staging.isInSight ? staging.next() : aside;
+function bringBack(path: RelPath, aside: string, { workspace, staging }: Folders): void {
+  if (exists(workspace, path)) return;
+  const near = staging.isInWorkspace ? staging.next() : aside;
   if (near !== aside) copy(aside, near);
-  withAnchor(workspace, path, (place) => renameSync(near, place));
+  withOpenParent(workspace, path, (target) => renameSync(near, target));
 }
 
-function isThere(workspace: string, path: RelPath): boolean {
+function exists(workspace: string, path: RelPath): boolean {
   try {
     return lstatSync(toSystemPath(workspace, path), { throwIfNoEntry: false }) !== undefined;
   } catch {
@@ -109,7 +110,7 @@ function isThere(workspace: string, path: RelPath): boolean {
 
 /** Asked only where the command has not made it. Where git can't say so, rather too much is kept than too little. */
 function isSource(workspace: string, path: RelPath): boolean {
-  return !isThere(workspace, path) && isTracked(workspace, path) !== false;
+  return !exists(workspace, path) && isTracked(workspace, path) !== false;
 }
 
 function quietly(work: () => void): void {
@@ -118,4 +119,30 @@ function quietly(work: () => void): void {
   } catch {
     // The command's own outcome is what counts.
   }
+}
+
+/**
+ * Copies of earlier outputs in a temporary folder, for a workspace whose staging folder is inside it. No rename
+ * leads there, so the outputs are copied and deleted.
+ */
+class EarlierCopies {
+  #root: string | undefined;
+  #count = 0;
+
+  /** Copies what is at `path` and deletes it there; returns the path of the copy. */
+  moveIn(path: string): string {
+    this.#root ??= temporaryFolder('earlier');
+    const copied = join(this.#root, String(this.#count++));
+    copy(path, copied);
+    rmSync(path, { recursive: true });
+    return copied;
+  }
+
+  remove(): void {
+    if (this.#root !== undefined) removeTemporaryFolder(this.#root);
+  }
+}
+
+function copy(from: string, to: string): void {
+  cpSync(from, to, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true });
 }

@@ -14,14 +14,14 @@ import { isSystemError } from '../../core/errors.ts';
 import type { RelPath } from '../../core/path.ts';
 import { identityText, ownIdentity } from '../../hermeticity/system/process-identity.ts';
 import { hasUtf8Path } from '../files/current-folder.ts';
-import { clearAfterKilledRuns, type OwnRecord, recordCommand, recordRun } from './run-records.ts';
+import { cleanUpKilledRuns, type OwnRecord, recordCommand, recordRun } from './run-records.ts';
 
 const ATTEMPTS = 1000;
 const GROUP_MAY_WRITE = 0o020;
 const OTHERS_MAY_WRITE = 0o002;
 
 /** Inside the workspace: where locks are, and where all is that can't be beside it. */
-export function homeIn(workspace: string): string {
+export function assayFolder(workspace: string): string {
   return join(workspace, '.assay');
 }
 
@@ -49,7 +49,7 @@ export class Staging {
   }
 
   static create(workspace: string): Staging {
-    const home = homeIn(workspace);
+    const home = assayFolder(workspace);
     const known = shared.get(home);
     // A command may have removed all of it.
     const isUsable = known && statSync(known.folder, { throwIfNoEntry: false })?.isDirectory();
@@ -59,7 +59,7 @@ export class Staging {
   }
 
   /** What lies here is seen by who looks through the workspace. */
-  get isInSight(): boolean {
+  get isInWorkspace(): boolean {
     return this.#shared.home === this.#home;
   }
 
@@ -97,15 +97,15 @@ export class Staging {
 }
 
 /** The folder that this process stages in, if it does: it stays as long as somebody here uses it. */
-export function ownFolder(home: string): string | undefined {
+export function sharedStagingFolder(home: string): string | undefined {
   return shared.get(home)?.folder;
 }
 
 function freshShared(workspace: string): SharedFolder {
-  clearAfterKilledRuns(workspace);
-  const inside = homeIn(workspace);
+  cleanUpKilledRuns(workspace);
+  const inside = assayFolder(workspace);
   const made = freshFolder(inside, workspace);
-  const moved = movedBeside(workspace, made);
+  const moved = moveBesideWorkspace(workspace, made);
   if (moved) made.record?.remove();
   const used = moved ?? made;
   const fresh = { workspace, home: dirname(used.folder), ...used, count: 0, users: 0 };
@@ -114,13 +114,13 @@ function freshShared(workspace: string): SharedFolder {
 }
 
 /** That it can be moved there shows that what is made there can be moved back: a bind mount looks like the same file system. */
-function movedBeside(workspace: string, { folder }: RecordedFolder): RecordedFolder | undefined {
-  const home = homeIn(dirname(workspace));
+function moveBesideWorkspace(workspace: string, { folder }: RecordedFolder): RecordedFolder | undefined {
+  const home = assayFolder(dirname(workspace));
   let beside: RecordedFolder | undefined;
   try {
-    if (!hasUtf8Path(workspace) || !isAsGuarded(dirname(workspace), workspace)) return undefined;
+    if (!hasUtf8Path(workspace) || !isAsProtected(dirname(workspace), workspace)) return undefined;
     beside = freshFolder(home, workspace);
-    if (!isAsGuarded(home, workspace)) throw new Error('others may write there');
+    if (!isAsProtected(home, workspace)) throw new Error('others may write there');
     renameSync(folder, beside.folder);
     return beside;
   } catch {
@@ -132,7 +132,7 @@ function movedBeside(workspace: string, { folder }: RecordedFolder): RecordedFol
 }
 
 /** Whoever may write there may write in the workspace too. */
-function isAsGuarded(folder: string, workspace: string): boolean {
+function isAsProtected(folder: string, workspace: string): boolean {
   const around = lstatSync(folder);
   const own = lstatSync(workspace);
   const isTrusted = around.uid === own.uid || around.uid === process.getuid?.();

@@ -11,17 +11,17 @@ export const OLD_TIME = new Date(Date.UTC(1980, 0, 2));
 
 /** `path`: where it lies below `root`. */
 export function setTimes(output: Output, root: string, path: RelPath, time: Date): void {
-  for (const place of placesOf(output, root, path)) lutimesSync(place, time, time);
+  for (const place of pathsOf(output, root, path)) lutimesSync(place, time, time);
 }
 
 /** What still has the time `old` gets the time `now`. */
 export function renewTimes(output: Output, root: string, path: RelPath, old: Date, now: Date): void {
-  for (const place of placesOf(output, root, path)) {
+  for (const place of pathsOf(output, root, path)) {
     if (lstatSync(place).mtimeMs === old.getTime()) lutimesSync(place, now, now);
   }
 }
 
-function placesOf(output: Output, root: string, path: RelPath): (string | Buffer)[] {
+function pathsOf(output: Output, root: string, path: RelPath): (string | Buffer)[] {
   const inside = output.kind === 'directory' ? output.entries : [];
   return [path, ...inside.map((entry) => join(path, entry.path))].map((place) => toSystemPath(root, place));
 }

@@ -13,7 +13,7 @@ import { REMOTE } from '../limits.ts';
 import { clientFolder } from '../local-store/client-folder.ts';
 import { openUsableStore } from '../local-store/open.ts';
 import { hasOutbox, Outbox } from '../local-store/outbox.ts';
-import { HitMemos } from '../outputs/in-place.ts';
+import { InPlaceChecks } from '../outputs/in-place.ts';
 import type { SystemFileMemo } from '../path-sets/system-file-memo.ts';
 import type { Remote } from '../remote/remote.ts';
 import type { SnapshotSettings } from '../snapshots/open.ts';
@@ -42,7 +42,7 @@ export interface Cache {
    * the command runs without it.
    */
   openStore(): Promise<Store | undefined>;
-  readonly inPlace: HitMemos;
+  readonly inPlace: InPlaceChecks;
   readonly digests: FileDigests;
   readonly tools: ToolMemo;
   readonly systemFiles?: SystemFileMemo | undefined;
@@ -102,7 +102,7 @@ export function openCache(options: CacheOptions): Cache {
     openStore,
     openRemote,
     openUploads,
-    inPlace: new HitMemos(),
+    inPlace: new InPlaceChecks(),
     digests,
     tools: new ToolMemo(options.workspace),
     systemFiles: options.systemFiles,

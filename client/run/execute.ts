@@ -107,14 +107,14 @@ export async function executeBy<T extends CommandEnd>(
             recorder.add(stream, bytes);
             context[stream].write(bytes);
           },
-          onStarted: (pid) => aside.writtenBy(pid),
+          onStarted: (pid) => aside.recordWriter(pid),
           signal: context.signal,
         });
         failed = end.exitCode !== 0;
         const tooLong = recorder.tooLong && {
           logFault: `the command said more than ${RUN.maxLogBytes} bytes`,
         };
-        const unmade = failed ? undefined : aside.unmade();
+        const unmade = failed ? undefined : aside.missing();
         const fault = aside.fault ?? (unmade && `its declared output ${unmade} is missing`);
         const outputFault = fault !== undefined && { outputFault: fault };
         return {
@@ -130,7 +130,7 @@ export async function executeBy<T extends CommandEnd>(
       toolLocation(request),
     );
   } finally {
-    aside.settle(failed && !request.cacheFailures);
+    aside.finish(failed && !request.cacheFailures);
   }
 }
 

@@ -41,7 +41,7 @@ export async function publish(
   sealed: SealedResult | Unpublishable,
   { cache, report, now, ownership }: RunContext,
 ): Promise<Published> {
-  const refusal = sealed.publishable ? ownership?.doubt() : sealed.why;
+  const refusal = sealed.publishable ? ownership?.publishRefusal() : sealed.why;
   if (refusal !== undefined) report({ type: 'not-published', why: refusal });
   const store = await cache.openStore();
   if (!store) return NOTHING;

@@ -10,7 +10,7 @@ import type { Hash } from '../../core/digest.ts';
 import type { EvidenceStatus } from '../../core/evidence.ts';
 import type { RunRequest } from '../action/request.ts';
 import type { Outcome } from '../history/history.ts';
-import { whileOwningOutputs } from '../outputs/output-lock.ts';
+import { withOutputLocks } from '../outputs/output-lock.ts';
 import { isInPlace, restore } from '../outputs/restore.ts';
 import type { Checkpoints } from '../snapshots/checkpoint/checkpoints.ts';
 import type { StateAroundRun } from '../snapshots/state/state-around-run.ts';
@@ -103,7 +103,7 @@ async function finishSharing(
 /** Undefined if the outputs could not be restored. */
 async function useHit(hit: Hit, action: KeyedAction, context: RunContext): Promise<RunEnd | undefined> {
   if (isInPlace(hit, action, context)) return finishHit(hit, 0, action, context);
-  return whileOwningOutputs(action.request, context, async (waited, ownership) => {
+  return withOutputLocks(action.request, context, async (waited, ownership) => {
     return restoreHit(waited ? await lookup(action, context) : hit, action, { ...context, ownership });
   });
 }
@@ -115,7 +115,7 @@ async function useHit(hit: Hit, action: KeyedAction, context: RunContext): Promi
  */
 async function makeResult(action: KeyedAction, context: RunContext, reasons: MissReasons): Promise<RunEnd> {
   await context.acquireJobSlot?.();
-  return whileOwningOutputs(action.request, context, async (waited, ownership) => {
+  return withOutputLocks(action.request, context, async (waited, ownership) => {
     const owning = { ...context, ownership };
     const restored = waited && (await restoreHit(await lookup(action, context), action, owning));
     return restored || runCommand(action, owning, reasons);
@@ -151,7 +151,7 @@ async function runCommand(action: KeyedAction, context: RunContext, reasons: Mis
   const sealed = seal(action, execution, context);
   const { published, diverged, sent } = await publish(action, sealed, context);
   await checkpoints?.finish(published);
-  if (context.ownership?.doubt() === undefined) await state?.save(execution);
+  if (context.ownership?.publishRefusal() === undefined) await state?.save(execution);
   const { commandMs } = execution;
   const { standing } = sealed;
   const ended = endOf(execution, action.request, standing);

@@ -25,14 +25,14 @@ import { allSettled } from '../files/settled.ts';
 import { lstatIn } from '../files/stat-recorder.ts';
 import { readTable, rowMatches, type StatTable, tableOf, writeTable } from '../files/stat-table.ts';
 import { stepOf } from '../history/history.ts';
-import type { InPlace, RememberedHit } from '../outputs/in-place.ts';
+import type { HitRecord, InPlaceCheck } from '../outputs/in-place.ts';
 import type { KeyedAction } from '../run/key.ts';
 import { isUnchanged, type ToolStamp, toolStamps } from '../tools/tool-stamp.ts';
 import { invalidatorsOf } from './invalidators.ts';
 
 const MAGIC = 'assay-action-3';
 
-export interface UpToDateHit extends RememberedHit {
+export interface UpToDateHit extends HitRecord {
   readonly key: Hash;
   /** The step hash in the history. */
   readonly step: Hash;
@@ -75,7 +75,7 @@ export class ActionState {
   }
 
   /** Records an action that was found in place. `beganAt`: the clock before its first lstat. */
-  record(action: KeyedAction, { hit, outputs, rows: observed }: InPlace, beganAt: number): void {
+  record(action: KeyedAction, { hit, outputs, rows: observed }: InPlaceCheck, beganAt: number): void {
     const { request, inputs, tools, key } = action;
     const names = expandPatterns(request.variables, this.#caller).map(({ name }) => name);
     if (inputs.strayLinks.length > 0 || names.includes('PATH') || names.some(looksSecret)) return;

@@ -33,7 +33,7 @@ export async function runWithCaches(
     const context: RunContext = { ...options, cache, now: Date.now, onKeyed };
     if (force) return await runForced(request, context);
     const summary = await run(request, context);
-    const inPlace = action && cache.inPlace.looks(action);
+    const inPlace = action && cache.inPlace.of(action);
     if (action && inPlace) state.record(action, inPlace, began);
     return summary;
   } finally {

@@ -12,7 +12,7 @@ import { rowOf, type StatRow } from '../files/stat-table.ts';
 import type { StepTable } from '../graph/graph.ts';
 import type { ReadConfig } from '../graph/opened-workspace.ts';
 import type { StepEnd } from '../graph/view/events.ts';
-import type { InPlace } from '../outputs/in-place.ts';
+import type { InPlaceCheck } from '../outputs/in-place.ts';
 import type { Cache } from '../run/caches.ts';
 import type { KeyedAction } from '../run/key.ts';
 import type { Log } from '../run/log.ts';
@@ -84,7 +84,7 @@ export class StateRecorder {
   }
 
   /** The outputs have other stats than recorded, but their content is correct. */
-  confirmed({ id }: Step, { outputs }: Pick<InPlace, 'outputs'>): void {
+  confirmed({ id }: Step, { outputs }: Pick<InPlaceCheck, 'outputs'>): void {
     this.#options.state?.setOutputStats(id, outputs);
     for (const [name, row] of outputs) this.#confirmed.set(name, row);
   }
@@ -94,7 +94,7 @@ export class StateRecorder {
     const { steps, root, caller } = this.#options;
     const names = asked.request.variables.map(({ name }) => name);
     if (action.inputs.strayLinks.length > 0 || names.includes('PATH') || names.some(looksSecret)) return;
-    const found = cache.inPlace.looks(action);
+    const found = cache.inPlace.of(action);
     if (!found) return;
     const { outputs, address, result, hit } = found;
     const rows = new Map([...action.inputs.statRows(), ...found.rows]);

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { homeIn } from '../../client/outputs/staging.ts';
+import { assayFolder } from '../../client/outputs/staging.ts';
 import { baseEnvironment, FORMS, Workshop } from '../rig/assay.ts';
 import { keepFigures } from '../rig/figures.ts';
 import { Random } from '../rig/random.ts';
@@ -107,7 +107,7 @@ test(`the next run is right after ${KILLS} kills in run and restore (seed ${SEED
     clear();
     expect((await run()).summary.outcome, `kill ${kill}: the run after that`).toBe('hit-local');
     expect(outputs(), `kill ${kill}: restored outputs`).toEqual(expected);
-    const left = [shop.workspace, shop.folder].filter((folder) => existsSync(homeIn(folder)));
+    const left = [shop.workspace, shop.folder].filter((folder) => existsSync(assayFolder(folder)));
     expect(left, `kill ${kill}: staging left behind`).toEqual([]);
   }
   keepFigures('client-kill', {

@@ -14,7 +14,7 @@ import { decodeResult } from '../../../core/result.ts';
 import type { CheckpointPlan } from '../../action/checkpoint-plan.ts';
 import { CHECKPOINT, REMOTE } from '../../limits.ts';
 import { refuseLinkedParents } from '../../outputs/outputs.ts';
-import { clearAfterKilledRuns } from '../../outputs/run-records.ts';
+import { cleanUpKilledRuns } from '../../outputs/run-records.ts';
 import type { RunContext } from '../../run/context.ts';
 import type { KeyedAction } from '../../run/key.ts';
 import { type Snapshot, takeSnapshot } from '../snapshot.ts';
@@ -80,7 +80,7 @@ export class Checkpoints {
   }
 
   async #restoreNow(): Promise<number> {
-    clearAfterKilledRuns(this.#workspace);
+    cleanUpKilledRuns(this.#workspace);
     const found = await this.#restoreNewest();
     for (const folder of this.#plan.folders) {
       refuseLinkedParents(this.#workspace, folder);
@@ -171,7 +171,7 @@ export class Checkpoints {
     const content = fingerprint(snapshot);
     if (content === this.#sealed) return;
     if (fingerprint(this.#takeSnapshot()) !== content) throw changed();
-    const doubt = this.#context.ownership?.doubt();
+    const doubt = this.#context.ownership?.publishRefusal();
     if (doubt !== undefined) throw new AssayError('ASSAY_OUTPUT_UNFIT', doubt);
     let number = this.#number + 1;
     // Another run of the same action may have taken the number, or the last ones were evicted.

@@ -11,7 +11,7 @@ import { type RelPath, toSystemPath } from '../../../core/path.ts';
 import type { RunRequest } from '../../action/request.ts';
 import { refuseLinkedParents } from '../../outputs/outputs.ts';
 import { moveAside } from '../../outputs/restore.ts';
-import { clearAfterKilledRuns } from '../../outputs/run-records.ts';
+import { cleanUpKilledRuns } from '../../outputs/run-records.ts';
 import { Staging } from '../../outputs/staging.ts';
 import type { RunContext } from '../../run/context.ts';
 import type { Execution } from '../../run/execute.ts';
@@ -39,7 +39,7 @@ export class StateAroundRun {
   /** Restores or clears the state. Returns whose state the command finds; undefined if none. */
   async prepare(): Promise<string | undefined> {
     const { workspace, state, hermetic } = this.#request;
-    clearAfterKilledRuns(workspace);
+    cleanUpKilledRuns(workspace);
     if (hermetic === 'strict' || this.#context.withoutState) return this.#clear(state);
     if (!this.#store) return state.some((path) => isThere(workspace, path)) ? LEFTOVER : undefined;
     const found = await this.#store.restoreNearest(workspace);

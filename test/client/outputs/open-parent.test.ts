@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { withAnchor } from '../../../client/outputs/open-parent.ts';
+import { withOpenParent } from '../../../client/outputs/open-parent.ts';
 import { parseRelPath } from '../../../core/path.ts';
 import { Workshop } from '../../rig/assay.ts';
 
@@ -17,12 +17,12 @@ afterEach(() => shop.remove());
 const inside = (path: string) => join(shop.workspace, path);
 
 test('folders that are not there are made', () => {
-  withAnchor(shop.workspace, parseRelPath('a/b/c'), (place) => renameSync(inside('staged'), place));
+  withOpenParent(shop.workspace, parseRelPath('a/b/c'), (place) => renameSync(inside('staged'), place));
   expect(existsSync(inside('a/b/c'))).toBe(true);
 });
 
 test('a folder that is swapped for a link while it is held is not followed', () => {
-  withAnchor(shop.workspace, parseRelPath('a/b/c'), (place) => {
+  withOpenParent(shop.workspace, parseRelPath('a/b/c'), (place) => {
     renameSync(inside('a/b'), inside('a/aside'));
     symlinkSync(outside, inside('a/b'));
     renameSync(inside('staged'), place);
@@ -36,7 +36,7 @@ test.each(['a', 'a/b'])('a link at %s is refused', (link) => {
   if (link === 'a/b') mkdirSync(inside('a'));
   symlinkSync(outside, inside(link));
   const rename = () =>
-    withAnchor(shop.workspace, parseRelPath('a/b/c'), (place) => renameSync(inside('staged'), place));
+    withOpenParent(shop.workspace, parseRelPath('a/b/c'), (place) => renameSync(inside('staged'), place));
   expect(rename).toThrow(/ASSAY_OUTPUT_UNFIT/);
   expect(readdirSync(outside)).toEqual(['b']);
 });

@@ -14,8 +14,8 @@ import {
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { REQUEST_DEFAULTS, type RunRequest } from '../../../client/action/request.ts';
-import { whileOwningOutputs } from '../../../client/outputs/output-lock.ts';
-import { homeIn, ownFolder, Staging } from '../../../client/outputs/staging.ts';
+import { withOutputLocks } from '../../../client/outputs/output-lock.ts';
+import { assayFolder, Staging, sharedStagingFolder } from '../../../client/outputs/staging.ts';
 import { parseRelPath, ROOT } from '../../../core/path.ts';
 import { identityText, ownIdentity } from '../../../hermeticity/system/process-identity.ts';
 import { DEFAULT_FORM, FORMS, Workshop } from '../../rig/assay.ts';
@@ -41,7 +41,7 @@ const request = (...outputs: string[]): RunRequest => ({
 });
 
 const locks = () => {
-  const home = homeIn(shop.workspace);
+  const home = assayFolder(shop.workspace);
   const names = readdirSync(home).filter((name) => name.startsWith('lock-'));
   return names.map((name) => join(home, name));
 };
@@ -49,7 +49,7 @@ const locks = () => {
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 const owning = <T>(work: (waited: boolean) => T, ...outputs: string[]) =>
-  whileOwningOutputs(request(...outputs), { report: () => {} }, async (waited) => work(waited));
+  withOutputLocks(request(...outputs), { report: () => {} }, async (waited) => work(waited));
 
 test('a lock names this process, and goes with all of its folder', async () => {
   const held = await owning(() => locks().map((lock) => readlinkSync(lock)), 'a', 'b');
@@ -75,7 +75,7 @@ test('while something is staged, locks are names of one link, which is touched f
 
 test('a lock is made also where what is staged was removed', async () => {
   const staging = Staging.create(shop.workspace);
-  rmSync(ownFolder(homeIn(shop.workspace)) ?? '', { recursive: true });
+  rmSync(sharedStagingFolder(assayFolder(shop.workspace)) ?? '', { recursive: true });
   const held = await owning(() => locks().map((lock) => readlinkSync(lock)), 'a');
   expect(held).toEqual([identityText(ownIdentity())]);
   staging.remove();
@@ -85,11 +85,11 @@ test('who waits for an output learns that somebody was at it', async () => {
   const staging = Staging.create(shop.workspace);
   const order: string[] = [];
   const both = Promise.withResolvers<void>();
-  const first = whileOwningOutputs(request('a'), { report: () => {} }, async () => {
+  const first = withOutputLocks(request('a'), { report: () => {} }, async () => {
     await both.promise;
     order.push('first');
   });
-  const second = whileOwningOutputs(request('a'), { report: () => both.resolve() }, async (waited) =>
+  const second = withOutputLocks(request('a'), { report: () => both.resolve() }, async (waited) =>
     order.push(`second, waited: ${waited}`),
   );
   await Promise.all([first, second]);
@@ -214,7 +214,9 @@ test('who waits keeps nothing that the other one’s command needs', async () =>
     '-c',
     `sleep 3; ${inner("--output out/sub/y -- sh -c 'mkdir -p out/sub; echo y > out/sub/y'")}`,
   ]);
-  await expect.poll(() => existsSync(homeIn(shop.workspace)) && locks().length, { timeout: 20_000 }).toBe(1);
+  await expect
+    .poll(() => existsSync(assayFolder(shop.workspace)) && locks().length, { timeout: 20_000 })
+    .toBe(1);
   const beside = shop.assay(['run', '--output', 'out/sub', '--', 'sh', '-c', 'mkdir -p out/sub']);
   expect([(await waits).code, (await beside).code]).toEqual([0, 0]);
 });
@@ -248,9 +250,9 @@ describe('in a folder that is not Assay’s alone', () => {
 
 test('a run whose command removed its lock does not take away another’s', async () => {
   await owning(() => {
-    rmSync(homeIn(shop.workspace), { recursive: true });
-    mkdirSync(homeIn(shop.workspace));
-    symlinkSync('1-1-1', join(homeIn(shop.workspace), 'lock-a'));
+    rmSync(assayFolder(shop.workspace), { recursive: true });
+    mkdirSync(assayFolder(shop.workspace));
+    symlinkSync('1-1-1', join(assayFolder(shop.workspace), 'lock-a'));
   }, 'a');
   expect(locks()).toHaveLength(1);
 });
@@ -272,7 +274,7 @@ test('who waits for an output is asked whether it still should, and owns nothing
     if (told.push('asked') === 3) throw new Error('it is to end');
   };
   const inner = () =>
-    whileOwningOutputs(
+    withOutputLocks(
       request('a', 'b'),
       { report: ({ type }) => told.push(type), throwIfCancelled },
       async () => {},

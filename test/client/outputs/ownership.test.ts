@@ -20,11 +20,11 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { REQUEST_DEFAULTS, type RunRequest } from '../../../client/action/request.ts';
 import { fileDigests } from '../../../client/files/file-digest.ts';
 import { StatIndex } from '../../../client/files/stat-index.ts';
-import { Silences } from '../../../client/outputs/lock-file.ts';
-import { whileOwningOutputs } from '../../../client/outputs/output-lock.ts';
+import { LockAges } from '../../../client/outputs/lock-file.ts';
+import { withOutputLocks } from '../../../client/outputs/output-lock.ts';
 import type { Output } from '../../../client/outputs/outputs.ts';
 import { restoreOutputs } from '../../../client/outputs/restore.ts';
-import { homeIn } from '../../../client/outputs/staging.ts';
+import { assayFolder } from '../../../client/outputs/staging.ts';
 import { digestOf } from '../../../core/digest.ts';
 import { parseRelPath, ROOT } from '../../../core/path.ts';
 import { identify, identityText, ownIdentity } from '../../../hermeticity/system/process-identity.ts';
@@ -40,7 +40,7 @@ beforeEach(() => {
 afterEach(() => shop.remove());
 
 const ACTION = ['--input', 'in.txt', '--output', 'out', '--hermetic=off'];
-const home = () => homeIn(shop.workspace);
+const home = () => assayFolder(shop.workspace);
 const lock = () => join(home(), 'lock-out');
 const text = (path: string) => readFileSync(join(shop.workspace, path), 'utf8');
 const seen = (path: string) => expect.poll(() => shop.has(path), { timeout: 30_000 }).toBe(true);
@@ -131,7 +131,7 @@ test('nothing is restored once the lock is lost', async () => {
   const digest = await store.blobs.put(digestOf(bytes), bytes);
   const output: Output = { kind: 'file', path: parseRelPath('out'), digest, executable: false };
   const digests = fileDigests(new StatIndex(join(shop.folder, 'index')), Date.now);
-  await whileOwningOutputs(request(), { report: () => {} }, async (_waited, ownership) => {
+  await withOutputLocks(request(), { report: () => {} }, async (_waited, ownership) => {
     rmSync(home(), { recursive: true });
     const restored = restoreOutputs([output], shop.workspace, store.blobs, digests, { ownership });
     await expect(restored).rejects.toThrow('its lock was removed');
@@ -170,7 +170,7 @@ describe('what lies in a workspace', () => {
     const victim = spawn('sleep', ['1000'], { detached: true, stdio: 'ignore' });
     const identity = identify(victim.pid ?? 0);
     if (!identity) throw new Error('it runs');
-    for (const folder of [home(), homeIn(shop.folder)]) {
+    for (const folder of [home(), assayFolder(shop.folder)]) {
       const planted = join(folder, `${identity.namespace}-999999-1-0`);
       mkdirSync(planted, { recursive: true });
       writeFileSync(join(planted, 'command-0'), `${identityText(identity)}\n["out"]`);
@@ -179,7 +179,7 @@ describe('what lies in a workspace', () => {
     expect(victim.kill('SIGTERM') && victim.exitCode).toBe(null);
     await once(victim, 'exit');
     expect(victim.signalCode).toBe('SIGTERM');
-    for (const folder of [home(), homeIn(shop.folder)])
+    for (const folder of [home(), assayFolder(shop.folder)])
       expect(existsSync(join(folder, `${identity.namespace}-999999-1-0`))).toBe(true);
   });
 
@@ -198,7 +198,7 @@ describe('what lies in a workspace', () => {
     lutimesSync(lock(), future / 1000, future / 1000);
     vi.useFakeTimers({ toFake: ['Date'] });
     try {
-      const silences = new Silences();
+      const silences = new LockAges();
       expect(silences.of(lock())).toBe(0);
       vi.setSystemTime(Date.now() + 30_000);
       expect(silences.of(lock())).toBe(30_000);

@@ -2,7 +2,7 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { homeIn, Staging } from '../../../client/outputs/staging.ts';
+import { assayFolder, Staging } from '../../../client/outputs/staging.ts';
 import { Workshop } from '../../rig/assay.ts';
 
 let shop: Workshop;
@@ -28,7 +28,10 @@ describe.each([
   beforeEach(() => chmodSync(shop.folder, modeOfParent));
 
   afterEach(() => {
-    expect([shop.workspace, shop.folder].map((folder) => existsSync(homeIn(folder)))).toEqual([false, false]);
+    expect([shop.workspace, shop.folder].map((folder) => existsSync(assayFolder(folder)))).toEqual([
+      false,
+      false,
+    ]);
     expect(readdirSync(tmp)).toEqual([]);
   });
 
@@ -63,7 +66,7 @@ describe('a staging folder', () => {
   test('is another one for each workspace beside each other', () => {
     const [one, two] = ['one', 'two'].map((name) => Staging.create(shop.another(name)));
     if (!one || !two) throw new Error('there are two');
-    expect([one.isInSight, two.isInSight]).toEqual([false, false]);
+    expect([one.isInWorkspace, two.isInWorkspace]).toEqual([false, false]);
     expect(one.next()).not.toBe(two.next());
     one.remove();
     two.remove();
@@ -80,9 +83,9 @@ describe('a staging folder', () => {
       },
     ],
   ])('stays in the workspace if the place beside it %s', (_, prepare) => {
-    prepare(homeIn(shop.folder));
+    prepare(assayFolder(shop.folder));
     const staging = Staging.create(shop.workspace);
-    expect(staging.isInSight).toBe(true);
+    expect(staging.isInWorkspace).toBe(true);
     staging.remove();
     expect(shop.has('.assay')).toBe(false);
   });

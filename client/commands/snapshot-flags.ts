@@ -69,7 +69,7 @@ export async function withSnapshots<T>(
 
 function rootFolder(folder: string): string {
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
-    throw usage(`--in ${folder}: there is no such folder`);
+    throw usage(`--in ${folder} is not a folder`);
   return realpathSync(folder);
 }
 

@@ -75,7 +75,7 @@ describe('explain, diff and show', () => {
     expect(shown).toMatchObject({ workingDirectory: 'pkg', declaredOutputs: ['pkg/made'] });
     expect([shown.inputs, shown.result.outputs]).toMatchObject([[{ path: 'pkg/a' }], [{ path: 'pkg/made' }]]);
     const { stdout } = await shop.assay(['show', 'pkg#copy']);
-    expect(stdout).toContain('outputs: 1, 3 B, from the workspace’s root\n');
+    expect(stdout).toContain('outputs: 1, 3 B, relative to the workspace’s root\n');
   });
 
   test('a step by its short name in its package’s folder, as a run takes it; in the root the candidates are named', async () => {

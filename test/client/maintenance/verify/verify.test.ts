@@ -68,7 +68,7 @@ test('what is damaged is quarantined and named, is a miss, and the next run heal
   expect(readdirSync(join(shop.store, 'v4/quarantine'))).toHaveLength(1);
   const again = await shop.assay(['verify']);
   expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining('1 result lacks a blob') });
-  expect(again.stdout).toContain('no damage, but a miss');
+  expect(again.stdout).toContain('lacks a blob: a miss');
   expect((await shop.run(build(1))).summary).toMatchObject({ outcome: 'miss', published: true });
   expect(await verify()).toMatchObject({ code: 0, found: { damaged: 0, unusableResults: 0 } });
 });

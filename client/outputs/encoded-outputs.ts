@@ -1,5 +1,4 @@
-// What lies at some paths, as a message: files, folders and links become outputs of an ActionResult, and the content that
-// it names.
+// Encodes outputs as an ActionResult, and collects the content that it names.
 import { type Digest, digestOf, EMPTY, type Hash, toWire } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
 import { join, type RelPath, relativeTo, toSystemPath } from '../../core/path.ts';
@@ -10,13 +9,13 @@ import type { ContentCache } from '../files/content-cache.ts';
 import type { FileDigests } from '../files/file-digest.ts';
 import { type Output, observeOutput, refuseLinkedParents, whyUnfit } from './outputs.ts';
 
-/** Content that a result needs: bytes in hand, or a file in the workspace. */
+/** Content that a result needs: bytes, or a file in the workspace. */
 export type Sealed = { readonly digest: Digest } & (
   | { readonly bytes: Uint8Array }
   | { readonly file: string | Buffer }
 );
 
-/** Each once; the empty blob is everywhere already. */
+/** Each content once. The empty blob needs no storing. */
 export class Contents {
   readonly #byHash = new Map<Hash, Sealed>();
 
@@ -40,7 +39,10 @@ export interface EncodedOutputs {
   readonly contents: Contents;
 }
 
-/** What lies there; undefined if nothing does. Refuses what is not fit to be kept, such as a link that leads out. */
+/**
+ * The output on disk; undefined if there is none. Throws if it must not be stored, such as a link out of the
+ * workspace.
+ */
 export function fitOutput(workspace: string, path: RelPath, digests: FileDigests): Output | undefined {
   refuseLinkedParents(workspace, path);
   const output = observeOutput(workspace, path, digests);

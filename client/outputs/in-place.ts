@@ -1,8 +1,9 @@
-// What the outputs of hits looked like when they were found in place, and all that their results depend on besides the key: for
-// the memories that outlive this process (action-state.ts, graph/memory.ts).
+// In-place checks of one process: the stats of outputs that were found in place, and of the observed paths of
+// their results.
+// The up-to-date states are written from them (up-to-date/action-state.ts, up-to-date/state-recorder.ts).
 //
-// Outputs were compared with the result, byte by byte, before they come here, and are trusted afterwards by the same rule
-// as inputs are (see inputs/settled.ts).
+// Only outputs whose content was compared with the result come here, and only with settled stats
+// (files/settled.ts).
 import type { Hash } from '../../core/digest.ts';
 import type { EvidenceStatus } from '../../core/evidence.ts';
 import {
@@ -24,51 +25,51 @@ import type { Output } from './outputs.ts';
 export interface HitRecord {
   readonly log: Log;
   readonly exitCode: number;
-  /** How long the command took when it ran. */
+  /** The duration of the command when it ran. */
   readonly commandMs: number;
   readonly standing: EvidenceStatus;
 }
 
 export interface InPlaceCheck {
   readonly hit: HitRecord;
-  /** The key that the result lies under, and the digest of the result itself. */
+  /** The key under which the result is stored, and the digest of the result. */
   readonly address: Hash;
   readonly result: Hash;
   readonly outputs: ReadonlyMap<string, StatRow>;
-  /** What the result depends on besides the key. */
+  /** The stats of the result's observed paths. */
   readonly rows: ReadonlyMap<string, StatRow>;
 }
 
 export class InPlaceChecks {
-  readonly #known = new Map<Hash, InPlaceCheck>();
+  readonly #checks = new Map<Hash, InPlaceCheck>();
 
-  /** Undefined if it was not found in place, or had not settled. */
+  /** Undefined if the outputs were not found in place, or their stats were not settled. */
   of({ key }: IdentifiedAction): InPlaceCheck | undefined {
-    return this.#known.get(key.hash);
+    return this.#checks.get(key.hash);
   }
 
-  /** `lookedAt`: the clock before the outputs were compared. */
+  /** `checkedAt`: the clock before the outputs were compared. */
   record(
     { key, request }: IdentifiedAction,
     { log, exitCode, commandMs, standing, address, result, outputs, observedPaths }: Hit,
-    lookedAt: number,
+    checkedAt: number,
   ): void {
     if (log.stdout.length + log.stderr.length > RUN.inlineLogBytes) return;
     const made = new Map<string, StatRow>();
     for (const path of outputs.flatMap(pathsOf)) {
       const stats = lstatIn(request.workspace, path);
-      if (!stats || !isSettled(stats, lookedAt)) return;
+      if (!stats || !isSettled(stats, checkedAt)) return;
       made.set(path, rowOf(stats));
     }
     const rows = new Map<string, StatRow>();
-    for (const look of observedPaths()) {
-      if (!isPlain(look)) return;
-      const path = pathToCheck(look, request.workspace);
+    for (const observed of observedPaths()) {
+      if (!isPlain(observed)) return;
+      const path = pathToCheck(observed, request.workspace);
       const stats = lstatIn(request.workspace, path);
-      if (stats && !isSettled(stats, lookedAt)) return;
+      if (stats && !isSettled(stats, checkedAt)) return;
       rows.set(stats ? nameOf(path, request.workspace) : path, rowOf(stats));
     }
-    this.#known.set(key.hash, {
+    this.#checks.set(key.hash, {
       hit: { log, exitCode, commandMs, standing },
       address,
       result,
@@ -78,26 +79,26 @@ export class InPlaceChecks {
   }
 }
 
-/** In the workspace as its own, so that an output that another step looked at is known to be one. */
-function nameOf(look: AbsPath, workspace: string): string {
-  return relativeIn(absPath(workspace), look) || look;
+/** Relative in the workspace, so that a path that another step makes has the same name as its output. */
+function nameOf(path: AbsPath, workspace: string): string {
+  return relativeIn(absPath(workspace), path) || path;
 }
 
-/** What outputs look like just now, settled or not. */
+/** The current stats of outputs, settled or not. */
 export function outputStats(outputs: readonly Output[], workspace: string): Map<string, StatRow> {
   return new Map(outputs.flatMap(pathsOf).map((path) => [path, rowOf(lstatIn(workspace, path))]));
 }
 
-/** A folder's own times change when an entry comes or goes. */
+/** Includes the folders: their mtime changes when an entry is added or removed. */
 function pathsOf(output: Output): string[] {
   const entries = output.kind === 'directory' ? output.entries : [];
   return [output.path, ...entries.map(({ path }) => `${output.path}/${path}`)];
 }
 
 /**
- * Where nothing was, nothing comes without touching the folder: one look for all that a compiler missed there. Only among
- * installed software, where folders seldom change.
+ * For an absent path below /usr, its folder: one lstat for all names that a compiler searched there. The
+ * folder's mtime changes when a name appears. Below /usr folders seldom change.
  */
-function pathToCheck(look: AbsPath, workspace: string): AbsPath {
-  return look.startsWith('/usr/') && !lstatIn(workspace, look) ? parentFolder(look) : look;
+function pathToCheck(path: AbsPath, workspace: string): AbsPath {
+  return path.startsWith('/usr/') && !lstatIn(workspace, path) ? parentFolder(path) : path;
 }

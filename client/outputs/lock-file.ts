@@ -1,11 +1,20 @@
-// One output's lock: a symbolic link `.assay/lock-<output>` whose target names its owner, so that it is made and filled in one
-// step. The lock of a process that has ended, or that no longer touches it, is taken over.
+// The lock of one output on disk: a symbolic link `.assay/lock-<output>` whose target names the owner
+// process.
 //
-// Locks lie in the workspace, where other containers and users see them, and where anybody may have put one. So a lock gives no
-// right but to be waited for, and no wait for one is without an end.
+//   F1  A lock appears together with its owner, in one system call.
+//   F2  A lock that names this process is held by this process: nobody writes a lock in another's name.
+//   F3  Every wait ends. A lock is broken if its owner has ended, or has not touched it for RUN.lockStaleMs
+//       (RUN.lockSilentMs if the owner can be seen to run).
+//   F4  One process at a time breaks a lock, and checks again first. So no run breaks a fresh lock.
+//   F5  A lock makes other runs wait, and nothing else: anybody may put one into a workspace, so it never
+//       decides what is killed or deleted.
 //
-// While a process stages there, its locks are further names of one link: a thousand links that are made and removed take a
-// thousand inodes, which some file systems pass over for minutes before they use them again (docs/decisions/0162).
+//   free ──tryLock──> held ──removeOwn──> free
+//                      │ owner ended: certain; untouched for too long: likely
+//                      └──breakIfAbandoned──> free; after "likely" the next run does not publish
+//
+// While a process stages files, its locks are hard links to one symbolic link. A thousand new links would
+// take a thousand inodes, which some file systems reuse only after minutes (docs/decisions/0162).
 import {
   linkSync,
   lstatSync,
@@ -32,11 +41,11 @@ import { removeIfEmpty, sharedStagingFolder } from './staging.ts';
 
 const NAMED = 'lock-';
 const SHORTENED = 'locked-';
-/** File systems take 255 bytes, and who takes a lock away puts a word before it. */
+/** File systems allow 255 bytes; `takeover-` comes before the name of a lock that is broken. */
 const LONGEST_NAME = 200;
 const SLASH = encodeURIComponent('/');
 
-/** It tells the output, or how it begins where that is too long for a name. */
+/** The name holds the output's path, or its beginning and a hash if the path is too long. */
 export function lockPath(home: string, output: RelPath): string {
   const text = encodeURIComponent(output);
   if (text.length + NAMED.length <= LONGEST_NAME) return join(home, `${NAMED}${text}`);
@@ -47,7 +56,7 @@ export function lockPath(home: string, output: RelPath): string {
   );
 }
 
-/** Whether it is the lock of something inside the output or around it; where the name does not tell all, it may be. */
+/** Whether a lock's output contains `output` or lies in it. True also if a shortened name leaves it open. */
 export function overlaps(name: string, output: RelPath): boolean {
   const own = `${encodeURIComponent(output)}${SLASH}`;
   if (name.startsWith(SHORTENED)) {
@@ -58,7 +67,7 @@ export function overlaps(name: string, output: RelPath): boolean {
   return name.startsWith(NAMED) && (own.startsWith(other) || other.startsWith(own));
 }
 
-/** For a person. */
+/** For messages. */
 export function outputOfLock(name: string): string {
   try {
     return decodeURIComponent(name.slice(NAMED.length));
@@ -67,7 +76,7 @@ export function outputOfLock(name: string): string {
   }
 }
 
-/** A text: why no lock can be made here, and what to do. */
+/** `impossible`: why no lock can be made here, and what to do. */
 export function tryLock(path: string): 'taken' | 'held' | { readonly impossible: string } {
   const home = dirname(path);
   try {
@@ -75,7 +84,7 @@ export function tryLock(path: string): 'taken' | 'held' | { readonly impossible:
     if (!linkToOwn(home, path)) symlinkSync(identityText(ownIdentity()), path);
     return 'taken';
   } catch (error) {
-    // Nobody has made the home yet, or another run has just removed it, because it was empty.
+    // The folder does not exist yet, or another run has just removed it because it was empty.
     if (isSystemError(error, 'ENOENT')) {
       const why = whyNot(home);
       return why === undefined ? tryLock(path) : { impossible: why };
@@ -86,7 +95,7 @@ export function tryLock(path: string): 'taken' | 'held' | { readonly impossible:
   }
 }
 
-/** Touched before it is a lock: who can't see this process goes by that. */
+/** Sets the mtime first: a process in another pid namespace can judge the lock only by its age. */
 function linkToOwn(home: string, lock: string): boolean {
   const folder = sharedStagingFolder(home);
   if (folder === undefined) return false;
@@ -101,7 +110,7 @@ function linkToOwn(home: string, lock: string): boolean {
   }
 }
 
-/** Undefined if it can be made. */
+/** Makes the folder; returns why it cannot. */
 function whyNot(home: string): string | undefined {
   try {
     mkdirSync(home, { recursive: true });
@@ -118,12 +127,12 @@ function remedyFor(home: string): string {
   return stats.uid === process.getuid?.() ? `chmod u+rwx ${home}` : `sudo rm -r ${home}`;
 }
 
-/** And not something else that somebody keeps under that name. */
+/** False for a file or folder that happens to have the name of a lock. True if nothing is there. */
 export function isLock(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== false;
 }
 
-/** Undefined if it is gone, or says nothing that makes sense. */
+/** Undefined if the lock is gone or malformed. */
 export function ownerOf(lock: string): ProcessIdentity | undefined {
   try {
     return parseIdentity(readlinkSync(lock));
@@ -132,7 +141,7 @@ export function ownerOf(lock: string): ProcessIdentity | undefined {
   }
 }
 
-/** It names this process, which nobody else does: whoever takes a lock over puts its own in its place. */
+/** Whether the lock names this process (F2). */
 export function isHeldHere(lock: string): boolean {
   try {
     return readlinkSync(lock) === identityText(ownIdentity());
@@ -141,7 +150,10 @@ export function isHeldHere(lock: string): boolean {
   }
 }
 
-/** How long a lock has been seen as it is now: its clock may be another one's, or stand in the future. */
+/**
+ * How long a lock was not touched, by its mtime or by this process's own clock: the mtime may lie in the
+ * future.
+ */
 export class LockAges {
   readonly #seen = new Map<string, { readonly mtimeMs: number; readonly since: number }>();
 
@@ -156,8 +168,8 @@ export class LockAges {
 }
 
 /**
- * `surely`: its owner is a process of this user and has ended. Otherwise it only was not heard of: in another container, stopped,
- * somebody else's, or the lock is none that Assay made.
+ * `certain`: the owner is a process of this user and has ended. `likely`: the lock was not touched for long;
+ * the owner may be stopped, in another container or another user's, or Assay did not make the lock.
  */
 type Abandonment = 'certain' | 'likely' | undefined;
 
@@ -174,7 +186,7 @@ function abandonment(lock: string, ages: LockAges): Abandonment {
   }
 }
 
-/** False if it is gone: the command may have removed it, with all of .assay. */
+/** False if the link is gone: the command may have removed all of .assay. */
 export function touch(link: string): boolean {
   try {
     const now = Date.now() / 1000;
@@ -185,7 +197,7 @@ export function touch(link: string): boolean {
   }
 }
 
-/** Under a lock of its own: else two runs that both saw the dead owner could take away each other's fresh lock. */
+/** The guard keeps two runs that both saw the dead owner from breaking each other's fresh lock (F4). */
 export function breakIfAbandoned(lock: string, ages: LockAges): Abandonment {
   if (!abandonment(lock, ages)) return undefined;
   const guard = join(dirname(lock), `takeover-${basename(lock)}`);
@@ -207,11 +219,11 @@ function removeIfOld(guard: string): void {
     if (!stats.isDirectory()) unlinkSync(guard);
     else if (Date.now() - stats.mtimeMs > RUN.orphanEndsMs) removeIfEmpty(guard);
   } catch {
-    // Another run has removed it, or nothing of that name can be.
+    // Another run has removed it.
   }
 }
 
-/** Not another run's, which has taken it meanwhile because the command had removed all of .assay. */
+/** Keeps a lock that another run has made since: the command may have removed all of .assay. */
 export function removeOwn(lock: string): void {
   if (isHeldHere(lock)) remove(lock);
 }
@@ -220,6 +232,6 @@ function remove(lock: string): void {
   try {
     unlinkSync(lock);
   } catch {
-    // Another run was quicker.
+    // Another run has removed it.
   }
 }

@@ -1,13 +1,16 @@
-// The folder in which an output lies, held open: whatever is renamed or swapped for a link meanwhile, what is done through
-// the anchor is done in that folder, and never behind a link. Each part of the way is opened from the one before and may
-// be no link itself. By /proc/self/fd, which is Linux's way to name what is held open.
+// Opens the parent folder of an output and works through the open descriptor.
+// Every operation stays in that folder, even if a part of the path is meanwhile renamed or replaced by a
+// link.
+//
+// Each part of the path is opened relative to the one before, with O_NOFOLLOW. /proc/self/fd names the open
+// folder.
 import { closeSync, constants, mkdirSync, openSync } from 'node:fs';
 import { AssayError, isSystemError } from '../../core/errors.ts';
 import { nameToBytes, parentOf, type RelPath, ROOT } from '../../core/path.ts';
 
 const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
-/** Calls `work` with a path to the last part of `path`, in its folder; makes the folders that are not there. */
+/** Calls `work` with the path of the last part, below the open parent. Makes missing parent folders. */
 export function withOpenParent<T>(workspace: string, path: RelPath, work: (target: Buffer) => T): T {
   const parent = parentOf(path);
   const parts = parent === ROOT ? [] : parent.split('/');

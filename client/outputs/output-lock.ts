@@ -1,12 +1,22 @@
-// One run at a time on an output of a workspace, and on whatever lies in it: two that wrote the same file at once could seal
-// what neither made. What a run makes may be published only while it owns its outputs and has owned them all the time.
+// Output locks: one run at a time works on an output of a workspace, and on everything inside or around it.
+// Two runs that wrote the same file at once could publish a result that neither of them made.
 //
-// A run says what it works on in two places: locks in the workspace, which other containers and users see, and the user's own
-// records (run-records.ts), which nobody removes with `git clean`. Where no lock can be made (a read-only workspace) the run goes on,
-// and nothing of it is published.
+//   O1  Two runs never work on overlapping outputs at the same time: paths of which one contains the other.
+//       The exception is a lock that was broken because its owner seemed dead: then neither run publishes.
+//   O2  A run holds no lock while it waits: it takes all of its locks or none. So there is no deadlock.
+//   O3  A run publishes only if it held all its locks all the time.
+//   O4  A run that lost a lock restores nothing more.
+//   O5  A command that runs Assay may make a part of its own output. To make all of it is refused: the
+//       inner run would wait for the command, which waits for the inner run.
+//   O6  If no lock can be made (a read-only workspace), the run goes on and publishes nothing.
 //
-// A run holds nothing while it waits: it takes all of its outputs in one go or none, so no two ever wait for each other, whatever
-// their commands run in turn.
+//              all locks taken                    publishRefusal() is undefined
+//   waiting ────────────────────> working ──────────────────────────────────────> published
+//      ^   conflict: release all     │ lock removed or taken over (O3, O4)
+//      └───────────────              └──────────────────────────────────────────> not published
+//
+// A run states its outputs twice: as locks in the workspace, which other containers and users see
+// (lock-file.ts), and as records of the user (run-records.ts), which `git clean` does not remove.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { AssayError } from '../../core/errors.ts';
@@ -39,13 +49,16 @@ import {
 import { assayFolder, removeIfEmpty } from './staging.ts';
 
 export interface Ownership {
-  /** Why the outputs are no longer this run's; undefined as long as they are. */
+  /** Why a lock is lost; undefined while all are held. */
   lost(): string | undefined;
-  /** Why what lies there may be another run's, so that it must not be published; undefined if it can't. */
+  /**
+   * Why the result must not be published: another run may have written the outputs. Undefined if none can
+   * have.
+   */
   publishRefusal(): string | undefined;
 }
 
-/** Runs `work` while nobody else works on the outputs; it learns whether somebody did, just before. */
+/** Calls `work` while this run holds the locks. `waited`: another run held one of them just before. */
 export async function withOutputLocks<T>(
   request: RunRequest,
   { report, throwIfCancelled }: Pick<RunContext, 'report' | 'throwIfCancelled'>,
@@ -68,12 +81,12 @@ export async function withOutputLocks<T>(
   }
 }
 
-/** node:timers/promises would do it, but every hit would pay for loading it. */
+/** Not node:timers/promises: every hit would pay for loading it. */
 function wait(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
-/** Of this process, by the paths of their locks. */
+/** The locks that this process holds, by path. */
 const holders = new Map<string, OutputLocks>();
 
 class OutputLocks implements Ownership {
@@ -83,7 +96,7 @@ class OutputLocks implements Ownership {
   readonly #locks = new Set<string>();
   readonly #ages = new LockAges();
   #record: OwnRecord | undefined;
-  /** Why there are no locks. */
+  /** Why no lock could be made (O6). */
   #impossible: string | undefined;
   #tookOver = false;
 
@@ -93,7 +106,10 @@ class OutputLocks implements Ownership {
     this.#outputs = outputs;
   }
 
-  /** Undefined if all is this run's now; else what another one works on, and nothing is. */
+  /**
+   * Undefined if this run holds all locks now; else the output that another run works on, and no lock is held
+   * (O2).
+   */
   tryLockAll(): string | undefined {
     const conflict = this.#outputs.find((output) => !this.#take(output)) ?? this.#overlappingLock();
     if (conflict !== undefined) this.release();
@@ -105,8 +121,8 @@ class OutputLocks implements Ownership {
   }
 
   /**
-   * Whoever takes over a lock removes it first, and nobody makes one in another's name: as long as it is there, nobody has, even if
-   * this process stood still for an hour.
+   * By F2, a lock that still names this process was never broken, even if the process was stopped for an
+   * hour.
    */
   lost(): string | undefined {
     for (const lock of this.#locks) {
@@ -153,7 +169,10 @@ class OutputLocks implements Ownership {
     return true;
   }
 
-  /** A command that the killed owner left running is ended; where nobody can know of one, it may still run. */
+  /**
+   * Breaks an abandoned lock and ends the command of its killed owner. If that cannot be ruled out, it may
+   * still run.
+   */
   #takeOver(path: string): boolean {
     const abandoned = breakIfAbandoned(path, this.#ages);
     if (abandoned === undefined) return false;
@@ -180,7 +199,7 @@ class OutputLocks implements Ownership {
     }
   }
 
-  /** A run of this user whose locks somebody has removed still works. First the own record: of two runs at least one sees the other's. */
+  /** Finds a running run of this user whose locks were removed. Writes the own record first (R2). */
   #overlappingRecord(): string | undefined {
     if (this.#outputs.length === 0) return undefined;
     this.#record ??= recordRun({ workspace: this.#workspace, outputs: this.#outputs });
@@ -195,7 +214,7 @@ class OutputLocks implements Ownership {
     return undefined;
   }
 
-  /** The same for an output that is known by its lock. */
+  /** Whether the lock belongs to the command that this run is a part of (O5). */
   #isNestedIn(path: string): boolean {
     const owner = ownerOf(path);
     if (!owner || !isAncestor(owner)) return false;
@@ -206,8 +225,8 @@ class OutputLocks implements Ownership {
   }
 
   /**
-   * True if this run is a part of the command that makes what is locked, and makes a part of it. If it is to make all of it,
-   * it would wait for the command, which waits for this run.
+   * True if a process of the command that makes `locked` started this run. Throws if this run makes all of it
+   * (O5).
    */
   #isPartOfCommand(owner: ProcessIdentity, locked: RelPath): boolean {
     if (!isAncestor(owner) || !outputsOfEnclosing(this.#workspace, owner).includes(locked)) return false;

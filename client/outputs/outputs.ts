@@ -1,5 +1,5 @@
-// Outputs as values: what a result says should be there, and what is there. Two equal values mean equal bytes, modes,
-// links and empty folders, and nothing else beside them.
+// Outputs as values: the output that a result names, and the output that is on disk.
+// Two outputs are equal if their bytes, executable bits, links and directories are, with no extra entry.
 import { lstatSync, readlinkSync, type Stats } from 'node:fs';
 import { type Digest, digestOf, parseDigest } from '../../core/digest.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
@@ -56,7 +56,7 @@ export async function outputsNamedBy(
   return outputs;
 }
 
-/** What lies at an output's path now; undefined if nothing does. */
+/** The output that is on disk; undefined if nothing is there. */
 export function observeOutput(workspace: string, path: RelPath, digests: FileDigests): Output | undefined {
   const stats = lstat(workspace, path);
   if (!stats) return undefined;
@@ -72,7 +72,7 @@ export function sameOutput(a: Output | undefined, b: Output): boolean {
   return fingerprint(a) === fingerprint(b);
 }
 
-/** Whether they are the same, entry by entry. A hundred thousand are not encoded only to be compared. */
+/** Compares entry by entry: faster than encoding a hundred thousand entries. */
 function haveSameEntries(present: readonly Entry[], wanted: readonly Entry[]): boolean {
   if (present.length !== wanted.length) return false;
   const byPath = new Map(wanted.map((entry) => [entry.path, entry]));
@@ -88,15 +88,16 @@ function isSameEntry(a: Entry | undefined, b: Entry): boolean {
 }
 
 /**
- * Why it must be neither kept nor restored; undefined if it may be. A link that leaves the workspace would mean something
- * else elsewhere. Whatever lies in git's folder or in Assay's, at any depth, could run or end other programs.
+ * Why an output must be neither stored nor restored; undefined if it may be. A link that leaves the workspace
+ * means something else in another checkout. A file in git's folder or in Assay's, at any depth, could run or
+ * end programs.
  */
 export function whyUnfit(output: Output): string | undefined {
   if (output.path.split('/').some(isReservedName)) return whyReserved(output.path);
   const parts = output.kind === 'directory' ? output.entries : [output];
   for (const part of parts) {
     const at = output.kind === 'directory' ? join(output.path, part.path) : part.path;
-    // Of each folder on the way there is an entry, too.
+    // Each parent folder has an entry of its own, so the last name is enough.
     if (isReservedName(nameOf(at))) return whyReserved(at);
     if (part.kind !== 'symlink') continue;
     if (leavesWorkspace(at, part.target)) return `${at} is a link that leaves the workspace`;
@@ -109,7 +110,7 @@ function whyReserved(path: RelPath): string {
   return `${path} is not for a cache to keep: it is git’s own, or Assay’s`;
 }
 
-/** One string for all that an entry is, apart from where it lies. */
+/** The kind and content of an entry as one string, without its path. */
 export function identityOf(entry: Entry | Output): string {
   if (entry.kind === 'file') return `file ${entry.digest.hash} ${entry.executable}`;
   return entry.kind === 'symlink' ? `symlink ${entry.target}` : 'directory';
@@ -139,7 +140,7 @@ function observeFolder(
   }
 }
 
-/** `at`: where it lies in the workspace; `path`: what the entry is to be called. */
+/** `at`: the path in the workspace. `path`: the path in the entry. */
 function observeLeaf(
   workspace: string,
   at: RelPath,
@@ -156,7 +157,7 @@ function observeLeaf(
   return { kind: 'file', path, digest, executable: (stats.mode & 0o100) !== 0 };
 }
 
-/** Refuses an output whose folder is reached through a symbolic link: it could lie anywhere. */
+/** Refuses an output below a symbolic link: the link could point anywhere. */
 export function refuseLinkedParents(workspace: string, path: RelPath): void {
   for (let folder = parentOf(path); folder !== ROOT; folder = parentOf(folder)) {
     if (!lstat(workspace, folder)?.isSymbolicLink()) continue;

@@ -1,6 +1,5 @@
-// Puts the outputs of a result into the workspace, exactly: what is right already is left alone, what is wrong is built
-// aside and renamed into place, what should not be there goes. Until everything that is needed has been read from the
-// store and verified, nothing in the workspace changes.
+// Restores the outputs of a result: correct outputs stay, wrong ones are staged and renamed into place.
+// Nothing in the workspace changes before all needed content has been read from the store and verified.
 import {
   closeSync,
   fchmodSync,
@@ -34,30 +33,30 @@ export interface Restored {
 
 export interface RestoreOptions {
   /**
-   * Unless everything is in place, all of it gets this time, also what was right already. Where it is left out, what is
-   * written is new, and what was right keeps its time.
+   * The mtime of all outputs, unless all of them are in place already. Without it, written outputs get the
+   * current time and correct ones keep theirs.
    */
   readonly time?: Date | undefined;
-  /** Nothing is moved into place once it is lost: the outputs may be another run's by then. */
+  /** If it is lost, nothing is moved into place: another run may own the outputs by then (O4). */
   readonly ownership?: Pick<Ownership, 'lost'> | undefined;
 }
 
 /**
- * Whether all outputs lie as they should; then that is remembered. Nobody is kept from changing them meanwhile: that is as
- * if they were changed just after.
+ * Whether all outputs are correct; if so, records the check. No lock is needed: a change meanwhile is like
+ * one just after.
  */
 export function isInPlace(hit: Hit, action: IdentifiedAction, { cache, now }: RunContext): boolean {
-  const lookedAt = now();
+  const checkedAt = now();
   try {
     if (wrongOutputs(hit.outputs, action.request.workspace, cache.digests).length > 0) return false;
   } catch {
     return false;
   }
-  cache.inPlace.record(action, hit, lookedAt);
+  cache.inPlace.record(action, hit, checkedAt);
   return true;
 }
 
-/** Undefined if it could not be done, whatever the cause: the workspace is as it was, and the command can run. */
+/** Undefined if the restore failed for any reason: the workspace is unchanged, and the command can run. */
 export async function restore(
   hit: Hit,
   action: IdentifiedAction,
@@ -92,7 +91,8 @@ export async function restoreOutputs(
     if (time) {
       const { setTimes } = await import('./times.ts');
       const right = outputs.filter((output) => !wrong.some((one) => one.output === output));
-      // Before anything is moved: whoever is killed in between leaves something wrong, and all of this is done again.
+      // Before any move: if the process is killed in between, an output is still wrong, and the next run does
+      // all again.
       for (const output of right) setTimes(output, workspace, output.path, time);
       for (const { output, at } of staged) setTimes(output, at, ROOT, time);
     }
@@ -107,7 +107,7 @@ export async function restoreOutputs(
 
 interface WrongOutput {
   readonly output: Output;
-  /** What lies in its place. */
+  /** The output that is on disk. */
   readonly present: Output | undefined;
 }
 
@@ -119,7 +119,7 @@ function wrongOutputs(outputs: readonly Output[], workspace: string, digests: Fi
   });
 }
 
-/** Something unreadable or odd at an output's place is wrong, not a reason to give up. */
+/** Undefined also for something unreadable or odd: it is a wrong output, which is replaced. */
 function observeQuietly(workspace: string, path: RelPath, digests: FileDigests): Output | undefined {
   try {
     return observeOutput(workspace, path, digests);
@@ -151,7 +151,10 @@ async function stage(
   return at;
 }
 
-/** The files of the old folder by what they are: those that stay the same move over with their times and inodes. */
+/**
+ * The files of the present folder: unchanged ones are linked into the new folder and keep their inode and
+ * times.
+ */
 function reusableFiles(present: Output | undefined): ReadonlyMap<RelPath, string> {
   const entries = present?.kind === 'directory' ? present.entries : [];
   return new Map(entries.map((entry) => [entry.path, identityOf(entry)]));
@@ -186,19 +189,22 @@ async function writeFile(
   try {
     if (blob.bytes) writeWhole(descriptor, blob.bytes, 0);
     else await writeChunks(descriptor, blob);
-    // A umask may take the bit away that says what kind of file this is.
+    // The umask may have removed the executable bit.
     if (executable) fchmodSync(descriptor, (0o777 & ~process.umask()) | 0o100);
   } finally {
     closeSync(descriptor);
   }
 }
 
-/** Both halves at once: while a chunk of one is read by another thread, one of the other is checked and written here. */
+/**
+ * Both halves at once: while another thread reads a chunk of one half, this one verifies and writes one of
+ * the other.
+ */
 async function writeChunks(descriptor: number, blob: LargeBlob): Promise<void> {
   const half = Math.ceil(blob.size / 2 / STORE.chunkBytes) * STORE.chunkBytes;
   const halves = [0, half].filter((offset) => offset < blob.size);
   const written = halves.map((offset) => writePart(descriptor, blob, offset, half));
-  // Until both have ended the file is theirs.
+  // Both use the descriptor, so both must end before it is closed.
   for (const end of await Promise.allSettled(written)) if (end.status === 'rejected') throw end.reason;
 }
 
@@ -224,7 +230,7 @@ function moveIntoPlace(staged: string, path: RelPath, workspace: string, staging
   });
 }
 
-/** Moves what lies at `path` into the staging folder; undefined if nothing does. */
+/** Moves what is at `path` into the staging folder; undefined if nothing is there. */
 export function moveAside(workspace: string, path: RelPath, staging: Staging): string | undefined {
   return withOpenParent(workspace, path, (target) => moveFromParent(target, workspace, path, staging));
 }

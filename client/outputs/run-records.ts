@@ -1,9 +1,17 @@
-// What this user's Assay processes have under way: the outputs that a run works on, the command that makes them, the folder
-// that it stages in. One small file each, in a folder that belongs to the user alone. A process that is killed leaves its
-// files behind, and the next one ends the commands and removes the folders that they name.
+// Records of what this user's Assay processes are doing: outputs, commands and staging folders, one small
+// file each.
 //
-// A workspace may come from anywhere, so nothing in it says what to kill or what to remove (docs/decisions/0241). The place
-// depends on the user only, and on no variable: a command that runs Assay itself has another HOME and TMPDIR.
+//   R1  Only the user can write a record: a record folder that others could write is ignored.
+//   R2  A run writes its record before it checks for others. So of two runs at least one sees the other.
+//   R3  The next run in the workspace ends the commands of a killed run and removes its staging folders.
+//   R4  Nothing in a workspace decides what is killed or removed, because a workspace may come from anywhere
+//       (docs/decisions/0241). A command is killed only if pid, start time and pid namespace match the record.
+//
+//   recordRun ──> record ──remove──> gone              the run ended
+//                   └──cleanUpKilledRuns──> gone       its owner has ended, or cannot be seen and it is old
+//
+// The folders depend on the user only and on no variable: a command that runs Assay has another HOME and
+// TMPDIR.
 import {
   chmodSync,
   existsSync,
@@ -29,14 +37,14 @@ import {
 import { RUN } from '../limits.ts';
 
 export interface RunRecord {
-  /** The process that wrote it. */
+  /** The process that wrote the record. */
   readonly owner: ProcessIdentity;
   readonly workspace: string;
-  /** What it works on. */
+  /** The outputs that it works on. */
   readonly outputs: readonly RelPath[];
-  /** The leader of the process group that makes them. */
+  /** The leader of the process group that writes them. */
   readonly command?: ProcessIdentity | undefined;
-  /** What is to be removed when the owner is gone. */
+  /** The staging folder to remove when the owner is gone. */
   readonly folder?: string | undefined;
 }
 
@@ -48,12 +56,12 @@ export interface OwnRecord {
 const PRIVATE_FOLDER = 0o700;
 const PRIVATE_FILE = 0o600;
 const OF_OTHERS = 0o077;
-/** No group of a command has a lower number: -1 is everybody, -0 this process's own group. */
+/** The lowest process group that may be killed: kill(-1) means every process, kill(0) the own group. */
 const LOWEST_GROUP = 2;
 
 let count = 0;
 
-/** Undefined if it can't be written: a later run does not learn of it then. */
+/** Undefined if no record can be written; later runs then do not know of this one. */
 export function recordRun(what: Omit<RunRecord, 'owner'>): OwnRecord | undefined {
   const name = `${identityText(ownIdentity())}-${count++}-${workspaceTag(what.workspace)}`;
   const content = JSON.stringify({ ...what, command: what.command && identityText(what.command) });
@@ -61,18 +69,18 @@ export function recordRun(what: Omit<RunRecord, 'owner'>): OwnRecord | undefined
     const file = join(folder, name);
     try {
       if (!isPrivate(folder)) makePrivate(folder);
-      // Whoever reads it half written has a record of its own, which this process sees when it looks afterwards.
+      // A run that reads it half written has its own record already, which this process will see (R2).
       writeFileSync(file, content, { mode: PRIVATE_FILE, flag: 'wx' });
       lastFolder = folder;
       return { remove: () => removeQuietly(file) };
     } catch {
-      // The next place may do.
+      // Try the next folder.
     }
   }
   return undefined;
 }
 
-/** Where this process could write its last record. */
+/** The folder of this process's last record. */
 let lastFolder: string | undefined;
 
 export function recordCommand(
@@ -84,21 +92,21 @@ export function recordCommand(
   return command && recordRun({ workspace, outputs, command });
 }
 
-/** What the command makes that `runner` has started and this process is a part of: nothing, if there is no such command. */
+/** The outputs of the command of `runner` that this process is a part of; empty if there is none. */
 export function outputsOfEnclosing(workspace: string, runner: ProcessIdentity): readonly RelPath[] {
   const isRunners = (name: string) => isOf(runner, name);
   const around = recordsIn(workspace, isRunners).find(({ command }) => command && isAncestor(command));
   return around?.outputs ?? [];
 }
 
-/** Of processes that live, other than this one. */
+/** The records of other running processes. */
 export function liveRecordsIn(workspace: string): RunRecord[] {
   const own = ownIdentity();
   const others = recordsIn(workspace, (name) => !isOf(own, name));
   return others.filter(({ owner }) => livenessOf(owner) === 'running');
 }
 
-/** Ends the commands and removes the folders that killed runs of this workspace have left. */
+/** Ends the commands of killed runs of this workspace and removes their staging folders (R3). */
 export function cleanUpKilledRuns(workspace: string): void {
   for (const { file, owner } of files(() => true)) {
     if (!isAbandoned(file, owner)) continue;
@@ -114,14 +122,16 @@ function clear({ command, folder }: RunRecord): void {
   if (folder !== undefined) removeQuietly(folder);
 }
 
-/** True if a run that was killed would be known by its records; else nobody can say whether its command still runs. */
+/** True if records can be read. If not, the command of a killed run may still be running. */
 export function canSeeKilledRuns(): boolean {
   return FOLDERS.some(isPrivate);
 }
 
 const FOLDERS = foldersOf(process.getuid?.() ?? 0);
 
-/** All on this machine, and gone or worthless after a restart. The first is what the XDG specification has for this. */
+/**
+ * Folders of this machine only, which a restart clears or invalidates. The first is the XDG runtime folder.
+ */
 function foldersOf(user: number): readonly string[] {
   const shared = ['/tmp', '/var/tmp', '/dev/shm'].map((folder) => join(folder, `assay-${user}`));
   return [join('/run/user', String(user), 'assay'), ...shared];
@@ -132,7 +142,7 @@ function makePrivate(folder: string): void {
   chmodSync(folder, PRIVATE_FOLDER); // whatever the umask
 }
 
-/** Anybody may make a folder of that name in /tmp: what is not this user's alone is not believed. */
+/** Anybody may make a folder of that name in /tmp: one that is not private to this user is ignored (R1). */
 function isPrivate(folder: string): boolean {
   try {
     const stats = lstatSync(folder);
@@ -142,7 +152,7 @@ function isPrivate(folder: string): boolean {
   }
 }
 
-/** A graph has many records at a time: only those whose names are meant are taken apart and read. */
+/** Filters by name before reading: a graph has many records. */
 function recordsIn(workspace: string, matchesName: (name: string) => boolean): RunRecord[] {
   const tag = `-${workspaceTag(workspace)}`;
   return files((name) => name.endsWith(tag) && matchesName(name))
@@ -154,7 +164,7 @@ function isOf(owner: ProcessIdentity, name: string): boolean {
   return name.startsWith(`${identityText(owner)}-`);
 }
 
-/** In the names of a workspace's records. */
+/** The part of a record's name that stands for the workspace. */
 function workspaceTag(workspace: string): string {
   return digestOf(Buffer.from(workspace)).hash.slice(0, TAG_LENGTH);
 }
@@ -181,7 +191,7 @@ function namesIn(folder: string): readonly string[] {
   }
 }
 
-/** Undefined if it has just been removed. */
+/** Undefined if the record has just been removed, or is torn. */
 function read(file: string, owner: ProcessIdentity): RunRecord | undefined {
   try {
     const { workspace, outputs, command, folder } = JSON.parse(readFileSync(file, 'utf8'));
@@ -197,7 +207,7 @@ function read(file: string, owner: ProcessIdentity): RunRecord | undefined {
   }
 }
 
-/** An owner in another container can't be seen: its records are old then. */
+/** An owner in another container cannot be seen: its record counts as abandoned when it is old. */
 function isAbandoned(file: string, owner: ProcessIdentity): boolean {
   const liveness = livenessOf(owner);
   if (liveness !== 'unknown') return liveness === 'ended';
@@ -222,6 +232,6 @@ function removeQuietly(path: string): void {
   try {
     rmSync(path, { recursive: true, force: true });
   } catch {
-    // Somebody else's, or read-only: the next run tries again.
+    // Another user's, or read-only: the next run tries again.
   }
 }

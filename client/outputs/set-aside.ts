@@ -1,10 +1,11 @@
-// A command starts without its own earlier outputs, which it finds nowhere in its workspace: what lies in a declared output
-// afterwards is what this run made, and nothing stale is sealed with it. They are moved, not deleted: where the command does
-// not get as far as writing an output, the earlier one comes back. One that ends well and did not make it leaves nothing there, as
-// it would in a fresh checkout; unless git tracks what was there: that is somebody's source, and was declared by mistake.
+// Sets the earlier outputs of a command aside before it starts, so that its outputs contain only what this
+// run made.
+// If the command fails, an output that it did not write comes back. If it succeeds without writing one, that
+// is gone, as in a fresh checkout; but a file that git tracks comes back, because it is a source that was
+// declared by mistake.
 //
-// Where that can't be done (a mount point, another file system, no rights) the command runs all the same, with the
-// earlier output in place, and what it makes is not published.
+// The outputs are moved, not deleted. If they cannot be moved (a mount point, another file system, no
+// permission), the command runs with them in place, and its result is not published.
 import { cpSync, lstatSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../../core/errors.ts';
@@ -17,15 +18,15 @@ import { moveAside } from './restore.ts';
 import { Staging } from './staging.ts';
 
 export interface SetAside {
-  /** The outputs that an earlier run had left. */
+  /** The outputs of an earlier run that were moved. */
   readonly earlier: readonly RelPath[];
-  /** Why an earlier output is still in place, if one is. */
+  /** Why an earlier output could not be moved. */
   readonly fault?: string;
-  /** Of the outputs that an earlier run had left, or somebody wrote, one that is not there now. */
+  /** An output that was moved and that the command did not make again. */
   missing(): RelPath | undefined;
-  /** Says which process writes the outputs now, so that a later run can end it if this one is killed. */
+  /** Records the process group that writes the outputs: a later run ends it if this one is killed. */
   recordWriter(pid: number): void;
-  /** Ends it: puts back what was not replaced, if that is wanted, and drops the rest. */
+  /** With `putBack`, puts back outputs that the command did not write. Deletes the others. */
   finish(putBack: boolean): void;
 }
 
@@ -108,7 +109,10 @@ function exists(workspace: string, path: RelPath): boolean {
   }
 }
 
-/** Asked only where the command has not made it. Where git can't say so, rather too much is kept than too little. */
+/**
+ * True if the output is missing and git tracks it. If git gives no answer, the output counts as a source and
+ * is kept.
+ */
 function isSource(workspace: string, path: RelPath): boolean {
   return !exists(workspace, path) && isTracked(workspace, path) !== false;
 }
@@ -117,13 +121,13 @@ function quietly(work: () => void): void {
   try {
     work();
   } catch {
-    // The command's own outcome is what counts.
+    // The command's own outcome counts.
   }
 }
 
 /**
- * Copies of earlier outputs in a temporary folder, for a workspace whose staging folder is inside it. No rename
- * leads there, so the outputs are copied and deleted.
+ * Copies of earlier outputs in a temporary folder, for a workspace whose staging folder is inside it. No
+ * rename leads there, so the outputs are copied and deleted.
  */
 class EarlierCopies {
   #root: string | undefined;

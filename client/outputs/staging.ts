@@ -1,13 +1,12 @@
-// A folder of one process's own, from which a rename can move things into place: `.assay/<owner>-<count>`. Runs of one
-// process that stage at the same time share it; the last one removes it.
+// The staging folder of one process, from which a rename moves files into place: `.assay/<owner>-<count>`.
+// Runs of one process share it; the last one removes it.
 //
-// It lies beside the workspace, because a command that looks through the workspace must not find there what an earlier run
-// made (docs/decisions/0198). Where the folder around the workspace is on another file system or others may write in it, it
-// lies in the workspace, in sight.
+// It lies beside the workspace, because a command must not find the outputs of an earlier run in its
+// workspace (docs/decisions/0198). If the parent folder is on another file system, or others may write it, it
+// lies in the workspace.
 //
-// It holds what is being restored and what was moved aside. A process that is killed leaves it behind, and may leave its commands
-// running. The next one that stages anything ends those commands, which would write into outputs that are no longer their own,
-// and removes the folder; it knows of both by run-records.ts, and by nothing that lies in a workspace.
+// A killed process leaves its staging folder, and may leave its commands running. The next process that
+// stages ends those commands and removes the folder. It knows both only from run-records.ts.
 import { lstatSync, mkdirSync, renameSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isSystemError } from '../../core/errors.ts';
@@ -20,12 +19,12 @@ const ATTEMPTS = 1000;
 const GROUP_MAY_WRITE = 0o020;
 const OTHERS_MAY_WRITE = 0o002;
 
-/** Inside the workspace: where locks are, and where all is that can't be beside it. */
+/** Assay's folder in a workspace: for the locks, and for staging that cannot be beside the workspace. */
 export function assayFolder(workspace: string): string {
   return join(workspace, '.assay');
 }
 
-/** Of this process, by the homes in the workspaces that they are for. */
+/** The staging folders of this process, by Assay's folder in the workspace. */
 const shared = new Map<string, SharedFolder>();
 
 interface SharedFolder {
@@ -51,38 +50,38 @@ export class Staging {
   static create(workspace: string): Staging {
     const home = assayFolder(workspace);
     const known = shared.get(home);
-    // A command may have removed all of it.
+    // A command may have removed the folder.
     const isUsable = known && statSync(known.folder, { throwIfNoEntry: false })?.isDirectory();
     const used = isUsable ? known : freshShared(workspace);
     used.users++;
     return new Staging(home, used);
   }
 
-  /** What lies here is seen by who looks through the workspace. */
+  /** True if the staging folder is in the workspace, where a command may find it. */
   get isInWorkspace(): boolean {
     return this.#shared.home === this.#home;
   }
 
-  /** A path in the staging folder at which nothing lies yet. */
+  /** A new path in the staging folder. */
   next(): string {
     const path = join(this.#shared.folder, String(this.#shared.count++));
     this.#own.push(path);
     return path;
   }
 
-  /** What lay at a path of `next` has been moved into place. */
+  /** A path of `next` was moved into place. */
   moved(path: string): void {
     const at = this.#own.indexOf(path);
     if (at !== -1) this.#own.splice(at, 1);
   }
 
-  /** Says which process group works on which outputs. */
+  /** Records which process group writes which outputs. */
   recordCommand(pid: number, outputs: readonly RelPath[]): void {
     const record = recordCommand(pid, this.#shared.workspace, outputs);
     if (record) this.#commands.push(record);
   }
 
-  /** Takes everything away that was not moved into place. What can't be taken away stays: it harms nobody. */
+  /** Deletes everything that was not moved into place. What cannot be deleted stays, which is harmless. */
   remove(): void {
     for (const record of this.#commands) record.remove();
     if (--this.#shared.users > 0) {
@@ -96,7 +95,7 @@ export class Staging {
   }
 }
 
-/** The folder that this process stages in, if it does: it stays as long as somebody here uses it. */
+/** The current staging folder of this process, if there is one. */
 export function sharedStagingFolder(home: string): string | undefined {
   return shared.get(home)?.folder;
 }
@@ -113,7 +112,10 @@ function freshShared(workspace: string): SharedFolder {
   return fresh;
 }
 
-/** That it can be moved there shows that what is made there can be moved back: a bind mount looks like the same file system. */
+/**
+ * Moves the folder itself as a test that renames work in both directions: a bind mount has the same device
+ * number.
+ */
 function moveBesideWorkspace(workspace: string, { folder }: RecordedFolder): RecordedFolder | undefined {
   const home = assayFolder(dirname(workspace));
   let beside: RecordedFolder | undefined;
@@ -131,7 +133,7 @@ function moveBesideWorkspace(workspace: string, { folder }: RecordedFolder): Rec
   }
 }
 
-/** Whoever may write there may write in the workspace too. */
+/** Whether every user who may write the folder may write the workspace too. */
 function isAsProtected(folder: string, workspace: string): boolean {
   const around = lstatSync(folder);
   const own = lstatSync(workspace);
@@ -141,7 +143,7 @@ function isAsProtected(folder: string, workspace: string): boolean {
   return around.isDirectory() && around.dev === own.dev && isTrusted && isSameGroup && more === 0;
 }
 
-/** The last one to leave turns off the light. While this process stages something there, it is not empty. */
+/** Removes Assay's folder after the last use. A folder that this process stages in is in use. */
 export function removeIfEmpty(home: string): void {
   if (shared.has(home)) return;
   try {
@@ -156,7 +158,7 @@ interface RecordedFolder {
   readonly record: OwnRecord | undefined;
 }
 
-/** Another run may remove the home just now, because it was empty; and one process may stage several times at once. */
+/** Retries: another run may just remove the empty parent, and the name may be taken. */
 function freshFolder(home: string, workspace: string): RecordedFolder {
   for (let attempt = 0; ; attempt++) {
     const folder = join(home, `${identityText(ownIdentity())}-${attempt}`);
@@ -177,6 +179,6 @@ function removeQuietly(folder: string): void {
   try {
     rmSync(folder, { recursive: true, force: true });
   } catch {
-    // Somebody else's, or read-only: the next run tries again.
+    // Another user's, or read-only: the next run tries again.
   }
 }

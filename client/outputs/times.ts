@@ -1,20 +1,20 @@
-// The times of an output's files, folders and links.
+// Sets the mtimes of the files, folders and links of an output.
 import { lstatSync, lutimesSync } from 'node:fs';
 import { join, type RelPath, toSystemPath } from '../../core/path.ts';
 import type { Output } from './outputs.ts';
 
 /**
- * Of what an earlier build left and a later one is given: older than any source, so that a tool that goes by times makes it
- * again rather than trusts it (docs/decisions/0195). The first day that a zip file can name in every time zone.
+ * The mtime of restored state: older than any source, so that a tool that compares times makes its outputs
+ * again (docs/decisions/0195). It is the first day that a zip file can represent in every time zone.
  */
 export const OLD_TIME = new Date(Date.UTC(1980, 0, 2));
 
-/** `path`: where it lies below `root`. */
+/** `path`: relative to `root`. */
 export function setTimes(output: Output, root: string, path: RelPath, time: Date): void {
   for (const place of pathsOf(output, root, path)) lutimesSync(place, time, time);
 }
 
-/** What still has the time `old` gets the time `now`. */
+/** Sets the time `now` on everything that still has the time `old`. */
 export function renewTimes(output: Output, root: string, path: RelPath, old: Date, now: Date): void {
   for (const place of pathsOf(output, root, path)) {
     if (lstatSync(place).mtimeMs === old.getTime()) lutimesSync(place, now, now);

@@ -1,4 +1,4 @@
-// One run at a time works on an output, and its lock says whose it is.
+// Output locks. O1 to O6 are the invariants at the top of client/outputs/output-lock.ts, F1 to F5 of lock-file.ts.
 import {
   existsSync,
   lstatSync,
@@ -51,13 +51,13 @@ const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(reso
 const owning = <T>(work: (waited: boolean) => T, ...outputs: string[]) =>
   withOutputLocks(request(...outputs), { report: () => {} }, async (waited) => work(waited));
 
-test('a lock names this process, and goes with all of its folder', async () => {
+test('a lock names this process, and is removed with its folder (F1)', async () => {
   const held = await owning(() => locks().map((lock) => readlinkSync(lock)), 'a', 'b');
   expect(held).toEqual(Array(2).fill(identityText(ownIdentity())));
   expect(readdirSync(shop.workspace)).toEqual([]);
 });
 
-test('while something is staged, locks are names of one link, which is touched for each', async () => {
+test('while a process stages files, its locks are hard links to one link, touched for each lock', async () => {
   const staging = Staging.create(shop.workspace);
   const look = () => locks().map((lock) => ({ owner: readlinkSync(lock), ...lstatSync(lock) }));
   const first = await owning(look, 'a', 'b');
@@ -73,7 +73,7 @@ test('while something is staged, locks are names of one link, which is touched f
   expect(readdirSync(shop.workspace)).toEqual([]);
 });
 
-test('a lock is made also where what is staged was removed', async () => {
+test('a lock is made even if the staging folder was removed', async () => {
   const staging = Staging.create(shop.workspace);
   rmSync(sharedStagingFolder(assayFolder(shop.workspace)) ?? '', { recursive: true });
   const held = await owning(() => locks().map((lock) => readlinkSync(lock)), 'a');
@@ -81,7 +81,7 @@ test('a lock is made also where what is staged was removed', async () => {
   staging.remove();
 });
 
-test('who waits for an output learns that somebody was at it', async () => {
+test('a run that waited for a lock is told so (O1)', async () => {
   const staging = Staging.create(shop.workspace);
   const order: string[] = [];
   const both = Promise.withResolvers<void>();
@@ -98,20 +98,20 @@ test('who waits for an output learns that somebody was at it', async () => {
 });
 
 test.each([
-  ['inside an output', 'a/b', 'a'],
-  ['around it', 'a', 'a/b/c'],
-])('who works %s is waited for', async (_name, first, second) => {
+  ['inside its output', 'a/b', 'a'],
+  ['that contains its output', 'a', 'a/b/c'],
+])('a run waits for a run on a path %s (O1)', async (_name, first, second) => {
   const order: string[] = [];
   const begun = owning(() => pause(100).then(() => order.push('first')), first);
   await Promise.all([begun, owning((waited) => order.push(`second, waited: ${waited}`), second)]);
   expect(order).toEqual(['first', 'second, waited: true']);
 });
 
-test('outputs side by side, or with the same beginning, are nobody else’s', async () => {
+test('sibling outputs, and names with the same prefix, do not overlap (O1)', async () => {
   await owning(() => owning((waited) => expect(waited).toBe(false), 'ab', 'a-b', 'b/a'), 'a', 'b/ab');
 });
 
-test('an output whose name is too long for a file’s is owned as well', async () => {
+test('an output whose path is too long for a file name is locked too (O1)', async () => {
   const long = `${'ä/'.repeat(100)}x`;
   const order: string[] = [];
   const first = owning(() => pause(100).then(() => order.push('first')), long);
@@ -119,7 +119,7 @@ test('an output whose name is too long for a file’s is owned as well', async (
   expect(order).toEqual(['first', 'second, waited: true']);
 });
 
-test('runs that want each other’s outputs in every way never meet, and all come to their end', async () => {
+test('many runs with overlapping outputs never work at the same time, and all finish (O1, O2)', async () => {
   const working = new Map<string, number>();
   const wishes = [['a', 'b/c'], ['a/d', 'b'], ['b', 'a'], ['a/d/e', 'b/c/f'], ['c'], ['c/a', 'b/c']];
   const meets = (one: string, other: string) =>
@@ -144,7 +144,7 @@ test('runs that want each other’s outputs in every way never meet, and all com
   expect(readdirSync(shop.workspace)).toEqual([]);
 });
 
-test('runs of two processes inside each other’s outputs take turns', async () => {
+test('runs of two processes on overlapping outputs run one after the other (O1)', async () => {
   const gate = join(shop.folder, 'gate');
   const slow = `mkdir -p out/sub; echo begun > out/begun; ${untilThere(gate)}; rm out/begun; echo whole > out/x`;
   const outer = shop.assay(['run', '--output', 'out', '--', 'sh', '-c', slow]);
@@ -157,19 +157,19 @@ test('runs of two processes inside each other’s outputs take turns', async () 
   expect(inner.stderr).toContain('waiting for another run that makes out\n');
 });
 
-/** As a command of another run calls it. */
+/** The command line of a nested run. */
 const inner = (args: string) => `ASSAY_STORE=${shop.store} ${FORMS[DEFAULT_FORM].join(' ')} run ${args}`;
 
-describe('a command that runs Assay itself', () => {
+describe('a command that runs Assay (O5)', () => {
   const running = (output: string, within: string) => {
     const again = inner(`--output ${within} -- sh -c 'mkdir -p ${within}; echo x > ${within}/x'`);
     return shop.assay(['run', '--output', output, '--', 'sh', '-c', again]);
   };
 
   test.each([
-    ['the same', 'a/b', 'a/b'],
-    ['what holds it', 'a/b', 'a'],
-  ])('for its own output is refused: %s', async (_name, output, inner) => {
+    ['for the same output', 'a/b', 'a/b'],
+    ['for a folder that contains its output', 'a/b', 'a'],
+  ])('is refused %s', async (_name, output, inner) => {
     const { code, stderr } = await running(output, inner);
     expect(code).toBe(125);
     expect(stderr).toContain(
@@ -178,16 +178,16 @@ describe('a command that runs Assay itself', () => {
   });
 
   test.each([
-    ['a part of its output', 'a', 'a/b'],
-    ['another', 'a', 'b'],
-  ])('for %s is served', async (_name, output, inner) => {
+    ['for a part of its output', 'a', 'a/b'],
+    ['for another output', 'a', 'b'],
+  ])('works %s', async (_name, output, inner) => {
     const { code, stderr } = await running(output, inner);
     expect([code, stderr.includes('waiting')]).toEqual([0, false]);
     expect(shop.has(`${inner}/x`)).toBe(true);
   });
 });
 
-test('a run inside one step waits for another step of the same graph', async () => {
+test('a nested run in one step waits for another step of the same graph (O1, O5)', async () => {
   const one = 'mkdir -p out/x; echo one > out/x/f; sleep 3; echo done > out/done';
   const other = `sleep 1; ${inner("--output out/x -- sh -c 'mkdir -p out/x; echo two > out/x/f'")}; echo > s2`;
   const steps = {
@@ -204,7 +204,7 @@ test('a run inside one step waits for another step of the same graph', async () 
   expect(readFileSync(join(shop.workspace, 'out/x/f'), 'utf8')).toBe('one\n');
 });
 
-test('who waits keeps nothing that the other one’s command needs', async () => {
+test('a waiting run holds no lock that the other run’s command needs (O2)', async () => {
   const waits = shop.assay([
     'run',
     '--output',
@@ -221,10 +221,10 @@ test('who waits keeps nothing that the other one’s command needs', async () =>
   expect([(await waits).code, (await beside).code]).toEqual([0, 0]);
 });
 
-describe('in a folder that is not Assay’s alone', () => {
+describe('other files in .assay (F5)', () => {
   const plain = () => shop.assay(['run', '--output', 'out', '--', 'sh', '-c', 'echo 1 > out']);
 
-  test('what is no lock is neither waited for nor removed', async () => {
+  test('are neither waited for nor removed', async () => {
     shop.write('.assay/lock-out', 'mine');
     shop.write('.assay/lock-out%2Fsub/x', 'mine');
     shop.link(`.assay/lock-out%2F${'z'.repeat(240)}`, 'garbage');
@@ -238,7 +238,7 @@ describe('in a folder that is not Assay’s alone', () => {
     }
   });
 
-  test('a link to another folder is not followed', async () => {
+  test('are not reached through a link to another folder', async () => {
     const other = shop.another('backups');
     mkdirSync(join(other, '1-1-1-1'));
     utimesSync(join(other, '1-1-1-1'), 0, 0);
@@ -248,7 +248,7 @@ describe('in a folder that is not Assay’s alone', () => {
   });
 });
 
-test('a run whose command removed its lock does not take away another’s', async () => {
+test('a run whose command removed its lock does not remove another run’s lock (F2)', async () => {
   await owning(() => {
     rmSync(assayFolder(shop.workspace), { recursive: true });
     mkdirSync(assayFolder(shop.workspace));
@@ -260,7 +260,7 @@ test('a run whose command removed its lock does not take away another’s', asyn
 test.each([
   ['the outer one first', '', 'x'.repeat(220)],
   ['the inner one first', 'x'.repeat(220), ''],
-])('names that are too long for a file’s exclude each other, %s', async (_name, first, second) => {
+])('names that are too long for a file name exclude each other, %s (O1)', async (_name, first, second) => {
   const order: string[] = [];
   const at = (name: string) => ['out', name].filter(Boolean).join('/');
   const begun = owning(() => pause(100).then(() => order.push('first')), at(first));
@@ -268,7 +268,7 @@ test.each([
   expect(order).toEqual(['first', 'second, waited: true']);
 });
 
-test('who waits for an output is asked whether it still should, and owns nothing if not', async () => {
+test('a waiting run that is cancelled stops waiting and holds no lock (O2)', async () => {
   const told: string[] = [];
   const throwIfCancelled = () => {
     if (told.push('asked') === 3) throw new Error('it is to end');

@@ -1,5 +1,5 @@
-// What a run makes is published only if it has owned its outputs all the time, and nothing that lies in a workspace says what to
-// kill or what to remove.
+// Publishing under output locks, and cleaning up after killed runs. O, F and R are the invariants at the top of
+// client/outputs/output-lock.ts, lock-file.ts and run-records.ts.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -49,7 +49,7 @@ function run(script: string, ...flags: string[]): Promise<RanWithSummary> {
   return shop.run([...ACTION, ...flags, '--', 'sh', '-c', script]);
 }
 
-/** A run whose command says that it has begun and waits for a file `go`. */
+/** A run whose command writes the file `begun` and then waits for a file `go`. */
 function waiting(script: string, ...flags: string[]) {
   const command = `echo > begun; while [ ! -e go ]; do sleep 0.02; done; ${script}`;
   const args = [...FORMS.source, 'run', '--json', ...ACTION, ...flags, '--', 'sh', '-c', command];
@@ -66,8 +66,8 @@ function waiting(script: string, ...flags: string[]) {
   return { child, ended };
 }
 
-describe('not published, here and at the remote, is what a run made', () => {
-  test('whose lock was removed while it ran', async () => {
+describe('a result is published neither locally nor remotely', () => {
+  test('if its lock was removed while it ran (O3)', async () => {
     const server = await ServerProcess.start(join(shop.folder, 'remote'));
     const remote = ['--remote', server.url];
     const cleaned = await run('rm -rf .assay; echo x > out', ...remote);
@@ -80,7 +80,7 @@ describe('not published, here and at the remote, is what a run made', () => {
     expect((await run('echo x > out')).summary.published).toBe(true);
   });
 
-  test('whose outputs another container took over while it stood still; nor what that one made', async () => {
+  test('if another container broke its lock; nor is that container’s result (O1, O3)', async () => {
     const first = waiting('echo first > out');
     await seen('begun');
     first.child.kill('SIGSTOP');
@@ -104,10 +104,10 @@ describe('not published, here and at the remote, is what a run made', () => {
   });
 
   test.each([
-    ['where .assay is a file', () => shop.write('.assay', ''), 'rm '],
-    ['where .assay leads elsewhere', () => shop.link('.assay', '../elsewhere'), 'rm '],
-    ['where its lock is something else', () => shop.write('.assay/lock-out/x', ''), 'rm -r '],
-  ])('%s, and it says what to do', async (_name, prepare, remedy) => {
+    ['if .assay is a file', () => shop.write('.assay', ''), 'rm '],
+    ['if .assay is a link', () => shop.link('.assay', '../elsewhere'), 'rm '],
+    ['if something else has the name of its lock', () => shop.write('.assay/lock-out/x', ''), 'rm -r '],
+  ])('%s, and the message says what to do (O6)', async (_name, prepare, remedy) => {
     prepare();
     const ran = await run('echo x > out');
     expect(ran).toMatchObject({ code: 0, summary: { outcome: 'miss', published: false } });
@@ -115,7 +115,7 @@ describe('not published, here and at the remote, is what a run made', () => {
     expect(ran.summary.notPublished).toContain(`${remedy}${shop.workspace}/.assay`);
   });
 
-  test('where .assay belongs to another user', async () => {
+  test('if .assay belongs to another user (O6)', async () => {
     shop.write('.assay/x', '');
     for (const folder of [shop.folder, shop.workspace]) chownSync(folder, 65_534, 65_534);
     const ran = await shop.assayAs(65_534, ['run', '--json', ...ACTION, '--', 'sh', '-c', 'echo x > out']);
@@ -125,7 +125,7 @@ describe('not published, here and at the remote, is what a run made', () => {
   });
 });
 
-test('nothing is restored once the lock is lost', async () => {
+test('nothing is restored once the lock is lost (O4)', async () => {
   const store = openMemoryStore();
   const bytes = Buffer.from('restored');
   const digest = await store.blobs.put(digestOf(bytes), bytes);
@@ -152,7 +152,7 @@ const request = (): RunRequest => ({
   cacheFailures: false,
 });
 
-test('a run waits for another one whose lock was removed', async () => {
+test('a run waits for another run whose lock was removed (O1, R2)', async () => {
   const first = waiting('echo first > out; echo > ended');
   await seen('begun');
   rmSync(home(), { recursive: true });
@@ -165,8 +165,8 @@ test('a run waits for another one whose lock was removed', async () => {
   expect(code).toBe(0);
 });
 
-describe('what lies in a workspace', () => {
-  test('does not make Assay kill a process', async () => {
+describe('a file in a workspace', () => {
+  test('does not make Assay kill a process or delete a folder (F5, R4)', async () => {
     const victim = spawn('sleep', ['1000'], { detached: true, stdio: 'ignore' });
     const identity = identify(victim.pid ?? 0);
     if (!identity) throw new Error('it runs');
@@ -183,7 +183,7 @@ describe('what lies in a workspace', () => {
       expect(existsSync(join(folder, `${identity.namespace}-999999-1-0`))).toBe(true);
   });
 
-  test('makes it wait only until it has not been touched for long', async () => {
+  test('makes Assay wait only until it was not touched for long (F3)', async () => {
     mkdirSync(home());
     symlinkSync(identityText(ownIdentity()), lock());
     lutimesSync(lock(), 1, 1);
@@ -191,7 +191,7 @@ describe('what lies in a workspace', () => {
     expect((await run('echo x > out')).summary).toMatchObject({ exitCode: 0, published: true });
   });
 
-  test('is not waited for longer if its time stands in the future', () => {
+  test('is not waited for longer if its time is in the future (F3)', () => {
     mkdirSync(home());
     symlinkSync('1-1-1', lock());
     const future = Date.now() + 1e9;
@@ -208,7 +208,7 @@ describe('what lies in a workspace', () => {
   });
 });
 
-test('a killed run’s command is ended by the next, and its folders are removed; only the user can read of them', async () => {
+test('the next run ends the command of a killed run and removes its folders; only the user can read the records (R1, R3)', async () => {
   const first = waiting('echo late > out', '--state', 'kept');
   await seen('begun');
   const user = process.getuid?.() ?? 0;

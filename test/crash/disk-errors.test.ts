@@ -69,7 +69,7 @@ async function disturb(injection: Injection): Promise<number> {
 
   const title = JSON.stringify(injection);
   const refused = answers.filter(({ status }) => status !== 200);
-  if (injected > 0) expect(refused.length, `${title}: nobody was told`).toBeGreaterThan(0);
+  if (injected > 0) expect(refused.length, `${title}: no upload was refused`).toBeGreaterThan(0);
   else expect(refused, title).toEqual([]);
   expect(server.child.exitCode, title).toBeNull();
   for (const { item, status } of answers) {

@@ -117,9 +117,9 @@ async function lane(first: number, moments: number): Promise<Found> {
     const events: StoreEvent[] = [];
     const store = await openDiskStore({ directory, onEvent: (event) => events.push(event) });
     found.hits += await checkResults(store, seed, killed);
-    const told = numbersIn(killed.lines, 'part');
-    committed = await checkUpload(store, told, committed);
-    found.parts += told.length;
+    const printed = numbersIn(killed.lines, 'part');
+    committed = await checkUpload(store, printed, committed);
+    found.parts += printed.length;
     expect(events).toEqual([]);
     checkSum(store, directory);
     await store.close();

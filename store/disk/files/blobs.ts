@@ -14,7 +14,7 @@ import { removeFile } from '../fs/calls.ts';
 import { fileName, filePath, type Layout } from '../fs/layout.ts';
 import { isGeneration, newGeneration } from '../index/generation.ts';
 import type { Entry, Index } from '../index/index.ts';
-import { isFresh, type Leases } from '../index/leases.ts';
+import { isFreshTick, type Leases } from '../index/leases.ts';
 import { decodeChecksums } from '../index/records.ts';
 import { fileSize, openToRead } from './blob-file.ts';
 import { hashOnly, IncomingBlob, type StagedBlob, toChunks } from './incoming-blob.ts';
@@ -48,7 +48,7 @@ export class DiskBlobs implements RawBlobs {
   async get(hash: Hash): Promise<RawBlob | undefined> {
     const entry = this.#findToRead(hash);
     if (!entry) return undefined;
-    if (!this.#leases.isLeased(entry)) {
+    if (!this.#leases.isFresh(entry)) {
       await this.#leases.renew([hash]);
       return this.#read(hash);
     }
@@ -178,7 +178,7 @@ export class DiskBlobs implements RawBlobs {
       } else if (entry.size !== size) {
         // A hash determines the size, so this entry is damaged and makes way.
         await this.quarantine(hash, entry.generation, 'its record is damaged');
-      } else if (this.#leases.isLeased(entry) || (await this.#isPresent({ hash, size }))) return false;
+      } else if (this.#leases.isFresh(entry) || (await this.#isPresent({ hash, size }))) return false;
     }
   }
 
@@ -196,7 +196,7 @@ export class DiskBlobs implements RawBlobs {
     if (hash === undefined) return false;
     this.#index.refresh();
     let entry = this.#index.find(hash);
-    if (entry && !this.#leases.isLeased(entry)) {
+    if (entry && !this.#leases.isFresh(entry)) {
       await this.#leases.renew([hash]);
       entry = this.#index.find(hash);
     }
@@ -204,23 +204,23 @@ export class DiskBlobs implements RawBlobs {
   }
 
   async missing(digests: readonly Digest[]): Promise<Digest[]> {
-    if (digests.length <= STORE.staleViewBlobs && this.#areLeased(digests)) return [];
+    if (digests.length <= STORE.staleViewBlobs && this.#areFresh(digests)) return [];
     this.#index.refresh();
     const fresh = this.#leases.clock.freshBlob();
     const ticks = this.#index.ticksOf(digests);
-    const unleased = digests.filter((_, index) => {
+    const stale = digests.filter((_, index) => {
       const tick = ticks[index];
-      return tick !== undefined && !isFresh(tick, fresh);
+      return tick !== undefined && !isFreshTick(tick, fresh);
     });
-    if (unleased.length === 0) return absentFrom(digests, ticks);
-    await this.#leases.renew(unleased.map(({ hash }) => hash));
+    if (stale.length === 0) return absentFrom(digests, ticks);
+    await this.#leases.renew(stale.map(({ hash }) => hash));
     return absentFrom(digests, this.#index.ticksOf(digests));
   }
 
-  /** In the current read view: a blob that is leased there is still present. */
-  #areLeased(digests: readonly Digest[]): boolean {
+  /** In the current read view: a blob that is fresh there is still present. */
+  #areFresh(digests: readonly Digest[]): boolean {
     const fresh = this.#leases.clock.freshBlob();
-    return this.#index.ticksOf(digests).every((tick) => tick !== undefined && isFresh(tick, fresh));
+    return this.#index.ticksOf(digests).every((tick) => tick !== undefined && isFreshTick(tick, fresh));
   }
 
   async touch(hashes: readonly Hash[]): Promise<void> {

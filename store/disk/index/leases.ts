@@ -2,7 +2,7 @@
 //
 // Invariants:
 // L1 The lease is committed before the answer. If the index can't be written, the answer comes without a
-//    lease, with an `unleased` event; then eviction can't commit either.
+//    lease, with an `unleased` event. A disk that refuses this commit refuses those of eviction too.
 // L2 A blob whose tick is inside the renewal window (leaseMs / leaseWindows) needs no write. So a blob in
 //    constant use is written once per window.
 // L3 A lease lasts one window longer than `leaseMs`, which makes up for L2. So an answer at time t protects
@@ -35,8 +35,8 @@ export class Leases {
   }
 
   /** FRESH: a use writes nothing. */
-  isLeased({ tick }: Entry): boolean {
-    return isFresh(tick, this.clock.freshBlob());
+  isFresh({ tick }: Entry): boolean {
+    return isFreshTick(tick, this.clock.freshBlob());
   }
 
   /** Leases those that are present. Resolves to the oldest tick that any of them has now. */
@@ -55,7 +55,7 @@ export class Leases {
     for (const hash of hashes) {
       const entry = this.#index.find(hash);
       if (!entry) continue;
-      if (isFresh(entry.tick, fresh)) oldest = Math.min(oldest, entry.tick);
+      if (isFreshTick(entry.tick, fresh)) oldest = Math.min(oldest, entry.tick);
       else stale.push([hash, entry]);
     }
     return { stale, oldest };
@@ -81,6 +81,6 @@ export class Leases {
 /** A tick this far ahead of the clock was never reached: a flipped bit would lease the blob for ever (L5). */
 const FAR_AHEAD = 2 ** 20;
 
-export function isFresh(tick: number, fresh: number): boolean {
+export function isFreshTick(tick: number, fresh: number): boolean {
   return tick >= fresh && tick < fresh + FAR_AHEAD;
 }

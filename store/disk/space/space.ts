@@ -182,10 +182,10 @@ export class Space {
     const { indexFile } = this.#currentUsage();
     if (!request.isForIndex && indexFile + request.bytes > this.limit)
       throw tooLargeBesideIndex(request, indexFile, this.limit);
-    const entered = this.#queue.wait(request);
+    const admitted = this.#queue.wait(request);
     this.#sleep.wake();
     this.#background ??= this.#evictForQueue();
-    await entered;
+    await admitted;
   }
 
   #evictInBackground(): void {

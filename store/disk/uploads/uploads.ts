@@ -52,7 +52,7 @@ export class DiskUploads implements Uploads {
 
   async close(): Promise<void> {
     for (const incoming of this.#incoming.values()) incoming.stop();
-    await Promise.all([...this.#incoming.values()].map(({ finished: over }) => over));
+    await Promise.all([...this.#incoming.values()].map(({ finished }) => finished));
     await Promise.all([...this.#ready.values()].map((file) => file.close()));
   }
 

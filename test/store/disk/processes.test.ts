@@ -15,7 +15,7 @@ test('several processes put the same blobs into one new store at once', async ()
   const children = Array.from({ length: 6 }, () => new Child('putter', directory, SEED, count));
   const lines = await Promise.all(children.map((child) => child.remainingLines()));
   expect(await Promise.all(children.map((child) => child.exit()))).toEqual(children.map(() => 0));
-  for (const told of lines) expect(told).toHaveLength(1 + 2 * count);
+  for (const printed of lines) expect(printed).toHaveLength(1 + 2 * count);
 
   const store = await open({ directory });
   const blobs = Array.from({ length: count }, (_, number) => blobOf(SEED, number));

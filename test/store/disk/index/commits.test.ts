@@ -22,9 +22,9 @@ class Change {
   }
 }
 
-const log = () => {
-  const said: string[] = [];
-  return { said, say: (text: string) => said.push(text) };
+const newLog = () => {
+  const lines: string[] = [];
+  return { lines, log: (text: string) => lines.push(text) };
 };
 
 test('I5: changes of one turn share a commit, and later changes wait for it', async () => {
@@ -33,15 +33,15 @@ test('I5: changes of one turn share a commit, and later changes wait for it', as
   const answers = [commits.add(first.begin), commits.add(second.begin)];
   await Promise.all([first.begun.promise, second.begun.promise]);
 
-  const { said, say } = log();
+  const { lines, log } = newLog();
   const lateAnswer = commits.add(() => {
-    say('late begins');
+    log('late begins');
     return late.begin();
   });
   first.succeed(true);
   await answers[0];
   await sleep(5);
-  expect(said).toEqual([]);
+  expect(lines).toEqual([]);
   second.succeed(false);
   expect(await answers[1]).toBe(false);
   await late.begun.promise;
@@ -50,27 +50,27 @@ test('I5: changes of one turn share a commit, and later changes wait for it', as
 });
 
 test('I5: after a failure nothing begins, and nothing is rejected, before the repair', async () => {
-  const { said, say } = log();
-  const mended = Promise.withResolvers<void>();
+  const { lines, log } = newLog();
+  const repaired = Promise.withResolvers<void>();
   const commits = new CommitQueue(0, () => {
-    say('mending');
-    return mended.promise.then(() => void say('mended'));
+    log('repairing');
+    return repaired.promise.then(() => void log('repaired'));
   });
   const failing = new Change();
-  const failed = commits.add(failing.begin).catch((error: Error) => void say(error.message));
+  const failed = commits.add(failing.begin).catch((error: Error) => void log(error.message));
   await failing.begun.promise;
   const next = commits.add(async () => {
-    say('next begins');
+    log('next begins');
     return true;
   });
 
   failing.fail(new Error('no room'));
   await sleep(5);
-  expect(said).toEqual(['mending']);
-  mended.resolve();
+  expect(lines).toEqual(['repairing']);
+  repaired.resolve();
   await failed;
   expect(await next).toBe(true);
-  expect(said).toEqual(['mending', 'mended', 'no room', 'next begins']);
+  expect(lines).toEqual(['repairing', 'repaired', 'no room', 'next begins']);
 });
 
 test('the reason is that of the commit, and a change that throws does not affect others', async () => {
@@ -78,7 +78,7 @@ test('the reason is that of the commit, and a change that throws does not affect
   const fail = () =>
     Promise.reject(
       Object.assign(new Error('see commitError'), {
-        commitError: Promise.reject(new Error('the disk said so')),
+        commitError: Promise.reject(new Error('the disk lines so')),
       }),
     );
   const answers = await Promise.allSettled([
@@ -89,7 +89,7 @@ test('the reason is that of the commit, and a change that throws does not affect
     commits.add(async () => true),
   ]);
   expect(answers).toEqual([
-    { status: 'rejected', reason: new Error('the disk said so') },
+    { status: 'rejected', reason: new Error('the disk lines so') },
     { status: 'rejected', reason: new Error('closed') },
     { status: 'fulfilled', value: true },
   ]);
@@ -100,14 +100,14 @@ test('it is idle when no change is pending', async () => {
   await commits.idle();
   const change = new Change();
   const answer = commits.add(change.begin);
-  const { said, say } = log();
-  const ended = commits.idle().then(() => say('ended'));
+  const { lines, log } = newLog();
+  const ended = commits.idle().then(() => log('idle'));
   await change.begun.promise;
   const last = commits.add(async () => {
-    say('last');
+    log('last');
     return true;
   });
   change.succeed(true);
   await Promise.all([answer, last, ended]);
-  expect(said).toEqual(['last', 'ended']);
+  expect(lines).toEqual(['last', 'idle']);
 });

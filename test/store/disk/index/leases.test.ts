@@ -80,8 +80,8 @@ test('L4: a result is never stamped later than a blob that it names', async () =
 test('L5: a tick far ahead of the clock is no lease, and the next use stamps the entry again', async () => {
   const all = newIndex();
   const hash = await all.add('one', false, { tick: 2 ** 30, begin: () => {} });
-  expect(all.leases.isLeased(all.entry(hash))).toBe(false);
+  expect(all.leases.isFresh(all.entry(hash))).toBe(false);
   await all.leases.renew([hash]);
   expect(all.entry(hash).tick).toBe(all.clock.stamp().tick);
-  expect(all.leases.isLeased(all.entry(hash))).toBe(true);
+  expect(all.leases.isFresh(all.entry(hash))).toBe(true);
 });

@@ -82,8 +82,8 @@ describe('a full store', () => {
     machine.time += LONG;
     expect(await store.space.evict(0)).toMatchObject({ results: 6, blobs: 6, bytes: 6 * MIB });
     expect(filesIn(machine.directory, 'files')).toEqual([]);
-    const told = machine.events.map((event) => (event.type === 'evicted' ? event.bytes : Number.NaN));
-    expect(told.reduce((sum, bytes) => sum + bytes, 0)).toBe(6 * MIB);
+    const reported = machine.events.map((event) => (event.type === 'evicted' ? event.bytes : Number.NaN));
+    expect(reported.reduce((sum, bytes) => sum + bytes, 0)).toBe(6 * MIB);
   });
 
   test('S3: refuses a write while everything is leased, and accepts it when the leases end', async () => {

@@ -93,7 +93,7 @@ describe('/healthz', () => {
     const refused = await put(server, 'too much', 4 * MIB);
     expect([refused.status, codeIn(refused)]).toEqual([507, 'ASSAY_STORE_FULL']);
     expect(refused.headers['retry-after']).toBe('60');
-    expect(await health(server)).toEqual([503, expect.stringContaining('limit')]);
+    expect(await health(server)).toEqual([503, expect.stringContaining('the store is full')]);
     expect((await put(server, 'little', 1000)).status).toBe(200);
     expect(await health(server)).toEqual([200, undefined]);
   });

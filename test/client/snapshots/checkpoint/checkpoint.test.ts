@@ -422,8 +422,12 @@ test.each<[string, string[], string]>([
   ['a checkpoint that is an output', ['--output', 'a', '--checkpoint', 'a'], 'ASSAY_OUTPUT_OVERLAP'],
   ['a checkpoint inside an output', ['--output', 'a', '--checkpoint', 'a/b'], 'ASSAY_OUTPUT_OVERLAP'],
   ['a checkpoint outside', ['--checkpoint', '../x'], 'ASSAY_BAD_PATH'],
-  ['a checkpoint in a sandbox', ['--checkpoint', 'a', '--sandbox'], 'no checkpoints'],
-  ['a checkpoint of what is only observed', ['--checkpoint', 'a', '--inputs=observed'], 'of other inputs'],
+  [
+    'a checkpoint in a sandbox',
+    ['--checkpoint', 'a', '--sandbox'],
+    '--sandbox cannot be used with checkpoints',
+  ],
+  ['a checkpoint of what is only observed', ['--checkpoint', 'a', '--inputs=observed'], 'from other inputs'],
   ['no interval', ['--checkpoint', 'a', '--checkpoint-interval', '0'], 'whole number'],
 ])('%s is refused in words', async (_name, args, words) => {
   const ran = await shop.assay(['run', ...args, '--', 'true']);

@@ -339,7 +339,7 @@ test.each<[string, string[], string]>([
   ['state that is a checkpoint', ['--checkpoint', 'a', '--state', 'a'], 'ASSAY_OUTPUT_OVERLAP'],
   ['state outside', ['--state', '../x'], 'ASSAY_BAD_PATH'],
   ['git’s own folder', ['--state', '.git'], 'git’s own: no command makes it'],
-  ['state in a sandbox', ['--state', 'a', '--sandbox'], 'no state'],
+  ['state in a sandbox', ['--state', 'a', '--sandbox'], '--sandbox cannot be used with state'],
 ])('%s is refused in words', async (_name, args, words) => {
   const ran = await shop.assay(['run', ...args, '--', 'true']);
   expect(ran.code).toBe(125);

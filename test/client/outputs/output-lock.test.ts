@@ -14,6 +14,7 @@ import {
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { REQUEST_DEFAULTS, type RunRequest } from '../../../client/action/request.ts';
+import { breakIfAbandoned, LockAges } from '../../../client/outputs/lock-file.ts';
 import { withOutputLocks } from '../../../client/outputs/output-lock.ts';
 import { assayFolder, Staging, sharedStagingFolder } from '../../../client/outputs/staging.ts';
 import { parseRelPath, ROOT } from '../../../core/path.ts';
@@ -284,4 +285,27 @@ test('a waiting run that is cancelled stops waiting and holds no lock (O2)', asy
     expect(locks()).toHaveLength(1);
   }, 'b');
   expect(told).toEqual(['waiting', 'asked', 'asked']);
+});
+
+describe('the lock of a process that has ended', () => {
+  const lock = () => join(assayFolder(shop.workspace), 'lock-a');
+  const guard = () => join(assayFolder(shop.workspace), 'takeover-lock-a');
+  beforeEach(() => {
+    mkdirSync(assayFolder(shop.workspace));
+    symlinkSync(identityText({ ...ownIdentity(), pid: 2 ** 30 }), lock());
+  });
+
+  test('is broken, and its guard is removed (F3)', () => {
+    expect(breakIfAbandoned(lock(), new LockAges())).toBe('certain');
+    expect(readdirSync(assayFolder(shop.workspace))).toEqual([]);
+  });
+
+  test('is not broken while another process breaks it, unless that one has died (F4)', () => {
+    mkdirSync(guard());
+    expect(breakIfAbandoned(lock(), new LockAges())).toBeUndefined();
+    expect(locks()).toEqual([lock()]);
+    utimesSync(guard(), 1, 1);
+    expect(breakIfAbandoned(lock(), new LockAges())).toBeUndefined();
+    expect(breakIfAbandoned(lock(), new LockAges())).toBe('certain');
+  });
 });

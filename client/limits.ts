@@ -2,30 +2,30 @@
 import { GIB, KIB, MIB, MINUTE, SECOND } from '../core/units.ts';
 
 export const REMOTE = {
-  /** All the silence of a remote that one run waits for: two seconds, less what is measured too late. */
+  /** How long one run waits for a silent remote in total: two seconds, less the delay of measuring. */
   silentMs: 1_900,
-  /** What an answer pays off, or a piece of a transfer: one that comes this often is no silence. */
+  /** How much of the wait budget a response, or progress of a transfer, refills. */
   movedWorthMs: 500,
-  /** A slow line: what a message comes with, at least, and what buffers are drained with. */
+  /** A slow line: the minimum rate of a response, and the rate at which buffers drain. */
   slowBytesPerSecond: 32 * KIB,
-  /** What kernels hold of an upload, at most, after it was sent. */
+  /** How much of an upload the kernels' buffers can contain. */
   bufferedBytes: 4 * MIB,
-  /** Of the time between two ticks no more than this counts: beyond it this process was held up. */
+  /** The longest time between two ticks that counts: beyond it this process was held up. */
   lateTickMs: 100,
-  /** How long a process that starves may take longer to give a silent remote up. */
+  /** How much longer a process without CPU time may take to give up a silent remote. */
   starvedMs: 20 * SECOND,
-  /** A connection has so long to be made; the silence ends it sooner. */
+  /** The time limit of connecting; the wait budget ends it sooner. */
   connectMs: 60 * SECOND,
-  /** A download is judged by what it has shown in this time, and none that takes less is refused. */
+  /** A download is judged after this time; a shorter one is never refused. */
   sampleMs: 1 * SECOND,
-  /** What a download may take beyond the time over a slow line, where nobody knows what it saves. */
+  /** How much longer than over a slow line a download may take, if the command's duration is unknown. */
   unknownWorthMs: 10 * SECOND,
-  /** After the last step, uploads go on for so long, or for this share of the run. */
+  /** After the last step, uploads continue for this long, or for this share of the run. */
   uploadsMs: 10 * SECOND,
   uploadsShare: 0.1,
   /** How often that is said. */
   sendingMs: 2 * SECOND,
-  /** Results that are sent at once. */
+  /** Concurrent uploads of results. */
   uploads: 4,
   /** What could not be shared is kept for this long, and leased again when the last time is this long ago. */
   unsharedMs: 7 * 24 * 60 * MINUTE,
@@ -34,22 +34,22 @@ export const REMOTE = {
   unsharedShare: 0.25,
   /** After an attempt in vain that took long, a run that has no other use for the remote leaves it alone for this long. */
   retryMs: 60 * SECOND,
-  /** How often the debt is counted while something is under way. */
+  /** How often the used wait budget is counted. */
   tickMs: 50,
-  /** Above this an upload that breaks off is resumed … */
+  /** A larger upload is resumed after a broken connection. */
   resumeBytes: 8 * MIB,
-  /** … after a moment, in which a server may be started anew. */
+  /** The pause before resuming, in which a server may restart. */
   resumeMs: 50,
-  /** How often a server is asked that still takes the broken connection for a whole one. */
+  /** How often to ask a server that still considers the broken connection open. */
   resumeAsks: 10,
-  /** An upload that breaks this often in a row without getting further by so much is given up. */
+  /** An upload that breaks this often without this much progress is given up. */
   fruitlessAttempts: 3,
   progressBytes: 64 * KIB,
-  /** Below this a blob is sent without asking whether it is there. */
+  /** A smaller blob is sent without asking whether the remote has it. */
   askBytes: 16 * KIB,
-  /** Blobs of one result at once. */
+  /** Concurrent blobs of one result. */
   concurrency: 16,
-  /** For all results together: a graph looks for as many at once. */
+  /** Connections for all results together: a graph looks up many at once. */
   connections: 32,
   maxResultBytes: 16 * MIB,
   /** Small blobs that come along with one result, and of all results those that have not been asked for yet. */
@@ -59,59 +59,59 @@ export const REMOTE = {
 } as const;
 
 export const GRPC_REMOTE = {
-  /** What arrives before it is asked for: enough for a fast line over some distance. */
+  /** The flow-control window: enough for a fast line over some distance. */
   windowBytes: 8 * MIB,
-  /** All that waits to be sent on one connection: as many batches as travel at once, and as much again. */
+  /** The memory of one connection: all concurrent batches, twice. */
   sessionMegabytes: 128,
-  /** The largest message that is taken: a batch, or a piece of a stream. */
+  /** The largest accepted message: a batch, or a piece of a stream. */
   maxMessageBytes: 32 * MIB,
-  /** What most gRPC servers take in one message, less some room for the names in it; a server may say less. */
+  /** The message limit of most gRPC servers, less space for names; a server may announce less. */
   batchBytes: 4 * MIB - 256 * KIB,
-  /** Blobs up to this size travel in batches, larger ones in streams of their own. */
+  /** Blobs up to this size travel in batches, larger ones in a stream each. */
   batchedBlobBytes: 512 * KIB,
-  /** Digests in one question, and blobs in one batch. */
+  /** Digests in one FindMissingBlobs request, and blobs in one batch. */
   batchEntries: 1000,
-  /** How much of a stream goes into one message. */
+  /** The size of one message of a stream. */
   pieceBytes: 1 * MIB,
-  /** After a break, between the questions how far a server got. */
+  /** The pauses between status queries after a broken connection. */
   statusPausesMs: [25, 75, 150],
-  /** A stream of a blob may hold so many messages with nothing in them. */
+  /** How many empty messages a blob's stream may contain. */
   emptyMessages: 16,
 } as const;
 
 export const GOCACHE = {
   /** A request without its body is a few hundred bytes. */
   maxLineBytes: 64 * KIB,
-  /** Requests that are worked on at the same time; the go command waits with the others. */
+  /** Concurrent requests; the go command waits with the others. */
   concurrentRequests: 64,
-  /** Results that wait to be shared; what comes beyond is kept here only. */
+  /** Queued uploads; further results stay local. */
   maxUploads: 10_000,
-  /** Files that no build has asked for in this long are removed, as the go command does with its own … */
+  /** Files that no build has used for this long are removed, as the go command does with its own. */
   unusedFileMs: 5 * 24 * 60 * MINUTE,
-  /** … and a use is noted, and the remains are looked for, this often. */
+  /** How often a use is recorded, and how often unused files are swept. */
   noteUseMs: 24 * 60 * MINUTE,
 } as const;
 
 export const BAZEL = {
   /** A request names every input of an action: some hundred bytes for each. */
   maxRequestBytes: 256 * MIB,
-  /** What a tool says comes back in one message, which Bazel shows to a person. */
+  /** The longest output of a tool: the response is one message, which Bazel shows to a person. */
   maxOutputBytes: 16 * MIB,
 } as const;
 
 export const CHECKPOINT = {
-  /** How often a running step is looked at for a checkpoint that it asks for. */
+  /** How often the request folder is polled. */
   requestPollMs: 50,
-  /** Folders that change while they are sealed are tried so often before the next turn. */
+  /** How often sealing is tried if the folders change meanwhile. */
   attempts: 3,
   /** `assay checkpoint` waits this long at most. */
   waitMs: 30 * MINUTE,
 } as const;
 
 export const STATE = {
-  /** How far back a step's state is looked for by commit; all of them go into one request of a remote. */
+  /** How many ancestor commits are searched for state; all of them are in one request to a remote. */
   ancestors: 64,
-  /** git answers within this time, or the newest state is taken. */
+  /** The time limit of git; afterwards the newest state is used. */
   gitMs: 10 * SECOND,
 } as const;
 

@@ -28,10 +28,10 @@ export interface Capabilities {
 /** Throws ASSAY_NO_VARIATION where nothing can be varied. */
 export async function capabilitiesOf(helper: string): Promise<Capabilities> {
   if (!existsSync(helper)) throw new AssayError('ASSAY_NO_VARIATION', `${HELPER} is not built`);
-  const said = await ask(helper);
-  const trace = said.get('trace') ?? 'the helper did not answer';
+  const answers = await ask(helper);
+  const trace = answers.get('trace') ?? 'the helper did not answer';
   if (trace !== 'ok') throw new AssayError('ASSAY_NO_VARIATION', trace);
-  const spaces = said.get('spaces') ?? 'the helper did not answer';
+  const spaces = answers.get('spaces') ?? 'the helper did not answer';
   return spaces === 'ok' ? {} : { noNamespaces: spaces };
 }
 
@@ -77,13 +77,13 @@ export async function runVaried(helper: string, command: VariedCommand): Promise
   const stop = AbortSignal.any(command.signal ? [limit, command.signal] : [limit]);
   const end = () => child.kill('SIGKILL');
   stop.addEventListener('abort', end, { once: true });
-  const heard = [1, 2, 3].map((descriptor) => readStart(child.stdio[descriptor]));
+  const streams = [1, 2, 3].map((descriptor) => readStart(child.stdio[descriptor]));
   try {
     const exitCode = await new Promise<number>((resolve, reject) => {
       child.once('error', reject);
       child.once('close', (code) => resolve(code ?? CANNOT_START));
     });
-    const [stdout, stderr, failure] = await Promise.all(heard);
+    const [stdout, stderr, failure] = await Promise.all(streams);
     command.signal?.throwIfAborted();
     if (failure?.length) throw new AssayError('ASSAY_NO_VARIATION', failure.toString('utf8').trim());
     const none = Buffer.alloc(0);

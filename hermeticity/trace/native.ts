@@ -84,26 +84,29 @@ export class NativeTracer implements Tracer {
   /** Traces the helper's own `--version`, which proves at once that tracing works. */
   async #try(): Promise<Availability> {
     if (!existsSync(this.#helper)) return { available: false, reason: `${HELPER} is not built` };
-    const said: Buffer[] = [];
+    const output: Buffer[] = [];
     try {
       const report = await this.run({
         argv: [this.#helper, '--version'],
         cwd: '/',
         env: {},
-        output: (_, chunk) => said.push(chunk),
+        output: (_, chunk) => output.push(chunk),
         signal: AbortSignal.timeout(HERMETICITY.trialMs),
       });
-      return judgeTrial(report, Buffer.concat(said).toString('utf8').trim());
+      return judgeTrial(report, Buffer.concat(output).toString('utf8').trim());
     } catch (error) {
       return { available: false, reason: messageOf(error) };
     }
   }
 }
 
-function judgeTrial(report: TraceReport, said: string): Availability {
+function judgeTrial(report: TraceReport, output: string): Availability {
   const expected = `${HELPER} ${RECORD_VERSION}`;
-  if (said !== expected)
-    return { available: false, reason: `expected ${expected}, but the helper answered ${said || 'nothing'}` };
+  if (output !== expected)
+    return {
+      available: false,
+      reason: `expected ${expected}, but the helper answered ${output || 'nothing'}`,
+    };
   const sawItself = report.accesses.some((access) => access.kind === 'exec');
   if (!sawItself || !report.complete) return { available: false, reason: `a test trace recorded no access` };
   return { available: true };

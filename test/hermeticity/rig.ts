@@ -1,4 +1,5 @@
-// What the tests of this room share: the helper built from the present sources, a folder of their own, a traced run.
+// Shared by the tests of this room: the tracer built from the current sources, a temporary folder, a traced
+// run.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -174,13 +174,13 @@ function bytesOf(call: ClientHttp2Stream): AsyncIterable<Buffer> {
 
 /** The response's headers, and its trailers once received. */
 function headersOf(call: ClientHttp2Stream): Map<string, string> {
-  const heard = new Map<string, string>();
+  const received = new Map<string, string>();
   const keep = (headers: IncomingHttpHeaders) => {
-    for (const [name, value] of Object.entries(headers)) heard.set(name, String(value));
+    for (const [name, value] of Object.entries(headers)) received.set(name, String(value));
   };
   call.on('response', keep);
   call.on('trailers', keep);
-  return heard;
+  return received;
 }
 
 function checkStatus(headers: ReadonlyMap<string, string>, broken: unknown): void {

@@ -1,4 +1,4 @@
-// What a command sees of the machine it runs on.
+// What a command sees of the machine that it runs on.
 import { realpathSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parseVariable, whyNotAVariable } from '../../../client/action/declared-variables.ts';

@@ -1,4 +1,4 @@
-// What is not for a command to make is never moved away for it.
+// Reserved paths are never set aside for a command.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// What README says of a declared file: its content and its executable bit count, other permissions do not.
+// README's promise for a declared file: its content and its executable bit count, other permissions do not.
 import { chmodSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-// Which files a declaration names.
+// Which files a declaration includes.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

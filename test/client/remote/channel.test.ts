@@ -1,4 +1,4 @@
-// Calls on one connection of gRPC that do not get in each other's way.
+// Concurrent gRPC calls on one connection do not disturb each other.
 import { once } from 'node:events';
 import { createServer, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';

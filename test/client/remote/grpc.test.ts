@@ -1,4 +1,4 @@
-// `assay run --remote grpc://…` against a server that is not ours, well and ill.
+// `assay run --remote grpc://…` against another implementation of a server, healthy and faulty.
 import { once } from 'node:events';
 import { readFileSync, rmSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';

@@ -1,4 +1,4 @@
-// What came along with results is held until it is asked for, within bounds; and a run asks for little else.
+// Inlined blobs are held until a run asks for them, within limits; and a run requests little else.
 
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// Remotes that would keep a run waiting for ever, each in a way that looks like an answer. What they send is never enough to
-// be a hit, and never enough to wait on for long.
+// Remotes that would make a run wait forever, each with something that looks like a response. They never
+// cause a hit, and never a long wait.
 import { rmSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { constants, type ServerHttp2Stream } from 'node:http2';

@@ -1,4 +1,4 @@
-// Two workspaces, one server: what one has built, the other has. Each of its protocols keeps the same promises.
+// Two workspaces, one server: what one has built, the other gets. Each protocol keeps the same promises.
 import { rmSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Workshop } from '../../rig/assay.ts';

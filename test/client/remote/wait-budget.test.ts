@@ -1,4 +1,4 @@
-// How long a remote is waited for, by a clock that the test turns.
+// How long a run waits for a remote, with a simulated clock.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { REMOTE } from '../../../client/limits.ts';
 import { WaitBudget } from '../../../client/remote/wait-budget.ts';

@@ -1,4 +1,4 @@
-// When a slow download is worth its time, by a clock that the test turns.
+// When a slow download is worth its time, with a simulated clock.
 import { expect, test } from 'vitest';
 import { REMOTE } from '../../../client/limits.ts';
 import type { Remote } from '../../../client/remote/remote.ts';

@@ -1,4 +1,4 @@
-// `assay save` and `assay restore`: what comes back, from where, and what is refused.
+// `assay save` and `assay restore`: what is restored, from where, and what is refused.
 import { readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';

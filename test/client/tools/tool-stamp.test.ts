@@ -1,4 +1,4 @@
-// A tool that was remembered counts as the same only while the same search would put the same into a key.
+// A remembered tool counts as unchanged only if the same search would give the same key.
 import { copyFileSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';

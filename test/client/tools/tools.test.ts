@@ -1,4 +1,4 @@
-// Tools are in the key by content, wherever they lie, with all that starts with them.
+// Tools are in the key by content, whatever their path, with everything that starts with them.
 import { renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-// Halving finds all changes that matter alone, in fewer trials than there are changes where few of them do.
+// Bisection finds all changes that matter alone, in fewer trials than changes if few of them matter.
 import { describe, expect, test } from 'vitest';
 import { bisect } from '../../../hermeticity/reproduce/bisect.ts';
 

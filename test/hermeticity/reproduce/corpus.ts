@@ -1,5 +1,5 @@
-// Small actions whose result depends on something that is in no key, at least two for each kind, and some whose result
-// depends on nothing but their inputs.
+// Small actions whose result depends on something that is in no key, at least two for each kind, and some
+// whose result depends on their inputs only.
 import { NODE, python, sh } from '../verdict/corpus/case.ts';
 
 export interface ReproduceCase {

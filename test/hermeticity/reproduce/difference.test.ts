@@ -1,4 +1,4 @@
-// What is shown of two results that differ: where, and as much as can be read there.
+// How the difference of two results is described: where it is, with readable context.
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { bufferDifference, differenceBetween } from '../../../hermeticity/reproduce/difference.ts';
 import { Folder } from '../rig.ts';

@@ -1,4 +1,5 @@
-// Every kind of dependence on the machine and the moment is found and told apart; what depends on nothing is left alone.
+// Every kind of dependence on the machine and the time is found and named; a reproducible action has no
+// findings.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,4 @@
-// What the tests of second runs share: the helper built from the present sources, and an action laid out on disk.
+// Shared by the tests of second runs: the helper built from the current sources, and an action on disk.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// The sandbox: what an action did not declare is not there, and only declared outputs come back.
+// The sandbox hides what an action did not declare, and returns only declared outputs.
 import { execFile, spawnSync } from 'node:child_process';
 import {
   chmodSync,

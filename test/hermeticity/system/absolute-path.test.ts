@@ -1,4 +1,4 @@
-// Paths as the kernel says them: bytes in, the same bytes out, and a form that people can read.
+// Canonical paths: the same bytes in and out, and a form for people.
 import { describe, expect, it } from 'vitest';
 import type { RelPath } from '../../../core/path.ts';
 import {

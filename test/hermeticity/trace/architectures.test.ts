@@ -1,5 +1,5 @@
-// The helper for both architectures: the one that this machine is not is cross-compiled, and the table of system calls is
-// held against the kernel headers of each, so that no call is forgotten and none has a wrong number.
+// The native tracer on both architectures: the other one is cross-compiled. The table of system calls is
+// compared with the kernel headers of each, so that no call is forgotten and none has a wrong number.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// The contract of a tracer: what every backend tells about the same commands. Registered for each in tracers.test.ts.
+// The contract of a tracer: what each must report about the same commands. tracers.test.ts runs it for both.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// What only the helper in C promises: it is found or its absence is said, and nothing outlives it.
+// What only the native tracer promises: it is found or reported missing, and nothing outlives it.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, copyFileSync, existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';

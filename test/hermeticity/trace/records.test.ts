@@ -1,4 +1,4 @@
-// The helper's records: decoded the same however the stream is cut, refused where they make no sense.
+// The native tracer's records: decoded the same however the stream is split, and rejected if malformed.
 import { describe, expect, it } from 'vitest';
 import { RecordDecoder } from '../../../hermeticity/trace/records.ts';
 import { ReportBuilder } from '../../../hermeticity/trace/report-builder.ts';

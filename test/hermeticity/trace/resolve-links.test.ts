@@ -1,4 +1,4 @@
-// Following a path through links, for the tracer that is told only what was asked for.
+// Resolving links in a path, for the tracer that knows only the requested path.
 import { symlinkSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { absolute, LinkResolver } from '../../../hermeticity/trace/resolve-links.ts';

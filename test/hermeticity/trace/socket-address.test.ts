@@ -1,4 +1,4 @@
-// Addresses from the kernel's bytes, as everybody writes them.
+// Socket addresses, decoded from the kernel's bytes and printed in the usual form.
 import { isIPv6 } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import {

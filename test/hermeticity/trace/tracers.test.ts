@@ -1,4 +1,4 @@
-// Both backends keep the same contract.
+// Both tracers keep the same contract.
 
 import { TRACERS } from '../rig.ts';
 import { describeTracer } from './contract.ts';

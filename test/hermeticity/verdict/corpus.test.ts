@@ -1,11 +1,11 @@
-// The corpus: small actions, each with what must be found about it; and hermetic ones, about which nothing may be. Every
-// backend is held to every one of them.
+// The corpus: small actions with their expected findings, and hermetic ones without any. Both tracers must
+// agree on each.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AbsPath, absPath } from '../../../hermeticity/system/absolute-path.ts';
 import type { Tracer } from '../../../hermeticity/trace/tracer.ts';
 import { compileFixture, Folder, PROJECT, TRACERS } from '../rig.ts';
 import { C } from './corpus/c.ts';
-import { type Case, lineOf, Stage } from './corpus/case.ts';
+import { type Case, lineOf, StagedCase } from './corpus/case.ts';
 import { MAKE } from './corpus/make.ts';
 import { NODE_CASES } from './corpus/node.ts';
 import { PYTHON } from './corpus/python.ts';
@@ -39,7 +39,7 @@ for (const [tracerName, makeTracer] of Object.entries(TRACERS)) {
         for (const one of cases) {
           const title = one.finds.length === 0 ? `finds nothing: ${one.name}` : `finds what ${one.name}`;
           it(title, async () => {
-            const stage = new Stage(one, tools);
+            const stage = new StagedCase(one, tools);
             try {
               const { verdict, exitCode, said } = await stage.run(tracer);
               const found = verdict.findings

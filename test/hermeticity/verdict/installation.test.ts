@@ -1,4 +1,4 @@
-// What came with a tool.
+// The installation folder of a tool.
 import { describe, expect, it } from 'vitest';
 import { absPath } from '../../../hermeticity/system/absolute-path.ts';
 import { installationOf } from '../../../hermeticity/verdict/installation.ts';

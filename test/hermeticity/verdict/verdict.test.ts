@@ -10,13 +10,13 @@ import { judge } from '../../../hermeticity/verdict/verdict.ts';
 
 const WORKSPACE = absPath('/home/me/work');
 
-type Told = Without<Access, 'process' | 'atMs'>;
+type AccessDetails = Without<Access, 'process' | 'atMs'>;
 
 function at(path: string): AbsPath {
   return absPath(path.startsWith('/') ? path : `${WORKSPACE}/${path}`);
 }
 
-function reportOf(accesses: readonly Told[], options: Partial<TraceReport> = {}): TraceReport {
+function reportOf(accesses: readonly AccessDetails[], options: Partial<TraceReport> = {}): TraceReport {
   const command: TracedProcess = {
     pid: 100,
     parent: undefined,
@@ -53,7 +53,7 @@ function declared(options: Partial<Declaration> = {}): Declaration {
 }
 
 function findings(
-  accesses: readonly Told[],
+  accesses: readonly AccessDetails[],
   options: Partial<Declaration> = {},
   report: Partial<TraceReport> = {},
 ) {
@@ -62,15 +62,15 @@ function findings(
   );
 }
 
-const read = (path: string): Told => ({ kind: 'read', path: at(path) });
-const probe = (path: string): Told => ({ kind: 'probe', path: at(path) });
-const absent = (path: string): Told => ({ kind: 'absent', path: at(path) });
-const list = (path: string): Told => ({ kind: 'list', path: at(path) });
-const overwrite = (path: string): Told => ({ kind: 'write', path: at(path) });
-const create = (path: string): Told => ({ kind: 'write', path: at(path), created: true });
-const remove = (path: string): Told => ({ kind: 'delete', path: at(path) });
-const rename = (path: string, to: string): Told => ({ kind: 'rename', path: at(path), to: at(to) });
-const connect = (host: string, port: number): Told => ({
+const read = (path: string): AccessDetails => ({ kind: 'read', path: at(path) });
+const probe = (path: string): AccessDetails => ({ kind: 'probe', path: at(path) });
+const absent = (path: string): AccessDetails => ({ kind: 'absent', path: at(path) });
+const list = (path: string): AccessDetails => ({ kind: 'list', path: at(path) });
+const overwrite = (path: string): AccessDetails => ({ kind: 'write', path: at(path) });
+const create = (path: string): AccessDetails => ({ kind: 'write', path: at(path), created: true });
+const remove = (path: string): AccessDetails => ({ kind: 'delete', path: at(path) });
+const rename = (path: string, to: string): AccessDetails => ({ kind: 'rename', path: at(path), to: at(to) });
+const connect = (host: string, port: number): AccessDetails => ({
   kind: 'connect',
   address: { family: 'inet', host, port },
 });
@@ -172,14 +172,14 @@ describe('looking', () => {
   });
 
   it('for what it removed itself, or in a folder that it made itself, is free', () => {
-    const made: Told = { kind: 'write', path: at('dist/d'), created: true, folder: true };
+    const made: AccessDetails = { kind: 'write', path: at('dist/d'), created: true, folder: true };
     expect(
       findings([create('dist/x'), remove('dist/x'), absent('dist/x'), made, absent('dist/d/y')]),
     ).toEqual([]);
   });
 
   it('along PATH is free, running what is found there is not', () => {
-    const exec: Told = { kind: 'exec', path: at('/home/me/bin/tool') };
+    const exec: AccessDetails = { kind: 'exec', path: at('/home/me/bin/tool') };
     const verdict = judge(
       reportOf([absent('/home/me/bin/cc'), probe('/home/me/bin/tool'), exec]),
       declared(),
@@ -197,7 +197,7 @@ describe('looking', () => {
 
 describe('the toolchain', () => {
   it('is told as what the action looked at, with what it missed there', () => {
-    const accesses: Told[] = [
+    const accesses: AccessDetails[] = [
       read('/usr/lib/libc.so'),
       { kind: 'exec', path: at('/usr/bin/cc') },
       read('/opt2/tool/x'),
@@ -264,7 +264,7 @@ describe('a listing', () => {
   });
 
   it('of what the action made itself is free', () => {
-    const folder: Told = { kind: 'write', path: at('dist/d'), created: true, folder: true };
+    const folder: AccessDetails = { kind: 'write', path: at('dist/d'), created: true, folder: true };
     expect(findings([folder, create('dist/d/x'), list('dist/d')])).toEqual([]);
   });
 
@@ -290,7 +290,7 @@ describe('a listing', () => {
 
 describe('writing', () => {
   it('into outputs and private folders, and making the folders above an output, is free', () => {
-    const above: Told = { kind: 'write', path: at('a/b'), created: true, folder: true };
+    const above: AccessDetails = { kind: 'write', path: at('a/b'), created: true, folder: true };
     const outputs = ['a/b/c.txt' as RelPath];
     expect(findings([above, create('a/b/c.txt'), create('/scratch/tmp/x')], { outputs })).toEqual([]);
     expect(findings([above, create('a/b/other')], { outputs })).toEqual(['write a/b/other']);
@@ -336,7 +336,7 @@ describe('what the action wrote itself', () => {
   });
 
   it('goes with its folder when that is moved', () => {
-    const folder: Told = { kind: 'write', path: at('dist/a'), created: true, folder: true };
+    const folder: AccessDetails = { kind: 'write', path: at('dist/a'), created: true, folder: true };
     expect(findings([folder, create('dist/a/f'), rename('dist/a', 'dist/b'), read('dist/b/f')])).toEqual([]);
   });
 
@@ -371,7 +371,7 @@ describe('an earlier output', () => {
 });
 
 describe('a link', () => {
-  const link = (path: string, target: string): Told => ({ kind: 'symlink', path: at(path), target });
+  const link = (path: string, target: string): AccessDetails => ({ kind: 'symlink', path: at(path), target });
 
   it('in an output may lead anywhere in the workspace, by a relative path', () => {
     expect(findings([link('dist/l', '../src/a.c'), link('dist/m', 'l')])).toEqual([]);
@@ -392,7 +392,7 @@ describe('a link', () => {
   });
 
   it('through which an output is written elsewhere escapes', () => {
-    const through: Told = { kind: 'write', path: at('/srv/f'), asked: at('dist/f'), created: true };
+    const through: AccessDetails = { kind: 'write', path: at('/srv/f'), asked: at('dist/f'), created: true };
     expect(findings([through])).toEqual(['symlink-escape dist/f']);
   });
 
@@ -410,7 +410,7 @@ describe('reaching out', () => {
   });
 
   it('to itself is free; waiting for others is not', () => {
-    const bind = (host: string, port: number): Told => ({
+    const bind = (host: string, port: number): AccessDetails => ({
       kind: 'bind',
       address: { family: 'inet', host, port },
     });
@@ -421,7 +421,7 @@ describe('reaching out', () => {
   });
 
   it('by a unix socket is found, also where nobody answers, except for the name service cache', () => {
-    const unix = (path: string, failed?: true): Told => ({
+    const unix = (path: string, failed?: true): AccessDetails => ({
       kind: 'connect',
       address: { family: 'unix', path: at(path) },
       ...(failed && { failed }),
@@ -508,8 +508,8 @@ describe('an output that an earlier run left and that was put aside', () => {
   });
 
   it('is a finding where it is opened for what was in it, but not by who keeps a log there', () => {
-    const opened: Told = { kind: 'absent', path: at('dist/a'), wanted: true };
-    const added: Told = { kind: 'write', path: at('dist/a'), created: true, wanted: true };
+    const opened: AccessDetails = { kind: 'absent', path: at('dist/a'), wanted: true };
+    const added: AccessDetails = { kind: 'write', path: at('dist/a'), created: true, wanted: true };
     const ninja = { processes: [{ pid: 1, parent: undefined, argv: ['ninja'], atMs: 0, survived: false }] };
     expect(findings([opened, create('dist/a')], earlier)).toEqual(['stale-output dist/a']);
     expect(findings([added], earlier)).toEqual(['stale-output dist/a']);

@@ -1,4 +1,4 @@
-// `assay bazel-worker` at the wire. The same with a real Bazel: examples/bazel-worker.
+// `assay bazel-worker` by its protocol. examples/bazel-worker does the same with a real Bazel.
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';

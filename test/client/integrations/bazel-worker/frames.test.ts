@@ -1,4 +1,4 @@
-// Requests come out whole, one piece each, however the pipe has broken them.
+// Each request comes out complete, however the pipe has split it.
 import { expect, test } from 'vitest';
 import { frames } from '../../../../client/integrations/bazel-worker/frames.ts';
 import { encodeRequest } from '../../../rig/bazel.ts';

@@ -1,4 +1,4 @@
-// Which arguments of a request name its outputs, and which can't be any.
+// Which arguments of a request name outputs, and which cannot be outputs.
 import { expect, test } from 'vitest';
 import { namedOutputs } from '../../../../client/integrations/bazel-worker/outputs.ts';
 

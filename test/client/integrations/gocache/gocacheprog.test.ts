@@ -1,5 +1,5 @@
-// `assay gocacheprog` at the wire. Debian 12 has Go 1.19, which knows no GOCACHEPROG: the driver in the rig speaks as
-// the go command's source does.
+// `assay gocacheprog` by its protocol. Debian 12 has Go 1.19, which knows no GOCACHEPROG, so a driver in the
+// rig behaves as the go command's source does.
 import {
   chmodSync,
   existsSync,

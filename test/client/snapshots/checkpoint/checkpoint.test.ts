@@ -1,4 +1,4 @@
-// Checkpoints of long steps: what a run that was killed leaves, the next one starts from.
+// Checkpoints of long steps: after a kill, the next run continues from the last one.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { closeSync, cpSync, existsSync, openSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';

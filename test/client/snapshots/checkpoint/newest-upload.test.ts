@@ -1,4 +1,4 @@
-// Of what is sealed faster than it can be sent, the newest is sent next.
+// If checkpoints are sealed faster than they are uploaded, the newest is uploaded next.
 import { expect, test } from 'vitest';
 import { NewestUpload } from '../../../../client/snapshots/checkpoint/newest-upload.ts';
 

@@ -1,4 +1,5 @@
-// `assay reproduce` holds a tool to its promise: with the state of an earlier run it makes what a clean run makes.
+// `assay reproduce` checks a tool's promise: with the state of an earlier run it gives the result of a clean
+// run.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-// The state of a step: carried from the nearest earlier run, and never able to get into a result that others are given.
+// A step's state comes from the nearest earlier run, and never gets into a published result.
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

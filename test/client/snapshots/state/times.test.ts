@@ -1,5 +1,5 @@
-// State, saved files, and a tool that goes by the times of files alone: it must make again what it was only given, because what was put
-// into place just now looks newer than the sources that it was not made from. The tool is the real make.
+// State, saved files, and a tool that compares only mtimes, the real make. It must rebuild restored files: a
+// file restored just now would look newer than sources that it was not made from.
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';

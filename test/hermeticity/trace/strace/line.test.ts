@@ -1,4 +1,4 @@
-// Lines of strace, taken apart.
+// Parsing single lines of strace.
 import { describe, expect, it } from 'vitest';
 import {
   bytesOf,

@@ -1,4 +1,4 @@
-// Lines of strace, put in order: what a parent never came to say about its children.
+// Reassembling strace's lines: children whose parent never reported them.
 import { expect, it } from 'vitest';
 import { ReportBuilder } from '../../../../hermeticity/trace/report-builder.ts';
 import { StraceReassembler } from '../../../../hermeticity/trace/strace/reassemble.ts';

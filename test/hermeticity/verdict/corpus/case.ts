@@ -1,4 +1,4 @@
-// One small action of the corpus: what lies around it, what it declares, what it does, and what must be found.
+// One small action of the corpus: its files, its declaration, its command, and the expected findings.
 import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { matchesGlob } from 'node:path';
@@ -38,7 +38,7 @@ export function python(script: string): [string, ...string[]] {
 }
 
 /** An action laid out on disk, ready to run. */
-export class Stage {
+export class StagedCase {
   readonly #around = new Folder();
   readonly workspace: AbsPath = this.#around.at('workspace');
   readonly #case: Case;

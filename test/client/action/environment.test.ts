@@ -79,7 +79,7 @@ describe('the strict environment', () => {
     expect(summary.warnings.join()).toContain('NPM_TOKEN looks like a secret');
   });
 
-  test('gives way where one of its own names is declared', async () => {
+  test('is replaced by a declared variable of the same name', async () => {
     const seen = await environment(['--env', 'TZ', '--env', 'HOME=/nowhere'], { TZ: 'Asia/Tokyo' });
     expect(seen).toMatchObject({ TZ: 'Asia/Tokyo', HOME: '/nowhere' });
   });

@@ -144,7 +144,7 @@ describe('kinds', () => {
     expect(() => scan(['door/a'])).toThrow(/behind the symbolic link door/);
   });
 
-  test('a link to something that is not in the key is told', () => {
+  test('a link to something that is not in the key is reported', () => {
     write('real/a', 'src/x');
     shop.link('src/undeclared', '../real/a');
     shop.link('src/dangling', 'nowhere');
@@ -203,7 +203,7 @@ describe('.gitignore', () => {
     expect(scan(['x.log', 'build'])).toEqual(['build/o', 'x.log']);
   });
 
-  test('what lies in a named hidden folder counts whole, whatever .gitignore files it holds', () => {
+  test('a hidden folder that is named counts whole, whatever .gitignore files it contains', () => {
     shop.write('build/pkg/.gitignore', 'lib/\n');
     write('build/pkg/lib/index.js');
     expect(scan(['build'])).toContain('build/pkg/lib/index.js');

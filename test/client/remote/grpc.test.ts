@@ -67,7 +67,7 @@ describe.each(RUNTIME_FORMS)('%s', (form) => {
   });
 });
 
-test('many small blobs travel in few calls, and what is there is not sent again', async () => {
+test('many small blobs travel in few calls, and present blobs are not sent again', async () => {
   const server = await start();
   await build(server.url, 'one');
   const sent = (name: string) => server.calls.filter((call) => call.startsWith(name));
@@ -148,7 +148,7 @@ test('over a line that breaks after every 4 MB, a blob of 12 MB arrives: only th
   expect(readFileSync(join(shop.workspace, 'out')).equals(made)).toBe(true);
 });
 
-test('grpcs:// trusts who the system trusts, and nobody else', async () => {
+test('grpcs:// trusts the certificates that the system trusts, and no others', async () => {
   const { ca, server: identity } = makeCertificates(shop.folder);
   const args = ['--tls-cert', identity.cert, '--tls-key', identity.key];
   const server = await ServerProcess.start(join(shop.folder, 'server'), { args });

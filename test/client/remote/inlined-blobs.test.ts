@@ -30,7 +30,7 @@ test('is given out once', () => {
   expect(held.take(one.hash)).toBeUndefined();
 });
 
-test('the oldest go when there is no more room', () => {
+test('the oldest are dropped when the limit is reached', () => {
   const held = new InlinedBlobs();
   const random = new Random(SEED);
   const size = REMOTE.inlinedBlobsBytes / 2;
@@ -44,7 +44,7 @@ test('the oldest go when there is no more room', () => {
   expect(held.take(one.hash)?.toString()).toBe('after');
 });
 
-test('of one answer no more is held than was asked for', () => {
+test('of one response no more is held than was requested', () => {
   const held = new InlinedBlobs();
   const random = new Random(SEED);
   const blobs = Array.from({ length: 3 }, () => inlinedBlob(random.bytes(REMOTE.inlinedBlobsBytes / 2 - 40)));

@@ -136,7 +136,7 @@ describe.each(['http', 'grpc'])('a server that is read-only, over %s', (protocol
   });
 });
 
-test('a remote that is not there is told of once, whatever many steps need it, and again at the end', async () => {
+test('a remote that is down is reported once for all steps, and again at the end', async () => {
   const steps = Object.fromEntries(
     Array.from({ length: 40 }, (_, at) => [
       `s${at}`,

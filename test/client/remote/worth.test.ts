@@ -118,7 +118,7 @@ test('the time in which this process itself starves does not count', () => {
   expect(download({ ...asked, starved: 0.9 })).toMatchObject({ tooSlow: false });
 });
 
-test('where nobody knows what it saves, it may come as over a slow line', () => {
+test('if the command time is unknown, it may take as long as over a slow line', () => {
   const bytes = 10 * MEGABYTE;
   expect(download({ bytes, perSecond: REMOTE.slowBytesPerSecond })).toMatchObject({ tooSlow: false });
   expect(download({ bytes, perSecond: REMOTE.slowBytesPerSecond / 4 })).toMatchObject({ tooSlow: true });

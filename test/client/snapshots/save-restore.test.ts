@@ -61,7 +61,7 @@ async function restore(
 }
 
 describe.each(RUNTIME_FORMS)('%s', (form) => {
-  test('what was saved comes back exactly, and what else lies there goes', async () => {
+  test('saved files are restored exactly, and other files there are removed', async () => {
     symlinkSync('a', join(shop.workspace, 'modules/link'));
     const before = there();
     expect(await save('npm-1', [], { form })).toMatchObject({ outcome: 'saved', shared: false });
@@ -114,7 +114,7 @@ test('the newest of the first prefix that finds one', async () => {
   expect((await shop.assay(['restore', 'npm-9', 'modules'])).code).toBe(0);
 });
 
-describe('who restores names the paths', () => {
+describe('a restore names its paths', () => {
   test('a key of others is none of theirs, by its own name or by how it begins', async () => {
     const stranger = shop.another('stranger');
     shop.write('.bashrc', 'evil', 0o644, stranger);

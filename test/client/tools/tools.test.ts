@@ -57,7 +57,7 @@ test('a tool in an npm package changes with the package’s version', async () =
   expect(next.summary.key).not.toBe(first.summary.key);
 });
 
-test('a declared tool is found by the command, under its own name, and knows where it lies', async () => {
+test('the command finds a declared tool under its own name, and the tool knows its path', async () => {
   shop.write('data', 'beside the tool\n', 0o644, tools);
   tool("it's", '#!/bin/sh\ncat "$(dirname "$0")/data"; echo "$@"\n');
   const ran = await shop.run(['--tool', "it's", '--', 'sh', '-c', '"it\'s" a "b c"'], withTools());

@@ -52,7 +52,7 @@ test('a file that ends earlier differs where it ends, beyond the first piece tha
   expect(between(long, long.subarray(0, 2_500_000)).offset).toBe(2_500_000);
 });
 
-test('what is there one time only, or is something else, is said', () => {
+test('a file that is missing in one run, or of another type, is described', () => {
   expect(differenceBetween(folder.write('a'), folder.at('none'), false).description).toBe(
     'is missing in one of the runs',
   );

@@ -109,7 +109,7 @@ describe('a sandbox', () => {
     expect(outcome).toEqual({ code: 0, stdout: `${SANDBOX.workspace}\n${SANDBOX.user}\n`, stderr: '' });
   });
 
-  it('hands on the given variables, with a home and a folder for temporary files of its own', async () => {
+  it('passes the given variables, with its own HOME and TMPDIR', async () => {
     const { stdout } = await run('', {
       argv: ['/usr/bin/env'],
       env: { GIVEN: 'x', HOME: '/root', TMPDIR: '/var' },

@@ -66,7 +66,7 @@ describe('places', () => {
     expect(relativeIn(work, absPath('/home/me'))).toBeUndefined();
   });
 
-  it('that a link leads to are worked out from its words', () => {
+  it('that a link leads to are computed from its text', () => {
     expect(targetOfLink(absPath('/a/b/link'), '../c/./d')).toBe('/a/c/d');
     expect(targetOfLink(absPath('/a/link'), '../../../x')).toBe('/x');
     expect(targetOfLink(absPath('/a/link'), '/y/../z')).toBe('/z');
@@ -88,7 +88,7 @@ describe('what people see', () => {
     ]);
   });
 
-  it('is absolute for everything outside a workspace that lies at the root', () => {
+  it('is absolute for everything outside a workspace at the root', () => {
     expect(displayPath(absPath('/etc/passwd'), absPath('/work'))).toBe('/etc/passwd');
   });
 

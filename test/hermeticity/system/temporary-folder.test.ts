@@ -115,7 +115,7 @@ test('leaves one in which something is mounted', async () => {
   expect(existsSync(left)).toBe(true);
 });
 
-test('a process that nobody can see is not said to have ended where there is no /proc', () => {
+test('without /proc, an invisible process does not count as ended', () => {
   const script = `import { livenessOf, ownIdentity } from '${IDENTITY}'; console.log(livenessOf(ownIdentity()));`;
   const room = ['--dev-bind', '/', '/', '--tmpfs', '/proc'];
   const ran = spawnSync('bwrap', [...room, process.execPath, '--input-type=module', '-e', script]);

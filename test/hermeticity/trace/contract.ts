@@ -287,7 +287,7 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
         ]);
       });
 
-      it('when a path is looked at by statx', async () => {
+      it('when a path is probed by statx', async () => {
         folder.write('file');
         expect(below((await call('statx', 'file')).report)).toContain('probe file');
       });
@@ -305,7 +305,7 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
         expect(report.accesses.find((access) => access.kind === 'rename')).toMatchObject({ exchange: true });
       });
 
-      it('when a folder is moved and something is looked for at its old place', async () => {
+      it('when a folder is moved and something is probed at its old path', async () => {
         folder.write('a/file', 'x');
         const { report } = await sh('cat a/file; mv a b; cat b/file; cat a/file; true');
         expect(below(report)).toEqual(
@@ -315,7 +315,7 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
     });
 
     describe('processes', () => {
-      it('tells the tree: who started whom, with which arguments, in order', async () => {
+      it('reports the process tree: parents, arguments, order', async () => {
         const { report } = await sh("sh -c 'cat /dev/null; true'; cat /dev/null");
         const tree = report.processes.map(({ argv, parent }) => [argv.join(' '), parent]);
         expect(tree).toEqual([
@@ -326,13 +326,13 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
         ]);
       });
 
-      it('gives a program that replaces another one an entry of its own', async () => {
+      it('gives a program that replaces another one a separate entry', async () => {
         const { report } = await sh('exec cat /dev/null');
         expect(report.processes.map(({ argv }) => argv[0])).toEqual(['sh', 'cat']);
         expect(report.processes[1]?.pid).toBe(report.processes[0]?.pid);
       });
 
-      it('tells who did it', async () => {
+      it('reports the process', async () => {
         folder.write('file', 'x');
         const { report } = await sh('true; cat file; true');
         const read = report.accesses.find(
@@ -356,7 +356,7 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
         expect(report.exit).toEqual({ code: 0 });
       });
 
-      it('ends everything when it is told to stop', async () => {
+      it('kills everything on abort', async () => {
         const stop = new AbortController();
         const running = sh('sleep 60 & echo $! >pid; echo ready; wait', {
           signal: stop.signal,
@@ -438,7 +438,7 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
     });
 
     describe('what can not be seen is said', () => {
-      it('io_uring is denied and told', async () => {
+      it('io_uring is denied and reported', async () => {
         const { report } = await call('io_uring');
         expect(report.exit).toEqual({ code: 0 });
         expect(report.accesses.filter(({ kind }) => kind === 'io_uring')).toMatchObject([
@@ -471,7 +471,7 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
       });
     });
 
-    it('tells accesses as they happen to who wants to know', async () => {
+    it('passes accesses to a listener as they happen', async () => {
       folder.write('file', 'x');
       const heard: string[] = [];
       const report = await tracer.run(

@@ -34,7 +34,7 @@ describe('the helper', () => {
     expect(await new NativeTracer(other).available()).toMatchObject({ available: false });
   });
 
-  it('closes files that somebody left open, which would be inputs that nobody declared', () => {
+  it('closes inherited files, which would be undeclared inputs', () => {
     const script = 'exec 9</etc/hostname; exec "$1" --records 3 --linger 1 -- ls /proc/self/fd 3>/dev/null';
     const handles = execFileSync('sh', ['-c', script, 'sh', helperPath()], { encoding: 'utf8' });
     expect(handles.trim().split('\n')).toEqual(['0', '1', '2', '3']);

@@ -23,7 +23,7 @@ describe('a walk', () => {
     });
   });
 
-  it('stays at a link at the end where it is told to, unless a slash follows', () => {
+  it('does not follow a link at the end with nofollow, unless a slash follows', () => {
     expect(walker.resolve(folder.path, 'link', false)).toEqual({ path: folder.at('link'), links: [] });
     expect(walker.resolve(folder.path, 'link/', false).path).toBe(folder.at('real'));
   });
@@ -41,7 +41,7 @@ describe('a walk', () => {
     expect(walker.resolve(folder.path, 'circle', true).path).toBe(folder.at('circle'));
   });
 
-  it('notices a link that took the place of a folder when it is told to forget', () => {
+  it('notices a link that replaced a folder after forget()', () => {
     expect(walker.resolve(folder.path, 'real/file', true).links).toEqual([]);
     folder.write('other/file');
     folder.remove();
@@ -53,7 +53,7 @@ describe('a walk', () => {
 });
 
 describe('what was asked for', () => {
-  it('is made absolute by its words alone', () => {
+  it('is made absolute by its text alone', () => {
     expect(absolute('/a/b', '../c//./d')).toBe('/a/c/d');
     expect(absolute('/a', '/x/../y')).toBe('/y');
     expect(absolute('/', '../..')).toBe('/');

@@ -25,7 +25,7 @@ describe('an address', () => {
     expect(addressText(addressFromBytes(Buffer.from('\x01\x00\x00name')))).toBe('@name');
   });
 
-  it('of a family that Assay does not know is still told', () => {
+  it('of an unknown family is still reported', () => {
     expect(addressText(addressFromBytes(Buffer.from([40, 0, 0, 0])))).toBe('address family 40');
   });
 

@@ -76,7 +76,7 @@ const connect = (host: string, port: number): AccessDetails => ({
 });
 
 describe('a finding', () => {
-  it('says who did it, when it was seen first, and what would declare it', () => {
+  it('names the process, the first time, and the fix', () => {
     const { findings, hermetic } = judge(
       reportOf([read('in.txt'), read('conf[1].txt'), read('conf[1].txt')]),
       declared(),
@@ -164,7 +164,7 @@ describe('looking', () => {
     ]);
   });
 
-  it('for something before writing it is told by the write alone', () => {
+  it('for a path before writing it is reported as the write alone', () => {
     expect(findings([absent('new'), create('new'), probe('old'), overwrite('old')])).toEqual([
       'write new',
       'write old',
@@ -196,7 +196,7 @@ describe('looking', () => {
 });
 
 describe('the toolchain', () => {
-  it('is told as what the action looked at, with what it missed there', () => {
+  it('is part of the read set, with the names that are missing', () => {
     const accesses: AccessDetails[] = [
       read('/usr/lib/libc.so'),
       { kind: 'exec', path: at('/usr/bin/cc') },
@@ -296,7 +296,7 @@ describe('writing', () => {
     expect(findings([above, create('a/b/other')], { outputs })).toEqual(['write a/b/other']);
   });
 
-  it('into a folder that was found already is told for the first files, with the folder to declare', () => {
+  it('into a new folder is reported for the first files, with the folder to declare', () => {
     expect(
       findings([
         { kind: 'write', path: at('obj'), created: true, folder: true },
@@ -356,7 +356,7 @@ describe('removing', () => {
 });
 
 describe('an earlier output', () => {
-  it('that is read, or looked at and left as it is, is stale', () => {
+  it('that is read, or probed and left unchanged, is stale', () => {
     expect(findings([read('dist/a'), probe('dist/b'), list('dist')])).toEqual([
       'stale-output dist/a',
       'stale-output dist/b',
@@ -364,7 +364,7 @@ describe('an earlier output', () => {
     ]);
   });
 
-  it('that is looked at and then replaced or removed is not', () => {
+  it('that is probed and then replaced or removed is not', () => {
     const again = [probe('dist/a'), overwrite('dist/a'), probe('dist'), list('dist/d'), remove('dist/d')];
     expect(findings(again)).toEqual([]);
   });
@@ -420,7 +420,7 @@ describe('reaching out', () => {
     expect(findings([bind('0.0.0.0', 5), connect('127.0.0.1', 5)])).toEqual(['net binds 0.0.0.0:5']);
   });
 
-  it('by a unix socket is found, also where nobody answers, except for the name service cache', () => {
+  it('by a unix socket is a finding, even if nothing listens, except for the name service cache', () => {
     const unix = (path: string, failed?: true): AccessDetails => ({
       kind: 'connect',
       address: { family: 'unix', path: at(path) },
@@ -501,13 +501,13 @@ describe('a habit', () => {
 describe('an output that an earlier run left and that was put aside', () => {
   const earlier = { earlier: ['dist' as RelPath] };
 
-  it('is a finding where it is looked for by who does not come to write it', () => {
+  it('is a finding if a program probes for it without writing it', () => {
     expect(findings([absent('dist/a')], earlier)).toEqual(['stale-output dist/a']);
     expect(findings([absent('dist/a'), create('dist/a')], earlier)).toEqual([]);
     expect(findings([absent('dist/a')])).toEqual([]);
   });
 
-  it('is a finding where it is opened for what was in it, but not by who keeps a log there', () => {
+  it('is a finding if it is opened for its content, but not if a program keeps a log there', () => {
     const opened: AccessDetails = { kind: 'absent', path: at('dist/a'), wanted: true };
     const added: AccessDetails = { kind: 'write', path: at('dist/a'), created: true, wanted: true };
     const ninja = { processes: [{ pid: 1, parent: undefined, argv: ['ninja'], atMs: 0, survived: false }] };

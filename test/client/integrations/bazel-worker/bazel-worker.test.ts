@@ -55,7 +55,7 @@ const outcomes = ({ log }: BazelDriver) =>
   [...log.matchAll(/^assay: (hit-local|miss|uncached)/gm)].map(([, outcome]) => outcome);
 
 describe.each(RUNTIME_FORMS)('%s', (form) => {
-  test('the second time the tool does not run; its output and its words are the same', async () => {
+  test('the second time the tool does not run; its output files and messages are the same', async () => {
     const bazel = start(form);
     const first = await build(bazel);
     expect(first).toEqual({ exitCode: 0, output: 'said\naside\n' });
@@ -127,7 +127,7 @@ test('a worker on another machine hits what this one shared', async () => {
   }
 });
 
-test('an input without a digest is never looked up and never kept', async () => {
+test('a request with an input without digest is never looked up or published', async () => {
   const bazel = start();
   const blind: SentInput[] = [...inputs().slice(0, 1), { path: 'in.txt' }];
   for (const words of ['some words', 'other words']) {
@@ -176,7 +176,7 @@ test('a tool that fails is asked again, and what it said is in the answer', asyn
   expect(outcomes(bazel)).toEqual(['miss', 'miss']);
 });
 
-test('an output that nobody has named keeps the result from being kept', async () => {
+test('an unnamed output prevents publishing', async () => {
   const bazel = start();
   const args = [...ARGS, '--also', 'out/also.txt'];
   await build(bazel, args);
@@ -231,7 +231,7 @@ test.each([
   expect(code).toBe(125);
 });
 
-test('of a tool that says more than anybody reads, the beginning is passed on, and it is not heard any further', async () => {
+test('of a tool with endless output, only the beginning is passed on', async () => {
   const [tenth, times] = [BAZEL.maxOutputBytes / 8, 10];
   shop.script('tools/shout.sh', `for i in $(seq ${times}); do head -c ${tenth} /dev/zero | tr '\\0' a; done`);
   const { exitCode, output } = await build(start());

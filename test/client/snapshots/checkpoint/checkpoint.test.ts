@@ -191,7 +191,7 @@ describe.each(RUNTIME_FORMS)('%s', (form) => {
   });
 });
 
-test('what lies in the folder without being a checkpoint of this action is not used', async () => {
+test('files in the folder that are no checkpoint of this action are not used', async () => {
   shop.write('state/n', '3');
   const running = count(undefined);
   expect((await running.ended).code).toBe(0);
@@ -283,7 +283,7 @@ test('of checkpoints that are sealed faster than they are sent, the remote gets 
   expect(puts.exec(await (await fetch(`${server.url}/metrics`)).text())?.[1]).toBe('2');
 });
 
-test('a run that is done does not wait for checkpoints that nobody needs', async () => {
+test('a finished run does not wait for the upload of useless checkpoints', async () => {
   const server = await ServerProcess.start(join(shop.folder, 'server'));
   closers.push(() => server.stop());
   const slow = await slowTo(server.url);
@@ -383,7 +383,7 @@ test('folders that change places with each other are something new to seal', asy
   expect(again.lines).toEqual(['1', '2', '2']);
 });
 
-test('of two runs of one action at once, each keeps what it was told is kept', async () => {
+test('two runs of one action at once each keep the checkpoints that they sealed', async () => {
   const script = [
     'if [ "$ASSAY_CHECKPOINT" != 0 ]; then cat state/n; exit 0; fi',
     'echo ready; while [ ! -e word ]; do sleep 0.02; done',

@@ -48,7 +48,7 @@ test('one that did not arrive does not count', async () => {
   expect([sent, uploads.arrived]).toEqual([[1, 2], 2]);
 });
 
-test('the end waits for the newest, and no longer than it is told to', async () => {
+test('settle waits for the newest upload, up to the time limit', async () => {
   const { uploads, sent, end } = slowLine();
   uploads.offer(1, '');
   await uploads.finish(10);

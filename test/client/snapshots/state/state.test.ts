@@ -176,7 +176,7 @@ test('a run that is strict leaves its state for those that are not', async () =>
   expect((await compile('two')).stdout).toBe('knows: one\n');
 });
 
-test('what else lies there is not used', async () => {
+test('other files there are not used', async () => {
   shop.write('cache/seen', 'a stranger’s');
   const first = await compile('one');
   expect(first.stdout).toBe('knows: \n');
@@ -318,7 +318,7 @@ test('reading and writing it, and the outputs that come with it, is no finding',
   expect(second.summary.findings).toBeUndefined();
 });
 
-test('a link that leads out of the workspace is not kept, and what lies behind a link is not touched', async () => {
+test('a link out of the workspace is not saved, and its target is not touched', async () => {
   const script = 'mkdir -p cache; ln -sf /etc/passwd cache/link; cp src out';
   shop.write('src', 'one');
   const action = ['--input', 'src', '--output', 'out'];

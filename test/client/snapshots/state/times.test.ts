@@ -88,7 +88,7 @@ test('what is in place keeps its times, so that nothing is made again without ne
   expect(app()).toBe('two');
 });
 
-test('an output that the command left as it was given it looks new to who reads it', async () => {
+test('an output that the command left unchanged gets a new mtime', async () => {
   shop.script('compile.sh', 'mkdir -p obj && cp src obj/o', '[ -e app ] || echo made > app');
   const action = ['--input', 'src', '--input', 'compile.sh', '--output', 'app', '--state', 'obj'];
   shop.write('src', 'one');

@@ -38,7 +38,7 @@ describe('a line', () => {
     });
   });
 
-  it('of an end, an exec by a thread and a signal is told apart', () => {
+  it('distinguishes an exit, an exec by a thread and a signal', () => {
     const kinds = [
       '+++ exited with 0 +++',
       '+++ killed by SIGSEGV (core dumped) +++',

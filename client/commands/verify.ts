@@ -89,7 +89,7 @@ export const verifyCommand: CommandModule = {
     };
     const json = parsed.given('json');
     const progress = new Progress(new SyncStream(2), json);
-    const found = await verify(request, (tally) => progress.show(tally));
+    const found = await verify(request, (scrubbed) => progress.show(scrubbed));
     progress.end();
     new SyncStream(1).write(json ? `${JSON.stringify(found)}\n` : report(found, request.storeFolder));
     return isAllWell(found) ? 0 : DAMAGED;
@@ -122,12 +122,12 @@ class Progress {
     this.#isShown = json || screen.isTTY;
   }
 
-  show(tally: ScrubProgress): void {
+  show(scrubbed: ScrubProgress): void {
     const now = performance.now();
     if (!this.#isShown || now - this.#shownAt < STORE.journalMs) return;
     this.#shownAt = now;
-    const { blobs, bytes, damaged } = tally;
-    const share = shareDone(tally);
+    const { blobs, bytes, damaged } = scrubbed;
+    const share = shareDone(scrubbed);
     if (this.#json) this.#screen.write(`${JSON.stringify({ share, blobs, bytes, damaged })}\n`);
     else
       this.#screen.write(

@@ -36,7 +36,7 @@ const HEALING_FAULTS = 3;
 
 export async function verify(
   request: VerifyRequest,
-  onProgress: (tally: ScrubProgress) => void,
+  onProgress: (scrubbed: ScrubProgress) => void,
 ): Promise<Verified> {
   refuseIfNone(request.storeFolder);
   const store = await openDiskStore({ directory: request.storeFolder });
@@ -46,7 +46,7 @@ export async function verify(
     const unfinished = earlier?.finishedAt === undefined ? earlier : undefined;
     const healer = new Healer(store, request.openRemote);
     const sample = new Sample<ResultAddress>(request.restores);
-    const tally = await scrub(unfinished ?? newProgress(Date.now()), {
+    const scrubbed = await scrub(unfinished ?? newProgress(Date.now()), {
       inspection: await inspectionOf(store),
       throttle: request.bytesPerSecond === undefined ? undefined : new Throttle(request.bytesPerSecond),
       now: Date.now,
@@ -58,9 +58,9 @@ export async function verify(
       onResult: (address) => sample.offer(address),
       onPage: store.trim,
     });
-    if (!tally) throw new AssayError('ASSAY_INTERNAL', 'the scrub stopped without a request');
+    if (!scrubbed) throw new AssayError('ASSAY_INTERNAL', 'the scrub stopped without a request');
     const restore = await testRestore(sample.taken, store);
-    return { ...tally, resumedAt: unfinished?.startedAt, healed: healer.healed, restore };
+    return { ...scrubbed, resumedAt: unfinished?.startedAt, healed: healer.healed, restore };
   } finally {
     await store.close();
   }

@@ -1,69 +1,67 @@
-// All adapters, and which of them a URL belongs to. They come before Bazel's addresses, which may begin with anything.
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ServerContext } from './context.ts';
-import { Exchange } from './http/exchange.ts';
+// All protocol adapters, and which of them a URL belongs to. They come before Bazel's URLs, which may begin with anything.
+import type { IncomingMessage } from 'node:http';
+import { LABELS_PATH } from '../core/labels.ts';
 import { actions } from './protocols/actions/adapter.ts';
 import { azure } from './protocols/azure/adapter.ts';
 import { ccache } from './protocols/ccache/adapter.ts';
 import { gradle } from './protocols/gradle/adapter.ts';
-import { labels } from './protocols/labels/adapter.ts';
+import { labelsApi } from './protocols/labels/api.ts';
 import { nx } from './protocols/nx/adapter.ts';
 import { rush } from './protocols/rush/adapter.ts';
 import { s3 } from './protocols/s3/adapter.ts';
-import { type Adapter, targetBelow } from './protocols/shared/adapter.ts';
+import type { Adapter } from './protocols/shared/adapter.ts';
+import type { JsonApi } from './protocols/shared/json-api.ts';
 import { turbo } from './protocols/turbo/adapter.ts';
 import { webdav } from './protocols/webdav/adapter.ts';
 
-export const ADAPTERS: readonly Adapter[] = [
-  ccache,
-  gradle,
-  turbo,
-  nx,
-  rush,
-  actions,
-  azure,
-  s3,
-  webdav,
-  labels,
-];
+const ADAPTERS: readonly Adapter[] = [ccache, gradle, turbo, nx, rush, actions, azure, s3, webdav];
 
-interface Entrance {
-  readonly adapter: Adapter;
-  /** What an address begins with, and how much of that is the base. */
-  readonly start: string;
+/** What fastify answers: the JSON APIs of the adapters, and labels, which have no other part. */
+export const JSON_APIS: readonly JsonApi[] = [labelsApi, ...ADAPTERS.flatMap(({ api }) => api ?? [])];
+
+/** A prefix of URLs, with what answers below it. */
+interface Mount {
+  readonly prefix: string;
+  readonly adapter?: Adapter;
+  readonly api?: JsonApi | undefined;
+  /** How much of the URL is cut off before the adapter sees it. */
   readonly baseLength: number;
 }
 
-/** By the first part of the path: what a request of any other protocol pays for all of these is one look. */
-const ENTRANCES: ReadonlyMap<string, readonly Entrance[]> = Map.groupBy(
-  ADAPTERS.flatMap(entrancesOf),
-  ({ start }) => firstPart(start),
+const LABELS: Mount = { prefix: LABELS_PATH, api: labelsApi, baseLength: 0 };
+
+/** By the first segment of the path, so that a request of another protocol costs one lookup. */
+const MOUNTS: ReadonlyMap<string, readonly Mount[]> = Map.groupBy(
+  [LABELS, ...ADAPTERS.flatMap(mountsOf)],
+  ({ prefix }) => firstSegment(prefix),
 );
 
-function entrancesOf(adapter: Adapter): Entrance[] {
-  const { base, atRoot } = adapter;
-  const below = { adapter, start: base, baseLength: base.length };
-  return atRoot === undefined ? [below] : [below, { adapter, start: `/${atRoot}`, baseLength: 1 }];
+function mountsOf(adapter: Adapter): Mount[] {
+  const { base, atRoot, api } = adapter;
+  const below = { prefix: base, adapter, api, baseLength: base.length };
+  return atRoot === undefined ? [below] : [below, { prefix: `/${atRoot}`, adapter, api, baseLength: 1 }];
 }
 
-/** False when the address is none of theirs; then nothing has happened. */
-export function adapted(request: IncomingMessage, response: ServerResponse, context: ServerContext): boolean {
-  const url = request.url ?? '';
-  const entrance =
-    ENTRANCES.get(firstPart(url))?.find(({ start }) => url.startsWith(start)) ?? s3AtRoot(request);
-  if (!entrance) return false;
-  const { adapter, baseLength } = entrance;
-  new Exchange(request, response, context, adapter.protocol, adapter.errors).run((exchange) =>
-    adapter.answer(exchange, targetBelow(baseLength, url)),
-  );
-  return true;
+export function findMount({ url = '', headers }: IncomingMessage): Mount | undefined {
+  const mount = MOUNTS.get(firstSegment(url))?.find(({ prefix }) => url.startsWith(prefix));
+  return mount ?? (isSignedForS3(headers.authorization) ? S3_AT_ROOT : undefined);
 }
 
-/** Many S3 clients can be told of a host and not of a path: what they sign is theirs, wherever it points. */
-function s3AtRoot({ headers }: IncomingMessage): Entrance | undefined {
-  return headers.authorization?.startsWith('AWS4-') ? { adapter: s3, start: '/', baseLength: 1 } : undefined;
+/** The fastify route of a URL, undefined if it belongs to no JSON API. */
+export function apiUrl(api: JsonApi, url: string): string | undefined {
+  const mark = url.indexOf('?');
+  const end = mark === -1 ? url.length : mark;
+  const match = api.path.exec(url.slice(0, end));
+  return match ? api.urlFor(match.groups ?? {}) + url.slice(end) : undefined;
 }
 
-function firstPart(url: string): string {
+/** Many S3 clients can be given a host but no path, so a request with an S3 signature is S3's, whatever its path. */
+const S3_AT_ROOT: Mount = { adapter: s3, prefix: '/', baseLength: 1 };
+
+function isSignedForS3(authorization: string | undefined): boolean {
+  return authorization?.startsWith('AWS4-') ?? false;
+}
+
+function firstSegment(url: string): string {
   return url.slice(0, url.indexOf('/', 1));
 }

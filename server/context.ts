@@ -1,4 +1,4 @@
-// What every part of the server is given: one of each for a running server.
+// ServerContext: what every part of a running server shares. There is one of each.
 import type { Logger } from 'pino';
 import type { Store } from '../store/store.ts';
 import type { Capacity } from './capacity/capacity.ts';
@@ -15,7 +15,7 @@ import type { SignatureCheck } from './protocols/s3/signature.ts';
 export interface ServerContext {
   readonly store: Store;
   readonly tokenCheck: TokenCheck;
-  /** Where S3 keys are set: the signatures that its clients must bring. */
+  /** Only with S3 keys: checks the signatures of S3 requests. */
   readonly signatures: SignatureCheck | undefined;
   readonly checkHost: HostCheck;
   readonly checkOrigin: OriginCheck;
@@ -27,12 +27,12 @@ export interface ServerContext {
   readonly minRate: MinRate;
   readonly capacity: Capacity;
   readonly lifecycle: Lifecycle;
-  readonly about: About;
+  readonly info: ServerInfo;
 }
 
-export interface About {
+export interface ServerInfo {
   readonly storeFolder: string | undefined;
-  /** It listens on this machine only. */
+  /** The server listens on a loopback address. */
   readonly isLocal: boolean;
   readonly startedAt: number;
 }

@@ -61,7 +61,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const capacity = new Capacity(limits, descriptorLimit());
   const minRate = new MinRate(limits, clock, capacity);
   const lifecycle = new Lifecycle();
-  const about = { storeFolder, isLocal, startedAt: Date.now() };
+  const info = { storeFolder, isLocal, startedAt: Date.now() };
   const tokenCheck = token === undefined ? anyToken() : requireToken(token);
   const signatures = s3Keys && signatureCheck(s3Keys);
   /** With TLS a browser has asked for the name's certificate already. */
@@ -81,7 +81,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     minRate,
     capacity,
     lifecycle,
-    about,
+    info,
   };
   const door = new Port(await assemble(context), new Sessions(context, GRPC_METHODS), context, tls);
   await listen(door.server, host, port);

@@ -1,52 +1,43 @@
-// Which address is answered by what.
+// Which code answers a request: the hot path, or fastify.
 //
-// Addresses of content are taken from the URL as it stands, before fastify sees them: a router decodes and matches, which
-// costs 8 % of a small hit and is the wrong thing to do to a name (docs/MEASUREMENTS.md#0020).
-// Everything else is fastify's to find, and is answered through the same Exchange, before fastify looks at a body.
+// The hot path is every URL of a blob, a result or an artifact. It goes around fastify, because a router that decodes and
+// matches costs 8 % of a small hit (docs/MEASUREMENTS.md#0020), and because a key must be taken as it was sent, not decoded.
+// fastify answers the rest: the pages, the JSON APIs and unknown URLs (http/app.ts).
 import type { RequestListener, Server } from 'node:http';
-import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
-import { adapted } from './adapters.ts';
+import { apiUrl, findMount, JSON_APIS } from './adapters.ts';
 import type { ServerContext } from './context.ts';
-import { createHttpServer, refuseMalformed } from './http/connections.ts';
-import { PAGE_ERRORS } from './http/error-response.ts';
-import { type Answering, Exchange } from './http/exchange.ts';
-import { frontPage } from './pages/front-page.ts';
-import type { Route } from './pages/metrics.ts';
-import { healthz, metricsPage, nothingHere, status } from './pages/status.ts';
+import { createApp } from './http/app.ts';
+import { createHttpServer } from './http/connections.ts';
+import { Exchange } from './http/exchange.ts';
+import { pages } from './pages/pages.ts';
 import { bazelHttp } from './protocols/bazel-http/adapter.ts';
 import { resumable } from './protocols/resumable/adapter.ts';
+import { targetBelow } from './protocols/shared/adapter.ts';
 
-type Door = (request: FastifyRequest, reply: FastifyReply) => void;
-
-/** A server that answers, and does not listen yet. */
+/** An HTTP server that does not listen yet. */
 export async function assemble(context: ServerContext): Promise<Server> {
-  const doorTo = (answering: Answering, route: Route): Door => {
-    return (request, reply) => {
-      reply.hijack();
-      new Exchange(request.raw, reply.raw, context, route, PAGE_ERRORS).run(answering);
-    };
-  };
-  const nowhere = doorTo(nothingHere, 'other');
-  const app = fastify({
-    serverFactory: (others) => createHttpServer(context.limits, contentFirst(context, others)),
-    clientErrorHandler: refuseMalformed,
-    frameworkErrors: (_error, request, reply) => nowhere(request, reply),
-  });
-  const route = (url: string, door: Door) => app.all(url, { onRequest: door }, door);
-  route('/', doorTo(frontPage, 'other'));
-  route('/healthz', doorTo(healthz, 'healthz'));
-  route('/metrics', doorTo(metricsPage, 'metrics'));
-  route('/status', doorTo(status, 'status'));
-  route('/*', nowhere);
-  app.setNotFoundHandler(nowhere);
+  const app = createApp(context, (fastify) =>
+    createHttpServer(context.limits, hotPathFirst(context, fastify)),
+  );
+  app.register(pages);
+  for (const api of JSON_APIS) app.register(api.plugin);
   await app.ready();
   return app.server;
 }
 
-function contentFirst(context: ServerContext, others: RequestListener): RequestListener {
+function hotPathFirst(context: ServerContext, fastify: RequestListener): RequestListener {
   return (request, response) => {
-    if (adapted(request, response, context) || bazelHttp(request, response, context)) return;
-    if (resumable(request, response, context)) return;
-    others(request, response);
+    const { url = '', method } = request;
+    const { adapter, api, baseLength = 0 } = findMount(request) ?? {};
+    const route = api && method !== 'OPTIONS' ? apiUrl(api, url) : undefined;
+    if (route !== undefined) {
+      request.url = route;
+      fastify(request, response);
+    } else if (adapter) {
+      const exchange = new Exchange(request, response, context, adapter.protocol, adapter.errors);
+      exchange.run(() => adapter.answer(exchange, targetBelow(baseLength, url)));
+    } else if (!bazelHttp(request, response, context) && !resumable(request, response, context)) {
+      fastify(request, response);
+    }
   };
 }

@@ -8,7 +8,7 @@
 // answers with an error.
 import type { Socket } from 'node:net';
 import { appendBuffer } from '../capacity/buffers.ts';
-import { refuseBeforeRequest } from '../http/connections.ts';
+import { rejectConnection } from '../http/connections.ts';
 import type { ServerLimits } from '../limits.ts';
 import type { Clock } from './awake-clock.ts';
 import { ConnectionSet, SetMember } from './connection-set.ts';
@@ -91,7 +91,7 @@ export class ProtocolSniffer {
     connection.isRefused = true;
     connection.since = this.#clock.now;
     connection.arrived = NOTHING;
-    refuseBeforeRequest(why, socket);
+    rejectConnection(why, socket);
   }
 
   /** Closes the connections of the next share that are older than `timeoutMs`. */

@@ -1,5 +1,5 @@
-// HTTP/1's side of the port, and what it puts up with before there is a request: how large and how slow a header, how long
-// a silence, and what is not HTTP at all. The port gives it its connections.
+// The HTTP/1 server. The port passes connections to it; it never listens itself.
+// Guarantee: headers, pipelined requests and idle connections are bounded, and malformed requests get an error response.
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { AssayError } from '../../core/errors.ts';
@@ -7,33 +7,33 @@ import { SERVER, type ServerLimits } from '../limits.ts';
 import { errorBody, PAGE_ERRORS } from './error-response.ts';
 
 export function createHttpServer(limits: ServerLimits, onRequest: RequestListener): Server {
-  const onTurn = oneAtATime(notUpgraded(inOriginForm(onRequest)), limits.maxPipelined);
+  const listener = oneAtATime(notUpgraded(inOriginForm(onRequest)), limits.maxPipelined);
   const server = createServer(
     {
       maxHeaderSize: limits.maxHeaderBytes,
       headersTimeout: limits.noProgressMs,
-      /** Exchange says so in words. */
+      /** Exchange checks it, with an error of the catalogue. */
       requireHostHeader: false,
-      /** A 16 GiB upload takes as long as it takes: Pace looks after bodies, and answers that are not taken. */
+      /** An upload of 16 GiB may take long. MinRate limits slow bodies and slow readers. */
       requestTimeout: 0,
       keepAliveTimeout: limits.keepAliveMs,
       connectionsCheckingInterval: limits.sweepMs,
-      /** A request without a body has ended before it is looked at, and is no stream that has to be run dry. */
+      /** A request without a body is not made into a stream that must be drained. */
       optimizeEmptyRequests: true,
     },
-    onTurn,
+    listener,
   );
-  /** The same door: who may not come in, or sends too much, is told before the body is asked for. */
-  server.on('checkContinue', onTurn);
+  /** The same listener: it can send an error response before it asks for the body. */
+  server.on('checkContinue', listener);
   return server;
 }
 
 /**
- * A client may send the next request before it has the answer to the last; node then parses them all and holds their
- * answers back. Each would have a chunk of its blob in memory, for hundreds of requests in one packet: so a request is
- * looked at when the answers before it have gone, which is when its response gets the socket.
+ * Handles pipelined requests one at a time. node parses all that have arrived and queues their responses, so hundreds of
+ * requests in one packet would each hold a chunk of a blob in memory. A request starts when its response gets the socket,
+ * which is after the responses before it.
  *
- * Nothing else bounds how many wait for that: who sends requests and reads no answers would fill the memory.
+ * `maxWaiting` bounds the queue: a client that sends requests and reads no responses would fill the memory.
  */
 function oneAtATime(onRequest: RequestListener, maxWaiting: number): RequestListener {
   const waiting = new WeakMap<Socket, number>();
@@ -57,8 +57,8 @@ function oneAtATime(onRequest: RequestListener, maxWaiting: number): RequestList
 }
 
 /**
- * A client may offer another protocol with a request (Java's does, h2c), and is answered in this one. But node reads no
- * further request on that connection: so it is the last, and the client is told.
+ * Ignores an offered Upgrade (Java's client offers h2c) and answers in HTTP/1. node reads no further request on such a
+ * connection, so the response says that it closes.
  */
 function notUpgraded(onRequest: RequestListener): RequestListener {
   return (request, response) => {
@@ -69,7 +69,7 @@ function notUpgraded(onRequest: RequestListener): RequestListener {
 
 const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)([^#]*)$/i;
 
-/** A client that takes this server for a proxy names the host in the target. That counts, whatever Host says (RFC 9112, 3.2.2). */
+/** A client that uses this server as a proxy names the host in the target, which overrides Host (RFC 9112, 3.2.2). */
 function inOriginForm(onRequest: RequestListener): RequestListener {
   return (request, response) => {
     const { url = '' } = request;
@@ -83,25 +83,25 @@ function inOriginForm(onRequest: RequestListener): RequestListener {
 }
 
 /**
- * What could not be parsed. Only a connection that never got an answer is told: on any other these bytes could land in
- * the middle of a blob and be taken for part of it.
+ * Answers a request that could not be parsed. Only a connection without any earlier response gets one: on another, these
+ * bytes could become part of a blob.
  */
-export function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
+export function clientErrorHandler(error: NodeJS.ErrnoException, socket: Socket): void {
   if (!socket.writable || socket.bytesWritten > 0) {
     socket.destroy();
     return;
   }
-  refuseBeforeRequest(codeFor(error.code), socket);
+  rejectConnection(codeFor(error.code), socket);
   const timer = setTimeout(() => socket.destroy(), SERVER.lingerMs);
   socket.once('close', () => clearTimeout(timer));
 }
 
-/** To a connection that has not been sent anything. */
-export function refuseBeforeRequest(code: AssayError['code'], socket: Socket): void {
-  const refusal = new AssayError(code, 'the connection is closed');
-  const body = errorBody(refusal, PAGE_ERRORS);
+/** Sends an error response on a connection that has no request yet, and ends it. */
+export function rejectConnection(code: AssayError['code'], socket: Socket): void {
+  const error = new AssayError(code, 'the connection is closed');
+  const body = errorBody(error, PAGE_ERRORS);
   const head = [
-    `HTTP/1.1 ${refusal.entry.status} Refused`,
+    `HTTP/1.1 ${error.entry.status} Refused`,
     'connection: close',
     'content-type: application/json',
     `content-length: ${body.length}`,

@@ -1,9 +1,7 @@
-// GET /: which tools this server serves and what to tell each of them, for the person who looks at its address.
+// The text of GET /: the tools that this server serves, and the setting that each of them needs.
 import { VERSION } from '../../core/version.ts';
-import type { Exchange } from '../http/exchange.ts';
-import { onlyReading } from './status.ts';
 
-/** HOST stands for the server's address, and TEAM for any namespace. docs/PROTOCOLS.md shows each in its place. */
+/** HOST is the server's address, TEAM any namespace. docs/PROTOCOLS.md explains each setting. */
 export const SETTINGS: Readonly<Record<string, string>> = {
   'assay run': 'ASSAY_REMOTE=http://HOST/TEAM',
   'Bazel, gRPC': '--remote_cache=grpc://HOST --remote_instance_name=TEAM',
@@ -25,23 +23,21 @@ export const SETTINGS: Readonly<Record<string, string>> = {
 
 const HOST = /^[0-9A-Za-z.:[\]_-]+$/;
 
-export async function frontPage(exchange: Exchange): Promise<void> {
-  onlyReading(exchange);
-  const { host = '' } = exchange.request.headers;
+/** Repeats the Host header only if it is a host. */
+export function frontPage(host = ''): string {
   const address = HOST.test(host) ? host : 'HOST';
   const width = Math.max(...Object.keys(SETTINGS).map((tool) => tool.length));
   const lines = Object.entries(SETTINGS).map(
     ([tool, setting]) => `  ${tool.padEnd(width)}  ${setting.replace('//HOST', `//${address}`)}`,
   );
-  const page = [
+  return [
     `Assay ${VERSION}, a build cache.`,
     '',
-    'What to tell each tool (TEAM: any name, for keys of its own; more in docs/PROTOCOLS.md):',
+    'The setting for each tool (TEAM is any name: each has its own keys; more in docs/PROTOCOLS.md):',
     '',
     ...lines,
     '',
     'About this server: /status, /metrics, /healthz',
     '',
-  ];
-  exchange.answer(200, ['content-type', 'text/plain; charset=utf-8'], Buffer.from(page.join('\n')));
+  ].join('\n');
 }

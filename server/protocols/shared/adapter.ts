@@ -4,6 +4,7 @@ import { AssayError } from '../../../core/errors.ts';
 import type { ErrorFormat } from '../../http/error-response.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import type { Protocol } from '../../pages/metrics.ts';
+import type { JsonApi } from './json-api.ts';
 
 export interface Adapter {
   /** The name in metrics and in the log. */
@@ -12,6 +13,8 @@ export interface Adapter {
   readonly base: string;
   /** A second prefix, after "/", for tools that cannot be given a URL with a path. */
   readonly atRoot?: string;
+  /** The part of the protocol that fastify answers, if it has one. OPTIONS stays with the adapter. */
+  readonly api?: JsonApi;
   /** The format of error responses. */
   readonly errors: ErrorFormat;
   /**

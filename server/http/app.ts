@@ -1,0 +1,138 @@
+// The fastify application for every page and every JSON API: routing, schemas, body parsing and error responses.
+// Guarantee: a fastify route has the same checks, limits, counts and error responses as a request on the hot path.
+//
+// Each request carries an Exchange. A route declares in its `config` under which name it is counted (`route`) and in which
+// format its protocol expects errors (`errors`). The hot path, in routes.ts, uses the Exchange without fastify.
+import type { RequestListener, Server } from 'node:http';
+import { Readable } from 'node:stream';
+import fastify, {
+  type FastifyContextConfig,
+  type FastifyInstance,
+  type FastifyRequest,
+  type HTTPMethods,
+} from 'fastify';
+import { AssayError } from '../../core/errors.ts';
+import { parseNamespace } from '../../core/namespace.ts';
+import { STORE } from '../../store/limits.ts';
+import type { ServerContext } from '../context.ts';
+import type { Route } from '../pages/metrics.ts';
+import { clientErrorHandler } from './connections.ts';
+import { type ErrorFormat, PAGE_ERRORS } from './error-response.ts';
+import { Exchange } from './exchange.ts';
+import { receiveJson } from './json.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    exchange: Exchange;
+  }
+  interface FastifyContextConfig {
+    route?: Route;
+    errors?: ErrorFormat;
+  }
+}
+
+/** `serverFactory` makes the HTTP server. It passes to its argument the requests that the hot path does not answer. */
+export function createApp(
+  context: ServerContext,
+  serverFactory: (app: RequestListener) => Server,
+): FastifyInstance {
+  const app = fastify({
+    serverFactory,
+    clientErrorHandler,
+    /** A namespace is one parameter. Its own limit is in core/namespace.ts. */
+    routerOptions: { maxParamLength: 3 * context.limits.maxHeaderBytes },
+    /** A value of the wrong type is refused, not converted. */
+    ajv: { customOptions: { coerceTypes: false, removeAdditional: false } },
+    /** URLs that the router cannot decode. No hook has run for them. */
+    frameworkErrors: (_error, request, reply) => {
+      reply.hijack();
+      new Exchange(request.raw, reply.raw, context, 'other', PAGE_ERRORS).run(async () => {
+        throw notFound(request);
+      });
+    },
+  });
+  app.decorateRequest('exchange');
+  app.addHook('onRequest', async (request, reply) => {
+    const { route = 'other', errors = PAGE_ERRORS } = request.routeOptions.config;
+    request.exchange = new Exchange(request.raw, reply.raw, context, route, errors);
+    request.exchange.check();
+  });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', parseBody);
+  app.addHook<string | undefined>('onSend', async ({ exchange }, reply, payload) => {
+    const isJson = String(reply.getHeader('content-type')).startsWith('application/json');
+    const text = isJson && payload !== undefined ? `${payload}\n` : payload;
+    if (isJson) reply.header('content-type', 'application/json');
+    const body = sendable(exchange, text);
+    if (body !== text) reply.header('content-length', Buffer.byteLength(text ?? ''));
+    exchange.countResponse(reply.statusCode);
+    return body;
+  });
+  app.setErrorHandler((error, { exchange }, reply) => {
+    reply.hijack();
+    exchange.answerError(catalogued(error));
+  });
+  app.setNotFoundHandler((request) => {
+    throw notFound(request);
+  });
+  return app;
+}
+
+/** fastify answers 404 for a method without a route. The catalogue wants 405, before the body is read. */
+export function onlyMethods(
+  app: FastifyInstance,
+  url: string,
+  { config = {} }: { readonly config?: FastifyContextConfig },
+  ...methods: readonly HTTPMethods[]
+): void {
+  app.route({
+    config,
+    method: app.supportedMethods.filter((method) => !methods.includes(method)),
+    url,
+    onRequest: async ({ method }) => {
+      throw new AssayError('ASSAY_METHOD_NOT_ALLOWED', `this address does not accept ${method}`);
+    },
+    handler: () => {},
+  });
+}
+
+/** Hooks for routes that need the token, or a server that takes writes. */
+export async function authorize({ exchange }: FastifyRequest): Promise<void> {
+  exchange.authorize();
+}
+
+export async function authorizeWrite({ exchange }: FastifyRequest): Promise<void> {
+  exchange.authorizeWrite();
+}
+
+/** Every API takes JSON, whatever type the client names. Without a route, the response does not wait for the body. */
+async function parseBody({ exchange, is404 }: FastifyRequest): Promise<unknown> {
+  return is404 ? undefined : receiveJson(exchange);
+}
+
+/** A large response is sent in slices, so that the minimum rate sees the client's progress. */
+function sendable(exchange: Exchange, text: string | undefined): Readable | string | undefined {
+  const bytes = Buffer.from(text ?? '');
+  if (exchange.method === 'HEAD' || bytes.length <= STORE.inlineBytes) {
+    exchange.watchClient();
+    return text;
+  }
+  exchange.reserveMemory(bytes.length);
+  return Readable.from(exchange.slices(bytes), { objectMode: false });
+}
+
+/** An address in a wrong spelling gets another error than an address that nothing serves. */
+function notFound({ url }: FastifyRequest): AssayError {
+  parseNamespace(url.startsWith('/') ? url.slice(1) : url);
+  return new AssayError(
+    'ASSAY_NOT_FOUND',
+    'addresses are PREFIX/cas/SHA256 and PREFIX/ac/SHA256; GET / lists those of other protocols',
+  );
+}
+
+/** Failed validation and unreadable content types are errors of the client. */
+function catalogued(error: unknown): unknown {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const isClients = code === 'FST_ERR_VALIDATION' || code.startsWith('FST_ERR_CTP_');
+  return isClients && error instanceof Error ? new AssayError('ASSAY_BAD_MESSAGE', error.message) : error;
+}

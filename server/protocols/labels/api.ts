@@ -1,0 +1,78 @@
+// Labels over HTTP, as a fastify plugin, for `assay save`, `assay restore`, the state of steps and checkpoints. At
+// /labels/v1/NAMESPACE:
+//
+//   GET ?exact=LABEL&prefix=PREFIX&prefix=…   {"label","key"} of that label, else of the newest with a prefix; or 404
+//   PUT ?label=LABEL&key=HASH                 200, or 409 if the label names other content that is still stored
+import type { FastifyInstance } from 'fastify';
+import { parseHash } from '../../../core/digest.ts';
+import { AssayError } from '../../../core/errors.ts';
+import { LABELS_PATH } from '../../../core/labels.ts';
+import { parseNamespace } from '../../../core/namespace.ts';
+import { authorize, authorizeWrite, onlyMethods } from '../../http/app.ts';
+import { jsonErrors } from '../../http/error-response.ts';
+import { MISS } from '../../http/exchange.ts';
+import type { JsonApi } from '../shared/json-api.ts';
+
+export const labelsApi: JsonApi = {
+  path: /^\/labels\/v1\/(?<namespace>.*)$/,
+  urlFor: ({ namespace = '' }) => `${LABELS_PATH}${encodeURIComponent(namespace)}`,
+  async plugin(app) {
+    app.register(endpoints, { prefix: LABELS_PATH });
+    app.register(endpoints, { prefix: `${LABELS_PATH}:namespace` });
+  },
+};
+
+interface Find {
+  readonly Params: { readonly namespace?: string };
+  readonly Querystring: { readonly exact?: string; readonly prefix?: string | readonly string[] };
+}
+
+interface Put {
+  readonly Params: { readonly namespace?: string };
+  readonly Querystring: { readonly label?: string; readonly key?: string };
+}
+
+async function endpoints(app: FastifyInstance): Promise<void> {
+  const config = { route: 'labels', errors: jsonErrors('GET, PUT') } as const;
+  app.addHook('onRequest', authorize);
+  onlyMethods(app, '', { config }, 'GET', 'PUT');
+  /** A PUT has its arguments in the query. */
+  app.addContentTypeParser('*', async () => undefined);
+
+  const find = { config, exposeHeadRoute: false, schema: { querystring: FIND, response: FOUND } };
+  app.get<Find>('', find, async ({ params, query, exchange }) => {
+    const { store, metrics } = exchange.server;
+    const namespace = parseNamespace(params.namespace ?? '');
+    const found = await store.labels.newest(namespace, [query.prefix ?? []].flat(), query.exact);
+    metrics.lookedUp('labels', found !== undefined);
+    if (!found) throw MISS;
+    return found;
+  });
+
+  const put = { config, onRequest: authorizeWrite, schema: { querystring: PUT } };
+  app.put<Put>('', put, async ({ params, query, exchange }, reply) => {
+    const { store, lifecycle } = exchange.server;
+    const namespace = parseNamespace(params.namespace ?? '');
+    const { label = '', key = '' } = query;
+    const hash = parseHash(key);
+    const outcome = await lifecycle.whileWriting(() => store.labels.put({ namespace, label }, hash));
+    if (outcome === 'taken') throw labelTaken(label);
+    return reply.send();
+  });
+}
+
+function labelTaken(label: string): AssayError {
+  const name = JSON.stringify(label.slice(0, 100));
+  return new AssayError('ASSAY_LABEL_TAKEN', `${name} already names other content`);
+}
+
+const TEXT = { type: 'string' };
+
+const FIND = {
+  type: 'object',
+  properties: { exact: TEXT, prefix: { anyOf: [TEXT, { type: 'array', items: TEXT }] } },
+};
+
+const FOUND = { 200: { type: 'object', properties: { label: TEXT, key: TEXT } } };
+
+const PUT = { type: 'object', properties: { label: TEXT, key: TEXT } };

@@ -1,0 +1,93 @@
+// Turborepo's JSON API, as a fastify plugin: the status of the cache, events, and queries about artifacts.
+// The artifacts themselves are on the hot path, in adapter.ts.
+import type { FastifyInstance } from 'fastify';
+import type { ResultAddress } from '../../../store/store.ts';
+import type { ServerContext } from '../../context.ts';
+import { authorize, onlyMethods } from '../../http/app.ts';
+import { findArtifact } from '../shared/artifact.ts';
+import type { JsonApi } from '../shared/json-api.ts';
+import { artifactIn, type Team, TURBO_ERRORS } from './address.ts';
+
+export const turboApi: JsonApi = {
+  path: /^(?:\/turbo(?:\/(?<namespace>.+))?)?(?<endpoint>\/v8\/artifacts(?:\/status|\/events)?)$/,
+  urlFor: ({ namespace, endpoint = '' }) =>
+    namespace === undefined ? endpoint : `/turbo/${encodeURIComponent(namespace)}${endpoint}`,
+  async plugin(app) {
+    app.register(endpoints, { prefix: '/v8/artifacts' });
+    app.register(endpoints, { prefix: '/turbo/:namespace/v8/artifacts' });
+  },
+};
+
+interface Query {
+  readonly Params: { readonly namespace?: string };
+  readonly Querystring: Team;
+  readonly Body: { readonly hashes: readonly string[] };
+}
+
+async function endpoints(app: FastifyInstance): Promise<void> {
+  const config = { route: 'turbo', errors: TURBO_ERRORS } as const;
+  app.addHook('onRequest', authorize);
+  onlyMethods(app, '', { config }, 'POST', 'OPTIONS');
+  onlyMethods(app, '/status', { config }, 'GET', 'OPTIONS');
+  onlyMethods(app, '/events', { config }, 'POST', 'OPTIONS');
+
+  app.get('/status', { config, exposeHeadRoute: false, schema: { response: STATUS } }, () => ({
+    status: 'enabled',
+  }));
+
+  /** Accepts the client's hit and miss events and drops them: the server counts its own. */
+  app.post('/events', { config, schema: { body: EVENTS } }, () => ({}));
+
+  /** Which of these hashes are stored, with their sizes and build durations. */
+  app.post<Query>(
+    '',
+    { config, schema: { querystring: TEAM, body: HASHES, response: FOUND } },
+    async (request) => {
+      const { body, params, query, exchange } = request;
+      const found: Record<string, object | null> = {};
+      for (const hash of body.hashes) {
+        found[hash] = await describe(exchange.server, artifactIn(params.namespace, query, hash));
+      }
+      return found;
+    },
+  );
+}
+
+async function describe({ store, metrics }: ServerContext, address: ResultAddress): Promise<object | null> {
+  const artifact = await findArtifact(store, address);
+  metrics.lookedUp('turbo', artifact !== undefined);
+  if (!artifact) return null;
+  const { 'x-artifact-duration': duration, 'x-artifact-tag': tag } = artifact.attributes;
+  return {
+    size: artifact.digest.size,
+    taskDurationMs: Number.parseInt(duration ?? '0', 10) || 0,
+    ...(tag !== undefined && { tag }),
+  };
+}
+
+const STATUS = { 200: { type: 'object', properties: { status: { type: 'string' } } } };
+
+const EVENTS = { anyOf: [{ type: 'array' }, { type: 'object' }] };
+
+const TEAM = { type: 'object', properties: { slug: { type: 'string' }, teamId: { type: 'string' } } };
+
+const HASHES = {
+  type: 'object',
+  required: ['hashes'],
+  properties: { hashes: { type: 'array', items: { type: 'string', pattern: '^[0-9A-Za-z_-]{1,255}$' } } },
+};
+
+const FOUND = {
+  200: {
+    type: 'object',
+    additionalProperties: {
+      type: 'object',
+      nullable: true,
+      properties: {
+        size: { type: 'integer' },
+        taskDurationMs: { type: 'integer' },
+        tag: { type: 'string' },
+      },
+    },
+  },
+};

@@ -45,9 +45,9 @@ export function seal(
   const { digests } = context.cache;
   const failure = failureOf(request, execution);
   if (failure !== undefined) return { publishable: false, standing: 'unwatched', why: failure };
-  let testimony: RunEvidence | undefined;
+  let evidence: RunEvidence | undefined;
   try {
-    testimony = execution.watched && buildEvidence(action, execution.watched, digests);
+    evidence = execution.watched && buildEvidence(action, execution.watched, digests);
   } catch (error) {
     // A directory that it listed may be gone or unreadable by now. That must not fail the command.
     return {
@@ -56,21 +56,21 @@ export function seal(
       why: `what it read can't be judged: ${whyOf(error)}`,
     };
   }
-  const watched = evidenceStatusOf(testimony?.evidence);
+  const watched = evidenceStatusOf(evidence?.evidence);
   const standing = execution.earlierState !== undefined && watched === 'clean' ? 'marked' : watched;
-  if (testimony) reportFindings(testimony, execution, context);
+  if (evidence) reportFindings(evidence, execution, context);
   try {
     const why =
-      refusalOf(request, testimony, standing) ?? stateRefusal(execution) ?? changedSince(action, context);
+      refusalOf(request, evidence, standing) ?? stateRefusal(execution) ?? changedSince(action, context);
     if (why !== undefined) return { publishable: false, standing, why };
-    const pathSet = testimony?.pathSet();
+    const pathSet = evidence?.pathSet();
     const kept = new ContentCache();
     const reading = kept.wrap(digests);
     const outputs = request.outputs.map(
       (path) => fitOutput(request.workspace, path, reading) ?? failMissing(path),
     );
     return {
-      ...encode(action, execution, outputs, kept, testimony?.evidence),
+      ...encode(action, execution, outputs, kept, evidence?.evidence),
       standing,
       ...(pathSet && { pathSet }),
     };
@@ -109,19 +109,19 @@ function failureOf(
  */
 function refusalOf(
   { hermetic, observed }: RunRequest,
-  testimony: RunEvidence | undefined,
+  evidence: RunEvidence | undefined,
   standing: EvidenceStatus,
 ): string | undefined {
   if (hermetic === 'strict' && standing !== 'clean') return 'it is not hermetic';
-  const removal = testimony?.findings.find(({ kind }) => kind === 'delete');
+  const removal = evidence?.findings.find(({ kind }) => kind === 'delete');
   if (removal) return `it removes ${removal.path}, which a hit would not`;
-  const byTime = testimony?.timeRefusal();
+  const byTime = evidence?.timeRefusal();
   if (byTime !== undefined) return byTime;
   if (!observed) return undefined;
-  if (!testimony) return 'nobody watched what it read';
-  const [gap] = testimony.evidence.gaps;
+  if (!evidence) return 'nobody watched what it read';
+  const [gap] = evidence.evidence.gaps;
   if (gap !== undefined) return `not all that it read is known: ${gap}`;
-  const change = testimony.findings.find(({ kind }) => CHANGES.has(kind));
+  const change = evidence.findings.find(({ kind }) => CHANGES.has(kind));
   return change && `it changes what it may read the next time: ${change.path}`;
 }
 

@@ -1,4 +1,4 @@
-// When a digest may come from memory, and when it must not.
+// When a digest may come from the stat index or the scan memo, and when it must not.
 import { lstatSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -28,7 +28,7 @@ const later = (milliseconds: number) => () => Date.now() + milliseconds;
 const LONG_AFTER = later(INDEX.granularityMs * 10);
 const OTHER = digestOf(Buffer.from('something else'));
 
-test('a settled file is remembered across processes', async () => {
+test('a settled file is recorded across processes', async () => {
   const file = shop.write('a', 'content');
   const index = new StatIndex(indexFile);
   index.record('a', stats(file), OTHER, LONG_AFTER());
@@ -38,20 +38,20 @@ test('a settled file is remembered across processes', async () => {
   expect(reopened.lookup('b', stats(file))).toBeUndefined();
 });
 
-test('a file that changed within the clock’s granularity of the look is not remembered', async () => {
+test('a file that changed within the clock’s granularity of the lstat is not recorded', async () => {
   const file = shop.write('a', 'content');
   const index = new StatIndex(indexFile);
   index.record('a', stats(file), OTHER, stats(file).mtimeMs + 1);
   expect(index.lookup('a', stats(file))).toBeUndefined();
 });
 
-test('a file whose inode has a number that is rounded is not remembered', () => {
+test('a file whose inode number is rounded is not recorded', () => {
   const settled = { mtimeMs: 1.5, ctimeMs: 1.5 };
   expect(isSettled({ ...settled, ino: Number.MAX_SAFE_INTEGER }, Date.now())).toBe(true);
   expect(isSettled({ ...settled, ino: Number.MAX_SAFE_INTEGER + 1 }, Date.now())).toBe(false);
 });
 
-test('a change of size, time or inode forgets, even with the old time put back', async () => {
+test('a change of size, time or inode invalidates the entry, even if the old mtime is restored', async () => {
   const file = shop.write('a', 'content');
   const index = new StatIndex(indexFile);
   index.record('a', stats(file), OTHER, LONG_AFTER());
@@ -69,7 +69,7 @@ test.each([
   ],
   ['empty', () => Buffer.alloc(0)],
   ['of something else', () => Buffer.from('this is no index at all, but it is long enough to be one')],
-])('an index that is %s counts as none', async (_name, spoil) => {
+])('an index that is %s reads as missing', async (_name, spoil) => {
   const file = shop.write('a', 'content');
   const index = new StatIndex(indexFile);
   index.record('a', stats(file), OTHER, LONG_AFTER());
@@ -126,7 +126,7 @@ function request(): RunRequest {
   };
 }
 
-test('a scan of which nothing changed is recalled without asking for one digest', async () => {
+test('an unchanged scan comes from the memo without a single digest', async () => {
   shop.write('src/a', 'a');
   shop.write('src/deep/b', 'b');
   const first = await reader(LONG_AFTER);
@@ -144,7 +144,7 @@ test.each([
   ['an executable bit', () => shop.write('src/a', 'a', 0o755)],
   ['a new .gitignore', () => shop.write('src/.gitignore', 'a\n')],
   ['a new empty folder', () => shop.another('workspace/src/empty')],
-])('%s is seen by a scan that remembers', async (_name, change) => {
+])('%s invalidates the scan memo', async (_name, change) => {
   shop.write('src/a', 'a');
   shop.write('src/deep/b', 'b');
   const root = (await reader(LONG_AFTER)).root();
@@ -152,7 +152,7 @@ test.each([
   expect((await reader(LONG_AFTER)).root()).not.toBe(root);
 });
 
-test('a scan that saw something unsettled is not recalled', async () => {
+test('a scan with unsettled stats is not recorded', async () => {
   shop.write('src/a', 'a');
   const soon = later(1);
   (await reader(soon)).root();

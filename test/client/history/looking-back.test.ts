@@ -1,4 +1,4 @@
-// What is asked after a run: why, what differs, what a key was made of, what the cache was worth, and away with it.
+// The commands after a run: explain, diff, show, stats and clean.
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -32,7 +32,7 @@ const build = async (env: Record<string, string> = {}) => {
 };
 
 describe('explain, diff and show', () => {
-  test('a step by its name, a run by the beginning of its key', async () => {
+  test('find a step by its name and a run by a prefix of its key', async () => {
     const first = await build({ MODE: 'slow' });
     shop.write('src/a', 'two');
     const second = await build({ MODE: 'fast' });
@@ -45,7 +45,7 @@ describe('explain, diff and show', () => {
     expect(await shop.assay(['diff', second, 'build'])).toMatchObject({ code: 0, stdout: '' });
   });
 
-  test('all that a key was made of, and what came of it; secrets stay hidden', async () => {
+  test('show the inputs and the result of a key; secrets stay hidden', async () => {
     const key = await build({ MODE: 'slow', API_TOKEN: 'hush' });
     const { stdout } = await shop.assay(['show', 'build']);
     for (const words of [
@@ -65,7 +65,7 @@ describe('explain, diff and show', () => {
     expect(shown.result).toMatchObject({ exitCode: 0, stdoutBytes: 5 });
   });
 
-  test('inputs and outputs of a step in a folder are shown from the root alike', async () => {
+  test('show inputs and outputs relative to the workspace, also for a step in a folder', async () => {
     const step = { command: 'cp a made', inputs: ['a'], outputs: ['made'] };
     shop.write('assay.json', '{"packages": ["pkg"]}');
     shop.write('pkg/assay.json', JSON.stringify({ steps: { copy: step } }));
@@ -78,7 +78,7 @@ describe('explain, diff and show', () => {
     expect(stdout).toContain('outputs: 1, 3 B, relative to the workspace’s root\n');
   });
 
-  test('a step by its short name in its package’s folder, as a run takes it; in the root the candidates are named', async () => {
+  test('find a step by its short name in its package; in the root the candidates are listed', async () => {
     shop.write('assay.json', '{"packages": ["pkgs/*"], "packageSteps": {"test": {"command": "true"}}}');
     const always = { steps: { always: { command: 'true', cache: false } } };
     for (const name of ['a', 'b']) shop.write(`pkgs/${name}/assay.json`, JSON.stringify(always));
@@ -97,7 +97,7 @@ describe('explain, diff and show', () => {
       });
   });
 
-  test('what nobody ran is refused', async () => {
+  test('refuse an action that never ran', async () => {
     await build();
     for (const args of [
       ['explain', 'nope'],
@@ -133,7 +133,7 @@ test('stats count single commands too', async () => {
 });
 
 describe('clean', () => {
-  test('takes outputs away, which the next run brings back', async () => {
+  test('removes outputs, which the next run restores', async () => {
     await build();
     expect(await shop.assay(['clean', 'build'])).toMatchObject({
       code: 0,
@@ -144,7 +144,7 @@ describe('clean', () => {
     expect(shop.has('dist/a')).toBe(true);
   });
 
-  test('--memory forgets and keeps what is stored, --whole-store removes it', async () => {
+  test('--memory removes the client folder and keeps the store; --whole-store removes both', async () => {
     await build();
     await shop.assay(['clean', '--memory']);
     expect((await runSteps(shop, ['build'])).outcomes).toEqual({ build: 'hit-local' });

@@ -1,4 +1,4 @@
-// What the client remembers beside a store is the user's alone, whatever the umask and whatever was there before.
+// The client folder is private to the user, whatever the umask and whatever was there before.
 import { chmodSync, chownSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -18,7 +18,7 @@ const modesBelow = (folder: string): string[] =>
     return `${entry.isDirectory() ? 'folder' : 'file'} ${mode.toString(8)}`;
   });
 
-test.each(['000', '022', '077'])('with the umask %s', async (umask) => {
+test.each(['000', '022', '077'])('the client folder is private with the umask %s', async (umask) => {
   shop.write(
     'assay.json',
     JSON.stringify({ steps: { a: { command: 'cp in.txt out', inputs: ['in.txt'], outputs: ['out'] } } }),
@@ -34,7 +34,7 @@ test.each(['000', '022', '077'])('with the umask %s', async (umask) => {
   expect(new Set(modesBelow(own))).toEqual(new Set(['folder 700', 'file 600']));
 });
 
-test('one that others could read is mended, one that they could write is not believed', () => {
+test('a folder that others could read is made private, one that they could write is deleted', () => {
   const own = join(shop.another('store'), 'client');
   shop.write('store/client/history.jsonl', 'mine', 0o644, shop.folder);
   chmodSync(own, 0o755);
@@ -47,7 +47,7 @@ test('one that others could read is mended, one that they could write is not bel
   expect(() => statSync(open)).toThrow('ENOENT');
 });
 
-test('another user’s, or a link to elsewhere, is left alone', () => {
+test('a folder of another user, and a link, are not used', () => {
   const user = process.getuid?.();
   const [theirs, linked] = [shop.another('theirs'), shop.another('linked')];
   chownSync(join(shop.write('theirs/client/x', '', 0o644, shop.folder), '..'), 65_534, 65_534);

@@ -1,4 +1,4 @@
-// What is still to be shared outlives its leases, for seven days and within bounds.
+// Unshared results are kept from eviction, for seven days and for a share of the store.
 import { utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -43,7 +43,7 @@ const there = async (store: DiskStore, names: readonly string[]) => {
 };
 const NAMES = Array.from({ length: 10 }, (_, at) => `result ${at}`);
 
-test('the oldest result stays while it is to be shared, with what goes along, and is gone after seven days', async () => {
+test('an unshared result stays with its blobs, and may be evicted after seven days', async () => {
   const [oldest = '', ...others] = NAMES;
   const { directory, store, described, outbox } = await fullStore(NAMES, [oldest]);
   await leaseUnshared(directory, store, Date.now() + DAY);
@@ -55,7 +55,7 @@ test('the oldest result stays while it is to be shared, with what goes along, an
   expect(outbox.entries()).toEqual([]);
 });
 
-test('what is to be shared leaves room for what is new: the newest of it comes first', async () => {
+test('unshared results leave space for new ones: the newest are leased first', async () => {
   const { directory, store } = await fullStore(NAMES, NAMES);
   for (const [at, name] of NAMES.entries()) {
     const remote = digestOf(Buffer.from('http://cache.test/')).hash.slice(0, 32);

@@ -1,4 +1,5 @@
-// What a remote could not be sent is kept, told of, and sent later; and a remote that is slow but moves is used.
+// Results that could not be uploaded are reported and uploaded later. A slow remote that makes progress is
+// used.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, rmSync } from 'node:fs';
@@ -100,7 +101,7 @@ const elsewhere = (url: string) => {
 };
 
 describe('a result whose upload failed', () => {
-  test('is told of, and sent by the next run with the remote, be it a local hit', async () => {
+  test('is reported, and uploaded by the next run with the remote, even by a local hit', async () => {
     const later = await laterServer();
     const { summary } = await build(later.url);
     expect(summary).toMatchObject({ outcome: 'miss', published: true, shared: false });
@@ -112,7 +113,7 @@ describe('a result whose upload failed', () => {
     expect((await elsewhere(later.url)).summary).toMatchObject({ outcome: 'hit-remote' });
   });
 
-  test('is sent by assay push, which says what is left', async () => {
+  test('is uploaded by assay push, which reports what is left', async () => {
     const later = await laterServer();
     await build(later.url);
     const push = () => shop.assay(['push', '--json', '--remote', later.url]);
@@ -125,14 +126,14 @@ describe('a result whose upload failed', () => {
     expect((await elsewhere(later.url)).summary).toMatchObject({ outcome: 'hit-remote' });
   });
 
-  test('is not sent to another remote', async () => {
+  test('is not uploaded to another remote', async () => {
     await build(DOWN);
     const server = await serve();
     expect((await build(server.url)).summary).toMatchObject({ outcome: 'hit-local' });
     expect((await elsewhere(server.url)).summary).toMatchObject({ outcome: 'miss' });
   });
 
-  test('of a graph is counted at its end, and sent by the next run of it', async () => {
+  test('of a graph is counted at its end, and uploaded by its next run', async () => {
     const step = (name: string) => ({
       command: `echo ${name} > ${name}.out`,
       inputs: [],
@@ -153,7 +154,7 @@ describe('a result whose upload failed', () => {
   });
 });
 
-test('who may not write has nothing to send later', async () => {
+test('a client without write access keeps nothing for later', async () => {
   const server = await ServerProcess.start(`${shop.folder}/server`, { args: ['--read-only'] });
   closers.push(() => server.stop());
   const { summary } = await build(server.url);
@@ -165,7 +166,7 @@ test('who may not write has nothing to send later', async () => {
 });
 
 describe.each(['http', 'grpc'])('two machines that make different outputs, over %s', (protocol) => {
-  test('the second is told, on a line of its own and in JSON', async () => {
+  test('the second run reports it, on a line and in JSON', async () => {
     const url = (await serve()).url.replace(/^http/, protocol);
     const started = shop.another('started');
     const go = `${shop.folder}/go`;
@@ -193,7 +194,7 @@ describe.each(['http', 'grpc'])('two machines that make different outputs, over 
     expect(told).toHaveLength(1);
   });
 
-  test('and so is the second graph', async () => {
+  test('the second graph reports it, too', async () => {
     const url = (await serve()).url.replace(/^http/, protocol);
     const steps = { a: { command: 'head -c 9 /dev/urandom > out', outputs: ['out'] } };
     shop.write('assay.json', JSON.stringify({ steps }));
@@ -208,12 +209,12 @@ describe.each(['http', 'grpc'])('two machines that make different outputs, over 
   });
 });
 
-describe('a remote that is slow but moves', () => {
+describe('a slow remote that makes progress', () => {
   const SIZE = 300_000;
   const PIECES = 12;
   /**
-   * The client subtracts the time in which it waits for a CPU, and judges after a second of the rest. The download must be
-   * far from its end then, on a busy machine too.
+   * The client subtracts the time in which it waits for a CPU, and judges after a second of the rest. The
+   * download must be far from its end then, on a busy machine too.
    */
   const MANY_PIECES = 120;
 
@@ -262,7 +263,7 @@ describe('a remote that is slow but moves', () => {
     expect(summary).toMatchObject({ outcome: 'hit-remote', warnings: [] });
   });
 
-  test('is left where the command is faster, for this result alone', async () => {
+  test('is skipped for a result whose command is faster', async () => {
     const { url } = await serve();
     expect((await large(url, 'one')).summary.shared).toBe(true);
     const { summary } = await large(await slowly(url, 10, MANY_PIECES), 'two');
@@ -271,7 +272,7 @@ describe('a remote that is slow but moves', () => {
   });
 });
 
-test('a run that is held up again and again does not give a healthy server up', async () => {
+test('a run that gets little CPU time does not give up a healthy server', async () => {
   const { url } = await serve();
   const args = [
     'run',

@@ -1,5 +1,5 @@
-// A run with very many outputs, or a very long log: what it costs besides the command is bounded. The full size is 100,000
-// outputs (`npm run bench -- outputs`); here it is a twentieth.
+// A run with very many outputs, or a very long log: what it costs besides the command is bounded. The full
+// size is 100,000 outputs (`npm run bench -- outputs`); here it is a twentieth.
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';

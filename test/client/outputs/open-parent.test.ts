@@ -16,12 +16,12 @@ afterEach(() => shop.remove());
 
 const inside = (path: string) => join(shop.workspace, path);
 
-test('folders that are not there are made', () => {
+test('missing folders are made', () => {
   withOpenParent(shop.workspace, parseRelPath('a/b/c'), (place) => renameSync(inside('staged'), place));
   expect(existsSync(inside('a/b/c'))).toBe(true);
 });
 
-test('a folder that is swapped for a link while it is held is not followed', () => {
+test('a folder that is replaced by a link while it is open is not followed', () => {
   withOpenParent(shop.workspace, parseRelPath('a/b/c'), (place) => {
     renameSync(inside('a/b'), inside('a/aside'));
     symlinkSync(outside, inside('a/b'));

@@ -1,4 +1,5 @@
-// Output locks. O1 to O6 are the invariants at the top of client/outputs/output-lock.ts, F1 to F5 of lock-file.ts.
+// Output locks. O1 to O6 are the invariants at the top of client/outputs/output-lock.ts, F1 to F5 of
+// lock-file.ts.
 import {
   existsSync,
   lstatSync,

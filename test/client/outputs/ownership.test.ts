@@ -1,5 +1,5 @@
-// Publishing under output locks, and cleaning up after killed runs. O, F and R are the invariants at the top of
-// client/outputs/output-lock.ts, lock-file.ts and run-records.ts.
+// Publishing under output locks, and cleaning up after killed runs. O, F and R are the invariants at the top
+// of client/outputs/output-lock.ts, lock-file.ts and run-records.ts.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {

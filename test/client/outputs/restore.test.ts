@@ -1,4 +1,4 @@
-// A hit puts outputs in place exactly, and touches nothing that is right already.
+// A hit restores outputs exactly, and changes nothing that is already correct.
 import {
   chmodSync,
   lstatSync,
@@ -58,7 +58,7 @@ const FLAGS = [
 const build = () => shop.run([...FLAGS, '--', './make.sh']);
 const path = (name: string) => join(shop.workspace, name);
 
-test('content, executable bits, links and empty folders come back as they were', async () => {
+test('content, executable bits, links and empty folders are restored', async () => {
   await build();
   const made = describeTree(shop.workspace);
   for (const name of ['out', 'bin', 'top-link']) rmSync(path(name), { recursive: true });
@@ -67,7 +67,7 @@ test('content, executable bits, links and empty folders come back as they were',
   expect(describeTree(shop.workspace)).toEqual(made);
 });
 
-test('outputs that are right already are not written again', async () => {
+test('correct outputs are not written again', async () => {
   await build();
   const before = statSync(path('out/plain'), { bigint: true });
   const { summary } = await build();
@@ -76,7 +76,7 @@ test('outputs that are right already are not written again', async () => {
   expect([after.ino, after.mtimeNs]).toEqual([before.ino, before.mtimeNs]);
 });
 
-test('a right file in a wrong folder keeps its inode and time', async () => {
+test('a correct file in a wrong folder keeps its inode and time', async () => {
   await build();
   const before = statSync(path('out/plain'), { bigint: true });
   rmSync(path('out/deep/er/file'));
@@ -97,7 +97,7 @@ test.each([
   ['a link that points elsewhere', () => relink('out/link', 'plain')],
   ['a folder where a file should be', () => replaceByFolder('bin/tool')],
   ['a file where a folder should be', () => replaceByFile('out')],
-])('%s in an output is put right', async (_name, spoil) => {
+])('%s in an output is corrected', async (_name, spoil) => {
   await build();
   const made = describeTree(shop.workspace);
   await settle();
@@ -179,7 +179,7 @@ describe('a file of several chunks', () => {
     },
   );
 
-  test('is not there if one half is wrong, and nothing is written when that is said', async () => {
+  test('is not restored if one half is wrong, and no write is pending when the error is thrown', async () => {
     const whole = Buffer.alloc(2 * CHUNK, 'x');
     const ended: string[] = [];
     const blob: LargeBlob = {

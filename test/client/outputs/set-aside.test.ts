@@ -1,4 +1,4 @@
-// A command that looks through its workspace finds nothing there that an earlier run of it made, wherever the workspace lies.
+// A command finds none of its earlier outputs in its workspace, wherever the workspace is.
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -53,7 +53,7 @@ describe.each([
   });
 });
 
-test('what a command sees of Assay has the same names each time', async () => {
+test('the names in .assay that a command sees are the same each time', async () => {
   shop.write('a.js', '');
   const seen = async () => (await run('find .assay | sort; echo > dist; exit 1')).stdout;
   const first = await seen();
@@ -63,7 +63,7 @@ test('what a command sees of Assay has the same names each time', async () => {
 });
 
 describe('a staging folder', () => {
-  test('is another one for each workspace beside each other', () => {
+  test('is different for sibling workspaces', () => {
     const [one, two] = ['one', 'two'].map((name) => Staging.create(shop.another(name)));
     if (!one || !two) throw new Error('there are two');
     expect([one.isInWorkspace, two.isInWorkspace]).toEqual([false, false]);
@@ -82,7 +82,7 @@ describe('a staging folder', () => {
         chmodSync(home, 0o777);
       },
     ],
-  ])('stays in the workspace if the place beside it %s', (_, prepare) => {
+  ])('is in the workspace if the parent folder %s', (_, prepare) => {
     prepare(assayFolder(shop.folder));
     const staging = Staging.create(shop.workspace);
     expect(staging.isInWorkspace).toBe(true);

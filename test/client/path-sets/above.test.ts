@@ -1,5 +1,5 @@
-// What a command looks for above its workspace: another checkout, however deep it lies, gets a hit only where the command
-// would find the same.
+// What a command looks for above its workspace: another checkout, however deep it lies, gets a hit only where
+// the command would find the same.
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -31,7 +31,7 @@ describe('a search up to the root', () => {
     return code === 0 ? summary.outcome : `${summary.outcome}, exit ${code}`;
   }
 
-  test('made in one checkout, taken in one that lies deeper: a package.json above that one is a miss', async () => {
+  test('in a deeper checkout, a package.json above it is a miss', async () => {
     const one = checkout('u/proj', FILES);
     const two = checkout('v/1/2/3/4/5/proj', FILES);
     expect(await outcome(one, '--hermetic=strict')).toBe('miss');
@@ -42,7 +42,7 @@ describe('a search up to the root', () => {
     expect(await outcome(two)).toBe('hit-local');
   });
 
-  test('what is found above counts where it lies, seen from the workspace', async () => {
+  test('a file found above counts by its path relative to the workspace', async () => {
     const script = 'for d in . .. ../.. ../../..; do test -f $d/conf && cat $d/conf && exit; done';
     const find = async (path: string) => {
       const cwd = checkout(path, {});
@@ -62,7 +62,7 @@ describe('a search up to the root', () => {
   });
 });
 
-test('two worktrees side by side: a file beside one is not the file beside the other', async () => {
+test('two worktrees side by side: a file beside one is not beside the other', async () => {
   const read = async (path: string) => {
     const cwd = checkout(path, {});
     const { summary } = await shop.run(['--output', 'out', '--', 'sh', '-c', 'cat ../conf > out'], { cwd });
@@ -77,7 +77,7 @@ test('two worktrees side by side: a file beside one is not the file beside the o
   expect(await read('v/proj')).toBe('hit-local two');
 });
 
-test('names beside the workspace are those beside this one', async () => {
+test('listing the parent folder lists that of this checkout', async () => {
   const list = async (path: string) => {
     const cwd = checkout(path, {});
     const { summary } = await shop.run(['--output', 'out', '--', 'sh', '-c', 'ls .. > out'], { cwd });
@@ -88,7 +88,7 @@ test('names beside the workspace are those beside this one', async () => {
   expect(await list('v/proj')).toBe('miss more\nproj\n');
 });
 
-describe('what lies at a path, by the place of the workspace', () => {
+describe('the state of a path above the workspace', () => {
   const NOTHING = { names: false, state: '', left: '', without: [] };
 
   function statesIn(workspace: string): States {
@@ -96,7 +96,7 @@ describe('what lies at a path, by the place of the workspace', () => {
     return new States({ request: { workspace, outputs: [] }, tools: [], environment: [] }, digests);
   }
 
-  test('a name that was sought above is told with every folder that has it', () => {
+  test('lists every folder above that has the name', () => {
     const above = (path: string) => {
       const states = statesIn(checkout(path, {}));
       return states.of({ ...NOTHING, root: 'above:workspace', path: 'assay-sought' });
@@ -108,7 +108,7 @@ describe('what lies at a path, by the place of the workspace', () => {
     expect(above('b/c/d/proj')).toBe('above 1 3');
   });
 
-  test('above the root of the file system there is nothing', () => {
+  test('is absent above the root of the file system', () => {
     const states = statesIn('/');
     expect(states.of({ ...NOTHING, root: 'above:workspace', path: 'etc' })).toBe('absent');
     expect(states.of({ ...NOTHING, root: 'workspace', path: '../etc' })).toBe('no such root');

@@ -1,5 +1,5 @@
-// File times are in no key. make, ninja, tsc -b and Python's compiled modules go by them, so what an earlier run or a
-// person left in the workspace decides what such a tool makes: such a result is not kept.
+// File times are in no key. make, ninja, tsc -b and Python's compiled modules go by them, so what an earlier
+// run or a person left in the workspace decides what such a tool makes: such a result is not kept.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
@@ -40,7 +40,7 @@ describe.each([
 ])('$tool', ({ tool, file, text }) => {
   const declared = ['--input', file, '--input', 'a.c', '--output', 'prog'];
 
-  test('what it made of an object that lay there is not kept; from nothing it is, and stays right', async () => {
+  test('a result made from a leftover object is not published; one made from nothing is', async () => {
     shop.write(file, text);
     writeOld('a.c', 'new');
     shop.write('a.o', 'stale');
@@ -54,7 +54,7 @@ describe.each([
     expect([clean.published, textOf('prog')]).toEqual([true, 'new']);
   });
 
-  test('an object that is an output, or an input, is no reason', async () => {
+  test('an object that is an output or an input does not prevent publishing', async () => {
     shop.write(file, text);
     writeOld('a.c', 'new');
     const log = tool === 'ninja' ? ['--output', '.ninja_log'] : [];
@@ -66,7 +66,7 @@ describe.each([
   });
 });
 
-test('make looks at what is installed in the workspace: that is no reason', async () => {
+test('installed packages in the workspace do not prevent publishing', async () => {
   shop.write('Makefile', 'out: in node_modules/x/index.js .venv/lib/x.py\n\tcp in out\n');
   shop.write('in', '1');
   shop.write('node_modules/x/index.js', '');
@@ -76,7 +76,7 @@ test('make looks at what is installed in the workspace: that is no reason', asyn
   expect(summary).toMatchObject({ published: true, standing: 'marked' });
 });
 
-test('with observed inputs a source counts by its content, and an object that lay there is a reason', async () => {
+test('with observed inputs a source counts by its content, and a leftover object prevents publishing', async () => {
   shop.write('Makefile', MAKEFILE);
   writeOld('a.c', 'new');
   const observed = ['--inputs=observed', '--output', 'prog'];
@@ -86,7 +86,7 @@ test('with observed inputs a source counts by its content, and an object that la
   expect(stale.notPublished).toContain('make goes by file times and looked at a.o');
 });
 
-test('an object that only a wildcard declares is a reason where git does not track it', async () => {
+test('an untracked object that only a wildcard declares prevents publishing', async () => {
   const git = (...args: string[]) => execFileSync('git', ['-C', shop.workspace, ...args]);
   git('init', '-q');
   shop.write('Makefile', MAKEFILE);
@@ -98,7 +98,7 @@ test('an object that only a wildcard declares is a reason where git does not tra
   expect((await run(all, 'make')).published).toBe(true);
 });
 
-test('tsc -b takes another project as it lies there if its times say so', async () => {
+test('tsc -b skips a project whose times look new', async () => {
   const tsBuildInfoFile = 'dist/tsbuildinfo';
   const options = { composite: true, outDir: 'dist', rootDir: 'src', tsBuildInfoFile, types: [] };
   const project = (...references: object[]) =>
@@ -134,7 +134,7 @@ test("Python's compiled modules count by their sources' times", async () => {
   expect([clean.published, textOf('out')]).toEqual([true, 'two']);
 });
 
-test('a file that make looked at and that lies below a file by now fails no build', async () => {
+test('a path that is below a file by now does not fail the build', async () => {
   shop.write('Makefile', 'out: d/x\n\trm -r d\n\techo > d\n\techo 1 > out\n');
   shop.write('d/x', '');
   const summary = await run(['--input', 'Makefile', '--output', 'out'], 'make');

@@ -1,4 +1,4 @@
-// A path set from a remote: what may be looked at for it, and for how long.
+// A path set from a remote: which paths may be checked, and for how long.
 import { execFileSync } from 'node:child_process';
 import { truncateSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ function foreign(now: () => number = () => 0): ForeignStates {
   return new ForeignStates(new States({ request, tools: [], environment }, digests), now);
 }
 
-describe('a path that is looked at for a remote', () => {
+describe('a path that is checked for a remote', () => {
   test.each([
     ['in the workspace', 'workspace', 'src/main.c'],
     ['a file above it', 'workspace', '../conf'],
@@ -61,7 +61,7 @@ describe('a path that is looked at for a remote', () => {
     expect(() => foreign().check([seen('workspace', 'fine'), seen(root, path)])).toThrow();
   });
 
-  test('is not opened if it is no regular file, or if others may not read it', () => {
+  test('is not opened if it is not a regular file or others may not read it', () => {
     execFileSync('mkfifo', [join(shop.workspace, 'fifo')]);
     shop.write('secret', 'x', 0o600, shop.folder);
     shop.write('secret', 'x', 0o600);
@@ -72,7 +72,7 @@ describe('a path that is looked at for a remote', () => {
     expect(foreign().of(seen('workspace', 'nothing', 'absent'))).toBe('absent');
   });
 
-  test('is not read for longer than a lookup may take, however long it is', () => {
+  test('is not read for longer than a lookup may take', () => {
     const file = shop.write('large', '');
     truncateSync(file, 2 ** 40);
     let time = 0;
@@ -107,7 +107,7 @@ describe('through a server', () => {
     }
   }
 
-  test('a set that names what must not be looked at is refused, and a good one behind it is used', async () => {
+  test('a set with a forbidden path is refused, and the next one is used', async () => {
     const first = await shop.run(COMMAND);
     await plant(first.summary.key, 0, [seen('', 'proc/self/pagemap')]);
     const elsewhere = (name: string) => ['--remote', server.url, '--store', join(shop.folder, name)];
@@ -119,7 +119,7 @@ describe('through a server', () => {
     expect(behind.summary.outcome).toBe('hit-remote');
   });
 
-  test('a set of too many paths is a miss', async () => {
+  test('a set with too many paths is a miss', async () => {
     const first = await shop.run(COMMAND);
     const many = Array.from({ length: OBSERVED.maxForeignPaths + 1 }, (_, at) => seen('workspace', `f${at}`));
     await plant(first.summary.key, 0, many);

@@ -1,5 +1,5 @@
-// `assay run --inputs=observed`: nothing is declared, yet whatever a run was seen to look at must be the same for a hit,
-// and nothing else. On liblmdb with its own Makefile, and on a TypeScript project.
+// `assay run --inputs=observed`: nothing is declared; a hit needs everything that the run read to be
+// unchanged, and nothing else. On liblmdb with its own Makefile, and on a TypeScript project.
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -154,7 +154,7 @@ describe('liblmdb, by its own Makefile', () => {
     mkdirSync(join(shop.workspace, 'doc'));
   });
 
-  test('what was looked at matters, and nothing else', async () => {
+  test('only the paths that it read matter', async () => {
     expect((await run(OUTPUTS, MAKE)).summary).toMatchObject({ outcome: 'miss', published: true });
     expect((await run(OUTPUTS, MAKE)).summary.outcome).toBe('hit-local');
     const asker = new Asker(OUTPUTS, MAKE);
@@ -173,7 +173,7 @@ describe('liblmdb, by its own Makefile', () => {
     expect(await turns(asker, adding(join(shop.workspace, 'doc', 'new.txt')))).toBe('hit, then hit');
   });
 
-  test('a header that comes earlier in the search path is used, and going back is a hit', async () => {
+  test('a new header earlier in the search path is used, and removing it is a hit', async () => {
     const size = async () => {
       const { summary } = await run(OUTPUTS, MAKE);
       return { outcome: summary.outcome, bytes: readFileSync(join(shop.workspace, 'midl.o')).length };
@@ -192,7 +192,7 @@ describe('liblmdb, by its own Makefile', () => {
   });
 });
 
-test('a TypeScript project: what tsc looked at matters, and nothing else', async () => {
+test('a TypeScript project: only the paths that tsc read matter', async () => {
   shop.write(
     'tsconfig.json',
     '{"compilerOptions":{"outDir":"dist","rootDir":"src","types":[]},"include":["src"]}',
@@ -230,7 +230,7 @@ test('a TypeScript project: what tsc looked at matters, and nothing else', async
 describe('small actions', () => {
   const sh = (script: string, ...flags: string[]) => run(['out'], ['sh', '-c', script], ...flags);
 
-  test('the set of what is read may change with what is read', async () => {
+  test('the path set may depend on the content of a file', async () => {
     shop.write('list', 'a');
     shop.write('a', '1');
     shop.write('b', '2');
@@ -251,7 +251,7 @@ describe('small actions', () => {
     expect(readFileSync(join(shop.workspace, 'out'), 'utf8')).toBe('1');
   });
 
-  test('any number of such sets is found again', async () => {
+  test('many path sets of one key are found again', async () => {
     const script = 'cat $(cat list) > out';
     for (let n = 0; n < 11; n++) {
       shop.write(`file${n}`, `content ${n}`);
@@ -265,7 +265,7 @@ describe('small actions', () => {
     }
   });
 
-  test('a file that is only looked at counts with its content, a folder that is listed with its names', async () => {
+  test('a file counts by its content even if only stat was called, a listed folder by its names', async () => {
     shop.write('flag', 'x');
     shop.write('folder/one', '1');
     const script = 'test -s flag && ls folder > out';
@@ -278,19 +278,19 @@ describe('small actions', () => {
     expect((await sh(script)).summary.outcome).toBe('miss');
   });
 
-  test('what an action leaves beside its outputs keeps its result from being published', async () => {
+  test('an action that leaves other files is not published', async () => {
     const ran = await sh('echo x > state; echo y > out');
     expect(ran.summary).toMatchObject({ published: false });
     expect(ran.summary.notPublished).toContain('it changes what it may read the next time: state');
   });
 
-  test('never from a trace that is not complete', async () => {
+  test('a result with an incomplete trace is not published', async () => {
     const ran = await sh('unshare -rm cat /etc/hostname > out || true');
     expect(ran.summary).toMatchObject({ published: false });
     expect(ran.summary.notPublished).toContain('not all that it read is known');
   });
 
-  test('is watched even where findings do not matter', async () => {
+  test('the command is watched even with --hermetic=off', async () => {
     shop.write('in', '1');
     expect((await sh('cat in > out', '--hermetic=off')).summary).toMatchObject({ published: true });
     expect((await sh('cat in > out', '--hermetic=off')).summary.outcome).toBe('hit-local');
@@ -298,7 +298,7 @@ describe('small actions', () => {
     expect((await sh('cat in > out', '--hermetic=off')).summary.outcome).toBe('miss');
   });
 
-  test('through a remote: another checkout finds it, if it holds the same', async () => {
+  test('through a remote: another checkout with the same files has a hit', async () => {
     const server = await ServerProcess.start(join(shop.folder, 'served'));
     try {
       const script = 'cat config include/* > out; test -f ../above';

@@ -44,19 +44,19 @@ describe.each([
 ])('a result that is %s', (_name, evidence, refusals) => {
   const said = (refusal: string | undefined) => refusal && `the remote has a result that is ${refusal}`;
 
-  test('is taken from the own store, unless strict asks for more', () => {
+  test('is accepted from the local store, unless strict refuses it', () => {
     expect(acceptsLocal(evidence, WARN)).toBe(true);
     expect(acceptsLocal(evidence, STRICT)).toBe(refusals.strict === undefined);
   });
 
-  test('is taken from a remote or refused with the reason', () => {
+  test('is accepted from a remote or refused with a reason', () => {
     expect(remoteRefusal(evidence, WARN)).toBe(said(refusals.warn));
     expect(remoteRefusal(evidence, STRICT)).toBe(said(refusals.strict));
     expect(remoteRefusal(evidence, { ...WARN, acceptMarked: true })).toBe(undefined);
   });
 });
 
-test('a step is told the field that would take a marked result', () => {
+test('the refusal of a step names the field that accepts marked results', () => {
   expect(remoteRefusal(MARKED, { ...WARN, name: 'build' })).toContain(
     '("acceptMarked": true in assay.json would',
   );

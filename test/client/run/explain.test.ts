@@ -1,4 +1,4 @@
-// Why a run missed, by name.
+// Explanations of misses.
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -69,7 +69,7 @@ test('a program that never ran here is not compared with another one', async () 
   expect((await run({ command: ['ls'] })).summary.reason).toBe('never seen');
 });
 
-describe('a command that never ran is not compared with one that has nothing to do with it', () => {
+describe('a command that never ran is compared only with a similar one', () => {
   const shell = (line: string, ...flags: string[]) =>
     shop.run([...flags, '--', 'sh', '-c', line]).then(({ summary }) => summary.reason);
 
@@ -104,7 +104,7 @@ test('a run that failed before is not "never seen"', async () => {
   );
 });
 
-test('a run whose result was not kept says why it was not', async () => {
+test('a run whose result was not published says why', async () => {
   const make = () => run({ flags: ['--output', 'out'] });
   await make();
   expect((await make()).summary.reason).toBe(
@@ -132,7 +132,7 @@ describe('with a remote', () => {
   const steps = { copy: { command: 'cp src/a out', inputs: ['src/**'], outputs: ['out'] } };
   const at = (store: string) => ['--remote', server.url, '--store', `${shop.folder}/${store}`];
 
-  test('the miss after a remote hit names what changed, foretold and told', async () => {
+  test('the miss after a remote hit names what changed, in the dry run and in the run', async () => {
     shop.write('assay.json', JSON.stringify({ steps }));
     await runSteps(shop, [...at('one'), 'copy']);
     rmSync(join(shop.workspace, 'out'));
@@ -163,7 +163,7 @@ describe('with a remote', () => {
   });
 });
 
-test('a workspace without a run is refused with the way out', async () => {
+test('a workspace without a run is refused with a hint', async () => {
   const ran = await shop.assay(['explain']);
   expect(ran.code).toBe(2);
   expect(ran.stderr).toContain('ASSAY_NO_HISTORY');

@@ -1,4 +1,4 @@
-// What a command said comes back as it was said: both streams, their bytes, their order.
+// A replayed log equals the original: both streams, their bytes, their order.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -32,7 +32,7 @@ test('a replay keeps the order between standard output and standard error', () =
   expect(second).toContain('assay: hit (local)');
 });
 
-test('bytes that are no text, and more than a result holds inline, come back', async () => {
+test('binary output, and output too long to inline, is replayed', async () => {
   shop.script('noise.sh', 'head -c 300000 /dev/zero | tr "\\0" "\\377"; printf "\\001\\002" >&2; exit 0');
   const run = () =>
     spawnSync(
@@ -52,7 +52,7 @@ test('bytes that are no text, and more than a result holds inline, come back', a
   expect(second.stderr.toString('latin1')).toContain('hit (local)');
 });
 
-test('a reader that goes away does not fail the run', () => {
+test('a closed pipe does not fail the run', () => {
   const line = [...FORMS[DEFAULT_FORM], 'run', '--', 'seq', '1', '200000'].join(' ');
   const env = { ...baseEnvironment(), ASSAY_STORE: shop.store };
   const script = `set -o pipefail; ${line} | head -n 1`;
@@ -67,7 +67,7 @@ test('a reader that goes away does not fail the run', () => {
   expect(ran.stderr).toContain('assay: miss');
 });
 
-test('the command reads nothing from the terminal', () => {
+test('the command’s standard input is empty', () => {
   const env = { ...baseEnvironment(), ASSAY_STORE: join(shop.folder, 'store') };
   const ran = spawnSync(FORMS[DEFAULT_FORM][0], [FORMS[DEFAULT_FORM][1], 'run', '--', 'cat'], {
     cwd: shop.workspace,

@@ -1,4 +1,5 @@
-// On a machine that lacks something the command still runs: without the store, or unwatched, and Assay says so.
+// On a machine that lacks something the command still runs, without the store or unwatched, and Assay reports
+// it.
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -35,7 +36,7 @@ test.each([
   ],
   ['is read-only', 'mkdir "$TMPDIR" && mount -t tmpfs -o ro tmpfs "$TMPDIR"'],
   ['lets nothing run in it', 'mkdir "$TMPDIR" && mount -t tmpfs -o noexec tmpfs "$TMPDIR"'],
-])('a TMPDIR that %s costs nothing', async (_name, prepare) => {
+])('a TMPDIR that %s does no harm', async (_name, prepare) => {
   const env = { TMPDIR: join(shop.folder, 'temporary') };
   const ran = await shop.assayIn(prepared(prepare), ACTION, { form: 'executable', env });
   expect(ran.stderr).toContain('published (local)');
@@ -43,13 +44,13 @@ test.each([
 });
 
 describe.each(FORMS)('%s', (form) => {
-  test('a limit on addresses costs the store', async () => {
+  test('with a limit on address space the command runs without the store', async () => {
     const ran = await shop.assayIn(prepared('ulimit -v 8388608'), ACTION, { form });
     expect(ran.stderr).toMatch(/running without it: ASSAY_ADDRESS_SPACE: the index maps [\d.]+ GiB/);
     expect([ran.code, readFileSync(join(shop.workspace, 'out'), 'utf8')]).toEqual([0, 'input']);
   });
 
-  test('a workspace whose path is not UTF-8 costs the watching', async () => {
+  test('in a workspace whose path is not UTF-8 the command runs unwatched', async () => {
     const steps = { a: { command: 'cat in.txt > out', inputs: ['in.txt'], outputs: ['out'] } };
     const odd = Buffer.concat([Buffer.from(`${shop.workspace}/`), Buffer.from([0x77, 0xff])]);
     mkdirSync(odd);

@@ -1,4 +1,4 @@
-// What must not be shared is not: the command's outcome stands, and the next run runs again.
+// A result that must not be published is not. The command's outcome stands, and the next run runs it again.
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -66,7 +66,7 @@ describe('not published', () => {
     expect(summary.notPublished).toMatch(/it was ended by signal 34|it ended with 162/);
   });
 
-  test('a command that a real-time signal ends, where the helper is not installed', async () => {
+  test('a command that a real-time signal ended, if the helper is not installed', async () => {
     const copy = join(shop.folder, 'copy', 'node');
     cpSync(dirname(FORMS.bundle[1]), copy, { recursive: true });
     const assay = [process.execPath, join(copy, 'assay.cjs'), 'run', '--json', '--hermetic=off'];
@@ -83,7 +83,7 @@ describe('not published', () => {
     expect((await ran('echo whole > out')).stderr).toContain('"published":true');
   });
 
-  test('the log of a process that outlives the command, which ends with a watched one', async () => {
+  test('a command that leaves a process running, which a watched run ends', async () => {
     const script = 'echo x > out; (sleep 30 & echo $! > pid); echo said';
     const pid = () => Number(readFileSync(join(shop.workspace, 'pid'), 'utf8'));
     const watched = await run(script);
@@ -97,7 +97,7 @@ describe('not published', () => {
   });
 });
 
-test('a failure is kept and replayed when asked for', async () => {
+test('--cache-failures publishes and replays a failure', async () => {
   const first = await run('echo x > out; echo bad >&2; exit 3', '--cache-failures');
   expect(first.summary).toMatchObject({ outcome: 'miss', published: true, exitCode: 3 });
   const second = await run('echo x > out; echo bad >&2; exit 3', '--cache-failures');
@@ -117,7 +117,7 @@ test('a command starts without its earlier outputs, so nothing stale is sealed',
   expect(existsSync(join(shop.workspace, 'out/b'))).toBe(true);
 });
 
-test('a failing command that wrote no output leaves the earlier one where it was', async () => {
+test('a failing command that wrote no output leaves the earlier one in place', async () => {
   await run('echo good > out');
   const { code } = await run('exit 1');
   expect(code).toBe(1);
@@ -132,7 +132,7 @@ test('an input under a declared output is refused before anything runs', async (
   expect(readFileSync(join(shop.workspace, 'src/a'), 'utf8')).toBe('precious');
 });
 
-test('--force runs a command whose result is stored, and keeps no other one', async () => {
+test('--force runs a command whose result is stored, and stores no different one', async () => {
   const args = ['--input', 'in.txt', '--output', 'out', '--env', 'N', '--', 'sh', '-c'];
   await shop.run([...args, 'date +%N > out']);
   const first = readFileSync(join(shop.workspace, 'out'), 'utf8');

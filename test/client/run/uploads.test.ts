@@ -1,4 +1,4 @@
-// Results on their way to a remote, and what is left of them at the end of a run.
+// Uploads to a remote, and the results that are left at the end of a run.
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Outbox, type UnsharedResult } from '../../../client/local-store/outbox.ts';
 import { type Remote, RemoteFault } from '../../../client/remote/remote.ts';
@@ -65,7 +65,7 @@ function uploadsTo(remote: Remote) {
   return { uploads, add, told };
 }
 
-test('what takes too long is left at the end of the time, and is there for the next run', async () => {
+test('an upload that takes too long stays in the outbox for the next run', async () => {
   let giveUp = (_error: Error) => {};
   const remote = remoteThat(() => new Promise((_resolve, reject) => (giveUp = reject)));
   const { uploads, add, told } = uploadsTo({
@@ -80,7 +80,7 @@ test('what takes too long is left at the end of the time, and is there for the n
   expect(outbox.entries()).toHaveLength(1);
 });
 
-test('nothing is left of what was shared', async () => {
+test('a shared result leaves the outbox', async () => {
   const { uploads, add } = uploadsTo(remoteThat(async () => 'stored'));
   const made = await Promise.all(Array.from({ length: 20 }, (_, at) => madeResult(String(at))));
   for (const one of made) add(one);
@@ -89,13 +89,13 @@ test('nothing is left of what was shared', async () => {
   expect(made.every(({ key }) => uploads.isShared(key.hash))).toBe(true);
 });
 
-test('who is told to stop waits no longer', async () => {
+test('a stop ends the wait', async () => {
   const { uploads, add } = uploadsTo(remoteThat(() => new Promise(() => {})));
   add(await madeResult('slow'));
   expect(await uploads.finish(60_000, { stop: Promise.resolve() })).toMatchObject({ results: 1 });
 });
 
-test('after a fault nothing more is tried, and all that is left is counted', async () => {
+test('after a fault no upload is tried, and all results count as unshared', async () => {
   let tries = 0;
   const remote = remoteThat(async () => {
     tries++;
@@ -108,7 +108,7 @@ test('after a fault nothing more is tried, and all that is left is counted', asy
   expect(told[0]).toEqual({ type: 'remote-given-up', why: 'gone' });
 });
 
-test('what the store lost meanwhile is forgotten', async () => {
+test('a result that the store has evicted leaves the outbox', async () => {
   const { uploads, add } = uploadsTo(remoteThat(async () => 'stored'));
   const key = digestOf(Buffer.from('lost'));
   add({ key, action: key.hash, blobs: [] });

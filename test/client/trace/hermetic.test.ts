@@ -1,5 +1,5 @@
-// `assay run --hermetic`: what a command sees beyond its declaration marks its result or fails it, and what its result
-// depends on besides the declaration, its toolchain above all, must be the same for a hit.
+// `assay run --hermetic`: an undeclared access marks a result or fails the run. A hit needs everything that
+// the run read, such as its toolchain, to be unchanged.
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -32,7 +32,7 @@ function run(script: string, ...flags: string[]): Promise<RanWithSummary> {
 const outcome = async (ran: Promise<RanWithSummary>) => (await ran).summary.outcome;
 
 describe('strict', () => {
-  test('a command that declares all it does runs once, and its clean result is a hit', async () => {
+  test('a command without undeclared access runs once, and its clean result is a hit', async () => {
     const first = await run(CLEAN, '--hermetic=strict');
     expect(first).toMatchObject({
       code: 0,
@@ -43,7 +43,7 @@ describe('strict', () => {
     expect(await outcome(run(CLEAN, '--hermetic=strict'))).toBe('hit-local');
   });
 
-  test('one that does not fails, keeps nothing, and leaves its outputs to be looked at', async () => {
+  test('one with undeclared access fails, publishes nothing, and leaves its outputs', async () => {
     for (let time = 0; time < 2; time++) {
       const ran = await run(SNEAKY, '--hermetic=strict');
       expect(ran).toMatchObject({ code: 3, summary: { outcome: 'miss', published: false, exitCode: 3 } });
@@ -53,7 +53,7 @@ describe('strict', () => {
     }
   });
 
-  test('does not take a result that is marked or was made unwatched', async () => {
+  test('refuses a marked and an unwatched result', async () => {
     await run(SNEAKY);
     expect(await run(SNEAKY, '--hermetic=strict')).toMatchObject({ code: 3, summary: { outcome: 'miss' } });
     await run(CLEAN, '--hermetic=off');
@@ -68,7 +68,7 @@ describe('strict', () => {
 });
 
 describe('warn, the default', () => {
-  test('says what was not declared and marks the result; a hit says so, too', async () => {
+  test('reports what was not declared and marks the result; a hit reports it, too', async () => {
     const first = await run(SNEAKY);
     expect(first).toMatchObject({ code: 0, summary: { published: true, standing: 'marked' } });
     expect(first.stderr).toContain('not declared: read secret.txt');
@@ -77,7 +77,7 @@ describe('warn, the default', () => {
     expect(told.stderr).toContain('hit (local, marked)');
   });
 
-  test('what was read undeclared must be the same for a hit', async () => {
+  test('a hit needs undeclared files to be unchanged', async () => {
     await run(SNEAKY);
     shop.write('secret.txt', 's2\n');
     const after = await run(SNEAKY);
@@ -88,7 +88,7 @@ describe('warn, the default', () => {
     expect(await outcome(run(SNEAKY))).toBe('hit-local');
   });
 
-  test('a file that appears where one was sought is a miss', async () => {
+  test('a file that appears where one was missing is a miss', async () => {
     const script = 'test -f maybe; cat in.txt > out';
     await run(script);
     expect(await outcome(run(script))).toBe('hit-local');
@@ -96,7 +96,7 @@ describe('warn, the default', () => {
     expect(await outcome(run(script))).toBe('miss');
   });
 
-  test('what the command leaves beside its outputs does not stand in its own way', async () => {
+  test('files that the command leaves do not prevent its own hit', async () => {
     const script = 'test -f state || echo x > state; cat in.txt > out';
     await run(script);
     expect(await outcome(run(script))).toBe('hit-local');
@@ -105,7 +105,7 @@ describe('warn, the default', () => {
   });
 });
 
-test('a command that does not work under a tracer works all the same', async () => {
+test('a command that fails under a tracer runs again without it', async () => {
   const source = shop.write('leak.c', 'int main(void) { return 0; }\n');
   execFileSync('gcc', ['-fsanitize=address', '-o', join(shop.workspace, 'leak'), source]);
   const flags = ['--input', 'leak', '--output', 'out', '--', 'sh', '-c', './leak && echo x > out'];
@@ -115,7 +115,7 @@ test('a command that does not work under a tracer works all the same', async () 
   expect((await shop.run(flags)).summary.outcome).toBe('hit-local');
 });
 
-test('off watches nothing', async () => {
+test('off runs the command unwatched', async () => {
   expect((await run(SNEAKY, '--hermetic=off')).summary).toMatchObject({
     standing: 'unwatched',
     published: true,
@@ -139,7 +139,7 @@ describe('the toolchain', () => {
     writeFileSync(join(folder, 'lib', 'data'), 'd1\n');
   }
 
-  test('is in no declaration, yet what it read there must be the same: an upgrade is a miss', async () => {
+  test('need not be declared: an upgrade is a miss', async () => {
     install(tools());
     expect((await withTool('mytool > out')).summary).toMatchObject({ outcome: 'miss', standing: 'clean' });
     expect(await outcome(withTool('mytool > out'))).toBe('hit-local');
@@ -152,14 +152,14 @@ describe('the toolchain', () => {
     expect(await outcome(withTool('mytool > out'))).toBe('hit-local');
   });
 
-  test('something new that it would have found is a miss', async () => {
+  test('a new file that it would have found is a miss', async () => {
     install(tools());
     await withTool('mytool > out');
     writeFileSync(join(tools(), 'lib', 'extra'), 'e\n');
     expect(await outcome(withTool('mytool > out'))).toBe('miss');
   });
 
-  test('a memory of the hit notices, too', async () => {
+  test('an up-to-date state notices a change, too', async () => {
     install(tools());
     await withTool('mytool > out');
     for (let time = 0; time < 3; time++) expect(await outcome(withTool('mytool > out'))).toBe('hit-local');
@@ -167,7 +167,7 @@ describe('the toolchain', () => {
     expect(await outcome(withTool('mytool > out'))).toBe('miss');
   });
 
-  test('may lie elsewhere for somebody else, if it is the same', async () => {
+  test('may be installed in another folder, if it is the same', async () => {
     install(tools());
     await withTool('mytool > out');
     const elsewhere = join(shop.folder, 'elsewhere');
@@ -199,7 +199,7 @@ describe('through a remote', () => {
     expect((await other(CLEAN, '--hermetic=strict')).summary).toMatchObject({ outcome: 'hit-remote' });
   });
 
-  test('a marked one is not taken, unless it is asked for', async () => {
+  test('a marked result is refused without --accept-marked', async () => {
     expect((await other(SNEAKY)).summary).toMatchObject({ shared: true, standing: 'marked' });
     const refused = await other(SNEAKY);
     expect(refused.summary.outcome).toBe('miss');
@@ -208,14 +208,14 @@ describe('through a remote', () => {
     expect(taken.summary).toMatchObject({ outcome: 'hit-remote', standing: 'marked' });
   });
 
-  test('even then what it read undeclared must be the same', async () => {
+  test('with --accept-marked its undeclared files must be unchanged', async () => {
     await other(SNEAKY);
     shop.write('secret.txt', 's2\n');
     expect((await other(SNEAKY, '--accept-marked')).summary.outcome).toBe('miss');
   });
 });
 
-describe('where no tracer works', () => {
+describe('without a working tracer', () => {
   /** The bundle without the helper beside it, and a PATH without strace. */
   function untraceable(flags: readonly string[]): ReturnType<typeof runProcess> {
     const bundle = join(shop.folder, 'copy', 'node');
@@ -230,7 +230,7 @@ describe('where no tracer works', () => {
     });
   }
 
-  test('the command runs all the same, and it is said', async () => {
+  test('the command runs, and the run reports it', async () => {
     const ran = await untraceable([]);
     expect(ran).toMatchObject({ code: 0 });
     expect(ran.stderr).toContain('the command runs unwatched: assay-trace');
@@ -238,7 +238,7 @@ describe('where no tracer works', () => {
     expect(shop.has('out')).toBe(true);
   });
 
-  test('strict refuses, and nothing runs', async () => {
+  test('strict refuses to run the command', async () => {
     const ran = await untraceable(['--hermetic=strict']);
     expect(ran).toMatchObject({ code: 125 });
     expect(ran.stderr).toContain('ASSAY_NO_TRACER');
@@ -246,17 +246,17 @@ describe('where no tracer works', () => {
   });
 });
 
-test('a word that is none of the three is refused', async () => {
+test('an unknown mode is refused', async () => {
   const ran = await shop.assay(['run', '--hermetic=very', '--', 'true']);
   expect(ran).toMatchObject({ code: 125 });
   expect(ran.stderr).toContain('--hermetic takes off, warn, strict');
 });
 
-describe('what a command leaves that no output names', () => {
+describe('files that a command leaves and no output names', () => {
   const LEAVES = 'cat in.txt > out; mkdir -p more; cat in.txt > more/left';
   const left = () => readFileSync(join(shop.workspace, 'more/left'), 'utf8');
 
-  test('must be as it left it, or it runs again', async () => {
+  test('must be unchanged for a hit', async () => {
     expect(await outcome(run(LEAVES))).toBe('miss');
     const again = await run(LEAVES);
     expect(again.summary).toMatchObject({ outcome: 'hit-local', standing: 'marked' });
@@ -269,7 +269,7 @@ describe('what a command leaves that no output names', () => {
     expect(await outcome(run(LEAVES))).toBe('hit-local');
   });
 
-  test('is never an earlier input’s', async () => {
+  test('are never taken for an earlier input', async () => {
     for (const [input, expected] of [
       ['one', 'miss'],
       ['two', 'miss'],
@@ -282,7 +282,7 @@ describe('what a command leaves that no output names', () => {
     }
   });
 
-  test('says so, if it is too much to look at each time, and is not kept', async () => {
+  test('prevent publishing if there are too many', async () => {
     const { summary } = await run(
       'cat in.txt > out; mkdir many; cd many; for i in $(seq 1001); do : > $i; done',
     );
@@ -290,7 +290,7 @@ describe('what a command leaves that no output names', () => {
     expect(summary.notPublished).toBe('it left 1002 files and folders that no output names');
   });
 
-  test('a folder that it made for its output is none of it', async () => {
+  test('do not include the parent folder of an output', async () => {
     const flags = ['--input', 'in.txt', '--output', 'deep/out', '--', 'sh', '-c'];
     const make = () => shop.run([...flags, 'mkdir -p deep; cat in.txt > deep/out; : > stray']);
     expect(await outcome(make())).toBe('miss');
@@ -298,7 +298,7 @@ describe('what a command leaves that no output names', () => {
     expect(await outcome(make())).toBe('hit-local');
   });
 
-  test('an empty folder is something, too', async () => {
+  test('include an empty folder', async () => {
     expect(await outcome(run('cat in.txt > out; mkdir -p empty'))).toBe('miss');
     rmSync(join(shop.workspace, 'empty'), { recursive: true });
     expect(await outcome(run('cat in.txt > out; mkdir -p empty'))).toBe('miss');
@@ -306,7 +306,7 @@ describe('what a command leaves that no output names', () => {
   });
 });
 
-describe('what a command removes or changes that is not its own', () => {
+describe('files that a command removes or changes and that are not its own', () => {
   test.each([
     ['read and removed', 'cat u > out; rm u'],
     ['moved to its output', 'mv u out'],
@@ -314,7 +314,7 @@ describe('what a command removes or changes that is not its own', () => {
     ['asked for and removed', 'if [ -e u ]; then echo yes > out; rm u; else echo no > out; fi'],
     ['only removed', 'rm -f u; cat in.txt > out'],
     ['read and written again', 'cat u > out; echo more > u'],
-  ])('%s: nobody knows what it was, so it is no hit', async (_name, script) => {
+  ])('%s: their earlier content is not known, so there is no hit', async (_name, script) => {
     shop.write('u', 'first');
     shop.write('f/u', 'first');
     const first = await run(script);
@@ -324,7 +324,7 @@ describe('what a command removes or changes that is not its own', () => {
     expect(await outcome(run(script))).toBe('miss');
   });
 
-  test('a temporary file of its own may come and go', async () => {
+  test('do not include its own temporary file', async () => {
     const script = 'cat in.txt > t; mv t out; : > other; rm other';
     expect(await outcome(run(script))).toBe('miss');
     expect(await outcome(run(script))).toBe('hit-local');

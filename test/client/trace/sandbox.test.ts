@@ -1,5 +1,5 @@
-// `assay run --sandbox`: a command sees its declaration and installed software, and nothing else; what it makes comes back
-// only where it is declared.
+// `assay run --sandbox`: a command sees its declaration and installed software, and nothing else; what it
+// makes comes back only where it is declared.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -39,12 +39,12 @@ test('a command sees its declared inputs at a fixed path, and nothing else of th
   expect(readdirSync(shop.workspace).sort()).toEqual(['in.txt', 'out', 'secret.txt']);
 });
 
-test('what is not declared is not there, so the command fails instead of depending on it', async () => {
+test('an undeclared file does not exist, so a command that needs it fails', async () => {
   const ran = await run('cat in.txt secret.txt > out');
   expect(ran).toMatchObject({ code: 1, summary: { published: false } });
 });
 
-test('what it leaves beside its outputs is gone, and its inputs stay as they were', async () => {
+test('other files that it writes are dropped, and its inputs stay unchanged', async () => {
   const ran = await run('echo changed > in.txt; echo x > stray; cp in.txt out');
   expect(ran.summary).toMatchObject({ published: true, standing: 'clean' });
   expect([made(), made('in.txt'), existsSync(join(shop.workspace, 'stray'))]).toEqual([
@@ -78,7 +78,7 @@ test('a failing command leaves its earlier output in place', async () => {
   expect(made()).toBe('input\n');
 });
 
-test('the working folder may be below the workspace, and what is said comes out', async () => {
+test('the working directory may be below the workspace, and the output is streamed', async () => {
   shop.write('sub/a', 'a\n');
   const ran = await shop.run([
     ...FLAGS,
@@ -96,7 +96,7 @@ test('the working folder may be below the workspace, and what is said comes out'
 });
 
 describe('tools', () => {
-  test('of the workspace’s packages are seen where they are, from elsewhere at their own place', async () => {
+  test('of the workspace keep their relative path, others their absolute one', async () => {
     shop.write('node_modules/lib/package.json', '{"version":"1.0.0"}');
     shop.write('node_modules/lib/data', 'd1\n');
     shop.write(
@@ -141,14 +141,14 @@ describe('tools', () => {
   });
 });
 
-test('works for an ordinary user', async () => {
+test('works for an unprivileged user', async () => {
   execFileSync('chmod', ['-R', 'a+rwX', shop.folder]);
   const ran = await shop.assayAs(65534, ['run', ...FLAGS, '--', 'sh', '-c', 'cat in.txt > out; id -u']);
   expect(ran).toMatchObject({ code: 0, stdout: '1000\n' });
   expect(made()).toBe('input\n');
 });
 
-test('where there can be no sandbox, nothing runs, and the way out is told', async () => {
+test('without a working sandbox nothing runs, and the error has a hint', async () => {
   const bin = join(shop.folder, 'bin');
   mkdirSync(bin);
   const noNamespaces = '#!/bin/sh\necho "bwrap: No permissions to create new namespace" >&2\nexit 1\n';
@@ -162,7 +162,7 @@ test('where there can be no sandbox, nothing runs, and the way out is told', asy
   expect(shop.has('out')).toBe(false);
 });
 
-test('can not be had together with observed inputs', async () => {
+test('cannot be combined with observed inputs', async () => {
   const ran = await shop.assay(['run', '--sandbox', '--inputs=observed', '--', 'true']);
   expect(ran).toMatchObject({ code: 125 });
 });

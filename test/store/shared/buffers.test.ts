@@ -1,6 +1,9 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { STORE } from '../../../store/limits.ts';
-import { acquireBuffer, isPooled, releaseBuffer } from '../../../store/shared/buffers.ts';
+
+// A pool of its own: stores of other test files, in the same process, hold buffers of the common one.
+vi.resetModules();
+const { acquireBuffer, isPooled, releaseBuffer } = await import('../../../store/shared/buffers.ts');
 
 test('released buffers are used again, each by one holder at a time', () => {
   const taken = Array.from({ length: STORE.pooledBuffers + 2 }, () => acquireBuffer());

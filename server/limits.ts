@@ -1,23 +1,23 @@
-// Every bound of the server: sizes, counts and times.
+// Every limit of the server: sizes, counts and times. test/server/limits-relations.test.ts asserts their relations.
 import { GIB, KIB, MIB, MINUTE, SECOND } from '../core/units.ts';
 
 export const SERVER = {
   maxBlobBytes: 16 * GIB,
   maxResultBytes: 16 * MIB,
   maxHeaderBytes: 16 * KIB,
-  /** One gRPC message: a result of maxResultBytes with its address. */
+  /** One gRPC message: a result of maxResultBytes and its key. */
   maxGrpcMessageBytes: 17 * MIB,
   /** All blobs of one batch: gRPC clients take 4 MiB by default, and something is left for what frames the blobs. */
   maxBatchBytes: 4 * MIB - 256 * KIB,
   /** The same as a number of blobs, for those that weigh nothing. */
   maxBatchBlobs: 65_536,
-  /** A blob that is put together from parts is at most so many times as large as its distinct parts … */
+  /** SpliceBlob and block lists: the largest ratio of a blob's size to the size of its distinct parts. */
   maxAssemblyRatio: 64,
-  /** … so many are put together at once, and so many more wait, for so long. */
+  /** Blobs that are assembled from parts at once, the length of the queue, and the time limit in it. */
   maxAssemblies: 2,
   maxQueuedAssemblies: 256,
   assemblyQueueMs: 60 * SECOND,
-  /** Content that a result may carry inside, where a client asks for it. */
+  /** Content that a result may inline on a client's request. */
   maxInlineBytes: 1 * MIB,
   /** Calls at a time on one gRPC connection; Bazel makes up to 100. */
   maxStreams: 128,
@@ -34,7 +34,7 @@ export const SERVER = {
    * and the first call of a gRPC connection must be whole within it. As long as nginx waits.
    */
   noProgressMs: 60 * SECOND,
-  /** Under pressure it must move so many bytes within so long. */
+  /** Under pressure, a client must move minProgressBytes within this time. */
   pressureNoProgressMs: 5 * SECOND,
   minProgressBytes: 16 * KIB,
   /** Pressure: more than this share of all connections, or of requestMemoryBytes or responseMemoryBytes, is in use, or bodies wait for a place. */
@@ -42,38 +42,38 @@ export const SERVER = {
   pressureMemory: 0.5,
   /** Requests that a client may have sent on one HTTP connection before it has the answers to those before. */
   maxPipelined: 128,
-  /** Idle between two requests on one connection. */
+  /** How long a connection may be idle between two requests. */
   keepAliveMs: 75 * SECOND,
-  /** How often each connection and body is looked at for the limits above … */
+  /** How often a sweep checks all connections and transfers for the limits above. */
   sweepMs: 200,
-  /** … and in a crowd, how often the next few are. */
+  /** In a crowd, a sweep checks a share of them this often. */
   crowdSweepMs: 10,
-  /** How much of an upload is taken from the network before the store has asked for it. */
+  /** How much of an upload is read ahead of the store. */
   uploadBufferBytes: 1 * MIB,
-  /** Downloads that have a chunk of a large blob in memory at once; others wait for their turn. */
+  /** Downloads that have a chunk of a large blob in memory. Others queue. */
   maxDownloads: 20,
   /** How long a request waits for its turn, or for a place, before it is refused. */
   queueTimeoutMs: 60 * SECOND,
-  /** So many of them read theirs at once: what has been read is checked in one go, while others wait. */
+  /** Of those, how many read a chunk at once. Verifying a chunk blocks the event loop. */
   maxReads: 2,
   /** Who keeps up, while nobody waits for a turn, has so many chunks read in one go. */
   readAheadChunks: 2,
   /** Large blobs that are compressed at once for HTTP clients, and the least that is worth it. */
   maxCompressions: 8,
   minCompressedBytes: 1 * KIB,
-  /** What kernels may hold of an answer that nobody reads. */
+  /** Bytes that the kernels on both sides may buffer of a response that the client does not read. */
   kernelBufferBytes: 8 * MIB,
-  /** What is written in one go to a client that has not shown yet that it reads, and to anybody while others wait. Whole copies. */
+  /** The largest write to a client that has not read yet, or while other downloads wait. A multiple of copyBufferBytes. */
   maxWriteBytes: 256 * KIB,
-  /** So many of them send straight from their chunk, which stays until the client has it; others send copies … */
+  /** Downloads that send from their chunk without a copy, which stays in memory until the client has it. */
   maxZeroCopyChunks: 16,
-  /** … of this size … */
+  /** The other downloads send through a copy buffer of this size. */
   copyBufferBytes: 32 * KIB,
-  /** … and let go of their chunk when one is not taken within this. */
+  /** They release their chunk if the client does not take a copy within this time. */
   copyTimeoutMs: 20,
-  /** After a refusal, the rest of a large body is thrown away for this long, so that the client can read the answer. */
+  /** After an error response, the rest of the body is read and dropped for this long, so that the client gets the response. */
   lingerMs: 2 * SECOND,
-  /** Tools that fail on a body which breaks off get one up to this size only after it has been read and checked. */
+  /** For tools that fail on a truncated body: a blob up to this size is verified before its first byte is sent. */
   verifyFirstBytes: 4 * GIB,
   /** A message of a tool's own protocol: events, questions about many keys. */
   maxMessageBytes: 1 * MIB,

@@ -1,5 +1,6 @@
-// A little that stands for very much: zstd that inflates without end, over every call that inflates, and encodings stacked
-// upon encodings. Each is refused, and the server is none the heavier for it. How long that takes: bench/bombs.ts.
+// Decompression bombs: zstd data that inflates to gigabytes, on every call that inflates, and stacked content
+// encodings.
+// The server refuses each one, and its memory stays bounded. bench/bombs.ts measures the time.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -19,7 +20,7 @@ const KIB = 1024;
 const MIB = 1024 * KIB;
 const GIB = 1024 * MIB;
 const MOST_MEMORY = 32 * MIB;
-/** Several times what 256 MiB cost that are sent as they are: so much may come out of anything. */
+/** Several times the memory that 256 MiB of uncompressed uploads cost: the limit for every attack. */
 const MOST_PROCESSOR_MS = 10_000;
 const STACKED = 5_000;
 
@@ -32,7 +33,7 @@ beforeAll(async () => {
   shop = new Workshop();
   server = await ServerProcess.start(shop.store, { form: 'bundle' });
   reapi = new ReapiClient(await GrpcClient.to(server.url));
-  // What inflating itself needs is loaded and warm before anything is counted.
+  // Warm up first, so that the memory and code that inflating needs are not counted.
   for (const size of [10, 3 * MIB]) {
     const bomb = bombOf(size);
     await reapi.write(compressed(wrongDigest(size)), bomb);
@@ -69,7 +70,7 @@ async function expectUnmoved(attack: () => Promise<void>): Promise<void> {
   expect(server.child.exitCode).toBeNull();
 }
 
-describe('zstd that inflates', () => {
+describe('a zstd bomb', () => {
   test.each([
     ['10 KiB to 320 MiB, announced as 100 bytes', 320 * MIB, 100],
     ['10 KiB to 320 MiB, announced as it is', 320 * MIB, 320 * MIB],
@@ -99,10 +100,10 @@ describe('zstd that inflates', () => {
   });
 });
 
-describe('encodings', () => {
+describe('content encodings', () => {
   const bomb = gzipSync(Buffer.alloc(10 * MIB));
 
-  test('of a body are not undone: it is what it is, and has another digest', async () => {
+  test('are not decoded in an upload: the server answers 415', async () => {
     await expectUnmoved(async () => {
       for (const encoding of ['gzip', 'zstd', 'br', 'deflate, gzip']) {
         const { statusCode, body } = await request(
@@ -119,7 +120,7 @@ describe('encodings', () => {
     });
   });
 
-  test(`${STACKED} upon each other are refused`, async () => {
+  test(`stacked ${STACKED} deep in one header are refused`, async () => {
     const stacked = stackedEncodings(STACKED);
     await expectUnmoved(async () => {
       for (const name of ['content-encoding', 'accept-encoding', 'transfer-encoding', 'grpc-encoding']) {
@@ -147,7 +148,7 @@ describe('encodings', () => {
   });
 });
 
-test('the server serves as before, and holds nothing of it', async () => {
+test('after all bombs the server is healthy and stores none of them', async () => {
   expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
   expect(await reapi.missing(wrongDigest(320 * MIB), wrongDigest(100))).toHaveLength(2);
   keepFigures('bombs', {

@@ -1,5 +1,5 @@
-// A call that is cancelled while the kernel still sends what was read for it: the memory that its bytes lie in is nobody
-// else's until they have gone, however long the client takes.
+// A Read call that is cancelled while the kernel still sends its bytes.
+// The server does not reuse the buffer before the bytes are sent, however slow the client is.
 import { once } from 'node:events';
 import { connect as connectHttp2, constants } from 'node:http2';
 import { connect, createServer, type Socket } from 'node:net';
@@ -12,7 +12,7 @@ import { Workshop } from '../rig/assay.ts';
 import { ServerProcess } from '../rig/server.ts';
 
 const MIB = 1024 * 1024;
-/** More than both ends' kernels hold for one connection. */
+/** More than the socket buffers of both ends hold. */
 const CANCELLED = Buffer.alloc(48 * MIB, 'a');
 const OTHERS = Buffer.alloc(8 * MIB, 'b');
 const WINDOW = 2 ** 31 - 1;
@@ -30,7 +30,7 @@ afterEach(async () => {
 
 const addressOf = (bytes: Buffer) => `${server.url}/cas/${digestOf(bytes).hash}`;
 
-/** Between a client and the server. It reads nothing of what the server sends from the first MiB on, until it is told to. */
+/** A proxy between client and server. After the first MiB it stops reading from the server until resumed. */
 async function lazyProxy(): Promise<{ url: string; upstream: () => Socket; received: Buffer[] }> {
   const received: Buffer[] = [];
   let upstream: Socket | undefined;
@@ -58,7 +58,7 @@ async function lazyProxy(): Promise<{ url: string; upstream: () => Socket; recei
   };
 }
 
-test('a cancelled Read is sent nobody else’s bytes', async () => {
+test('after a cancelled Read, its connection never receives bytes of another request', async () => {
   for (const bytes of [CANCELLED, OTHERS]) {
     expect((await fetch(addressOf(bytes), { method: 'PUT', body: new Uint8Array(bytes) })).status).toBe(200);
   }

@@ -1,5 +1,6 @@
-// Good requests of every protocol, with credentials that are almost right, at a server that has a token; and without any at
-// one that takes no writes. Who may not come in does not, whichever way it is tried, and leaves nothing in the store.
+// Valid requests of every protocol, sent with almost correct credentials to a server that requires a token,
+// and without credentials to a server that accepts no writes.
+// The server rejects each of them, and none of them stores anything.
 import { expect, onTestFinished, test } from 'vitest';
 import { frame } from '../../core/grpc/frame.ts';
 import { assetMethods } from '../../server/protocols/asset/adapter.ts';
@@ -42,14 +43,14 @@ const ALMOST: readonly CallHeaders[] = [
   { 'proxy-authorization': `Bearer ${TOKEN}` },
   { 'x-authorization': `Bearer ${TOKEN}`, token: TOKEN, cookie: `authorization=Bearer ${TOKEN}` },
 ];
-/** As no client library would send it: twice, and on two lines. */
+/** Headers that no client library sends: the field twice, or folded onto a second line. */
 const ALMOST_BY_HAND: readonly CallHeaders[] = [
   { authorization: `Bearer x\r\nAuthorization: Bearer ${TOKEN}` },
   { authorization: `Bearer\r\n ${TOKEN}x` },
   { 'authorization ': `Bearer ${TOKEN}` },
 ];
 
-/** What was answered to requests that read, and to those that write, by what they were sent to. */
+/** The statuses of reading and of writing requests, by the target that they were sent to. */
 type Heard = Record<'reads' | 'writes', Map<string, Set<string>>>;
 
 class Trial {
@@ -95,7 +96,7 @@ class Trial {
     return this;
   }
 
-  /** Every answer that anybody got. */
+  /** Every status that any request got. */
   get all(): string[] {
     return [
       ...new Set([...this.heard.reads.values(), ...this.heard.writes.values()].flatMap((set) => [...set])),
@@ -108,7 +109,7 @@ class Trial {
   }
 }
 
-/** Only the first is the method: a server must not understand the others, and then forget to ask what they do. */
+/** Only the first spelling is the method. A server that accepts another one could skip the access check. */
 function spellings(path: string): string[] {
   const [, service, method] = path.split('/');
   const odd = [
@@ -122,12 +123,12 @@ function spellings(path: string): string[] {
   return [path, path.toLowerCase(), path.replace('.', '%2e'), ...odd];
 }
 
-/** Turborepo asks OPTIONS before it sends its token; these pages tell no secret. */
+/** Turborepo sends OPTIONS before it sends its token; these pages contain nothing secret. */
 function isForEverybody({ method, path }: FuzzRequest): boolean {
   return method === 'OPTIONS' || ['/', '/healthz', '/status', '/nowhere'].includes(path);
 }
 
-/** Also what asks for leave to write. Turborepo's POST asks which artifacts there are. */
+/** Includes the calls that ask for permission to write. Turborepo's POST only queries artifacts. */
 function isWriting({ method, path }: FuzzRequest): boolean {
   if (method === 'POST') return /CreateCacheEntry|Finalize/.test(path);
   return method === 'PUT' || method === 'MKCOL';
@@ -149,11 +150,11 @@ async function storedBytes({ url }: ServerProcess): Promise<string | undefined> 
   return /^assay_store_bytes .*$/m.exec(metrics)?.[0];
 }
 
-test('a token that is almost right opens nothing, and the right one everything', async () => {
+test('an almost correct token grants nothing on any protocol, and the correct one grants everything', async () => {
   const server = await serverWith();
   const before = await storedBytes(server);
   const overHttp = await new Trial(server, [...ALMOST, ...ALMOST_BY_HAND]).overHttp();
-  /** 403 is an address that nobody signed; what is no HTTP gets 400, or no answer after others. */
+  /** 403: an unsigned URL. Malformed HTTP gets 400, or no response after an earlier one. */
   expect(['400', '401', '403', 'undefined']).toEqual(expect.arrayContaining(overHttp.all));
   expect((await new Trial(server, ALMOST).overGrpc()).all).toEqual(['UNAUTHENTICATED']);
   expect(await storedBytes(server)).toBe(before);
@@ -164,7 +165,7 @@ test('a token that is almost right opens nothing, and the right one everything',
   expect(await storedBytes(server)).not.toBe(before);
 });
 
-test('a server that takes no writes takes none by any protocol', async () => {
+test('a server started without write access refuses writes on every protocol', async () => {
   const server = await serverWith('--read-only');
   const before = await storedBytes(server);
   const overHttp = await new Trial(server, [{}, RIGHT]).overHttp();

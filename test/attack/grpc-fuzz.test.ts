@@ -1,5 +1,5 @@
-// Calls of every gRPC method, bent in seeded ways, sent to a real server: it refuses what it must, and nothing of it makes
-// it fault, stop, or keep memory or file handles. The other half of http-fuzz.test.ts.
+// Seeded mutations of calls to every gRPC method, sent to a real server. It refuses invalid calls, and none
+// makes it fail, stop, or leak memory or file descriptors. http-fuzz.test.ts does the same for HTTP.
 import { expect, test } from 'vitest';
 import { GrpcClient } from '../rig/grpc.ts';
 import { Random } from '../rig/random.ts';
@@ -16,7 +16,9 @@ const CALLS_OF_A_CONNECTION = 500;
 const MIB = 1024 * 1024;
 const FAULTS = ['UNKNOWN', 'INTERNAL', 'DATA_LOSS', 'UNAVAILABLE'];
 
-test(`${CALLS} bent calls do the server no harm (seed ${SEED})`, { timeout: 600_000 }, async () => {
+test(`after ${CALLS} mutated gRPC calls the server still serves and has leaked nothing (seed ${SEED})`, {
+  timeout: 600_000,
+}, async () => {
   const server = await startVictim();
   const fuzz = new Fuzz(server, new Random(SEED));
   await fuzz.run(CALLS / 2);
@@ -64,7 +66,7 @@ class Fuzz {
     const target = this.#random.pick(this.#targets);
     const { path, bytes, isCut } = bentCall(this.#random, target.next());
     const call = client.open(path);
-    /** With an error, any: a client of node that resets a stream without one waits for its answer. */
+    /** Resets with an error, any error: Node's client waits for a response if it resets a stream without one. */
     if (isCut) {
       call.stream.write(bytes);
       call.stream.close(1 + this.#random.below(13));
@@ -79,7 +81,7 @@ class Fuzz {
     else this.#refusals.add(target.name);
   }
 
-  /** Methods of which nothing succeeded, or nothing was refused: those were not tried. */
+  /** Methods that never succeeded or never refused a call: the fuzzer did not really test them. */
   untouched(): string[] {
     const names = this.#targets.map(({ name }) => name);
     return names.filter((name) => !this.#successes.has(name) || !this.#refusals.has(name));

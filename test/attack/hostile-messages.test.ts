@@ -1,5 +1,5 @@
-// Messages that a hostile tester sent: they must be refused before they cost anything, and a bad result must never keep a
-// good one out.
+// Messages from hostile testing: the server refuses them before they cost anything, and a bad result never
+// replaces a good one.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -35,22 +35,22 @@ const file = (path: string, content: string, isExecutable = false) => ({
   contents: Buffer.alloc(0),
 });
 
-describe('a message is refused', () => {
-  test('when a tag of 0 inside a nested message would hide what follows', () => {
+describe('the decoder refuses a message', () => {
+  test('when a tag of 0 in a nested message would hide the fields after it', () => {
     const named = field(2, Buffer.concat([field(1, Buffer.from('a')), Buffer.from([0, 0])]));
     expect(() => decodeResult(Buffer.concat([named, encoded({ outputFiles: [file('b', 'b')] })]))).toThrow(
       /MALFORMED/,
     );
   });
 
-  test('when it says twice what can be there once', () => {
+  test('when a field that may occur once occurs twice', () => {
     const digest = Buffer.from(encoded({ stdoutDigest: toWire(digestOf(Buffer.from('x'))) }));
     expect(() => decodeResult(Buffer.concat([digest, digest]))).toThrow(/MALFORMED/);
     const tree = Tree.encode({ root: { files: [], directories: [], symlinks: [] }, children: [] }).finish();
     expect(() => filesInTree(Buffer.concat([tree, tree]))).toThrow(/MALFORMED/);
   });
 
-  test('when it is nothing but millions of empty entries, without building them', () => {
+  test('when it holds millions of empty entries, without building them', () => {
     const bomb = Buffer.alloc(8_000_000);
     for (let at = 0; at < bomb.length; at += 2) bomb[at] = (12 << 3) | 2;
     const before = process.memoryUsage().rss;
@@ -58,7 +58,7 @@ describe('a message is refused', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(200 * 2 ** 20);
   });
 
-  test('when a Tree names a folder that it does not hold', () => {
+  test('when a Tree refers to a folder that it does not contain', () => {
     const missing = digestOf(Buffer.from('nowhere'));
     const root: Directory = {
       files: [],
@@ -71,7 +71,7 @@ describe('a message is refused', () => {
   });
 });
 
-test('a folder’s address is the digest of the bytes that were sent, with fields that Assay does not know', () => {
+test('a folder’s digest is that of the received bytes, including fields that Assay does not know', () => {
   const child = Buffer.concat([
     Directory.encode({ files: [], directories: [], symlinks: [] }).finish(),
     field(15, Buffer.from('new')),
@@ -85,7 +85,7 @@ test('a folder’s address is the digest of the bytes that were sent, with field
   expect(filesInTree(bytes)).toEqual([]);
 });
 
-test('a Tree that a result names many times is looked at once', () => {
+test('a Tree that a result names many times is decoded once', () => {
   const treeDigest = toWire(digestOf(Buffer.from('tree')));
   const outputDirectories = ['a', 'b', 'c'].map((path) => ({
     path,
@@ -95,7 +95,7 @@ test('a Tree that a result names many times is looked at once', () => {
   expect(referencedContent({ ...EMPTY_RESULT, outputDirectories }).trees).toHaveLength(1);
 });
 
-test('a failure that is stored gives way to a success, and never the other way round', async () => {
+test('a stored success replaces a stored failure, and never the other way round', async () => {
   const { results } = openMemoryStore();
   const address = { namespace: DEFAULT_NAMESPACE, key: parseHash('a'.repeat(64)) };
   expect(await results.put(address, encoded({ exitCode: 3 }))).toBe('stored');
@@ -115,7 +115,7 @@ test.each([
   expect(leavesWorkspace(parseRelPath(link), target)).toBe(leaves);
 });
 
-describe('a remote whose result is of no use', () => {
+describe('a remote whose result is unusable', () => {
   let shop: Workshop;
   let server: Server;
   let asked: string[];
@@ -150,7 +150,7 @@ describe('a remote whose result is of no use', () => {
       'has a log without end',
       encoded({ outputFiles: [file('out', 'x')], stdoutDigest: { hash: 'b'.repeat(64), sizeBytes: 1e12 } }),
     ],
-  ])('because it %s costs one miss, and fetches nothing', async (_name, result) => {
+  ])('because it %s costs one miss, and no blob is fetched', async (_name, result) => {
     const url = await serve(result);
     const build = (...flags: string[]) =>
       shop.run([...flags, '--output', 'out', '--', 'sh', '-c', 'echo right > out']);

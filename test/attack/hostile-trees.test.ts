@@ -1,6 +1,6 @@
-// Results that want out: a remote that a run trusts for nothing but its bytes sends outputs and trees that are named,
-// linked and nested to reach beyond the workspace; and somebody on the machine swaps folders for links while outputs are
-// being put in place. Outside the workspace not one byte, name or link is other than before.
+// Hostile results: a remote sends outputs and trees whose names, links and nesting reach out of the workspace,
+// and another process swaps folders for links while a restore is writing outputs.
+// No byte, name or link outside the workspace changes.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -69,7 +69,7 @@ function treeResult(root: Directory, ...children: Directory[]): Buffer {
   });
 }
 
-/** A child under a name, as a Tree holds it. */
+/** A child with a name, as a Tree message holds it. */
 function nested(name: string, child: Directory, more: Partial<Directory> = {}): Buffer {
   const digest = toWire(digestOf(Directory.encode(child).finish()));
   return treeResult(folder({ ...more, directories: [{ name, digest }] }), child);
@@ -103,7 +103,7 @@ const NAMES = [
 ];
 const outsideLink = () => ['../outside', outside, '../../../../../../..', '/', 'deep/../../outside', '..'];
 
-/** Each is one result; `out` is the declared output. */
+/** Each entry is one result; `out` is the declared output. */
 function hostileResults(): [string, Buffer][] {
   const named = NAMES.flatMap((name): [string, Buffer][] => [
     [`a file named ${JSON.stringify(name.slice(0, 30))}`, treeResult(folder({ files: [file(name)] }))],
@@ -149,7 +149,7 @@ const url = () => {
   return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
 };
 
-test('60 and more hostile results: the command runs instead, or what is restored stays inside', {
+test('for 60 and more hostile results, a run restores only inside the workspace or executes the command', {
   timeout: 300_000,
 }, async () => {
   const before = describeTree(outside);
@@ -191,9 +191,11 @@ test('60 and more hostile results: the command runs instead, or what is restored
 
 const SWAPS_DURING = 30;
 
-test('folders that are swapped for links while outputs are put in place', { timeout: 300_000 }, async () => {
+test('a restore writes nothing outside the workspace while folders are swapped for links', {
+  timeout: 300_000,
+}, async () => {
   const before = describeTree(outside);
-  // What is run is not declared: once there is a result, a run that misses writes nothing, and all that is written is ours.
+  // The command is not declared: once there is a result, a run that misses writes nothing. Every write is Assay's.
   shop.script(
     'make.sh',
     'mkdir -p gen/deep/out',
@@ -218,7 +220,7 @@ test('folders that are swapped for links while outputs are put in place', { time
   expect(describeTree(outside)).toEqual(before);
 });
 
-/** Again and again: `gen/deep` is a folder, then a link to the outside, then a folder again. */
+/** Repeats: `gen/deep` is a folder, then a link to a folder outside, then a folder again. */
 function startSwapper(): ChildProcess {
   const script = [
     `cd ${shop.workspace}`,

@@ -1,5 +1,5 @@
-// Requests of every protocol, bent in seeded ways, sent to a real server: it refuses what it must, and nothing of it makes it
-// fault, stop, or keep memory or file handles.
+// Seeded mutations of requests of every HTTP protocol, sent to a real server. It refuses invalid requests, and
+// none makes it fail, stop, or leak memory or file descriptors.
 import { request as ask } from 'undici';
 import { expect, test } from 'vitest';
 import { Random } from '../rig/random.ts';
@@ -16,7 +16,9 @@ const REQUESTS = soak(50_000, 12_000);
 const CONNECTIONS = 8;
 const MIB = 1024 * 1024;
 
-test(`${REQUESTS} bent requests do the server no harm (seed ${SEED})`, { timeout: 600_000 }, async () => {
+test(`after ${REQUESTS} mutated requests the server still serves and has leaked nothing (seed ${SEED})`, {
+  timeout: 600_000,
+}, async () => {
   const server = await startVictim();
   const random = new Random(SEED);
   const fuzz = new Fuzz(server, random, httpTargets(random));
@@ -34,7 +36,7 @@ test(`${REQUESTS} bent requests do the server no harm (seed ${SEED})`, { timeout
 });
 
 class Fuzz {
-  /** What was answered with a fault of the server, or with nothing at all by a server that was then gone. */
+  /** Requests answered with a 5xx status, or not answered because the server was gone. */
   readonly faults: string[] = [];
   readonly #port: number;
   readonly #random: Random;
@@ -48,7 +50,7 @@ class Fuzz {
     this.#targets = targets;
   }
 
-  /** One after another: the order, and so what each finds, is the seed's. */
+  /** Sequential, so that the seed determines the order and therefore each request's outcome. */
   async run(requests: number): Promise<void> {
     const connections = Array.from({ length: CONNECTIONS }, () => new FuzzConnection(this.#port));
     let left = requests;
@@ -70,7 +72,7 @@ class Fuzz {
     if (status >= 400) this.#refusals.add(target.name);
   }
 
-  /** Protocols of which nothing succeeded, or nothing was refused: those were not tried. */
+  /** Protocols that never accepted or never refused a request: the fuzzer did not really test them. */
   untouched(): string[] {
     const names = this.#targets.map(({ name }) => name);
     return names.filter((name) => !this.#successes.has(name) || !this.#refusals.has(name));

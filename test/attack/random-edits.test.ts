@@ -1,5 +1,5 @@
-// What people do to a workspace between two runs, at random: whatever it is, the outputs afterwards are those that the
-// commands would have made. Every memory of the client is in the way of this: the stat index, scans, hits, actions, graphs.
+// Random edits of a workspace between two runs. After each run the outputs equal those of a clean build.
+// This exercises every cached state of the client: stat index, scans, hits, actions, graphs.
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
@@ -23,13 +23,13 @@ import { Random } from '../rig/random.ts';
 import { soak } from '../rig/soak.ts';
 
 const EDITS = soak(60, 24);
-/** Above what the client takes for the granularity of a clock, so that some of what it sees has settled. */
+/** Longer than the mtime granularity that the client assumes, so that some files are old enough to trust. */
 const LONG_ENOUGH_MS = 130;
 
-/** A pattern that matches nothing is refused, so one file always stays. */
+/** One file always stays, because a pattern without a match is refused. */
 const KEPT = 'src/kept';
 
-/** Every name, kind, permission and content below the folders that are there. */
+/** Every name, type, mode and content below the folders. */
 const LIST = [
   'for top in "$@"; do test -e "$top" || continue; find "$top" | LC_ALL=C sort; done | while read -r name; do',
   '  if [ -L "$name" ]; then echo "$name -> $(readlink "$name")"',
@@ -47,7 +47,7 @@ beforeEach(() => {
 });
 afterEach(() => shop.remove());
 
-/** `word`: what the second step says at the end. */
+/** `word`: what the second step appends. */
 function declare(word: string): void {
   const steps = {
     first: {
@@ -108,14 +108,14 @@ function outputs(): Readonly<Record<string, string>> {
   return { list: read('out/first/list'), mode: read('out/first/mode'), second: read('out-second') };
 }
 
-/** By the script itself, run on what is there. */
+/** The expected outputs: the script itself, run on the current files. */
 function expected(mode: string, word: string): Readonly<Record<string, string>> {
   const list = (tops: string) =>
     execFileSync('sh', ['-c', `./list ${tops}`], { cwd: shop.workspace, encoding: 'utf8' });
   return { list: list('src'), mode: `${mode}\n`, second: `${list('out/first maybe/*.txt')}${word}\n` };
 }
 
-/** What is done to a workspace; each tells what it did. */
+/** The edits; each returns a description of what it did. */
 class Edits {
   readonly #workspace: string;
   readonly #random: Random;
@@ -147,7 +147,7 @@ class Edits {
     return join(this.#workspace, name);
   }
 
-  /** A link is there, wherever it leads. */
+  /** True for a link too, even if its target does not exist. */
   #at(name: string): ReturnType<typeof lstatSync> {
     return lstatSync(this.#path(name), { throwIfNoEntry: false });
   }
@@ -157,7 +157,7 @@ class Edits {
     return `${folder}/n${this.#random.below(6)}`;
   }
 
-  /** Those below src of one kind. */
+  /** Entries below src of one type. */
   #names(isMeant: (stats: ReturnType<typeof lstatSync> & object) => boolean): string[] {
     const all = readdirSync(this.#path('src'), { recursive: true, encoding: 'utf8' });
     const names = all.map((name) => `src/${name}`).filter((name) => name !== KEPT);
@@ -178,7 +178,7 @@ class Edits {
     return `write ${name}`;
   }
 
-  /** Other content of the same size, with the time that the file had. */
+  /** Different content with the same size and mtime. */
   #writeUnseen(): string {
     const name = this.#file();
     if (!name) return 'nothing';

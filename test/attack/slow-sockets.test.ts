@@ -1,9 +1,9 @@
-// Thousands of clients that take their time: some say nothing, some send a header or a body byte by byte, some never read
-// their answer, some begin HTTP/2 and stop. Two thousand are waited for, since a healthy client may be slow too. When more
-// come than leave room for others, they are cut. Healthy clients are served all the time, and memory stays.
+// Thousands of slow clients: some send nothing, some send a header or body byte by byte, some never read their
+// response, some start HTTP/2 and stop. The server tolerates two thousand, since a healthy client can be slow.
+// When more connect than the limit allows, the server closes them. Healthy clients are served throughout, and
+// memory stays bounded.
 //
-// How much longer those others wait is measured in bench/slow-sockets.ts: it says nothing on a machine that does other
-// things too.
+// bench/slow-sockets.ts measures the latency of the healthy clients: it depends on the load of the machine.
 import { readdirSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Agent } from 'undici';
@@ -19,10 +19,10 @@ import { type Item, newBlob, read, send } from '../rig/uploads.ts';
 
 const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20_261_115);
 const SOCKETS = 2_000;
-/** With those there are more than a server puts up with. */
+/** Together with SOCKETS, more connections than the server tolerates. */
 const MORE_SOCKETS = 1_600;
 const PUT_UP_WITH = SERVER.maxConnections * SERVER.pressureConnections;
-/** Each time that they come. On one machine a kernel holds up to 36 MiB for each, and runs short of memory for all others. */
+/** Non-reading sockets per wave. The kernel holds up to 36 MiB per socket, so more would exhaust the machine. */
 const MOST_UNREAD = 40;
 const SILENT = { name: 'silent', first: '', reads: true };
 const ROUNDS = 6;
@@ -31,7 +31,7 @@ const BUSY_CLIENTS = 32;
 const MIB = 1024 * 1024;
 const MOST_MEMORY = 64 * MIB;
 const MOST_MEMORY_OF_ALL = 128 * MIB;
-/** Until there is room again, and at the end until none is left. */
+/** The time limit for connections to fall below the bound, and at the end to zero. */
 const LONGEST_MS = 60_000;
 
 let shop: Workshop;
@@ -50,7 +50,7 @@ afterEach(async () => {
   shop.remove();
 });
 
-test(`${SOCKETS} slow sockets are waited for, more are cut, and nobody else notices (seed ${SEED})`, {
+test(`the server waits for ${SOCKETS} slow sockets, closes more, and serves healthy clients throughout (seed ${SEED})`, {
   timeout: 240_000,
 }, async () => {
   const random = new Random(SEED);
@@ -86,7 +86,7 @@ test(`${SOCKETS} slow sockets are waited for, more are cut, and nobody else noti
     while (!isReached() && performance.now() - began < LONGEST_MS) await dribbleAndServe();
     return performance.now() - began;
   };
-  /** Who does not read does not see that it was cut off: the server's descriptors tell. */
+  /** A client that does not read does not notice a reset, so count the server's descriptors. */
   const stillThere = () => Math.max(0, openFiles(pid) - before);
 
   await come(SOCKETS);
@@ -118,7 +118,7 @@ test(`${SOCKETS} slow sockets are waited for, more are cut, and nobody else noti
   expect(memoryOfAll).toBeLessThan(MOST_MEMORY_OF_ALL);
 });
 
-/** A server that has had something to do: what healthy traffic needs is there before anything is counted. */
+/** A warm server: memory for healthy traffic is allocated before the measurement starts. */
 async function workOff(items: readonly Item[], large: Item): Promise<void> {
   const busy = new Agent({ connections: BUSY_CLIENTS });
   const client = async () => {

@@ -1,4 +1,4 @@
-// Nobody loses a file, and no build fails, because of the cache: what a hostile tester did to workspaces and stores.
+// Regression tests from hostile testing: the cache never deletes a user's file and never makes a build fail.
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,
@@ -28,7 +28,7 @@ const path = (name: string) => join(shop.workspace, name);
 const read = (name: string) => readFileSync(path(name), 'utf8');
 const sh = (script: string, ...flags: string[]) => shop.run([...flags, '--', 'sh', '-c', script]);
 
-/** The last word of a shell script that runs in a mount namespace of its own; $RUN is `assay run` with a store. */
+/** The last line of a shell script in a separate mount namespace; $RUN is `assay run` with a store. */
 function inMountNamespace(script: string): { status: number | null; said: string } {
   const RUN = `${FORMS[DEFAULT_FORM].join(' ')} run --store ${shop.store}`;
   const ran = spawnSync('unshare', ['-m', 'sh', '-c', script], {
@@ -40,8 +40,8 @@ function inMountNamespace(script: string): { status: number | null; said: string
   return { status: ran.status, said: ran.stdout + ran.stderr };
 }
 
-describe('files that are not the command’s', () => {
-  test('what is mounted below an output is not removed with it', () => {
+describe('files that the command did not make', () => {
+  test('a file system mounted below an output is not removed with the output', () => {
     shop.write('precious/f', 'gold');
     const { status, said } = inMountNamespace(
       'mkdir -p dist/data && mount --bind precious dist/data && $RUN --output dist -- sh -c "mkdir -p dist; echo x > dist/a"',
@@ -51,7 +51,7 @@ describe('files that are not the command’s', () => {
     expect(read('precious/f')).toBe('gold');
   });
 
-  test('an output that is a mount point, or lies on another file system, is made and not published', () => {
+  test('an output that is a mount point, or lies on another file system, is made but not published', () => {
     const { status, said } = inMountNamespace(
       'mkdir dist m && mount -t tmpfs none dist && mount -t tmpfs none m && echo old > m/out && $RUN --output dist --output m/out -- sh -c "echo x > dist/a; echo x > m/out" && cat dist/a m/out',
     );
@@ -59,7 +59,7 @@ describe('files that are not the command’s', () => {
     expect(said).toContain('x\nx\n');
   });
 
-  test('if one output can not be set aside, the others come back', () => {
+  test('if one output cannot be set aside, the others are put back', () => {
     shop.write('a', 'kept');
     const { status } = inMountNamespace(
       'mkdir b && mount -t tmpfs none b && $RUN --output a --output b -- sh -c "exit 3"',
@@ -68,7 +68,7 @@ describe('files that are not the command’s', () => {
     expect(read('a')).toBe('kept');
   });
 
-  test('a run in another container does not take this one’s staging for abandoned', async () => {
+  test('a run in another container does not take this run’s staging folder for abandoned', async () => {
     shop.write('out', 'earlier');
     const first = shop.assayIn(
       ['unshare', '-pf', '--mount-proc'],
@@ -85,7 +85,7 @@ describe('files that are not the command’s', () => {
   });
 });
 
-describe('the command’s own outcome stands', () => {
+describe('the run keeps the command’s own exit code', () => {
   test.each<[string, string, string[], number]>([
     ['it removes .assay and fails', 'rm -rf .assay; exit 7', ['--output', 'out'], 7],
     ['an output’s parent is a file', 'rm gen; mkdir gen; echo > gen/a', ['--output', 'gen/a'], 0],
@@ -107,12 +107,12 @@ describe('the command’s own outcome stands', () => {
     expect(read('.assay')).toBe('mine');
   });
 
-  test('when TMPDIR names no folder', async () => {
+  test('when TMPDIR does not exist', async () => {
     const ran = await shop.run(['--', 'sh', '-c', 'echo > "$TMPDIR/x"'], { env: { TMPDIR: '/nonexistent' } });
     expect(ran.code).toBe(0);
   });
 
-  test('when an output can not be read, as an ordinary user', async () => {
+  test('when an ordinary user’s output cannot be read', async () => {
     execFileSync('chmod', ['-R', 'a+rwX', shop.folder]);
     const ran = await shop.assayAs(65534, [
       'run',
@@ -129,7 +129,7 @@ describe('the command’s own outcome stands', () => {
     chmodSync(path('d'), 0o755);
   });
 
-  test('when another user’s run was killed here', async () => {
+  test('when another user’s run was killed in the same workspace', async () => {
     mkdirSync(path('.assay/0-1-0-0'), { recursive: true });
     writeFileSync(path('.assay/0-1-0-0/command'), '0-1-0');
     execFileSync('chmod', ['a+rwx', shop.folder, shop.workspace, path('.assay')]);
@@ -145,7 +145,7 @@ describe('the command’s own outcome stands', () => {
     expect(names.map(read)).toEqual(names.map((name) => `${name}\n`));
   });
 
-  test('when the index was cut short, at every page', async () => {
+  test('when the index file is truncated, at every second page', async () => {
     for (let count = 0; count < 6; count++) await sh(`echo ${count} > out`, '--output', 'out');
     cpSync(shop.store, join(shop.folder, 'good'), { recursive: true });
     const index = join(shop.store, 'v4', 'index', 'data.mdb');
@@ -161,7 +161,7 @@ describe('the command’s own outcome stands', () => {
 });
 
 describe.each(RUNTIME_FORMS)('%s', (form) => {
-  test('names that are not UTF-8 come back from a hit', async () => {
+  test('a hit restores names that are not UTF-8', async () => {
     const script =
       'mkdir out; echo 1 > "out/$(printf "a\\377")"; echo 2 > "out/$(printf "%%bytes:41")"; echo 3 > "out/new\nline"';
     const build = () => shop.run(['--output', 'out', '--', 'sh', '-c', script], { form });

@@ -1,5 +1,6 @@
-// The executable unpacks the library of its index into the folder for temporary files, which everybody may write to, and
-// uses what is there already. What somebody else put there must never be loaded: it would run as whoever runs Assay.
+// The executable unpacks its index library into the world-writable folder for temporary files, and reuses a
+// library that is already there.
+// It must never load a file that another user put there: that code would run as the user who runs Assay.
 import { chownSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -44,11 +45,14 @@ const PLANTS: Record<string, () => void> = {
   'was cut short': () => writeFileSync(addon, noise().subarray(0, 1000), { mode: 0o600 }),
 };
 
-test.each(Object.entries(PLANTS))('a library that %s is not loaded, but replaced', async (_, plant) => {
-  rmSync(addon);
-  plant();
-  const { code, stderr } = await run();
-  expect([code, stderr]).toEqual([0, expect.stringContaining('published (local)')]);
-  const { uid, mode, size: now } = statSync(addon);
-  expect([uid, mode & 0o777, now]).toEqual([process.getuid?.(), 0o600, size]);
-});
+test.each(Object.entries(PLANTS))(
+  'a planted library that %s is replaced and never loaded',
+  async (_, plant) => {
+    rmSync(addon);
+    plant();
+    const { code, stderr } = await run();
+    expect([code, stderr]).toEqual([0, expect.stringContaining('published (local)')]);
+    const { uid, mode, size: now } = statSync(addon);
+    expect([uid, mode & 0o777, now]).toEqual([process.getuid?.(), 0o600, size]);
+  },
+);

@@ -1,4 +1,4 @@
-// Ways to a wrong hit that a hostile tester found, each held down by the smallest run that showed it.
+// Wrong hits that hostile testing found, each as the smallest run that showed it.
 import { readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -21,12 +21,12 @@ const gate = (name: string) => join(shop.folder, name);
 const open = (name: string) => writeFileSync(gate(name), '');
 const sh = (script: string, ...flags: string[]) => shop.run([...flags, '--', 'sh', '-c', script]);
 
-/** Resolves when the command says that it has started. */
+/** Resolves when the command reports that it has started. */
 async function started(name: string): Promise<void> {
   while (!shop.has(name)) await wait(5);
 }
 
-test('.gitignore is as sensitive to case as git is', async () => {
+test('.gitignore patterns are case-sensitive, as in git', async () => {
   shop.write('.gitignore', 'core\n');
   shop.write('src/Core/a', 'one');
   await sh('cat src/Core/a > out', '--input', 'src/**', '--output', 'out');
@@ -36,7 +36,7 @@ test('.gitignore is as sensitive to case as git is', async () => {
   );
 });
 
-test('a .gitignore that is a link hides nothing, so what it hides can not change unseen', async () => {
+test('a .gitignore that is a symbolic link is ignored, so it cannot hide inputs from the key', async () => {
   shop.write('rules', 'a\n');
   shop.link('.gitignore', 'rules');
   shop.write('src/a', 'one');
@@ -45,7 +45,7 @@ test('a .gitignore that is a link hides nothing, so what it hides can not change
   expect((await sh('cat src/a > out', '--input', 'src/**', '--output', 'out')).summary.outcome).toBe('miss');
 });
 
-test('a failure that is kept does not take the output of an earlier success with it', async () => {
+test('a cached failure does not remove the output of an earlier success', async () => {
   const build = () =>
     sh('grep -q good in && cp in out', '--input', 'in', '--output', 'out', '--cache-failures');
   shop.write('in', 'good');
@@ -57,7 +57,7 @@ test('a failure that is kept does not take the output of an earlier success with
   expect(shop.has('out')).toBe(false);
 });
 
-test('a tool that was replaced during the run is not published under the old one', async () => {
+test('a run whose tool was replaced meanwhile is not published under the old tool’s key', async () => {
   const tool = (text: string) => shop.write('bin/tool', `#!/bin/sh\necho ${text}\n`, 0o755);
   tool('old');
   const flags = ['--hermetic=off', '--tool', './bin/tool', '--output', 'out'];
@@ -71,7 +71,7 @@ test('a tool that was replaced during the run is not published under the old one
   });
 });
 
-test('an input that changed during the run and changed back is not published', async () => {
+test('a run whose input changed and changed back meanwhile is not published', async () => {
   shop.write('in', 'A');
   const first = `echo > .started; ${untilThere(gate('changed'))}; cat in > out`;
   const second = `echo > .read; ${untilThere(gate('changed back'))}`;
@@ -88,7 +88,7 @@ test('an input that changed during the run and changed back is not published', a
   });
 });
 
-test('two runs that make the same output wait for each other, and neither seals the other’s', async () => {
+test('two runs with the same output wait for each other, and neither seals the other’s output', async () => {
   const script = `echo "$MODE" > out; ${untilThere(gate('waiting'))}; echo "$MODE" >> out`;
   const build = (mode: string) =>
     shop.run(['--hermetic=off', '--env', `MODE=${mode}`, '--output', 'out', '--', 'sh', '-c', script], {
@@ -104,7 +104,7 @@ test('two runs that make the same output wait for each other, and neither seals 
   expect(shop.has('.assay')).toBe(false);
 });
 
-test('who waited for the same action takes its result', async () => {
+test('a run that waited for the same action restores its result', async () => {
   const build = () => sh('echo part1 > out; sleep 0.5; echo part2 >> out', '--output', 'out');
   const first = build();
   while (!shop.has('out')) await wait(5);
@@ -114,7 +114,7 @@ test('who waited for the same action takes its result', async () => {
   expect(read('out')).toBe('part1\npart2\n');
 });
 
-test('a declared PATH decides which tool is in the key', async () => {
+test('the declared PATH decides which tool is in the key', async () => {
   shop.write('p/gzip', '#!/bin/sh\necho one\n', 0o755);
   const flags = ['--env', `PATH=${path('p')}:/usr/bin:/bin`, '--tool', 'gzip', '--output', 'out'];
   await sh('gzip > out', ...flags);
@@ -123,7 +123,7 @@ test('a declared PATH decides which tool is in the key', async () => {
   expect(read('out')).toBe('two\n');
 });
 
-test('the program and a declared tool of the same name do not change places unseen', async () => {
+test('swapping the program and a declared tool of the same name changes the key', async () => {
   shop.write('gen', '#!/bin/sh\necho B > ../out\n', 0o755);
   shop.write('sub/gen', '#!/bin/sh\necho A > ../out\n', 0o755);
   const build = () => shop.run(['--cwd', 'sub', '--tool', './gen', '--output', 'out', '--', './gen']);
@@ -135,7 +135,7 @@ test('the program and a declared tool of the same name do not change places unse
   expect(read('out')).toBe('B\n');
 });
 
-test('a working folder that is a link counts as what it leads to', async () => {
+test('a working folder that is a link is keyed by its target', async () => {
   shop.write('one/f', '1');
   shop.write('two/f', '2');
   symlinkSync('one', path('here'));
@@ -150,13 +150,13 @@ test('a working folder that is a link counts as what it leads to', async () => {
   expect((await shop.assay(['run', '--cwd', 'outside', '--', 'true'])).code).toBe(125);
 });
 
-test('arguments and variables that are not UTF-8 are refused, not mangled into one key', async () => {
+test('arguments and variables that are not UTF-8 are refused, not decoded into one key', async () => {
   const ran = await shop.assay(['run', '--', 'echo', 'x\ufffdy']);
   expect(ran).toMatchObject({ code: 125 });
   expect(ran.stderr).toContain('not UTF-8');
 });
 
-test('on a file system with whole seconds a file is trusted only when that second has long passed', () => {
+test('on a file system with whole-second mtimes, a file is trusted only after that second has passed', () => {
   const second = 1_700_000_000_000;
   const looked = second + 500;
   const stats = (time: number) => ({ mtimeMs: time, ctimeMs: time, ino: 1 });
@@ -165,7 +165,7 @@ test('on a file system with whole seconds a file is trusted only when that secon
   expect(isSettled(stats(second + 0.001), looked)).toBe(true);
 });
 
-test('a link to something undeclared is warned about', async () => {
+test('a link to an undeclared file causes a warning', async () => {
   shop.write('real', '1');
   shop.link('cfg', 'real');
   const ran = await sh('cat cfg', '--input', 'cfg');
@@ -174,7 +174,7 @@ test('a link to something undeclared is warned about', async () => {
   expect(declared.summary.warnings).toEqual([]);
 });
 
-test('an output edited while its run is remembered is put right', async () => {
+test('an output edited after its run is restored by the next run', async () => {
   await sh('echo right > out', '--output', 'out');
   await wait(60);
   await sh('echo right > out', '--output', 'out');

@@ -1,13 +1,13 @@
-// What a fuzzer does to a good call: to the bytes of its messages, to their frames, to their number and their method.
+// The mutations that a fuzzer applies to a valid gRPC call: message bytes, frames, number of messages, method.
 import { frame } from '../../../core/grpc/frame.ts';
 import type { Random } from '../../rig/random.ts';
 import type { GrpcRequest } from './grpc-targets.ts';
 
 export interface BentCall {
   readonly path: string;
-  /** All that is sent, frames and all. */
+  /** All bytes that are sent, with the frame headers. */
   readonly bytes: Buffer;
-  /** The call is not ended but cut off. */
+  /** The call is reset instead of ended. */
   readonly isCut: boolean;
 }
 

@@ -1,11 +1,11 @@
-// One connection of a fuzzer: sends bytes, hears the status and the body of the answer, and is opened again when the server
-// has had enough of it.
+// One connection of a fuzzer: sends bytes, parses the status and body of the response, and reconnects after the
+// server closes it.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { bytesOf, type FuzzRequest } from './request.ts';
 
 export interface Heard {
-  /** Undefined when the server closed the connection without a word. */
+  /** Undefined if the server closed the connection without a response. */
   readonly status: number | undefined;
   readonly body: Buffer;
 }
@@ -22,7 +22,7 @@ export class FuzzConnection {
     this.#port = port;
   }
 
-  /** A request that announces more than it sends is ended by us, and so is one that sends more than it announces. */
+  /** The fuzzer itself ends a request whose body is shorter or longer than announced. */
   async send(request: FuzzRequest): Promise<Heard> {
     const socket = await this.#open();
     const { announced = request.body.length } = request;
@@ -68,7 +68,7 @@ export class FuzzConnection {
     }
   }
 
-  /** The first whole answer among what came. */
+  /** The first complete response in the received bytes. */
   #take(method: string): Heard | undefined {
     const end = this.#received.indexOf('\r\n\r\n');
     if (end === -1) return undefined;

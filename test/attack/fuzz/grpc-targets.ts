@@ -1,5 +1,5 @@
-// Good calls of every method that the server speaks over gRPC. Content comes from a small set, so that what one call stored
-// another one finds.
+// Valid calls of every gRPC method of the server. Content comes from a small set, so that one call finds what
+// an earlier one stored.
 import { zstdCompressSync } from 'node:zlib';
 import { type Digest, digestOf, toWire } from '../../../core/digest.ts';
 import { FetchBlobRequest, PushBlobRequest } from '../../../core/proto/generated/asset.ts';

@@ -1,5 +1,5 @@
-// Good requests of every protocol that the server speaks over HTTP. Keys come from a small set, so that what one request
-// stored another one finds.
+// Valid requests of every HTTP protocol of the server. Keys come from a small set, so that one request finds
+// what an earlier one stored.
 import { digestOf } from '../../../core/digest.ts';
 import {
   CreateCacheEntryRequest,
@@ -88,7 +88,7 @@ export function httpTargets(random: Random): FuzzTarget[] {
 
 const SERVICE = '/twirp/github.actions.results.api.v1.CacheService';
 
-/** Goes on with the signed addresses that it was given. */
+/** Continues with the signed URLs that earlier responses contained. */
 function actionsTarget(random: Random, content: () => Buffer): FuzzTarget {
   let signed = '/actions/upload/none?sig=0';
   const call = (method: string, json: object, message: Uint8Array): FuzzRequest =>

@@ -1,4 +1,4 @@
-// What a fuzzer does to a good request.
+// The mutations that a fuzzer applies to a valid request.
 import type { Random } from '../../rig/random.ts';
 import type { FuzzRequest } from './request.ts';
 
@@ -74,7 +74,7 @@ const HEADERS: readonly (readonly [string, string])[] = [
 ];
 const ODD_VALUES = [null, true, 0, -1, 1e308, '', 'x'.repeat(2000), '\ud800', [], [[]], {}, { a: 1 }, '\0'];
 
-/** Up to three changes; often none, so that what lies behind the first check is reached too. */
+/** Up to three changes; often none, so that requests also get past the first check. */
 export function mutated(random: Random, good: FuzzRequest): FuzzRequest {
   let changed = good;
   for (let left = random.below(4); left > 0; left--) changed = random.pick(CHANGES)(random, changed);
@@ -135,7 +135,7 @@ function flipped(random: Random, bytes: Buffer): Buffer {
   return copy;
 }
 
-/** Another value somewhere in it, where it is JSON. */
+/** Replaces one value, if the body is JSON. */
 function mutateJson(random: Random, bytes: Buffer): Buffer {
   try {
     const value: unknown = JSON.parse(bytes.toString());

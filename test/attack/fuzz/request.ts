@@ -1,20 +1,20 @@
-// A request as a fuzzer sends it: any bytes in any place, also those that no client library would let through.
+// A request as a fuzzer sends it: arbitrary bytes anywhere, including those that no client library would send.
 
 export interface FuzzRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
-  /** How many bytes of the body are announced; it may lie. */
+  /** The announced length of the body, which may be wrong. */
   readonly announced?: number;
 }
 
-/** What speaks one protocol. */
+/** A generator of requests for one protocol. */
 export interface FuzzTarget {
   readonly name: string;
-  /** A good request, or one that is good in another order. */
+  /** A valid request, possibly out of order. */
   next(): FuzzRequest;
-  /** What the server said to one of them, for those who need it for the next. */
+  /** Receives the response, for a protocol whose next request needs it. */
   heard?(body: Buffer): void;
 }
 

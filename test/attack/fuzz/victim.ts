@@ -1,4 +1,4 @@
-// The server that is bent at, and what it must not lose or keep by it.
+// The server under attack, and the measurements of its memory and file descriptors.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest';
 import { Workshop } from '../../rig/assay.ts';
 import { ServerProcess } from '../../rig/server.ts';
 
-/** Until the test is over. */
+/** Starts a server that stops when the test is finished. */
 export async function startVictim(): Promise<ServerProcess> {
   const shop = new Workshop();
   const server = await ServerProcess.start(shop.store, {
@@ -21,9 +21,9 @@ export async function startVictim(): Promise<ServerProcess> {
   return server;
 }
 
-/** Of JavaScript's objects and buffers: what is left when all garbage has been collected. */
+/** The live JavaScript heap and buffers, after garbage collection. */
 export async function keptBytes({ child, url }: ServerProcess): Promise<number> {
-  // More than once: what a buffer holds is let go after the buffer itself.
+  // Collect more than once: the memory of a buffer is freed after the buffer object.
   for (let time = 0; time < 4; time++) {
     child.kill('SIGUSR2');
     await (await ask(`${url}/healthz`)).body.dump();
@@ -34,7 +34,7 @@ export async function keptBytes({ child, url }: ServerProcess): Promise<number> 
   return bytes('heap_size_used') + bytes('external_memory');
 }
 
-/** Of the whole process, without files that are mapped, of which the index is one. The allocator takes its time. */
+/** The resident memory of the process without mapped files such as the index. The allocator frees late. */
 export function anonymousBytes({ child }: ServerProcess): number {
   const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
   return Number(/RssAnon:\s+(\d+) kB/.exec(status)?.[1]) * 1024;

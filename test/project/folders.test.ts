@@ -62,17 +62,13 @@ function trackedFiles(): string[] {
   return [...new Set(execFileSync('git', list, { cwd: ROOT, encoding: 'utf8' }).split('\0'))].filter(Boolean);
 }
 
-/** Folders whose README is still to be written or completed: the rest of issue 22. Take a line away with each. */
-const README_TO_COME = ['server', 'client/commands'];
-
 test('every folder of sources has a README that names each of its files', () => {
   const rooms = ['bin', 'client', 'core', 'hermeticity', 'server', 'store', 'test/project', 'test/rig'];
   const sources = rooms
     .flatMap(sourcesOf)
     .filter((file) => !file.startsWith('core/proto/generated/') && !file.endsWith('.test.ts'));
   const unnamed = sources.filter((file) => !readmeOf(dirname(file)).includes(basename(file)));
-  const isToCome = (file: string) => README_TO_COME.some((folder) => file.startsWith(`${folder}/`));
-  expect(unnamed.filter((file) => !isToCome(file))).toEqual([]);
+  expect(unnamed).toEqual([]);
 });
 
 function readmeOf(folder: string): string {

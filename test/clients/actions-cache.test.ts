@@ -1,4 +1,4 @@
-// @actions/cache, which is what actions/cache and most setup actions are made of: saved by one runner, restored by another.
+// @actions/cache, the library behind actions/cache and most setup actions: one runner saves, another restores.
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,12 +6,12 @@ import { expect, test } from 'vitest';
 import type { Workshop } from '../rig/assay.ts';
 import { forgetfulServer, MINUTES, run, servedFrom, TOKEN, workshop } from './rig.ts';
 
-/** Beyond this the client uploads in blocks. */
+/** Larger caches are uploaded in blocks. */
 const SINGLE_UPLOAD_BYTES = 128 * 1024 * 1024;
 const SIZES = { 'in one upload': 3_000_000, 'in blocks': SINGLE_UPLOAD_BYTES + 1_000_000 };
 
 test.each(Object.entries(SIZES))(
-  'a cache that was saved %s is restored',
+  'a cache that one runner saved %s is restored by another',
   { timeout: 4 * MINUTES },
   async (_how, size) => {
     const shop = workshop();
@@ -27,7 +27,9 @@ test.each(Object.entries(SIZES))(
   },
 );
 
-test('a cache is restored by how its key begins, and saved once', { timeout: 2 * MINUTES }, async () => {
+test('a cache is restored by a prefix of its key, and saved only once', {
+  timeout: 2 * MINUTES,
+}, async () => {
   const shop = workshop();
   const url = await servedFrom(shop);
   fill(shop, Buffer.from('one'));
@@ -42,7 +44,7 @@ test('a cache is restored by how its key begins, and saved once', { timeout: 2 *
   expect(await step(shop, url, 'restore', 'other', 'nothing-')).toContain('answer: undefined');
 });
 
-test('a read-only server says that it denies a save', { timeout: 2 * MINUTES }, async () => {
+test('a read-only server reports that it denies a save', { timeout: 2 * MINUTES }, async () => {
   const shop = workshop();
   const url = await servedFrom(shop, 'source', ['--read-only']);
   fill(shop, Buffer.from('one'));
@@ -52,7 +54,7 @@ test('a read-only server says that it denies a save', { timeout: 2 * MINUTES }, 
   expect(said).toContain('answer: -1');
 });
 
-test('nothing is restored from a server that forgets', { timeout: 2 * MINUTES }, async () => {
+test('a server that keeps nothing restores nothing', { timeout: 2 * MINUTES }, async () => {
   const shop = workshop();
   const url = await forgetfulServer();
   fill(shop, Buffer.from('one'));

@@ -1,5 +1,5 @@
-// Runs inside a process of its own, as a step of a workflow does: `node actions-cache.ts save|restore FOLDER KEY [PREFIX…]`.
-// Says what @actions/cache answered as its last line.
+// A separate process, like a step of a workflow: `node actions-cache.ts save|restore FOLDER KEY [PREFIX…]`.
+// Prints the result of @actions/cache as its last line.
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 

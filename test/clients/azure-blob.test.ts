@@ -1,4 +1,4 @@
-// Azure's blob storage by its own SDK, called as backfill and lage call it.
+// Azure Blob Storage through its own SDK, called as backfill and lage call it.
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { forgetfulServer, MINUTES, run, servedFrom, TOKEN, workshop } from './ri
 const SIZES = { 'in one block': 1000, 'in several blocks': 3_000_000 };
 
 test.each(Object.entries(SIZES))(
-  'what was uploaded %s is downloaded',
+  'a blob uploaded %s is downloaded unchanged',
   { timeout: MINUTES },
   async (_how, size) => {
     const shop = workshop();
@@ -22,7 +22,7 @@ test.each(Object.entries(SIZES))(
   },
 );
 
-test('nothing is downloaded from a server that forgets', { timeout: MINUTES }, async () => {
+test('a server that keeps nothing downloads nothing', { timeout: MINUTES }, async () => {
   const shop = workshop();
   const url = await forgetfulServer();
   await blob(shop, url, 'put', shop.write('sent', 'x')).catch(() => {});

@@ -1,5 +1,5 @@
-// Runs in a process of its own: `node azure-blob.ts put|get CONNECTION CONTAINER BLOB FILE`, with Azure's own SDK and the calls
-// that backfill, and so lage, makes of it.
+// A separate process: `node azure-blob.ts put|get CONNECTION CONTAINER BLOB FILE`, with Azure's SDK and the
+// calls that backfill, and therefore lage, makes.
 import { createReadStream, createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';

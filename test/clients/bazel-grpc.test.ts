@@ -1,4 +1,4 @@
-// Debian's Bazel with `--remote_cache=grpc://…`: what one build put there, a clean one takes from there.
+// Debian's Bazel with `--remote_cache=grpc://…`: a clean build gets the results that an earlier build stored.
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { openMemoryStore } from '../../store/open.ts';
@@ -14,7 +14,7 @@ const workspace = new BazelWorkspace();
 afterAll(() => workspace.remove(), MINUTES);
 
 test.each([DEFAULT_FORM, 'executable'] as const)(
-  'a second, clean build takes every action from the server: %s',
+  'a second, clean build gets every action from the server: %s',
   { timeout: 4 * MINUTES },
   async (form) => {
     const server = await ServerProcess.start(join(workspace.folder, `store-${form}`), { form });
@@ -36,7 +36,9 @@ test.each([DEFAULT_FORM, 'executable'] as const)(
   },
 );
 
-test('a read-only server is read, and says that it takes nothing', { timeout: 4 * MINUTES }, async () => {
+test('Bazel reads from a read-only server, which announces that it accepts no uploads', {
+  timeout: 4 * MINUTES,
+}, async () => {
   const store = join(workspace.folder, `store-${DEFAULT_FORM}`);
   const server = await ServerProcess.start(store, { args: ['--read-only'] });
   try {
@@ -51,8 +53,8 @@ test('a read-only server is read, and says that it takes nothing', { timeout: 4 
   }
 });
 
-/** The test above can fail: this is the same probe, on a server that takes everything and gives nothing back. */
-test('a server that forgets gives Bazel no hit', { timeout: 4 * MINUTES }, async () => {
+/** Proves that the test above can fail: the same build, with a server that keeps nothing. */
+test('Bazel gets no hit from a server that keeps nothing', { timeout: 4 * MINUTES }, async () => {
   const server = await testServer({ store: forgetful() });
   const { cold, warm } = await workspace.coldAndWarm(server.url.replace('http:', 'grpc:'));
   expect(warm.said).toMatch(/\b3 local/);

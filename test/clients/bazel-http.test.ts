@@ -1,4 +1,4 @@
-// Debian's Bazel with `--remote_cache=http://…`: what one build put there, a clean one takes from there.
+// Debian's Bazel with `--remote_cache=http://…`: a clean build gets the results that an earlier build stored.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ const workspace = new BazelWorkspace();
 
 afterAll(() => workspace.remove(), MINUTES);
 
-test('a second, clean build takes every action from the server', { timeout: 4 * MINUTES }, async () => {
+test('a second, clean build gets every action from the server', { timeout: 4 * MINUTES }, async () => {
   const server = await ServerProcess.start(join(workspace.folder, 'store'));
   try {
     const { cold, warm } = await workspace.coldAndWarm(`${server.url}/some/prefix`);
@@ -28,8 +28,8 @@ test('a second, clean build takes every action from the server', { timeout: 4 * 
   }
 });
 
-/** The test above can fail: this is the same probe, on a server that takes everything and gives nothing back. */
-test('a server that forgets gives Bazel no hit', { timeout: 4 * MINUTES }, async () => {
+/** Proves that the test above can fail: the same build, with a server that keeps nothing. */
+test('Bazel gets no hit from a server that keeps nothing', { timeout: 4 * MINUTES }, async () => {
   const forgetful = createServer((asked, answer) => {
     asked.resume().once('end', () => answer.writeHead(asked.method === 'PUT' ? 200 : 404).end());
   });

@@ -1,5 +1,5 @@
-// Debian's Bazel in a workspace of its own with three actions: built cold, wiped, and built again, told in Bazel's words,
-// because it alone knows whether it ran an action.
+// Debian's Bazel in a separate workspace with three actions: built cold, cleaned, and built again.
+// The tests read Bazel's own output, because only Bazel knows whether it ran an action.
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -51,7 +51,7 @@ export class BazelWorkspace {
     return { said: stderr, outputs: OUTPUTS.map(read) };
   }
 
-  /** Its server ends on its own if this process does not live to tell it. */
+  /** Bazel's server ends on its own if this process dies before stopping it. */
   async bazel(command: string, ...args: readonly string[]): Promise<Ran> {
     const startup = ['--nohome_rc', `--output_user_root=${join(this.folder, 'bazel')}`, '--max_idle_secs=60'];
     const plain = command === 'shutdown' ? [] : ['--color=no', '--curses=no'];

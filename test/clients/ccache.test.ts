@@ -1,5 +1,6 @@
-// Debian's ccache under cmake and ninja, in its three layouts: what one build put on the server, another one with an empty
-// cache of its own takes from there. Told by ccache's own statistics; each layout meets Assay in another of its forms.
+// Debian's ccache with cmake and ninja, in its three layouts: a build with an empty local cache gets the hits
+// that another build stored on the server. ccache's own statistics count them. Each layout runs
+// another form of Assay.
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -23,7 +24,7 @@ const LAYOUTS = [
 ] as const;
 
 describe.each(LAYOUTS)('ccache in the layout %s', (layout, address, form) => {
-  test('takes from the server what another machine put there', { timeout: 2 * MINUTES }, async () => {
+  test('gets hits from the server for objects of another machine', { timeout: 2 * MINUTES }, async () => {
     const shop = withSources();
     const remote = `${address(await servedFrom(shop, form))}|layout=${layout}`;
     const cold = await build(shop, remote);
@@ -33,7 +34,7 @@ describe.each(LAYOUTS)('ccache in the layout %s', (layout, address, form) => {
     expect(warm.objects).toEqual(cold.objects);
   });
 
-  test('gets no hit from a server that forgets', { timeout: 2 * MINUTES }, async () => {
+  test('gets no hit from a server that keeps nothing', { timeout: 2 * MINUTES }, async () => {
     const shop = withSources();
     const remote = `${address(await forgetfulServer())}|layout=${layout}`;
     const cold = await build(shop, remote);
@@ -54,7 +55,7 @@ interface Built {
   readonly objects: readonly Buffer[];
 }
 
-/** In a fresh build folder, with a cache folder that holds nothing. */
+/** Builds in a fresh build folder, with an empty cache folder. */
 async function build({ folder, workspace }: Workshop, remote: string): Promise<Built> {
   const cache = join(folder, 'ccache');
   for (const old of [cache, join(workspace, 'build')]) rmSync(old, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-// Debian's Gradle with its HTTP build cache: a task whose outputs and local cache are gone is FROM-CACHE, says Gradle.
+// Debian's Gradle with its HTTP build cache: a task whose outputs and local cache are deleted is FROM-CACHE.
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
@@ -14,7 +14,7 @@ task shout {
 }
 `;
 
-/** One JVM for all builds, because its start takes longer than they do. */
+/** One JVM for all builds, because it takes longer to start than they run. */
 const machine = new Workshop();
 
 afterAll(async () => {
@@ -22,7 +22,7 @@ afterAll(async () => {
   machine.remove();
 }, MINUTES);
 
-test('Gradle takes a task’s outputs from the server', { timeout: 4 * MINUTES }, async () => {
+test('Gradle restores a task’s outputs from the server', { timeout: 4 * MINUTES }, async () => {
   const shop = withProject();
   const { cold, warm } = await coldAndWarm(shop, await servedFrom(shop));
   expect(cold.said).toMatch(/^:shout$/m);
@@ -30,7 +30,7 @@ test('Gradle takes a task’s outputs from the server', { timeout: 4 * MINUTES }
   expect([cold.output, warm.output]).toEqual(['SOME WORDS\n', 'SOME WORDS\n']);
 });
 
-test('Gradle gets no hit from a server that forgets', { timeout: 4 * MINUTES }, async () => {
+test('Gradle gets no hit from a server that keeps nothing', { timeout: 4 * MINUTES }, async () => {
   const { warm } = await coldAndWarm(withProject(), await forgetfulServer());
   expect(warm.said).toMatch(/^:shout$/m);
   expect(warm.output).toBe('SOME WORDS\n');
@@ -70,7 +70,7 @@ async function build(shop: Workshop): Promise<Built> {
   return { said, output: existsSync(output) ? readFileSync(output, 'utf8') : '' };
 }
 
-/** Nothing that a build made is kept here; the JVM that it belongs to ends on its own if we do not live to tell it. */
+/** Holds no build outputs. Its JVM ends on its own if this process dies before stopping it. */
 function gradle({ workspace }: Workshop, ...args: readonly string[]): Promise<string> {
   const own = ['--gradle-user-home', machine.folder, '-Dorg.gradle.daemon.idletimeout=60000'];
   return run([debianTool('gradle'), ...own, ...args], { cwd: workspace, home: machine.folder });

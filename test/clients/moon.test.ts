@@ -1,5 +1,5 @@
-// moon over HTTP, over gRPC, and over gRPC with zstd: a task whose outputs and local cache are gone comes "from remote",
-// says moon.
+// moon over HTTP, gRPC, and gRPC with zstd: a task whose outputs and local cache are deleted is restored, and
+// moon reports "from remote".
 
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -36,7 +36,7 @@ const WAYS = [
 type Way = (typeof WAYS)[number][1];
 
 describe.each(WAYS)('moon over %s', (_name, way) => {
-  test('takes a task’s outputs and log from the server', { timeout: 3 * MINUTES }, async () => {
+  test('restores a task’s outputs and log from the server', { timeout: 3 * MINUTES }, async () => {
     const shop = await withProject();
     const { cold, warm } = await coldAndWarm(shop, await servedFrom(shop), way);
     expect(cold.said).not.toContain('cached from remote');
@@ -46,15 +46,15 @@ describe.each(WAYS)('moon over %s', (_name, way) => {
     expect(cold.outputs).toEqual(['SOME WORDS\n', 'some words\n']);
   });
 
-  test('gets no hit from a server that forgets', { timeout: 3 * MINUTES }, async () => {
+  test('gets no hit from a server that keeps nothing', { timeout: 3 * MINUTES }, async () => {
     const { warm } = await coldAndWarm(await withProject(), await forgetfulServer(), way);
     expect(warm.said).not.toContain('cached');
     expect(warm.outputs).toEqual(['SOME WORDS\n', 'some words\n']);
   });
 });
 
-/** As docs/PROTOCOLS.md warns. */
-test('moon in CI asks a server at 127.0.0.1, and none at localhost', { timeout: 3 * MINUTES }, async () => {
+/** docs/PROTOCOLS.md warns of this. */
+test('moon in CI uses a server at 127.0.0.1, and none at localhost', { timeout: 3 * MINUTES }, async () => {
   const shop = await withProject();
   const url = await servedFrom(shop);
   const asksAt = async (address: string) => {
@@ -103,7 +103,7 @@ function settings(url: string, { api, compression }: Way): object {
   };
 }
 
-/** Kept, because moon compiles its own plugins for each new user, which takes it 20 s. Its caches are in the workspace. */
+/** Kept, because moon compiles its plugins for each new user in 20 s. Its caches are in the workspace. */
 const HOME = join(TOOLS, '.cache', 'moon');
 
 async function build({ workspace }: Workshop, ci: string): Promise<Built> {

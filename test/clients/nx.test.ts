@@ -22,7 +22,7 @@ const FILES = {
   },
 };
 
-test('Nx takes a task’s outputs from the server', { timeout: 2 * MINUTES }, async () => {
+test('Nx restores a task’s outputs from the server', { timeout: 2 * MINUTES }, async () => {
   const shop = withPackage();
   const { cold, warm } = await coldAndWarm(shop, await servedFrom(shop));
   expect(cold.said).not.toContain('remote cache');
@@ -30,7 +30,7 @@ test('Nx takes a task’s outputs from the server', { timeout: 2 * MINUTES }, as
   expect([cold.output, warm.output]).toEqual(['SOME WORDS\n', 'SOME WORDS\n']);
 });
 
-test('Nx gets no hit from a server that forgets', { timeout: 2 * MINUTES }, async () => {
+test('Nx gets no hit from a server that keeps nothing', { timeout: 2 * MINUTES }, async () => {
   const { warm } = await coldAndWarm(withPackage(), await forgetfulServer());
   expect(warm.said).not.toContain('remote cache');
   expect(warm.output).toBe('SOME WORDS\n');

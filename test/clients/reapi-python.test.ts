@@ -1,5 +1,5 @@
-// An independent REAPI client: Debian's grpcio in Python, with messages that it makes of the .proto files. What one
-// process puts, another one takes back and compares, after the server was started anew.
+// An independent REAPI client: Debian's grpcio in Python, with messages generated from the .proto files. One
+// process uploads; another downloads and compares, after a restart of the server.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ const FILES = ['reapi.proto', 'reapi-services.proto', 'bytestream.proto'];
 
 const folder = mkdtempSync(join(tmpdir(), 'assay-python-'));
 const descriptors = join(folder, 'reapi.pb');
-/** Python's `build` package, as many machines have it: REAPI's names begin with the same word. */
+/** Python's `build` package, which many machines have: REAPI's packages begin with the same name. */
 const decoys = join(folder, 'decoys');
 
 beforeAll(() => {
@@ -28,7 +28,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test.each(RUNTIME_FORMS)('what it puts, another one gets: %s', async (form) => {
+test.each(RUNTIME_FORMS)('one Python client gets what another one stored: %s', async (form) => {
   const store = join(folder, `store-${form}`);
   const first = await ServerProcess.start(store, { form });
   const put = await python(first.url, 'put');
@@ -50,8 +50,8 @@ test.each(RUNTIME_FORMS)('what it puts, another one gets: %s', async (form) => {
   });
 });
 
-/** The test above can fail: a server that takes everything and gives no result back. */
-test('a server that forgets is found out', async () => {
+/** Proves that the test above can fail: a server that accepts every upload and returns no result. */
+test('the Python client detects a server that keeps nothing', async () => {
   const store = openMemoryStore();
   const forgetful = { ...store, results: { ...store.results, get: async () => undefined } };
   const server = await testServer({ store: forgetful });

@@ -1,5 +1,6 @@
-// What the tests of real tools share: where the tools from npm are, and a server that takes everything and gives nothing
-// back, on which each test must see no hit.
+// Shared by the tests of real tools: the location of the npm tools, and a server that accepts every upload and
+// keeps nothing.
+// With that server each test must see no hit.
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -27,14 +28,14 @@ function found(path: string, hint: string): string {
   return path;
 }
 
-/** Gone when the test is over. */
+/** Removed when the test is finished. */
 export function workshop(): Workshop {
   const shop = new Workshop();
   onTestFinished(() => shop.remove());
   return shop;
 }
 
-/** `assay serve` as people run it, with a token. Stopped when the test is over. */
+/** `assay serve` as people run it, with a token. Stopped when the test is finished. */
 export async function servedFrom(
   { store }: Workshop,
   form: Form = DEFAULT_FORM,
@@ -45,14 +46,14 @@ export async function servedFrom(
   return server.url;
 }
 
-/** The same with a store that answers PUT and never GET. */
+/** The same, with a store that accepts PUT and answers every GET with a miss. */
 export async function forgetfulServer(tls?: TlsIdentity): Promise<string> {
   const store: Store = openMemoryStore();
   const results = { ...store.results, get: async () => undefined };
   return (await testServer({ token: TOKEN, tls, store: { ...store, results } })).url;
 }
 
-/** A certificate for this machine and its key, as files, for tools that speak only TLS and are told to trust it. */
+/** Files with a certificate for this machine and its key, for tools that require TLS and can trust it. */
 export async function certify({ folder }: Workshop): Promise<{ certificate: string; key: string }> {
   const [certificate, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
   const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
@@ -64,7 +65,7 @@ export async function certify({ folder }: Workshop): Promise<{ certificate: stri
 
 export type Variables = Readonly<Record<string, string>>;
 
-/** With nothing of the caller's environment but PATH; what a tool keeps for its user goes into `home`. */
+/** Passes only PATH of the caller's environment; files that a tool keeps per user go into `home`. */
 export async function run(
   command: readonly string[],
   { cwd, home, env = {} }: { readonly cwd: string; readonly home: string; readonly env?: Variables },
@@ -77,7 +78,7 @@ export async function run(
   return said;
 }
 
-/** Tools that ask git what has changed want a commit to compare with. */
+/** Tools that ask git for changes need a commit to compare with. */
 export async function commitAll({ folder, workspace }: Workshop): Promise<void> {
   const git = (...args: readonly string[]) =>
     run([debianTool('git'), ...args], { cwd: workspace, home: folder });

@@ -1,5 +1,5 @@
-// Rush with its HTTP build cache. `rush install` would ask a registry for a package manager; the project has no packages to
-// install, so what it leaves behind is written by hand.
+// Rush with its HTTP build cache. `rush install` would ask a registry for a package manager. The project has no
+// packages, so the test writes the files that an install leaves behind.
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -25,7 +25,7 @@ const FILES = {
   },
 };
 
-test('Rush takes a project’s outputs from the server', { timeout: 2 * MINUTES }, async () => {
+test('Rush restores a project’s outputs from the server', { timeout: 2 * MINUTES }, async () => {
   const shop = await withProject();
   const { cold, warm } = await coldAndWarm(shop, await servedFrom(shop));
   expect(cold.said).not.toContain('restored from the build cache');
@@ -33,14 +33,14 @@ test('Rush takes a project’s outputs from the server', { timeout: 2 * MINUTES 
   expect([cold.output, warm.output]).toEqual(['SOME WORDS\n', 'SOME WORDS\n']);
 });
 
-test('Rush gets no hit from a server that forgets', { timeout: 2 * MINUTES }, async () => {
+test('Rush gets no hit from a server that keeps nothing', { timeout: 2 * MINUTES }, async () => {
   const { warm } = await coldAndWarm(await withProject(), await forgetfulServer());
   expect(warm.said).not.toContain('restored from the build cache');
   expect(warm.output).toBe('SOME WORDS\n');
 });
 
-/** As docs/PROTOCOLS.md warns. */
-test('Rush fails where there is no server', { timeout: 2 * MINUTES }, async () => {
+/** docs/PROTOCOLS.md warns of this. */
+test('Rush fails if the server is down', { timeout: 2 * MINUTES }, async () => {
   const nowhere = 'http://127.0.0.1:1';
   await expect(coldAndWarm(await withProject(), nowhere)).rejects.toThrow('ECONNREFUSED');
 });

@@ -1,4 +1,4 @@
-// Turborepo with its remote cache alone, with signed artifacts and with the preflight that asks before each request.
+// Turborepo with only its remote cache, with signed artifacts, and with a preflight before each request.
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -25,7 +25,7 @@ const FILES = {
   },
 };
 
-test('Turborepo takes a task’s outputs and log from the server', { timeout: 2 * MINUTES }, async () => {
+test('Turborepo restores a task’s outputs and log from the server', { timeout: 2 * MINUTES }, async () => {
   const shop = withPackage();
   const { cold, warm } = await coldAndWarm(shop, await servedFrom(shop));
   expect(cold.said).toMatch(/cache miss, executing/);
@@ -34,7 +34,7 @@ test('Turborepo takes a task’s outputs and log from the server', { timeout: 2 
   expect([cold.output, warm.output]).toEqual(['SOME WORDS\n', 'SOME WORDS\n']);
 });
 
-test('Turborepo learns from the server what it would not have to run', { timeout: 2 * MINUTES }, async () => {
+test('Turborepo’s dry run shows the hits of the server', { timeout: 2 * MINUTES }, async () => {
   const shop = withPackage();
   const url = await servedFrom(shop);
   await build(shop, url);
@@ -42,15 +42,15 @@ test('Turborepo learns from the server what it would not have to run', { timeout
   expect(plan).toMatch(/"status": "HIT",\s+"source": "REMOTE"/);
 });
 
-test('Turborepo gets no hit from a server that forgets', { timeout: 2 * MINUTES }, async () => {
+test('Turborepo gets no hit from a server that keeps nothing', { timeout: 2 * MINUTES }, async () => {
   const { warm } = await coldAndWarm(withPackage(), await forgetfulServer());
   expect(warm.said).toMatch(/cache miss, executing/);
   expect(warm.said).toMatch(/Cached: +0 cached, 1 total/);
   expect(warm.output).toBe('SOME WORDS\n');
 });
 
-/** As docs/PROTOCOLS.md warns: also where the server asks for none. */
-test('Turborepo asks no server where it has no token', { timeout: 2 * MINUTES }, async () => {
+/** docs/PROTOCOLS.md warns of this: it also holds for a server without a token. */
+test('Turborepo without a token sends no request', { timeout: 2 * MINUTES }, async () => {
   const shop = withPackage();
   const server = await testServer();
   const builds = [await build(shop, server.url, ''), await build(shop, server.url, '')];

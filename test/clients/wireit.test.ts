@@ -1,5 +1,5 @@
-// wireit, which keeps outputs in GitHub Actions' cache and speaks only TLS: a script whose outputs and local cache are gone is
-// not run again, says wireit.
+// wireit stores outputs in GitHub Actions' cache and requires TLS. A script whose outputs and local cache are
+// deleted is restored, not run again.
 import { readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -20,7 +20,7 @@ const PACKAGE = {
   },
 };
 
-test('wireit takes a script’s outputs from the server', { timeout: 2 * MINUTES }, async () => {
+test('wireit restores a script’s outputs from the server', { timeout: 2 * MINUTES }, async () => {
   const shop = withPackage();
   const { certificate, key } = await certify(shop);
   const url = await servedFrom(shop, DEFAULT_FORM, ['--tls-cert', certificate, '--tls-key', key]);
@@ -30,14 +30,14 @@ test('wireit takes a script’s outputs from the server', { timeout: 2 * MINUTES
   expect([cold.output, warm.output]).toEqual(['SOME WORDS\n', 'SOME WORDS\n']);
 });
 
-test('wireit builds beside a server that is read-only', { timeout: 2 * MINUTES }, async () => {
+test('wireit builds successfully with a read-only server', { timeout: 2 * MINUTES }, async () => {
   const shop = withPackage();
   const { certificate, key } = await certify(shop);
   const url = await servedFrom(shop, 'source', ['--read-only', '--tls-cert', certificate, '--tls-key', key]);
   expect((await build(shop, url, certificate)).output).toBe('SOME WORDS\n');
 });
 
-test('wireit gets no hit from a server that forgets', { timeout: 2 * MINUTES }, async () => {
+test('wireit gets no hit from a server that keeps nothing', { timeout: 2 * MINUTES }, async () => {
   const shop = withPackage();
   const { certificate, key } = await certify(shop);
   const url = await forgetfulServer(loadTlsIdentity({ cert: certificate, key }));

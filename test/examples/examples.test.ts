@@ -1,5 +1,5 @@
-// Every example runs as a person runs it: in a checkout, by `./run.sh`, with the PATH and the Node of the system. It ends as its
-// README promises and leaves the checkout as it was. Where there is no assay, it says so at once.
+// Runs every example as a person does: in a checkout, by `./run.sh`, with the system's PATH and Node.
+// Each ends as its README promises and leaves the checkout unchanged. Without assay it reports that at once.
 import { execFileSync } from 'node:child_process';
 import { cpSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ const git = (...args: string[]) =>
     encoding: 'utf8',
   });
 
-/** The examples are copies, so that they can be written to; all else is the project itself. */
+/** The examples are copies, so that they can be written to; everything else is the project itself. */
 function makeCheckout(): void {
   for (const name of readdirSync(PROJECT)) {
     if (name !== 'examples' && !name.startsWith('.git'))
@@ -45,7 +45,7 @@ function runExample(folder: string): Promise<Ran> {
 const outcomes = ({ stderr }: Ran) =>
   [...stderr.matchAll(/^assay: (hit \(\w+\)|miss)/gm)].map(([, outcome]) => outcome);
 
-/** What a worker of Bazel did, as its log has it. */
+/** The misses and hits of the Bazel worker, from its log. */
 const workerOutcomes = ({ stdout }: Ran) =>
   [...stdout.matchAll(/^assay: (hit-local|miss)/gm)].map(([, outcome]) => outcome);
 
@@ -114,7 +114,7 @@ const CHECKS: Readonly<Record<string, (ran: Ran) => void>> = {
   },
 };
 
-test('every example is checked', () => {
+test('every example has a test', () => {
   expect(Object.keys(CHECKS).sort()).toEqual(readdirSync(EXAMPLES).sort());
 });
 
@@ -126,14 +126,17 @@ test.each(Object.entries(CHECKS))('%s', { timeout: 240_000 }, async (name, check
   expect(git('status', '--porcelain', 'examples')).toBe('');
 });
 
-test.each(Object.keys(CHECKS))('%s, copied to where there is no assay, says so', async (name) => {
-  const copy = join(shop.workspace, name);
-  cpSync(join(EXAMPLES, name), copy, { recursive: true });
-  rmSync(join(copy, 'node_modules'), { recursive: true, force: true }); // of somebody who ran it in place
-  const ran = await runExample(copy);
-  expect(ran.code).toBe(127);
-  expect(ran.stderr).toMatch(/^no assay here: .*\n$/);
-});
+test.each(Object.keys(CHECKS))(
+  '%s, copied to a folder without assay, reports that assay is missing',
+  async (name) => {
+    const copy = join(shop.workspace, name);
+    cpSync(join(EXAMPLES, name), copy, { recursive: true });
+    rmSync(join(copy, 'node_modules'), { recursive: true, force: true }); // left by a run in place
+    const ran = await runExample(copy);
+    expect(ran.code).toBe(127);
+    expect(ran.stderr).toMatch(/^no assay here: .*\n$/);
+  },
+);
 
 test.each(['two-runners', 'checkpoint'])('%s ends when assay does not start', async (name) => {
   const copy = join(shop.workspace, name);
@@ -145,7 +148,7 @@ test.each(['two-runners', 'checkpoint'])('%s ends when assay does not start', as
   expect(ran.stderr).toContain('broken');
 });
 
-test('no example or recipe asks a public registry for assay', () => {
+test('no example or recipe installs assay from a public registry', () => {
   const asking = /npx (--yes |-y )?assay|npm (install|i|exec)( --?[a-z-]+)* "?assay(@|"|\s|$)/;
   const files = [EXAMPLES, join(PROJECT, 'docs')].flatMap((folder) =>
     readdirSync(folder, { recursive: true, withFileTypes: true })

@@ -1,5 +1,5 @@
-// Shared by the tests of this room: the tracer built from the current sources, a temporary folder, a traced
-// run.
+// Shared by the tests of hermeticity: the tracer built from the current sources, a temporary folder, and
+// traced runs.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -38,7 +38,7 @@ export function compileFixture(name: string, program: string, ...flags: readonly
 export class Folder {
   readonly path: AbsPath = absPath(realpathSync(mkdtempSync(join(tmpdir(), 'assay-hermeticity-'))));
 
-  /** Missing parents are made. */
+  /** Creates missing parents. */
   write(path: string, content: string | Buffer = ''): string {
     const full = this.at(path);
     mkdirSync(dirname(full), { recursive: true });

@@ -13,23 +13,23 @@ async function search(isAltered: (some: readonly number[]) => boolean) {
   return { found, trials };
 }
 
-describe('halving', () => {
-  test.each([[0], [7], [15]])('finds the one that matters: %i', async (cause) => {
+describe('bisection', () => {
+  test.each([[0], [7], [15]])('finds the only change that matters: %i', async (cause) => {
     const { found, trials } = await search((some) => some.includes(cause));
     expect(found).toEqual([cause]);
     expect(trials).toBeLessThanOrEqual(9);
   });
 
-  test('finds several', async () => {
+  test('finds several changes that matter', async () => {
     const { found } = await search((some) => [2, 3, 11].some((cause) => some.includes(cause)));
     expect(found).toEqual([2, 3, 11]);
   });
 
-  test('finds all', async () => {
+  test('finds all changes if each matters', async () => {
     expect((await search(() => true)).found).toEqual(CHANGES);
   });
 
-  test('says that no single one matters when it takes two together', async () => {
+  test('finds no change if only two together matter', async () => {
     const { found } = await search((some) => some.includes(1) && some.includes(12));
     expect(found).toEqual([]);
   });

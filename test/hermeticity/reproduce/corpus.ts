@@ -1,14 +1,14 @@
-// Small actions whose result depends on something that is in no key, at least two for each kind, and some
-// whose result depends on their inputs only.
+// Small actions whose result depends on something outside the key, at least two for each kind, and some whose
+// result depends on their inputs only.
 import { NODE, python, sh } from '../verdict/corpus/case.ts';
 
 export interface ReproduceCase {
   readonly name: string;
   readonly files?: Readonly<Record<string, string>>;
   readonly command: readonly [string, ...string[]];
-  /** Variables of the caller that the action has not declared. */
+  /** Undeclared variables of the caller. */
   readonly undeclared?: Readonly<Record<string, string>>;
-  /** The kinds that must be found, and no others. */
+  /** Exactly the kinds that must be found. */
   readonly kinds: readonly string[];
 }
 
@@ -22,7 +22,7 @@ const make = (recipe: string) => ({
   files: { Makefile: `out:\n\t${recipe}\n`, ...INPUT },
   command: ['make', '-s', 'out'] as [string, ...string[]],
 });
-/** Compiles a program and lets it make the result. */
+/** Compiles a program that makes the result. */
 const runC = (source: string): Pick<ReproduceCase, 'files' | 'command'> => ({
   files: { 'tool.c': source },
   command: sh('gcc -o "$TMPDIR/tool" tool.c && "$TMPDIR/tool" > out'),

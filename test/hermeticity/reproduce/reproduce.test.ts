@@ -12,7 +12,7 @@ beforeAll(() => {
   helper = varyHelper();
 });
 
-describe('a result that depends on', () => {
+describe('reproduce() finds that a result depends on', () => {
   test.each(DEPENDENT.map((one) => [one.name, one] as const))('%s', async (_, one) => {
     const { findings, gaps } = await reproduceCase(one, helper);
     expect(gaps).toEqual([]);
@@ -21,7 +21,7 @@ describe('a result that depends on', () => {
   });
 });
 
-describe('nothing is found about', () => {
+describe('reproduce() finds nothing for', () => {
   test.each(INDEPENDENT.map((one) => [one.name, one] as const))('%s', async (_, one) => {
     const { findings, gaps, variations, runs } = await reproduceCase(one, helper);
     expect({ findings, gaps, runs }).toEqual({ findings: [], gaps: [], runs: 2 });
@@ -29,10 +29,10 @@ describe('nothing is found about', () => {
   });
 });
 
-test('what changes by itself, and seemed steady at first, is not blamed on what was varied', async () => {
+test('a result that changes by itself is reported as random, not blamed on a variation', async () => {
   const counter = join(mkdtempSync(join(tmpdir(), 'assay-counter-')), 'runs');
   onTestFinished(() => rmSync(dirname(counter), { recursive: true }));
-  // The first and the third run have nothing varied.
+  // The first and the third run are without variations.
   const script = `echo >> ${counter}; case $(wc -l < ${counter}) in 1|3) echo a ;; *) echo b ;; esac > out`;
   const { findings } = await reproduceCase(
     { name: 'by chance', command: ['sh', '-c', script], kinds: [] },
@@ -43,13 +43,13 @@ test('what changes by itself, and seemed steady at first, is not blamed on what 
   ]);
 });
 
-test('the corpus has each kind at least twice', () => {
+test('the corpus has at least two actions of each kind', () => {
   const kinds = 'time random pid host cpu uid umask cwd mtime readdir-order env'.split(' ');
   const counts = kinds.map((kind) => DEPENDENT.filter((one) => one.kinds.includes(kind)).length);
   expect(counts.every((count) => count >= 2)).toBe(true);
 });
 
-test('tells of each run: first nothing is varied, then everything, then ever less', async () => {
+test('reproduce() reports each run: the first varies nothing, the second everything, later ones less and less', async () => {
   const [one] = DEPENDENT;
   const begun: number[] = [];
   const begins = (number: number, varied: readonly string[]) => {

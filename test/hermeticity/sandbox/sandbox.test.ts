@@ -45,7 +45,7 @@ const PLAIN = {
   mounts: [],
 } as const;
 
-/** Runs it in the sandbox, collects, cleans up. */
+/** Runs the action in the sandbox, collects its outputs and cleans up. */
 async function run(script: string, options: Partial<SandboxRequest> = {}): Promise<Outcome> {
   const box = sandboxed({ ...PLAIN, workspace: folder.path, argv: ['sh', '-c', script], ...options });
   try {
@@ -74,11 +74,11 @@ function paths(...names: string[]): RelPath[] {
 }
 
 describe('a sandbox', () => {
-  it('can be made here', async () => {
+  it('is available here', async () => {
     expect(await sandboxAvailable()).toEqual({ available: true });
   });
 
-  it('says so where bubblewrap is missing or not allowed to work', async () => {
+  it('reports bubblewrap as unavailable if it is missing or not permitted', async () => {
     vi.stubEnv('PATH', folder.path);
     expect(await sandboxAvailable()).toEqual({
       available: false,
@@ -109,7 +109,7 @@ describe('a sandbox', () => {
     expect(outcome).toEqual({ code: 0, stdout: `${SANDBOX.workspace}\n${SANDBOX.user}\n`, stderr: '' });
   });
 
-  it('passes the given variables, with its own HOME and TMPDIR', async () => {
+  it('passes the declared variables, with a private HOME and TMPDIR', async () => {
     const { stdout } = await run('', {
       argv: ['/usr/bin/env'],
       env: { GIVEN: 'x', HOME: '/root', TMPDIR: '/var' },
@@ -121,7 +121,7 @@ describe('a sandbox', () => {
     expect(variables.sort()).toEqual(['GIVEN=x', `HOME=${SANDBOX.home}`, `TMPDIR=${SANDBOX.tmp}`]);
   });
 
-  it('keeps exit code and output of the command', async () => {
+  it('keeps the exit code and the output of the command', async () => {
     expect(await run('echo out; echo err >&2; exit 7')).toEqual({
       code: 7,
       stdout: 'out\n',
@@ -129,7 +129,7 @@ describe('a sandbox', () => {
     });
   });
 
-  it('holds the declared inputs at one fixed path, and nothing else of the workspace', async () => {
+  it('contains the declared inputs at one fixed path, and no other file of the workspace', async () => {
     folder.write('src/in.txt', 'in');
     folder.write('secret', 's');
     const { stdout } = await run('pwd; find . -type f; cat src/in.txt', { inputs: paths('src/in.txt') });
@@ -162,14 +162,14 @@ describe('a sandbox', () => {
     expect(stdout).toBe(`${SANDBOX.workspace}/a/b\nx`);
   });
 
-  it('has no users, hosts, homes or other files of the machine', async () => {
+  it('contains no users, hosts, homes or other files of the machine', async () => {
     const script =
       'ls -d /etc/passwd /etc/hosts /etc/resolv.conf /root /var "$1" 2>/dev/null; ls -A "$HOME" "$TMPDIR"';
     const { stdout } = await run(script, { argv: ['sh', '-c', script, 'sh', folder.path] });
     expect(stdout).toBe(`${SANDBOX.home}:\n\n${SANDBOX.tmp}:\n`);
   });
 
-  it('has no network but its own loopback', async () => {
+  it('has no network except a private loopback', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await new Promise((listening) => server.once('listening', listening));
     const address = server.address();
@@ -180,25 +180,25 @@ describe('a sandbox', () => {
     expect(code).toBe(5);
   });
 
-  it('has its own processes, host name, user and umask', async () => {
+  it('has private processes, host name, user and umask', async () => {
     const { stdout } = await run('ls -d /proc/[0-9]* | wc -l; hostname; id -u; umask; touch f; stat -c %u f');
     const [processes, ...rest] = stdout.trim().split('\n');
     expect(Number(processes)).toBeLessThan(8);
     expect(rest).toEqual([SANDBOX.host, String(SANDBOX.user), '0022', String(SANDBOX.user)]);
   });
 
-  it('does not let installed software be changed', async () => {
+  it('mounts installed software read-only', async () => {
     expect((await run('echo x >/usr/lib/assay-was-here')).code).not.toBe(0);
     expect(existsSync('/usr/lib/assay-was-here')).toBe(false);
   });
 
-  it('gives all inputs the same time', async () => {
+  it('gives all inputs the same mtime', async () => {
     folder.write('a');
     folder.write('b');
     expect((await run('stat -c %Y a b | sort -u', { inputs: paths('a', 'b') })).stdout).toBe('946684800\n');
   });
 
-  it('lets a declared tool from elsewhere be used at its own path', async () => {
+  it('contains a declared tool at its own path', async () => {
     const tool = folder.write('tools/bin/tool', '#!/bin/sh\necho tool\n');
     chmodSync(tool, 0o755);
     expect(
@@ -220,8 +220,8 @@ describe('a sandbox', () => {
   });
 });
 
-describe('outputs', () => {
-  it('come back only where they are declared', async () => {
+describe('sandbox outputs', () => {
+  it('are collected only at declared paths', async () => {
     folder.write('in', 'x');
     const script = 'mkdir -p dist/empty; cp in dist/a; chmod +x dist/a; ln -s a dist/l; cp in other';
     await run(script, { inputs: paths('in'), outputs: paths('dist') });
@@ -233,7 +233,7 @@ describe('outputs', () => {
     ]);
   });
 
-  it('take the place of what an earlier run left, which the action never sees', async () => {
+  it('replace those of an earlier run, which the action never sees', async () => {
     folder.write('dist/old', 'x');
     const { stdout } = await run('ls dist 2>/dev/null; mkdir -p dist; echo 1 >dist/new', {
       outputs: paths('dist'),
@@ -241,20 +241,20 @@ describe('outputs', () => {
     expect({ stdout, now: readdirSync(folder.at('dist')) }).toEqual({ stdout: '', now: ['new'] });
   });
 
-  it('that were not made are gone', async () => {
+  it('that the command did not make are removed', async () => {
     folder.write('out', 'old');
     await run('true', { outputs: paths('out') });
     expect(existsSync(folder.at('out'))).toBe(false);
   });
 
-  it('may lie in folders that the action need not make', async () => {
+  it('may lie in folders that the sandbox creates in advance', async () => {
     await run('echo x >a/b/out', { outputs: paths('a/b/out') });
     expect(readFileSync(folder.at('a/b/out'), 'utf8')).toBe('x\n');
   });
 });
 
 describe('an input', () => {
-  it('that the action changes in the sandbox stays as it was', async () => {
+  it('that the action changes in the sandbox is unchanged outside', async () => {
     folder.write('in', 'old');
     await run('echo new >in; rm -f in', { inputs: paths('in') });
     expect(readFileSync(folder.at('in'), 'utf8')).toBe('old');

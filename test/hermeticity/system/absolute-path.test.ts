@@ -15,7 +15,7 @@ import {
   toBytes,
 } from '../../../hermeticity/system/absolute-path.ts';
 
-describe('bytes', () => {
+describe('the bytes of a path', () => {
   const odd = [
     Buffer.from('/plain/ü/€'),
     Buffer.from([0x2f, 0xff, 0x2f, 0x61, 0xfe]),
@@ -25,25 +25,25 @@ describe('bytes', () => {
     Buffer.from('/'),
   ];
   for (const bytes of odd) {
-    it(`survive the way there and back: ${JSON.stringify(bytes.toString('latin1'))}`, () => {
+    it(`are the same after decoding and encoding: ${JSON.stringify(bytes.toString('latin1'))}`, () => {
       expect(toBytes(absPathFromBytes(bytes))).toEqual(bytes);
     });
   }
 
-  it('of two different names never give the same path', () => {
+  it('give different paths for different names', () => {
     expect(new Set(odd.map(absPathFromBytes)).size).toBe(odd.length);
   });
 
-  it('of a link’s target keep what is relative about it', () => {
+  it('of a link’s target stay relative', () => {
     expect(linkTargetFromBytes(Buffer.from('../a//b/'))).toBe('../a//b/');
   });
 });
 
-describe('places', () => {
+describe('path functions', () => {
   const root = absPath('/');
   const work = absPath('/home/me/work');
 
-  it('are below a folder only at a whole name', () => {
+  it('isBelow compares whole names', () => {
     expect([
       isBelow(absPath('/home/me/work2'), work),
       isBelow(absPath('/home/me/work/a'), work),
@@ -52,13 +52,13 @@ describe('places', () => {
     expect([isBelow(work, root), isBelow(root, root)]).toEqual([true, false]);
   });
 
-  it('have parents up to the root', () => {
+  it('foldersAbove lists the parents up to the root', () => {
     expect([...foldersAbove(absPath('/a/b/c'))]).toEqual(['/a/b', '/a', '/']);
     expect([...foldersAbove(root)]).toEqual([]);
     expect(parentFolder(absPath('/a'))).toBe('/');
   });
 
-  it('in a root are relative to it and come back', () => {
+  it('relativeIn and inside are inverse', () => {
     for (const base of [root, work])
       expect(inside(base, relativeIn(base, absPath('/home/me/work/x')) ?? ('' as RelPath))).toBe(
         '/home/me/work/x',
@@ -66,17 +66,17 @@ describe('places', () => {
     expect(relativeIn(work, absPath('/home/me'))).toBeUndefined();
   });
 
-  it('that a link leads to are computed from its text', () => {
+  it('targetOfLink computes the target from the text of the link', () => {
     expect(targetOfLink(absPath('/a/b/link'), '../c/./d')).toBe('/a/c/d');
     expect(targetOfLink(absPath('/a/link'), '../../../x')).toBe('/x');
     expect(targetOfLink(absPath('/a/link'), '/y/../z')).toBe('/z');
   });
 });
 
-describe('what people see', () => {
+describe('displayPath', () => {
   const work = absPath('/home/me/work');
 
-  it('is relative in the workspace, "../x" one step beside it, absolute elsewhere', () => {
+  it('is relative in the workspace, "../x" one level above, absolute elsewhere', () => {
     const paths = ['/home/me/work', '/home/me/work/a/b', '/home/me/x/y', '/home/me', '/home/you/z', '/'];
     expect(paths.map((path) => displayPath(absPath(path), work))).toEqual([
       '.',
@@ -92,7 +92,7 @@ describe('what people see', () => {
     expect(displayPath(absPath('/etc/passwd'), absPath('/work'))).toBe('/etc/passwd');
   });
 
-  it('has %XX for each byte that is not UTF-8, and only for those', () => {
+  it('shows each byte that is not UTF-8 as %XX, and no others', () => {
     const path = absPathFromBytes(
       Buffer.concat([Buffer.from('/home/me/work/ü'), Buffer.from([0xff, 0xc3]), Buffer.from('€')]),
     );

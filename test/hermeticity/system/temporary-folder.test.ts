@@ -18,7 +18,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 const MODULE = join(import.meta.dirname, '../../../hermeticity/system/temporary-folder.ts');
 const IDENTITY = join(import.meta.dirname, '../../../hermeticity/system/process-identity.ts');
 const NOBODY = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', '--'];
-/** Root may remove what is closed to others. */
+/** Runs as another user, since root may remove read-only folders. */
 const NOT_ROOT = process.getuid?.() === 0 ? NOBODY : [];
 
 let around: string;
@@ -34,7 +34,7 @@ afterEach(() => {
   rmSync(around, { recursive: true, force: true });
 });
 
-/** Makes a folder, says which, and stays until it is killed. */
+/** A process that makes a folder, prints its path, and runs until it is killed. */
 async function owner(
   wrapper: readonly string[] = [],
 ): Promise<{ readonly child: ChildProcess; readonly folder: string }> {
@@ -58,7 +58,7 @@ async function killedOwner(wrapper: readonly string[] = []): Promise<string> {
   return folder;
 }
 
-/** Runs a process that makes a folder, too. */
+/** Runs a process that also makes a folder, and so cleans up. */
 function makeAnother(wrapper: readonly string[] = []): void {
   const script = `import { temporaryFolder } from '${MODULE}'; temporaryFolder('test');`;
   const [program = '', ...args] = [...wrapper, process.execPath, '--input-type=module', '-e', script];
@@ -66,7 +66,7 @@ function makeAnother(wrapper: readonly string[] = []): void {
   expect(status, String(stderr)).toBe(0);
 }
 
-test('takes away what a killed process left, closed folders too, and nothing of one that lives', async () => {
+test('temporaryFolder removes the folder of a killed process, read-only ones too, and keeps that of a living one', async () => {
   const living = await owner(NOT_ROOT);
   const left = await killedOwner(NOT_ROOT);
   mkdirSync(join(left, 'closed', 'deep'), { recursive: true });
@@ -79,14 +79,14 @@ test('takes away what a killed process left, closed folders too, and nothing of 
   expect(existsSync(living.folder)).toBe(true);
 });
 
-test('leaves what a process of another container owns', async () => {
+test('temporaryFolder keeps the folder of a process in another container', async () => {
   const elsewhere = join(around, `assay-test-1-${process.pid}-1-abcdef`);
   mkdirSync(elsewhere);
   makeAnother();
   expect(existsSync(elsewhere)).toBe(true);
 });
 
-test('does not follow a link that has the name of one', async () => {
+test('temporaryFolder does not follow a link with the name of an abandoned folder', async () => {
   const left = await killedOwner();
   const victim = join(around, 'victim');
   mkdirSync(victim);
@@ -97,13 +97,13 @@ test('does not follow a link that has the name of one', async () => {
   expect(existsSync(join(victim, 'file'))).toBe(true);
 });
 
-test("leaves another user's", async () => {
+test('temporaryFolder keeps another user’s folder', async () => {
   const left = await killedOwner(NOBODY);
   makeAnother();
   expect(existsSync(left)).toBe(true);
 });
 
-test('leaves one in which something is mounted', async () => {
+test('temporaryFolder keeps a folder that contains a mount', async () => {
   const left = await killedOwner();
   const victim = join(around, 'victim');
   mkdirSync(victim);
@@ -122,7 +122,7 @@ test('without /proc, an invisible process does not count as ended', () => {
   expect(String(ran.stdout).trim(), String(ran.stderr)).toBe('unknown');
 });
 
-test('says whose it is in its name', async () => {
+test('the name of a temporary folder identifies its process', async () => {
   const { child, folder } = await owner();
   expect(basename(folder)).toMatch(new RegExp(`^assay-test-\\d+-${child.pid}-\\d+-\\w{6}$`));
 });

@@ -13,7 +13,7 @@ interface Architecture {
   readonly compiler: string;
   /** e_machine in the ELF header. */
   readonly machine: number;
-  /** Some numbers that are part of the kernel's promise for ever. */
+  /** Some system call numbers, which the kernel never changes. */
   readonly known: Readonly<Record<string, number>>;
 }
 
@@ -47,7 +47,7 @@ const harmless = new Set(
     .filter((line) => line !== '' && !line.startsWith('#')),
 );
 
-/** What the kernel headers define besides system calls under the same prefix. */
+/** Other names that the kernel headers define under the same prefix. */
 const NO_CALLS = new Set(['syscalls', 'arch_specific_syscall']);
 
 let folder: Folder;
@@ -80,8 +80,8 @@ for (const [name, { compiler, machine, known }] of Object.entries(ARCHITECTURES)
   });
 }
 
-describe('strace', () => {
-  it('is asked for the same calls as the helper stops at, save those about cores, and for what it needs to follow processes', () => {
+describe('the strace tracer', () => {
+  it('traces the same calls as the helper, except those about cores, and the calls that create processes', () => {
     const table = readFileSync(join(NATIVE, 'calls.def'), 'utf8');
     const traced = [...table.matchAll(/^CALL\((\w+), (?!\w+_CORES)/gm)].map(([, call = '']) => call);
     expect(new Set(TRACED_CALLS.keys())).toEqual(new Set([...traced, 'fork', 'vfork', 'getsockname']));
@@ -118,7 +118,7 @@ function assignments(text: string): Map<string, number> {
   );
 }
 
-/** Some headers write a number as a sum. */
+/** Some headers define a number as a sum. */
 function sum(text: string): number {
   return [...text.matchAll(/\d+/g)].reduce((total, [digits]) => total + Number(digits), 0);
 }

@@ -13,7 +13,7 @@ import { compileFixture, Folder, linesBelow, PROJECT, type TracedRun, trace } fr
 const CORES = join(PROJECT, 'test/hermeticity/fixtures/cores.py');
 
 export function describeTracer(name: string, makeTracer: () => Tracer): void {
-  describe(`${name} keeps the contract of a tracer`, () => {
+  describe(`${name} meets the contract of a tracer`, () => {
     let tracer: Tracer;
     let tools: Folder;
     let folder: Folder;
@@ -41,7 +41,7 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
       expect(await tracer.available()).toEqual({ available: true });
     });
 
-    describe('the command', () => {
+    describe('the traced command', () => {
       it('keeps its exit code and its output', async () => {
         const { report, stdout, stderr } = await sh('echo out; echo err >&2; exit 7');
         expect({ exit: report.exit, stdout, stderr }).toEqual({
@@ -61,7 +61,7 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
         expect(report.exit).toEqual({ signal: `signal ${number}` });
       });
 
-      it('is not seen whole where it uses a path that is longer than PATH_MAX', async () => {
+      it('makes the trace incomplete if it uses a path longer than PATH_MAX', async () => {
         const script = [
           'import os',
           'for _ in range(25): os.mkdir("d" * 200); os.chdir("d" * 200)',
@@ -78,33 +78,33 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
         expect(stdout).toBe('ONLY=this\n');
       });
 
-      it('reads nothing from standard input', async () => {
+      it('gets an empty standard input', async () => {
         expect((await sh('cat; echo end')).stdout).toBe('end\n');
       });
 
-      it('gets no file from the tracer that it would not have without one', async () => {
+      it('inherits no file descriptor from the tracer', async () => {
         const plain = execFileSync('ls', ['/proc/self/fd'], { encoding: 'utf8' }).split('\n');
         const traced = (await trace(tracer, '/', ['ls', '/proc/self/fd'])).stdout.split('\n');
         expect(traced.filter((handle) => !plain.includes(handle))).toEqual([]);
       });
 
-      it('is refused with a code when it is not there', async () => {
+      it('is reported with an error code if it does not exist', async () => {
         await expect(trace(tracer, folder.path, ['no-such-command-here'])).rejects.toMatchObject({
           code: 'ASSAY_COMMAND_NOT_FOUND',
         });
       });
 
-      it('gets the signals that it catches itself', async () => {
+      it('receives the signals that it handles', async () => {
         const { report, stdout } = await sh('trap "echo caught; exit 3" USR1; kill -USR1 $$; sleep 5');
         expect({ exit: report.exit, stdout }).toEqual({ exit: { code: 3 }, stdout: 'caught\n' });
       });
 
-      it('has no call that fails for a signal because it is watched', async () => {
+      it('never gets EINTR because of the tracer', async () => {
         folder.write('sub/file', 'x');
         expect((await call('under-signals', 'sub', 'file')).report.exit).toEqual({ code: 0 });
       });
 
-      it('sees the cores that it would see unwatched, and keeps those that it chose', async () => {
+      it('sees the same cores as untraced, and keeps the affinity that it sets', async () => {
         const { stdout, stderr } = await trace(tracer, folder.path, ['python3', CORES]);
         const ways = ['asked', 'read', 'thread', 'fork', 'program'].map((way) => `${way} right\n`).join('');
         expect({ stdout, stderr }).toEqual({ stdout: ways + ways, stderr: '' });
@@ -112,7 +112,7 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
     });
 
     describe('accesses', () => {
-      it('tells a read, a look at something that is there, and one at something that is not', async () => {
+      it('distinguish a read, a probe of an existing path and a probe of a missing one', async () => {
         folder.write('there', 'x');
         folder.write('seen', 'x');
         const { report } = await sh('cat there; test -e seen; test -e missing; cat nowhere/at/all; true');
@@ -124,18 +124,18 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
         ]);
       });
 
-      it('tells a path once, however often it is met', async () => {
+      it('are reported once per path', async () => {
         folder.write('a', 'x');
         const { report } = await sh('for i in 1 2 3; do cat a; test -e a; test -e b; done; true');
         expect(below(report)).toEqual(['read a', 'absent b']);
       });
 
-      it('tells that a folder was listed', async () => {
+      it('include the listing of a folder', async () => {
         folder.write('sub/a');
         expect(below((await sh('ls sub')).report)).toEqual(expect.arrayContaining(['probe sub', 'list sub']));
       });
 
-      it('tells what was made, changed, moved and removed, in order', async () => {
+      it('report creating, changing, renaming and removing, in order', async () => {
         folder.write('old', 'x');
         const { report } = await sh(
           'mkdir d; echo 1 >d/new; echo 2 >old; mv d/new d/moved; ln d/moved hard; ln -s d/moved soft; rm old; chmod 600 hard; rmdir d',
@@ -153,7 +153,7 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
         ]);
       });
 
-      it('tells a new file from one that was there', async () => {
+      it('distinguish a new file from an existing one', async () => {
         folder.write('old', 'x');
         const { report } = await sh('echo 1 >old; echo 2 >new');
         const created = report.accesses.flatMap((access) =>
@@ -165,17 +165,17 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
         ]);
       });
 
-      it('counts what an append keeps as read', async () => {
+      it('count an append as a read of the existing content', async () => {
         folder.write('log', 'earlier');
         expect(below((await sh('echo more >>log')).report)).toEqual(['read log', 'write log']);
       });
 
-      it('tells again what the command itself has changed in between', async () => {
+      it('are reported again after the command has changed the path', async () => {
         const { report } = await sh('test -e f; echo 1 >f; cat f; rm f; test -e f; echo 2 >f; cat f');
         expect(below(report)).toEqual(['absent f', 'write f', 'read f', 'delete f', 'write f', 'read f']);
       });
 
-      it('tells a symbolic link and what it leads to', async () => {
+      it('include a symbolic link and its target', async () => {
         folder.write('real/file', 'x');
         symlinkSync('real', folder.at('link'));
         const { report } = await sh('cat link/file');
@@ -185,23 +185,23 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
         ).toMatchObject({ asked: folder.at('link/file') });
       });
 
-      it('tells where a link that leads nowhere was followed to', async () => {
+      it('include the missing target of a dangling link', async () => {
         symlinkSync('gone', folder.at('link'));
         expect(below((await sh('cat link; true')).report)).toEqual(['followed link', 'absent gone']);
       });
 
-      it('tells a link that was only read', async () => {
+      it('include a link that was only read', async () => {
         symlinkSync('gone', folder.at('link'));
         expect(below((await sh('readlink link')).report)).toEqual(['followed link']);
       });
 
-      it('follows "..", "//" and a change of the working folder', async () => {
+      it('resolve "..", "//" and a changed working folder', async () => {
         folder.write('a/b/file', 'x');
         const { report } = await sh('cd a/b; cat ../../a//b/./file; cat ../missing; true');
         expect(below(report)).toEqual(['entered a/b', 'read a/b/file', 'absent a/missing']);
       });
 
-      it('takes names for bytes: line break, quotes, angle brackets, what is not UTF-8', async () => {
+      it('keep names as bytes: line breaks, quotes, angle brackets, invalid UTF-8', async () => {
         const odd = Buffer.concat([Buffer.from('q"\'<>\n\t '), Buffer.from([0xff, 0xfe]), Buffer.from('ü')]);
         const full = Buffer.concat([toBytes(folder.path), Buffer.from('/'), odd]);
         writeFileSync(full, 'x');
@@ -212,13 +212,13 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
         expect(read).toEqual([full]);
       });
 
-      it('tells what a process reads about itself as /proc/self, by whatever name', async () => {
+      it('report a process’s own files as /proc/self, under any name', async () => {
         const { report } = await sh('read -r line </proc/self/status; read -r line </proc/$$/stat');
         const paths = report.accesses.flatMap((access) => (access.kind === 'read' ? [access.path] : []));
         expect(paths).toEqual(expect.arrayContaining(['/proc/self/status', '/proc/self/stat']));
       });
 
-      it('tells the program, the interpreter of a script and the loader of a binary', async () => {
+      it('include the program, the interpreter of a script and the loader of a binary', async () => {
         folder.write('script', '#!/bin/sh\nexit 0\n');
         const { report } = await sh('chmod +x script; ./script');
         const programs = report.accesses.flatMap((access) => (access.kind === 'exec' ? [access.path] : []));
@@ -227,7 +227,7 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
       });
     });
 
-    describe('nothing is missed', () => {
+    describe('no access is missed', () => {
       const ways = [
         'fork',
         'vfork',
@@ -255,13 +255,13 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
         expect(below(report)).toContain('read file');
       });
 
-      it('when a path starts at a folder handle', async () => {
+      it('when a path is relative to a folder descriptor', async () => {
         folder.write('deep/er/file', 'x');
         expect(below((await call('folder-handle', 'deep', 'er/file')).report)).toContain('read deep/er/file');
         expect(below((await call('fchdir', 'deep', 'er/file')).report)).toContain('read deep/er/file');
       });
 
-      it('when names are given without a folder handle, by calls that only x86-64 has', async () => {
+      it('when calls that exist only on x86-64 name paths without a folder descriptor', async () => {
         for (const name of ['listed/entry', 'read', 'seen', 'old', 'read-by-child']) folder.write(name, 'x');
         symlinkSync('nowhere', folder.at('link'));
         mkdirSync(folder.at('empty'));
@@ -292,20 +292,20 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
         expect(below((await call('statx', 'file')).report)).toContain('probe file');
       });
 
-      it('when a file gets its name after it was made', async () => {
+      it('when a file gets its name after it was created', async () => {
         const { report } = await call('nameless-file', '.', 'named');
         expect(report.exit).toEqual({ code: 0 });
         expect(below(report)).toContain('write named');
       });
 
-      it('when two files change places', async () => {
+      it('when two files are exchanged', async () => {
         folder.write('a');
         folder.write('b');
         const { report } = await call('exchange', 'a', 'b');
         expect(report.accesses.find((access) => access.kind === 'rename')).toMatchObject({ exchange: true });
       });
 
-      it('when a folder is moved and something is probed at its old path', async () => {
+      it('when a folder is renamed and its old path is probed', async () => {
         folder.write('a/file', 'x');
         const { report } = await sh('cat a/file; mv a b; cat b/file; cat a/file; true');
         expect(below(report)).toEqual(
@@ -315,7 +315,7 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
     });
 
     describe('processes', () => {
-      it('reports the process tree: parents, arguments, order', async () => {
+      it('are reported as a tree: parents, arguments, order', async () => {
         const { report } = await sh("sh -c 'cat /dev/null; true'; cat /dev/null");
         const tree = report.processes.map(({ argv, parent }) => [argv.join(' '), parent]);
         expect(tree).toEqual([
@@ -326,13 +326,13 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
         ]);
       });
 
-      it('gives a program that replaces another one a separate entry', async () => {
+      it('get a separate entry for each exec', async () => {
         const { report } = await sh('exec cat /dev/null');
         expect(report.processes.map(({ argv }) => argv[0])).toEqual(['sh', 'cat']);
         expect(report.processes[1]?.pid).toBe(report.processes[0]?.pid);
       });
 
-      it('reports the process', async () => {
+      it('are recorded with each access that they make', async () => {
         folder.write('file', 'x');
         const { report } = await sh('true; cat file; true');
         const read = report.accesses.find(
@@ -341,14 +341,14 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
         expect(report.processes[read?.process ?? -1]?.argv).toEqual(['cat', 'file']);
       });
 
-      it('waits for a process that outlives the command for a while, and sees what it does', async () => {
+      it('that outlive the command are waited for, and their accesses are reported', async () => {
         folder.write('file', 'x');
         const { report } = await call('short-survivor', 'file');
         expect(below(report)).toContain('read file');
         expect(report.processes.some(({ survived }) => survived)).toBe(false);
       });
 
-      it('ends a process that will not end, and says so', async () => {
+      it('that do not end are killed and reported', async () => {
         const { report } = await trace(tracer, folder.path, [calls, 'survivor'], { lingerMs: 200 });
         const survivors = report.processes.filter(({ survived }) => survived);
         expect(survivors).toHaveLength(1);
@@ -356,7 +356,7 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
         expect(report.exit).toEqual({ code: 0 });
       });
 
-      it('kills everything on abort', async () => {
+      it('are all killed on abort', async () => {
         const stop = new AbortController();
         const running = sh('sleep 60 & echo $! >pid; echo ready; wait', {
           signal: stop.signal,
@@ -367,14 +367,14 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
         await expect.poll(() => isRunning(pid)).toBe(false);
       });
 
-      it('lets a process be stopped and go on', async () => {
+      it('can be stopped and continued', async () => {
         const stopped = 'sh -c "kill -STOP \\$\\$; echo on" & p=$!';
         const goOn = '(while kill -CONT $p 2>/dev/null; do sleep 0.05; done) &';
         const { report, stdout } = await sh(`${stopped}; ${goOn} wait $p`);
         expect({ exit: report.exit, stdout }).toEqual({ exit: { code: 0 }, stdout: 'on\n' });
       });
 
-      it('does not disturb another trace at the same time', async () => {
+      it('of two traces at the same time do not mix', async () => {
         folder.write('a', 'x');
         folder.write('b', 'x');
         const [first, second] = await Promise.all([
@@ -391,7 +391,7 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
       const addresses = (report: TraceReport, kind: 'connect' | 'bind') =>
         report.accesses.flatMap((access) => (access.kind === kind ? [access.address] : []));
 
-      it('tells the address of a connection that is tried', async () => {
+      it('are reported with the address of each attempted connection', async () => {
         const { report } = await python(
           'import socket\ntry: socket.create_connection(("127.0.0.1", 9), 1)\nexcept OSError: pass\n' +
             's = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)\ntry: s.sendto(b"x", ("::1", 9))\nexcept OSError: pass',
@@ -402,7 +402,7 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
         ]);
       });
 
-      it('tells the port on which the command itself waits', async () => {
+      it('are reported with the port that the command listens on', async () => {
         const { report, stdout } = await python(
           'import socket\ns = socket.socket()\ns.bind(("127.0.0.1", 0))\nprint(s.getsockname()[1])',
         );
@@ -411,7 +411,7 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
         ]);
       });
 
-      it('tells a unix socket by its path, and whether anything was there', async () => {
+      it('of the unix family are reported by path, and whether anything listened', async () => {
         const server = createServer().listen(folder.at('there'));
         await new Promise((listening) => server.once('listening', listening));
         const { report } = await sh(`${calls} connect-unix there; ${calls} connect-unix missing`);
@@ -425,19 +425,19 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
         ]);
       });
 
-      it('tells a socket that is in no file system', async () => {
+      it('with an abstract name are reported', async () => {
         const { report } = await call('abstract-socket', 'name');
         expect(addresses(report, 'connect')).toEqual([{ family: 'abstract', name: 'name' }]);
       });
 
-      it('tells a socket that the command made itself', async () => {
+      it('that the command binds itself are reported with their address', async () => {
         const { report } = await call('talk-to-itself', 'own');
         expect(addresses(report, 'bind')).toEqual([{ family: 'unix', path: folder.at('own') }]);
         expect(below(report)).toEqual(['write own', 'delete own']);
       });
     });
 
-    describe('what can not be seen is said', () => {
+    describe('an access that cannot be traced is reported', () => {
       it('io_uring is denied and reported', async () => {
         const { report } = await call('io_uring');
         expect(report.exit).toEqual({ code: 0 });
@@ -446,7 +446,7 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
         ]);
       });
 
-      it('another view of the file system makes a trace incomplete', async () => {
+      it('a separate mount namespace makes the trace incomplete', async () => {
         const { report } = await call('own-mounts');
         expect(report.exit).toEqual({ code: 0 });
         expect(report).toMatchObject({
@@ -455,7 +455,7 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
         });
       });
 
-      it('a seccomp listener is granted, as it would be without a tracer, and makes a trace incomplete', async () => {
+      it('a seccomp listener is granted, as without a tracer, and makes the trace incomplete', async () => {
         expect((await call('own-listener')).report).toMatchObject({
           exit: { code: 0 },
           complete: false,
@@ -463,7 +463,7 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
         });
       });
 
-      it('an attempt to trace makes a trace incomplete', async () => {
+      it('an attempt to use ptrace makes the trace incomplete', async () => {
         expect((await call('trace-me')).report).toMatchObject({
           complete: false,
           gaps: [expect.stringContaining('tried to trace')],
@@ -481,7 +481,7 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
       expect(heard).toEqual(report.accesses.map(({ kind }) => kind));
     });
 
-    it('follows a command into a folder whose own path holds odd bytes', async () => {
+    it('follows a command into a folder whose path holds unusual bytes', async () => {
       const odd = folder.at('odd\n"<dir>');
       mkdirSync(odd);
       const { report } = await trace(tracer, odd, ['sh', '-c', 'echo x >made; cat made']);

@@ -1,4 +1,4 @@
-// What only the native tracer promises: it is found or reported missing, and nothing outlives it.
+// Properties of the native tracer alone: it is found or reported missing, and no process outlives it.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, copyFileSync, existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,19 +16,19 @@ beforeEach(() => {
 });
 afterEach(() => folder.remove());
 
-describe('the helper', () => {
-  it('is found where the set-up builds it', () => {
+describe('the native tracer', () => {
+  it('is found where build.sh puts it', () => {
     expect(statSync(helperPath()).mode & 0o111).not.toBe(0);
   });
 
-  it('that is not there is said to be missing, and refuses to run', async () => {
+  it('reports that the helper is missing, and refuses to run', async () => {
     const tracer = new NativeTracer(folder.at('nothing'));
     expect(await tracer.available()).toEqual({ available: false, reason: 'assay-trace is not built' });
     const command = { argv: ['true'], cwd: '/', env: {}, output: 'inherit' } as const;
     await expect(tracer.run(command)).rejects.toMatchObject({ code: 'ASSAY_NO_TRACER' });
   });
 
-  it('of another version is not used', async () => {
+  it('rejects a helper of another version', async () => {
     const other = folder.write('assay-trace', '#!/bin/sh\necho "assay-trace 0"\n');
     chmodSync(other, 0o755);
     expect(await new NativeTracer(other).available()).toMatchObject({ available: false });
@@ -40,18 +40,18 @@ describe('the helper', () => {
     expect(handles.trim().split('\n')).toEqual(['0', '1', '2', '3']);
   });
 
-  it('counts a child once, also one that has ended before its parent was seen to make it', async () => {
+  it('counts a child once, even if it ended before the parent’s fork was reported', async () => {
     const late = `exec strace -qq -o /dev/null -e trace=wait4 -e inject=wait4:delay_enter=20000 '${helperPath()}' "$@"`;
     const helper = folder.write('assay-trace', `#!/bin/sh\n${late}\n`);
     chmodSync(helper, 0o755);
-    // Not by the command itself: what a direct child has done is seen first.
+    // A grandchild: the tracer always sees a direct child of the command in order.
     const script = "sh -c '(exit 0); (exit 0); true'; true";
     const { report } = await trace(new NativeTracer(helper), folder.path, ['sh', '-c', script]);
     expect(report.processes.map(({ parent }) => parent)).toEqual([undefined, 0, 1, 1]);
     expect(report).toMatchObject({ complete: true, exit: { code: 0 } });
   });
 
-  it('shares a core with a process that stops again and again, and lets it go when it does not', async () => {
+  it('shares a core with a process that stops often, and releases the core when it stops rarely', async () => {
     const script = `import os, time
 def until(seconds, work):
     end = time.monotonic() + seconds
@@ -72,7 +72,7 @@ until(1, lambda: None)`;
       cwd: '/',
       env: { PATH: '/usr/bin:/bin' },
       output: (_, chunk) => {
-        // What is let go is let go within milliseconds, which are waited for here.
+        // The tracer releases the core within milliseconds; wait for that.
         setTimeout(() => {
           said += chunk.toString();
         }, 100);
@@ -83,7 +83,7 @@ until(1, lambda: None)`;
     expect([...seen.calm]).toEqual([coresOf('self')]);
   });
 
-  it('hands on the signals that it gets', async () => {
+  it('forwards the signals that it receives', async () => {
     const child = spawn(
       'sh',
       [
@@ -100,7 +100,7 @@ until(1, lambda: None)`;
     expect(await new Promise((resolve) => child.once('exit', resolve))).toBe(5);
   });
 
-  it('ends with all that it traces when the process that started it is killed', async () => {
+  it('ends with all traced processes when its parent is killed', async () => {
     const script = `sleep 60 & echo $! >${folder.at('pid')}; echo up; wait`;
     const parent = spawn(NODE, [TRACE_ONCE, '/', 'sh', '-c', script], {
       stdio: ['ignore', 'ignore', 'pipe'],
@@ -113,7 +113,7 @@ until(1, lambda: None)`;
 });
 
 describe('an ordinary user', () => {
-  it('can trace too', async () => {
+  it('can trace', async () => {
     chmodSync(folder.path, 0o777);
     folder.write('file', 'x');
     const helper = folder.at('assay-trace');
@@ -126,7 +126,7 @@ describe('an ordinary user', () => {
   });
 });
 
-/** Those that a process may use, as the kernel writes them, "0-3,7"; undefined if it has ended. */
+/** The cores that a process may use, in the kernel's form "0-3,7"; undefined if it has ended. */
 function coresOf(pid: string): string | undefined {
   try {
     return /^Cpus_allowed_list:\t(.*)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
@@ -143,7 +143,7 @@ function asNobody(helper: string): string {
 }
 
 describe('build.sh', () => {
-  it('says so and goes on where there is no compiler', () => {
+  it('reports a missing compiler and exits with success', () => {
     const output = folder.at('out/assay-trace');
     const run = spawnSync(join(NATIVE, 'build.sh'), [output], {
       env: { PATH: '/usr/bin:/bin', CC: 'no-such-compiler' },
@@ -156,7 +156,7 @@ describe('build.sh', () => {
     expect(existsSync(output)).toBe(false);
   });
 
-  it('fails loudly, and leaves what was there, where the compiler does', () => {
+  it('fails and keeps the existing helper if the compiler fails', () => {
     const output = folder.write('assay-trace', 'old');
     const run = spawnSync(join(NATIVE, 'build.sh'), [output], {
       env: { PATH: '/usr/bin:/bin', CC: 'false' },

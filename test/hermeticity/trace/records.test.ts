@@ -51,7 +51,7 @@ function decode(chunks: readonly Buffer[]) {
 }
 
 describe('a stream of records', () => {
-  it('tells processes, programs and accesses in order', () => {
+  it('reports processes, programs and accesses in order', () => {
     const { report } = decode([STREAM]);
     expect(report).toMatchObject({
       exit: { code: 3 },
@@ -68,7 +68,7 @@ describe('a stream of records', () => {
     });
   });
 
-  it('means the same wherever it is cut', () => {
+  it('decodes the same wherever it is split', () => {
     const whole = decode([STREAM]);
     for (let size = 1; size < 40; size++) {
       const chunks = [];
@@ -77,11 +77,11 @@ describe('a stream of records', () => {
     }
   });
 
-  it('that stops early has no end', () => {
+  it('without its end is reported as incomplete', () => {
     expect(decode([STREAM.subarray(0, -21)]).exit).toBeUndefined();
   });
 
-  it('of an unknown kind or an absurd length is refused', () => {
+  it('with an unknown type or an excessive length is rejected', () => {
     expect(() => decode([record(99, '')])).toThrow('ASSAY_TRACE_BROKEN');
     const long = record(10, '');
     long.writeUInt32LE(1 << 30, 12);

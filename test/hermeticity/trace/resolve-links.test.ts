@@ -15,33 +15,33 @@ beforeEach(() => {
 });
 afterEach(() => folder.remove());
 
-describe('a walk', () => {
-  it('ends where the kernel would, and knows the links on the way', () => {
+describe('LinkResolver', () => {
+  it('resolves to the kernel’s path and lists the links on the way', () => {
     expect(walker.resolve(folder.path, 'twice', true)).toEqual({
       path: folder.at('real/file'),
       links: [folder.at('twice'), folder.at('link')],
     });
   });
 
-  it('does not follow a link at the end with nofollow, unless a slash follows', () => {
+  it('with nofollow, keeps a final link unless a slash follows it', () => {
     expect(walker.resolve(folder.path, 'link', false)).toEqual({ path: folder.at('link'), links: [] });
     expect(walker.resolve(folder.path, 'link/', false).path).toBe(folder.at('real'));
   });
 
-  it('takes ".." after a link from where the link led', () => {
+  it('applies ".." after a link to the target of the link', () => {
     symlinkSync(folder.at('real'), folder.at('sub-link'));
     expect(walker.resolve(folder.at('nowhere'), `${folder.at('sub-link')}/../twice`, false).path).toBe(
       folder.at('twice'),
     );
   });
 
-  it('writes down what is missing, and ends in a circle', () => {
+  it('keeps the names of missing files, and stops at a cycle', () => {
     expect(walker.resolve(folder.path, 'gone/a/../b', true).path).toBe(folder.at('gone/b'));
     symlinkSync('circle', folder.at('circle'));
     expect(walker.resolve(folder.path, 'circle', true).path).toBe(folder.at('circle'));
   });
 
-  it('notices a link that replaced a folder after forget()', () => {
+  it('sees a link that replaced a folder, after forget()', () => {
     expect(walker.resolve(folder.path, 'real/file', true).links).toEqual([]);
     folder.write('other/file');
     folder.remove();
@@ -52,8 +52,8 @@ describe('a walk', () => {
   });
 });
 
-describe('what was asked for', () => {
-  it('is made absolute by its text alone', () => {
+describe('absolute()', () => {
+  it('normalizes the text of a path and does not follow links', () => {
     expect(absolute('/a/b', '../c//./d')).toBe('/a/c/d');
     expect(absolute('/a', '/x/../y')).toBe('/y');
     expect(absolute('/', '../..')).toBe('/');

@@ -8,8 +8,8 @@ import {
   isLoopback,
 } from '../../../hermeticity/trace/socket-address.ts';
 
-describe('an address', () => {
-  it('of IPv6 is written short, and is the same address', () => {
+describe('a socket address', () => {
+  it('of IPv6 is printed in its short form', () => {
     const text = (hex: string) => ipv6Text(Buffer.from(hex, 'hex'));
     expect(text('00000000000000000000000000000001')).toBe('::1');
     expect(text('00000000000000000000000000000000')).toBe('::');
@@ -20,7 +20,7 @@ describe('an address', () => {
     ).toBe(true);
   });
 
-  it('of a unix socket is a path, or a name without a file', () => {
+  it('of a unix socket is a path or an abstract name', () => {
     expect(addressText(addressFromBytes(Buffer.from('\x01\x00/run/s')))).toBe('/run/s');
     expect(addressText(addressFromBytes(Buffer.from('\x01\x00\x00name')))).toBe('@name');
   });
@@ -29,7 +29,7 @@ describe('an address', () => {
     expect(addressText(addressFromBytes(Buffer.from([40, 0, 0, 0])))).toBe('address family 40');
   });
 
-  it('is this machine’s own in the ways that it can be', () => {
+  it('is recognized as this machine’s own in each of its forms', () => {
     const host = (text: string) => isLoopback({ family: 'inet', host: text, port: 1 });
     expect(['127.0.0.1', '127.9.9.9', '::1', '::ffff:7f00:1'].map(host)).toEqual([true, true, true, true]);
     expect(['192.0.2.1', '::2', '::ffff:c000:201'].map(host)).toEqual([false, false, false]);

@@ -62,7 +62,7 @@ for (const [tracerName, makeTracer] of Object.entries(TRACERS)) {
   });
 }
 
-/** A "*" in what is expected stands for what differs from run to run. */
+/** A "*" in an expected finding matches the parts that differ from run to run. */
 function matchOf(line: string, expected: readonly string[]): string {
   const pattern = (text: string) =>
     new RegExp(

@@ -8,7 +8,7 @@ function searches(accesses: readonly (readonly [PathVerb, string])[]): UpwardSea
   return new UpwardSearches(heard, [absPath('/home/me/proj'), absPath('/opt/x/node_modules')]);
 }
 
-describe('a search up to the root', () => {
+describe('an upward search', () => {
   test.each([
     ['missed in each folder', ['absent', '/home/me/proj/.git'], '/home/me/.git'],
     ['found further up', ['absent', '/home/me/.git'], '/home/.git'],
@@ -29,7 +29,7 @@ describe('a search up to the root', () => {
     ['a name that was found in the workspace, and another in the folder above', '/home/me/data/flag'],
     ['installed software', '/usr/include/stdio.h'],
     ['the workspace itself', '/home/me/proj/main.c'],
-  ])('is not %s', (_, path) => {
+  ])('does not include %s', (_, path) => {
     const seen = searches([
       ['read', path],
       ['read', '/home/me/proj/data/other'],
@@ -38,7 +38,7 @@ describe('a search up to the root', () => {
     expect(seen.basesOf(absPath(path))).toEqual([]);
   });
 
-  test('above a tool', () => {
+  test('from the folder of a tool is recognized', () => {
     const seen = searches([['absent', '/opt/node_modules']]);
     expect(seen.basesOf(absPath('/opt/x/node_modules'))).toEqual([]);
     expect(seen.basesOf(absPath('/opt/node_modules'))).toEqual(['/opt/x/node_modules']);

@@ -1,4 +1,4 @@
-// The rules of the verdict, one at a time, on reports made by hand. The corpus shows them on real actions.
+// The rules of the verdict, one at a time, on hand-made reports. The corpus checks them on real actions.
 import { describe, expect, it } from 'vitest';
 import type { RelPath } from '../../../core/path.ts';
 import { type AbsPath, absPath } from '../../../hermeticity/system/absolute-path.ts';
@@ -99,12 +99,12 @@ describe('a finding', () => {
     ['-n', '--input=-n'],
     ['!x', "--input '\\!x'"],
     ['.git/HEAD', undefined],
-  ])('names what declares %s', (path, text) => {
+  ])('suggests the flag that declares %s', (path, text) => {
     const fix = judge(reportOf([read(path)]), declared()).findings[0]?.fix;
     expect(fix && fixText(fix)).toBe(text);
   });
 
-  it('shows paths relative in the workspace, with ../ beside it, absolute elsewhere', () => {
+  it('shows a path relative in the workspace, with ../ beside it, and absolute elsewhere', () => {
     expect(findings([read('a'), read('/home/me/other/b'), read('/srv/c'), list('/home/me')])).toEqual([
       'read a',
       'read ../other/b',
@@ -119,22 +119,22 @@ describe('a finding', () => {
   });
 });
 
-describe('hermetic', () => {
-  it('is an action about which nothing is found', () => {
+describe('an action', () => {
+  it('without findings is hermetic', () => {
     expect(judge(reportOf([read('in.txt'), create('dist')]), declared())).toMatchObject({
       hermetic: true,
       findings: [],
     });
   });
 
-  it('is never an action whose trace is incomplete', () => {
+  it('with an incomplete trace is never hermetic', () => {
     const verdict = judge(reportOf([], { complete: false, gaps: ['why'] }), declared());
     expect(verdict).toMatchObject({ hermetic: false, complete: false, findings: [] });
   });
 });
 
-describe('looking', () => {
-  it('at declared inputs, their folders, outputs to come and private folders is free', () => {
+describe('a probe', () => {
+  it('of declared inputs, their folders, future outputs and private folders is allowed', () => {
     const free = [
       read('in.txt'),
       probe('src'),
@@ -146,11 +146,11 @@ describe('looking', () => {
     expect(findings([...free, absent('/scratch/home/.rc'), list('/scratch/tmp')])).toEqual([]);
   });
 
-  it('at folders above the workspace is free, listing them is not', () => {
+  it('of folders above the workspace is allowed, listing them is a finding', () => {
     expect(findings([probe('/'), probe('/home'), probe('/home/me'), list('/home')])).toEqual(['list /home']);
   });
 
-  it('at something that is not declared is found once, as the strongest of what was done', () => {
+  it('of an undeclared path is one finding, with the strongest access', () => {
     expect(findings([probe('x'), read('x'), probe('d'), list('d'), probe('e'), read('e/f')])).toEqual([
       'read x',
       'list d',
@@ -158,27 +158,27 @@ describe('looking', () => {
     ]);
   });
 
-  it('for something that is absent is found, unless a file there would be an input', () => {
+  it('of an absent path is a finding, unless a file there would be an input', () => {
     expect(findings([absent('a.h'), absent('b.h')], { covers: (path) => path === 'b.h' })).toEqual([
       'absent a.h',
     ]);
   });
 
-  it('for a path before writing it is reported as the write alone', () => {
+  it('of a path before writing it is reported as the write alone', () => {
     expect(findings([absent('new'), create('new'), probe('old'), overwrite('old')])).toEqual([
       'write new',
       'write old',
     ]);
   });
 
-  it('for what it removed itself, or in a folder that it made itself, is free', () => {
+  it('of a path that the action removed, or in a folder that it made, is allowed', () => {
     const made: AccessDetails = { kind: 'write', path: at('dist/d'), created: true, folder: true };
     expect(
       findings([create('dist/x'), remove('dist/x'), absent('dist/x'), made, absent('dist/d/y')]),
     ).toEqual([]);
   });
 
-  it('along PATH is free, running what is found there is not', () => {
+  it('along PATH is allowed, running an undeclared program there is a finding', () => {
     const exec: AccessDetails = { kind: 'exec', path: at('/home/me/bin/tool') };
     const verdict = judge(
       reportOf([absent('/home/me/bin/cc'), probe('/home/me/bin/tool'), exec]),
@@ -189,14 +189,14 @@ describe('looking', () => {
     ]);
   });
 
-  it('upwards for names that tools look for everywhere is free outside of the workspace only', () => {
+  it('of common tool files above the workspace is allowed, inside the workspace it is a finding', () => {
     const names = ['package.json', '/home/me/package.json', '/node_modules/@types', '/home/me/.rc'];
     expect(findings(names.map(absent))).toEqual(['absent package.json', 'absent ../.rc']);
   });
 });
 
 describe('the toolchain', () => {
-  it('is part of the read set, with the names that are missing', () => {
+  it('is part of the read set, including absent names', () => {
     const accesses: AccessDetails[] = [
       read('/usr/lib/libc.so'),
       { kind: 'exec', path: at('/usr/bin/cc') },
@@ -215,7 +215,7 @@ describe('the toolchain', () => {
     ]);
   });
 
-  it('does not hold what is about this machine or its users', () => {
+  it('excludes files about this machine or its users', () => {
     for (const path of DEFAULT_POLICY.machine) expect(findings([read(path)])).toEqual([`read ${path}`]);
   });
 
@@ -224,8 +224,8 @@ describe('the toolchain', () => {
   });
 });
 
-describe('the kernel', () => {
-  it('may be asked about the process itself and the machine in general', () => {
+describe('a file in /proc or /sys', () => {
+  it('may be read if it describes the process itself or the machine in general', () => {
     expect(
       findings([
         read('/proc/self/maps'),
@@ -236,7 +236,7 @@ describe('the kernel', () => {
     ).toEqual([]);
   });
 
-  it('may not be asked about other processes, or for what is never the same', () => {
+  it('is a finding if it describes other processes or always differs', () => {
     expect(findings([read('/proc/7/stat'), list('/proc'), read('/proc/sys/kernel/hostname')])).toEqual([
       'read /proc/7/stat',
       'list /proc',
@@ -245,30 +245,30 @@ describe('the kernel', () => {
   });
 });
 
-describe('a listing', () => {
+describe('listing a folder', () => {
   const grows = { growsIn: () => true };
 
-  it('is declared where every name is, and a new one would be', () => {
+  it('is allowed if every name is declared and a new one would be an input', () => {
     expect(findings([list('src')], { ...grows, namesIn: () => ['a.c'] })).toEqual([]);
   });
 
-  it('is found where it shows a name that is not declared', () => {
+  it('is a finding if it shows an undeclared name', () => {
     const verdict = judge(reportOf([list('src')]), declared({ ...grows, namesIn: () => ['a.c', 'b.c'] }));
     expect(verdict.findings).toMatchObject([
       { kind: 'list', path: 'src', detail: 'shows b.c', fix: { value: 'src/*' } },
     ]);
   });
 
-  it('is found where a name that appeared would change it but not the key', () => {
+  it('is a finding if a new name would change it but not the key', () => {
     expect(findings([list('src')], { namesIn: () => ['a.c'] })).toEqual(['list src']);
   });
 
-  it('of what the action made itself is free', () => {
+  it('that the action made itself is allowed', () => {
     const folder: AccessDetails = { kind: 'write', path: at('dist/d'), created: true, folder: true };
     expect(findings([folder, create('dist/d/x'), list('dist/d')])).toEqual([]);
   });
 
-  it('by make is a way to look for names; the same by another program is not', () => {
+  it('counts as probes of names for make, and as a listing for other programs', () => {
     const processes: TracedProcess[] = ['/usr/bin/make', 'ls'].map((name, index) => ({
       pid: index,
       parent: undefined,
@@ -288,8 +288,8 @@ describe('a listing', () => {
   });
 });
 
-describe('writing', () => {
-  it('into outputs and private folders, and making the folders above an output, is free', () => {
+describe('a write', () => {
+  it('into outputs and private folders, or making the folders above an output, is allowed', () => {
     const above: AccessDetails = { kind: 'write', path: at('a/b'), created: true, folder: true };
     const outputs = ['a/b/c.txt' as RelPath];
     expect(findings([above, create('a/b/c.txt'), create('/scratch/tmp/x')], { outputs })).toEqual([]);
@@ -306,13 +306,13 @@ describe('writing', () => {
     ).toEqual(['write obj', ...Array.from({ length: 10 }, (_, index) => `write obj/deep/${index}`)]);
   });
 
-  it('into the workspace is free if it is removed again, outside it is not', () => {
+  it('into the workspace is allowed if the file is removed again, outside it is a finding', () => {
     expect(findings([create('t'), remove('t'), create('/tmp/t'), remove('/tmp/t')])).toEqual([
       'write /tmp/t',
     ]);
   });
 
-  it('over an input is a change of the input, even if it is an output too', () => {
+  it('over an input is a change of the input, even if it is also an output', () => {
     expect(
       findings([overwrite('in.txt'), rename('dist/new', 'src/a.c')], {
         outputs: ['in.txt' as RelPath, 'dist' as RelPath],
@@ -320,7 +320,7 @@ describe('writing', () => {
     ).toEqual(['mutate in.txt', 'stale-output dist/new', 'mutate src/a.c']);
   });
 
-  it('the mode of an input is a change of it, and does not make it the action’s own', () => {
+  it('of an input’s mode is a change of it, and does not make it the action’s own', () => {
     expect(findings([{ kind: 'write', path: at('x'), attributes: true }, read('x')])).toEqual([
       'write x',
       'read x',
@@ -328,25 +328,25 @@ describe('writing', () => {
   });
 });
 
-describe('what the action wrote itself', () => {
-  it('is no input, under whatever name it ends', () => {
+describe('a file that the action wrote itself', () => {
+  it('is not an input, even after a rename', () => {
     expect(findings([create('/scratch/tmp/f'), rename('/scratch/tmp/f', 'dist/f'), read('dist/f')])).toEqual(
       [],
     );
   });
 
-  it('goes with its folder when that is moved', () => {
+  it('is followed when its folder is renamed', () => {
     const folder: AccessDetails = { kind: 'write', path: at('dist/a'), created: true, folder: true };
     expect(findings([folder, create('dist/a/f'), rename('dist/a', 'dist/b'), read('dist/b/f')])).toEqual([]);
   });
 
-  it('is not what it only read before', () => {
+  it('is still an input if the action read it before the write', () => {
     expect(findings([read('x'), overwrite('x'), read('x')])).toEqual(['read x', 'write x']);
   });
 });
 
-describe('removing', () => {
-  it('is found for inputs and for what is not declared, not for outputs', () => {
+describe('removing a file', () => {
+  it('is a finding for inputs and undeclared files, not for outputs', () => {
     const verdict = judge(reportOf([remove('in.txt'), remove('x'), remove('dist/old')]), declared());
     expect(verdict.findings).toMatchObject([
       { kind: 'delete', path: 'in.txt', detail: 'a declared input' },
@@ -364,20 +364,20 @@ describe('an earlier output', () => {
     ]);
   });
 
-  it('that is probed and then replaced or removed is not', () => {
+  it('that is probed and then replaced or removed is not stale', () => {
     const again = [probe('dist/a'), overwrite('dist/a'), probe('dist'), list('dist/d'), remove('dist/d')];
     expect(findings(again)).toEqual([]);
   });
 });
 
-describe('a link', () => {
+describe('a symbolic link', () => {
   const link = (path: string, target: string): AccessDetails => ({ kind: 'symlink', path: at(path), target });
 
-  it('in an output may lead anywhere in the workspace, by a relative path', () => {
+  it('in an output may point anywhere in the workspace, by a relative path', () => {
     expect(findings([link('dist/l', '../src/a.c'), link('dist/m', 'l')])).toEqual([]);
   });
 
-  it('in an output that leads elsewhere escapes, also after it was moved there', () => {
+  it('in an output that points elsewhere escapes, even if it was renamed into the output', () => {
     expect(findings([link('dist/a', '/usr/bin/cc'), link('dist/b', '../../x')])).toEqual([
       'symlink-escape dist/a',
       'symlink-escape dist/b',
@@ -387,7 +387,7 @@ describe('a link', () => {
     ]);
   });
 
-  it('that is gone at the end does not', () => {
+  it('that is removed before the end does not escape', () => {
     expect(findings([link('dist/a', '/x'), remove('dist/a')])).toEqual([]);
   });
 
@@ -396,20 +396,20 @@ describe('a link', () => {
     expect(findings([through])).toEqual(['symlink-escape dist/f']);
   });
 
-  it('on the way is an input too', () => {
+  it('that is followed is an input too', () => {
     expect(findings([{ kind: 'followed', path: at('latest') }])).toEqual(['read latest']);
   });
 });
 
-describe('reaching out', () => {
-  it('is found with its address', () => {
+describe('network access', () => {
+  it('is reported with its address', () => {
     expect(findings([connect('192.0.2.1', 443), connect('::1', 80)])).toEqual([
       'net 192.0.2.1:443',
       'net [::1]:80',
     ]);
   });
 
-  it('to itself is free; waiting for others is not', () => {
+  it('to a port of the action itself is allowed; listening for others is a finding', () => {
     const bind = (host: string, port: number): AccessDetails => ({
       kind: 'bind',
       address: { family: 'inet', host, port },
@@ -433,7 +433,7 @@ describe('reaching out', () => {
     expect(findings([{ kind: 'connect', address: { family: 'abstract', name: 'x' } }])).toEqual(['unix @x']);
   });
 
-  it('by io_uring is found, except for the ring of an event loop at its start', () => {
+  it('by io_uring is a finding, except for the ring that an event loop creates at its start', () => {
     expect(
       findings([
         { kind: 'io_uring', entries: 8, flags: 0 },
@@ -443,8 +443,8 @@ describe('reaching out', () => {
   });
 });
 
-describe('a survivor', () => {
-  it('is found with its arguments', () => {
+describe('a process that outlives the command', () => {
+  it('is reported with its arguments', () => {
     const survivor: TracedProcess = { pid: 101, parent: 0, argv: ['daemon'], atMs: 3, survived: true };
     expect(judge(reportOf([], { processes: [survivor] }), declared()).findings).toMatchObject([
       { kind: 'survivor', process: ['daemon'] },
@@ -452,7 +452,7 @@ describe('a survivor', () => {
   });
 });
 
-describe('a habit', () => {
+describe('an ambient probe', () => {
   const by = (name: string, ...paths: string[]) => {
     const process = {
       pid: 100,
@@ -469,7 +469,7 @@ describe('a habit', () => {
     ['make', 'all', 'SCCS', 'src/RCS/a.c,v'],
     ['python3.11', '__pycache__/a.cpython-311.pyc'],
     ['bash', '.python-version'],
-  ])('of %s is no finding, but a look', (name, ...paths) => {
+  ])('of %s is not a finding, but is in the read set', (name, ...paths) => {
     const { findings, readSet: looks } = by(name, ...paths);
     expect(findings).toEqual([]);
     expect(looks.map(({ path }) => path)).toEqual(paths.map(at));
@@ -480,11 +480,11 @@ describe('a habit', () => {
     ['make', 'local.mk'],
     ['python3', 'settings.py'],
     ['cat', 'package.json'],
-  ])('of %s is not to look for %s', (name, path) => {
+  ])('of %s does not include %s', (name, path) => {
     expect(by(name, path).findings).toMatchObject([{ kind: 'absent', path }]);
   });
 
-  it('of compilers is to look for the system’s headers among the action’s, not for the action’s own', () => {
+  it('of compilers covers the system’s headers in the action’s folders, not the action’s own headers', () => {
     const process = { pid: 1, parent: undefined, argv: ['/usr/lib/gcc/cc1'], atMs: 0, survived: false };
     const accesses = [
       ...['inc/stdio.h', 'inc/bits/types.h', 'inc/own.h', 'inc/types.h'].map(absent),
@@ -498,7 +498,7 @@ describe('a habit', () => {
   });
 });
 
-describe('an output that an earlier run left and that was put aside', () => {
+describe('an earlier output that was set aside', () => {
   const earlier = { earlier: ['dist' as RelPath] };
 
   it('is a finding if a program probes for it without writing it', () => {
@@ -507,7 +507,7 @@ describe('an output that an earlier run left and that was put aside', () => {
     expect(findings([absent('dist/a')])).toEqual([]);
   });
 
-  it('is a finding if it is opened for its content, but not if a program keeps a log there', () => {
+  it('is a finding if it is opened for its content, unless the program keeps a log there', () => {
     const opened: AccessDetails = { kind: 'absent', path: at('dist/a'), wanted: true };
     const added: AccessDetails = { kind: 'write', path: at('dist/a'), created: true, wanted: true };
     const ninja = { processes: [{ pid: 1, parent: undefined, argv: ['ninja'], atMs: 0, survived: false }] };

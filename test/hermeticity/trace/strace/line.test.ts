@@ -9,8 +9,8 @@ import {
   stringsIn,
 } from '../../../../hermeticity/trace/strace/line.ts';
 
-describe('a line', () => {
-  it('of a whole call has its arguments and its result', () => {
+describe('a line of strace', () => {
+  it('that holds a whole call yields its arguments and its result', () => {
     const line =
       '12 1794708652.156406 openat(AT_FDCWD<\\x2f\\x74>, "\\x61\\x2c\\x29", O_RDONLY|O_CLOEXEC) = 3<\\x2f\\x61>';
     expect(parseLine(line)).toEqual({
@@ -27,7 +27,7 @@ describe('a line', () => {
     });
   });
 
-  it('of half a call waits for the other half', () => {
+  it('that holds half a call is joined with the other half', () => {
     const first = parseLine('7  1.5 clone(child_stack=NULL, flags=CLONE_VM|SIGCHLD <unfinished ...>')?.event;
     const second = parseLine('7  1.6 <... clone resumed>) = 8')?.event;
     if (first?.kind !== 'unfinished' || second?.kind !== 'resumed') throw new Error('these are halves');
@@ -57,7 +57,7 @@ describe('a line', () => {
     ]);
   });
 
-  it('that is none of these is not guessed at', () => {
+  it('that is none of these is not parsed', () => {
     expect([parseLine(''), parseLine('strace: what'), parseLine('1 2.0 nonsense')]).toEqual([
       undefined,
       undefined,
@@ -74,8 +74,8 @@ describe('a line', () => {
   });
 });
 
-describe('a value', () => {
-  it('in quotes is bytes; what was cut off or is no string is nothing', () => {
+describe('an argument', () => {
+  it('in quotes is decoded to bytes; a truncated string or a non-string yields nothing', () => {
     expect(bytesOf('"\\xff\\x0a"')).toEqual(Buffer.from([0xff, 0x0a]));
     expect([bytesOf('NULL'), bytesOf('"\\x61"...'), bytesOf('0xffff'), bytesOf(undefined)]).toEqual([
       undefined,
@@ -85,7 +85,7 @@ describe('a value', () => {
     ]);
   });
 
-  it('behind a handle is a path only if it is one', () => {
+  it('that is a file descriptor yields its path only if it has one', () => {
     expect(pathBehind('3<\\x2f\\x61>')).toEqual(Buffer.from('/a'));
     expect([
       pathBehind('3<\\x70\\x69\\x70\\x65>'),
@@ -94,7 +94,7 @@ describe('a value', () => {
     ]).toEqual([undefined, undefined, undefined]);
   });
 
-  it('in a list is one of many', () => {
+  it('in a list is split into its values', () => {
     expect(stringsIn('["\\x61", "\\x62\\x63"]').map(String)).toEqual(['a', 'bc']);
   });
 });

@@ -14,7 +14,7 @@ const hex = (text: string) => Buffer.from(text).toString('hex').replace(/../g, '
 const START = `20 1.001 execve("${hex('/calls')}", ["${hex('calls')}"], 0x1 /* 1 var */) = 0`;
 const READ = `openat(AT_FDCWD<${hex('/w')}>, "${hex('secret')}", O_RDONLY) = 3<${hex('/w/secret')}>`;
 
-it('a thread that replaces the program before its creator has announced it goes on as the creator', () => {
+it('a thread that calls exec before its creator is reported continues under the creator’s pid', () => {
   const { interpreter, report } = interpret([
     START,
     '20 1.002 clone(child_stack=0x1, flags=CLONE_VM|CLONE_THREAD <unfinished ...>',
@@ -36,7 +36,7 @@ it('a thread that replaces the program before its creator has announced it goes 
   expect(read?.process).toBe(1);
 });
 
-it('a child whose parent was killed before announcing it is one of those that still run', () => {
+it('a child whose parent was killed before reporting it counts as still running', () => {
   const { interpreter, report } = interpret([
     START,
     '20 1.002 clone(child_stack=NULL, flags=CLONE_CHILD_CLEARTID|SIGCHLD <unfinished ...>',

@@ -12,17 +12,17 @@ import { Folder, PROJECT } from '../../rig.ts';
 
 export interface Case {
   readonly name: string;
-  /** Files of the workspace by path; "../x" lies beside it. A text that begins with "-> " is the target of a link. */
+  /** Files of the workspace by path; "../x" is beside it. A text "-> x" is a link to x. */
   readonly files?: Readonly<Record<string, string>>;
   readonly inputs?: readonly string[];
   readonly optional?: readonly string[];
   readonly outputs?: readonly string[];
   readonly command: readonly [string, ...string[]];
-  /** Besides PATH, HOME, TMPDIR, TZ and LC_ALL. An empty text takes one of these away. */
+  /** Besides PATH, HOME, TMPDIR, TZ and LC_ALL. An empty text removes one of these. */
   readonly env?: Readonly<Record<string, string>>;
-  /** A unix socket, relative to the workspace, at which somebody waits. */
+  /** A unix socket, relative to the workspace, on which the test listens. */
   readonly socket?: string;
-  /** "kind path", or "kind detail" where there is no path; empty for an action that is hermetic. */
+  /** "kind path", or "kind detail" without a path; empty for a hermetic action. */
   readonly finds: readonly string[];
 }
 
@@ -100,7 +100,7 @@ export class StagedCase {
     await new Promise((listening) => server.once('listening', listening));
   }
 
-  /** What a client would make of the flags, with globs as simple as the corpus needs them. */
+  /** The declaration that a client makes of the flags, with globs as simple as the corpus needs. */
   #declaration(): Declaration {
     const patterns = this.#case.inputs ?? [];
     const all = [...patterns, ...(this.#case.optional ?? [])];
@@ -123,7 +123,7 @@ export class StagedCase {
   }
 }
 
-/** A name that the last part of a pattern would match. */
+/** A name that the last part of a pattern matches. */
 function sampleOf(pattern: string): string {
   return (pattern.split('/').at(-1) ?? '').replaceAll('**', 'new').replaceAll(/[*?]/g, 'n');
 }

@@ -71,7 +71,7 @@ export const SH: readonly Case[] = [
     command: sh('cd ../workspace && printf x >"$(printf "b\\377d")" && cat "$(printf "b\\377d")" >out'),
     finds: ['write b%FFd'],
   },
-  // ---- looking ----
+  // ---- probing ----
   {
     ...INPUT,
     name: 'looks for a setting that is not there',

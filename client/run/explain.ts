@@ -20,10 +20,10 @@ export interface Explanation {
   readonly differences: readonly Difference[];
 }
 
-const NEVER_SEEN: Explanation = { reason: 'never seen', differences: [] };
+const NO_EARLIER_RUN: Explanation = { reason: 'no earlier run', differences: [] };
 
 const FORGOTTEN: Explanation = {
-  reason: 'it ran before, with what is no longer stored: what differs is not known',
+  reason: 'it ran before, but the earlier action is no longer stored for comparison',
   differences: [],
 };
 
@@ -44,7 +44,7 @@ export async function explain(
   const earlier = cache.history.entries();
   if (earlier.length > 0) await keepAction(action, store);
   if (refusal !== undefined) return { reason: `refused: ${refusal}`, differences: [] };
-  if (earlier.length === 0) return NEVER_SEEN;
+  if (earlier.length === 0) return NO_EARLIER_RUN;
   const last = earlier.find((entry) => entry.key === action.key.hash);
   if (!last) return explainMiss(action, earlier, store.blobs);
   const differs = await differsNow(action, store, cache.digests);
@@ -88,7 +88,7 @@ async function explainMiss(
     if (found && (!best || found.length < best.differences.length)) best = { against, differences: found };
   }
   if (best) return { ...best, reason: summarize(best.differences) };
-  return last ? FORGOTTEN : NEVER_SEEN;
+  return last ? FORGOTTEN : NO_EARLIER_RUN;
 }
 
 /** The newest run of the same step in this workspace, else in another one. */
@@ -123,7 +123,7 @@ async function unlessGone<T>(ask: () => Promise<T>): Promise<T | undefined> {
 /** One line: the first difference and the number of others. */
 export function summarize(found: readonly Difference[]): string {
   const [first, ...more] = found;
-  if (!first) return 'never seen';
+  if (!first) return 'no earlier run';
   return more.length === 0 ? describe(first) : `${describe(first)} (and ${more.length} more)`;
 }
 

@@ -86,7 +86,9 @@ const CHECKS: Readonly<Record<string, (ran: Ran) => void>> = {
     expect(ran.stdout).toContain('not hermetic: 5 findings');
   },
   library: (ran) => {
-    expect(ran.stdout).toMatch(/^miss: never seen\nhit-local: found in the local store\nkey [0-9a-f]{64}\n/);
+    expect(ran.stdout).toMatch(
+      /^miss: no earlier run\nhit-local: found in the local store\nkey [0-9a-f]{64}\n/,
+    );
     expect(ran.stdout).toContain('stored 5 bytes as 2cf24dba5fb0');
   },
   monorepo: (ran) => {

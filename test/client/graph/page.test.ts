@@ -104,7 +104,7 @@ describe('--graph=html', () => {
       {
         id: 'test',
         state: 'miss',
-        says: 'would run: never seen',
+        says: 'would run: no earlier run',
         implied: [{ read: 'out.txt', maker: 'build' }],
       },
       { id: 'lint', state: 'hit', says: expect.stringContaining('hit: ') },

@@ -125,7 +125,7 @@ describe('--dry-run', () => {
 
   test('tells of each step whether it would hit, its key and why; and runs nothing', async () => {
     expect(await forecast()).toEqual([
-      { step: 'libs/core#build', outcome: 'miss', key: expect.any(String), why: 'never seen' },
+      { step: 'libs/core#build', outcome: 'miss', key: expect.any(String), why: 'no earlier run' },
       { step: 'apps/web#build', outcome: 'unknown', why: 'libs/core#build would run first' },
     ]);
     expect(shop.has('libs/core/out')).toBe(false);

@@ -39,7 +39,9 @@ describe('explain, diff and show', () => {
     const byName = await shop.assay(['explain', 'build']);
     expect(byName.stdout).toContain('step     build\n');
     expect(byName.stdout).toContain('What differs:\n  MODE slow -> fast\n  src/a changed\n');
-    expect((await shop.assay(['explain', first.slice(0, 10)])).stdout).toContain('outcome  miss: never seen');
+    expect((await shop.assay(['explain', first.slice(0, 10)])).stdout).toContain(
+      'outcome  miss: no earlier run',
+    );
     const diff = await shop.assay(['diff', first.slice(0, 12), second]);
     expect(diff).toMatchObject({ code: 1, stdout: 'MODE slow -> fast\nsrc/a changed\n' });
     expect(await shop.assay(['diff', second, 'build'])).toMatchObject({ code: 0, stdout: '' });

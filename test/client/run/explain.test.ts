@@ -42,7 +42,7 @@ test.each<[string, () => Change | undefined, string]>([
   ['a tool', () => ({ flags: ['--tool', 'ls'] }), 'tool ls was added'],
   ['the command', () => ({ command: ['true', 'really'] }), 'command true -> true really'],
 ])('%s', async (_name, change, reason) => {
-  expect((await run()).summary.reason).toBe('never seen');
+  expect((await run()).summary.reason).toBe('no earlier run');
   const next = await run(change() ?? {});
   expect(next.summary).toMatchObject({ outcome: 'miss', reason });
   const { stdout, code } = await shop.assay(['explain']);
@@ -66,7 +66,7 @@ test('several differences are counted in the line and listed in full', async () 
 
 test('a program that never ran here is not compared with another one', async () => {
   await run();
-  expect((await run({ command: ['ls'] })).summary.reason).toBe('never seen');
+  expect((await run({ command: ['ls'] })).summary.reason).toBe('no earlier run');
 });
 
 describe('a command that never ran is compared only with a similar one', () => {
@@ -75,14 +75,14 @@ describe('a command that never ran is compared only with a similar one', () => {
 
   test('another line for the same shell', async () => {
     await shell('kill -0 $$', '--output', 'x', '--input', 'src/a');
-    expect(await shell('mkfifo f', '--output', 'y', '--input', 'src/deep')).toBe('never seen');
+    expect(await shell('mkfifo f', '--output', 'y', '--input', 'src/deep')).toBe('no earlier run');
   });
 
   test.each<[string, [string, ...string[]], [string, ...string[]], string]>([
     ['an input', ['true one', '--input', 'src/a'], [': two', '--input', 'src/a'], 'command sh'],
     ['an output', ['touch x', '--output', 'x'], ['echo > x', '--output', 'x'], 'command sh'],
     ['most words', ['test 1 = 1'], ['test 1 = 1 -a 1'], 'command sh'],
-    ['a program and nothing else', ['echo a b'], ['echo c d'], 'never seen'],
+    ['a program and nothing else', ['echo a b'], ['echo c d'], 'no earlier run'],
   ])('in common: %s', async (_, first, second, reason) => {
     await shell(...first);
     expect(await shell(...second)).toContain(reason);
@@ -95,7 +95,7 @@ test('a hit is explained as one', async () => {
   expect((await shop.assay(['explain'])).stdout).toContain('outcome  hit-local: found in the local store');
 });
 
-test('a run that failed before is not "never seen"', async () => {
+test('a run that failed before is not "no earlier run"', async () => {
   await run({ command: ['false'] });
   const { summary } = await run({ command: ['false'] });
   expect(summary.reason).toBe('it failed before: it ended with 1');
@@ -112,12 +112,12 @@ test('a run whose result was not published says why', async () => {
   );
 });
 
-test('an earlier action that is no longer stored is not "never seen"', async () => {
+test('an earlier action that is no longer stored is not "no earlier run"', async () => {
   await run();
   for (const name of readdirSync(shop.store))
     if (name !== 'client') rmSync(join(shop.store, name), { recursive: true });
   shop.write('src/a', 'A');
-  expect((await run()).summary.reason).toContain('it ran before, with what is no longer stored');
+  expect((await run()).summary.reason).toContain('the earlier action is no longer stored');
 });
 
 describe('with a remote', () => {
@@ -149,7 +149,7 @@ describe('with a remote', () => {
     });
   });
 
-  test('a result of the remote that is refused is not "never seen"', async () => {
+  test('a result of the remote that is refused is not "no earlier run"', async () => {
     shop.write('undeclared', 'x');
     const sneaky = (store: string, ...flags: string[]) =>
       shop.run([...at(store), ...flags, '--output', 'out', '--', 'sh', '-c', 'cat undeclared > out']);

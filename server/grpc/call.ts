@@ -1,5 +1,5 @@
-// One gRPC call and its answer. Every answer is given here, so that each is counted once, and whatever goes wrong becomes a
-// status from the catalogue.
+// One gRPC call and its response.
+// Guarantee: a call ends with one status, which is counted once. Every error becomes a status of the catalogue.
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { frame, frameHeader } from '../../core/grpc/frame.ts';
@@ -12,18 +12,18 @@ import { untilWritesAreDone } from './in-flight.ts';
 import type { Method } from './method.ts';
 import { readMessage } from './request-message.ts';
 
-/** Names and values in turn, which node takes as they are; an object it would copy for each call. */
+/** Alternating names and values: Node would copy an object for each call. */
 const HEAD = [':status', '200', 'content-type', 'application/grpc'];
 const OK_TRAILERS = { 'grpc-status': String(GRPC_STATUS.OK) };
-/** node:http2 asks for the trailers also when a stream is closed early: only a complete answer has OK ready. */
-const CUT_SHORT = new AssayError('ASSAY_BODY_TIMEOUT', 'the answer was cut short');
+/** The trailers until a response is complete: node:http2 asks for them even if a stream closes early. */
+const CUT_SHORT = new AssayError('ASSAY_BODY_TIMEOUT', 'the response was cut short');
 const WITH_TRAILERS = { waitForTrailers: true, sendDate: false };
 const WITHOUT_BODY = { endStream: true, sendDate: false };
 
-/** Headers have a bound of their own, and a refusal may quote what it refuses. */
+/** A message may quote the request, and it travels in a trailer, whose size is limited. */
 const MAX_MESSAGE_LENGTH = 1024;
 
-/** Names and values in turn. */
+/** Alternating names and values. */
 type Headers = readonly string[];
 
 export class Call {
@@ -77,17 +77,17 @@ export class Call {
     }
   }
 
-  /** The one message of a call that takes one. */
+  /** The message of a call with a single request message. */
   message(): Promise<Buffer> {
     return readMessage(this.#body, this.server.limits.maxGrpcMessageBytes);
   }
 
-  /** The bytes of a call that takes many, frames and all. */
+  /** The request body of a call with a stream of messages, with the gRPC frames. */
   pieces(): AsyncIterable<Buffer[]> {
     return this.#body.batches();
   }
 
-  /** The whole answer of a call that gives one message. */
+  /** Sends the response of a call with a single response message. */
   answer(message: Uint8Array, headers?: Headers): void {
     if (this.isGone) return;
     if (message.byteLength > STORE.inlineBytes) {
@@ -101,7 +101,7 @@ export class Call {
     this.#end('OK');
   }
 
-  /** It stays in memory until it has been taken, and only so much of it is under way that the client's progress is seen. */
+  /** The message counts as response memory until the stream closes. Small writes show the client's progress. */
   #answerInPieces(message: Uint8Array, headers: Headers | undefined): void {
     const { capacity, limits } = this.server;
     capacity.addResponseBytes(message.byteLength);
@@ -124,8 +124,8 @@ export class Call {
   }
 
   /**
-   * One message of several, as two pieces: what stands before the content, and the content, whose memory is read until
-   * this settles. False when the client is gone, or was too slow and is now cut off: then the call does not end with OK.
+   * Sends one message of a stream: `before`, then `content`. `content` must not change until the promise settles.
+   * False if the client is gone or was cut for slowness. Then the call does not end with OK.
    */
   async send(before: Uint8Array, content: Uint8Array): Promise<boolean> {
     const { session } = this.#stream;
@@ -139,7 +139,7 @@ export class Call {
     return isWritten;
   }
 
-  /** True when the client has taken all of it. */
+  /** True once node:http2 has sent all of it. */
   async #write(content: Uint8Array, head?: Uint8Array): Promise<boolean> {
     const stream = this.#stream;
     this.#transfer.startWaiting();
@@ -147,7 +147,7 @@ export class Call {
       this.#settleWrite = resolve;
       stream.cork();
       if (head) stream.write(head);
-      // A call that the client has cancelled has its writes done without an error.
+      // When a client cancels a call, node:http2 completes its writes without an error.
       stream.write(content, (error) => resolve(!error && !stream.closed));
       stream.uncork();
     });
@@ -160,7 +160,7 @@ export class Call {
     this.#stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
   }
 
-  /** No more can be sent. */
+  /** True if the stream is closed: nothing can be sent. */
   get isGone(): boolean {
     return this.#stream.destroyed || this.#stream.closed;
   }
@@ -170,7 +170,7 @@ export class Call {
     if (lifecycle.isStopping) throw new AssayError('ASSAY_SHUTTING_DOWN', 'try again later');
     this.#checkHost();
     if (!tokenCheck.accepts(this.headers.authorization)) {
-      throw new AssayError('ASSAY_UNAUTHORIZED', 'this server asks for a token');
+      throw new AssayError('ASSAY_UNAUTHORIZED', 'this server requires a token');
     }
     if (this.#method.writes && readOnly) throw new AssayError('ASSAY_READ_ONLY', 'this server is read-only');
   }
@@ -186,7 +186,7 @@ export class Call {
     this.#stream.on('wantTrailers', () => this.#stream.sendTrailers(this.#trailers));
   }
 
-  /** The end of a call whose messages are sent. */
+  /** Ends a call after its last message, with OK unless a message was cut short. */
   #finish(): void {
     if (this.#isCutShort) this.#refuse(CUT_SHORT);
     if (this.#isFinished || this.isGone) return;
@@ -209,8 +209,8 @@ export class Call {
   }
 
   /**
-   * A client that is still sending hears the status first, and most stop by themselves; what comes until then is dropped.
-   * Resetting the stream at once would take the status with it.
+   * Drops the rest of the request for lingerMs, then closes the stream. A client that still sends receives the status
+   * first, and most clients then stop. Resetting the stream at once would lose the status.
    */
   #end(status: GrpcStatus): void {
     const stream = this.#stream;
@@ -227,20 +227,20 @@ export class Call {
     this.server.metrics.called(this.#method.name, status);
   }
 
-  /** Called while everybody waits for the client, for too long. */
+  /** The minimum rate calls this if the client is too slow. */
   #giveUp(): void {
     this.#body.fail(() => new AssayError('ASSAY_BODY_TIMEOUT', this.server.minRate.rule));
     this.#settleWrite(false);
     if (this.#isFinished || this.#stream.headersSent) this.#cutOff();
   }
 
-  /** The detail of a client's mistake quotes the client, who may have put a secret where none belongs: it stays out. */
+  /** The log omits the detail of a client error: it quotes the request, which may contain a secret. */
   #log({ code, detail, entry }: AssayError, thrown: unknown): void {
     const { log } = this.server;
-    const about = { code, method: this.#method.name };
-    if (code === 'ASSAY_INTERNAL') log.error({ ...about, detail, err: thrown }, entry.summary);
-    else if (entry.status >= 500) log.warn({ ...about, detail }, entry.summary);
-    else log.debug(about, entry.summary);
+    const fields = { code, method: this.#method.name };
+    if (code === 'ASSAY_INTERNAL') log.error({ ...fields, detail, err: thrown }, entry.summary);
+    else if (entry.status >= 500) log.warn({ ...fields, detail }, entry.summary);
+    else log.debug(fields, entry.summary);
   }
 }
 
@@ -249,13 +249,13 @@ function trailersOf(error: AssayError): Record<string, string> {
   return { 'grpc-status': String(status), 'grpc-message': statusMessage(error) };
 }
 
-/** The code, then what a person should know, as gRPC wants it: printable ASCII, the rest in percent signs. */
+/** The message as gRPC requires it: printable ASCII, and everything else percent-encoded. */
 export function statusMessage(error: AssayError): string {
   return plainMessage(error).replace(/[^\x20-\x24\x26-\x7e]/gu, encodeURIComponent);
 }
 
-/** The detail of a fault may name folders of this machine: it is for the log, not for the client. */
+/** The detail of a server error may name folders of this machine, so the client gets only the summary. */
 export function plainMessage({ code, detail, entry }: AssayError): string {
-  const said = entry.status >= 500 ? entry.summary : detail;
-  return `${code}: ${said}`.slice(0, MAX_MESSAGE_LENGTH).toWellFormed();
+  const text = entry.status >= 500 ? entry.summary : detail;
+  return `${code}: ${text}`.slice(0, MAX_MESSAGE_LENGTH).toWellFormed();
 }

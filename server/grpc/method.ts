@@ -1,36 +1,37 @@
-// What a service is: a table of methods by their path. A method answers a call, or refuses it by rejecting.
+// A gRPC service: a table of methods by path.
+// A method sends the response of a call, or rejects with the error that becomes its status.
 import { decodeStrict, type Shape } from '../../core/message.ts';
 import type { Call } from './call.ts';
 
 export interface Method {
-  /** As it is counted: Service.Method. */
+  /** The label of its metrics: Service.Method. */
   readonly name: string;
-  /** Refused on a read-only server before anything is read. */
+  /** A read-only server refuses the method before it reads a message. */
   readonly writes: boolean;
   answer(call: Call): Promise<void>;
 }
 
 export type Methods = ReadonlyMap<string, Method>;
 
-export type Answering = Method['answer'];
+export type Handler = Method['answer'];
 
 interface MessageType<T> {
   decode(bytes: Uint8Array): T;
 }
 
-/** One message in; what the answer is made of is the method's own business. */
+/** A method with a single request message. `answer` sends the response. */
 export function singleRequest<T>(
   type: MessageType<T>,
   shape: Shape,
   answer: (request: T, call: Call, bytes: Buffer) => Promise<void>,
-): Answering {
+): Handler {
   return async (call) => {
     const bytes = await call.message();
     const request = decodeStrict(
       type,
       shape,
       bytes,
-      'the message can not be decoded',
+      'the message cannot be decoded',
       'ASSAY_MESSAGE_MALFORMED',
     );
     await answer(request, call, bytes);
@@ -39,14 +40,14 @@ export function singleRequest<T>(
 
 export function service(
   name: string,
-  readers: Readonly<Record<string, Answering>>,
-  writers: Readonly<Record<string, Answering>> = {},
+  readers: Readonly<Record<string, Handler>>,
+  writers: Readonly<Record<string, Handler>> = {},
 ): Methods {
   const shortName = name.slice(name.lastIndexOf('.') + 1);
-  const entries = (answers: Readonly<Record<string, Answering>>, writes: boolean) =>
-    Object.entries(answers).map(([method, answer]): [string, Method] => [
+  const methodsOf = (handlers: Readonly<Record<string, Handler>>, writes: boolean) =>
+    Object.entries(handlers).map(([method, answer]): [string, Method] => [
       `/${name}/${method}`,
       { name: `${shortName}.${method}`, writes, answer },
     ]);
-  return new Map([...entries(readers, false), ...entries(writers, true)]);
+  return new Map([...methodsOf(readers, false), ...methodsOf(writers, true)]);
 }

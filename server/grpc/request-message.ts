@@ -1,9 +1,9 @@
-// The one message of a gRPC call that takes one.
+// Reads the message of a gRPC call with a single request message.
 import { AssayError } from '../../core/errors.ts';
 import { Deframer } from '../../core/grpc/frame.ts';
 import type { BodyReader } from '../http/body-reader.ts';
 
-/** Throws for no message, for several, and for one that is cut short or larger than `maxBytes`. */
+/** Throws unless the body is exactly one complete message of at most `maxBytes`. */
 export async function readMessage(body: BodyReader, maxBytes: number): Promise<Buffer> {
   const deframer = new Deframer(maxBytes);
   const messages: Buffer[] = [];
@@ -14,7 +14,7 @@ export async function readMessage(body: BodyReader, maxBytes: number): Promise<B
   if (!only || more.length > 0)
     throw new AssayError(
       'ASSAY_MESSAGE_MALFORMED',
-      `this method takes one message; there are ${messages.length}`,
+      `this method takes one message, but the call has ${messages.length}`,
     );
   return only;
 }

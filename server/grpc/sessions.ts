@@ -1,7 +1,7 @@
-// gRPC's side of the port: HTTP/2 sessions on sockets that somebody else has accepted.
+// HTTP/2 sessions for gRPC, on sockets that the port has accepted.
+// Guarantee: each session has limits for its streams, memory, headers and idle time.
 //
-// node:http2 itself, because it costs a third of @grpc/grpc-js for a large upload (docs/decisions/0050). A session has the
-// same bounds as an HTTP connection: streams, memory, headers, silence.
+// It uses node:http2, which costs a third of @grpc/grpc-js for a large upload (docs/decisions/0050).
 import {
   createServer,
   type Http2Server,
@@ -27,7 +27,8 @@ const NO_SUCH_METHOD: Method = {
   answer: () => Promise.reject(new AssayError('ASSAY_NO_SUCH_METHOD', 'this server has no such method')),
 };
 
-class Silent extends SetMember {
+/** A session that has not made a call. */
+class SilentSession extends SetMember {
   readonly session: ServerHttp2Session;
   readonly since: number;
 
@@ -41,8 +42,7 @@ class Silent extends SetMember {
 export class Sessions {
   readonly #server: Http2Server;
   readonly #open = new Set<ServerHttp2Session>();
-  /** Of those, the ones that have not made a call yet. */
-  readonly #silent = new ConnectionSet<Silent>();
+  readonly #silent = new ConnectionSet<SilentSession>();
   readonly #limits: ServerLimits;
   readonly #clock: Clock;
 
@@ -50,31 +50,31 @@ export class Sessions {
     this.#limits = context.limits;
     this.#clock = context.clock;
     this.#server = createServer(http2Options(context.limits));
-    this.#server.on('session', (session: ServerHttp2Session) => this.#welcome(session));
+    this.#server.on('session', (session: ServerHttp2Session) => this.#add(session));
     this.#server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
       stream.on('error', ignore);
       if (!isGrpc(headers)) return refuseOther(stream);
       new Call(stream, headers, context, methods.get(headers[':path'] ?? '') ?? NO_SUCH_METHOD).run();
     });
-    /** Broken frames and connections that end: the session is over, and nobody else is concerned. */
+    // A broken frame or connection ends only its own session.
     this.#server.on('sessionError', ignore);
   }
 
-  /** The socket's first bytes may have been read and put back. */
+  /** Starts a session. The protocol sniffer may have read the first bytes and put them back. */
   take(socket: Socket): void {
-    /** HTTP/1 clients may close their half and still read; HTTP/2 says what it means in frames. */
+    // Only HTTP/1 clients may close their half and still read. HTTP/2 ends a stream by a frame.
     socket.allowHalfOpen = false;
     this.#server.emit('connection', socket);
   }
 
-  /** No new calls; what is under way goes on. */
+  /** Accepts no new calls. Calls in flight continue. */
   drain(): void {
     for (const session of this.#open) if (!session.closed) session.close();
   }
 
   /**
-   * Closes those who have not made a call within `patienceMs`, of a share of all and the next time of the next. Timers of their own would
-   * close all those together who came together; they come back together too, and everybody else waits.
+   * Checks the next share of the silent sessions, and closes those that made no call within `timeoutMs`. A timer for
+   * each would close many sessions at once. They would also reconnect at once, and delay all other clients.
    */
   closeSilent(share: number, timeoutMs: number): void {
     const { now } = this.#clock;
@@ -83,9 +83,9 @@ export class Sessions {
     });
   }
 
-  #welcome(session: ServerHttp2Session): void {
+  #add(session: ServerHttp2Session): void {
     const { noProgressMs, idleSessionMs, connectionWindowBytes } = this.#limits;
-    const silent = new Silent(session, this.#clock.now);
+    const silent = new SilentSession(session, this.#clock.now);
     this.#open.add(session);
     this.#silent.add(silent);
     session.once('close', () => {
@@ -94,7 +94,7 @@ export class Sessions {
     });
     session.on('error', ignore);
     trackClose(session);
-    /** Node's default of 64 KiB for all calls together costs an upload twice its processor time (docs/decisions/0050). */
+    // Node's default is 64 KiB for all calls together. It doubles the CPU time of an upload (docs/decisions/0050).
     session.setLocalWindowSize(connectionWindowBytes);
     session.once('stream', () => {
       this.#silent.delete(silent);
@@ -103,14 +103,14 @@ export class Sessions {
   }
 }
 
-/** First politely, so that a call on its way is told to go elsewhere; a client that does not hear it is cut off. */
-function endIdle(session: ServerHttp2Session, againMs: number): void {
+/** Sends GOAWAY first, so that the client retries a new call elsewhere. After `cutAfterMs` more, cuts the session. */
+function endIdle(session: ServerHttp2Session, cutAfterMs: number): void {
   if (session.closed) {
     session.destroy();
     return;
   }
   session.close();
-  session.setTimeout(againMs);
+  session.setTimeout(cutAfterMs);
 }
 
 function http2Options(limits: ServerLimits) {
@@ -130,7 +130,7 @@ function isGrpc(headers: IncomingHttpHeaders): boolean {
   return headers[':method'] === 'POST' && headers['content-type']?.startsWith('application/grpc') === true;
 }
 
-/** Somebody speaks HTTP/2, but not gRPC, which is all that is spoken here over HTTP/2. */
+/** Over HTTP/2, this server speaks only gRPC. */
 function refuseOther(stream: ServerHttp2Stream): void {
   stream.respond({ ':status': UNSUPPORTED_MEDIA_TYPE }, { endStream: true });
   stream.close();

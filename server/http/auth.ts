@@ -1,29 +1,30 @@
-// Who may come in: whoever presents the server's one token, as Bearer or as the Basic password; everybody where there is
-// none. The token itself is not kept, only its hash, so that nothing which prints or logs this can give it away.
+// The token check: a client presents the server's token as Bearer or as the password of Basic.
+// Guarantee: the server keeps only the token's hash, so no log or dump can reveal it.
 import { hash, timingSafeEqual } from 'node:crypto';
 
 export interface TokenCheck {
   readonly isRequired: boolean;
-  /** Takes the Authorization header as it was sent. */
+  /** `authorization` is the header as the client sent it. */
   accepts(authorization: string | undefined): boolean;
 }
 
+/** For a server without a token. */
 export function anyToken(): TokenCheck {
   return { isRequired: false, accepts: () => true };
 }
 
 export function requireToken(token: string): TokenCheck {
-  const right = fingerprint(token);
+  const expected = fingerprint(token);
   return {
     isRequired: true,
     accepts(authorization) {
       const presented = authorization === undefined ? undefined : tokenIn(authorization);
-      return presented !== undefined && timingSafeEqual(fingerprint(presented), right);
+      return presented !== undefined && timingSafeEqual(fingerprint(presented), expected);
     },
   };
 }
 
-/** Equal length for every token, so that comparing takes the same time whatever was sent. */
+/** Hashes have equal length, so the comparison takes the same time for every token. */
 function fingerprint(token: string): Buffer {
   return hash('sha256', token, 'buffer');
 }

@@ -1,4 +1,4 @@
-// A whole blob in memory, for the few callers that know it to be small enough.
+// Reads a whole blob into memory. The caller must have checked its size.
 import type { Blob } from '../../store/store.ts';
 import { truncatedBlob } from './send-blob.ts';
 

@@ -1,5 +1,5 @@
-// The body of an answer on its way to an HTTP/1 client, a piece at a time: the next one is written when the kernel has taken
-// all of the last one. So a client's progress can be seen, and a piece's memory is free when its write settles.
+// Writes the body of an HTTP/1 response, one piece after the other, under the minimum rate.
+// Guarantee: when a write settles with true, the kernel has the whole piece, and its memory may be reused.
 import type { ServerResponse } from 'node:http';
 import type { MinRate, Transfer } from '../connection/min-rate.ts';
 
@@ -21,7 +21,7 @@ export class BodyWriter {
 
   readonly #onClose = (): void => this.#settle(false);
 
-  /** False when the client is gone, or was too slow and is now cut off. */
+  /** False if the client is gone or was cut for slowness. */
   write(piece: Buffer): Promise<boolean> {
     this.#transfer.startWaiting();
     return new Promise((resolve) => {
@@ -34,7 +34,7 @@ export class BodyWriter {
     });
   }
 
-  /** False when the client did not take all of it. */
+  /** False if the client did not take all bytes. */
   async writeAll(bytes: Buffer, pieceBytes: number): Promise<boolean> {
     for (let at = 0; at < bytes.length; at += pieceBytes) {
       if (!(await this.write(bytes.subarray(at, at + pieceBytes)))) return false;

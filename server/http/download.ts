@@ -1,5 +1,6 @@
-// A blob as the body of an answer. A client can take it for whole only when it is: the length is announced, and where the
-// bytes end early or turn out wrong, the connection is cut before that length is reached.
+// Sends a blob as a response body.
+// Guarantee: a client never accepts a truncated or damaged blob. The response announces the length, and a blob that
+// ends early or fails verification cuts the connection before that length.
 import type { Blob, LargeBlob } from '../../store/store.ts';
 import { BodyWriter } from './body-writer.ts';
 import type { Headers } from './error-response.ts';
@@ -7,7 +8,7 @@ import type { Exchange } from './exchange.ts';
 import { type ByteRange, parseRange } from './range.ts';
 import { sendLargeBlob, truncatedBlob } from './send-blob.ts';
 
-/** `range` is what the client gets instead of the whole. Nothing is awaited for a small blob, since most are. */
+/** Sends the range, or the whole blob without one. Returns no promise for a small blob: most are, and it is faster. */
 export function sendBlob(
   exchange: Exchange,
   blob: Blob,
@@ -25,7 +26,7 @@ export function sendBlob(
   exchange.end();
 }
 
-/** The head goes out with the first bytes: until then a fault in the store can still be told in an answer. */
+/** Sends the head with the first bytes: an error of the store before them becomes an error response. */
 async function sendChunks(
   exchange: Exchange,
   blob: LargeBlob,
@@ -35,9 +36,9 @@ async function sendChunks(
   const { response, server } = exchange;
   const writer = new BodyWriter(response, server.minRate);
   try {
-    const { bytes, isDelivered } = await sendLargeBlob(server, blob, range, (portion) => {
+    const { bytes, isDelivered } = await sendLargeBlob(server, blob, range, (chunk) => {
       if (!response.headersSent) begin();
-      return writer.write(portion);
+      return writer.write(chunk);
     });
     server.metrics.sent(bytes);
     if (!isDelivered) {
@@ -51,7 +52,7 @@ async function sendChunks(
   }
 }
 
-/** The part that the client asks for by Range; it may tie that to an entity tag by If-Range. */
+/** The Range header of the request, unless If-Range names another entity tag. */
 export function requestedRange(
   exchange: Exchange,
   size: number,

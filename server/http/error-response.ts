@@ -1,16 +1,16 @@
-// An error of the catalogue as the head and body of an answer, in the form that the client reads.
+// The headers and the body of an error response, in the format of the client's protocol.
 import type { AssayError } from '../../core/errors.ts';
 import { SERVER } from '../limits.ts';
 
-/** Names and values in turn, as writeHead takes them: an object would be copied and checked on every answer. */
+/** Alternating names and values, as writeHead accepts them: Node would copy an object for each response. */
 export type Headers = string[];
 
-/** How a protocol says no. */
+/** The error responses of a protocol. */
 export interface ErrorFormat {
   readonly type: string;
-  /** What Allow names where the method was not the right one. */
+  /** The Allow header of a response to a wrong method. */
   readonly methods: string;
-  /** `message` is what the client may know of the error's detail. */
+  /** `message` contains nothing that the client must not see. */
   body(error: AssayError, message: string): string;
 }
 
@@ -27,18 +27,18 @@ export function jsonErrors(methods: string): ErrorFormat {
 export const PAGE_ERRORS = jsonErrors('GET, HEAD');
 export const CONTENT_ERRORS = jsonErrors('GET, HEAD, PUT');
 
-export function errorHeaders({ code, entry }: AssayError, form: ErrorFormat): Headers {
-  const type = ['content-type', form.type];
+export function errorHeaders({ code, entry }: AssayError, format: ErrorFormat): Headers {
+  const type = ['content-type', format.type];
   if (code === 'ASSAY_UNAUTHORIZED') return [...type, ...CHALLENGE];
   if (code === 'ASSAY_BAD_ENCODING') return [...type, 'accept-encoding', 'identity'];
   if (code === 'ASSAY_STORE_FULL') return [...type, 'retry-after', String(SERVER.fullRetryAfterSeconds)];
   if (entry.status === 503) return [...type, 'retry-after', String(SERVER.retryAfterSeconds)];
-  if (code === 'ASSAY_METHOD_NOT_ALLOWED') return [...type, 'allow', form.methods];
+  if (code === 'ASSAY_METHOD_NOT_ALLOWED') return [...type, 'allow', format.methods];
   return type;
 }
 
-/** The detail of a fault may name folders of this machine: it is for the log, not for the client. */
-export function errorBody(error: AssayError, form: ErrorFormat): Buffer {
+/** The detail of a server error may name folders of this machine, so the client gets only the summary. */
+export function errorBody(error: AssayError, format: ErrorFormat): Buffer {
   const { status, summary } = error.entry;
-  return Buffer.from(`${form.body(error, status >= 500 ? summary : error.detail)}\n`);
+  return Buffer.from(`${format.body(error, status >= 500 ? summary : error.detail)}\n`);
 }

@@ -70,7 +70,7 @@ export class Exchange {
 
   authorize(): void {
     if (!this.server.tokenCheck.accepts(this.request.headers.authorization)) {
-      throw new AssayError('ASSAY_UNAUTHORIZED', 'this server asks for a token');
+      throw new AssayError('ASSAY_UNAUTHORIZED', 'this server requires a token');
     }
   }
 

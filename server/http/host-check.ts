@@ -1,23 +1,25 @@
-// The Host names that a server without a token answers to: those that lead to this machine and to no other.
+// The Host check of a loopback server without a token: it accepts only names of this machine.
+// Guarantee: a web page cannot reach the server by DNS rebinding.
 //
-// A web page can point a name of its own at its server first and at 127.0.0.1 afterwards (DNS rebinding). To the browser
-// both are one site, so the page may read and write. The Host header still holds that name. A name without a dot, or
-// below .local, is no safer: whoever answers on the local network (mDNS, a search domain) owns it.
+// In DNS rebinding, a page's host name resolves first to its own server and later to 127.0.0.1. The browser sees one
+// site, so the page may read and write. The Host header still contains the page's name. A name without a dot or below
+// .local is no safer: mDNS or a search domain lets other machines claim it.
 import { AssayError } from '../../core/errors.ts';
 import { isLoopback } from './host.ts';
 
-/** Takes the Host header, or :authority, as it was sent; throws for a name that is not this machine's. */
+/** `host` is the Host header, or :authority. Throws if the name is not this machine's. */
 export type HostCheck = (host: string | undefined) => void;
 
+/** Accepts every Host. */
 export function anyHost(): void {}
 
 export function ownHostsOnly(): HostCheck {
-  let lastGood: string | undefined;
+  let lastAccepted: string | undefined;
   return (host) => {
-    if (host === undefined || host === lastGood) return;
+    if (host === undefined || host === lastAccepted) return;
     if (!isOwn(host))
       throw new AssayError('ASSAY_FOREIGN_HOST', `this server is not ${JSON.stringify(host)}`);
-    lastGood = host;
+    lastAccepted = host;
   };
 }
 

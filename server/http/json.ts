@@ -1,4 +1,4 @@
-// JSON as a body, both ways.
+// JSON bodies of requests and responses.
 import { AssayError } from '../../core/errors.ts';
 import type { Headers } from './error-response.ts';
 import type { Exchange } from './exchange.ts';
@@ -9,7 +9,7 @@ export function answerJson(exchange: Exchange, value: object, status = 200, head
   exchange.answer(status, ['content-type', 'application/json', ...headers], body);
 }
 
-/** Whatever JSON it is; the caller looks at what it needs. */
+/** Parses the body. The caller checks the fields that it needs. */
 export async function receiveJson(exchange: Exchange): Promise<unknown> {
   const bytes = await receiveWhole(exchange, exchange.server.limits.maxMessageBytes);
   try {
@@ -19,7 +19,7 @@ export async function receiveJson(exchange: Exchange): Promise<unknown> {
   }
 }
 
-/** The value of a field, where there is an object that has it. */
+/** The first of these fields that the value has, if it is an object. */
 export function fieldOf(value: unknown, ...names: readonly string[]): unknown {
   if (typeof value !== 'object' || value === null) return undefined;
   const name = names.find((one) => Object.hasOwn(value, one));

@@ -1,5 +1,6 @@
-// The Range header of a download: one span of bytes, or nothing that this server honours. Several ranges, other units
-// and malformed values are ignored, which RFC 9110 allows: the answer is then the whole.
+// Parses the Range header of a download.
+// Only a single range of bytes counts. RFC 9110 allows a server to ignore several ranges, other units and malformed
+// values: the response is then the whole blob.
 
 export interface ByteRange {
   readonly offset: number;
@@ -8,7 +9,7 @@ export interface ByteRange {
 
 const ONE_RANGE = /^bytes=(\d*)-(\d*)$/;
 
-/** 'beyond': it is well-formed, but no byte of it exists. */
+/** 'unsatisfiable': the range is well-formed but contains no byte of the blob. */
 export function parseRange(
   header: string | undefined,
   size: number,

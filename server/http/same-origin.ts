@@ -1,25 +1,26 @@
-// Refuses what a web page of another origin sends. A browser says in Origin and Sec-Fetch-Site which page a request is from;
-// no build tool sends either.
+// The origin check of a server without a token: it refuses requests from web pages of another origin.
+// Guarantee: such a page cannot make the server act. Build tools send neither Origin nor Sec-Fetch-Site, so they pass.
 //
-// A page needs no leave to send a GET, or a POST of text, to any server that its browser can reach. It can't read the
-// answer, but the server has acted on it. A token keeps pages out, so only a server without one looks at this.
+// A browser lets every page send a GET, or a POST of text, to any server. The page cannot read the response, but the
+// server has acted by then. A page does not know the token, so a server with a token does not need this check.
 import type { IncomingHttpHeaders } from 'node:http';
 import { AssayError } from '../../core/errors.ts';
 
-/** Takes the headers of a request and the host that it was sent to. */
+/** `host` is the Host header, or :authority. Throws if the request comes from a page of another origin. */
 export type OriginCheck = (headers: IncomingHttpHeaders, host: string | undefined) => void;
 
+/** Accepts every origin. */
 export function anyOrigin(): void {}
 
 export function sameOriginOnly(headers: IncomingHttpHeaders, host: string | undefined): void {
   const { origin, 'sec-fetch-site': site } = headers;
   if (site !== undefined && site !== 'same-origin' && site !== 'none')
     throw foreign(`Sec-Fetch-Site ${site}`);
-  if (origin !== undefined && !isOf(origin, host)) throw foreign(`Origin ${origin}`);
+  if (origin !== undefined && !isOriginOf(origin, host)) throw foreign(`Origin ${origin}`);
 }
 
-/** The scheme is not compared: a proxy may speak TLS for this server. */
-function isOf(origin: string, host: string | undefined): boolean {
+/** Ignores the scheme: a proxy may terminate TLS for this server. */
+function isOriginOf(origin: string, host: string | undefined): boolean {
   const name = origin.replace(/^https?:\/\//, '');
   return name !== origin && name.toLowerCase() === host?.toLowerCase();
 }

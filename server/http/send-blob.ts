@@ -1,8 +1,9 @@
-// A large blob on its way to a client, who may take its time or take nothing at all.
+// Sends a large blob to a client that may read slowly or not at all.
+// Guarantee: a slow client holds at most one copy buffer, unless it has one of the few zero-copy permits.
 //
-// A chunk that is being sent stays in memory until the client has taken it, and hundreds of clients that do not would hold
-// hundreds of megabytes. So only a few are sent straight from their chunk. Everybody else is sent a small copy at a time,
-// and keeps neither the chunk nor its file open when one is not taken at once.
+// A chunk that is sent without a copy stays in memory until the client has it. Hundreds of slow clients would hold
+// hundreds of megabytes. So only SERVER.maxZeroCopyChunks downloads send from their chunk. The others send small copies,
+// and release the chunk and its file if the client does not take a copy within SERVER.copyTimeoutMs.
 import { AssayError } from '../../core/errors.ts';
 import type { Semaphore } from '../../store/shared/semaphore.ts';
 import type { LargeBlob } from '../../store/store.ts';
@@ -10,8 +11,8 @@ import type { Capacity } from '../capacity/capacity.ts';
 import type { ServerLimits } from '../limits.ts';
 import type { ByteRange } from './range.ts';
 
-/** False when the client is gone or was cut off. The memory of what it is given is read until it settles. */
-export type Send = (portion: Buffer) => Promise<boolean>;
+/** False if the client is gone or was cut. `bytes` must not change until the promise settles. */
+export type Send = (bytes: Buffer) => Promise<boolean>;
 
 export interface SendContext {
   readonly capacity: Pick<Capacity, 'downloads' | 'reads' | 'zeroCopies' | 'sends'>;
@@ -22,7 +23,7 @@ export interface SendContext {
 }
 
 export interface SendResult {
-  /** Less than was asked for when the client is gone, or when the blob ends early. */
+  /** Less than the range if the client is gone or the blob ends early. */
   readonly bytes: number;
   readonly isDelivered: boolean;
 }
@@ -33,39 +34,40 @@ export async function sendLargeBlob(
   range: ByteRange,
   send: Send,
 ): Promise<SendResult> {
-  const copy = new Copy(limits.copyBufferBytes);
+  const buffer = new CopyBuffer(limits.copyBufferBytes);
   let sent = 0;
-  let goesOn = true;
-  while (goesOn) {
+  let continues = true;
+  while (continues) {
     await capacity.downloads.acquire();
-    const turn = new ChunkSender(capacity, limits, send, copy);
-    const atOnce = () => (turn.keepsUp && !capacity.downloads.hasWaiters ? limits.readAheadChunks : 1);
-    const chunks = blob.chunks(range.offset + sent, range.length - sent, atOnce);
-    goesOn = false;
+    const sender = new ChunkSender(capacity, limits, send, buffer);
+    const readAhead = () => (sender.keepsUp && !capacity.downloads.hasWaiters ? limits.readAheadChunks : 1);
+    const chunks = blob.chunks(range.offset + sent, range.length - sent, readAhead);
+    continues = false;
     try {
-      for await (const chunk of inTurn(chunks, capacity.reads)) {
-        sent += await turn.take(chunk);
-        goesOn = sent < range.length && (turn.isOver || turn.hasLeft || capacity.downloads.hasWaiters);
-        if (goesOn) break;
+      for await (const chunk of readChunks(chunks, capacity.reads)) {
+        sent += await sender.take(chunk);
+        continues =
+          sent < range.length && (sender.isOver || sender.hasReleased || capacity.downloads.hasWaiters);
+        if (continues) break;
       }
     } finally {
-      turn.leave();
+      sender.release();
     }
-    if (!(await turn.lastIsTaken)) return { bytes: sent, isDelivered: false };
+    if (!(await sender.lastWrite)) return { bytes: sent, isDelivered: false };
   }
   return { bytes: sent, isDelivered: true };
 }
 
-/** What a caller throws, so that its client does not take what was sent for the whole. */
+/** The caller throws it, so that the client does not accept a truncated blob. */
 export function truncatedBlob(sent: number, announced: number): AssayError {
   return new AssayError('ASSAY_STORE_FAULT', `a blob ended after ${sent} of ${announced} bytes`);
 }
 
 /**
- * A chunk that has been read is checked and sent in one go, which takes most of a millisecond. If all downloads had theirs
- * read at the same moment, everybody else would wait for all of them.
+ * Reads each chunk under the `reads` semaphore. Verifying and sending a chunk blocks the event loop for almost a
+ * millisecond. Without the semaphore, other requests would wait for the chunks of all downloads.
  */
-async function* inTurn(chunks: AsyncIterable<Buffer>, reads: Semaphore): AsyncGenerator<Buffer> {
+async function* readChunks(chunks: AsyncIterable<Buffer>, reads: Semaphore): AsyncGenerator<Buffer> {
   const iterator = chunks[Symbol.asyncIterator]();
   try {
     for (let next = await reads.run(() => iterator.next()); !next.done; ) {
@@ -77,58 +79,64 @@ async function* inTurn(chunks: AsyncIterable<Buffer>, reads: Semaphore): AsyncGe
   }
 }
 
-/** From getting a chunk until letting go of it. */
+/** One turn of a download: it begins with a permit of `downloads`, and ends when the chunk is released. */
 class ChunkSender {
   readonly #capacity: SendContext['capacity'];
   readonly #limits: SendContext['limits'];
   readonly #send: Send;
-  readonly #copy: Copy;
-  /** Of the last copy, which may be under way longer than the chunk that it was made of is there. */
-  lastIsTaken: Promise<boolean> = Promise.resolve(true);
+  readonly #buffer: CopyBuffer;
+  /** Settles when the last write is done. The write of a copy may outlast its chunk. */
+  lastWrite: Promise<boolean> = Promise.resolve(true);
+  /** The client did not take a write in time, or is gone. */
   isOver = false;
-  /** Its place among the downloads is somebody else's, while it may still have its chunk. */
-  hasLeft = false;
-  /** In chunks that were lent to it, one after the other. */
-  #taken = 0;
+  /** Its download permit is released. It may still hold its chunk. */
+  hasReleased = false;
+  /** Bytes that the client took without a copy, since the last copy. */
+  #takenBytes = 0;
 
-  constructor(capacity: SendContext['capacity'], limits: SendContext['limits'], send: Send, copy: Copy) {
-    this.#copy = copy;
+  constructor(
+    capacity: SendContext['capacity'],
+    limits: SendContext['limits'],
+    send: Send,
+    buffer: CopyBuffer,
+  ) {
+    this.#buffer = buffer;
     this.#capacity = capacity;
     this.#limits = limits;
     this.#send = send;
   }
 
-  /** The kernels can't have it all: its client reads. */
+  /** True if the client took more than the kernels can buffer, so it must have read. */
   get keepsUp(): boolean {
-    return this.#taken >= this.#limits.kernelBufferBytes;
+    return this.#takenBytes >= this.#limits.kernelBufferBytes;
   }
 
-  /** How much of the chunk is sent, or is on its way as a copy. */
+  /** Returns how many bytes of the chunk are sent, or are in flight as a copy. */
   take(chunk: Buffer): Promise<number> {
-    return this.#capacity.zeroCopies.tryAcquire() ? this.#lend(chunk) : this.#sendCopies(chunk);
+    return this.#capacity.zeroCopies.tryAcquire() ? this.#sendWithoutCopy(chunk) : this.#sendCopies(chunk);
   }
 
-  leave(): void {
-    if (this.hasLeft) return;
-    this.hasLeft = true;
+  release(): void {
+    if (this.hasReleased) return;
+    this.hasReleased = true;
     this.#capacity.downloads.release();
   }
 
-  async #lend(chunk: Buffer): Promise<number> {
+  async #sendWithoutCopy(chunk: Buffer): Promise<number> {
     let sent = 0;
-    let seen = -1;
-    /** A client that pauses may keep the chunk, but not the turn of others. */
+    let sentAtLastCheck = -1;
+    // A client that pauses keeps its chunk, but releases its permit if other downloads wait.
     const watch = setInterval(() => {
-      if (sent === seen && this.#capacity.downloads.hasWaiters) this.leave();
-      seen = sent;
+      if (sent === sentAtLastCheck && this.#capacity.downloads.hasWaiters) this.release();
+      sentAtLastCheck = sent;
     }, this.#limits.copyTimeoutMs);
     try {
       while (sent < chunk.length && !this.isOver) {
         const slice = await this.#sliceOf(chunk.subarray(sent));
-        this.lastIsTaken = this.#send(slice);
-        this.isOver = !(await this.lastIsTaken);
+        this.lastWrite = this.#send(slice);
+        this.isOver = !(await this.lastWrite);
         if (!this.isOver) sent += slice.length;
-        if (!this.isOver) this.#taken += slice.length;
+        if (!this.isOver) this.#takenBytes += slice.length;
       }
       return sent;
     } finally {
@@ -138,8 +146,8 @@ class ChunkSender {
   }
 
   /**
-   * The kernel copies what it takes, during which everybody waits: little at a time while many are sent to. And a client's
-   * progress is seen only when a slice has been taken: one that has not shown that it reads gets no more than that.
+   * The next bytes to write. The kernel's copy blocks the event loop, so writes are small while downloads wait. The
+   * minimum rate sees progress only when a write completes, so they are small too until the client has read.
    */
   async #sliceOf(rest: Buffer): Promise<Buffer> {
     if (this.#capacity.downloads.hasWaiters) await this.#capacity.sends.next();
@@ -149,37 +157,37 @@ class ChunkSender {
 
   async #sendCopies(chunk: Buffer): Promise<number> {
     let copied = 0;
-    this.#taken = 0;
-    const deadline = new Deadline(this.#limits.copyTimeoutMs);
+    this.#takenBytes = 0;
+    const timeLimit = new TimeLimit(this.#limits.copyTimeoutMs);
     while (copied < chunk.length && !this.isOver) {
       if (copied % this.#limits.maxWriteBytes === 0) await this.#capacity.sends.next();
-      const portion = this.#copy.of(chunk.subarray(copied, copied + this.#limits.copyBufferBytes));
-      this.lastIsTaken = this.#send(portion);
-      copied += portion.length;
-      this.isOver = !(await deadline.isMetBy(this.lastIsTaken));
+      const copy = this.#buffer.copyOf(chunk.subarray(copied, copied + this.#limits.copyBufferBytes));
+      this.lastWrite = this.#send(copy);
+      copied += copy.length;
+      this.isOver = !(await timeLimit.isMetBy(this.lastWrite));
     }
-    deadline.end();
+    timeLimit.end();
     return copied;
   }
 }
 
-/** One after the other in the same memory: fresh memory for each would be garbage faster than it is collected. */
-class Copy {
-  readonly #bytes: number;
+/** One buffer for all copies of a download: a new one for each would create garbage faster than it is collected. */
+class CopyBuffer {
+  readonly #size: number;
   #memory: Buffer | undefined;
 
-  constructor(bytes: number) {
-    this.#bytes = bytes;
+  constructor(size: number) {
+    this.#size = size;
   }
 
-  of(bytes: Buffer): Buffer {
-    this.#memory ??= Buffer.allocUnsafeSlow(this.#bytes);
+  copyOf(bytes: Buffer): Buffer {
+    this.#memory ??= Buffer.allocUnsafeSlow(this.#size);
     return this.#memory.subarray(0, bytes.copy(this.#memory));
   }
 }
 
-/** For one promise after the other: a timer for each would cost as much as sending what it is about. */
-class Deadline {
+/** A time limit for one promise after the other. It has one timer: a new timer would cost as much as a write. */
+class TimeLimit {
   readonly #timer: NodeJS.Timeout;
   #settle: (isMet: boolean) => void = () => {};
 
@@ -187,7 +195,7 @@ class Deadline {
     this.#timer = setTimeout(() => this.#pass(), ms);
   }
 
-  /** True if it comes true in time. */
+  /** True if the promise resolves to true in time. */
   isMetBy(promise: Promise<boolean>): Promise<boolean> {
     this.#timer.refresh();
     return new Promise((resolve, reject) => {
@@ -196,7 +204,7 @@ class Deadline {
     });
   }
 
-  /** A busy process comes to its timers late, and before it looks at what the kernel has taken meanwhile: hence the turn more. */
+  /** A busy process runs late timers before it sees completed writes. setImmediate lets the writes come first. */
   #pass(): void {
     const settle = this.#settle;
     setImmediate(() => settle(false));

@@ -1,7 +1,7 @@
-// What GET /metrics tells, in Prometheus' words.
+// The metrics of the server, in the Prometheus format of GET /metrics.
 //
-// A request adds to plain numbers, which prom-client sees when somebody scrapes: its own `inc` looks labels up by a string
-// that it builds on every call, and a request makes three (docs/MEASUREMENTS.md#0020).
+// A request increments plain numbers, and a scrape copies them to prom-client. prom-client's own `inc` builds a string
+// to find its labels. A request increments three counters, so that would cost too much (docs/MEASUREMENTS.md#0020).
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { GrpcStatus } from '../../core/grpc/status.ts';
 import { VERSION } from '../../core/version.ts';
@@ -11,7 +11,7 @@ import { processMetrics } from './process-metrics.ts';
 const METHODS = ['GET', 'HEAD', 'PUT', 'POST', 'other'] as const;
 const STATUS_CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx'] as const;
 
-/** The protocols of tools whose keys are opaque: each has a base path, a space of keys and a count of its own. */
+/** The protocols with opaque keys. Each has its own base path, key space and count. */
 export const PROTOCOLS = [
   'ccache',
   'gradle',
@@ -27,7 +27,7 @@ export const PROTOCOLS = [
 
 export type Protocol = (typeof PROTOCOLS)[number];
 
-/** The two kinds of address that Bazel's protocol has. */
+/** The two URL kinds of Bazel's HTTP protocol. */
 export type Kind = 'cas' | 'ac';
 
 const LOOKUPS = ['cas', 'ac', ...PROTOCOLS] as const;
@@ -36,29 +36,33 @@ type Lookup = (typeof LOOKUPS)[number];
 
 const ROUTES = [...LOOKUPS, 'status', 'metrics', 'healthz', 'other'] as const;
 
-/** The name under which a request is counted. */
+/** The `route` label of a request. */
 export type Route = (typeof ROUTES)[number];
 
 export class Metrics {
   readonly #registry = new Registry();
   readonly #requests = requestCells(
-    this.#tally('assay_http_requests_total', 'Requests answered.', ['route', 'method', 'status']),
+    this.#counter('assay_http_requests_total', 'Requests answered.', ['route', 'method', 'status']),
   );
-  readonly #calls = this.#tally('assay_grpc_calls_total', 'gRPC calls answered.', ['method', 'status']);
-  /** Those of them that are nearly all, by their method. */
-  readonly #answeredCalls = new Map<string, Cell>();
+  readonly #calls = this.#counter('assay_grpc_calls_total', 'gRPC calls answered.', ['method', 'status']);
+  /** The counts of OK by method: nearly all calls end with OK. */
+  readonly #okCalls = new Map<string, Cell>();
   readonly #lookups = lookupCells(
-    this.#tally('assay_lookups_total', 'Blobs and results asked for.', ['kind', 'outcome']),
+    this.#counter('assay_lookups_total', 'Lookups of blobs and results.', ['kind', 'outcome']),
   );
-  readonly #received = this.#tally('assay_received_bytes_total', 'Bytes of bodies taken.', []).cell();
-  readonly #sent = this.#tally('assay_sent_bytes_total', 'Bytes of blobs and results given.', []).cell();
-  readonly #events = this.#tally('assay_store_events_total', 'What the store reported.', ['event']);
+  readonly #received = this.#counter(
+    'assay_received_bytes_total',
+    'Bytes of request bodies received.',
+    [],
+  ).cell();
+  readonly #sent = this.#counter('assay_sent_bytes_total', 'Bytes of blobs and results sent.', []).cell();
+  readonly #events = this.#counter('assay_store_events_total', 'Events of the store.', ['event']);
 
-  readonly #evicted = this.#tally('assay_evicted_total', 'What went because the store was full.', ['what']);
+  readonly #evicted = this.#counter('assay_evicted_total', 'Results, blobs and bytes evicted.', ['what']);
 
-  readonly #orphans = this.#tally(
+  readonly #orphans = this.#counter(
     'assay_orphans_total',
-    'Files without an entry in the index, and entries without a file, that were met.',
+    'Files without an index entry, and index entries without a file.',
     ['what'],
   );
 
@@ -69,12 +73,12 @@ export class Metrics {
     info.set({ version: VERSION }, 1);
   }
 
-  /** Asks for these numbers when somebody scrapes. */
+  /** Each scrape reads these numbers. */
   watch(space: { used(): number; readonly limit: number }): void {
     const registers = [this.#registry];
     new Gauge({
       name: 'assay_store_bytes',
-      help: 'What the store holds, in files and in its index.',
+      help: 'Bytes in the store: its files and its index.',
       registers,
       collect() {
         this.set(space.used());
@@ -82,7 +86,7 @@ export class Metrics {
     });
     new Gauge({
       name: 'assay_store_limit_bytes',
-      help: 'The most that it may hold.',
+      help: 'The size limit of the store.',
       registers,
       collect() {
         this.set(space.limit);
@@ -97,9 +101,9 @@ export class Metrics {
   }
 
   called(method: string, status: GrpcStatus): void {
-    const known = status === 'OK' ? this.#answeredCalls.get(method) : undefined;
+    const known = status === 'OK' ? this.#okCalls.get(method) : undefined;
     const cell = known ?? this.#calls.cell(method, status);
-    if (!known && status === 'OK') this.#answeredCalls.set(method, cell);
+    if (!known && status === 'OK') this.#okCalls.set(method, cell);
     cell.value++;
   }
 
@@ -136,8 +140,8 @@ export class Metrics {
     return this.#registry.metrics();
   }
 
-  #tally(name: string, help: string, labelNames: readonly string[]): Tally {
-    return new Tally(this.#registry, name, help, labelNames);
+  #counter(name: string, help: string, labelNames: readonly string[]): CounterCells {
+    return new CounterCells(this.#registry, name, help, labelNames);
   }
 }
 
@@ -145,8 +149,8 @@ interface Cell {
   value: number;
 }
 
-/** A counter of which each combination of labels is a number that the caller holds and adds to. */
-class Tally {
+/** A Prometheus counter with one plain number for each combination of labels. The caller increments the numbers. */
+class CounterCells {
   readonly #cells = new Map<string, { readonly labels: readonly string[]; readonly cell: Cell }>();
 
   constructor(registry: Registry, name: string, help: string, labelNames: readonly string[]) {
@@ -178,18 +182,26 @@ class Tally {
 
 type RequestCells = Readonly<Record<Route, ReadonlyMap<string, readonly Cell[]>>>;
 
-function requestCells(tally: Tally): RequestCells {
+function requestCells(counter: CounterCells): RequestCells {
   return forEach(
     ROUTES,
     (route) =>
       new Map(
-        METHODS.map((method) => [method, STATUS_CLASSES.map((status) => tally.cell(route, method, status))]),
+        METHODS.map((method) => [
+          method,
+          STATUS_CLASSES.map((status) => counter.cell(route, method, status)),
+        ]),
       ),
   );
 }
 
-function lookupCells(tally: Tally): Readonly<Record<Lookup, { readonly hits: Cell; readonly misses: Cell }>> {
-  return forEach(LOOKUPS, (kind) => ({ hits: tally.cell(kind, 'hit'), misses: tally.cell(kind, 'miss') }));
+function lookupCells(
+  counter: CounterCells,
+): Readonly<Record<Lookup, { readonly hits: Cell; readonly misses: Cell }>> {
+  return forEach(LOOKUPS, (kind) => ({
+    hits: counter.cell(kind, 'hit'),
+    misses: counter.cell(kind, 'miss'),
+  }));
 }
 
 function forEach<Name extends string, T>(names: readonly Name[], make: (name: Name) => T): Record<Name, T> {

@@ -1,6 +1,7 @@
-// The usual metrics of a process, read when somebody scrapes. prom-client's own collection watches the event loop a hundred
-// times a second and every garbage collection: 7 % of the cost of a small hit
-// (docs/MEASUREMENTS.md#0020).
+// The standard metrics of a process. A scrape reads them, and nothing runs between scrapes.
+//
+// prom-client's own collection samples the event loop a hundred times a second, and observes every garbage collection.
+// That is 7 % of the cost of a small hit (docs/MEASUREMENTS.md#0020).
 import { readdirSync } from 'node:fs';
 import { Counter, Gauge, type Registry } from 'prom-client';
 
@@ -20,7 +21,7 @@ export function processMetrics(registry: Registry): void {
     });
   };
   const gauge = (name: string, help: string, read: () => number) => {
-    const one: Gauge = new Gauge({ name, help, registers: [registry], collect: () => one.set(read()) });
+    const metric: Gauge = new Gauge({ name, help, registers: [registry], collect: () => metric.set(read()) });
   };
   total(
     'process_cpu_user_seconds_total',
@@ -37,7 +38,7 @@ export function processMetrics(registry: Registry): void {
     'When the process started.',
     () => Date.now() / 1000 - process.uptime(),
   );
-  gauge('process_resident_memory_bytes', 'Memory that is resident.', () => process.memoryUsage.rss());
+  gauge('process_resident_memory_bytes', 'Resident memory.', () => process.memoryUsage.rss());
   gauge('process_open_fds', 'Open files and sockets.', () => readdirSync('/proc/self/fd').length);
   gauge('nodejs_heap_size_used_bytes', 'Heap in use.', () => process.memoryUsage().heapUsed);
   gauge('nodejs_external_memory_bytes', 'Memory outside the heap.', () => process.memoryUsage().external);

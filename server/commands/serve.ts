@@ -1,4 +1,4 @@
-// `assay serve`: a store on this machine, shared over HTTP until a signal says stop.
+// `assay serve`: shares a store over HTTP and gRPC until a signal stops it.
 import { homedir, hostname } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import type { Logger } from 'pino';
@@ -37,44 +37,44 @@ const flags = {
   store: {
     type: 'string',
     value: 'DIR',
-    text: 'the folder that holds the store (default $XDG_CACHE_HOME/assay/server)',
+    text: 'the folder of the store (default $XDG_CACHE_HOME/assay/server)',
   },
-  'read-only': { type: 'boolean', text: 'take no writes' },
+  'read-only': { type: 'boolean', text: 'refuse all writes' },
   'tls-cert': {
     type: 'string',
     value: 'FILE',
-    text: 'speak TLS, with this certificate (PEM); looked at\nonce a minute, so that a renewed one is shown without a restart',
+    text: 'use TLS with this certificate (PEM); a renewed file\nis reloaded within a minute, without a restart',
   },
   'tls-key': { type: 'string', value: 'FILE', text: 'the key of --tls-cert (PEM)' },
   'tls-client-ca': {
     type: 'string',
     value: 'FILE',
-    text: 'admit only clients with a certificate signed by one of these (PEM)',
+    text: 'accept only clients with a certificate that one of these signed (PEM)',
   },
   'max-blob': {
     type: 'string',
     value: 'BYTES',
-    text: `the largest blob taken (default ${SERVER.maxBlobBytes})`,
+    text: `the largest blob to accept (default ${SERVER.maxBlobBytes})`,
   },
   'max-size': {
     type: 'string',
     value: 'SIZE',
-    text: `the most that the store holds: 50GB, 8GiB, or a share of the disk (default ${100 * STORE.serverShare}%);\nthe least recently used goes first`,
+    text: `the size limit of the store: 50GB, 8GiB, or a share of the disk (default ${100 * STORE.serverShare}%);\nthe least recently used entries are evicted first`,
   },
   lease: {
     type: 'string',
     value: 'TIME',
-    text: 'how long what was named in an answer stays, also when the store is full (default 3h)',
+    text: 'how long a blob or result stays after a response named it, even if the store is full (default 3h)',
   },
   'verify-rate': {
     type: 'string',
     value: 'MIB',
-    text: 'look through the whole store once a day, in the background, reading so many MiB a second (default: never)',
+    text: 'verify the whole store once a day in the background, at this many MiB per second (default: never)',
   },
   'log-level': {
     type: 'string',
     value: 'LEVEL',
-    text: `${LOG_LEVELS.join(', ')} (default info, on a terminal warn)`,
+    text: `${LOG_LEVELS.join(', ')} (default info, or warn on a terminal)`,
   },
 } as const;
 
@@ -82,20 +82,21 @@ export const serveCommand: CommandModule = {
   help: {
     usage: 'assay serve [FLAGS]',
     text: [
-      'Shares a store on one port: over HTTP and gRPC, as `assay run --remote` and Bazel’s --remote_cache speak them, and under',
-      'base paths of their own as ccache, sccache, Gradle, Turborepo, Nx, Rush and GitHub Actions do',
-      '(GET / lists them; docs/PROTOCOLS.md has a snippet for each).',
-      `Stops on SIGTERM, SIGINT or SIGHUP: takes nothing new, waits up to ${SERVER.drainMs / 1000} s for what is under way, and cuts the rest.`,
-      'A second signal ends it at once. Give it 20 s before you kill it (docker stop --time 20; systemd waits for 90 s by itself).',
+      'Shares a store on one port. `assay run --remote` and Bazel’s --remote_cache use it over HTTP or gRPC.',
+      'ccache, sccache, Gradle, Turborepo, Nx, Rush and GitHub Actions each have a base path for their own protocol.',
+      'GET / lists the base paths; docs/PROTOCOLS.md has a configuration snippet for each tool.',
+      `On SIGTERM, SIGINT or SIGHUP it accepts no new requests, waits up to ${SERVER.drainMs / 1000} s for requests in flight, and cuts the rest.`,
+      'A second signal ends it at once. Allow 20 s before you kill it (docker stop --time 20; systemd waits for 90 s by default).',
     ].join('\n'),
     flags,
     environment: {
       ASSAY_STORE: 'the same as --store',
-      ASSAY_S3_ACCESS_KEY: 'S3 clients must sign with this key …',
-      ASSAY_S3_SECRET_KEY: '… and this secret; without both, the token alone guards S3',
-      ASSAY_TOKEN: 'clients must present this; needed to listen beyond this machine, except with --read-only',
+      ASSAY_S3_ACCESS_KEY: 'the access key with which S3 clients must sign',
+      ASSAY_S3_SECRET_KEY: 'its secret key; without both, S3 clients need only the token',
+      ASSAY_TOKEN:
+        'the token that clients must present; required for a host other than loopback, unless --read-only or --tls-client-ca',
     },
-    exitCodes: { '0': 'stopped by a signal', '2': 'could not start; the text says why' },
+    exitCodes: { '0': 'stopped by a signal', '2': 'could not start; the error says why' },
     examples: [
       'assay serve',
       'ASSAY_TOKEN=… assay serve --host 0.0.0.0 --store /var/lib/assay --max-size 200GB',
@@ -116,23 +117,23 @@ export const serveCommand: CommandModule = {
       maxSize: settings.maxSize,
       leaseMs: settings.leaseMs,
     });
-    const stopChores = new AbortController();
-    const chores: (Promise<void> | undefined)[] = [];
+    const stopBackground = new AbortController();
+    const backgroundTasks: (Promise<void> | undefined)[] = [];
     try {
       metrics.watch(store.space);
       const server = await startServer({ ...settings, tls: settings.tls?.shown, store, log, metrics });
       const signal = firstStopSignal();
-      process.stdout.write(welcome(server, settings));
+      process.stdout.write(startMessage(server, settings));
       log.info({ url: server.url, store: settings.storeFolder }, 'listening');
-      chores.push(startScrubbing(settings, store, log, stopChores.signal));
-      chores.push(keepReconciling(store, log, stopChores.signal));
-      chores.push(keepSweeping(store, log, stopChores.signal));
-      chores.push(startTlsReload(settings, server, log, stopChores.signal));
+      backgroundTasks.push(startScrubbing(settings, store, log, stopBackground.signal));
+      backgroundTasks.push(keepReconciling(store, log, stopBackground.signal));
+      backgroundTasks.push(keepSweeping(store, log, stopBackground.signal));
+      backgroundTasks.push(startTlsReload(settings, server, log, stopBackground.signal));
       log.info({ signal: await signal }, 'stopping');
       await server.stop();
     } finally {
-      stopChores.abort();
-      await Promise.all(chores);
+      stopBackground.abort();
+      await Promise.all(backgroundTasks);
       await store.close();
     }
     log.info('stopped');
@@ -156,7 +157,8 @@ interface Settings {
 }
 
 function readSettings(given: ParsedFlags): Settings {
-  if (given.positionals.length > 0) throw usage(`serve takes no ${JSON.stringify(given.positionals[0])}`);
+  if (given.positionals.length > 0)
+    throw usage(`serve takes no argument ${JSON.stringify(given.positionals[0])}`);
   const maxBlob = given.text('max-blob');
   return {
     host: given.text('host') ?? '127.0.0.1',
@@ -179,9 +181,10 @@ function readSettings(given: ParsedFlags): Settings {
   };
 }
 
-/** One with a blank in it could be presented by nobody, and is more likely a mistake than a secret. */
+/** No client can present a token with white space, so such a value is a mistake. */
 function tokenOf(text = ''): string | undefined {
-  if (/\s/.test(text)) throw usage('ASSAY_TOKEN holds a space or a line break: no client could present it');
+  if (/\s/.test(text))
+    throw usage('ASSAY_TOKEN contains a space or a line break, so no client can present it');
   return text || undefined;
 }
 
@@ -211,7 +214,7 @@ function startTlsReload(
 function s3KeysOf(accessKey = '', secretKey = ''): S3Keys | undefined {
   if (accessKey === '' && secretKey === '') return undefined;
   if (accessKey === '' || secretKey === '')
-    throw usage('ASSAY_S3_ACCESS_KEY and ASSAY_S3_SECRET_KEY go together');
+    throw usage('set both ASSAY_S3_ACCESS_KEY and ASSAY_S3_SECRET_KEY, or neither');
   return { accessKey, secretKey };
 }
 
@@ -230,7 +233,7 @@ function defaultFolder(): string {
   return join(caches && isAbsolute(caches) ? caches : join(homedir(), '.cache'), 'assay', 'server');
 }
 
-/** On a terminal the person has just read where the server listens. */
+/** A terminal shows the start message already, so the default there is `warn`. */
 function logLevelOf(text: string | undefined): LogLevel {
   if (text === undefined) return process.stderr.isTTY ? 'warn' : 'info';
   const level = LOG_LEVELS.find((known) => known === text);
@@ -238,18 +241,18 @@ function logLevelOf(text: string | undefined): LogLevel {
   return level;
 }
 
-function welcome({ url }: RunningServer, { host, storeFolder, token, readOnly }: Settings): string {
+function startMessage({ url }: RunningServer, { host, storeFolder, token, readOnly }: Settings): string {
   const reachable = isLoopback(host) ? url : url.replace(/\/\/.*:/, `//${hostname()}:`);
-  const secret = token === undefined ? '' : 'ASSAY_TOKEN=… ';
+  const tokenPrefix = token === undefined ? '' : 'ASSAY_TOKEN=… ';
   return [
     `Assay listens on ${url}${readOnly ? ' (read-only)' : ''}`,
     `The store is in ${storeFolder}`,
-    `Try: ${secret}ASSAY_REMOTE=${reachable} ${ownName()} run --output hello.txt -- sh -c 'echo hello > hello.txt'`,
+    `Try: ${tokenPrefix}ASSAY_REMOTE=${reachable} ${commandName()} run --output hello.txt -- sh -c 'echo hello > hello.txt'`,
     '',
   ].join('\n');
 }
 
-/** How the person who reads this can call Assay: in a checkout it is on nobody's PATH. */
-function ownName(): string {
+/** The command that runs Assay: in a checkout, `assay` is not on the PATH. */
+function commandName(): string {
   return process.argv[1]?.endsWith('/bin/assay.ts') ? 'npx assay' : 'assay';
 }

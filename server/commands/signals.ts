@@ -1,5 +1,5 @@
-// SIGTERM, SIGINT, and SIGHUP of a terminal that goes away: the first asks for an orderly stop, the second ends the process at
-// once.
+// Stop signals: SIGTERM, SIGINT, and SIGHUP, which a closed terminal sends.
+// The first signal resolves the promise, for an orderly stop. The second ends the process at once.
 import { constants } from 'node:os';
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;

@@ -119,7 +119,7 @@ test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
 
 test('its help says how long a stop may take', async () => {
   const help = await runProcess([...INSTALLED, 'serve', '--help'], { cwd: '/', env: baseEnvironment() });
-  expect(help.stdout).toContain(`waits up to ${SERVER.drainMs / 1000} s for what is under way`);
+  expect(help.stdout).toContain(`waits up to ${SERVER.drainMs / 1000} s for requests in flight`);
 });
 
 test('a second signal ends it at once', async () => {
@@ -223,7 +223,7 @@ test.each([' ', 'a token', 'token\n'])(
   async (token) => {
     const serve = new Serve(['--port', '0', '--store', folder()], { ASSAY_TOKEN: token });
     expect(await serve.ended()).toBe(2);
-    expect(serve.stderr).toContain('holds a space or a line break');
+    expect(serve.stderr).toContain('contains a space or a line break');
   },
 );
 
@@ -232,7 +232,7 @@ test.each([
   [['--max-blob', '1k'], '--max-blob takes a whole number'],
   [['--log-level', 'loud'], '--log-level takes debug'],
   [['--prot', '1'], 'did you mean --port?'],
-  [['somewhere'], 'serve takes no "somewhere"'],
+  [['somewhere'], 'serve takes no argument "somewhere"'],
 ])('refuses %s', async (args, words) => {
   const serve = new Serve(args);
   expect(await serve.ended()).toBe(2);

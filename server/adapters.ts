@@ -1,4 +1,5 @@
-// All protocol adapters, and which of them a URL belongs to. They come before Bazel's URLs, which may begin with anything.
+// The table of all protocol adapters, and the lookup of the adapter for a URL.
+// It is searched before Bazel's HTTP protocol, whose URLs may have any prefix.
 import type { IncomingMessage } from 'node:http';
 import { LABELS_PATH } from '../core/labels.ts';
 import { actions } from './protocols/actions/adapter.ts';
@@ -16,21 +17,21 @@ import { webdav } from './protocols/webdav/adapter.ts';
 
 const ADAPTERS: readonly Adapter[] = [ccache, gradle, turbo, nx, rush, actions, azure, s3, webdav];
 
-/** What fastify answers: the JSON APIs of the adapters, and labels, which have no other part. */
+/** The routes of fastify: the JSON APIs of the adapters, and labels, which have no adapter. */
 export const JSON_APIS: readonly JsonApi[] = [labelsApi, ...ADAPTERS.flatMap(({ api }) => api ?? [])];
 
-/** A prefix of URLs, with what answers below it. */
+/** A URL prefix, and the adapter or JSON API below it. */
 interface Mount {
   readonly prefix: string;
   readonly adapter?: Adapter;
   readonly api?: JsonApi | undefined;
-  /** How much of the URL is cut off before the adapter sees it. */
+  /** Length of the base path. The adapter gets the URL without it. */
   readonly baseLength: number;
 }
 
 const LABELS: Mount = { prefix: LABELS_PATH, api: labelsApi, baseLength: 0 };
 
-/** By the first segment of the path, so that a request of another protocol costs one lookup. */
+/** By the first segment of the path, so a request of another protocol costs one lookup. */
 const MOUNTS: ReadonlyMap<string, readonly Mount[]> = Map.groupBy(
   [LABELS, ...ADAPTERS.flatMap(mountsOf)],
   ({ prefix }) => firstSegment(prefix),
@@ -38,8 +39,8 @@ const MOUNTS: ReadonlyMap<string, readonly Mount[]> = Map.groupBy(
 
 function mountsOf(adapter: Adapter): Mount[] {
   const { base, atRoot, api } = adapter;
-  const below = { prefix: base, adapter, api, baseLength: base.length };
-  return atRoot === undefined ? [below] : [below, { prefix: `/${atRoot}`, adapter, api, baseLength: 1 }];
+  const atBase = { prefix: base, adapter, api, baseLength: base.length };
+  return atRoot === undefined ? [atBase] : [atBase, { prefix: `/${atRoot}`, adapter, api, baseLength: 1 }];
 }
 
 export function findMount({ url = '', headers }: IncomingMessage): Mount | undefined {
@@ -49,13 +50,13 @@ export function findMount({ url = '', headers }: IncomingMessage): Mount | undef
 
 /** The fastify route of a URL, undefined if it belongs to no JSON API. */
 export function apiUrl(api: JsonApi, url: string): string | undefined {
-  const mark = url.indexOf('?');
-  const end = mark === -1 ? url.length : mark;
+  const queryStart = url.indexOf('?');
+  const end = queryStart === -1 ? url.length : queryStart;
   const match = api.path.exec(url.slice(0, end));
   return match ? api.urlFor(match.groups ?? {}) + url.slice(end) : undefined;
 }
 
-/** Many S3 clients can be given a host but no path, so a request with an S3 signature is S3's, whatever its path. */
+/** Many S3 clients accept a host but no path, so a request with an S3 signature may have any path. */
 const S3_AT_ROOT: Mount = { adapter: s3, prefix: '/', baseLength: 1 };
 
 function isSignedForS3(authorization: string | undefined): boolean {

@@ -1,5 +1,5 @@
-// The end of a server: it takes no new work, finishes what is under way within a bounded time or cuts it, and does not
-// return before the store has let go of every upload, so that the store can be closed.
+// Stops a server: it accepts no new work, drains connections for a limited time, and then cuts the rest.
+// Guarantee: stop() waits for writes to the store, at most SERVER.discardMs after the last connection is closed.
 
 import type { Port } from './connection/port.ts';
 import type { ServerLimits } from './limits.ts';
@@ -13,7 +13,7 @@ export class Lifecycle {
     return this.#isStopping;
   }
 
-  /** Around everything in the store that a stop has to wait for. */
+  /** Runs a write to the store. stop() waits for it. */
   async whileWriting<T>(write: () => Promise<T>): Promise<T> {
     this.#writes++;
     try {
@@ -26,11 +26,11 @@ export class Lifecycle {
 
   async stop(port: Port, limits: ServerLimits): Promise<void> {
     this.#isStopping = true;
-    await allClosed(port, limits);
-    await this.#lastWrite(limits.discardMs);
+    await closeConnections(port, limits);
+    await this.#waitForWrites(limits.discardMs);
   }
 
-  #lastWrite(withinMs: number): Promise<void> {
+  #waitForWrites(withinMs: number): Promise<void> {
     if (this.#writes === 0) return Promise.resolve();
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, withinMs);
@@ -42,13 +42,13 @@ export class Lifecycle {
   }
 }
 
-/** A connection whose answer began before the stop is still marked as kept alive, hence the repeated look for idle ones. */
-async function allClosed(port: Port, limits: ServerLimits): Promise<void> {
+/** Polls for idle connections: a response that began before the stop leaves its connection open as keep-alive. */
+async function closeConnections(port: Port, limits: ServerLimits): Promise<void> {
   const closed = port.close();
   port.closeIdle();
-  const reaper = setInterval(() => port.closeIdle(), limits.idleReapMs);
-  const axe = setTimeout(() => port.closeAll(), limits.drainMs);
+  const idlePoll = setInterval(() => port.closeIdle(), limits.idleReapMs);
+  const cutTimer = setTimeout(() => port.closeAll(), limits.drainMs);
   await closed;
-  clearInterval(reaper);
-  clearTimeout(axe);
+  clearInterval(idlePoll);
+  clearTimeout(cutTimer);
 }

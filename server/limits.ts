@@ -7,9 +7,9 @@ export const SERVER = {
   maxHeaderBytes: 16 * KIB,
   /** One gRPC message: a result of maxResultBytes and its key. */
   maxGrpcMessageBytes: 17 * MIB,
-  /** All blobs of one batch: gRPC clients take 4 MiB by default, and something is left for what frames the blobs. */
+  /** All blobs of one batch: gRPC clients accept 4 MiB by default, and the rest is for the framing. */
   maxBatchBytes: 4 * MIB - 256 * KIB,
-  /** The same as a number of blobs, for those that weigh nothing. */
+  /** The same as a number of blobs, for empty ones. */
   maxBatchBlobs: 65_536,
   /** SpliceBlob and block lists: the largest ratio of a blob's size to the size of its distinct parts. */
   maxAssemblyRatio: 64,
@@ -21,26 +21,29 @@ export const SERVER = {
   maxInlineBytes: 1 * MIB,
   /** Calls at a time on one gRPC connection; Bazel makes up to 100. */
   maxStreams: 128,
-  /** What one gRPC connection may send before it is told to go on: several uploads at full speed. */
+  /** The flow-control window of one gRPC connection: enough for several uploads at full speed. */
   connectionWindowBytes: 8 * MIB,
-  /** A message of an upload fits into one frame: HTTP/2's default of 16 KiB cuts each of Bazel's in two. */
+  /** One upload message fits into one frame. HTTP/2's default of 16 KiB splits each of Bazel's messages in two. */
   maxFrameBytes: 256 * KIB,
-  /** Beyond this a gRPC connection gets no new calls. */
+  /** A gRPC connection that uses more memory gets no new calls. */
   sessionMegabytes: 64,
-  /** A gRPC connection without a call is closed after this; its client opens another one when it needs it. */
+  /** A gRPC connection without a call is closed after this time. The client reconnects when it needs to. */
   idleSessionMs: 5 * MINUTE,
   /**
-   * A client that keeps the server waiting and moves nothing for this long is cut, in either direction. A header, a TLS handshake
-   * and the first call of a gRPC connection must be whole within it. As long as nginx waits.
+   * A client that sends and receives nothing for this long, while the server waits for it, is cut. A header, a TLS
+   * handshake and the first gRPC call must be complete within it. nginx has the same default.
    */
   noProgressMs: 60 * SECOND,
   /** Under pressure, a client must move minProgressBytes within this time. */
   pressureNoProgressMs: 5 * SECOND,
   minProgressBytes: 16 * KIB,
-  /** Pressure: more than this share of all connections, or of requestMemoryBytes or responseMemoryBytes, is in use, or bodies wait for a place. */
+  /**
+   * Pressure: more than this share of all connections, or of requestMemoryBytes or responseMemoryBytes, is in use, or
+   * request bodies queue.
+   */
   pressureConnections: 0.8,
   pressureMemory: 0.5,
-  /** Requests that a client may have sent on one HTTP connection before it has the answers to those before. */
+  /** Pipelined requests on one HTTP connection. */
   maxPipelined: 128,
   /** How long a connection may be idle between two requests. */
   keepAliveMs: 75 * SECOND,
@@ -52,13 +55,13 @@ export const SERVER = {
   uploadBufferBytes: 1 * MIB,
   /** Downloads that have a chunk of a large blob in memory. Others queue. */
   maxDownloads: 20,
-  /** How long a request waits for its turn, or for a place, before it is refused. */
+  /** How long a request may queue before it is refused. */
   queueTimeoutMs: 60 * SECOND,
-  /** Of those, how many read a chunk at once. Verifying a chunk blocks the event loop. */
+  /** Downloads that read a chunk at once. Verifying a chunk blocks the event loop. */
   maxReads: 2,
-  /** Who keeps up, while nobody waits for a turn, has so many chunks read in one go. */
+  /** Chunks in one read, for a client that reads fast, while no download queues. */
   readAheadChunks: 2,
-  /** Large blobs that are compressed at once for HTTP clients, and the least that is worth it. */
+  /** Concurrent compressions of large blobs for HTTP clients, and the smallest blob that is compressed. */
   maxCompressions: 8,
   minCompressedBytes: 1 * KIB,
   /** Bytes that the kernels on both sides may buffer of a response that the client does not read. */
@@ -75,65 +78,65 @@ export const SERVER = {
   lingerMs: 2 * SECOND,
   /** For tools that fail on a truncated body: a blob up to this size is verified before its first byte is sent. */
   verifyFirstBytes: 4 * GIB,
-  /** A message of a tool's own protocol: events, questions about many keys. */
+  /** A JSON or XML message of a tool's protocol, such as events or a query of many keys. */
   maxMessageBytes: 1 * MIB,
-  /** Beginnings of keys that one lookup may try; GitHub's own client sends at most 9. */
+  /** Restore keys (key prefixes) in one lookup; GitHub's own client sends at most 9. */
   maxRestoreKeys: 100,
-  /** How long a signed address is good for an upload or a download: the largest may take this long to begin. */
+  /** How long a signed URL is valid. An upload or download must begin within it. */
   signedUrlMs: 60 * MINUTE,
-  /** A job that has reserved an entry of GitHub’s cache and sends nothing keeps others from it this long … */
+  /** How long a job that sends nothing keeps its reservation of an entry of GitHub’s cache. */
   reservationMs: 2 * MINUTE,
-  /** … and so many entries may be reserved at once. */
+  /** Entries of GitHub’s cache that are reserved at once. */
   maxReservations: 10_000,
-  /** How far the clock of a client that signs its requests may be from ours. */
+  /** The largest difference between the server's clock and that of a client that signs its requests. */
   signatureSkewMs: 15 * MINUTE,
-  /** Between two comparisons of the store's index with its folder. */
+  /** The pause between two comparisons of the store's index with its folder. */
   reconcilePauseMs: 24 * 60 * MINUTE,
-  /** Between two looks at the files that hold the certificate. */
+  /** How often the certificate files are checked for changes. */
   tlsReloadMs: 1 * MINUTE,
-  /** From so many connections on, V8's heap is kept small. */
+  /** With this many connections, V8's heap is kept small. */
   crowdConnections: 256,
-  /** A crowd that comes and goes has the heap tidied up no more often than this. */
+  /** Each crowd begins with a garbage collection, but at most one runs within this time. */
   heapCollectMs: 60 * SECOND,
-  /** Fewer where the process may open fewer files. */
+  /** The limit of open files may lower it. */
   maxConnections: 4096,
-  /** Beyond those, so many are let in to be told that there is no place; further ones are closed without a word. */
+  /** Connections beyond maxConnections that get an error response. Further ones are closed without a response. */
   surplusConnections: 16,
-  /** Large bodies on their way in at once, each with a buffer or two of a chunk; more wait. */
+  /** Concurrent large request bodies, each with one or two chunk buffers. Others queue. */
   maxBodies: 256,
-  /** Bodies that are held in memory as a whole, of all connections together. */
+  /** Request bodies that are in memory as a whole, of all connections together. */
   requestMemoryBytes: 512 * MIB,
-  /** The same for answers that are larger than a small blob, until their clients have taken them. */
+  /** The same for responses that are larger than a small blob, until the clients have them. */
   responseMemoryBytes: 512 * MIB,
-  /** Small blobs that are sent along with one result. */
+  /** Small blobs that the response with a result inlines. */
   inlinedBlobsBytes: 256 * KIB,
-  /** When a client that was turned away may come back. */
+  /** The Retry-After header of a 503 response. */
   retryAfterSeconds: 1,
-  /** The same where the store is full: as leases end, room comes back. */
+  /** The same if the store is full: space becomes free as leases expire. */
   fullRetryAfterSeconds: 60,
-  /** Between two looks through the whole store, and after one that failed. */
+  /** The pause between two verifications of the whole store, and after one that failed. */
   scrubPauseMs: 24 * 60 * MINUTE,
   scrubRetryMs: 5 * MINUTE,
-  /** How long a stop waits for transfers in flight … */
+  /** How long a stop waits for transfers in flight. */
   drainMs: 10 * SECOND,
-  /** … looking this often for connections that have become idle … */
+  /** How often a stop closes connections that have become idle. */
   idleReapMs: 50,
-  /** … and then for the store to discard what was cut. */
+  /** How long a stop waits for the store to discard uploads that were cut. */
   discardMs: 5 * SECOND,
 } as const;
 
 export type ServerLimits = Readonly<Record<keyof typeof SERVER, number>>;
 
 export const ZSTD = {
-  /** The fastest that still compresses: the server's processor is shared by everybody. */
+  /** The fastest regular level: all requests share the server's CPU. */
   level: 1,
-  /** 8 MiB, as much as any level up to 19 uses; a frame may ask for 2 GiB. */
+  /** 8 MiB, the largest window of levels up to 19. A frame could request 2 GiB. */
   maxWindowLog: 23,
   pieceBytes: 256 * KIB,
-  /** So much may come out of anything, since files full of zeros are common … */
+  /** Output up to this size may have any ratio: files full of zeros are common. */
   ratioUncheckedBytes: 256 * MIB,
-  /** … and beyond that, so many bytes for each that was sent. A larger ratio is most likely an attack. */
+  /** The largest ratio of output to input beyond that. A larger one is most likely an attack. */
   maxRatio: 1000,
-  /** So much is inflated at first, and then as much as before each time, so that it is judged before much has come out. */
-  firstOutputBytes: 4 * KIB,
+  /** Input of the first step of decompression. Each step doubles the input, so the ratio is checked early. */
+  firstInputBytes: 4 * KIB,
 } as const;

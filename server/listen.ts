@@ -1,4 +1,4 @@
-// A running server on a store: assembled here, and stopped here.
+// Starts and stops a server on a store.
 import type { Server } from 'node:net';
 import type { Logger } from 'pino';
 import { AssayError, isSystemError, messageOf } from '../core/errors.ts';
@@ -26,7 +26,7 @@ const GRPC_METHODS = new Map([...reapiMethods, ...assetMethods]);
 
 export interface ServerOptions {
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   readonly port: number;
   readonly store: Store;
   readonly storeFolder?: string | undefined;
@@ -41,11 +41,11 @@ export interface ServerOptions {
 }
 
 export interface RunningServer {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly url: string;
-  /** Shows another certificate from here on. */
+  /** New connections get this certificate. */
   setTlsIdentity(tls: TlsIdentity): void;
-  /** Finishes what is under way, or cuts it. The store is the caller's to close. */
+  /** Finishes or cuts requests in flight. The caller closes the store. */
   stop(): Promise<void>;
 }
 
@@ -64,7 +64,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const info = { storeFolder, isLocal, startedAt: Date.now() };
   const tokenCheck = token === undefined ? anyToken() : requireToken(token);
   const signatures = s3Keys && signatureCheck(s3Keys);
-  /** With TLS a browser has asked for the name's certificate already. */
+  // With TLS, the browser has checked that the certificate is valid for the name.
   const checkHost = isLocal && token === undefined && !readOnly && !tls ? ownHostsOnly() : anyHost;
   const checkOrigin = token === undefined ? sameOriginOnly : anyOrigin;
   const context = {
@@ -83,36 +83,36 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     lifecycle,
     info,
   };
-  const door = new Port(await assemble(context), new Sessions(context, GRPC_METHODS), context, tls);
-  await listen(door.server, host, port);
-  /** A connection that could not be accepted, for want of file descriptors: the others are none the worse. */
-  door.server.on('error', (error) => log.error({ err: error }, 'could not accept a connection'));
-  const stopSweeping = sweepAgainAndAgain(capacity, limits, (share) => {
+  const listener = new Port(await assemble(context), new Sessions(context, GRPC_METHODS), context, tls);
+  await listen(listener.server, host, port);
+  // Without free file descriptors, accepting a connection fails. Open connections continue.
+  listener.server.on('error', (error) => log.error({ err: error }, 'could not accept a connection'));
+  const stopSweeping = startSweeping(capacity, limits, (share) => {
     clock.tick();
     minRate.check(share);
-    door.closeSlow(share);
+    listener.closeSlow(share);
   });
   return {
-    url: urlOf(door.server, host, tls ? 'https' : 'http'),
-    setTlsIdentity: (identity) => door.setTlsIdentity(identity),
+    url: urlOf(listener.server, host, tls ? 'https' : 'http'),
+    setTlsIdentity: (identity) => listener.setTlsIdentity(identity),
     async stop() {
-      await lifecycle.stop(door, limits);
+      await lifecycle.stop(listener, limits);
       stopSweeping();
     },
   };
 }
 
-/** In a crowd a little at a time: to look at everybody takes time, and to cut many at once takes more. */
-function sweepAgainAndAgain(
+/** In a crowd, each sweep checks a small share: checking all connections, or cutting many, blocks the event loop. */
+function startSweeping(
   capacity: Capacity,
   { sweepMs, crowdSweepMs }: ServerLimits,
   sweep: (share: number) => void,
 ): () => void {
-  let timer = setTimeout(sweepOn, sweepMs);
-  function sweepOn(): void {
+  let timer = setTimeout(sweepAndReschedule, sweepMs);
+  function sweepAndReschedule(): void {
     const pauseMs = capacity.isCrowded ? crowdSweepMs : sweepMs;
     sweep(pauseMs / sweepMs);
-    timer = setTimeout(sweepOn, pauseMs);
+    timer = setTimeout(sweepAndReschedule, pauseMs);
   }
   return () => clearTimeout(timer);
 }

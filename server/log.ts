@@ -1,5 +1,5 @@
-// Structured logs: JSON lines on standard error, a line for what a person running the server should know. No request is
-// logged at `info` or above, and nothing that a client sent is logged as it came.
+// The server's log: JSON lines on standard error.
+// Guarantee: successful requests are not logged at `info` or above, and no text of a client is logged verbatim.
 import pino, { type Logger } from 'pino';
 import type { OnStoreEvent } from '../store/events.ts';
 import type { Metrics } from './pages/metrics.ts';
@@ -10,7 +10,7 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 
 const STDERR = 2;
 
-/** Lines are written at once: the last one before a crash is the one that matters. */
+/** Writes are synchronous, so the last line before a crash is not lost. */
 export function openLog(level: LogLevel): Logger {
   return pino({ name: 'assay', level }, pino.destination({ fd: STDERR, sync: true }));
 }
@@ -18,9 +18,9 @@ export function openLog(level: LogLevel): Logger {
 export function reportStoreEvents(log: Logger, metrics: Metrics): OnStoreEvent {
   return (event) => {
     metrics.storeEvent(event);
-    const { type, ...about } = event;
+    const { type, ...fields } = event;
     if (type === 'quarantined' || type === 'diverged' || type === 'result-dropped')
-      log.warn(about, `store: ${type}`);
-    else log.info(about, `store: ${type}`);
+      log.warn(fields, `store: ${type}`);
+    else log.info(fields, `store: ${type}`);
   };
 }

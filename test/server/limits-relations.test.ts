@@ -25,7 +25,7 @@ test.each<[string, number, number]>([
     SERVER.inlinedBlobsBytes,
     SERVER.responseMemoryBytes,
   ],
-  ['the first output of zstd is smaller than a piece', ZSTD.firstOutputBytes, ZSTD.pieceBytes],
+  ['the first input of zstd is smaller than a piece', ZSTD.firstInputBytes, ZSTD.pieceBytes],
 ])('%s', (_name, smaller, larger) => {
   expect(smaller).toBeLessThan(larger);
 });

@@ -47,7 +47,7 @@ export async function* decompressStream(
   async function* counted(): AsyncGenerator<Uint8Array> {
     for await (const piece of pieces) {
       for (let at = 0; at < piece.length; ) {
-        const slice = piece.subarray(at, at + Math.max(ZSTD.firstOutputBytes, sent));
+        const slice = piece.subarray(at, at + Math.max(ZSTD.firstInputBytes, sent));
         at += slice.length;
         sent += slice.length;
         yield slice;

@@ -1,4 +1,4 @@
-// Large uploads to a server whose store is full: what is refused, broken off or left behind must not fill it for good.
+// Large uploads to a server whose store is full: refused, aborted and abandoned uploads release their space.
 import { readdirSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -49,16 +49,19 @@ const WAYS: Record<string, (server: TestServer, bytes: Buffer) => Promise<boolea
 };
 
 describe('a full store', () => {
-  test.each(Object.entries(WAYS))('takes what fits of many %s at once, and goes on', async (name, send) => {
-    const { server, directory } = await fullServer();
-    const contents = Array.from({ length: 8 }, (_, index) => contentOf(`${name} ${index}`, 4 * MIB));
-    const taken = (await Promise.all(contents.map((bytes) => send(server, bytes)))).filter(Boolean);
-    expect(taken).toHaveLength(2);
-    await expect.poll(() => stagedIn(directory)).toEqual([]);
-    expect(await put(server.url, 'afterwards', MIB)).toBe(200);
-  });
+  test.each(Object.entries(WAYS))(
+    'accepts as many of the concurrent %s as fit, and keeps working',
+    async (name, send) => {
+      const { server, directory } = await fullServer();
+      const contents = Array.from({ length: 8 }, (_, index) => contentOf(`${name} ${index}`, 4 * MIB));
+      const taken = (await Promise.all(contents.map((bytes) => send(server, bytes)))).filter(Boolean);
+      expect(taken).toHaveLength(2);
+      await expect.poll(() => stagedIn(directory)).toEqual([]);
+      expect(await put(server.url, 'afterwards', MIB)).toBe(200);
+    },
+  );
 
-  test('gives the room of uploads that were broken off to others', async () => {
+  test('frees the space of aborted uploads for others', async () => {
     const { server, directory } = await fullServer();
     for (let index = 0; index < 2; index++) {
       const bytes = contentOf(`broken ${index}`, 4 * MIB);
@@ -76,7 +79,7 @@ describe('a full store', () => {
   });
 });
 
-test('what killed servers left in staging goes with the next start, and with gc', async () => {
+test('staging files of killed servers are removed by the next start, and by gc', async () => {
   const shop = new Workshop();
   try {
     const staging = join(shop.store, VERSION, 'staging');
@@ -104,7 +107,7 @@ test('what killed servers left in staging goes with the next start, and with gc'
   }
 });
 
-test('a store that is full of what others lease refuses a write, and keeps nothing of it', async () => {
+test('a store full of leased blobs refuses a write, and keeps no part of it', async () => {
   const { server, directory } = await fullServer();
   await putOne(server.store, contentOf('leased', 8 * MIB));
   expect(await put(server.url, 'too much', 4 * MIB)).toBe(507);

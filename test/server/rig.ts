@@ -1,4 +1,4 @@
-// A listening server in this process, and clients for it that send exactly the bytes they are told to.
+// A listening server in this process, and clients for it that send exactly the given bytes.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { type Readable, Writable } from 'node:stream';
@@ -32,11 +32,11 @@ export interface TestServerOptions {
 export interface TestServer extends RunningServer {
   readonly port: number;
   readonly store: Store;
-  /** Everything that was logged, at every level. */
+  /** Every log line, at every level. */
   logged(): string;
 }
 
-/** Stopped, and its store closed, when the test is over. */
+/** Stops, and closes its store, when the test is finished. */
 export async function testServer(options: TestServerOptions = {}): Promise<TestServer> {
   const { store: given = (onEvent) => openMemoryStore({ onEvent }), host = '127.0.0.1', ...rest } = options;
   const lines: string[] = [];
@@ -95,7 +95,7 @@ export function codeIn({ body }: Pick<Answer, 'body'>): unknown {
   return JSON.parse(body.toString()).code;
 }
 
-/** A connection that is told what to send, byte by byte, and keeps all that comes back. */
+/** A raw connection: sends the given bytes and keeps everything that it receives. */
 export class RawConnection {
   readonly socket: Socket;
   #received = Buffer.alloc(0);
@@ -131,7 +131,7 @@ export class RawConnection {
     return this.#received;
   }
 
-  /** All that came, once it holds `text`; fails when the connection ends before. */
+  /** Everything received, as soon as it contains `text`; fails if the connection ends earlier. */
   async until(text: string): Promise<string> {
     while (!this.#received.includes(text)) {
       if (this.socket.closed) throw new Error(`closed after ${JSON.stringify(this.#received.toString())}`);
@@ -147,7 +147,7 @@ export class RawConnection {
     }
   }
 
-  /** All that came until the server ended the connection. */
+  /** Everything received until the server closed the connection. */
   async untilClosed(): Promise<string> {
     while (!this.socket.closed) await this.#more();
     return this.#received.toString('latin1');
@@ -164,7 +164,7 @@ export function putHead(path: string, ...headers: readonly string[]): string {
   return [`PUT ${path} HTTP/1.1`, 'host: localhost', ...headers, '', ''].join('\r\n');
 }
 
-/** A store of which one part behaves as the test says. */
+/** A store in which the test overrides one part. */
 export function storeWith(blobs: Partial<Blobs>): Store {
   const store = openMemoryStore();
   return { ...store, blobs: { ...store.blobs, ...blobs } };

@@ -1,4 +1,4 @@
-// The end of a server: uploads in flight are finished or discarded whole, and nothing new is taken.
+// Stopping a server: uploads in flight are finished or discarded whole, and no new connection is accepted.
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,7 +12,7 @@ const BYTES = contentOf('in flight', 2 * MIB);
 const PATH = pathOf(digestOf(BYTES));
 const HEAD = putHead(PATH, `content-length: ${BYTES.length}`, 'expect: 100-continue');
 
-test('finishes an upload in flight, and takes no new connection meanwhile', async () => {
+test('stop finishes an upload in flight, and accepts no new connection meanwhile', async () => {
   const server = await testServer();
   const connection = await RawConnection.to(server);
   connection.send(HEAD);
@@ -29,7 +29,7 @@ test('finishes an upload in flight, and takes no new connection meanwhile', asyn
   expect(await server.store.blobs.get(digestOf(BYTES).hash)).toBeDefined();
 });
 
-test('discards an upload whole that does not finish in time', async () => {
+test('stop discards the whole upload if it does not finish in time', async () => {
   const server = await testServer({ limits: { drainMs: 50 } });
   const connection = await RawConnection.to(server);
   connection.send(HEAD);
@@ -40,7 +40,7 @@ test('discards an upload whole that does not finish in time', async () => {
   expect(await server.store.blobs.get(digestOf(BYTES).hash)).toBeUndefined();
 });
 
-test('does not return before the store is done with what it was given', async () => {
+test('stop waits until the store has finished its pending writes', async () => {
   const events: string[] = [];
   let whenGiven = () => {};
   const given = new Promise<void>((resolve) => {
@@ -64,7 +64,7 @@ test('does not return before the store is done with what it was given', async ()
   expect(events).toEqual(['stored', 'stopped']);
 });
 
-test('waits for a store that never lets go no longer than it said', async () => {
+test('stop gives up on a store that never finishes after its time limit', async () => {
   let whenGiven = () => {};
   const given = new Promise<void>((resolve) => {
     whenGiven = resolve;
@@ -82,7 +82,7 @@ test('waits for a store that never lets go no longer than it said', async () => 
   await server.stop();
 });
 
-test('refuses a request that was half sent when it began to stop', async () => {
+test('stop refuses a request that is only half received', async () => {
   const server = await testServer();
   const connection = await RawConnection.to(server);
   const busy = await RawConnection.to(server);
@@ -98,7 +98,7 @@ test('refuses a request that was half sent when it began to stop', async () => {
   await stopped;
 });
 
-test('closes idle connections at once', async () => {
+test('stop closes idle connections at once', async () => {
   const server = await testServer();
   const idle = await RawConnection.to(server);
   idle.send('GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n');

@@ -1,5 +1,5 @@
-// A hit is whole, seen from the wire: what can't be finished is cut off before its announced length, and what was not
-// sent whole leaves nothing.
+// Complete or nothing, seen from the wire: a blob that cannot be completed ends before its announced length,
+// and an incomplete upload stores nothing.
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ function corrupt(): AssayError {
   return new AssayError('ASSAY_BLOB_CORRUPT', 'chunk 1 fails its checksum');
 }
 
-test('a blob that turns out wrong in the middle is cut off', async () => {
+test('a download of a blob that proves corrupt half-way is cut off', async () => {
   const chunks = async function* () {
     yield Buffer.alloc(MIB, 'right');
     throw corrupt();
@@ -33,7 +33,7 @@ test('a blob that turns out wrong in the middle is cut off', async () => {
   expect(received).not.toContain('ASSAY_');
 });
 
-test('a blob that ends early is cut off, not ended', async () => {
+test('a download of a blob that ends early is cut off, not ended', async () => {
   const chunks = async function* () {
     yield Buffer.alloc(MIB, 'right');
   };
@@ -42,7 +42,7 @@ test('a blob that ends early is cut off, not ended', async () => {
   expect(server.logged()).toContain('ASSAY_STORE_FAULT');
 });
 
-test('a blob that is wrong from its first chunk is a miss', async () => {
+test('a blob whose first chunk is corrupt is a miss', async () => {
   const chunks = async function* (): AsyncGenerator<Buffer> {
     yield await Promise.reject(corrupt());
   };
@@ -51,7 +51,7 @@ test('a blob that is wrong from its first chunk is a miss', async () => {
   expect([answer.status, codeIn(answer)]).toEqual([404, 'ASSAY_BLOB_CORRUPT']);
 });
 
-test('a chunk is not touched by the store before the kernel has taken it', async () => {
+test('the store does not reuse a chunk’s buffer before the kernel has sent it', async () => {
   const buffer = Buffer.alloc(MIB);
   const chunks = async function* () {
     for (const mark of ['a', 'b', 'c', 'd']) yield buffer.fill(mark);
@@ -62,7 +62,7 @@ test('a chunk is not touched by the store before the kernel has taken it', async
   expect(body.equals(expected)).toBe(true);
 });
 
-test('an upload that is broken off leaves nothing', async () => {
+test('an aborted upload stores nothing', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'assay-server-'));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   const server = await testServer({ store: () => openDiskStore({ directory }) });
@@ -80,7 +80,7 @@ test('an upload that is broken off leaves nothing', async () => {
   expect(filesIn(directory).filter((name) => !name.includes('index'))).toEqual([]);
 });
 
-test('the store learns at once that the client has gone', async () => {
+test('the store sees at once that the client has disconnected', async () => {
   let whenBegun = () => {};
   const begun = new Promise<void>((resolve) => {
     whenBegun = resolve;
@@ -105,7 +105,7 @@ test('the store learns at once that the client has gone', async () => {
   expect(await told).toMatchObject({ code: 'ASSAY_SIZE_MISMATCH' });
 });
 
-test('a bit that flipped on the disk is never served, and the next put heals it', async () => {
+test('a blob with a flipped bit on disk is never served, and the next put repairs it', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'assay-server-'));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   const server = await testServer({ store: (onEvent) => openDiskStore({ directory, onEvent }) });
@@ -123,7 +123,7 @@ test('a bit that flipped on the disk is never served, and the next put heals it'
   expect((await ask(url)).body.equals(bytes)).toBe(true);
 });
 
-test('a chunked upload that is broken off leaves nothing', async () => {
+test('an aborted chunked upload stores nothing', async () => {
   const server = await testServer();
   const bytes = contentOf('broken off', 100);
   const connection = await RawConnection.to(server);

@@ -1,4 +1,4 @@
-// Every wait has an end and every buffer a bound, for clients that mean no good or are only slow.
+// Every wait has a time limit and every buffer a bound, for hostile and for slow clients.
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
@@ -16,14 +16,14 @@ const IMPATIENT = { noProgressMs: 50, sweepMs: 10 };
 describe('a body larger than the limit', () => {
   const limits = { maxBlobBytes: MIB };
 
-  test('is refused before it is read where its length is announced', async () => {
+  test('is refused before it is read, if its length is announced', async () => {
     const server = await testServer({ limits });
     const connection = await RawConnection.to(server);
     connection.send(putHead(PATH, `content-length: ${MIB + 1}`));
     expect(await connection.until('wayOut')).toMatch(/^HTTP\/1\.1 413 /);
   });
 
-  test('is refused as soon as it exceeds it where it is not', async () => {
+  test('is refused as soon as it exceeds the limit, if its length is not announced', async () => {
     const server = await testServer({ limits });
     const bytes = contentOf('too large', 4 * MIB);
     const answer = await ask(server.url + pathOf(digestOf(bytes)), 'PUT', {
@@ -33,7 +33,7 @@ describe('a body larger than the limit', () => {
     expect(await ask(server.url + pathOf(digestOf(bytes)))).toMatchObject({ status: 404 });
   });
 
-  test('does not keep its sender from reading the answer', async () => {
+  test('does not prevent its sender from reading the response', async () => {
     const server = await testServer({ limits });
     const bytes = contentOf('too large', 8 * MIB);
     expect(await ask(server.url + pathOf(digestOf(bytes)), 'PUT', { body: bytes })).toMatchObject({
@@ -41,7 +41,7 @@ describe('a body larger than the limit', () => {
     });
   });
 
-  test('is taken at exactly the limit', async () => {
+  test('is accepted at exactly the limit', async () => {
     const server = await testServer({ limits });
     const bytes = contentOf('just right', MIB);
     expect(await ask(server.url + pathOf(digestOf(bytes)), 'PUT', { body: bytes })).toMatchObject({
@@ -51,7 +51,7 @@ describe('a body larger than the limit', () => {
 });
 
 describe('Expect: 100-continue', () => {
-  test('is answered before a body that is welcome', async () => {
+  test('gets 100 Continue before a body that will be accepted', async () => {
     const server = await testServer();
     const connection = await RawConnection.to(server);
     connection.send(putHead(PATH, 'content-length: 100', 'expect: 100-continue'));
@@ -64,7 +64,7 @@ describe('Expect: 100-continue', () => {
     ['too large', 413, { limits: { maxBlobBytes: 99 } }],
     ['without a token', 401, { token: 'a token' }],
     ['for a read-only server', 403, { readOnly: true }],
-  ])('is refused for a body that is not: %s', async (_name, status, options) => {
+  ])('gets the error instead for a body that is refused: %s', async (_name, status, options) => {
     const server = await testServer(options);
     const connection = await RawConnection.to(server);
     connection.send(putHead(PATH, 'content-length: 100', 'expect: 100-continue'));
@@ -78,7 +78,7 @@ test.each([
   ['small', 100],
   ['large', MIB],
 ])(
-  'a body that stops arriving is refused with 408 and the end of the connection: %s',
+  'a body that stops arriving is refused with 408, and the connection is closed: %s',
   async (_name, size) => {
     const server = await testServer({ limits: { ...IMPATIENT, lingerMs: 10 } });
     const connection = await RawConnection.to(server);
@@ -116,7 +116,7 @@ test.each([
   socket.write(`GET ${PATH} HTTP/1.1\r\nhost: localhost\r\n\r\n`);
   await left;
   expect(given).toBeLessThan(size / 4);
-  /** Who is sent a copy has let go of its chunk before it is cut off. */
+  /** A client that is sent copies has released its chunk before it is cut off. */
   await delay(1000);
   const givenUntilThen = given;
   socket.on('error', () => {}).resume();
@@ -124,7 +124,7 @@ test.each([
   expect(given).toBe(givenUntilThen);
 });
 
-test('requests that come all at once are worked on one after the other', async () => {
+test('pipelined requests are processed one after the other', async () => {
   const requests = 100;
   let open = 0;
   let most = 0;
@@ -146,7 +146,7 @@ test('requests that come all at once are worked on one after the other', async (
   expect(most).toBe(1);
 });
 
-test('a store that does not take an upload holds its sender back', async () => {
+test('a store that does not accept data applies backpressure to the sender', async () => {
   const pieceBytes = 64 * 1024;
   const pieces = 1024;
   let sent = 0;
@@ -194,13 +194,13 @@ describe('a header', () => {
     expect(received).toContain('ASSAY_HEADER_TIMEOUT');
   });
 
-  test('that never begins ends the connection', async () => {
+  test('that never starts ends the connection', async () => {
     const server = await testServer({ limits: { noProgressMs: 50, sweepMs: 10 } });
     await (await RawConnection.to(server)).untilClosed();
   });
 });
 
-test('a connection that is idle after a request is closed', async () => {
+test('an idle connection after a request is closed', async () => {
   const server = await testServer({ limits: { keepAliveMs: 50 } });
   const connection = await RawConnection.to(server);
   connection.send('GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n');
@@ -210,7 +210,7 @@ test('a connection that is idle after a request is closed', async () => {
 describe('a connection beyond the limit', () => {
   const ASK = 'GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n';
 
-  test('is told to come back later, and the others are served', async () => {
+  test('gets 503 with Retry-After, and the others are served', async () => {
     const server = await testServer({ limits: { maxConnections: 2 } });
     const others = [await RawConnection.to(server), await RawConnection.to(server)];
     const third = await RawConnection.to(server);
@@ -225,7 +225,7 @@ describe('a connection beyond the limit', () => {
     }
   });
 
-  test('is closed without a word where there are too many of them', async () => {
+  test('is closed without a response if there are too many of them', async () => {
     const server = await testServer({ limits: { maxConnections: 1, surplusConnections: 1 } });
     await RawConnection.to(server);
     await RawConnection.to(server);
@@ -234,7 +234,7 @@ describe('a connection beyond the limit', () => {
   });
 });
 
-test('bodies that are held in memory have a bound together', async () => {
+test('the request bodies in memory have a common limit', async () => {
   const server = await testServer({ limits: { requestMemoryBytes: 10_000 } });
   const held = await RawConnection.to(server);
   const head = (size: number) =>
@@ -246,7 +246,7 @@ test('bodies that are held in memory have a bound together', async () => {
   held.socket.destroy();
 });
 
-test('a client that asks for much and reads no answer is cut off', async () => {
+test('a client that pipelines many requests and reads no response is cut off', async () => {
   const server = await testServer({ limits: IMPATIENT });
   const bytes = contentOf('many times', 60_000);
   await server.store.blobs.put(digestOf(bytes), bytes);
@@ -277,7 +277,7 @@ test.each([
       throw new Error('a fault');
     },
   ],
-])('a client that leaves before its answer does no harm: %s', async (_name, answer) => {
+])('a client that disconnects before its response does no harm: %s', async (_name, answer) => {
   let leave = () => {};
   const get = async () => {
     leave();
@@ -298,8 +298,8 @@ async function* oneMebibyteTwice(): AsyncGenerator<Buffer> {
   yield Buffer.alloc(MIB);
 }
 
-test('a store that takes long over a large upload is waited for', async () => {
-  /** Longer than the grace, which is long enough for a busy machine to send the body in. */
+test('the server waits for a store that is slow to finish a large upload', async () => {
+  /** Longer than the grace period, which is long enough for a busy machine to send the body. */
   const limits = { ...IMPATIENT, noProgressMs: 1000 };
   const put = async () => {
     await delay(1500);
@@ -315,7 +315,7 @@ test('a store that takes long over a large upload is waited for', async () => {
   expect(await ask(server.url + PATH, 'PUT', { body: Buffer.alloc(MIB) })).toMatchObject({ status: 200 });
 });
 
-test('a store that takes long over an answer is waited for', async () => {
+test('the server waits for a store that is slow to answer', async () => {
   const get = async () => {
     await delay(500);
     return { size: 100, bytes: BYTES };
@@ -324,7 +324,7 @@ test('a store that takes long over an answer is waited for', async () => {
   expect(await ask(server.url + PATH)).toMatchObject({ status: 200, body: BYTES });
 });
 
-test('answers that are in memory until they are taken have a bound together', async () => {
+test('the responses in memory have a common limit', async () => {
   const result = resultWith({ stdoutRaw: contentOf('a long log', MIB) });
   const address = addressOf('an action');
   for (const [responseMemoryBytes, status] of [

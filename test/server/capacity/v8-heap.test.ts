@@ -13,7 +13,7 @@ const UPLOADS = 6;
 /** Starts the server's node with --trace-gc. */
 const TRACE_GC = ['sh', '-c', 'node=$1; shift; exec "$node" --trace-gc "$@"', 'sh'];
 
-test('uploads over gRPC rarely make V8 mark its whole heap', {
+test('gRPC uploads rarely cause a full V8 garbage collection', {
   timeout: 90_000,
 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'assay-external-'));
@@ -26,13 +26,13 @@ test('uploads over gRPC rarely make V8 mark its whole heap', {
   });
   const client = await reapiClient(server.url);
   const content = randomBytes(64 * MIB);
-  // A fresh server grows its heap for a while, which takes collections of its own.
+  // A fresh server grows its heap for a while, which causes extra collections.
   for (let upload = 0; upload < 2; upload++) await send(client, content);
   expect(said).toContain('Mark-Compact');
   said = '';
   for (let upload = 0; upload < UPLOADS; upload++) await send(client, content);
   await server.stop();
-  // Without the setting there are four or more for each upload.
+  // Without the setting there are four or more collections for each upload.
   expect(said.match(/Mark-Compact/g)?.length ?? 0).toBeLessThan(2 * UPLOADS);
 });
 

@@ -1,4 +1,4 @@
-// `assay serve` as a person and a service manager meet it: a process, its words, its signals.
+// `assay serve` as people and service managers use it: a process, its output, its signals.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -14,10 +14,10 @@ import { ask, pathOf, putHead, RawConnection } from '../rig.ts';
 
 const MIB = 1024 * 1024;
 
-/** What people install, unless it is older than the sources. */
+/** The built package, unless it is older than the sources. */
 const INSTALLED = DEFAULT_FORM === 'bundle' ? FORMS.executable : FORMS.source;
 
-/** A process whose words are all kept; ended when the test is over. */
+/** A process whose output is recorded; stopped when the test is finished. */
 class Serve {
   readonly child: ChildProcess;
   stdout = '';
@@ -40,7 +40,7 @@ class Serve {
     });
   }
 
-  /** The address that it says it listens on. */
+  /** The address that the server prints. */
   async url(): Promise<string> {
     while (!this.stdout.includes('assay run')) await once(this.child.stdout ?? this.child, 'data');
     return /http:\/\/\S+/.exec(this.stdout)?.[0] ?? '';
@@ -58,7 +58,7 @@ function folder(): string {
   return made;
 }
 
-test('says where it listens, where its store is and what to try next', async () => {
+test('serve prints its address, its store and what to try next', async () => {
   const store = join(folder(), 'store');
   const serve = new Serve(['--port', '0', '--store', store]);
   const url = await serve.url();
@@ -68,7 +68,7 @@ test('says where it listens, where its store is and what to try next', async () 
   expect(JSON.parse((await ask(`${url}/status`)).body.toString())).toMatchObject({ store });
 });
 
-test('takes its store’s folder from ASSAY_STORE, else from the cache folder', async () => {
+test('serve takes its store’s folder from ASSAY_STORE, else from the cache folder', async () => {
   const home = folder();
   const named = new Serve(['--port', '0'], { ASSAY_STORE: join(home, 'named') });
   await named.url();
@@ -81,7 +81,7 @@ test('takes its store’s folder from ASSAY_STORE, else from the cache folder', 
   expect(fallback.stdout).toContain(`The store is in ${join(home, '.cache', 'assay', 'server')}\n`);
 });
 
-test('keeps what it was given from one start to the next', async () => {
+test('serve keeps its content across restarts', async () => {
   const store = folder();
   const bytes = contentOf('kept', MIB);
   const first = new Serve(['--port', '0', '--store', store]);
@@ -95,7 +95,7 @@ test('keeps what it was given from one start to the next', async () => {
 });
 
 test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
-  '%s: finishes the upload in flight, then ends with 0',
+  '%s: serve finishes the upload in flight, then exits with 0',
   async (signal) => {
     const store = folder();
     const serve = new Serve(['--port', '0', '--store', store]);
@@ -117,12 +117,12 @@ test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
   },
 );
 
-test('its help says how long a stop may take', async () => {
+test('serve --help gives the time limit of a stop', async () => {
   const help = await runProcess([...INSTALLED, 'serve', '--help'], { cwd: '/', env: baseEnvironment() });
   expect(help.stdout).toContain(`waits up to ${SERVER.drainMs / 1000} s for requests in flight`);
 });
 
-test('a second signal ends it at once', async () => {
+test('a second signal ends serve at once', async () => {
   const serve = new Serve(['--port', '0', '--store', folder()]);
   const port = Number(new URL(await serve.url()).port);
   const connection = await RawConnection.to({ port });
@@ -134,7 +134,7 @@ test('a second signal ends it at once', async () => {
   expect(await serve.ended()).toBe(128 + 15);
 });
 
-test('tells its token to nobody', async () => {
+test('serve never prints its token', async () => {
   const token = 'the-token-that-must-not-appear';
   const serve = new Serve(['--port', '0', '--store', folder(), '--log-level', 'debug'], {
     ASSAY_TOKEN: token,
@@ -161,7 +161,7 @@ test('tells its token to nobody', async () => {
   expect(said).not.toContain(Buffer.from(token).toString('base64').slice(0, 16));
 });
 
-test('logs JSON lines on standard error', async () => {
+test('serve logs JSON lines on standard error', async () => {
   const serve = new Serve(['--port', '0', '--store', folder()]);
   const url = await serve.url();
   serve.child.kill('SIGTERM');
@@ -174,7 +174,7 @@ test('logs JSON lines on standard error', async () => {
   expect(lines[0]).toMatchObject({ url, level: 30 });
 });
 
-test('a port that is taken is told with its code', async () => {
+test('a port in use is reported with an error code', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   onTestFinished(() => {
     taken.close();
@@ -188,7 +188,7 @@ test('a port that is taken is told with its code', async () => {
   expect(serve.stderr).toContain(`port ${port}`);
 });
 
-test('an address that is not this machine’s is told with its code', async () => {
+test('an address of another machine is reported with an error code', async () => {
   const serve = new Serve(['--host', '192.0.2.1', '--port', '0', '--read-only', '--store', folder()]);
   expect(await serve.ended()).toBe(2);
   expect(serve.stderr).toContain('ASSAY_CANNOT_LISTEN');
@@ -201,7 +201,7 @@ test.each(['0.0.0.0', '::'])('refuses to listen on %s without a token', async (h
   expect(serve.stderr).toContain('ASSAY_TOKEN');
 });
 
-test('listens beyond this machine with a token, or read-only', async () => {
+test('serve listens on all addresses with a token, or read-only', async () => {
   for (const [args, env] of [
     [[], { ASSAY_TOKEN: 'a-token' }],
     [['--read-only'], {}],
@@ -212,14 +212,14 @@ test('listens beyond this machine with a token, or read-only', async () => {
   }
 });
 
-test('an empty ASSAY_TOKEN is no token', async () => {
+test('serve treats an empty ASSAY_TOKEN as none', async () => {
   const serve = new Serve(['--host', '0.0.0.0', '--port', '0', '--store', folder()], { ASSAY_TOKEN: '' });
   expect(await serve.ended()).toBe(2);
   expect(serve.stderr).toContain('ASSAY_OPEN_NETWORK');
 });
 
 test.each([' ', 'a token', 'token\n'])(
-  'an ASSAY_TOKEN that no client could present is refused: %j',
+  'an ASSAY_TOKEN that no client can send is refused: %j',
   async (token) => {
     const serve = new Serve(['--port', '0', '--store', folder()], { ASSAY_TOKEN: token });
     expect(await serve.ended()).toBe(2);
@@ -233,14 +233,14 @@ test.each([
   [['--log-level', 'loud'], '--log-level takes debug'],
   [['--prot', '1'], 'did you mean --port?'],
   [['somewhere'], 'serve takes no argument "somewhere"'],
-])('refuses %s', async (args, words) => {
+])('serve refuses %s', async (args, words) => {
   const serve = new Serve(args);
   expect(await serve.ended()).toBe(2);
   expect(serve.stderr).toContain(`ASSAY_USAGE`);
   expect(serve.stderr).toContain(words);
 });
 
-test('--max-blob bounds what is taken', async () => {
+test('serve --max-blob limits the size of uploads', async () => {
   const serve = new Serve(['--port', '0', '--store', folder(), '--max-blob', '10']);
   const url = await serve.url();
   const bytes = contentOf('eleven', 11);

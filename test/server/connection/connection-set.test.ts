@@ -19,7 +19,7 @@ const note = (member: Member) => {
   member.shown++;
 };
 
-test('shows everybody once in a round, a share at a time', () => {
+test('visitShare visits every member once in a round, a share at a time', () => {
   const all = members(100);
   const set = setOf(all);
   for (let call = 0; call < 20; call++) {
@@ -30,7 +30,7 @@ test('shows everybody once in a round, a share at a time', () => {
   expect(all.map(({ shown }) => shown)).toEqual(all.map(() => 1));
 });
 
-test('does not show those together who came together', () => {
+test('visitShare spreads members that were added together over the round', () => {
   const all = members(1000);
   const set = setOf(all);
   const cameTogether = all.slice(400, 500);
@@ -40,7 +40,7 @@ test('does not show those together who came together', () => {
   }
 });
 
-test('is through in the same number of calls when whoever is shown goes', () => {
+test('visitShare needs the same number of calls if the visitor deletes each member', () => {
   const all = members(1000);
   const set = setOf(all);
   for (let call = 0; call < 20; call++) {
@@ -52,7 +52,7 @@ test('is through in the same number of calls when whoever is shown goes', () => 
   expect(all.every(({ shown }) => shown === 1)).toBe(true);
 });
 
-test('shows everybody at once, wherever a round is', () => {
+test('visitAll visits every member at once, even during a round', () => {
   const all = members(10);
   const set = setOf(all);
   set.visitShare(0.3, () => {});
@@ -63,7 +63,7 @@ test('shows everybody at once, wherever a round is', () => {
   expect(all.every(({ shown }) => shown === 1)).toBe(true);
 });
 
-test(`who stays for two rounds is shown, whoever comes and goes meanwhile (seed ${SEED})`, () => {
+test(`a member that stays for two rounds is visited, whatever is added and deleted meanwhile (seed ${SEED})`, () => {
   const random = new Random(SEED);
   for (let trial = 0; trial < 200; trial++) {
     const staying = members(random.below(30));

@@ -23,14 +23,14 @@ function minRateWithClock() {
   return { clock, capacity, minRate, begin, cut, isCutAfter };
 }
 
-test('a client may keep the server waiting for a minute, and not longer', () => {
+test('a client may keep the server waiting for one minute', () => {
   const { begin, isCutAfter } = minRateWithClock();
   begin();
   expect(isCutAfter(60_000)).toBe(false);
   expect(isCutAfter(1)).toBe(true);
 });
 
-test('any byte is progress while there is room', () => {
+test('without pressure, any byte is progress', () => {
   const { begin, isCutAfter } = minRateWithClock();
   const transfer = begin();
   for (let minute = 0; minute < 100; minute++) {
@@ -40,7 +40,7 @@ test('any byte is progress while there is room', () => {
   expect(isCutAfter(60_001)).toBe(true);
 });
 
-test('under pressure it has less time, and must move more than a byte', () => {
+test('under pressure a client has less time, and must transfer more than a byte', () => {
   const { begin, capacity, isCutAfter } = minRateWithClock();
   const transfer = begin();
   capacity.isUnderPressure = true;
@@ -54,7 +54,7 @@ test('under pressure it has less time, and must move more than a byte', () => {
   expect(isCutAfter(1)).toBe(false);
 });
 
-test('waiting for the store is not held against it', () => {
+test('time spent waiting for the store does not count', () => {
   const { begin, capacity, isCutAfter } = minRateWithClock();
   const transfer = begin();
   expect(isCutAfter(4_000)).toBe(false);
@@ -66,13 +66,13 @@ test('waiting for the store is not held against it', () => {
   expect(isCutAfter(1)).toBe(true);
 });
 
-test('what is over is not looked at', () => {
+test('an ended transfer is not checked', () => {
   const { begin, minRate, isCutAfter } = minRateWithClock();
   minRate.end(begin());
   expect(isCutAfter(1_000_000)).toBe(false);
 });
 
-test('all who are left are looked at, in whatever order others end, twice or during the look', () => {
+test('every remaining transfer is checked, even if others end in any order, twice or during the check', () => {
   const { clock, minRate } = minRateWithClock();
   const cut: number[] = [];
   const transfers = Array.from({ length: 6 }, (_, number) => {
@@ -94,7 +94,7 @@ test('all who are left are looked at, in whatever order others end, twice or dur
   expect(cut).toHaveLength(3);
 });
 
-test('a time in which the server did not run does not count', () => {
+test('time in which the server was suspended does not count', () => {
   let wallMs = 0;
   const clock = new AwakeClock({ sweepMs: 200 }, () => wallMs);
   for (const [atMs, countedMs] of [

@@ -1,5 +1,6 @@
-// A client that pauses (a garbage collection, a loaded machine) is waited for as long as the field waits, a minute, unless it
-// is in the way of others. What keeps the server itself from working never counts against a client.
+// The server waits a minute, the usual limit, for a client that pauses (garbage collection, a loaded machine),
+// and less under pressure.
+// Time in which the server itself was blocked never counts against a client.
 import { once } from 'node:events';
 import { connect, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -18,16 +19,16 @@ import { TestClock } from './test-clock.ts';
 const MIB = 1024 * 1024;
 const BYTES = noise(4711, 2 * MIB);
 const DIGEST = digestOf(BYTES);
-/** Larger than any kernel's buffers. */
+/** Larger than the socket buffers. */
 const VAST = { hash: DIGEST.hash, size: 64 * MIB };
 const GREETING = Buffer.concat([
   Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
   Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]),
 ]);
 
-/** A client in the middle of something. */
+/** A client in the middle of a transfer. */
 interface Paused {
-  /** Resolves when it has got what it asked for, and rejects when it has not. */
+  /** Resolves when the transfer is complete, and rejects when it is cut off. */
   goOn(): Promise<void>;
 }
 
@@ -133,7 +134,7 @@ async function grpcTo({ url }: TestServer, windowBytes = MIB): Promise<GrpcClien
   return client;
 }
 
-/** Takes what is put, and has one blob that is larger than any buffer. */
+/** Accepts every put, and has one blob that is larger than any buffer. */
 function vastStore() {
   const chunks = async function* (offset = 0) {
     for (let at = offset; at < VAST.size; at += MIB) yield BYTES.subarray(0, MIB);
@@ -159,7 +160,7 @@ describe.each(Object.entries(pausing))('a client that pauses %s', (_where, begin
     await expect(paused.goOn()).rejects.toThrow();
   });
 
-  test('for half a minute is cut off where it is in the way of others', async () => {
+  test('for half a minute is cut off if the server is under pressure', async () => {
     const clock = new TestClock();
     const server = await testServer({
       clock,
@@ -172,7 +173,7 @@ describe.each(Object.entries(pausing))('a client that pauses %s', (_where, begin
   });
 });
 
-test('a server that did not run for a while cuts nobody off for it', async () => {
+test('a server that was suspended cuts off no client for that time', async () => {
   const server = await testServer({ limits: { noProgressMs: 500, sweepMs: 20 } });
   const connection = await RawConnection.to(server);
   connection.send(putHead(pathOf(DIGEST), `content-length: ${DIGEST.size}`, 'connection: close'));
@@ -184,7 +185,7 @@ test('a server that did not run for a while cuts nobody off for it', async () =>
   expect(await connection.untilClosed()).toMatch(/^HTTP\/1\.1 200/);
 });
 
-describe('pressure', () => {
+describe('the server is under pressure', () => {
   const limits = {
     ...SERVER,
     maxConnections: 10,
@@ -193,7 +194,7 @@ describe('pressure', () => {
     maxBodies: 1,
   };
 
-  test('is more than 80 % of the connections', () => {
+  test('with more than 80 % of the connections', () => {
     const capacity = new Capacity(limits, 1024);
     for (let count = 0; count < 8; count++) capacity.addConnection(new Socket());
     expect(capacity.isUnderPressure).toBe(false);
@@ -201,7 +202,7 @@ describe('pressure', () => {
     expect(capacity.isUnderPressure).toBe(true);
   });
 
-  test('is more than half of the bytes that may be held or lent', () => {
+  test('with more than half of the request or response memory in use', () => {
     const capacity = new Capacity(limits, 1024);
     capacity.addRequestBytes(50);
     capacity.addResponseBytes(50);
@@ -215,7 +216,7 @@ describe('pressure', () => {
     expect(capacity.isUnderPressure).toBe(false);
   });
 
-  test('is a body that waits for a place', async () => {
+  test('while a body waits for a slot', async () => {
     const capacity = new Capacity(limits, 1024);
     await capacity.bodies.acquire();
     expect(capacity.isUnderPressure).toBe(false);
@@ -227,6 +228,6 @@ describe('pressure', () => {
   });
 });
 
-test('the limits are those of the field', () => {
+test('the time limits are the usual ones', () => {
   expect(SERVER).toMatchObject({ noProgressMs: 60_000, keepAliveMs: 75_000, queueTimeoutMs: 60_000 });
 });

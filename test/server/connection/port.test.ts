@@ -1,4 +1,4 @@
-// One port for HTTP/1 and gRPC: told apart by the first bytes, however they come, and held by nobody.
+// One port for HTTP/1 and gRPC: distinguished by the first bytes, however they are split.
 import { connect as connectHttp2 } from 'node:http2';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
@@ -13,7 +13,7 @@ const SETTINGS_FRAME = 4;
 const PING = Buffer.from([0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8]);
 const BYTES = contentOf('some bytes', 100);
 
-test('HTTP/1 and gRPC are served side by side', async () => {
+test('HTTP/1 and gRPC are served on one port', async () => {
   const server = await testServer();
   const client = await reapiClient(server.url);
   const [digest] = await client.put(BYTES);
@@ -22,7 +22,7 @@ test('HTTP/1 and gRPC are served side by side', async () => {
   expect(await client.missing(digestOf(BYTES))).toEqual([]);
 });
 
-describe('a beginning that comes in pieces', () => {
+describe('a connection whose first bytes arrive in pieces', () => {
   const beginning = Buffer.concat([PREFACE, EMPTY_SETTINGS]);
   const cuts = Array.from({ length: beginning.length - 1 }, (_, at) => [at + 1] as const);
 
@@ -95,14 +95,14 @@ describe('the header of a first request', () => {
     expect(await connection.untilClosed()).toMatch(/^HTTP\/1\.1 400 /);
   });
 
-  test('that grows without an end is refused with 431', async () => {
+  test('that never ends is refused with 431', async () => {
     const server = await testServer();
     const connection = await RawConnection.to(server);
     connection.send(`GET /healthz HTTP/1.1\r\nlong: ${'x'.repeat(20_000)}`);
     expect(await connection.untilClosed()).toMatch(/^HTTP\/1\.1 431 /);
   });
 
-  test('of one who is told that it is late, and goes on, is not waited for', async () => {
+  test('of a client that continues after its 408 is not waited for', async () => {
     const server = await testServer({ limits: { noProgressMs: 300, lingerMs: 300, sweepMs: 10 } });
     const connection = await RawConnection.to(server, { allowHalfOpen: true });
     connection.send('GET /healthz HTTP/1.1\r\nx: ');
@@ -113,16 +113,16 @@ describe('the header of a first request', () => {
   });
 });
 
-describe('a connection that holds nothing up', () => {
-  /** Those who do speak have said something by then, however busy the machine is. */
+describe('an idle connection', () => {
+  /** Long enough for an active client to send something on a busy machine. */
   const limits = { noProgressMs: 500, sweepMs: 10 };
 
   test.each([
-    ['says nothing', ''],
-    ['says half a preface', 'PR'],
-    ['says a preface and nothing more', PREFACE],
-    ['greets and never calls', Buffer.concat([PREFACE, EMPTY_SETTINGS])],
-  ])('one that %s is closed', async (_name, bytes) => {
+    ['sends nothing', ''],
+    ['sends half a preface', 'PR'],
+    ['sends a preface and nothing more', PREFACE],
+    ['sends its settings and never calls', Buffer.concat([PREFACE, EMPTY_SETTINGS])],
+  ])('that %s is closed', async (_name, bytes) => {
     const server = await testServer({ limits });
     const connection = await RawConnection.to(server);
     connection.send(bytes);
@@ -130,7 +130,7 @@ describe('a connection that holds nothing up', () => {
     expect(await ask(`${server.url}/healthz`)).toMatchObject({ status: 200 });
   });
 
-  test('one that greets and says no more than that it is still there is closed', async () => {
+  test('that sends only HTTP/2 pings after its settings is closed', async () => {
     const server = await testServer({ limits });
     const connection = await RawConnection.to(server);
     connection.send(Buffer.concat([PREFACE, EMPTY_SETTINGS]));
@@ -140,7 +140,7 @@ describe('a connection that holds nothing up', () => {
     expect(await ask(`${server.url}/healthz`)).toMatchObject({ status: 200 });
   });
 
-  test('in a crowd, those who greeted together are not closed together', async () => {
+  test('is not closed at the same time as others that connected together, when the server is crowded', async () => {
     const server = await testServer({
       limits: { ...limits, crowdConnections: 10, sweepMs: 2000, crowdSweepMs: 100 },
     });
@@ -158,7 +158,7 @@ describe('a connection that holds nothing up', () => {
     ['ends after a byte', 'P'],
     ['ends at once', ''],
     ['ends after the preface', PREFACE],
-  ])('one that %s is closed', async (_name, bytes) => {
+  ])('that %s is closed', async (_name, bytes) => {
     const server = await testServer();
     const connection = await RawConnection.to(server);
     if (bytes.length > 0) connection.send(bytes);
@@ -174,7 +174,7 @@ describe('a connection that holds nothing up', () => {
       'a frame that is too long',
       Buffer.concat([PREFACE, EMPTY_SETTINGS, Buffer.from([255, 255, 255, 0, 0, 0, 0, 0, 1])]),
     ],
-  ])('one that sends %s is closed', async (_name, bytes) => {
+  ])('that sends %s is closed', async (_name, bytes) => {
     const server = await testServer();
     const connection = await RawConnection.to(server);
     connection.send(bytes);
@@ -182,7 +182,7 @@ describe('a connection that holds nothing up', () => {
     expect(await ask(`${server.url}/healthz`)).toMatchObject({ status: 200 });
   });
 
-  test('one that is reset does no harm', async () => {
+  test('that is reset does no harm', async () => {
     const server = await testServer();
     for (const bytes of ['P', PREFACE, 'GET / HT']) {
       const connection = await RawConnection.to(server);
@@ -193,7 +193,7 @@ describe('a connection that holds nothing up', () => {
   });
 });
 
-test('the limit of connections counts those of gRPC', async () => {
+test('the connection limit includes those of gRPC', async () => {
   const server = await testServer({ limits: { maxConnections: 1 } });
   const client = await reapiClient(server.url);
   await client.put(BYTES);
@@ -202,7 +202,7 @@ test('the limit of connections counts those of gRPC', async () => {
   expect(await client.missing(digestOf(BYTES))).toEqual([]);
 });
 
-test('HTTP/2 that is not gRPC is told so', async () => {
+test('HTTP/2 that is not gRPC gets an error that says so', async () => {
   const server = await testServer();
   const session = connectHttp2(server.url);
   const status = await new Promise((resolve) => {

@@ -1,4 +1,4 @@
-// Nothing is made for a protocol before what it begins with is there.
+// The sniffer decides on a protocol only after its whole prefix has arrived.
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -12,7 +12,7 @@ const GREETING = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0';
 test.each([
   ['HTTP/1', 'GET / HTTP/1.1\r\nhost: localhost\r\n\r', '\n'],
   ['HTTP/2', GREETING.slice(0, -1), GREETING.slice(-1)],
-])('%s', async (expected, all, last) => {
+])('%s is detected only with its last byte', async (expected, all, last) => {
   const decided: WireProtocol[] = [];
   const { client, server } = await connected();
   new ProtocolSniffer(SERVER, new AwakeClock(SERVER)).await(server, (protocol) => decided.push(protocol));

@@ -1,4 +1,5 @@
-// A clock for a server in a test: it stands still until the test moves it, and tells when the server has looked at it.
+// A clock for a server in a test: it stands still until the test moves it, and
+// reports when the server has read it.
 import { setTimeout as delay } from 'node:timers/promises';
 import { vi } from 'vitest';
 import type { Clock } from '../../../server/connection/awake-clock.ts';
@@ -18,7 +19,7 @@ export class TestClock implements Clock {
     await vi.waitUntil(() => this.#ticks >= enough, { timeout: 30_000, interval: 5 });
   }
 
-  /** Often enough for a busy machine to come to the place where the server waits for its client. */
+  /** Enough iterations for a busy machine to reach the point where the server waits for its client. */
   async passOften(seconds: number): Promise<void> {
     for (let time = 0; time < 10; time++) {
       await this.pass(seconds);

@@ -1,4 +1,4 @@
-// TLS on the one port: HTTP/1 and gRPC by what they offer and say, clients with certificates, and who stays out.
+// TLS on the one port: HTTP/1 and gRPC by ALPN and first bytes, client certificates, and rejected clients.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
@@ -52,7 +52,7 @@ async function grpcTo(server: TestServer, options: ConnectionOptions = {}): Prom
   return new ReapiClient(grpc);
 }
 
-/** Resolves when the server ends a connection that begins as gRPC's do. */
+/** Resolves when the server closes a connection that starts as HTTP/2. */
 function grpcIsClosed(server: TestServer): Promise<void> {
   return new Promise((resolve) => {
     const socket = connect({ port: server.port, host: '127.0.0.1', ca, ALPNProtocols: ['h2'] });
@@ -61,7 +61,7 @@ function grpcIsClosed(server: TestServer): Promise<void> {
   });
 }
 
-test('HTTP/1 and gRPC are served side by side inside TLS', async () => {
+test('HTTP/1 and gRPC are both served over TLS', async () => {
   const server = await tlsServer();
   expect(server.url).toMatch(/^https:/);
   const client = await grpcTo(server);
@@ -77,7 +77,7 @@ test.each([
   [['http/1.1'], 'http/1.1'],
   [['h2', 'http/1.1'], 'http/1.1'],
   [undefined, false],
-])('a client that offers %j gets %s', async (offered, expected) => {
+])('a client that offers %j by ALPN gets %s', async (offered, expected) => {
   const server = await tlsServer();
   const options = { port: server.port, host: '127.0.0.1', ca, ...(offered && { ALPNProtocols: offered }) };
   const agreed = await new Promise((resolve, reject) => {
@@ -96,14 +96,14 @@ describe('clients with certificates', () => {
     key: readFileSync(of.key),
   });
 
-  test('are let in, by HTTP and gRPC', async () => {
+  test('are accepted, over HTTP and gRPC', async () => {
     const server = await tlsServer({ isMutual: true });
     expect(await get(server, '/healthz', identity(files.client))).toBe(200);
     const client = await grpcTo(server, identity(files.client));
     expect((await client.capabilities()).cacheCapabilities).toBeDefined();
   });
 
-  test('stay out without one, or with one that somebody else signed', async () => {
+  test('are rejected without one, or with one of another authority', async () => {
     const server = await tlsServer({ isMutual: true });
     await expect(get(server, '/healthz')).rejects.toThrow();
     await expect(get(server, '/healthz', identity(files.stranger))).rejects.toThrow();
@@ -111,7 +111,7 @@ describe('clients with certificates', () => {
   });
 });
 
-test('a network needs a token also with TLS, but not with certificates of clients', async () => {
+test('TLS on a network requires a token, unless clients need certificates', async () => {
   await expect(tlsServer({ host: '0.0.0.0' })).rejects.toThrow('ASSAY_OPEN_NETWORK');
   await (await tlsServer({ host: '0.0.0.0', token: 'a token' })).stop();
   await (await tlsServer({ host: '0.0.0.0', isMutual: true })).stop();
@@ -121,7 +121,7 @@ test.each([
   ['plain HTTP', 'GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n'],
   ['a plain preface', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
   ['noise', Buffer.alloc(1000, 0x16)],
-])('%s on a TLS port ends that connection alone', async (_name, bytes) => {
+])('%s on a TLS port closes only that connection', async (_name, bytes) => {
   const server = await tlsServer();
   const connection = await RawConnection.to(server);
   connection.send(bytes);
@@ -129,13 +129,13 @@ test.each([
   expect(await get(server, '/healthz')).toBe(200);
 });
 
-test('a handshake that never comes ends the connection', async () => {
+test('a connection without a handshake is closed', async () => {
   const tls = loadTlsIdentity(files.server);
   const server = await testServer({ tls, limits: { noProgressMs: 100, sweepMs: 10 } });
   await (await RawConnection.to(server)).untilClosed();
 });
 
-test('a server that stops does not wait for a handshake that never comes, and finishes what is under way', async () => {
+test('stop does not wait for a missing handshake, and finishes requests under way', async () => {
   const tls = loadTlsIdentity(files.server);
   const isHeld = Promise.withResolvers<void>();
   const store = storeWith({
@@ -159,17 +159,17 @@ test('a server that stops does not wait for a handshake that never comes, and fi
   await stopped;
 });
 
-test('a server stops while TLS connections are open', async () => {
+test('stop closes open TLS connections', async () => {
   const server = await tlsServer();
   await grpcTo(server);
   await server.stop();
 });
 
-describe('files that can not be used', () => {
+describe('loadTlsIdentity refuses files', () => {
   test.each([
-    ['there is none', () => ({ ...files.server, cert: join(folder, 'nothing') })],
-    ['a key of another certificate', () => ({ cert: files.server.cert, key: files.client.key })],
-    ['no PEM', () => ({ ...files.server, key: noise() })],
+    ['that do not exist', () => ({ ...files.server, cert: join(folder, 'nothing') })],
+    ['with the key of another certificate', () => ({ cert: files.server.cert, key: files.client.key })],
+    ['that are not PEM', () => ({ ...files.server, key: noise() })],
   ])('%s', (_name, paths) => {
     expect(() => loadTlsIdentity(paths())).toThrow('ASSAY_BAD_CERTIFICATE');
   });
@@ -198,7 +198,7 @@ test.each([DEFAULT_FORM, 'executable'] as const)('assay serve --tls-cert …: %s
 });
 
 describe('a certificate that is replaced while the server runs', () => {
-  /** The server's own files, to be replaced, and the subject of what it shows. */
+  /** Copies of the server's files, to be replaced, and the subject of the certificate that it presents. */
   async function renewing() {
     const own = mkdtempSync(join(folder, 'renewing-'));
     const at = { cert: join(own, 'cert'), key: join(own, 'key') };
@@ -228,7 +228,7 @@ describe('a certificate that is replaced while the server runs', () => {
     });
   }
 
-  test('is shown to whom connects from then on, and nobody is cut', async () => {
+  test('is presented to new connections, and no open connection is closed', async () => {
     const { server, place, said } = await renewing();
     const before = await grpcTo(server);
     expect(await subject(server)).toBe('server');
@@ -239,7 +239,7 @@ describe('a certificate that is replaced while the server runs', () => {
     expect(await before.capabilities()).toBeDefined();
   });
 
-  test('is not shown before its key is there, too', async () => {
+  test('is not presented before its key is replaced too', async () => {
     const { server, place, said } = await renewing();
     place('cert', files.client.cert);
     await expect

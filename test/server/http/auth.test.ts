@@ -1,4 +1,4 @@
-// The token: asked for everywhere but at /healthz, taken as Bearer or as a Basic password, never told.
+// The token: required everywhere except /healthz, accepted as Bearer or as a Basic password, never printed.
 import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
 import { requireToken } from '../../../server/http/auth.ts';
@@ -41,11 +41,11 @@ describe('the token check', () => {
     expect(tokenCheck.accepts(header)).toBe(false);
   });
 
-  test('takes a password that holds a colon', () => {
+  test('accepts a password that contains a colon', () => {
     expect(requireToken('a:b').accepts(basic('user', 'a:b'))).toBe(true);
   });
 
-  test('does not hold the token where it could be printed', () => {
+  test('does not expose the token as text or JSON', () => {
     expect(JSON.stringify(tokenCheck) + String(tokenCheck)).not.toContain(TOKEN);
   });
 });
@@ -62,13 +62,13 @@ describe('a server with a token', () => {
     if (method !== 'HEAD') expect(codeIn(answer)).toBe('ASSAY_UNAUTHORIZED');
   });
 
-  test('keeps nothing of what is sent without it', async () => {
+  test('stores nothing that is sent without it', async () => {
     const server = await testServer({ token: TOKEN });
     await ask(server.url + PATH, 'PUT', { body: BYTES });
     expect(await server.store.blobs.get(digestOf(BYTES).hash)).toBeUndefined();
   });
 
-  test('serves whoever has it', async () => {
+  test('serves clients that send it', async () => {
     const server = await testServer({ token: TOKEN });
     const headers = { authorization: `Bearer ${TOKEN}` };
     expect(await ask(server.url + PATH, 'PUT', { headers, body: BYTES })).toMatchObject({ status: 200 });
@@ -80,13 +80,13 @@ describe('a server with a token', () => {
     expect(await ask(`${server.url}/metrics`, 'GET', { headers })).toMatchObject({ status: 200 });
   });
 
-  test('answers /healthz to everybody, /metrics to nobody else', async () => {
+  test('answers /healthz without the token, and /metrics only with it', async () => {
     const server = await testServer({ token: TOKEN });
     expect(await ask(`${server.url}/healthz`)).toMatchObject({ status: 200 });
     expect(await ask(`${server.url}/metrics`)).toMatchObject({ status: 401 });
   });
 
-  test('logs no header, whatever it holds', async () => {
+  test('logs no request header', async () => {
     const server = await testServer({ token: TOKEN });
     await ask(server.url + PATH, 'GET', { headers: { authorization: 'Bearer another-secret' } });
     await ask(server.url + PATH, 'GET', {
@@ -102,7 +102,7 @@ describe('a server with a token', () => {
 });
 
 describe('a read-only server', () => {
-  test('gives and does not take', async () => {
+  test('answers reads and refuses writes', async () => {
     const server = await testServer({ readOnly: true });
     await server.store.blobs.put(digestOf(BYTES), BYTES);
     expect(await ask(server.url + PATH)).toMatchObject({ status: 200 });

@@ -1,4 +1,4 @@
-// A web page must not reach a server that asks for no token: not by a name of its own, and not from its own origin.
+// A web page must not reach a server without a token: neither by DNS rebinding nor from another origin.
 import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
 import { ownHostsOnly } from '../../../server/http/host-check.ts';
@@ -37,7 +37,7 @@ describe('a server without a token', () => {
     'localhost:8980',
     'LOCALHOST',
     'cache.localhost.',
-  ])('may be called %s', (host) => {
+  ])('accepts the Host %s', (host) => {
     expect(() => check(host)).not.toThrow();
   });
 
@@ -57,11 +57,11 @@ describe('a server without a token', () => {
     '1.2.3.4.5',
     '[::1].example.org',
     '',
-  ])('may not be called %j', (host) => {
+  ])('refuses the Host %j', (host) => {
     expect(() => check(host)).toThrow('ASSAY_FOREIGN_HOST');
   });
 
-  test('neither reads nor writes for a name that somebody else may own', async () => {
+  test('refuses reads and writes for a host name that others may own', async () => {
     const server = await usedServer();
     for (const host of [FOREIGN.host, 'x.local', 'buildbox']) {
       const put = await ask(server.url + PATH, 'PUT', { body: BYTES, headers: { host } });
@@ -75,7 +75,7 @@ describe('a server without a token', () => {
     expect(await ask(server.url + PATH)).toMatchObject({ status: 200 });
   });
 
-  test('makes no gRPC call for such a name, or for a page', async () => {
+  test('refuses gRPC calls for such a host name, or from a web page', async () => {
     const server = await usedServer();
     const { port } = server;
     const client = await reapiClient(server.url);
@@ -95,7 +95,7 @@ describe('a server without a token', () => {
     { 'sec-fetch-site': 'cross-site' },
     { 'sec-fetch-site': 'same-site' },
     { origin: 'https://example.org', upgrade: 'websocket', connection: 'upgrade' },
-  ])('answers no page of another origin: %j', async (headers) => {
+  ])('refuses requests from a page of another origin: %j', async (headers) => {
     const server = await usedServer();
     const asked: [Method, string][] = [PATH, ...PLACES].map((path) => ['GET', path]);
     asked.push(['HEAD', PATH], ['OPTIONS', '/v8/artifacts/0123'], ['POST', '/v8/artifacts'], ['PUT', PATH]);
@@ -117,7 +117,7 @@ describe('a server without a token', () => {
   });
 });
 
-test('a server with a token, or a read-only one, is called whatever its network calls it', async () => {
+test('a server with a token, or a read-only one, accepts any Host', async () => {
   const locked = await testServer({ token: TOKEN });
   const headers = { ...FOREIGN, authorization: `Bearer ${TOKEN}` };
   expect(await ask(locked.url + PATH, 'PUT', { body: BYTES, headers })).toMatchObject({ status: 200 });

@@ -14,6 +14,6 @@ test.each([
   '128.0.0.1',
   '',
   '127.0.0.1.example.org',
-])('%s is not', (host) => {
+])('%s is not a loopback host', (host) => {
   expect(isLoopback(host)).toBe(false);
 });

@@ -1,4 +1,4 @@
-// What is not HTTP, or not quite: it is refused, it never crashes the server, and it never lands in somebody's blob.
+// Malformed HTTP: the server refuses it, never crashes, and never stores it as part of another blob.
 import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
 import { contentOf } from '../../store/content.ts';
@@ -18,7 +18,7 @@ test.each([
   ['a length and chunks', Buffer.from(putHead(PATH, 'content-length: 5', 'transfer-encoding: chunked'))],
   ['a length in letters', Buffer.from(putHead(PATH, 'content-length: ten'))],
   ['an unknown method', Buffer.from('BREW /status HTTP/1.1\r\nhost: localhost\r\n\r\n')],
-])('%s is refused with 400 and the end of the connection', async (_name, bytes) => {
+])('%s is refused with 400, and the connection is closed', async (_name, bytes) => {
   const server = await testServer();
   const connection = await RawConnection.to(server);
   connection.send(bytes);
@@ -26,7 +26,7 @@ test.each([
   expect(await ask(`${server.url}/healthz`)).toMatchObject({ status: 200 });
 });
 
-test('a chunk size that is none ends the upload', async () => {
+test('an invalid chunk size ends the upload', async () => {
   const server = await testServer();
   const connection = await RawConnection.to(server);
   connection.send(`${putHead(PATH, 'transfer-encoding: chunked')}xyz\r\n`);
@@ -34,7 +34,7 @@ test('a chunk size that is none ends the upload', async () => {
   expect(await ask(server.url + PATH)).toMatchObject({ status: 404 });
 });
 
-test('a request that comes byte by byte is answered', async () => {
+test('a request that arrives byte by byte is answered', async () => {
   const server = await testServer();
   const connection = await RawConnection.to(server);
   connection.socket.setNoDelay(true);
@@ -49,7 +49,7 @@ test('a request that comes byte by byte is answered', async () => {
 test.each([
   ['a small body', 5_000],
   ['a large body', 200_000],
-])('%s that comes in pieces of all sizes is kept as it was sent', async (_name, size) => {
+])('%s that arrives in pieces of all sizes is stored unchanged', async (_name, size) => {
   const server = await testServer();
   const connection = await RawConnection.to(server);
   connection.socket.setNoDelay(true);
@@ -64,7 +64,7 @@ test.each([
   expect((await ask(server.url + path)).body.equals(bytes)).toBe(true);
 });
 
-test('several requests in one packet are answered in their order', async () => {
+test('several requests in one packet are answered in order', async () => {
   const server = await testServer();
   await server.store.blobs.put(digestOf(BYTES), BYTES);
   const connection = await RawConnection.to(server);
@@ -80,7 +80,7 @@ test('several requests in one packet are answered in their order', async () => {
   ]);
 });
 
-test('garbage after a request does not end up inside its answer', async () => {
+test('garbage after a request does not appear in its response', async () => {
   let release = () => {};
   const held = new Promise<void>((resolve) => {
     release = resolve;
@@ -101,7 +101,7 @@ test('garbage after a request does not end up inside its answer', async () => {
   expect(received.match(/HTTP\/1\.1/g)).toHaveLength(1);
 });
 
-describe('requests that are sent before the answers to those before', () => {
+describe('pipelined requests', () => {
   const GET = `GET ${PATH} HTTP/1.1\r\nhost: localhost\r\n\r\n`;
 
   async function slowServer() {
@@ -116,7 +116,7 @@ describe('requests that are sent before the answers to those before', () => {
     };
   }
 
-  test('wait for their turn', async () => {
+  test('are answered in order', async () => {
     const { server, release } = await slowServer();
     const connection = await RawConnection.to(server);
     connection.send(`${GET.repeat(3)}GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n`);
@@ -126,7 +126,7 @@ describe('requests that are sent before the answers to those before', () => {
     expect((await connection.untilClosed()).match(/HTTP\/1\.1 200/g)).toHaveLength(8);
   });
 
-  test('are cut off with their connection when they are too many', async () => {
+  test('beyond the limit close the connection', async () => {
     const { server, release } = await slowServer();
     const connection = await RawConnection.to(server);
     connection.send(GET.repeat(5));
@@ -136,7 +136,7 @@ describe('requests that are sent before the answers to those before', () => {
   });
 });
 
-test('an offer to speak another protocol is not taken, and the connection ends with the answer', async () => {
+test('an Upgrade to another protocol is ignored, and the connection is closed after the response', async () => {
   const server = await testServer();
   const connection = await RawConnection.to(server);
   const offer = ['connection: upgrade, http2-settings', 'upgrade: h2c', 'http2-settings: AAMAAABkAAQAAP__'];

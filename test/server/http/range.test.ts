@@ -26,7 +26,7 @@ test.each([
   expect(parseRange(header, 10)).toEqual(range);
 });
 
-test('no part of nothing exists', () => {
+test('a range of an empty blob is unsatisfiable', () => {
   expect(parseRange('bytes=0-', 0)).toBe('unsatisfiable');
   expect(parseRange('bytes=-1', 0)).toBe('unsatisfiable');
 });

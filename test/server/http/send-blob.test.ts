@@ -4,7 +4,7 @@ import { sendLargeBlob } from '../../../server/http/send-blob.ts';
 import { SERVER } from '../../../server/limits.ts';
 import type { LargeBlob } from '../../../store/store.ts';
 
-test('downloads that come at once have their chunks read a few at a time, and all come to their end', async () => {
+test('concurrent downloads read a bounded number of chunks at once, and all complete', async () => {
   const capacity = new Capacity(SERVER, 1024);
   let [reading, most] = [0, 0];
   const chunk = Buffer.alloc(1024);
@@ -27,7 +27,7 @@ test('downloads that come at once have their chunks read a few at a time, and al
   expect(most).toBe(SERVER.maxReads);
 });
 
-test('who keeps up gets more at a time, unless others wait or it is sent copies', async () => {
+test('a download reads ahead if its client keeps up, no other waits, and it is not sent copies', async () => {
   const limits = { ...SERVER, kernelBufferBytes: 2 };
   const askedFor = async (capacity: Capacity) => {
     const asked: number[] = [];
@@ -53,7 +53,7 @@ test('who keeps up gets more at a time, unless others wait or it is sent copies'
   ]);
 });
 
-test('while others wait for a turn, a chunk goes out in small pieces, one in each turn of the event loop', async () => {
+test('while other downloads wait, a chunk is written in small pieces, one per event loop iteration', async () => {
   const limits = { ...SERVER, maxWriteBytes: 2, copyBufferBytes: 1, maxDownloads: 1 };
   const sizesAndTurns = async (capacity: Capacity, downloads: number) => {
     const sizes: number[] = [];
@@ -92,7 +92,7 @@ test('while others wait for a turn, a chunk goes out in small pieces, one in eac
   expect(copied.turns).toBe(6);
 });
 
-test('many that pause with a chunk and come back together all come to their end', async () => {
+test('many downloads that pause with a chunk and resume together all complete', async () => {
   const limits = { ...SERVER, maxDownloads: 2, maxZeroCopyChunks: 8, maxReads: 1, copyTimeoutMs: 1 };
   const capacity = new Capacity(limits, 1024);
   const blob: LargeBlob = {
@@ -116,7 +116,7 @@ test('many that pause with a chunk and come back together all come to their end'
   for (const sent of await Promise.all(downloads)) expect(sent).toEqual({ bytes: 1, isDelivered: true });
 });
 
-test('who pauses with a chunk gives its turn to others, and goes on when it is back', async () => {
+test('a download that pauses with a chunk yields its slot to others, and resumes later', async () => {
   const limits = { ...SERVER, maxDownloads: 1, maxZeroCopyChunks: 1 };
   const capacity = new Capacity(limits, 1024);
   const blob: LargeBlob = {

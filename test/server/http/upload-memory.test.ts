@@ -1,4 +1,5 @@
-// A body that comes faster than the store takes it stays on the network, in the server as it is installed too.
+// Backpressure: a body that arrives faster than the store writes stays in the network, in the installed
+// server too.
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -13,12 +14,12 @@ const SENT_MIB = 400;
 const HELD_MIB = 100;
 const PIECE = Buffer.alloc(MIB, 'a piece of a large blob ');
 
-test.each(RUNTIME_FORMS)('a resumable PUT is not held in memory: %s', async (form) => {
+test.each(RUNTIME_FORMS)('a resumable PUT is not buffered in memory: %s', async (form) => {
   const shop = new Workshop();
   const server = await ServerProcess.start(join(shop.folder, 'served'), { form });
   try {
     const pid = server.child.pid ?? 0;
-    expect(await put(server.url, 1)).toMatch(/^HTTP\/1\.1 200 /); // what it needs for any upload is there
+    expect(await put(server.url, 1)).toMatch(/^HTTP\/1\.1 200 /); // warm up
     forgetPeak(pid);
     const before = residentBytes(pid);
     expect(await put(server.url, SENT_MIB)).toMatch(/^HTTP\/1\.1 200 /);
@@ -29,7 +30,7 @@ test.each(RUNTIME_FORMS)('a resumable PUT is not held in memory: %s', async (for
   }
 });
 
-/** As fast as the kernel takes it. */
+/** Sends as fast as the kernel accepts it. */
 async function put(url: string, mebibytes: number): Promise<string> {
   const { hostname: host, port } = new URL(url);
   const hash = createHash('sha256');

@@ -1,4 +1,4 @@
-// /healthz tells whether the store can be used, and a refused write says why, and whether waiting helps.
+// /healthz reports whether the store is usable. A refused write gives the reason, and whether to retry.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ async function served(directory: string, options: { maxSize?: number; readOnly?:
     readOnly: options.readOnly ?? false,
     store: (onEvent) => openDiskStore({ directory, onEvent, ...maxSize }),
   });
-  /** Used, not fresh. */
+  // A store in use, not a fresh one.
   await putOne(server.store, contentOf('before', 100_000));
   expect(await health(server)).toEqual([200, undefined]);
   return server;
@@ -48,14 +48,14 @@ function mounted(...args: string[]): void {
 }
 
 describe('/healthz', () => {
-  test('a store that was removed under the server', async () => {
+  test('reports a store that was removed under the server', async () => {
     const directory = temporaryFolder();
     const server = await served(directory);
     rmSync(join(directory, VERSION), { recursive: true });
     expect(await health(server)).toEqual([503, expect.stringContaining('removed')]);
   });
 
-  test('a store that was replaced under the server, also where it is read-only', async () => {
+  test('reports a store that was replaced under the server, also if it is read-only', async () => {
     const directory = temporaryFolder();
     const server = await served(directory, { readOnly: true });
     renameSync(join(directory, VERSION), join(directory, 'away'));
@@ -63,7 +63,7 @@ describe('/healthz', () => {
     expect(await health(server)).toEqual([503, expect.stringContaining('replaced')]);
   });
 
-  test('a disk that is read-only', async () => {
+  test('reports a read-only disk', async () => {
     const directory = temporaryFolder();
     const [server, reader] = [await served(directory), await served(directory, { readOnly: true })];
     mounted('--bind', directory, directory);
@@ -72,7 +72,7 @@ describe('/healthz', () => {
     expect(await health(reader)).toEqual([200, undefined]);
   });
 
-  test('a disk that is full, and free again', async () => {
+  test('reports a full disk, until space is free again', async () => {
     const disk = temporaryFolder();
     mounted('-t', 'tmpfs', '-o', `size=${24 * MIB}`, 'tmpfs', disk);
     const server = await served(join(disk, 'store'));
@@ -87,7 +87,7 @@ describe('/healthz', () => {
     expect(await health(server)).toEqual([200, undefined]);
   });
 
-  test('a store whose limit is leased, until a write is taken again', async () => {
+  test('reports a store full of leased blobs, until a write succeeds again', async () => {
     const server = await served(temporaryFolder(), { maxSize: 8 * MIB });
     expect((await put(server, 'leased', 6 * MIB)).status).toBe(200);
     const refused = await put(server, 'too much', 4 * MIB);
@@ -98,7 +98,7 @@ describe('/healthz', () => {
     expect(await health(server)).toEqual([200, undefined]);
   });
 
-  test('what is larger than the whole store is refused, and drives nothing out', async () => {
+  test('a blob larger than the whole store is refused, and evicts nothing', async () => {
     const server = await served(temporaryFolder(), { maxSize: 8 * MIB });
     const refused = await put(server, 'far too much', 9 * MIB);
     expect([refused.status, codeIn(refused)]).toEqual([413, 'ASSAY_TOO_LARGE']);
@@ -109,7 +109,7 @@ describe('/healthz', () => {
   });
 });
 
-test('clean --whole-store removes nothing while a server uses the store, and says so', async () => {
+test('clean --whole-store removes nothing while a server uses the store, and reports that', async () => {
   const shop = new Workshop();
   onTestFinished(() => shop.remove());
   mkdirSync(shop.store, { recursive: true });

@@ -9,7 +9,7 @@ import { addressOf, contentOf, putOne, resultNaming } from '../../store/content.
 import { ask, pathOf, RawConnection, testServer } from '../rig.ts';
 
 describe('the front page', () => {
-  test('tells what to tell each tool, with the address that it was reached by', async () => {
+  test('shows the setting of each tool, with the address that it was reached by', async () => {
     const server = await testServer();
     const { status, headers, body } = await ask(`${server.url}/`);
     expect([status, headers['content-type']]).toEqual([200, 'text/plain; charset=utf-8']);
@@ -17,7 +17,7 @@ describe('the front page', () => {
     expect(body.toString()).toContain(`NX_SELF_HOSTED_REMOTE_CACHE_SERVER=${server.url}`);
   });
 
-  test('repeats nothing of a header that names no host', async () => {
+  test('does not repeat a Host header that is not a host', async () => {
     const connection = await RawConnection.to(await testServer({ readOnly: true }));
     connection.send('GET / HTTP/1.1\r\nhost: <script>\r\nconnection: close\r\n\r\n');
     expect(await connection.untilClosed()).not.toContain('script');
@@ -30,7 +30,7 @@ describe('the front page', () => {
 });
 
 describe('/status', () => {
-  test('tells what the server can do', async () => {
+  test('reports the capabilities of the server', async () => {
     const server = await testServer({
       storeFolder: '/a/folder',
       limits: { maxBlobBytes: 1234 },
@@ -54,7 +54,7 @@ describe('/status', () => {
     });
   });
 
-  test('shows the store’s folder only to who has the token', async () => {
+  test('shows the store’s folder only with the token', async () => {
     const server = await testServer({ storeFolder: '/a/folder', token: 'a token' });
     const open = await ask(`${server.url}/status`);
     expect(open.status).toBe(200);
@@ -68,7 +68,7 @@ describe('/status', () => {
     expect(insider.body.toString()).toContain('/a/folder');
   });
 
-  test('does not show it to the network where there is no token', async () => {
+  test('does not show the folder to the network if there is no token', async () => {
     const server = await testServer({ host: '0.0.0.0', readOnly: true, storeFolder: '/a/folder' });
     const { body } = await ask(`http://127.0.0.1:${server.port}/status`);
     expect(body.toString()).not.toContain('/a/folder');
@@ -86,7 +86,7 @@ test.each(['/status', '/healthz', '/metrics'])('%s takes GET and HEAD alone', as
   }
 });
 
-test('/metrics counts requests, hits, misses, bytes and what the store reports', async () => {
+test('/metrics counts requests, hits, misses, bytes and the store’s own figures', async () => {
   const server = await testServer();
   const bytes = contentOf('counted', 1000);
   const url = server.url + pathOf(digestOf(bytes));

@@ -1,4 +1,4 @@
-// /ac over HTTP: results, which are only taken and given while all that they name is there.
+// /ac over HTTP: a result is accepted and served only while every blob that it references exists.
 import { expect, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
 import { parseNamespace } from '../../../core/namespace.ts';
@@ -7,7 +7,7 @@ import { ask, codeIn, testServer } from '../rig.ts';
 
 const { key } = addressOf('an action');
 
-test('a result comes back as it was sent', async () => {
+test('GET returns a result as it was sent', async () => {
   const server = await testServer();
   const result = resultNaming(await putOne(server.store, contentOf('output', 100)));
   const url = `${server.url}/team/ac/${key}`;
@@ -28,7 +28,7 @@ test('a result comes back as it was sent', async () => {
   });
 });
 
-test('a result lives in its namespace alone', async () => {
+test('a result exists only in its namespace', async () => {
   const server = await testServer();
   const result = resultNaming(await putOne(server.store, contentOf('output', 100)));
   await ask(`${server.url}/one/ac/${key}`, 'PUT', { body: result });
@@ -38,7 +38,7 @@ test('a result lives in its namespace alone', async () => {
   expect(await server.store.results.get({ namespace: parseNamespace('one'), key })).toBeDefined();
 });
 
-test('a result that names what is not there is refused', async () => {
+test('a result that references a missing blob is refused', async () => {
   const server = await testServer();
   const url = `${server.url}/ac/${key}`;
   const answer = await ask(url, 'PUT', { body: resultNaming(digestOf(contentOf('never sent', 10))) });
@@ -46,7 +46,7 @@ test('a result that names what is not there is refused', async () => {
   expect(await ask(url)).toMatchObject({ status: 404 });
 });
 
-test('another result for the same key does not fail the build that sends it', async () => {
+test('PUT of a different result for the same key succeeds', async () => {
   const server = await testServer();
   const [first, second] = [contentOf('first', 10), contentOf('second', 10)];
   const [one, two] = [await putOne(server.store, first), await putOne(server.store, second)];
@@ -60,13 +60,13 @@ test('another result for the same key does not fail the build that sends it', as
   expect(server.logged()).toContain('store: diverged');
 });
 
-test('what is not a result is refused', async () => {
+test('a body that is not a result is refused', async () => {
   const server = await testServer();
   const answer = await ask(`${server.url}/ac/${key}`, 'PUT', { body: Buffer.from('not a message') });
   expect([answer.status, codeIn(answer)]).toEqual([400, 'ASSAY_RESULT_MALFORMED']);
 });
 
-test('a result larger than results may be is refused', async () => {
+test('a result above the size limit is refused', async () => {
   const server = await testServer({ limits: { maxResultBytes: 100 } });
   const answer = await ask(`${server.url}/ac/${key}`, 'PUT', { body: Buffer.alloc(101) });
   expect([answer.status, codeIn(answer)]).toEqual([413, 'ASSAY_TOO_LARGE']);

@@ -1,5 +1,5 @@
-// GitHub Actions' cache service, version 2, as @actions/cache 6.3, wireit 0.14 (camelCase, numbers) and sccache 0.17
-// (protobuf) speak it; lage's uploads in blocks are the same.
+// GitHub Actions' cache service, version 2, as @actions/cache 6.3, wireit 0.14 (camelCase, numbers) and
+// sccache 0.17 (protobuf) use it; lage's block uploads are the same.
 import { describe, expect, test } from 'vitest';
 import {
   CreateCacheEntryRequest,
@@ -29,7 +29,7 @@ function json({ body }: Answer): Record<string, unknown> {
   return JSON.parse(body.toString());
 }
 
-/** A job that sends nothing is taken for dead at once. */
+/** A server that takes an idle job for dead at once. */
 const WITHOUT_PATIENCE = { limits: { reservationMs: 0 } };
 
 function reserve(server: TestServer, key: string, version = 'v'): Promise<Answer> {
@@ -72,8 +72,8 @@ async function restore(
   return { key: answer.matched_key, bytes: (await ask(String(answer.signed_download_url))).body };
 }
 
-describe('an entry', () => {
-  test.each([0, 1000, 3 * STORE.chunkBytes])('of %i bytes comes back under its key', async (size) => {
+describe('a cache entry', () => {
+  test.each([0, 1000, 3 * STORE.chunkBytes])('of %i bytes is returned under its key', async (size) => {
     const server = await testServer();
     const bytes = contentOf('cache', size);
     expect(await restore(server, 'node-1')).toBeUndefined();
@@ -82,7 +82,7 @@ describe('an entry', () => {
     expect([found?.key, found?.bytes.equals(bytes)]).toEqual(['node-1', true]);
   });
 
-  test('is found by how its key begins, the newest first, the first prefix first', async () => {
+  test('is found by a prefix of its key: the first prefix wins, then the newest entry', async () => {
     const server = await testServer();
     for (const key of ['node-linux-1', 'node-linux-2', 'node-mac-3', 'other-4']) {
       await save(server, key, Buffer.from(key));
@@ -94,7 +94,7 @@ describe('an entry', () => {
     expect(await keyFor('node-linux', 'none-')).toBeUndefined();
   });
 
-  test('is of one version, and of one namespace', async () => {
+  test('belongs to one version and one namespace', async () => {
     const server = await testServer();
     await save(server, 'key', Buffer.from('x'), 'version-1');
     expect(await restore(server, 'key', ['k'], 'version-2')).toBeUndefined();
@@ -116,7 +116,7 @@ describe('an entry', () => {
     expect(await restore(server, 'key')).toBeDefined();
   });
 
-  test('is not finalized with another size, or without an upload', async () => {
+  test('is not finalized with a wrong size, or without an upload', async () => {
     const server = await testServer();
     expect(await finalize(server, 'key', 4)).toMatchObject({ status: 404 });
     await ask(await uploadUrl(server, 'key'), 'PUT', { headers: BLOB, body: Buffer.from('four') });
@@ -124,7 +124,7 @@ describe('an entry', () => {
     expect(await restore(server, 'key')).toBeUndefined();
   });
 
-  test('is written once', async () => {
+  test('is written only once', async () => {
     const server = await testServer(WITHOUT_PATIENCE);
     const late = await uploadUrl(server, 'key');
     await save(server, 'key', Buffer.from('first'));
@@ -135,7 +135,7 @@ describe('an entry', () => {
     expect(server.logged()).toContain('store: diverged');
   });
 
-  test('is reserved by one job at a time, in a version and a namespace', async () => {
+  test('is reserved by one job at a time, per version and namespace', async () => {
     const server = await testServer();
     const url = await uploadUrl(server, 'key');
     expect(refused(await reserve(server, 'key'))).toEqual([409, 'already_exists']);
@@ -146,11 +146,11 @@ describe('an entry', () => {
     const elsewhere = { key: 'key', version: 'v' };
     expect(await call(server, 'CreateCacheEntry', elsewhere, '/actions/team')).toMatchObject({ status: 200 });
     expect(await finalize(server, 'key', 4)).toMatchObject({ status: 200 });
-    expect(await finalize(server, 'key', 4)).toMatchObject({ status: 200 }); // its client did not get the answer
+    expect(await finalize(server, 'key', 4)).toMatchObject({ status: 200 }); // its client did not get the response
     expect((await restore(server, 'key'))?.bytes.toString()).toBe('mine');
   });
 
-  test('is not blocked by a job that died, whose upload is not finalized by another', async () => {
+  test('is not blocked by a dead job, and another job does not finalize the dead job’s upload', async () => {
     const server = await testServer(WITHOUT_PATIENCE);
     await ask(await uploadUrl(server, 'key'), 'PUT', { headers: BLOB, body: Buffer.from('of the dead') });
     const url = await uploadUrl(server, 'key');
@@ -160,7 +160,7 @@ describe('an entry', () => {
     expect((await restore(server, 'key'))?.bytes.toString()).toBe('alive');
   });
 
-  test('is not finalized where two jobs have uploaded different content of one size', async () => {
+  test('is not finalized if two jobs uploaded different content of the same size', async () => {
     const server = await testServer(WITHOUT_PATIENCE);
     const [one, two] = [await uploadUrl(server, 'key'), await uploadUrl(server, 'key')];
     await ask(one, 'PUT', { headers: BLOB, body: Buffer.from('one') });
@@ -173,7 +173,7 @@ describe('an entry', () => {
   });
 
   test.each(['labels', 'results'] as const)(
-    'can be saved anew when the server failed at its %s',
+    'can be saved again after the server failed to write its %s',
     async (part) => {
       const store = openMemoryStore();
       const failing = new Set(['once']);
@@ -191,7 +191,7 @@ describe('an entry', () => {
     },
   );
 
-  test('whose upload broke off is not there', async () => {
+  test('whose upload broke off does not exist', async () => {
     const server = await testServer();
     const url = new URL(await uploadUrl(server, 'key'));
     const connection = await RawConnection.to(server);
@@ -202,7 +202,7 @@ describe('an entry', () => {
     expect(await finalize(server, 'key', 200_000)).toMatchObject({ status: 404 });
   });
 
-  test('can be downloaded in part', async () => {
+  test('can be downloaded by range', async () => {
     const server = await testServer();
     await save(server, 'key', contentOf('cache', 1000));
     const answer = json(await call(server, 'GetCacheEntryDownloadURL', { key: 'key', version: 'v' }));
@@ -211,7 +211,7 @@ describe('an entry', () => {
   });
 });
 
-describe('an upload in blocks', () => {
+describe('a block upload', () => {
   const blockId = (n: number) => Buffer.from(`block-${n}+/`).toString('base64');
   const blockUrl = (url: string, n: number) => `${url}&comp=block&blockid=${encodeURIComponent(blockId(n))}`;
   const listOf = (tag: string, ...numbers: number[]) =>
@@ -235,7 +235,7 @@ describe('an upload in blocks', () => {
     expect((await restore(server, 'key'))?.bytes.equals(whole)).toBe(true);
   });
 
-  test('does not take blocks of another upload for the same entry', async () => {
+  test('does not use blocks of another upload of the same entry', async () => {
     const server = await testServer(WITHOUT_PATIENCE);
     const [one, two] = [await uploadUrl(server, 'key'), await uploadUrl(server, 'key')];
     await ask(blockUrl(one, 1), 'PUT', { body: Buffer.from('one') });
@@ -243,7 +243,7 @@ describe('an upload in blocks', () => {
     expect(answer.status).toBe(409);
   });
 
-  test('is refused when it is larger in all than the server takes', async () => {
+  test('is refused if its total size exceeds the limit', async () => {
     const server = await testServer({ limits: { maxBlobBytes: 100 } });
     const url = await uploadUrl(server, 'key');
     for (const n of [1, 2]) await ask(blockUrl(url, n), 'PUT', { body: Buffer.alloc(60) });
@@ -257,7 +257,7 @@ describe('an upload in blocks', () => {
     '<BlockList>',
     '<BlockList><Odd>x</Odd></BlockList>',
     '<BlockList><Latest></Latest></BlockList>',
-  ])('is refused the list %j', async (text) => {
+  ])('is refused with the block list %j', async (text) => {
     const server = await testServer();
     const url = await uploadUrl(server, 'key');
     expect(await ask(`${url}&comp=blocklist`, 'PUT', { body: Buffer.from(text) })).toMatchObject({
@@ -266,15 +266,15 @@ describe('an upload in blocks', () => {
   });
 });
 
-describe('a signed address', () => {
-  test('holds nothing that would have to be encoded', async () => {
+describe('a signed URL', () => {
+  test('contains no character that needs encoding', async () => {
     const server = await testServer();
     expect(await uploadUrl(server, 'a key/with %2F & more')).toMatch(
       /^http:\/\/[\d.:]+\/[0-9a-z/]+\?sig=[0-9a-f]{64}$/,
     );
   });
 
-  test('needs no token, and is no good when a character of it differs', async () => {
+  test('needs no token, and is refused if any character differs', async () => {
     const server = await testServer({ token: TOKEN });
     const answer = await ask(`${server.url}${SERVICE}/CreateCacheEntry`, 'POST', {
       headers: { 'content-type': 'application/json', authorization: `Bearer ${TOKEN}` },
@@ -296,7 +296,7 @@ describe('a signed address', () => {
     expect(server.logged()).not.toContain(new URL(url).searchParams.get('sig'));
   });
 
-  test('speaks TLS where a proxy says that it does', async () => {
+  test('is https if a proxy says so', async () => {
     const server = await testServer();
     const answer = await ask(`${server.url}${SERVICE}/CreateCacheEntry`, 'POST', {
       headers: { 'content-type': 'application/json', 'x-forwarded-proto': 'https' },
@@ -306,8 +306,8 @@ describe('a signed address', () => {
   });
 });
 
-describe('a call', () => {
-  test('may come in camelCase with numbers', async () => {
+describe('a call of the service', () => {
+  test('may use camelCase and numbers', async () => {
     const server = await testServer();
     await ask(await uploadUrl(server, 'node-1'), 'PUT', { headers: BLOB, body: Buffer.from('four') });
     const finalized = await call(server, 'FinalizeCacheEntryUpload', {
@@ -324,7 +324,7 @@ describe('a call', () => {
     expect(json(found)).toMatchObject({ ok: true, matched_key: 'node-1' });
   });
 
-  test('may come as protobuf', async () => {
+  test('may use protobuf', async () => {
     const server = await testServer();
     const post = async (method: string, message: Uint8Array) => {
       const headers = { 'content-type': 'application/protobuf' };
@@ -356,13 +356,13 @@ describe('a call', () => {
     expect((await ask(hit.signedDownloadUrl)).body.toString()).toBe('four');
   });
 
-  test('wants the token', async () => {
+  test('requires the token', async () => {
     const server = await testServer({ token: TOKEN });
     const answer = await call(server, 'GetCacheEntryDownloadURL', { key: 'key', version: 'v' });
     expect([answer.status, json(answer).code]).toEqual([401, 'unauthenticated']);
   });
 
-  test('that would write is denied by a read-only server as GitHub denies it', async () => {
+  test('that writes is denied by a read-only server in GitHub’s form', async () => {
     const server = await testServer({ readOnly: true });
     const denied = { ok: false, message: 'cache write denied: this server is read-only' };
     for (const answer of [await reserve(server, 'key'), await finalize(server, 'key', 4)]) {
@@ -376,7 +376,7 @@ describe('a call', () => {
     expect(CreateCacheEntryResponse.decode(body)).toMatchObject({ ...denied, signedUploadUrl: '' });
   });
 
-  test('is counted', async () => {
+  test('is counted in the metrics', async () => {
     const server = await testServer();
     await restore(server, 'key');
     await save(server, 'key', Buffer.from('x'));
@@ -407,7 +407,7 @@ describe('a call', () => {
     expect([answer.status, json(answer).code]).toEqual([400, 'invalid_argument']);
   });
 
-  test('with a key that no label can be is refused', async () => {
+  test('with a key that cannot be a label is refused', async () => {
     const server = await testServer();
     for (const key of ['', 'x'.repeat(513), 'half a \ud800', 'no text \ufffd']) {
       expect(await call(server, 'CreateCacheEntry', { key, version: 'v' })).toMatchObject({ status: 400 });

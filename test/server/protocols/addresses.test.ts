@@ -1,4 +1,4 @@
-// Addresses are taken literally or refused: no two spellings name one thing.
+// Paths are taken literally or refused: no two spellings name the same thing.
 import { describe, expect, test } from 'vitest';
 import { AssayError } from '../../../core/errors.ts';
 import { type Address, kindOf, parseAddress } from '../../../server/protocols/bazel-http/address.ts';
@@ -18,18 +18,18 @@ test.each([
   [`/a/b.c/d_e-f/ac/${HASH}`, 'ac', 'a/b.c/d_e-f'],
   [`/cas/cas/${HASH}`, 'cas', 'cas'],
   [`/ac/${HASH}/cas/${HASH}`, 'cas', `ac/${HASH}`],
-])('%s is an address', (url, kind, namespace) => {
+])('%s is a valid path', (url, kind, namespace) => {
   expect(addressIn(url)).toEqual({ kind, namespace, hash: HASH });
 });
 
 test.each(['/', '/status', `/${HASH}`, `/cas${HASH}`, `/xcas/${HASH}`, `/cas/${HASH}/`, ''])(
-  '%s is none of this protocol’s',
+  '%s is not a path of this protocol',
   (url) => {
     expect(kindOf(url)).toBeUndefined();
   },
 );
 
-test('the namespace that was last found good is not mistaken for another', () => {
+test('the cached last namespace is not mistaken for another', () => {
   expect(addressIn(`/a/ac/${HASH}`)?.namespace).toBe('a');
   expect(addressIn(`/ac/${HASH}`)?.namespace).toBe('');
   expect(() => addressIn(`//ac/${HASH}`)).toThrow(AssayError);
@@ -71,8 +71,8 @@ const REFUSED: readonly (readonly [string, number, string])[] = [
   [`/cache/${HASH}`, 404, 'ASSAY_NOT_FOUND'],
 ];
 
-describe('over the wire', () => {
-  test.each(REFUSED)('GET %s is refused', async (url, status, code) => {
+describe('a path that the server refuses', () => {
+  test.each(REFUSED)('GET %s gets an error', async (url, status, code) => {
     const server = await testServer();
     const connection = await RawConnection.to(server);
     connection.send(`GET ${url} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`);

@@ -1,4 +1,4 @@
-// /cas over HTTP: what every client of the protocol relies on.
+// /cas over HTTP: the behaviour that every client of the protocol relies on.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -37,7 +37,7 @@ describe.each(['memory', 'disk'] as const)('on a %s store', (kind) => {
     ['of just one string', 8 * 1024],
     ['inline', 60_000],
     ['large', 3 * MIB + 7],
-  ])('what is put comes back, %s', async (name, size) => {
+  ])('GET returns what PUT stored, %s', async (name, size) => {
     const server = await start();
     const bytes = contentOf(name, size);
     const url = server.url + pathOf(digestOf(bytes), '/any/prefix');
@@ -51,7 +51,7 @@ describe.each(['memory', 'disk'] as const)('on a %s store', (kind) => {
     expect(got.body.equals(bytes)).toBe(true);
   });
 
-  test('a body in chunks without a length is taken too', async () => {
+  test('a chunked body without a length is accepted', async () => {
     const server = await start();
     const bytes = contentOf('chunked', 2 * MIB + 1);
     const url = server.url + pathOf(digestOf(bytes));
@@ -59,7 +59,7 @@ describe.each(['memory', 'disk'] as const)('on a %s store', (kind) => {
     expect((await ask(url)).body.equals(bytes)).toBe(true);
   });
 
-  test('wrong content is refused and not kept', async () => {
+  test('content with another digest is refused and not stored', async () => {
     const server = await start();
     for (const size of [100, MIB]) {
       const announced = digestOf(contentOf('announced', size));
@@ -70,7 +70,7 @@ describe.each(['memory', 'disk'] as const)('on a %s store', (kind) => {
     }
   });
 
-  test('a part is sent for a range', async () => {
+  test('a Range request gets that part', async () => {
     const server = await start();
     for (const size of [1000, 2 * MIB]) {
       const bytes = contentOf('ranges', size);
@@ -94,7 +94,7 @@ describe.each(['memory', 'disk'] as const)('on a %s store', (kind) => {
   });
 });
 
-test('HEAD gives the length and no body, for small and large', async () => {
+test('HEAD returns the length and no body, for small and large blobs', async () => {
   const large = { size: 5_000_000_000, chunks: neverRead };
   const small = contentOf('small', 10);
   const server = await testServer();
@@ -115,7 +115,7 @@ async function* neverRead(): AsyncGenerator<Buffer> {
   yield await Promise.reject(new Error('HEAD reads no content'));
 }
 
-test('a miss is 404 with words for a person, and without for HEAD', async () => {
+test('a miss is 404 with a message for people, and without a body for HEAD', async () => {
   const server = await testServer();
   const url = server.url + pathOf(digestOf(contentOf('nowhere', 1)));
   const miss = await ask(url);
@@ -128,7 +128,7 @@ test('a miss is 404 with words for a person, and without for HEAD', async () => 
   expect(await ask(url, 'HEAD')).toMatchObject({ status: 404, body: Buffer.alloc(0) });
 });
 
-test('content is named by an entity tag, is immutable, and is not sent to who has it', async () => {
+test('a blob has an ETag, is immutable, and is not sent again for If-None-Match', async () => {
   const server = await testServer();
   const bytes = contentOf('tagged', 100);
   const digest = await server.store.blobs.put(digestOf(bytes), bytes);
@@ -147,7 +147,7 @@ test('content is named by an entity tag, is immutable, and is not sent to who ha
   expect(await ask(elsewhere, 'GET', { headers: { 'if-none-match': '*' } })).toMatchObject({ status: 404 });
 });
 
-test('a range that is tied to another entity is not honoured', async () => {
+test('a range with another If-Range gets the whole blob', async () => {
   const server = await testServer();
   const bytes = contentOf('if-range', 100);
   const { hash } = await server.store.blobs.put(digestOf(bytes), bytes);
@@ -157,14 +157,14 @@ test('a range that is tied to another entity is not honoured', async () => {
   expect(await part('"other"')).toMatchObject({ status: 200 });
 });
 
-test('the empty blob is always there, and can be put without a body', async () => {
+test('the empty blob always exists, and can be put without a body', async () => {
   const server = await testServer();
   const url = server.url + pathOf(EMPTY);
   expect(await ask(url)).toMatchObject({ status: 200, headers: { 'content-length': '0' } });
   expect(await ask(url, 'PUT')).toMatchObject({ status: 200 });
 });
 
-test('a request that says nothing of a body has none, and the connection goes on', async () => {
+test('a request without body headers has no body, and the connection stays open', async () => {
   const server = await testServer();
   const raw = await RawConnection.to(server);
   raw.send(putHead(pathOf(EMPTY)));
@@ -175,14 +175,14 @@ test('a request that says nothing of a body has none, and the connection goes on
   expect(await raw.untilClosed()).toMatch(/HTTP\/1.1 200 .*HTTP\/1.1 400 .*HTTP\/1.1 200 /s);
 });
 
-test('blobs are one for all namespaces', async () => {
+test('blobs are shared by all namespaces', async () => {
   const server = await testServer();
   const bytes = contentOf('shared', 10);
   await ask(server.url + pathOf(digestOf(bytes), '/one'), 'PUT', { body: bytes });
   expect(await ask(server.url + pathOf(digestOf(bytes), '/two/three'))).toMatchObject({ status: 200 });
 });
 
-test('other methods are refused, with those that are taken', async () => {
+test('other methods are refused, with an Allow header', async () => {
   const server = await testServer();
   const url = server.url + pathOf(EMPTY);
   for (const method of ['POST', 'DELETE'] as const) {
@@ -192,7 +192,7 @@ test('other methods are refused, with those that are taken', async () => {
   }
 });
 
-test('a content type that makes no sense does not stop an upload', async () => {
+test('an invalid content type does not prevent an upload', async () => {
   const server = await testServer();
   const bytes = contentOf('typed', 10);
   const headers = { 'content-type': ';;;' };
@@ -201,7 +201,7 @@ test('a content type that makes no sense does not stop an upload', async () => {
   });
 });
 
-test('a fault of the store is told without its folders', async () => {
+test('an error of the store is reported without its paths', async () => {
   const failing = async () => {
     throw new Error('EIO: /secret/folder');
   };

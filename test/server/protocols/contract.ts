@@ -1,5 +1,5 @@
-// What every protocol with opaque keys promises, as one suite that each of them passes: what was sent comes back whole or
-// not at all, in a space of its own, for those who may have it, within the bounds.
+// The contract of every protocol with opaque keys, as one suite: an artifact is returned complete or not at
+// all, in its own key space, only with permission, and within the limits.
 import { hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
@@ -11,17 +11,17 @@ import { contentOf } from '../../store/content.ts';
 import { ask, largeBlob, putHead, RawConnection, testServer } from '../rig.ts';
 
 export interface OpaqueProtocol {
-  /** As the metrics call it. */
+  /** The name in the metrics. */
   readonly name: string;
   readonly path: string;
-  /** The same key in another namespace, and another key in the same. */
+  /** The same key in another namespace, and another key in the same namespace. */
   readonly elsewhere: string;
   readonly other: string;
-  /** Below the protocol's base, but no addresses of it. */
+  /** Paths below the protocol's base that are not keys. */
   readonly astray: readonly string[];
-  /** The status that answers a good PUT. */
+  /** The status of a successful PUT. */
   readonly stored: number;
-  /** What becomes of a second content under the same key. */
+  /** The outcome of a second content under the same key. */
   readonly second: { readonly status: number; readonly stays: 'first' | 'second' };
 }
 
@@ -39,7 +39,7 @@ export function describeOpaque({
   second,
 }: OpaqueProtocol): void {
   describe(`an artifact by ${name}`, () => {
-    test.each(Object.entries(SIZES))('that is %s comes back', async (kind, size) => {
+    test.each(Object.entries(SIZES))('that is %s is returned', async (kind, size) => {
       const server = await testServer();
       const bytes = contentOf(kind, size);
       expect(await ask(server.url + path)).toMatchObject({ status: 404 });
@@ -51,14 +51,14 @@ export function describeOpaque({
       expect(await ask(server.url + path, 'HEAD')).toMatchObject({ ...head, body: Buffer.alloc(0) });
     });
 
-    test('is found under its own key in its own namespace alone', async () => {
+    test('is found only under its own key in its own namespace', async () => {
       const server = await testServer();
       await ask(server.url + path, 'PUT', { body: contentOf('one', SIZES.small) });
       expect(await ask(server.url + other)).toMatchObject({ status: 404 });
       expect(await ask(server.url + elsewhere)).toMatchObject({ status: 404 });
     });
 
-    test('is taken in chunks, and given in part', async () => {
+    test('may be uploaded in chunks, and downloaded by range', async () => {
       const server = await testServer();
       const bytes = contentOf('chunked', SIZES.large);
       const body = Readable.from([bytes.subarray(0, 100), bytes.subarray(100)]);
@@ -86,7 +86,7 @@ export function describeOpaque({
       expect(server.logged().includes('store: diverged')).toBe(second.stays === 'first');
     });
 
-    test('is not there when its upload broke off', async () => {
+    test('does not exist if its upload broke off', async () => {
       const server = await testServer();
       for (const size of [1000, SIZES.large]) {
         const connection = await RawConnection.to(server);
@@ -100,12 +100,12 @@ export function describeOpaque({
 
     test.each([
       ['gzipped', 'content-encoding: gzip', 415],
-      ['gzipped on its way', 'transfer-encoding: gzip, chunked', 400],
-      ['a part', 'content-range: bytes 0-4/10', 400],
-      ['only for another content', 'if-match: "other"', 412],
-      ['only for any content', 'if-match: *', 412],
-      ['known to have another MD5', 'content-md5: 1B2M2Y8AsgTpgAmY7PhCfg==', 400],
-    ])('is not taken as if it were not %s', async (_kind, header, status) => {
+      ['gzipped in transit', 'transfer-encoding: gzip, chunked', 400],
+      ['only a part', 'content-range: bytes 0-4/10', 400],
+      ['conditional on another content', 'if-match: "other"', 412],
+      ['conditional on existing content', 'if-match: *', 412],
+      ['sent with another MD5', 'content-md5: 1B2M2Y8AsgTpgAmY7PhCfg==', 400],
+    ])('is refused if it is %s', async (_kind, header, status) => {
       const server = await testServer();
       const connection = await RawConnection.to(server);
       const isChunked = header.includes('chunked');
@@ -117,7 +117,7 @@ export function describeOpaque({
       expect(await ask(server.url + path)).toMatchObject({ status: 404 });
     });
 
-    test('is written for a free key alone where its client says so, also beside others', async () => {
+    test('with If-None-Match: * is stored only for a free key, also concurrently', async () => {
       const server = await testServer();
       const onlyIfFree = (body: Buffer) =>
         ask(server.url + path, 'PUT', { headers: { 'if-none-match': '*' }, body });
@@ -131,25 +131,22 @@ export function describeOpaque({
       expect([(await ask(server.url + path)).body]).toEqual(taken);
     });
 
-    test.each([SIZES.small, SIZES.large])(
-      'of %i bytes is checked by the MD5 that comes with it',
-      async (size) => {
-        const server = await testServer();
-        const [body, other] = [contentOf('right', size), contentOf('other', size)];
-        const headers = { 'content-md5': hash('md5', body, 'base64') };
-        expect(await ask(server.url + path, 'PUT', { headers, body: other })).toMatchObject({ status: 400 });
-        expect(await ask(server.url + path)).toMatchObject({ status: 404 });
-        expect(await ask(server.url + path, 'PUT', { headers, body })).toMatchObject({ status: stored });
-        expect((await ask(server.url + path)).body.equals(body)).toBe(true);
-      },
-    );
+    test.each([SIZES.small, SIZES.large])('of %i bytes is checked against its Content-MD5', async (size) => {
+      const server = await testServer();
+      const [body, other] = [contentOf('right', size), contentOf('other', size)];
+      const headers = { 'content-md5': hash('md5', body, 'base64') };
+      expect(await ask(server.url + path, 'PUT', { headers, body: other })).toMatchObject({ status: 400 });
+      expect(await ask(server.url + path)).toMatchObject({ status: 404 });
+      expect(await ask(server.url + path, 'PUT', { headers, body })).toMatchObject({ status: stored });
+      expect((await ask(server.url + path)).body.equals(body)).toBe(true);
+    });
 
     test.each(['null', 'undefined'])('is not open to nobody where the token is %j', async (token) => {
       const server = await testServer({ token });
       expect(await ask(server.url + path)).toMatchObject({ status: 401 });
     });
 
-    test('is a miss when its content is gone', async () => {
+    test('is a miss if its content is gone', async () => {
       const lost: Store = openMemoryStore();
       const server = await testServer({
         store: { ...lost, blobs: { ...lost.blobs, get: async () => undefined } },
@@ -158,7 +155,7 @@ export function describeOpaque({
       expect(await ask(server.url + path)).toMatchObject({ status: 404 });
     });
 
-    test('that turns out damaged half-way is never taken for whole', async () => {
+    test('that proves damaged half-way is never delivered as complete', async () => {
       const damaged: Store = openMemoryStore();
       const get = async () =>
         largeBlob(2000, async function* () {
@@ -174,7 +171,7 @@ export function describeOpaque({
       expect(outcome).not.toBe(200);
     });
 
-    test('is neither taken nor given without the token', async () => {
+    test('is neither accepted nor returned without the token', async () => {
       const server = await testServer({ token: TOKEN });
       const body = contentOf('guarded', SIZES.small);
       expect(await ask(server.url + path, 'PUT', { body })).toMatchObject({ status: 401 });
@@ -185,13 +182,13 @@ export function describeOpaque({
       expect(await ask(server.url + path, 'GET', { headers })).toMatchObject({ status: 200 });
     });
 
-    test('is not taken by a read-only server', async () => {
+    test('is refused by a read-only server', async () => {
       const server = await testServer({ readOnly: true });
       expect(await ask(server.url + path, 'PUT', { body: Buffer.alloc(9) })).toMatchObject({ status: 403 });
       expect(await ask(server.url + path)).toMatchObject({ status: 404 });
     });
 
-    test('is not taken when it is larger than the server takes', async () => {
+    test('above the size limit is refused', async () => {
       const server = await testServer({ limits: { maxBlobBytes: 100 } });
       expect(await ask(server.url + path, 'PUT', { body: Buffer.alloc(101) })).toMatchObject({ status: 413 });
       const body = Readable.from([Buffer.alloc(60), Buffer.alloc(60)]);
@@ -199,7 +196,7 @@ export function describeOpaque({
       expect(await ask(server.url + path)).toMatchObject({ status: 404 });
     });
 
-    test('is not waited for when its sender is too slow', async () => {
+    test('of a client that is too slow is refused', async () => {
       const limits = { noProgressMs: 50, sweepMs: 10, lingerMs: 10 };
       const server = await testServer({ limits });
       const connection = await RawConnection.to(server);
@@ -208,20 +205,20 @@ export function describeOpaque({
       expect(await ask(server.url + path)).toMatchObject({ status: 404 });
     });
 
-    test.each(astray)('is not looked for at %s', async (address) => {
+    test.each(astray)('does not exist at the path %s', async (address) => {
       const server = await testServer();
       expect((await ask(server.url + address)).status).toBe(400);
       expect((await ask(server.url + address, 'PUT', { body: Buffer.alloc(9) })).status).toBe(400);
     });
 
-    test('is not to be deleted', async () => {
+    test('cannot be deleted', async () => {
       const server = await testServer();
       const answer = await ask(server.url + path, 'DELETE');
       expect(answer.status).toBe(405);
       expect(answer.headers.allow).toContain('PUT');
     });
 
-    test('is counted', async () => {
+    test('is counted in the metrics', async () => {
       const server = await testServer();
       await ask(server.url + path);
       await ask(server.url + path, 'PUT', { body: Buffer.alloc(9) });

@@ -1,4 +1,4 @@
-// What HTTP asks of a server beside the verbs: the Host, the form of a target, conditions, encodings, ranges.
+// Details of HTTP: the Host, the form of a target, conditional requests, encodings, ranges.
 import { randomBytes } from 'node:crypto';
 import { zstdDecompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
@@ -27,9 +27,9 @@ async function usedServer(options: Parameters<typeof testServer>[0] = {}) {
   return server;
 }
 
-describe('a request', () => {
+describe('an HTTP request', () => {
   test.each([CAS, '/healthz', '/gradle/0123456789abcdef', '/uploads/x'])(
-    'of HTTP/1.1 for %s without a Host is refused in words',
+    'of HTTP/1.1 for %s without a Host is refused with a message',
     async (path) => {
       const answer = await raw(await usedServer({ readOnly: true }), `GET ${path} HTTP/1.1`);
       expect(answer).toMatch(/^HTTP\/1\.1 400 /);
@@ -37,12 +37,12 @@ describe('a request', () => {
     },
   );
 
-  test('of HTTP/1.0 needs none', async () => {
+  test('of HTTP/1.0 needs no Host', async () => {
     expect(await raw(await usedServer(), `GET ${CAS} HTTP/1.0`)).toMatch(/^HTTP\/1\.1 200 /);
   });
 
   test.each([CAS, '/healthz', '/status?x=1', '/team/cas/0', '?x=1', ''])(
-    'for http://HOST%s is one for that path',
+    'for http://HOST%s is a request for that path',
     async (path) => {
       const server = await usedServer();
       const asked = path.startsWith('/') ? path : `/${path}`;
@@ -56,7 +56,7 @@ describe('a request', () => {
     },
   );
 
-  test('is judged by the host in its target, whatever Host says', async () => {
+  test('is checked by the host in its target, not by its Host header', async () => {
     const server = await usedServer();
     const rebound = await raw(server, `GET http://example.org${CAS} HTTP/1.1`, 'host: localhost');
     expect(rebound).toContain('ASSAY_FOREIGN_HOST');
@@ -83,8 +83,8 @@ describe('a request', () => {
   });
 });
 
-describe('a blob', () => {
-  test('says that parts of it can be had', async () => {
+describe('a blob over HTTP', () => {
+  test('announces that it supports ranges', async () => {
     const server = await usedServer();
     expect((await ask(server.url + CAS)).headers['accept-ranges']).toBe('bytes');
     expect((await ask(server.url + CAS, 'HEAD')).headers['accept-ranges']).toBe('bytes');
@@ -96,7 +96,7 @@ describe('a blob', () => {
     [`"other", ${TAG}`, 200],
     ['"other"', 412],
     [`W/${TAG}`, 412],
-  ])('is given for If-Match: %s with %i', async (tag, status) => {
+  ])('with If-Match: %s gets the status %i', async (tag, status) => {
     const server = await usedServer();
     for (const method of ['GET', 'HEAD'] as const) {
       const answer = await ask(server.url + CAS, method, { headers: { 'if-match': tag } });
@@ -104,7 +104,7 @@ describe('a blob', () => {
     }
   });
 
-  test('is written under the conditions that its client names', async () => {
+  test('is stored subject to If-Match and If-None-Match', async () => {
     const server = await testServer();
     const put = async (headers: Record<string, string>) =>
       (await ask(server.url + CAS, 'PUT', { headers, body: BYTES })).status;
@@ -116,8 +116,8 @@ describe('a blob', () => {
   });
 });
 
-describe('a result', () => {
-  test('has a tag, in each of its forms another one', async () => {
+describe('a result over HTTP', () => {
+  test('has an ETag for each of its forms', async () => {
     const server = await usedServer();
     const url = `${server.url}/ac/${KEY}`;
     await ask(url, 'PUT', { body: resultNaming(digestOf(BYTES)) });
@@ -158,13 +158,13 @@ describe('Accept-Encoding', () => {
     'identity, zstd;q=0.5',
     'x-zstd',
     'zstd-x',
-  ])('%s does not', (header) => expect(acceptsZstd(header)).toBe(false));
+  ])('%s does not ask for zstd', (header) => expect(acceptsZstd(header)).toBe(false));
 
   const SMALL = Buffer.alloc(5000, 'some words ');
   const LARGE = Buffer.concat([contentOf('x', 10), Buffer.alloc(3 * STORE.chunkBytes + 7, 'many words ')]);
   const ZSTD = { 'accept-encoding': 'zstd' };
 
-  /** Such as a store on a disk gives them: small blobs whole, large ones in chunks. */
+  /** As a disk store returns them: small blobs whole, large ones in chunks. */
   function storeOf(bytes: Buffer): Store {
     if (bytes.length <= STORE.inlineBytes)
       return storeWith({ get: async () => ({ size: bytes.length, bytes }) });
@@ -183,7 +183,7 @@ describe('Accept-Encoding', () => {
     }
   }
 
-  test.each([SMALL, LARGE])('zstd is given where it is taken, with a tag of its own (%#)', async (bytes) => {
+  test.each([SMALL, LARGE])('zstd is sent if it is accepted, with its own ETag (%#)', async (bytes) => {
     const server = await testServer({ store: storeOf(bytes) });
     const url = server.url + pathOf(digestOf(bytes));
     const plain = await ask(url);
@@ -206,7 +206,7 @@ describe('Accept-Encoding', () => {
     expect(head).toMatchObject({ status: 200, headers: { 'content-encoding': 'zstd' } });
   });
 
-  test('parts, and contents asked for by their tag, are given as they are', async () => {
+  test('ranges and conditional requests get the content uncompressed', async () => {
     const server = await testServer({ store: storeOf(LARGE) });
     const digest = digestOf(LARGE);
     const url = server.url + pathOf(digest);
@@ -217,7 +217,7 @@ describe('Accept-Encoding', () => {
     expect([tagged.status, tagged.body.equals(LARGE)]).toEqual([200, true]);
   });
 
-  test('what would not get smaller, and what HTTP/1.0 asks for, is given as it is', async () => {
+  test('incompressible content, and HTTP/1.0 requests, are answered uncompressed', async () => {
     const random = randomBytes(5000);
     const one = await testServer({ store: storeOf(random) });
     const answer = await ask(one.url + CAS, 'GET', { headers: ZSTD });
@@ -227,7 +227,7 @@ describe('Accept-Encoding', () => {
     expect(old).toContain(`content-length: ${LARGE.length}`);
   });
 
-  test('a blob that ends early is not ended as if it were whole', async () => {
+  test('a compressed download of a blob that ends early is cut off', async () => {
     const server = await testServer({
       store: storeWith({
         get: async () =>
@@ -239,7 +239,7 @@ describe('Accept-Encoding', () => {
     await expect(ask(server.url + CAS, 'GET', { headers: ZSTD })).rejects.toThrow();
   });
 
-  test('in more downloads than the server compresses at once, the others are given as they are', async () => {
+  test('downloads beyond the limit of concurrent compressions are sent uncompressed', async () => {
     const server = await testServer({ store: storeOf(LARGE), limits: { maxCompressions: 0 } });
     const answer = await ask(server.url + CAS, 'GET', { headers: ZSTD });
     expect([answer.headers['content-encoding'], answer.body.equals(LARGE)]).toEqual([undefined, true]);

@@ -1,4 +1,4 @@
-// Small blobs that come along with a result, for who asks for them.
+// Small blobs that the server appends to a result, for clients that ask for them.
 import { expect, test } from 'vitest';
 import { digestOf, toWire } from '../../../core/digest.ts';
 import { INLINED_BLOBS_HEADER, splitBlobs } from '../../../core/inlined-blobs.ts';
@@ -14,7 +14,7 @@ import { ask, testServer } from '../rig.ts';
 const { key } = addressOf('an action');
 const asking = (bytes: string | number) => ({ headers: { [INLINED_BLOBS_HEADER]: String(bytes) } });
 
-/** A folder with two files, a file beside it, and its log; one of the files is too large to come along. */
+/** A folder with two files, a file beside it, and its log; one of the files is too large to inline. */
 async function putResult(store: Store) {
   const small = contentOf('small', 1000);
   const large = contentOf('large', 500_000);
@@ -50,7 +50,7 @@ async function inlinedBlobsOf(url: string, bytes: string | number) {
   return { body, result, blobs: blobs.map(({ bytes }) => bytes) };
 }
 
-test('all that is small comes along once, after the very bytes of the result', async () => {
+test('every small blob is appended once, after the unchanged bytes of the result', async () => {
   const server = await testServer();
   const stored = await putResult(server.store);
   const { result, blobs, body } = await inlinedBlobsOf(server.url, 1_000_000);
@@ -59,7 +59,7 @@ test('all that is small comes along once, after the very bytes of the result', a
   for (const one of splitBlobs(body).blobs) expect(digestOf(one.bytes).hash).toBe(one.hash);
 });
 
-test('whoever does not know of it reads the same result', async () => {
+test('a client that does not know the header gets the same result', async () => {
   const server = await testServer();
   const stored = await putResult(server.store);
   const { body } = await inlinedBlobsOf(server.url, 1_000_000);
@@ -69,7 +69,7 @@ test('whoever does not know of it reads the same result', async () => {
 });
 
 test.each(['0', '-5', 'much', 'NaN', '', '1e400'])(
-  'who asks for %j bytes gets no more than there may be',
+  'a client that asks for %j bytes gets no more than the server’s limit',
   async (bytes) => {
     const server = await testServer();
     const stored = await putResult(server.store);
@@ -80,7 +80,7 @@ test.each(['0', '-5', 'much', 'NaN', '', '1e400'])(
 );
 
 test.each([100, 400, 1_500, 3_000])(
-  'no more than %i bytes come along, if so many are asked for',
+  'a client that asks for %i bytes gets no more than that',
   async (bytes) => {
     const server = await testServer();
     await putResult(server.store);
@@ -89,7 +89,7 @@ test.each([100, 400, 1_500, 3_000])(
   },
 );
 
-test('a server sets its own bound, and in a crowd nothing comes along', async () => {
+test('the server applies its own limit, and appends nothing when it is crowded', async () => {
   const modest = await testServer({ limits: { inlinedBlobsBytes: 500 } });
   const stored = await putResult(modest.store);
   expect((await inlinedBlobsOf(modest.url, 1_000_000)).blobs).toEqual([stored.tree]);
@@ -98,7 +98,7 @@ test('a server sets its own bound, and in a crowd nothing comes along', async ()
   expect((await inlinedBlobsOf(crowded.url, 1_000_000)).blobs).toEqual([]);
 });
 
-test('HEAD, a room for nothing and a large result get none, and so cost what they did', async () => {
+test('HEAD, a limit below any blob and a large result get no blobs', async () => {
   const server = await testServer();
   const { result, small } = await putResult(server.store);
   const { headers } = await ask(`${server.url}/ac/${key}`, 'HEAD', asking(100_000));

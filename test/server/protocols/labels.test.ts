@@ -1,4 +1,4 @@
-// Labels over HTTP: found by their beginning, never changed, and only for who may.
+// Labels over HTTP: found by prefix, never changed, and subject to the token.
 import { expect, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
 import { parseNamespace } from '../../../core/namespace.ts';
@@ -9,7 +9,7 @@ import { ask, type Method, type TestServer, type TestServerOptions, testServer }
 const KEYS = ['a', 'b'].map((text) => digestOf(Buffer.from(text)).hash);
 const [A = '', B = ''] = KEYS;
 
-/** With a result under each of the keys, in the namespace `team`. */
+/** A server with a result under each of the keys, in the namespace `team`. */
 async function start(options: TestServerOptions = {}): Promise<TestServer> {
   const server = await testServer(options);
   for (const key of KEYS) {
@@ -22,7 +22,7 @@ async function start(options: TestServerOptions = {}): Promise<TestServer> {
 const put = (server: TestServer, label: string, key: string, headers = {}) =>
   ask(`${server.url}/labels/v1/team?${new URLSearchParams({ label, key })}`, 'PUT', { headers });
 
-test('a label is found by its name, and the newest by its beginning', async () => {
+test('a label is found by its name, and the newest one by a prefix', async () => {
   const server = await start();
   expect((await put(server, 'npm-1', A)).status).toBe(200);
   expect((await put(server, 'npm-2', B)).status).toBe(200);
@@ -37,7 +37,7 @@ test('a label is found by its name, and the newest by its beginning', async () =
   expect(await find('')).toBe(404);
 });
 
-test('a label does not change what it names', async () => {
+test('a label never changes its key', async () => {
   const server = await start();
   await put(server, 'npm-1', A);
   expect((await put(server, 'npm-1', A)).status).toBe(200);
@@ -46,17 +46,17 @@ test('a label does not change what it names', async () => {
 
 test.each<[string, Method, string, number]>([
   ['no key', 'PUT', '/labels/v1/team?label=x', 400],
-  ['a key that is none', 'PUT', '/labels/v1/team?label=x&key=zz', 400],
+  ['an invalid key', 'PUT', '/labels/v1/team?label=x&key=zz', 400],
   ['no label', 'PUT', `/labels/v1/team?key=${A}`, 400],
-  ['a label without an end', 'PUT', `/labels/v1/team?label=${'x'.repeat(600)}&key=${A}`, 400],
-  ['a namespace that is none', 'GET', '/labels/v1/a%20b?prefix=a', 400],
+  ['a label that is too long', 'PUT', `/labels/v1/team?label=${'x'.repeat(600)}&key=${A}`, 400],
+  ['an invalid namespace', 'GET', '/labels/v1/a%20b?prefix=a', 400],
   ['another method', 'DELETE', '/labels/v1/team', 405],
 ])('%s is refused', async (_name, method, path, status) => {
   const server = await start();
   expect((await ask(server.url + path, method)).status).toBe(status);
 });
 
-test('who may not write, or not even read, does not', async () => {
+test('a client without permission can neither write nor read labels', async () => {
   const closed = await start({ token: 'sesame' });
   const bearer = { authorization: 'Bearer sesame' };
   expect((await ask(`${closed.url}/labels/v1/team?prefix=`)).status).toBe(401);

@@ -1,4 +1,4 @@
-// Action results as moon 2.4.6 sends them over HTTP: in JSON.
+// Action results in JSON over HTTP, as moon 2.4.6 sends them.
 import { describe, expect, test } from 'vitest';
 import { toWire } from '../../../core/digest.ts';
 import { ActionResult } from '../../../core/proto/generated/reapi.ts';
@@ -9,7 +9,7 @@ const { key } = addressOf('an action');
 const SENT = { 'content-type': 'application/json' };
 const ASKED = { accept: 'application/json' };
 
-/** With what moon says of each file, which it wants back to the letter. */
+/** With moon's own fields of each file, which must come back unchanged. */
 function resultFrom(hash: string) {
   const digest = { hash, sizeBytes: '100' };
   return {
@@ -30,7 +30,7 @@ function resultFrom(hash: string) {
 }
 
 describe('a result in JSON', () => {
-  test('comes back in JSON as it was sent, and as protobuf to everybody else', async () => {
+  test('is returned as JSON to moon, and as protobuf to other clients', async () => {
     const server = await testServer();
     const { hash } = await putOne(server.store, contentOf('output', 100));
     const url = `${server.url}/team/ac/${key}`;
@@ -49,7 +49,7 @@ describe('a result in JSON', () => {
     expect([exitCode, executionMetadata?.worker]).toEqual([3, 'moon']);
   });
 
-  test('is given also of a result that came as protobuf', async () => {
+  test('is also served for a result that was stored as protobuf', async () => {
     const server = await testServer();
     const digest = toWire(await putOne(server.store, contentOf('output', 100)));
     await ask(`${server.url}/ac/${key}`, 'PUT', { body: resultWith({ stdoutDigest: digest }) });

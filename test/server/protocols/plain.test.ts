@@ -1,4 +1,4 @@
-// The protocols that are GET, HEAD and PUT under a key: their addresses, and what each makes of a second content.
+// The protocols that are GET, HEAD and PUT of a key: their paths, and their answer to a second content.
 import { expect, test } from 'vitest';
 import { contentOf } from '../../store/content.ts';
 import { ask, largeBlob, storeWith, testServer } from '../rig.ts';
@@ -62,7 +62,7 @@ test('ccache’s subdirs and flat layouts are two spellings of one key', async (
   expect((await ask(`${server.url}/ccache/75/${KEY.slice(2)}`)).body.equals(bytes)).toBe(true);
 });
 
-test('ccache’s bazel layout is not taken for an action', async () => {
+test('ccache’s bazel layout is not stored as an action result', async () => {
   const server = await testServer();
   const path = `/ccache/team/ac/${HEX.repeat(4)}`;
   const bytes = contentOf('no ActionResult', 100);
@@ -71,7 +71,7 @@ test('ccache’s bazel layout is not taken for an action', async () => {
   expect(await ask(`${server.url}/team/ac/${HEX.repeat(4)}`)).toMatchObject({ status: 404 });
 });
 
-test('Nx gets no byte of an artifact that is not whole', async () => {
+test('Nx gets no byte of an incomplete artifact', async () => {
   const store = storeWith({});
   const damaged = largeBlob(2000, async function* () {
     yield Buffer.alloc(1000);
@@ -85,7 +85,7 @@ test('Nx gets no byte of an artifact that is not whole', async () => {
   expect(answer.status).not.toBe(200);
 });
 
-test('Rush may send the token as it stands', async () => {
+test('Rush may send the bare token as Authorization', async () => {
   const server = await testServer({ token: 'a-long-token-0123456789' });
   const statusWith = async (authorization: string) =>
     (await ask(`${server.url}/rush/key`, 'GET', { headers: { authorization } })).status;
@@ -93,7 +93,7 @@ test('Rush may send the token as it stands', async () => {
   expect(await statusWith('a-long-token-012345678')).toBe(401);
 });
 
-test('Nx is told in plain text why it may not come in', async () => {
+test('Nx gets a refusal as plain text', async () => {
   const server = await testServer({ token: 'a-long-token-0123456789' });
   const answer = await ask(`${server.url}/v1/cache/1`);
   expect(answer).toMatchObject({ status: 401, headers: { 'content-type': 'text/plain; charset=utf-8' } });

@@ -1,4 +1,4 @@
-// Reservations of entries of GitHub's cache, by a clock that the test holds.
+// Reservations of entries of GitHub's cache, with a clock that the test sets.
 import { expect, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
 import { Reservations } from '../../../server/protocols/actions/reservations.ts';
@@ -14,19 +14,19 @@ function reservations() {
   return { all, clock, reserve, idsOf, entry: ENTRY ?? expect.fail() };
 }
 
-test('an entry is reserved until its job has sent nothing for a while', () => {
+test('an entry is reserved until its job is idle for the time limit', () => {
   const { clock, reserve, idsOf } = reservations();
   const first = reserve();
   clock.ms = 99;
   expect([typeof first, reserve()]).toEqual(['string', undefined]);
   clock.ms = 100;
   const second = reserve();
-  expect(idsOf()).toEqual([first, second]); // the first may have been asleep
+  expect(idsOf()).toEqual([first, second]); // the first job may have been suspended
   clock.ms = 1000;
   expect(idsOf()).toEqual([second]);
 });
 
-test('a job is alive for as long as some of its upload arrives', async () => {
+test('a job is alive while its upload makes progress', async () => {
   const { all, clock, entry, reserve } = reservations();
   const id = reserve() ?? '';
   await all.whileArriving(entry, id, async () => {
@@ -39,7 +39,7 @@ test('a job is alive for as long as some of its upload arrives', async () => {
   expect(reserve()).toBeDefined();
 });
 
-test('an entry may be reserved anew when its job was answered, who may ask once more', () => {
+test('an entry may be reserved again after its job got a response, and that job may retry', () => {
   const { all, clock, entry, reserve, idsOf } = reservations();
   const first = reserve() ?? '';
   all.answered(entry, first);
@@ -49,7 +49,7 @@ test('an entry may be reserved anew when its job was answered, who may ask once 
   expect(idsOf()).toEqual([second]);
 });
 
-test('there are so many, and those who died go first', () => {
+test('the number of reservations is bounded, and idle ones are replaced first', () => {
   const { clock, reserve } = reservations();
   expect([reserve(), reserve(OTHER)]).not.toContain(undefined);
   expect(() => reserve(THIRD)).toThrow('ASSAY_TOO_MANY_UPLOADS');

@@ -47,7 +47,7 @@ async function expectStored(server: TestServer): Promise<void> {
 }
 
 describe('a resumable upload', () => {
-  test('may come whole', async () => {
+  test('may arrive in one request', async () => {
     const server = await testServer();
     const answer = await ask(server, 'PUT', CONTENT, { 'upload-complete': '?1' }, bytes);
     expect(answer).toMatchObject({
@@ -57,7 +57,7 @@ describe('a resumable upload', () => {
     await expectStored(server);
   });
 
-  test('may come in parts, and tells how far it is', async () => {
+  test('may arrive in parts, and reports its offset', async () => {
     const server = await testServer();
     expect((await head(server)).status).toBe(404);
     expect(await begin(server, 1_000_000)).toMatchObject({ status: 201, headers: { location: UPLOAD } });
@@ -74,7 +74,7 @@ describe('a resumable upload', () => {
     await expectStored(server);
   });
 
-  test('keeps what came before the connection broke', async () => {
+  test('keeps the bytes that arrived before the connection broke', async () => {
     const server = await testServer();
     const connection = await RawConnection.to(server);
     connection.send(putHead(CONTENT, 'upload-complete: ?1', `content-length: ${bytes.length}`));
@@ -92,7 +92,7 @@ describe('a resumable upload', () => {
     await expectStored(server);
   });
 
-  test('goes on after the server was started anew', async () => {
+  test('resumes after a restart of the server', async () => {
     const directory = folder();
     const first = await testServer({ store: await open({ directory }) });
     await begin(first, 2_000_000);
@@ -105,7 +105,7 @@ describe('a resumable upload', () => {
   });
 
   test.each([0, 999_999, 1_000_001])(
-    'refuses a part that begins at %i instead of where it stands',
+    'refuses a part that starts at %i instead of the offset',
     async (from) => {
       const server = await testServer();
       await begin(server, 1_000_000);
@@ -117,7 +117,7 @@ describe('a resumable upload', () => {
     },
   );
 
-  test('of wrong bytes is refused, dropped, and may begin anew', async () => {
+  test('with wrong bytes is refused, discarded, and may restart', async () => {
     const server = await testServer();
     await begin(server, 1_000_000);
     const wrong = await ask(
@@ -140,7 +140,7 @@ describe('a resumable upload', () => {
     expect((await patch(server, 1_000_000)).status).toBe(404);
   });
 
-  test('that another client is sending is not disturbed: whoever comes sends its own, whole', async () => {
+  test('of one client is not disturbed by another client’s, which sends the whole content', async () => {
     const server = await testServer();
     const slow = await RawConnection.to(server);
     slow.send(putHead(CONTENT, 'upload-complete: ?1', `content-length: ${bytes.length}`));
@@ -171,7 +171,7 @@ describe('a resumable upload', () => {
     expect((await ask(server, method, UPLOAD, headers, Buffer.from('x'))).status).toBe(status);
   });
 
-  test('wants the token, and a server that takes writes', async () => {
+  test('requires the token, and a server that accepts writes', async () => {
     const locked = await testServer({ token: 'secret' });
     expect((await begin(locked, 1000)).status).toBe(401);
     expect((await head(locked)).status).toBe(401);

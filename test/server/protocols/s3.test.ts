@@ -1,5 +1,6 @@
-// S3 as sccache 0.17 speaks it. The signatures here are made by a signer written from the specification for these tests,
-// which shares no code with the one that checks them, and held to the specification's own example.
+// S3 as sccache 0.17 uses it. A second signer, written for these tests from the specification,
+// makes the signatures. It shares no code with the server's verifier, and is checked against
+// the specification's own example.
 import { createHash, createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { signatureCheck } from '../../../server/protocols/s3/signature.ts';
@@ -34,7 +35,7 @@ interface Signing {
   readonly signedPath?: string;
 }
 
-/** Signs as AWS Signature Version 4 says. */
+/** Signs by AWS Signature Version 4. */
 function signed(method: Method, url: string, signing: Signing = {}): Record<string, string> {
   const { keys = KEYS, time = new Date(), payload = 'UNSIGNED-PAYLOAD' } = signing;
   const { host, pathname, search } = new URL(url);
@@ -68,9 +69,9 @@ function s3CodeIn({ body }: Answer): string | undefined {
   return /<Code>(\w+)<\/Code>/.exec(body.toString())?.[1];
 }
 
-describe('a signature', () => {
+describe('an S3 signature', () => {
   /** "GET Object" in Amazon's documentation of Signature Version 4. */
-  test('is the one that the specification shows', () => {
+  test('equals the example of the specification', () => {
     const tokenCheck = signatureCheck(
       { accessKey: 'AKIAIOSFODNN7EXAMPLE', secretKey: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY' },
       () => Date.parse('2013-05-24T00:00:00Z'),
@@ -88,7 +89,7 @@ describe('a signature', () => {
     expect(tokenCheck.accepts(request('/test.txs'))).toBe(false);
   });
 
-  test('lets in, with any body or with the one that was signed', async () => {
+  test('is accepted with an unsigned payload or with the signed one', async () => {
     const server = await testServer({ s3Keys: KEYS, token: 'a-token' });
     const bytes = contentOf('object', 100);
     const hash = createHash('sha256').update(bytes).digest('hex');
@@ -104,7 +105,7 @@ describe('a signature', () => {
     expect(await ask(url, 'GET', { headers })).toMatchObject({ status: 200 });
   });
 
-  test('is enough to be known as S3 without its base path', async () => {
+  test('identifies a request as S3 without its base path', async () => {
     const server = await testServer({ s3Keys: KEYS });
     const bytes = contentOf('object', 100);
     const atRoot = `${server.url}/bucket/ac/key`;
@@ -114,7 +115,7 @@ describe('a signature', () => {
     expect((await ask(below, 'GET', { headers: signed('GET', below) })).body.equals(bytes)).toBe(true);
   });
 
-  test('of another body keeps that body out', async () => {
+  test('for another body is refused', async () => {
     const server = await testServer({ s3Keys: KEYS });
     const url = server.url + PATH;
     const headers = signed('PUT', url, { payload: createHash('sha256').update('meant').digest('hex') });
@@ -123,10 +124,10 @@ describe('a signature', () => {
   });
 
   test.each([
-    ['in capitals', createHash('sha256').update('meant').digest('hex').toUpperCase()],
+    ['in capital letters', createHash('sha256').update('meant').digest('hex').toUpperCase()],
     ['of two bodies', `${'0'.repeat(64)}, ${'1'.repeat(64)}`],
-    ['of a body that came in another way', 'SOMETHING-NEW'],
-  ])('%s is not taken for one of any body', async (_kind, payload) => {
+    ['of an unknown kind', 'SOMETHING-NEW'],
+  ])('with a payload hash %s is refused', async (_kind, payload) => {
     const server = await testServer({ s3Keys: KEYS });
     const url = server.url + PATH;
     const headers = signed('PUT', url, { payload });
@@ -146,7 +147,7 @@ describe('a signature', () => {
     expect([answer.status, s3CodeIn(answer)]).toEqual([403, 'SignatureDoesNotMatch']);
   });
 
-  test('is missed where there are keys, also on a server without a token', async () => {
+  test('is required if the server has keys, even without a token', async () => {
     const server = await testServer({ s3Keys: KEYS });
     expect(await ask(server.url + PATH)).toMatchObject({ status: 403 });
     const url = server.url + PATH;
@@ -156,7 +157,7 @@ describe('a signature', () => {
 });
 
 describe('S3', () => {
-  test('answers a miss with the code that its clients know', async () => {
+  test('answers a miss with S3’s error code', async () => {
     const server = await testServer();
     expect(s3CodeIn(await ask(server.url + PATH))).toBe('NoSuchKey');
   });
@@ -167,7 +168,7 @@ describe('S3', () => {
     { 'x-amz-trailer': 'x-amz-checksum-crc32' },
     { 'x-amz-copy-source': '/bucket/other' },
     { 'if-none-match': '"other"' },
-  ])('does not take %o for a plain object', async (headers) => {
+  ])('refuses %o as a plain object', async (headers) => {
     const server = await testServer();
     expect(await ask(server.url + PATH, 'PUT', { headers, body: Buffer.alloc(9) })).toMatchObject({
       status: 400,
@@ -175,7 +176,7 @@ describe('S3', () => {
     expect(await ask(server.url + PATH)).toMatchObject({ status: 404 });
   });
 
-  test('says in its own words that a body is encoded, or that a key is not free', async () => {
+  test('reports an encoded body, or a key that is not free, in S3’s form', async () => {
     const server = await testServer();
     const put = (headers: Record<string, string>) =>
       ask(server.url + PATH, 'PUT', { headers, body: Buffer.alloc(9) });
@@ -186,7 +187,7 @@ describe('S3', () => {
   });
 });
 
-/** Of "123456789", by which catalogues of checksums tell them apart, and of 100,000 times that, which is a stream. */
+/** Of "123456789", the standard check value, and of 100,000 times that, which is a stream. */
 const KNOWN = {
   crc32: ['y/Q5Jg==', 'QIWqDg=='],
   crc32c: ['4waSgw==', 'HIpP+A=='],
@@ -198,7 +199,7 @@ describe.each(Object.entries(KNOWN))('x-amz-checksum-%s', (algorithm, known) => 
   test.each([
     ['whole', 1, known[0]],
     ['stream', 100_000, known[1]],
-  ])('is checked where the body is a %s', async (_kind, times, right) => {
+  ])('is checked if the body is a %s', async (_kind, times, right) => {
     const server = await testServer();
     const body = Buffer.from('123456789'.repeat(times));
     const put = (checksum: string) =>

@@ -1,4 +1,4 @@
-// Turborepo's remote cache: what a run asks for beside its artifacts, and what comes back with them.
+// Turborepo's remote cache: the requests besides artifacts, and the headers that are returned with them.
 import { describe, expect, test } from 'vitest';
 import { contentOf } from '../../store/content.ts';
 import { ask, codeIn, testServer } from '../rig.ts';
@@ -32,7 +32,7 @@ describe('Turborepo', () => {
     }
   });
 
-  test('is told which artifacts are there', async () => {
+  test('learns which artifacts exist', async () => {
     const server = await testServer();
     const headers = { 'x-artifact-duration': '1234', 'x-artifact-tag': 'tag' };
     await ask(server.url + PATH, 'PUT', { body: contentOf('artifact', 100), headers });
@@ -45,7 +45,7 @@ describe('Turborepo', () => {
   });
 
   test.each(['', 'no JSON', 'null', '{}', '{"hashes":"abc"}', '{"hashes":[1]}', '{"hashes":["../x"]}'])(
-    'is refused the question %j',
+    'gets an error for the query %j',
     async (text) => {
       const server = await testServer();
       const answer = await ask(`${server.url}/v8/artifacts`, 'POST', { body: Buffer.from(text) });
@@ -53,7 +53,7 @@ describe('Turborepo', () => {
     },
   );
 
-  test('may ask for the status and tell its events', async () => {
+  test('may query the status and send its events', async () => {
     const server = await testServer();
     const status = await ask(`${server.url}/v8/artifacts/status?slug=team`);
     expect(JSON.parse(status.body.toString())).toEqual({ status: 'enabled' });
@@ -61,7 +61,7 @@ describe('Turborepo', () => {
     expect(await ask(`${server.url}/v8/artifacts/events`, 'POST', { body })).toMatchObject({ status: 200 });
   });
 
-  test('is allowed to send its token, and no page of a browser is', async () => {
+  test('may send its token after a preflight, but a web page may not', async () => {
     const server = await testServer({ token: 'a-long-token-0123456789' });
     const { status, headers } = await ask(server.url + PATH, 'OPTIONS');
     expect(status).toBe(200);

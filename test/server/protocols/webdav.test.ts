@@ -1,4 +1,4 @@
-// WebDAV as sccache 0.17 speaks it: it asks for a folder before each PUT, and may double a slash.
+// WebDAV as sccache 0.17 uses it: it sends PROPFIND for a folder before each PUT, and may double a slash.
 import { describe, expect, test } from 'vitest';
 import { contentOf } from '../../store/content.ts';
 import { ask, testServer } from '../rig.ts';
@@ -25,14 +25,14 @@ describe('WebDAV', () => {
     expect(await ask(server.url + path, 'MKCOL')).toMatchObject({ status: 201 });
   });
 
-  test('takes a doubled slash for one', async () => {
+  test('treats a doubled slash as one', async () => {
     const server = await testServer();
     const bytes = contentOf('file', 100);
     await ask(server.url + FILE.replace('/prefix/', '//prefix//'), 'PUT', { body: bytes });
     expect((await ask(server.url + FILE)).body.equals(bytes)).toBe(true);
   });
 
-  test('tells the size of a file that is there', async () => {
+  test('returns the size of an existing file', async () => {
     const server = await testServer();
     expect(await ask(server.url + FILE, 'PROPFIND')).toMatchObject({ status: 404 });
     await ask(server.url + FILE, 'PUT', { body: contentOf('file', 100) });
@@ -40,12 +40,12 @@ describe('WebDAV', () => {
     expect(answer.body.toString()).toContain('<D:getcontentlength>100</D:getcontentlength>');
   });
 
-  test('makes no folder on a read-only server', async () => {
+  test('refuses MKCOL on a read-only server', async () => {
     const server = await testServer({ readOnly: true });
     expect(await ask(`${server.url}/webdav/new/`, 'MKCOL')).toMatchObject({ status: 403 });
   });
 
-  test('does what sccache does at its start', async () => {
+  test('answers sccache’s start-up requests', async () => {
     const server = await testServer({ token: 'a-long-token-0123456789' });
     const headers = {
       authorization: `Basic ${Buffer.from('user:a-long-token-0123456789').toString('base64')}`,

@@ -1,4 +1,4 @@
-// Remote Asset as BuildStream uses it: names for blobs and folders that are whole.
+// Remote Asset as BuildStream uses it: names for blobs and complete folders.
 import { expect, test } from 'vitest';
 import { type Digest, digestOf, EMPTY, toWire } from '../../../../core/digest.ts';
 import {
@@ -43,7 +43,7 @@ test('a probe without URIs is INVALID_ARGUMENT, a miss NOT_FOUND', async () => {
   expect(await fetchBlob(client, {})).toMatchObject({ status: 'NOT_FOUND' });
 });
 
-test('a blob is found by each of its names, with its qualifiers in any order, in its instance', async () => {
+test('a blob is found by each of its URIs, with qualifiers in any order, in its instance only', async () => {
   const { client } = await reapiServer();
   const [blob = EMPTY] = await client.put(contentOf('an artifact', 100));
   const qualifiers = [
@@ -68,7 +68,7 @@ test('a blob is found by each of its names, with its qualifiers in any order, in
   }
 });
 
-test('a name can be given to something else', async () => {
+test('a name can be pushed again for another blob', async () => {
   const { client } = await reapiServer();
   const [first = EMPTY, second = EMPTY] = await client.put(contentOf('first', 10), contentOf('second', 10));
   await pushBlob(client, first);
@@ -76,7 +76,7 @@ test('a name can be given to something else', async () => {
   expect(only(FetchBlobResponse, await fetchBlob(client, {})).blobDigest).toMatchObject(toWire(second));
 });
 
-test('what is not whole gets no name', async () => {
+test('a name for an incomplete blob or folder is refused', async () => {
   const { client } = await reapiServer();
   const [blob = EMPTY] = await client.put(contentOf('a blob', 10));
   const gone = digestOf(contentOf('gone', 10));
@@ -92,7 +92,7 @@ test('what is not whole gets no name', async () => {
   expect(await fetchBlob(client, {})).toMatchObject({ status: 'NOT_FOUND' });
 });
 
-test('a folder is found as a folder', async () => {
+test('a folder is found by FetchDirectory', async () => {
   const { client } = await reapiServer();
   const file = contentOf('a file', 10);
   const folder = directoryOf([digestOf(file)]);
@@ -113,7 +113,7 @@ test('a folder is found as a folder', async () => {
   expect(await fetchBlob(client, {})).toMatchObject({ status: 'NOT_FOUND' });
 });
 
-test('a name expires, and can be too old for who asks', async () => {
+test('a name expires, and is a miss if it is older than the client accepts', async () => {
   const { client } = await reapiServer();
   const [blob = EMPTY] = await client.put(contentOf('a blob', 10));
   const at = (offset: number) => ({ seconds: Math.floor(Date.now() / 1000) + offset, nanos: 0 });
@@ -127,7 +127,7 @@ test('a name expires, and can be too old for who asks', async () => {
   expect(await fetchBlob(client, {})).toMatchObject({ status: 'NOT_FOUND' });
 });
 
-test('bytes that are no text are no name: decoded, they would all be the same', async () => {
+test('an invalid UTF-8 name is refused: decoded, all such names would be equal', async () => {
   const { client } = await reapiServer();
   const [blob = EMPTY] = await client.put(contentOf('an artifact', 100));
   const qualifier = (value: string) => ({ uris: [URI], qualifiers: [{ name: 'x', value }] });

@@ -1,4 +1,4 @@
-// Results over gRPC: whole, as they were sent, in their namespaces, with what was asked for inside.
+// Results over gRPC: complete, unchanged, per namespace, with the requested content inlined.
 import { describe, expect, test } from 'vitest';
 import { digestOf, EMPTY, toWire } from '../../../../core/digest.ts';
 import { encodeField } from '../../../../core/edit-message.ts';
@@ -11,7 +11,7 @@ const KEY = digestOf(Buffer.from('an action'));
 const OUTPUT = contentOf('an output', 100);
 const LOG = contentOf('a log', 50);
 
-test('a result comes back as it was sent, unknown fields and node_properties included', async () => {
+test('a result is returned as it was sent, including unknown fields and node_properties', async () => {
   const { client } = await reapiServer();
   const [output = EMPTY] = await client.put(OUTPUT);
   const known = resultWith({
@@ -32,7 +32,7 @@ test('a result comes back as it was sent, unknown fields and node_properties inc
   expect(answer.messages[0]).toEqual(sent);
 });
 
-test('a miss is NOT_FOUND, and so is a result in another instance', async () => {
+test('a missing result is NOT_FOUND, and so is one of another instance', async () => {
   const { client } = await reapiServer();
   await client.put(OUTPUT);
   await client.in('some/project').updateResult(KEY, resultNaming(digestOf(OUTPUT)));
@@ -41,14 +41,14 @@ test('a miss is NOT_FOUND, and so is a result in another instance', async () => 
   expect(await client.in('some/project').getResult(KEY)).toMatchObject({ status: 'OK' });
 });
 
-test('an instance is the namespace of the same name over HTTP', async () => {
+test('an instance is the same namespace as over HTTP', async () => {
   const { client, server } = await reapiServer();
   await client.put(OUTPUT);
   await client.in('some/project').updateResult(KEY, resultNaming(digestOf(OUTPUT)));
   expect((await fetch(`${server.url}/some/project/ac/${KEY.hash}`)).status).toBe(200);
 });
 
-test('a result that names something missing is not taken', async () => {
+test('a result that references a missing blob is refused', async () => {
   const { client } = await reapiServer();
   const answer = await client.updateResult(KEY, resultNaming(digestOf(OUTPUT)));
   expect(answer).toMatchObject({ status: 'FAILED_PRECONDITION' });
@@ -56,7 +56,7 @@ test('a result that names something missing is not taken', async () => {
   expect(await client.getResult(KEY)).toMatchObject({ status: 'NOT_FOUND' });
 });
 
-test('a result that carries another content than its digest names is not taken', async () => {
+test('a result whose inlined content does not match its digest is refused', async () => {
   const { client } = await reapiServer();
   const [output = EMPTY] = await client.put(OUTPUT);
   const carrying = (contents: Buffer) =>
@@ -66,7 +66,7 @@ test('a result that carries another content than its digest names is not taken',
   expect(await client.updateResult(KEY, carrying(OUTPUT))).toMatchObject({ status: 'OK' });
 });
 
-test('another result for a key is told and does not replace the first', async () => {
+test('a different result for a key is reported and does not replace the first', async () => {
   const { client } = await reapiServer();
   const [first = EMPTY, second = EMPTY] = await client.put(OUTPUT, LOG);
   await client.updateResult(KEY, resultNaming(first));
@@ -75,10 +75,10 @@ test('another result for a key is told and does not replace the first', async ()
   expect((await client.getResult(KEY)).messages[0]).toEqual(resultNaming(first));
 });
 
-describe('content inside a result', () => {
+describe('inlined content', () => {
   const wanted = { inlineStdout: true, inlineStderr: true, inlineOutputFiles: ['small', 'not there'] };
 
-  test('is what was asked for and is small, and nothing else changes', async () => {
+  test('is only what was requested and is small, and nothing else changes', async () => {
     const { client } = await reapiServer();
     const large = contentOf('large', 2 * 1024 * 1024);
     const digests = [digestOf(OUTPUT), digestOf(LOG), digestOf(large)] as const;
@@ -100,7 +100,7 @@ describe('content inside a result', () => {
     expect((await client.getResult(KEY)).messages[0]).toEqual(sent);
   });
 
-  test('that was sent inside stays the only one', async () => {
+  test('that the client sent inline is not stored twice', async () => {
     const { client } = await reapiServer();
     await client.put(LOG);
     const sent = resultWith({ stdoutRaw: Buffer.from('said'), stdoutDigest: toWire(digestOf(LOG)) });
@@ -109,7 +109,7 @@ describe('content inside a result', () => {
   });
 });
 
-describe('who put a result', () => {
+describe('the request metadata of the writer', () => {
   const origin = {
     ...RequestMetadata.decode(new Uint8Array(0)),
     toolDetails: { toolName: 'bazel', toolVersion: '4.2.3' },
@@ -126,7 +126,7 @@ describe('who put a result', () => {
       'with metadata',
       resultWith({ exitCode: 3, executionMetadata: { worker: 'me', auxiliaryMetadata: [] } }),
     ],
-  ])('is kept with it: %s', async (_name, sent) => {
+  ])('is stored with the result: %s', async (_name, sent) => {
     const { client } = await reapiServer();
     const answer = await client.updateResult(KEY, sent, headers);
     expect(answer.messages[0]).toEqual(sent);
@@ -139,7 +139,7 @@ describe('who put a result', () => {
     expect(executionMetadata?.worker).toBe(metadataSent?.worker ?? '');
   });
 
-  test('is not added to a result that says it already, nor taken from a header that is none', async () => {
+  test('is not added if the result already has it, nor from an invalid header', async () => {
     const { client } = await reapiServer();
     await client.updateResult(KEY, resultWith({ exitCode: 3 }), headers);
     const noted = (await client.getResult(KEY)).messages[0] ?? Buffer.alloc(0);

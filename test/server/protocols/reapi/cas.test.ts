@@ -1,4 +1,4 @@
-// Blobs over gRPC: what is missing, in batches, as streams.
+// Blobs over gRPC: FindMissingBlobs, batches, ByteStream.
 import { describe, expect, test } from 'vitest';
 import { digestOf, EMPTY } from '../../../../core/digest.ts';
 import { BatchUpdateBlobsResponse } from '../../../../core/proto/generated/reapi-services.ts';
@@ -8,7 +8,7 @@ import { committed, only, readName, reapiServer, uploadName } from './rig.ts';
 const MIB = 1024 * 1024;
 
 describe('FindMissingBlobs', () => {
-  test('names exactly what is not there', async () => {
+  test('returns exactly the missing digests', async () => {
     const { client } = await reapiServer();
     const contents = Array.from({ length: 100 }, (_, index) => contentOf(`blob ${index}`, 100 + index));
     await client.put(...contents.filter((_, index) => index % 2 === 0));
@@ -16,7 +16,7 @@ describe('FindMissingBlobs', () => {
     expect(missing).toEqual(contents.filter((_, index) => index % 2 === 1).map(digestOf));
   });
 
-  test('never misses the empty blob, and knows a size from another', async () => {
+  test('never returns the empty blob, and distinguishes sizes', async () => {
     const { client } = await reapiServer();
     const [digest = EMPTY] = await client.put(contentOf('a', 10));
     expect(await client.missing(EMPTY)).toEqual([]);
@@ -43,7 +43,7 @@ describe('a batch', () => {
     expect(await client.missing(digestOf(good), digestOf(wrong))).toEqual([digestOf(wrong)]);
   });
 
-  test('is read in the order it was asked for, duplicates and misses included', async () => {
+  test('is returned in the requested order, with duplicates and misses', async () => {
     const { client } = await reapiServer();
     const bytes = contentOf('one', 70_000);
     const [one = EMPTY] = await client.put(bytes);
@@ -58,7 +58,7 @@ describe('a batch', () => {
     expect(responses[2]?.data).toEqual(bytes);
   });
 
-  test('that is larger than announced is refused whole', async () => {
+  test('above the announced limit is refused as a whole', async () => {
     const { client } = await reapiServer();
     const { cacheCapabilities } = await client.capabilities();
     const bytes = contentOf('large', (cacheCapabilities?.maxBatchTotalSizeBytes ?? 0) + 1);
@@ -71,7 +71,7 @@ describe('a batch', () => {
 
 describe('ByteStream', () => {
   test.each([0, 1, 1000, 64 * 1024, 64 * 1024 + 1, 3 * MIB + 17])(
-    'carries %i bytes in and out',
+    'uploads and downloads %i bytes',
     async (size) => {
       const { client } = await reapiServer();
       const bytes = contentOf(`of ${size}`, size);
@@ -87,7 +87,7 @@ describe('ByteStream', () => {
     [MIB - 1, 2],
     [2 * MIB, 0],
     [2 * MIB - 1, 100],
-  ])('reads from %i on, at most %i', async (offset, limit) => {
+  ])('reads from offset %i, with the limit %i', async (offset, limit) => {
     const { client } = await reapiServer();
     const bytes = contentOf('part', 2 * MIB);
     const digest = digestOf(bytes);

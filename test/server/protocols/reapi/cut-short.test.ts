@@ -1,4 +1,4 @@
-// A stream that is not complete never ends with OK, whoever is to blame: the client, the store or the server.
+// An incomplete stream never ends with OK, whether the client, the store or the server is the cause.
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -15,13 +15,13 @@ import { largeBlob, storeWith, testServer } from '../../rig.ts';
 import { PATHS, readName, reapiServer } from './rig.ts';
 
 const MIB = 1024 * 1024;
-/** Nothing that could be compressed into a client's window. */
+/** Incompressible, so that it does not fit into a client's window. */
 const BYTES = noise(4711, 8 * MIB);
 const DIGEST = digestOf(BYTES);
-/** Larger than any kernel's buffers. */
+/** Larger than the socket buffers. */
 const VAST = { hash: DIGEST.hash, size: 128 * MIB };
 
-/** Less of the blob than its digest says. */
+/** Returns less of the blob than its digest says. */
 function endsAfter(bytes: number) {
   const chunks = async function* (offset = 0) {
     for (let at = offset; at < bytes; at += MIB) yield BYTES.subarray(at, Math.min(at + MIB, bytes));
@@ -33,9 +33,9 @@ function readRequest(resourceName: string): Uint8Array {
   return ReadRequest.encode({ resourceName, readOffset: 0, readLimit: 0 }).finish();
 }
 
-describe('a blob of which the store gives too little', () => {
+describe('Read of a blob that the store truncates is INTERNAL', () => {
   test.each([
-    ['as it is', readName(DIGEST)],
+    ['uncompressed', readName(DIGEST)],
     ['compressed', `compressed-blobs/zstd/${DIGEST.hash}/${DIGEST.size}`],
   ])('%s', async (_how, name) => {
     for (const bytes of [0, 1, 3 * MIB, BYTES.length - 1]) {
@@ -45,7 +45,7 @@ describe('a blob of which the store gives too little', () => {
   });
 });
 
-test('a blob of a batch of which the store gives too little', async () => {
+test('BatchReadBlobs of a blob that the store truncates is INTERNAL', async () => {
   const small = digestOf(BYTES.subarray(0, MIB));
   const chunks = async function* () {
     yield BYTES.subarray(0, MIB - 1);
@@ -57,7 +57,7 @@ test('a blob of a batch of which the store gives too little', async () => {
   expect(response?.status?.code).toBe(GRPC_STATUS.INTERNAL);
 });
 
-describe('a client that stops reading and is cut off', () => {
+describe('a client that stops reading is cut off', () => {
   const limits = { sweepMs: 10 };
   const compressed = `compressed-blobs/zstd/${DIGEST.hash}/${DIGEST.size}`;
 
@@ -65,7 +65,7 @@ describe('a client that stops reading and is cut off', () => {
     ['a chunk', readName(DIGEST), {}],
     ['a copy', readName(DIGEST), { maxZeroCopyChunks: 0 }],
     ['a compressed piece', compressed, {}],
-  ])('because it has no window: %s', async (_what, name, more) => {
+  ])('if its window is empty: %s', async (_what, name, more) => {
     const clock = new TestClock();
     const server = await testServer({ clock, limits: { ...limits, ...more } });
     await server.store.blobs.put(DIGEST, BYTES);
@@ -82,7 +82,7 @@ describe('a client that stops reading and is cut off', () => {
     ['a chunk', readName(VAST), {}],
     ['a copy', readName(VAST), { maxZeroCopyChunks: 0 }],
     ['a compressed piece', `compressed-blobs/zstd/${VAST.hash}/${VAST.size}`, {}],
-  ])('because its connection is full: %s', async (_what, name, more) => {
+  ])('if its connection is full: %s', async (_what, name, more) => {
     const clock = new TestClock();
     const server = await testServer({ clock, limits: { ...limits, ...more }, store: vastBlob() });
     const line = await PausableLine.to(server);
@@ -95,7 +95,7 @@ describe('a client that stops reading and is cut off', () => {
     expect(await statusOf(call)).not.toBe('OK');
   });
 
-  test('a tree', async () => {
+  test('also in GetTree', async () => {
     const clock = new TestClock();
     const server = await testServer({ clock, limits });
     const folders = Array.from({ length: 50 }, (_, number) =>
@@ -121,7 +121,7 @@ function vastBlob() {
   return storeWith({ get: async () => largeBlob(VAST.size, chunks) });
 }
 
-/** Between a client and a server, and stands still when it is told to. */
+/** A proxy between a client and a server that stops forwarding when paused. */
 class PausableLine {
   readonly url: string;
   readonly #ends = new Set<Socket>();

@@ -1,4 +1,4 @@
-// Several writes at the same time under one resource name, as BuildStream sends them: each is a write of its own.
+// Several concurrent writes under one resource name, as BuildStream sends them: each is independent.
 import { zstdCompressSync } from 'node:zlib';
 import { describe, expect, test, vi } from 'vitest';
 import { digestOf } from '../../../../core/digest.ts';
@@ -68,7 +68,7 @@ class SlowWrite {
   }
 }
 
-/** The server has begun to keep what was sent under the name. */
+/** Resolves when the server has started to store the write of that name. */
 async function hasBegun({ uploads }: Store, name = NAME): Promise<void> {
   const id = uploadId(parseUploadName(name));
   await vi.waitUntil(async () => (await uploads.status(id)) !== undefined, { timeout: 30_000 });
@@ -77,28 +77,25 @@ async function hasBegun({ uploads }: Store, name = NAME): Promise<void> {
 describe.each([
   ['memory', (onEvent: OnStoreEvent) => openMemoryStore({ onEvent })],
   ['disk', openDiskFolder],
-])('on a store in %s', (_where, store) => {
+])('concurrent writes of one name, on a store in %s', (_where, store) => {
   test.each([
-    ['as it is', { name: NAME, bytes: BYTES }],
+    ['uncompressed', { name: NAME, bytes: BYTES }],
     ['compressed', COMPRESSED],
-  ])(
-    'a second write that begins while the first is under way does not disturb it: %s',
-    async (_how, sent) => {
-      const { server, client } = await reapiServer({ store });
-      const other = await reapiClient(server.url);
-      const first = new SlowWrite(client, sent);
-      await first.send(2 * MIB);
-      await hasBegun(server.store, sent.name);
-      const second = new SlowWrite(other, sent);
-      await second.send(1.5 * MIB);
-      await first.send(1000);
-      expect(await second.finish()).toBe(sent.bytes.length);
-      expect(await first.finish()).toBe(sent.bytes.length);
-      expect((await client.readBytes(readName(DIGEST))).equals(BYTES)).toBe(true);
-    },
-  );
+  ])('a second write that starts during the first does not disturb it: %s', async (_how, sent) => {
+    const { server, client } = await reapiServer({ store });
+    const other = await reapiClient(server.url);
+    const first = new SlowWrite(client, sent);
+    await first.send(2 * MIB);
+    await hasBegun(server.store, sent.name);
+    const second = new SlowWrite(other, sent);
+    await second.send(1.5 * MIB);
+    await first.send(1000);
+    expect(await second.finish()).toBe(sent.bytes.length);
+    expect(await first.finish()).toBe(sent.bytes.length);
+    expect((await client.readBytes(readName(DIGEST))).equals(BYTES)).toBe(true);
+  });
 
-  test(`many at once, in any order: seed ${SEED}`, async () => {
+  test(`many at once, in any order, all commit: seed ${SEED}`, async () => {
     const random = new Random(SEED);
     const { server, client } = await reapiServer({ store });
     const clients = [client, await reapiClient(server.url)];
@@ -110,7 +107,7 @@ describe.each([
     expect((await client.readBytes(readName(DIGEST))).equals(BYTES)).toBe(true);
   });
 
-  test('when both break off, the name stands where the first came to, and goes on from there', async () => {
+  test('if both break off, the name keeps the first one’s offset and resumes there', async () => {
     const { server, client } = await reapiServer({ store });
     const first = new SlowWrite(client);
     await first.send(2 * MIB);

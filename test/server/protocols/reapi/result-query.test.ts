@@ -10,7 +10,7 @@ function encoded(request: Partial<GetActionResultRequest> = {}): Buffer {
   return Buffer.from(GetActionResultRequest.encode(message).finish());
 }
 
-test('reads what the library writes', () => {
+test('readResultQuery decodes what the protobuf library encodes', () => {
   const request = {
     instanceName: 'a/b',
     actionDigest: toWire(ACTION),
@@ -25,7 +25,7 @@ test('reads what the library writes', () => {
   expect(rest).toEqual(asked);
 });
 
-test('takes nothing for granted that is left out', () => {
+test('readResultQuery uses the defaults for absent fields', () => {
   expect(readResultQuery(encoded({ actionDigest: toWire(ACTION) }))).toMatchObject({
     instanceName: '',
     digestFunction: 0,
@@ -35,7 +35,7 @@ test('takes nothing for granted that is left out', () => {
   });
 });
 
-test('passes over fields that it does not know', () => {
+test('readResultQuery skips unknown fields', () => {
   const unknown = Buffer.from([0x7a, 2, 1, 2, 0x80, 1, 9]);
   const message = Buffer.concat([unknown, encoded({ actionDigest: toWire(ACTION) }), unknown]);
   expect(readResultQuery(message).action.hash).toBe(ACTION.hash);
@@ -43,11 +43,7 @@ test('passes over fields that it does not know', () => {
 
 test.each([
   ['no digest', encoded({ instanceName: 'a' }), 'ASSAY_BAD_DIGEST'],
-  [
-    'a hash that is none',
-    encoded({ actionDigest: { hash: 'x'.repeat(64), sizeBytes: 1 } }),
-    'ASSAY_BAD_DIGEST',
-  ],
+  ['an invalid hash', encoded({ actionDigest: { hash: 'x'.repeat(64), sizeBytes: 1 } }), 'ASSAY_BAD_DIGEST'],
   ['a size below zero', encoded({ actionDigest: { hash: ACTION.hash, sizeBytes: -1 } }), 'ASSAY_BAD_DIGEST'],
   [
     'two digests',
@@ -55,12 +51,12 @@ test.each([
     'ASSAY_MESSAGE_MALFORMED',
   ],
   [
-    'an end in the middle',
+    'a truncated message',
     encoded({ actionDigest: toWire(ACTION) }).subarray(0, 40),
     'ASSAY_MESSAGE_MALFORMED',
   ],
-  ['a name beyond the end', Buffer.from([0x0a, 9, 0x61]), 'ASSAY_MESSAGE_MALFORMED'],
+  ['a name that exceeds the message', Buffer.from([0x0a, 9, 0x61]), 'ASSAY_MESSAGE_MALFORMED'],
   ['a field without a number', Buffer.from([0, 0]), 'ASSAY_MESSAGE_MALFORMED'],
-])('refuses %s', (_what, message, code) => {
+])('readResultQuery refuses %s', (_what, message, code) => {
   expect(() => readResultQuery(message)).toThrow(expect.objectContaining({ code }));
 });

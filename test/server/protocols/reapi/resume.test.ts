@@ -1,5 +1,5 @@
-// A write that breaks off is resumed where it stands, not begun anew: over a new connection, and on a server that was
-// killed and started again.
+// An interrupted write is resumed at its committed offset, not restarted: over a new connection,
+// and on a server that was killed and restarted.
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,27 +32,30 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test.each(breaks)(`$index: at byte $at by $way, seed ${SEED}`, async ({ index, at, way }) => {
-  const bytes = noise(index, SIZE);
-  const digest = digestOf(bytes);
-  const name = uploadName(digest, `upload-${index}`, 'some/project');
-  await writeAndBreak(name, bytes.subarray(0, at));
-  if (way === 'a killed server') {
-    await arrived(name, digest);
-    await server.kill();
-    server = await ServerProcess.start(folder);
-  }
-  const stands = await arrived(name, digest);
-  expect(stands).toBeGreaterThan(0);
-  expect(stands).toBeLessThanOrEqual(at);
-  const client = await connect();
-  const answer = await client.write(name, bytes.subarray(stands), { offset: stands });
-  expect(committed(answer)).toBe(SIZE);
-  expect((await client.readBytes(readName(digest))).equals(bytes)).toBe(true);
-  expect(await client.writeStatus(name)).toMatchObject({ committedSize: SIZE, complete: true });
-});
+test.each(breaks)(
+  `$index: a write cut at byte $at by $way is resumed there, seed ${SEED}`,
+  async ({ index, at, way }) => {
+    const bytes = noise(index, SIZE);
+    const digest = digestOf(bytes);
+    const name = uploadName(digest, `upload-${index}`, 'some/project');
+    await writeAndBreak(name, bytes.subarray(0, at));
+    if (way === 'a killed server') {
+      await arrived(name, digest);
+      await server.kill();
+      server = await ServerProcess.start(folder);
+    }
+    const stands = await arrived(name, digest);
+    expect(stands).toBeGreaterThan(0);
+    expect(stands).toBeLessThanOrEqual(at);
+    const client = await connect();
+    const answer = await client.write(name, bytes.subarray(stands), { offset: stands });
+    expect(committed(answer)).toBe(SIZE);
+    expect((await client.readBytes(readName(digest))).equals(bytes)).toBe(true);
+    expect(await client.writeStatus(name)).toMatchObject({ committedSize: SIZE, complete: true });
+  },
+);
 
-test('a client that is back before its broken connection is noticed goes on all the same', async () => {
+test('a client that returns before the server notices the broken connection can resume', async () => {
   const bytes = noise(100, SIZE);
   const digest = digestOf(bytes);
   const name = uploadName(digest, 'twice');
@@ -63,7 +66,7 @@ test('a client that is back before its broken connection is noticed goes on all 
   await call.send(
     writeRequest({ resourceName: name, writeOffset: 0, finishWrite: false, data: Buffer.from(half) }),
   );
-  // A server that has not begun with it would take it for the newer one.
+  // A server that has not started the first write would take it for the newer one.
   await vi.waitUntil(() => staged().some((file) => !before.includes(file)), { timeout: 30_000 });
   const stands = await arrived(name, digest, 0);
   const second = await connect();
@@ -71,7 +74,7 @@ test('a client that is back before its broken connection is noticed goes on all 
   expect((await second.readBytes(readName(digest))).equals(bytes)).toBe(true);
 });
 
-test('a write that begins anew may, and one that leaves a gap may not', async () => {
+test('a write may restart at zero, but may not leave a gap', async () => {
   const bytes = noise(101, SIZE);
   const digest = digestOf(bytes);
   const name = uploadName(digest, 'gap');
@@ -85,7 +88,7 @@ test('a write that begins anew may, and one that leaves a gap may not', async ()
   expect((await client.readBytes(readName(digest))).equals(bytes)).toBe(true);
 });
 
-test('a write that stops without an end is told how far it came', async () => {
+test('a write that ends without finish_write gets its committed size', async () => {
   const bytes = noise(102, SIZE);
   const name = uploadName(digestOf(bytes), 'stops');
   const client = await connect();
@@ -99,7 +102,7 @@ async function connect(): Promise<ReapiClient> {
   return new ReapiClient(grpc);
 }
 
-/** In messages of Bazel's size; the connection is gone when all of it has left. */
+/** Sends messages of Bazel's size, then destroys the connection. */
 async function writeAndBreak(resourceName: string, bytes: Buffer): Promise<void> {
   const client = await connect();
   const call = client.grpc.open(PATHS.write);
@@ -112,12 +115,12 @@ async function writeAndBreak(resourceName: string, bytes: Buffer): Promise<void>
   client.grpc.close();
 }
 
-/** What the server is taking in. */
+/** The staging files of writes under way. */
 function staged(): string[] {
   return readdirSync(join(folder, 'v4', 'staging'));
 }
 
-/** How far it has come, once the server has noticed that nothing more does. */
+/** The committed size, as soon as the server has noticed the end of the connection. */
 async function arrived(resourceName: string, digest: Digest, least = 1): Promise<number> {
   const client = await connect();
   let before = -1;

@@ -1,4 +1,4 @@
-// A server in this process with a REAPI client: each method with its messages, so that a test says only what it is about.
+// A server in this process with a REAPI client: one function per method that builds and parses its messages.
 import { onTestFinished } from 'vitest';
 import { type Digest, digestOf, toWire } from '../../../../core/digest.ts';
 import { encodeField, replaceFields } from '../../../../core/edit-message.ts';
@@ -48,7 +48,7 @@ interface MessageType<T> {
   decode(bytes: Uint8Array): T;
 }
 
-/** The one message of an answer that must be OK. */
+/** The only message of a response, which must be OK. */
 export function only<T>(type: MessageType<T>, answer: GrpcAnswer): T {
   const [message] = answer.messages;
   if (answer.status !== 'OK' || !message) throw new Error(`${answer.status}: ${answer.message}`);
@@ -97,7 +97,7 @@ export class ReapiClient {
     return this.grpc.call(PATHS.getResult, GetActionResultRequest.encode(request).finish());
   }
 
-  /** The result goes out as these bytes, whatever they are. */
+  /** Sends these bytes as the result, valid or not. */
   updateResult(key: Digest, result: Uint8Array, headers: CallHeaders = {}): Promise<GrpcAnswer> {
     const request = Buffer.concat([
       encodeField(1, Buffer.from(this.instanceName)),
@@ -160,7 +160,7 @@ export class ReapiClient {
     return Buffer.concat(answer.messages.map((message) => ReadResponse.decode(message).data));
   }
 
-  /** Whole messages of `pieceBytes`, the name in the first, the finish in the last. */
+  /** Messages of `pieceBytes`, with the name in the first and finish_write in the last. */
   async write(resourceName: string, bytes: Buffer, options: WriteOptions = {}): Promise<GrpcAnswer> {
     const { pieceBytes = 16 * 1024, offset = 0, isFinished = true } = options;
     const call = this.grpc.open(PATHS.write);

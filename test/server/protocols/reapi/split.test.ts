@@ -1,4 +1,4 @@
-// Large blobs as chunks: split by content, spliced from chunks, verified either way.
+// Large blobs as chunks: split by content, spliced from chunks, verified both ways.
 import { describe, expect, test } from 'vitest';
 import { type Digest, digestOf, parseDigest, toWire } from '../../../../core/digest.ts';
 import {
@@ -42,7 +42,7 @@ async function chunksOf(client: ReapiClient, digest: Digest): Promise<Digest[]> 
   return only(SplitBlobResponse, await split(client, digest)).chunkDigests.map(parseDigest);
 }
 
-test(`a blob and its next version share most of their chunks, seed ${SEED}`, async () => {
+test(`two versions of a blob share most of their chunks, seed ${SEED}`, async () => {
   const { client } = await reapiServer({ store: openDiskFolder });
   const bytes = noise(SEED, 12 * MIB);
   const next = Buffer.concat([
@@ -63,7 +63,7 @@ test(`a blob and its next version share most of their chunks, seed ${SEED}`, asy
   expect(await chunksOf(client, digestOf(bytes))).toEqual(chunks);
 });
 
-test('a blob is spliced from chunks, and split into the same ones', async () => {
+test('a blob is spliced from chunks, and split into the same chunks', async () => {
   const { client } = await reapiServer({ store: openDiskFolder });
   const parts = [1, 2, 3].map((seed) => noise(seed, MIB));
   const whole = Buffer.concat(parts);
@@ -79,7 +79,7 @@ test('a blob is spliced from chunks, and split into the same ones', async () => 
   expect(await chunksOf(client, digestOf(whole))).toEqual(chunks);
 });
 
-test('chunks that make up something else, or are not all there, are refused', async () => {
+test('chunks that are missing, or that do not match the digest, are refused', async () => {
   const { client } = await reapiServer();
   const [one = digestOf(Buffer.alloc(0)), two = one] = await client.put(
     Buffer.from('one'),
@@ -97,7 +97,7 @@ test('chunks that make up something else, or are not all there, are refused', as
 describe('a splice', () => {
   const MANY = 64;
 
-  /** A store that tells how many reads of blobs are under way, and holds them until they are let go. */
+  /** A store that counts the reads of blobs under way, and blocks them until released. */
   function watchedStore() {
     const store = openMemoryStore();
     const seen = { puts: 0, reading: 0, mostReading: 0 };
@@ -144,7 +144,7 @@ describe('a splice', () => {
     expect(await repeated(MANY)).toMatchObject({ status: 'OK' });
   });
 
-  test('that is announced with a wrong hash writes nothing', async () => {
+  test('with a wrong announced hash writes nothing', async () => {
     const { store, seen } = watchedStore();
     const { client } = await reapiServer({ store });
     const parts = [noise(1, 70_000), noise(2, 70_000)];
@@ -155,7 +155,7 @@ describe('a splice', () => {
     expect(seen.puts).toBe(puts);
   });
 
-  test('waits while two others are put together', async () => {
+  test('waits while two others run', async () => {
     const { store, seen, hold } = watchedStore();
     const { client } = await reapiServer({ store });
     const parts = Array.from({ length: 6 }, (_, index) => Buffer.from(`part ${index}`));
@@ -165,7 +165,7 @@ describe('a splice', () => {
       splice(client, digestOf(Buffer.concat(parts.slice(index, index + 2))), chunks.slice(index, index + 2)),
     );
     await expect.poll(() => seen.reading).toBe(2);
-    // All five have been asked for by then: calls on one connection are taken in their order.
+    // All five are requested by then: calls on one connection are processed in order.
     await client.missing(...chunks);
     expect(seen.reading).toBe(2);
     letGo();
@@ -174,7 +174,7 @@ describe('a splice', () => {
   });
 });
 
-test('a small blob is its own only chunk', async () => {
+test('a small blob is its only chunk', async () => {
   const { client } = await reapiServer();
   const [digest = digestOf(Buffer.alloc(0))] = await client.put(Buffer.from('small'));
   expect(await chunksOf(client, digest)).toEqual([digest]);

@@ -1,4 +1,4 @@
-// Who may call what, and what a client hears about its mistakes: a status that names the mistake, never UNKNOWN.
+// Access to each method, and the status of each client error: one that names the error, never UNKNOWN.
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { digestOf } from '../../../../core/digest.ts';
@@ -13,10 +13,10 @@ const MIB = 1024 * 1024;
 const BYTES = contentOf('some bytes', 100);
 const DIGEST = digestOf(BYTES);
 
-describe('a token', () => {
+describe('a gRPC server with a token', () => {
   const bearer = { authorization: 'Bearer the token' };
 
-  test('opens every method, as Bearer or as Basic', async () => {
+  test('accepts it for every method, as Bearer or as Basic', async () => {
     const { server } = await reapiServer({ token: 'thetoken' });
     for (const authorization of [
       'Bearer thetoken',
@@ -35,7 +35,7 @@ describe('a token', () => {
   });
 });
 
-test('a read-only server says so, and takes nothing', async () => {
+test('a read-only server reports that in its capabilities, and stores nothing', async () => {
   const { client } = await reapiServer({ readOnly: true });
   const { cacheCapabilities } = await client.capabilities();
   expect(cacheCapabilities?.actionCacheUpdateCapabilities).toMatchObject({ updateEnabled: false });
@@ -50,18 +50,18 @@ test('a read-only server says so, and takes nothing', async () => {
   expect(await client.missing(DIGEST)).toEqual([DIGEST]);
 });
 
-describe('mistakes', () => {
+describe('client errors', () => {
   test.each([
     ['no message', PATHS.findMissing, undefined, 'INVALID_ARGUMENT'],
-    ['a message that breaks off', PATHS.findMissing, Buffer.from([0x12, 0x50, 1]), 'INVALID_ARGUMENT'],
-    ['a digest that is none', PATHS.findMissing, Buffer.from('12040a026e6f', 'hex'), 'INVALID_ARGUMENT'],
-    ['an instance that is none', PATHS.capabilities, Buffer.from('0a032e2e2f', 'hex'), 'INVALID_ARGUMENT'],
+    ['a truncated message', PATHS.findMissing, Buffer.from([0x12, 0x50, 1]), 'INVALID_ARGUMENT'],
+    ['an invalid digest', PATHS.findMissing, Buffer.from('12040a026e6f', 'hex'), 'INVALID_ARGUMENT'],
+    ['an invalid instance', PATHS.capabilities, Buffer.from('0a032e2e2f', 'hex'), 'INVALID_ARGUMENT'],
     ['another digest function', PATHS.getResult, Buffer.from('3009', 'hex'), 'INVALID_ARGUMENT'],
     ['no digest', PATHS.getResult, Buffer.alloc(0), 'INVALID_ARGUMENT'],
     ['no result', PATHS.updateResult, Buffer.alloc(0), 'INVALID_ARGUMENT'],
     ['an unknown method', '/some.Service/Method', Buffer.alloc(0), 'UNIMPLEMENTED'],
     ['execution', '/build.bazel.remote.execution.v2.Execution/Execute', Buffer.alloc(0), 'UNIMPLEMENTED'],
-  ])('%s', async (_name, path, message, status) => {
+  ])('%s gets the right status', async (_name, path, message, status) => {
     const { client } = await reapiServer();
     const call = client.grpc.open(path);
     if (message) await call.send(message);
@@ -69,21 +69,21 @@ describe('mistakes', () => {
     expect(await call.answer()).toMatchObject({ status });
   });
 
-  test('a message that announces too much is refused before it comes', async () => {
+  test('a message with an excessive length is refused before it arrives', async () => {
     const { client } = await reapiServer();
     const call = client.grpc.open(PATHS.findMissing);
     call.stream.write(Buffer.from([0, 0x7f, 0xff, 0xff, 0xff]));
     expect(await call.answer()).toMatchObject({ status: 'RESOURCE_EXHAUSTED' });
   });
 
-  test('a compressed message is not taken', async () => {
+  test('a compressed message is refused', async () => {
     const { client } = await reapiServer();
     const call = client.grpc.open(PATHS.findMissing);
     call.stream.end(Buffer.from([1, 0, 0, 0, 0]));
     expect(await call.answer()).toMatchObject({ status: 'UNIMPLEMENTED' });
   });
 
-  test('two messages where one belongs are not taken', async () => {
+  test('two messages in a unary call are refused', async () => {
     const { client } = await reapiServer();
     const call = client.grpc.open(PATHS.findMissing);
     await call.send(Buffer.alloc(0));
@@ -102,12 +102,12 @@ describe('mistakes', () => {
     [`compressed-blobs/gzip/${DIGEST.hash}/100`, 'INVALID_ARGUMENT'],
     [`blobs/blake3/${DIGEST.hash}/100`, 'INVALID_ARGUMENT'],
     [readName(DIGEST), 'NOT_FOUND'],
-  ])('reading %s', async (name, status) => {
+  ])('reading %s gets %s', async (name, status) => {
     const { client } = await reapiServer();
     expect(await client.read(name)).toMatchObject({ status });
   });
 
-  test('reading beyond the end', async () => {
+  test('reading with an offset beyond the end or a negative limit is refused', async () => {
     const { client } = await reapiServer();
     await client.put(BYTES);
     expect(await client.read(readName(DIGEST), 101)).toMatchObject({ status: 'OUT_OF_RANGE' });
@@ -115,7 +115,7 @@ describe('mistakes', () => {
     expect(await client.read(readName(DIGEST), 0, -1)).toMatchObject({ status: 'INVALID_ARGUMENT' });
   });
 
-  test('writing something else than announced', async () => {
+  test('writing content that does not match the digest is refused', async () => {
     const { client } = await reapiServer();
     for (const bytes of [BYTES.subarray(1), contentOf('other', 100), Buffer.concat([BYTES, BYTES])]) {
       expect(await client.write(uploadName(DIGEST), bytes)).toMatchObject({ status: 'INVALID_ARGUMENT' });
@@ -123,7 +123,7 @@ describe('mistakes', () => {
     expect(await client.missing(DIGEST)).toEqual([DIGEST]);
   });
 
-  test('writing in messages that do not follow each other', async () => {
+  test('writing with offsets that do not follow each other is refused', async () => {
     const { client } = await reapiServer();
     const call = client.grpc.open(PATHS.write);
     const first = {
@@ -138,7 +138,7 @@ describe('mistakes', () => {
   });
 });
 
-test('a folder comes whole and in pages; what is missing of it is left out', async () => {
+test('GetTree returns the whole tree, also in pages, and omits missing folders', async () => {
   const { client } = await reapiServer();
   const leaves = Array.from({ length: 10 }, (_, index) =>
     directoryOf([digestOf(Buffer.from(`file ${index}`))]),
@@ -158,7 +158,7 @@ test('a folder comes whole and in pages; what is missing of it is left out', asy
   expect(await client.treeAnswer(digestOf(BYTES))).toMatchObject({ status: 'NOT_FOUND' });
 });
 
-test('a fault of the store is INTERNAL, and its detail stays here', async () => {
+test('an error of the store is INTERNAL, and its detail is not sent', async () => {
   const get = async () => {
     throw new Error('/secret/folder is broken');
   };
@@ -169,7 +169,7 @@ test('a fault of the store is INTERNAL, and its detail stays here', async () => 
   expect(server.logged()).toContain('secret');
 });
 
-test('a client that stops in the middle is told', async () => {
+test('a client that stops in the middle of a write gets DEADLINE_EXCEEDED', async () => {
   const limits = { noProgressMs: 50, sweepMs: 10 };
   const { client } = await reapiServer({ limits });
   const call = client.grpc.open(PATHS.write);
@@ -184,7 +184,7 @@ test('a client that stops in the middle is told', async () => {
   expect(await call.answer()).toMatchObject({ status: 'DEADLINE_EXCEEDED' });
 });
 
-test('a stop lets an upload end, takes no call after that, and ends idle connections', async () => {
+test('stop waits for an upload to end, refuses later calls, and closes idle connections', async () => {
   const { client, server } = await reapiServer();
   const idle = await reapiClient(server.url);
   const call = client.grpc.open(PATHS.write);
@@ -206,7 +206,7 @@ test('a stop lets an upload end, takes no call after that, and ends idle connect
   expect(await server.store.blobs.get(DIGEST.hash)).toBeDefined();
 });
 
-test('a stop cuts an upload that does not end', async () => {
+test('stop cuts off an upload that does not end', async () => {
   const { client, server } = await reapiServer({ limits: { drainMs: 50 } });
   const call = client.grpc.open(PATHS.write);
   const first = {
@@ -222,7 +222,7 @@ test('a stop cuts an upload that does not end', async () => {
   expect(await server.store.blobs.get(DIGEST.hash)).toBeUndefined();
 });
 
-test('a tree takes a share of the memory for messages, for as long as it is being sent', async () => {
+test('GetTree holds message memory for as long as its response is sent', async () => {
   const { client, server } = await reapiServer({ limits: { requestMemoryBytes: 30_000 } });
   const folders = Array.from({ length: 20 }, (_, number) =>
     directoryOf(Array.from({ length: 20 + number }, () => DIGEST)),
@@ -237,13 +237,13 @@ test('a tree takes a share of the memory for messages, for as long as it is bein
   }
 });
 
-describe('an answer that is in memory until it is taken', () => {
+describe('a response held in memory', () => {
   const result = resultWith({ stdoutRaw: contentOf('a long log', MIB) });
 
   test.each([
     [2 * result.length, 'OK'],
     [result.length - 1, 'UNAVAILABLE'],
-  ])('with room for %i bytes is %s', async (responseMemoryBytes, status) => {
+  ])('with a limit of %i bytes gets %s', async (responseMemoryBytes, status) => {
     const { client, server } = await reapiServer({ limits: { responseMemoryBytes } });
     await server.store.results.put({ namespace: DEFAULT_NAMESPACE, key: DIGEST.hash }, result);
     for (let time = 0; time < 5; time++) {
@@ -251,7 +251,7 @@ describe('an answer that is in memory until it is taken', () => {
     }
   });
 
-  test('may be taken slowly, as long as some of it is taken', async () => {
+  test('may be read slowly, as long as the client makes progress', async () => {
     const clock = new TestClock();
     const { server } = await reapiServer({ clock, limits: { sweepMs: 10, maxWriteBytes: 128 * 1024 } });
     await server.store.results.put(addressOf('an action'), result);

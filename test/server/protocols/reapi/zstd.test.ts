@@ -1,4 +1,4 @@
-// zstd on the wire: in and out, and never more than was announced.
+// zstd on the wire: compression and decompression, and never more than the announced size.
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { type Digest, digestOf } from '../../../../core/digest.ts';
@@ -23,17 +23,20 @@ function zstdReadName({ hash, size }: Digest): string {
   return `compressed-blobs/zstd/${hash}/${size}`;
 }
 
-describe('a stream', () => {
-  test.each([0, 1, 1000, 3 * MIB + 1])('of %i bytes is inflated and deflated', async (size) => {
-    const { client } = await reapiServer({ store: openDiskFolder });
-    const bytes = contentOf('zstd', size);
-    const digest = digestOf(bytes);
-    const small = zstdCompressSync(bytes);
-    expect(committed(await client.write(zstdName(digest), small))).toBe(size === 0 ? -1 : small.length);
-    expect(await client.readBytes(readName(digest))).toEqual(bytes);
-    expect(zstdDecompressSync(await client.readBytes(zstdReadName(digest)))).toEqual(bytes);
-    expect(committed(await client.write(zstdName(digest), small))).toBe(-1);
-  });
+describe('a zstd stream', () => {
+  test.each([0, 1, 1000, 3 * MIB + 1])(
+    'of %i bytes is decompressed on upload and compressed on download',
+    async (size) => {
+      const { client } = await reapiServer({ store: openDiskFolder });
+      const bytes = contentOf('zstd', size);
+      const digest = digestOf(bytes);
+      const small = zstdCompressSync(bytes);
+      expect(committed(await client.write(zstdName(digest), small))).toBe(size === 0 ? -1 : small.length);
+      expect(await client.readBytes(readName(digest))).toEqual(bytes);
+      expect(zstdDecompressSync(await client.readBytes(zstdReadName(digest)))).toEqual(bytes);
+      expect(committed(await client.write(zstdName(digest), small))).toBe(-1);
+    },
+  );
 
   test('is read from an offset of the uncompressed blob, without a limit', async () => {
     const { client } = await reapiServer();
@@ -61,8 +64,8 @@ describe('a stream', () => {
   });
 });
 
-describe('how much may come out of how little', () => {
-  test('5 MB of zeros, as moon sends them, are taken and read back', async () => {
+describe('the decompression ratio', () => {
+  test('of 5 MB of zeros, as moon sends them, is accepted', async () => {
     const { client } = await reapiServer({ store: openDiskFolder });
     const bytes = Buffer.alloc(5_000_000);
     const digest = digestOf(bytes);
@@ -78,7 +81,7 @@ describe('how much may come out of how little', () => {
     ['256 MiB at any ratio', [bombOf(256 * MIB)], 256 * MIB],
     ['300 MiB after 1 MiB', [incompressible, bombOf(300 * MIB)], 301 * MIB],
     ['1 MiB after 256 MiB', [bombOf(256 * MIB), incompressible], 257 * MIB],
-  ])('%s are taken', async (_what, pieces, announced) => {
+  ])('of %s is accepted', async (_what, pieces, announced) => {
     expect(await inflatedBytes(pieces, announced)).toBe(announced);
   });
 
@@ -86,7 +89,7 @@ describe('how much may come out of how little', () => {
     ['300 MiB at more than 1,000-fold', [bombOf(300 * MIB)], 300 * MIB],
     ['1,400 MiB after 1 MiB', [incompressible, bombOf(1400 * MIB)], 1401 * MIB],
     ['a byte more than was announced', [bombOf(3 * MIB + 1)], 3 * MIB],
-  ])('%s are not', async (_what, pieces, announced) => {
+  ])('of %s is refused', async (_what, pieces, announced) => {
     await expect(inflatedBytes(pieces, announced)).rejects.toThrow('ASSAY_BAD_COMPRESSION');
   });
 });
@@ -100,8 +103,8 @@ async function inflatedBytes(pieces: readonly Buffer[], announced: number): Prom
   return bytes;
 }
 
-describe('a batch', () => {
-  test('may be compressed, and comes back compressed where that helps', async () => {
+describe('a zstd batch', () => {
+  test('may be compressed, and is compressed in the response where that helps', async () => {
     const { client } = await reapiServer();
     const bytes = Buffer.alloc(50_000, 'again and again ');
     const digest = digestOf(bytes);
@@ -119,7 +122,7 @@ describe('a batch', () => {
     ['noise', Buffer.from('noise'), 1000],
     ['too little', zstdCompressSync(Buffer.alloc(10)), 1000],
     ['something for the empty blob', zstdCompressSync(Buffer.alloc(10)), 0],
-  ])('with %s in it is refused for that blob', async (_name, data, size) => {
+  ])('with %s in it gets an error for that blob only', async (_name, data, size) => {
     const { client } = await reapiServer();
     const digest = digestOf(Buffer.alloc(size));
     const { responses } = only(

@@ -1,4 +1,4 @@
-// Every bound of the client: sizes, counts and times.
+// Every limit of the client: sizes, counts and times.
 import { GIB, KIB, MIB, MINUTE, SECOND } from '../core/units.ts';
 
 export const REMOTE = {
@@ -23,16 +23,16 @@ export const REMOTE = {
   /** After the last step, uploads continue for this long, or for this share of the run. */
   uploadsMs: 10 * SECOND,
   uploadsShare: 0.1,
-  /** How often that is said. */
+  /** How often the client reports those uploads. */
   sendingMs: 2 * SECOND,
   /** Concurrent uploads of results. */
   uploads: 4,
-  /** What could not be shared is kept for this long, and leased again when the last time is this long ago. */
+  /** How long a result that could not be uploaded is kept, and how often its lease is renewed. */
   unsharedMs: 7 * 24 * 60 * MINUTE,
   leaseUnsharedMs: 60 * MINUTE,
-  /** Of what the store may hold, so much is kept for that. */
+  /** The share of the store's size limit for such results. */
   unsharedShare: 0.25,
-  /** After an attempt in vain that took long, a run that has no other use for the remote leaves it alone for this long. */
+  /** After a slow failed attempt, a run that needs the remote only for old uploads does not retry for this long. */
   retryMs: 60 * SECOND,
   /** How often the used wait budget is counted. */
   tickMs: 50,
@@ -52,7 +52,7 @@ export const REMOTE = {
   /** Connections for all results together: a graph looks up many at once. */
   connections: 32,
   maxResultBytes: 16 * MIB,
-  /** Small blobs that come along with one result, and of all results those that have not been asked for yet. */
+  /** Inlined blobs of one result, and inlined blobs of all results that no restore has used yet. */
   inlinedBlobsBytes: 256 * KIB,
   heldInlinedBytes: 16 * MIB,
   maxLabelBytes: 64 * KIB,
@@ -124,86 +124,86 @@ export const INDEX = {
 } as const;
 
 export const RUN = {
-  /** How much of each of a command's streams is kept for replay; a run that says more is not published. */
+  /** How much of each stream of a command is kept for replay; a run with more output is not published. */
   maxLogBytes: 64 * MIB,
-  /** A stream that is longer than this gets room for the longest at once, of which only what is written takes memory. */
+  /** A longer stream gets a buffer of maxLogBytes at once. Only its written pages take memory. */
   logBufferBytes: MIB,
-  /** How long the streams of a command that has ended may stay open, held by a process that it left behind. */
+  /** How long a process that a command left behind may keep the command's streams open. */
   streamsCloseMs: 2 * SECOND,
-  /** How long git may take to say whether it tracks something. */
+  /** The time limit of git for the question whether it tracks a path. */
   gitMs: 5 * SECOND,
-  /** How long a command that a killed run left behind may take to end. */
+  /** How long a run waits for the end of a command that a killed run left behind; also the age of a stale guard. */
   orphanEndsMs: 2 * SECOND,
-  /** How often a run looks whether another one is done with its outputs. */
+  /** How often a run that waits for the lock on its outputs polls it. */
   lockPollMs: 25,
-  /** How often a run shows that it still works on its outputs, and when one that does not is taken for ended. */
+  /** How often a run renews the mtime of its lock, and the age at which a lock is stale. */
   lockBeatMs: 2 * SECOND,
   lockStaleMs: 20 * SECOND,
-  /** The same for one whose process can be seen to live: it may be stopped, or busy for long. */
+  /** The age at which a lock is stale if its process runs: the process may be stopped, or busy for long. */
   lockSilentMs: 10 * MINUTE,
-  /** What a process of another container left in a workspace is taken for abandoned after this long. */
+  /** The age at which staging files of a process in another container count as abandoned. */
   foreignStagingMs: 24 * 60 * MINUTE,
-  /** How long a pipe that is full is left alone before it is tried again. */
+  /** The pause before the next write to a full pipe. */
   fullPipeMs: 2,
-  /** Small blobs that are put into the local store at once. At most 64 KiB each, so they are 16 MiB. */
+  /** Concurrent writes of small blobs to the local store: at 64 KiB each, 16 MiB at most. */
   smallPutsAtOnce: 256,
-  /** Of the outputs of one run, how much is kept from their sealing to their storing. */
+  /** How much of one run's outputs stays in memory between sealing and storing. */
   contentCacheBytes: 16 * MIB,
   /** Logs up to this size travel inside the result. */
   inlineLogBytes: 16 * KIB,
-  /** How many earlier runs are remembered to explain a miss. */
+  /** How many earlier runs the history keeps to explain a miss. */
   historyEntries: 5000,
-  /** The file that remembers them is shortened beyond this. */
+  /** A larger history file is shortened. */
   historyBytes: 4 * MIB,
 } as const;
 
 export const GRAPH = {
-  /** Up to here a run whose steps are all in place is over before compiling any of it has paid. */
+  /** A graph with more steps makes Bun compile at once. A shorter run ends before that pays off. */
   fewSteps: 20,
   /** How often the live view is drawn. */
   drawMs: 100,
-  /** How much that is said at once is gathered before it is written. */
+  /** The size of the output buffer; a full buffer is written at once. */
   streamBufferBytes: 64 * KIB,
-  /** Most commands that run side by side, whatever the machine. */
+  /** The largest number of concurrent commands on any machine. */
   maxJobs: 1024,
-  /** Steps beyond those that look for results meanwhile, fetch them and put outputs in place. */
+  /** Further steps that look up and restore results meanwhile. */
   ahead: 32,
-  /** A step that has waited this long for its turn to run looks at its inputs again. */
+  /** A step that waited longer for a job slot reads its inputs again. */
   lateMs: 1 * SECOND,
-  /** Of what a step did beyond its declaration, where it may not do anything beyond it. */
+  /** How many undeclared accesses of a strict step are shown one by one. */
   findingsShown: 20,
-  /** How long changes may keep coming before a watched graph runs again. */
+  /** The pause between the first change and the next run of a watched graph. */
   watchSettleMs: 100,
-  /** Paths that changed while a watched graph ran; what comes beyond that is not looked at. */
+  /** How many changed paths are kept while a watched graph runs; further ones are ignored. */
   watchedChanges: 100_000,
-  /** The file that remembers runs for `assay stats` is shortened beyond this. */
+  /** A larger file of runs for `assay stats` is shortened. */
   statsBytes: 8 * MIB,
 } as const;
 
 export const OBSERVED = {
-  /** Path sets under one key, before what they share leads on to another. */
+  /** Path sets under one key. Beyond them, the state of their common paths selects the next key. */
   slots: 8,
-  /** How often it leads on, before a lookup gives up. */
+  /** How many such keys a lookup follows. */
   steps: 32,
   /** The largest path set that is read. */
   maxSetBytes: 64 * MIB,
-  /** The same for one of a remote, and how many paths it may name: each is looked at before the command may run. */
+  /** The same for a path set of a remote, and its number of paths: a lookup checks each of them. */
   maxForeignSetBytes: 4 * MIB,
   maxForeignPaths: 20_000,
-  /** How long one lookup may look at what the path sets of a remote name. */
+  /** How long one lookup may check the paths in the path sets of a remote. */
   foreignLookMs: 10 * SECOND,
-  /** Findings that are told in a result. */
+  /** Findings in one result. */
   findings: 100,
-  /** What an action may leave that no output names, for its result to be kept: each hit looks at all of it. */
+  /** How many files outside its outputs an action may leave: each hit checks all of them. */
   leftPaths: 1_000,
 } as const;
 
 export const DOCTOR = {
-  /** With less than this free a store will be full soon. */
+  /** The free space below which `assay doctor` warns. */
   roomyBytes: 2 * GIB,
-  /** How far a file's time may be from the clock. */
+  /** The largest difference between a new file's mtime and the clock. */
   skewMs: 3 * SECOND,
-  /** The first of January 2026: no clock that is right says less. */
+  /** 1 January 2026: a clock before it is wrong. */
   earliest: 1_767_225_600_000,
   slowRemoteMs: 300,
 } as const;

@@ -32,7 +32,7 @@ export const REMOTE = {
   leaseUnsharedMs: 60 * MINUTE,
   /** The share of the store's size limit for such results. */
   unsharedShare: 0.25,
-  /** After a slow failed attempt, a run that needs the remote only for old uploads does not retry for this long. */
+  /** After a slow failed attempt, old uploads are not retried for this long, unless the run uses the remote. */
   retryMs: 60 * SECOND,
   /** How often the used wait budget is counted. */
   tickMs: 50,
@@ -132,7 +132,7 @@ export const RUN = {
   streamsCloseMs: 2 * SECOND,
   /** The time limit of git for the question whether it tracks a path. */
   gitMs: 5 * SECOND,
-  /** How long a run waits for the end of a command that a killed run left behind; also the age of a stale guard. */
+  /** How long a killed run's command may take to end, and the age at which a lock's guard is stale. */
   orphanEndsMs: 2 * SECOND,
   /** How often a run that waits for the lock on its outputs polls it. */
   lockPollMs: 25,

@@ -66,7 +66,7 @@ export const SERVER = {
   minCompressedBytes: 1 * KIB,
   /** Bytes that the kernels on both sides may buffer of a response that the client does not read. */
   kernelBufferBytes: 8 * MIB,
-  /** The largest write to a client that has not read yet, or while other downloads wait. A multiple of copyBufferBytes. */
+  /** The largest write to a client that has not read yet, or while downloads queue: a multiple of copyBufferBytes. */
   maxWriteBytes: 256 * KIB,
   /** Downloads that send from their chunk without a copy, which stays in memory until the client has it. */
   maxZeroCopyChunks: 16,
@@ -74,7 +74,7 @@ export const SERVER = {
   copyBufferBytes: 32 * KIB,
   /** They release their chunk if the client does not take a copy within this time. */
   copyTimeoutMs: 20,
-  /** After an error response, the rest of the body is read and dropped for this long, so that the client gets the response. */
+  /** After an error response, the server drops the rest of the body for this long. The client then gets the response. */
   lingerMs: 2 * SECOND,
   /** For tools that fail on a truncated body: a blob up to this size is verified before its first byte is sent. */
   verifyFirstBytes: 4 * GIB,
@@ -100,7 +100,7 @@ export const SERVER = {
   heapCollectMs: 60 * SECOND,
   /** The limit of open files may lower it. */
   maxConnections: 4096,
-  /** Connections beyond maxConnections that get an error response. Further ones are closed without a response. */
+  /** Connections beyond maxConnections that get an error response. Others are closed without one. */
   surplusConnections: 16,
   /** Concurrent large request bodies, each with one or two chunk buffers. Others queue. */
   maxBodies: 256,

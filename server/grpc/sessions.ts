@@ -73,8 +73,8 @@ export class Sessions {
   }
 
   /**
-   * Checks the next share of the silent sessions, and closes those that made no call within `timeoutMs`. A timer for
-   * each would close many sessions at once. They would also reconnect at once, and delay all other clients.
+   * Checks the next share of the silent sessions, and closes those that made no call within `timeoutMs`.
+   * A timer for each would close many sessions at once. They would reconnect at once, and delay all clients.
    */
   closeSilent(share: number, timeoutMs: number): void {
     const { now } = this.#clock;

@@ -8,7 +8,7 @@ import type { Exchange } from './exchange.ts';
 import { type ByteRange, parseRange } from './range.ts';
 import { sendLargeBlob, truncatedBlob } from './send-blob.ts';
 
-/** Sends the range, or the whole blob without one. Returns no promise for a small blob: most are, and it is faster. */
+/** Sends the range, or else the whole blob. A small blob, as most are, needs no promise. */
 export function sendBlob(
   exchange: Exchange,
   blob: Blob,

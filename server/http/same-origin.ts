@@ -1,8 +1,9 @@
 // The origin check of a server without a token: it refuses requests from web pages of another origin.
-// Guarantee: such a page cannot make the server act. Build tools send neither Origin nor Sec-Fetch-Site, so they pass.
+// Guarantee: such a page cannot make the server act.
 //
-// A browser lets every page send a GET, or a POST of text, to any server. The page cannot read the response, but the
-// server has acted by then. A page does not know the token, so a server with a token does not need this check.
+// A browser lets every page send a GET, or a POST of text, to any server. The page cannot read the response,
+// but the server has acted by then. Browsers send Origin and Sec-Fetch-Site, and build tools send neither.
+// A page does not know the token, so a server with a token does not need this check.
 import type { IncomingHttpHeaders } from 'node:http';
 import { AssayError } from '../../core/errors.ts';
 

@@ -1,9 +1,9 @@
 // Sends a large blob to a client that may read slowly or not at all.
 // Guarantee: a slow client holds at most one copy buffer, unless it has one of the few zero-copy permits.
 //
-// A chunk that is sent without a copy stays in memory until the client has it. Hundreds of slow clients would hold
-// hundreds of megabytes. So only SERVER.maxZeroCopyChunks downloads send from their chunk. The others send small copies,
-// and release the chunk and its file if the client does not take a copy within SERVER.copyTimeoutMs.
+// A chunk that is sent without a copy stays in memory until the client has it. Hundreds of slow clients would
+// hold hundreds of megabytes. So only SERVER.maxZeroCopyChunks downloads send from their chunk. The others send
+// small copies. They release the chunk and its file if a client takes no copy within SERVER.copyTimeoutMs.
 import { AssayError } from '../../core/errors.ts';
 import type { Semaphore } from '../../store/shared/semaphore.ts';
 import type { LargeBlob } from '../../store/store.ts';
@@ -171,7 +171,7 @@ class ChunkSender {
   }
 }
 
-/** One buffer for all copies of a download: a new one for each would create garbage faster than it is collected. */
+/** One buffer for all copies of a download: new ones would be garbage faster than it is collected. */
 class CopyBuffer {
   readonly #size: number;
   #memory: Buffer | undefined;
@@ -186,7 +186,7 @@ class CopyBuffer {
   }
 }
 
-/** A time limit for one promise after the other. It has one timer: a new timer would cost as much as a write. */
+/** A time limit for one promise after the other. A new timer for each would cost as much as a write. */
 class TimeLimit {
   readonly #timer: NodeJS.Timeout;
   #settle: (isMet: boolean) => void = () => {};
@@ -204,7 +204,7 @@ class TimeLimit {
     });
   }
 
-  /** A busy process runs late timers before it sees completed writes. setImmediate lets the writes come first. */
+  /** A busy process runs late timers before it sees completed writes. setImmediate lets it see them. */
   #pass(): void {
     const settle = this.#settle;
     setImmediate(() => settle(false));

@@ -1,7 +1,8 @@
 // The metrics of the server, in the Prometheus format of GET /metrics.
 //
-// A request increments plain numbers, and a scrape copies them to prom-client. prom-client's own `inc` builds a string
-// to find its labels. A request increments three counters, so that would cost too much (docs/MEASUREMENTS.md#0020).
+// A request increments plain numbers, and a scrape copies them to prom-client. prom-client's own `inc` builds
+// a string to find its labels. A request increments three counters, so `inc` would cost too much
+// (docs/MEASUREMENTS.md#0020).
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { GrpcStatus } from '../../core/grpc/status.ts';
 import { VERSION } from '../../core/version.ts';
@@ -149,7 +150,7 @@ interface Cell {
   value: number;
 }
 
-/** A Prometheus counter with one plain number for each combination of labels. The caller increments the numbers. */
+/** A Prometheus counter with a plain number for each combination of labels. Callers increment it. */
 class CounterCells {
   readonly #cells = new Map<string, { readonly labels: readonly string[]; readonly cell: Cell }>();
 

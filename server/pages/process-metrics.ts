@@ -1,7 +1,7 @@
 // The standard metrics of a process. A scrape reads them, and nothing runs between scrapes.
 //
-// prom-client's own collection samples the event loop a hundred times a second, and observes every garbage collection.
-// That is 7 % of the cost of a small hit (docs/MEASUREMENTS.md#0020).
+// prom-client's own collection samples the event loop a hundred times a second, and observes every garbage
+// collection. That is 7 % of the cost of a small hit (docs/MEASUREMENTS.md#0020).
 import { readdirSync } from 'node:fs';
 import { Counter, Gauge, type Registry } from 'prom-client';
 

@@ -1,4 +1,4 @@
-// What a command sees of the machine that it runs on.
+// The environment variables and folders that a command gets.
 import { realpathSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parseVariable, whyNotAVariable } from '../../../client/action/declared-variables.ts';
@@ -45,7 +45,7 @@ describe('the strict environment', () => {
     expect(TMPDIR).not.toBe(HOME);
   });
 
-  test('has a home and a place for temporary files that are empty, writable and gone afterwards', async () => {
+  test('has a home and a temporary folder that are empty, writable and removed afterwards', async () => {
     const script = 'ls -A "$HOME" "$TMPDIR"; echo x > "$HOME/x"; echo x > "$TMPDIR/x"; echo "$HOME"';
     const { stdout, code } = await shop.run(['--', 'sh', '-c', script]);
     expect(code).toBe(0);
@@ -53,7 +53,7 @@ describe('the strict environment', () => {
     expect(() => realpathSync(home)).toThrow(/ENOENT/);
   });
 
-  test('takes declared variables, with the caller’s value or a fixed one', async () => {
+  test('passes declared variables, with the caller’s value or a fixed one', async () => {
     const seen = await environment(['--env', 'A', '--env', 'B=fixed', '--env', 'C=', '--env', 'UNSET'], {
       A: 'mine',
       B: 'x',
@@ -62,7 +62,7 @@ describe('the strict environment', () => {
     expect(seen).not.toHaveProperty('UNSET');
   });
 
-  test('takes all that begin as a pattern says, but not Assay’s own, and not what is declared by name', async () => {
+  test('passes all variables of a prefix pattern, except Assay’s own and those declared by name', async () => {
     const seen = await environment(['--env', 'MY_B=fixed', '--env', 'MY_*', '--env', 'ASS*'], {
       MY_A: '1',
       MY_B: '2',
@@ -74,17 +74,17 @@ describe('the strict environment', () => {
     expect(seen).not.toHaveProperty('ASSAY_TOKEN');
   });
 
-  test('warns of a secret that only a pattern names', async () => {
+  test('warns of a secret that only a pattern matches', async () => {
     const { summary } = await shop.run(['--env', 'NPM_*', '--', 'true'], { env: { NPM_TOKEN: 'hush' } });
     expect(summary.warnings.join()).toContain('NPM_TOKEN looks like a secret');
   });
 
-  test('is replaced by a declared variable of the same name', async () => {
+  test('is overridden by a declared variable of the same name', async () => {
     const seen = await environment(['--env', 'TZ', '--env', 'HOME=/nowhere'], { TZ: 'Asia/Tokyo' });
     expect(seen).toMatchObject({ TZ: 'Asia/Tokyo', HOME: '/nowhere' });
   });
 
-  test('never holds ASSAY_TOKEN', async () => {
+  test('never contains ASSAY_TOKEN', async () => {
     const ran = await shop.assay(['run', '--env', 'ASSAY_TOKEN', '--', 'env'], {
       env: { ASSAY_TOKEN: 'sesame' },
     });
@@ -92,7 +92,7 @@ describe('the strict environment', () => {
     expect(ran.stdout + ran.stderr).not.toContain('sesame');
   });
 
-  test('never holds __proto__, which not every form of Assay could pass on', async () => {
+  test('never contains __proto__, which some forms of Assay cannot pass', async () => {
     const ran = await shop.assay(['run', '--env', '__proto__=x', '--', 'env']);
     expect([ran.code, ran.stderr]).toEqual([125, expect.stringContaining('__proto__ is never passed')]);
   });
@@ -112,25 +112,25 @@ test.each([
   ['*', 'whole environment'],
   ['=x', 'it is empty'],
   ['ASSAY_*', 'never passed'],
-])('%j declares no variable, and says what to write', (text, hint) => {
+])('%j is not a variable declaration, and the error says what to write', (text, hint) => {
   expect(whyNotAVariable(text)).toContain(hint);
   expect(() => parseVariable(text)).toThrow(expect.objectContaining({ code: 'ASSAY_USAGE' }));
 });
 
 test.each(['A', '_', 'a.b', 'npm_config_//host/:x', 'BASH_FUNC_f%%', 'ÄÖ', 'A_*', 'A=', 'A=*,$ {}', 'A==\n'])(
-  '%j declares one',
+  '%j is a variable declaration',
   (text) => {
     expect(whyNotAVariable(text)).toBeUndefined();
   },
 );
 
-test('a declared variable that is unset is another key than one that is empty', () => {
+test('a declared variable that is unset gives another key than an empty one', () => {
   const unset = keyedEnvironment([{ name: 'A' }], {});
   const empty = keyedEnvironment([{ name: 'A' }], { A: '' });
   expect(unset).not.toEqual(empty);
 });
 
-test('the folders of one run are not in the key', () => {
+test('the temporary folders of a run are not in the key', () => {
   const keyed = keyedEnvironment([], {});
   expect(keyed.map(({ name }) => name)).toEqual(['PATH', 'SHELL', 'TZ', 'LC_ALL']);
   const actual = actualEnvironment(keyed, { home: '/h', tmp: '/t', bin: '/b' });
@@ -149,7 +149,7 @@ test.each(['NODE_ENV', 'TOKENIZER', 'KEYBOARD', 'PATH'])('%s does not', (name) =
   expect(looksSecret(name)).toBe(false);
 });
 
-test('a declared secret is warned about, and never printed by an explanation', async () => {
+test('a declared secret causes a warning, and explain never prints its value', async () => {
   const first = await shop.run(['--env', 'NPM_TOKEN', '--', 'true'], { env: { NPM_TOKEN: 'hush-1' } });
   expect(first.summary.warnings.join()).toContain('NPM_TOKEN looks like a secret');
   const second = await shop.run(['--env', 'NPM_TOKEN', '--', 'true'], { env: { NPM_TOKEN: 'hush-2' } });

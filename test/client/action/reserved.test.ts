@@ -41,7 +41,7 @@ describe.each([
   'assay.json',
   'packages/a/assay.json',
 ])('the output %s', (output) => {
-  test('of a command is refused, and nothing is touched', async () => {
+  test('of a command is refused, and nothing is changed', async () => {
     const { code, stderr } = await shop.assay(['run', '--output', output, '--', 'true']);
     expect(code).toBe(125);
     expect(stderr).toContain('ASSAY_OUTPUT_RESERVED');
@@ -60,13 +60,13 @@ describe.each([
   });
 });
 
-test('a glob is refused as an output of a command, as it is for a step', async () => {
+test('a glob is refused as an output of a command, as for a step', async () => {
   const { code, stderr } = await shop.assay(['run', '--output', '*.txt', '--', 'true']);
   expect(code).toBe(125);
   expect(stderr).toContain('*.txt is a glob');
 });
 
-test('a command that ends well without its output leaves nothing of an earlier run, but all that git tracks', async () => {
+test('a successful command that makes no output leaves no earlier output, but every file that git tracks', async () => {
   const { summary } = await shop.run(['--output', 'made', '--output', 'src', '--', 'true']);
   expect(summary).toMatchObject({ exitCode: 0, published: false });
   expect(summary.notPublished).toContain('its declared output');
@@ -75,7 +75,7 @@ test('a command that ends well without its output leaves nothing of an earlier r
   expect(shop.has('made')).toBe(false);
 });
 
-test('a source that was put back is not taken for what the command made', async () => {
+test('a tracked source that was put back is not published as the command’s output', async () => {
   const make = () => shop.run(['--output', 'src', '--', 'true']);
   expect((await make()).summary).toMatchObject({ published: false });
   shop.write('src/a.c', 'my edit\n');
@@ -83,7 +83,7 @@ test('a source that was put back is not taken for what the command made', async 
   expect(content('src/a.c')).toBe('my edit\n');
 });
 
-test('where git can’t say whether it tracks something, it is kept', async () => {
+test('if git cannot tell whether a file is tracked, the file is kept', async () => {
   const path = shop.another('empty');
   const ran = await shop.assay(['run', '--output', 'src', '--', '/bin/true'], { env: { PATH: path } });
   expect(ran.code).toBe(0);
@@ -127,12 +127,12 @@ const HFS = [
   'assay~1',
 ];
 
-test('what some file system takes for git’s folder, or Assay’s, is reserved', () => {
+test('every name that some file system treats as .git or .assay is reserved', () => {
   expect([...GITS, ...HFS].filter((name) => !isReservedName(name))).toEqual([]);
   expect(ORDINARY.filter(isReservedName)).toEqual([]);
 });
 
-test('a result that would be restored into git’s folder at some depth is no hit', async () => {
+test('a result that would be restored into a .git folder is not a hit', async () => {
   const make = () =>
     shop.run([
       '--hermetic=off',
@@ -167,7 +167,7 @@ test('a result that would be restored into git’s folder at some depth is no hi
   expect(shop.has('out/sub/.git')).toBe(false);
 });
 
-test('a command whose output holds a repository runs, and its result is not kept', async () => {
+test('a command whose output contains a repository runs, and its result is not published', async () => {
   const script = 'mkdir -p out/sub && git init -q out/sub';
   const { code, summary } = await shop.run([
     ...['--hermetic=off', '--output', 'out', '--', 'sh', '-c', script],

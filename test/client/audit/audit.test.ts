@@ -1,4 +1,4 @@
-// `assay audit` on real commands: what was not declared is told, with the flag that declares it; what was is not.
+// `assay audit` on real commands: an undeclared access is reported with the flag that declares it.
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -34,14 +34,14 @@ async function audit(
 
 const brief = ({ findings }: Found) => findings.map(({ kind, path }) => `${kind} ${path}`);
 
-test('Assay’s own folder may be seen by who looks through the workspace, but not read', async () => {
+test('a command may list Assay’s own folder, but not read from it', async () => {
   shop.write('.assay/of-another-run/f', 'x');
   const flags = ['--input', '**', '--output', 'out'];
   expect(brief(await audit(flags, 'find . > out; ls .assay/of-another-run'))).toEqual([]);
   expect(brief(await audit(flags, 'cat .assay/*/f > out'))).toEqual(['read .assay/of-another-run/f']);
 });
 
-test('an action that declares everything is hermetic, and the exit code says so', async () => {
+test('an action that declares everything is hermetic, and the exit code is 0', async () => {
   const found = await audit(
     ['--input', 'src/**', '--output', 'out'],
     'cat src/a.txt src/b.txt > out; echo said',
@@ -51,7 +51,7 @@ test('an action that declares everything is hermetic, and the exit code says so'
   expect(shop.has('out')).toBe(true);
 });
 
-test('what is not declared is found, with the flag that would declare it', async () => {
+test('an undeclared access is reported, with the flag that would declare it', async () => {
   const found = await audit(
     ['--input', 'src/a.txt', '--output', 'out'],
     'cat src/a.txt secret.txt > out; test -f maybe; echo > stray; true',
@@ -65,7 +65,7 @@ test('what is not declared is found, with the flag that would declare it', async
   ]);
 });
 
-test('following the flags makes it hermetic', async () => {
+test('an action is hermetic after the suggested flags are added', async () => {
   const script = 'cat src/*.txt secret.txt > out; test -f maybe; true';
   const first = await audit(['--output', 'out'], script);
   expect(first.hermetic).toBe(false);
@@ -77,7 +77,7 @@ test('following the flags makes it hermetic', async () => {
   expect(second.code).toBe(0);
 });
 
-describe('an output that an earlier run left', () => {
+describe('an output of an earlier run', () => {
   beforeEach(() => shop.write('out', 'old\n'));
   const foundBy = async (script: string) =>
     brief(await audit(['--input', 'src/**', '--output', 'out', '--output', 'dist'], script));
@@ -85,11 +85,11 @@ describe('an output that an earlier run left', () => {
   test.each([
     ['is added to', 'cat src/a.txt >> out'],
     ['is read before it is written again', 'exec 3<> out; cat src/a.txt > out'],
-  ])('is told if it %s', async (_, script) => {
+  ])('is reported if it %s', async (_, script) => {
     expect(await foundBy(script)).toEqual(['stale-output out']);
   });
 
-  test('is told if something in it is read, though the folder is new', async () => {
+  test('is reported if a file in it is read, even if the folder is new', async () => {
     shop.write('dist/cache', 'old');
     expect(await foundBy('mkdir -p dist; cat dist/cache 2>/dev/null; echo x > dist/new')).toEqual([
       'stale-output dist/cache',
@@ -101,20 +101,20 @@ describe('an output that an earlier run left', () => {
     ['linked again', 'echo "int main(void) { return 0; }" | gcc -x c - -o out'],
     ['removed before it is added to', 'rm -f out; cat src/a.txt >> out; cat src/b.txt >> out'],
     ['removed with its folder', 'rm -rf dist; mkdir dist; echo a >> dist/log; cat dist/log > out'],
-  ])('is not told if it is %s', async (_, script) => {
+  ])('is not reported if it is %s', async (_, script) => {
     shop.write('dist/log', 'old');
     expect(await foundBy(script)).toEqual([]);
   });
 });
 
-test('what Assay itself keeps in the workspace while a command runs is no finding', async () => {
+test('Assay’s own files in the workspace during a run are not reported', async () => {
   shop.write('out', 'old\n');
   expect(brief(await audit(['--input', '**/*.txt', '--output', 'out'], 'find . -name "*.c" > out'))).toEqual(
     [],
   );
 });
 
-test('a new folder that no output names is told with what came into it, and one flag declares it all', async () => {
+test('a new undeclared folder is reported with its files, and one flag declares it all', async () => {
   const found = await audit([], 'mkdir -p obj/deep; echo x > obj/deep/a');
   expect(found.findings.map(({ kind, path, fix }) => `${kind} ${path} ${fix}`)).toEqual([
     'write obj --output obj',
@@ -122,8 +122,8 @@ test('a new folder that no output names is told with what came into it, and one 
   ]);
 });
 
-describe('what a pattern covers', () => {
-  test('a file that .gitignore hides from the key is a finding when it is read', async () => {
+describe('a file that a pattern covers', () => {
+  test('is reported if .gitignore hides it from the key and it is read', async () => {
     shop.write('.gitignore', '*.log\n');
     shop.write('src/c.log', 'c');
     expect(brief(await audit(['--input', 'src/**', '--output', 'out'], 'cat src/c.log > out'))).toEqual([
@@ -136,7 +136,7 @@ describe('what a pattern covers', () => {
     );
   });
 
-  test('a file that was looked for where a wildcard would take it is no finding', async () => {
+  test('is not reported if it is absent and a wildcard would include it', async () => {
     expect(brief(await audit(['--input', 'src/**'], 'test -f src/new.txt; true'))).toEqual([]);
     expect(brief(await audit(['--input', 'src/*.txt'], 'test -f src/new.c; true'))).toEqual([
       'absent src/new.c',
@@ -147,7 +147,7 @@ describe('what a pattern covers', () => {
   });
 });
 
-test('the home and the folder for temporary files are the action’s own, other people’s are not', async () => {
+test('the action’s own home and temporary folder are not reported, those of other users are', async () => {
   expect(
     brief(await audit([], 'echo x > "$TMPDIR/t"; cat "$TMPDIR/t"; echo x > "$HOME/h"; ls "$HOME"')),
   ).toEqual([]);
@@ -156,7 +156,7 @@ test('the home and the folder for temporary files are the action’s own, other 
   expect(brief(await audit([], `cat ${elsewhere}`))).toEqual(['read ../elsewhere']);
 });
 
-test('a declared tool and what came with it in its package is no finding', async () => {
+test('a declared tool and the rest of its package are not reported', async () => {
   const PATH = `${join(shop.workspace, 'node_modules/.bin')}:${process.env.PATH}`;
   shop.write('node_modules/lib/package.json', '{"version":"1.0.0"}');
   shop.write('node_modules/lib/data', 'd');
@@ -172,11 +172,11 @@ test('a declared tool and what came with it in its package is no finding', async
   expect(JSON.parse(ran.stdout).findings).toEqual([]);
 });
 
-test('a command that fails keeps its code when nothing was found', async () => {
+test('a failing command without findings keeps its exit code', async () => {
   expect(await audit([], 'exit 7')).toMatchObject({ hermetic: true, exitCode: 7, code: 7 });
 });
 
-test('the report for people groups by what to do', async () => {
+test('the report for people groups findings by remedy', async () => {
   const ran = await shop.assay(['audit', '--', 'sh', '-c', 'cat secret.txt; echo > stray']);
   expect(ran.code).toBe(3);
   expect(ran.stdout).toContain('not hermetic: 2 findings');
@@ -184,7 +184,7 @@ test('the report for people groups by what to do', async () => {
   expect(ran.stdout).toContain('  --output stray\n');
 });
 
-test('works for an ordinary user too', async () => {
+test('audit works for an ordinary user', async () => {
   execFileSync('chmod', ['-R', 'a+rwX', shop.folder]);
   const ran = await shop.assayAs(65534, [
     'audit',
@@ -200,7 +200,7 @@ test('works for an ordinary user too', async () => {
   expect(brief(JSON.parse(ran.stdout))).toEqual(['read secret.txt']);
 });
 
-test('a path that is longer than PATH_MAX is told, and second runs that can’t be made are too', async () => {
+test('a path longer than PATH_MAX is reported, and so are reproduce runs that cannot be made', async () => {
   const deep = 'for _ in range(25): os.mkdir("d" * 200); os.chdir("d" * 200)';
   const script = `import os; os.mkdir("out"); os.chdir("out")\n${deep}\nopen("secret", "w").write("x")`;
   const made = await audit(['--reproduce', '--output', 'out'], `python3 -S -c '${script}'`);

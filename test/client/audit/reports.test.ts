@@ -1,4 +1,4 @@
-// What an audit writes besides its answer: SARIF that code scanning takes, a page that is safe to open.
+// The reports that an audit writes: SARIF for code scanning, and an HTML page that is safe to open.
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Log } from 'sarif';
@@ -31,7 +31,7 @@ function audit(flags: readonly string[], script: string) {
 }
 
 describe('SARIF', () => {
-  /** The types are made from the standard's schema: that this compiles is part of the test. */
+  /** The types are generated from the standard's schema: that this compiles is part of the test. */
   const asStandard = (log: SarifLog): Log => log;
 
   async function sarif(script: string, flags: readonly string[] = []): Promise<Log> {
@@ -40,7 +40,7 @@ describe('SARIF', () => {
     return asStandard(log);
   }
 
-  test('each kind is a rule, each finding a result that names it and a place', async () => {
+  test('has a rule for each kind, and a result with its rule and location for each finding', async () => {
     const { version, runs } = await sarif('cat in.txt; cat in.txt > stray; test -e maybe; true');
     expect(version).toBe('2.1.0');
     const [run] = runs;
@@ -57,7 +57,7 @@ describe('SARIF', () => {
     expect(run?.invocations).toMatchObject([{ executionSuccessful: true, exitCode: 0 }]);
   });
 
-  test('what lies outside of the repository is placed at the configuration', async () => {
+  test('places a path outside the repository at the configuration', async () => {
     const { runs } = await sarif('cat /etc/passwd ../beside 2>/dev/null; true');
     const results = runs[0]?.results ?? [];
     expect(results.map(({ locations }) => locations?.[0]?.physicalLocation?.artifactLocation?.uri)).toEqual([
@@ -67,7 +67,7 @@ describe('SARIF', () => {
     expect(results[0]?.message.text).toContain('/etc/passwd');
   });
 
-  test('every name becomes a valid address that leads back to it', async () => {
+  test('has a valid URI for every file name, which decodes to the name', async () => {
     for (const name of HOSTILE) shop.write(name, 'x');
     const { runs } = await sarif('cat ./*');
     const uris = (runs[0]?.results ?? [])
@@ -80,26 +80,26 @@ describe('SARIF', () => {
     expect(names.sort()).toEqual([...HOSTILE, 'in.txt'].sort());
   });
 
-  test('a finding keeps its fingerprint from run to run', async () => {
+  test('has the same fingerprint for a finding in every run', async () => {
     const prints = async () =>
       (await sarif('cat in.txt')).runs[0]?.results?.map(({ partialFingerprints }) => partialFingerprints);
     expect(await prints()).toEqual(await prints());
   });
 
-  test('an audit without findings is a scan without results', async () => {
+  test('has no results for an audit without findings', async () => {
     const { runs } = await sarif('cat in.txt', ['--input', 'in.txt']);
     expect(runs[0]).toMatchObject({ results: [], tool: { driver: { rules: [] } } });
   });
 });
 
-describe('the page', () => {
+describe('the HTML page', () => {
   async function page(script: string, flags: readonly string[] = []): Promise<string> {
     const file = join(shop.folder, 'audit.html');
     await audit(['--html', file, ...flags], script);
     return readFileSync(file, 'utf8');
   }
 
-  test('tells findings by what to do, processes and files', async () => {
+  test('lists findings by remedy, processes and files', async () => {
     const text = await page('cat in.txt > stray; date > out', ['--output', 'out', '--reproduce']);
     expect(text).toMatch(/<h1 class="bad">not hermetic: \d findings/);
     for (const part of [
@@ -117,14 +117,14 @@ describe('the page', () => {
     }
   });
 
-  test('needs nothing beside it and runs nothing', async () => {
+  test('is self-contained and runs no script', async () => {
     const text = await page('cat in.txt');
     expect(text).not.toMatch(/<script|<link|<iframe|<img|url\(|@import|\son\w+=|https?:/i);
     expect(text).toContain(`content="default-src 'none'; style-src 'unsafe-inline'"`);
     for (const [, target] of text.matchAll(/(?:href|src)="([^"]*)"/g)) expect(target).toMatch(/^#\w+$/);
   });
 
-  test('no name becomes markup, ends a line or turns the reading direction', async () => {
+  test('never shows a name as markup, a line break or a change of direction', async () => {
     for (const name of HOSTILE) shop.write(name, 'x');
     const text = await page('cat ./*');
     expect(text).toContain('&lt;img src=x onerror=alert(1)&gt;');
@@ -135,7 +135,7 @@ describe('the page', () => {
   });
 });
 
-test('a report that can not be written is refused before anything runs', async () => {
+test('a report that cannot be written is refused before anything runs', async () => {
   const ran = await audit(['--html', join(shop.folder, 'no/such/folder.html')], 'echo > ran');
   expect(ran.code).toBe(125);
   expect(ran.stderr).toContain('there is no folder');
@@ -144,7 +144,7 @@ test('a report that can not be written is refused before anything runs', async (
   expect((await audit(['--sarif', join(shop.folder, 'folder')], 'true')).stderr).toContain('is a folder');
 });
 
-test('standard output belongs to one machine only', async () => {
+test('only one report may use standard output', async () => {
   const both = await audit(['--json', '--sarif', '-'], 'true');
   expect(both).toMatchObject({ code: 125, stdout: '' });
   const ran = await audit(['--sarif', '-'], 'echo said; cat in.txt');
@@ -154,7 +154,7 @@ test('standard output belongs to one machine only', async () => {
   expect(ran.stderr).toContain('not hermetic');
 });
 
-test('reports leave nothing else behind', async () => {
+test('writing reports leaves no other files', async () => {
   await audit(['--html', 'a.html', '--sarif', 'a.sarif'], 'true');
   expect(readdirSync(shop.workspace).sort()).toEqual(['a.html', 'a.sarif', 'in.txt']);
 });

@@ -1,5 +1,5 @@
-// `assay audit` on the steps of an assay.json: --fix writes what is missing, --all ranks, and two audits at once do not
-// disturb each other.
+// `assay audit` on the steps of an assay.json: --fix adds missing declarations, --all ranks the steps, and two
+// concurrent audits do not disturb each other.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ afterEach(() => shop.remove());
 const config = () => readFileSync(join(shop.workspace, 'assay.json'), 'utf8');
 
 describe('--fix', () => {
-  test('declares what a step reads and makes; the next audit finds nothing', async () => {
+  test('declares what a step reads and writes; the next audit finds nothing', async () => {
     shop.write('a.txt', 'a');
     shop.write('b.txt', 'b');
     const lines = [
@@ -41,7 +41,7 @@ describe('--fix', () => {
     expect(JSON.parse(second.stdout)).toMatchObject({ hermetic: true, findings: [] });
   });
 
-  test('a step that takes everything goes on taking everything', async () => {
+  test('keeps a step that takes every file as it is', async () => {
     shop.write('.gitignore', 'hidden.txt\n');
     shop.write('hidden.txt', 'h');
     shop.write('a.txt', 'a');
@@ -54,7 +54,7 @@ describe('--fix', () => {
     expect((await shop.assay(['audit', 'build'])).code).toBe(0);
   });
 
-  test('declares a link together with what it leads to, so that no run tells of it', async () => {
+  test('declares a link together with its target, so that no run warns of it', async () => {
     shop.write('.gitignore', 'node_modules\n');
     shop.write('lib/text', 'text');
     shop.link('node_modules/@x/lib', '../../lib');
@@ -70,7 +70,7 @@ describe('--fix', () => {
     expect((await shop.assay(['run', 'app#build'])).stderr).not.toContain('is a link');
   });
 
-  test('leaves a link that leads out of the workspace, and says so', async () => {
+  test('leaves out a link that points out of the workspace, and reports that', async () => {
     shop.write('text', 'text', 0o644, shop.another('lib'));
     shop.link('lib', '../lib');
     shop.write('assay.json', '{ "steps": { "build": { "command": "cat lib/text", "inputs": [] } } }');
@@ -78,7 +78,7 @@ describe('--fix', () => {
     expect(stderr).toMatch(/nothing to add to assay.json; \d findings need more than a declaration/);
   });
 
-  test('writes nothing that a run would refuse, and says what it left out', async () => {
+  test('writes nothing that a run would refuse, and reports what it left out', async () => {
     shop.write('.gitignore', 'cache\n');
     shop.write('a.txt', 'a');
     shop.write('count', '1');
@@ -96,7 +96,7 @@ describe('--fix', () => {
     expect((await shop.assay(['run', 'build'])).code).toBe(0);
   });
 
-  test('adds to what a package has from packageSteps', async () => {
+  test('adds to the declarations that a package has from packageSteps', async () => {
     shop.write('lib/assay.json', '{ "steps": { "build": {} } }');
     shop.write('lib/a', 'a');
     shop.write('lib/b', 'b');
@@ -107,14 +107,14 @@ describe('--fix', () => {
     expect(own.steps.build).toEqual({ inputs: ['a', 'b'] });
   });
 
-  test('wants a step', async () => {
+  test('requires a step', async () => {
     const ran = await shop.assay(['audit', '--fix', '--', 'true']);
     expect(ran).toMatchObject({ code: 125 });
     expect(ran.stderr).toContain('name a STEP');
   });
 });
 
-test('what an observed step looks at needs no declaration, what it writes does', async () => {
+test('an observed step needs no declaration for its reads, but for its writes', async () => {
   shop.write('a.txt', 'a');
   const observed = { command: 'cat a.txt; test -f b; ls', inputs: [], observed: true };
   const writing = { ...observed, command: 'cat a.txt > stray' };
@@ -124,7 +124,7 @@ test('what an observed step looks at needs no declaration, what it writes does',
   expect([code, JSON.parse(stdout).findings]).toMatchObject([3, [{ kind: 'write', path: 'stray' }]]);
 });
 
-test('--all audits each step after those that it depends on, and names the worst first', async () => {
+test('--all audits each step after its dependencies, and lists the worst first', async () => {
   shop.write('a.txt', 'a');
   const steps = {
     last: { command: 'cat mid > end', inputs: [], outputs: ['end'], dependsOn: ['middle'] },
@@ -149,7 +149,7 @@ test('--all audits each step after those that it depends on, and names the worst
   expect((await shop.assay(['audit', '--all'])).code).toBe(0);
 });
 
-test('two audits at once, of one workspace and for different users, do not disturb each other', async () => {
+test('two concurrent audits, of one workspace and by different users, do not disturb each other', async () => {
   shop.write('in', 'x');
   shop.write('secret', 's');
   execFileSync('chmod', ['-R', 'a+rwX', shop.folder]);

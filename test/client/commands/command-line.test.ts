@@ -1,4 +1,4 @@
-// The command line teaches, and refuses what it does not know without doing anything.
+// The command line: help, and clear refusals that do nothing.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { RUNTIME_FORMS, Workshop } from '../../rig/assay.ts';
 
@@ -11,7 +11,7 @@ beforeEach(() => {
 afterEach(() => shop.remove());
 
 describe.each(RUNTIME_FORMS)('%s', (form) => {
-  test('--version and --help answer on standard output', async () => {
+  test('--version and --help print to standard output', async () => {
     const version = await shop.assay(['--version'], { form });
     expect(version).toMatchObject({ code: 0, stderr: '' });
     expect(version.stdout).toMatch(/^assay \d+\.\d+\.\d+\n$/);
@@ -66,7 +66,7 @@ test.each<[string, string[], number, string]>([
   ['a variable without a name', ['run', '--env', '=x', '--', 'true'], 125, 'not a variable name'],
   ['two arguments for explain', ['explain', 'what', 'why'], 2, 'takes one step or key'],
   ['a key that nobody knows', ['explain', 'abcdef'], 2, 'no step or key "abcdef" was run'],
-])('%s is refused in words', async (_name, args, code, words) => {
+])('%s is refused with a message', async (_name, args, code, words) => {
   const ran = await shop.assay(args);
   expect(ran.code).toBe(code);
   expect(ran.stderr).toContain(words);
@@ -124,7 +124,7 @@ test('the order of flags is not in the key', async () => {
   expect(two.summary).toMatchObject({ outcome: 'hit-local', key: one.summary.key });
 });
 
-test('a store that can not be used is no reason to fail', async () => {
+test('an unusable store does not fail the run', async () => {
   shop.write('file', 'x');
   const ran = await shop.run(['--store', `${shop.workspace}/file/store`, '--', 'echo', 'hi']);
   expect(ran).toMatchObject({ code: 0, stdout: 'hi\n' });

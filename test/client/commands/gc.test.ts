@@ -14,7 +14,7 @@ afterEach(() => shop.remove());
 const gc = (...args: string[]) => shop.assay(['gc', '--store', shop.store, ...args]);
 const reportOf = ({ stdout }: { stdout: string }) => JSON.parse(stdout);
 
-/** Results that were used two hours ago, by the machine's own clock. */
+/** Results last used two hours ago, by the machine's clock. */
 async function fill(): Promise<void> {
   const { uptimeClock } = await import('../../../store/disk/fs/uptime.ts');
   const real = uptimeClock();
@@ -28,7 +28,7 @@ async function fill(): Promise<void> {
   await store.close();
 }
 
-test('gc removes what is beyond the limit and not leased, while others have the store open', async () => {
+test('gc evicts unleased blobs beyond the limit, while other processes have the store open', async () => {
   await fill();
   const store = await openDiskStore({ directory: shop.store });
   const dry = await gc('--dry-run', '--max-size', '2.5MB', '--lease', '1h', '--json');
@@ -43,14 +43,14 @@ test('gc removes what is beyond the limit and not leased, while others have the 
   await store.close();
 });
 
-test('gc keeps what is leased, says so, and tells it by its exit code', async () => {
+test('gc keeps leased blobs, reports that, and exits with 1', async () => {
   await fill();
   const { code, stdout } = await gc('--max-size', '1MB');
   expect(code).toBe(1);
   expect(stdout).toMatch(/removed 0 results and 0 blobs: .* limit 976\.6 KiB; the rest is in use/);
 });
 
-test('gc counts one thing as one, and writes sizes as everybody does', async () => {
+test('gc uses the singular for one, and the usual units for sizes', async () => {
   await fill();
   const { stdout } = await gc('--dry-run', '--max-size', '3.5MB', '--lease', '1s');
   expect(stdout).toMatch(/would remove 1 result and 1 blob: 3\.\d MiB -> [23]\.\d MiB, limit 3\.3 MiB\n$/);
@@ -68,7 +68,7 @@ test.each([
   expect(stderr).toContain(words);
 });
 
-test('a local store stays within ASSAY_MAX_SIZE, and a run that finds no room is still a run', async () => {
+test('a local store stays within ASSAY_MAX_SIZE, and a run without free space still succeeds', async () => {
   shop.write('in.txt', 'x');
   const run = await shop.run(
     ['--input', 'in.txt', '--output', 'out', '--', 'sh', '-c', 'head -c 3000000 /dev/urandom > out'],

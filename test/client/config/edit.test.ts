@@ -1,4 +1,4 @@
-// Declarations are added where the step is written; what people wrote stays as they wrote it.
+// Declarations are added where the step is defined; the rest of the file stays as it is.
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ const TEXT = `{
 }
 `;
 
-test('comments stay, lists grow, what is there is not added again', async () => {
+test('comments are kept, lists grow, and existing entries are not added again', async () => {
   writeFiles(root, { 'assay.json': TEXT });
   const step = stepNamed(await loadWorkspace(root), 'build');
   const additions: Addition[] = [
@@ -41,7 +41,7 @@ test('comments stay, lists grow, what is there is not added again', async () => 
   expect(again.tools).toEqual(['node']);
 });
 
-test('paths are written from the package’s folder, others from the root', async () => {
+test('paths in the package are written relative to it, others relative to the root', async () => {
   writeFiles(root, {
     'assay.json': { packages: ['p'], packageSteps: { b: { command: 'true' } } },
     'p/x': '',

@@ -1,4 +1,4 @@
-// What an assay.json says, in a single package, in the workspaces of npm, pnpm and yarn, and in plain folders.
+// Loading assay.json: in a single package, in npm, pnpm and yarn workspaces, and in plain folders.
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,8 +17,8 @@ const write = (files: Readonly<Record<string, unknown>>) => writeFiles(root, fil
 const load = (folder = '') => loadWorkspace(join(root, folder));
 const ids = async (folder = '') => [...(await load(folder)).steps.keys()];
 
-describe('one package', () => {
-  test('a step with everything', async () => {
+describe('a single package', () => {
+  test('may use every field of a step', async () => {
     write({
       'assay.json': `{
         // what people say about it
@@ -70,7 +70,7 @@ describe('one package', () => {
     });
   });
 
-  test('a line is for the shell, and the programs that it names are tools', async () => {
+  test('a command line is for the shell, and the programs that it names are tools', async () => {
     write({
       'assay.json': { steps: { a: { command: 'X=1 ls -l | sort > out && cd x; nosuch "$(cat y)"' } } },
     });
@@ -81,7 +81,7 @@ describe('one package', () => {
     expect(requestOf(step, workspace, { PATH: '/usr/bin:/bin' }).request.tools).toEqual(['ls', 'sort']);
   });
 
-  test('without inputs, everything in the package is one', async () => {
+  test('a step without inputs takes every file in the package', async () => {
     write({ 'assay.json': { steps: { a: { command: 'true' } }, defaults: { inputs: ['//lock'] } } });
     expect(stepNamed(await load(), 'a').inputs).toEqual([
       { pattern: '**', optional: true },
@@ -89,14 +89,14 @@ describe('one package', () => {
     ]);
   });
 
-  test('without inputs, an observed step has those that are seen, not everything', async () => {
+  test('an observed step without inputs takes only observed files', async () => {
     write({
       'assay.json': { steps: { a: { command: 'true', observed: true } }, defaults: { inputs: ['//lock'] } },
     });
     expect(stepNamed(await load(), 'a').inputs).toEqual([{ pattern: 'lock', optional: false }]);
   });
 
-  test('what npm would do for a script is said: its neighbours, its variables', async () => {
+  test('a script that npm would run with pre and post scripts or variables causes a warning', async () => {
     const scripts = {
       prebuild: 'true',
       build: 'echo $npm_package_version',
@@ -113,7 +113,7 @@ describe('one package', () => {
     expect(stepNamed(workspace, 'test').remarks).toEqual([]);
   });
 
-  test('without a command, the script of that name is meant', async () => {
+  test('a step without a command runs the script of its name', async () => {
     write({ 'assay.json': { steps: { build: {} } }, 'package.json': { scripts: { build: 'tsc -p .' } } });
     expect(stepNamed(await load(), 'build').command).toEqual(['sh', '-c', 'tsc -p .']);
   });
@@ -139,7 +139,7 @@ describe('workspaces', () => {
       { 'package.json': {}, 'pnpm-workspace.yaml': "packages:\n  - 'packages/*'\n  - '!packages/none'\n" },
     ],
     ['assay', { 'assay.json': { ...PACKAGES['assay.json'], packages: ['packages/*'] } }],
-  ])('of %s: steps of packages, through a package that has none', async (_, files) => {
+  ])('of %s: dependencies reach through a package that has no such step', async (_, files) => {
     write({ ...PACKAGES, ...files });
     const workspace = await load();
     expect([...workspace.steps.keys()]).toEqual(['@x/app#build', '@x/core#build']);
@@ -152,7 +152,7 @@ describe('workspaces', () => {
     ]);
   });
 
-  test('a package’s own file says otherwise, field by field; paths may begin at the root', async () => {
+  test('a package’s own file overrides field by field; paths may start at the root', async () => {
     write({
       ...PACKAGES,
       'package.json': { workspaces: ['packages/*'] },
@@ -174,7 +174,7 @@ describe('workspaces', () => {
     expect(await ids()).toContain('@x/core#lint');
   });
 
-  test('plain folders have their folder’s name, and say what they depend on', async () => {
+  test('plain folders are named by their folder, and declare their dependencies', async () => {
     write({
       'assay.json': {
         packages: ['svc/*', 'lib'],
@@ -189,7 +189,7 @@ describe('workspaces', () => {
     expect(steps.get('svc/a#build')?.dependsOn).toEqual(['lib#build']);
   });
 
-  test('a folder with a file of its own, which the one above does not count in, is its own root', async () => {
+  test('a folder with its own file that the one above does not include is a separate root', async () => {
     write({
       'assay.json': { packages: ['a'] },
       'a/x': '',
@@ -198,7 +198,7 @@ describe('workspaces', () => {
     expect((await load('demo')).root).toBe(join(root, 'demo'));
   });
 
-  test('outputs of all steps before are inputs, not only of those that are named', async () => {
+  test('outputs of all dependencies, direct or not, are inputs', async () => {
     write({
       'assay.json': {
         steps: {
@@ -214,10 +214,10 @@ describe('workspaces', () => {
   });
 });
 
-describe('what is refused, with the place', () => {
+describe('an error with its location', () => {
   test.each<[string, string, string]>([
     ['broken JSON', '{\n  "steps": [}', 'assay.json:2:13'],
-    ['JSON without its end', '{ "steps": {}', 'assay.json:1:14: a "}" is missing here'],
+    ['truncated JSON', '{ "steps": {}', 'assay.json:1:14: a "}" is missing here'],
     ['a name without a value', '{ "steps": }', 'assay.json:1:12: a value is missing here'],
     [
       'a misspelt field',
@@ -230,14 +230,18 @@ describe('what is refused, with the place', () => {
       'assay.json:3:3: there is no field "ouputs" here; did you mean outputs?',
     ],
     ['a field twice', '{"steps": {}, "steps": {}}', 'assay.json:1:15: "steps" is given twice'],
-    ['a wrong kind', '{"steps": {"a": {"command": 3}}}', 'assay.json:1:29: a line in "quotes", or a list'],
+    ['a wrong type', '{"steps": {"a": {"command": 3}}}', 'assay.json:1:29: a line in "quotes", or a list'],
     ['no command', '{"steps": {"a": {}}}', 'assay.json:1:12: a has no command'],
     [
       'an unknown dependency',
       '{"steps": {"build": {"command": "x"},\n"b": {"command": "x", "dependsOn": ["biuld"]}}}',
       'assay.json:2:37: there is no step "biuld"; did you mean build?',
     ],
-    ['a way out', '{"steps": {"a": {"command": "x", "outputs": ["../x"]}}}', 'leaves the workspace'],
+    [
+      'a path out of the workspace',
+      '{"steps": {"a": {"command": "x", "outputs": ["../x"]}}}',
+      'leaves the workspace',
+    ],
     ['an absolute path', '{"steps": {"a": {"command": "x", "inputs": ["/etc"]}}}', 'is absolute'],
     ['an output glob', '{"steps": {"a": {"command": "x", "outputs": ["*.o"]}}}', 'not a glob'],
     [
@@ -245,14 +249,18 @@ describe('what is refused, with the place', () => {
       '{"steps": {"a": {"command": "x", "outputs": ["d/e", "d"]}}}',
       'one lies inside the other',
     ],
-    ['a step’s name', '{"steps": {"a#b": {"command": "x"}}}', 'assay.json:1:12: "a#b" can’t name a step'],
     [
-      'what is no variable',
+      'an invalid step name',
+      '{"steps": {"a#b": {"command": "x"}}}',
+      'assay.json:1:12: "a#b" can’t name a step',
+    ],
+    [
+      'an invalid variable',
       '{"steps": {"a": {"command": "x",\n"env": ["A", "B,C"]}}}',
       'assay.json:2:14: "B,C" is not a variable name: write one entry for each variable',
     ],
     ['the whole environment', '{"defaults": {"env": ["*"]}}', 'assay.json:1:23: "*" is not a variable name'],
-    ['a package that is not there', '{"packages": ["gone"]}', '"gone" is not a folder'],
+    ['a missing package', '{"packages": ["gone"]}', '"gone" is not a folder'],
   ])('%s', async (_, text, message) => {
     write({ 'assay.json': text });
     await expect(load()).rejects.toMatchObject({
@@ -265,7 +273,7 @@ describe('what is refused, with the place', () => {
     await expect(load()).rejects.toMatchObject({ code: 'ASSAY_NO_CONFIG' });
   });
 
-  test('two packages of one name', async () => {
+  test('two packages of the same name', async () => {
     write({
       'assay.json': { packages: ['a', 'b'] },
       'a/package.json': { name: 'x' },
@@ -274,7 +282,7 @@ describe('what is refused, with the place', () => {
     await expect(load()).rejects.toThrow('two packages are called x: a and b');
   });
 
-  test('a step that is not there, with those that are meant', async () => {
+  test('an unknown step, with suggestions', async () => {
     write({ 'assay.json': { steps: { build: { command: 'x' } } } });
     const workspace = await load();
     expect(() => stepNamed(workspace, 'buld')).toThrow('did you mean build?');

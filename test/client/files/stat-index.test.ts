@@ -93,7 +93,7 @@ test('two steps of one workspace keep each other’s entries', async () => {
   ]);
 });
 
-/** A reader that remembers, and tells how many files it had to read. */
+/** A reader with a memo, which counts the files that it reads. */
 async function reader(now: () => number) {
   const index = new StatIndex(indexFile);
   const known = fileDigests(index, now);

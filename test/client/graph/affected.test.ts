@@ -1,5 +1,5 @@
-// What `--affected` must not miss: a step that it leaves out is not built, and nobody notices. And what it says where git
-// can't tell.
+// `--affected` must not miss a step: one that it leaves out is silently not built. And its errors,
+// if git cannot answer.
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -62,8 +62,8 @@ async function reached(): Promise<string[]> {
 test.each<[string, () => void, string[]]>([
   ['nothing', () => {}, []],
   ['the program of a command', () => shop.script('tools/build', 'false'), ['program', 'observed']],
-  ['a program that is gone', () => rmSync(path('tools/build')), ['program', 'observed']],
-  ['a tool that PATH leads to', () => shop.script('bin/found', 'false'), ['tool', 'observed']],
+  ['a removed program', () => rmSync(path('tools/build')), ['program', 'observed']],
+  ['a tool on PATH', () => shop.script('bin/found', 'false'), ['tool', 'observed']],
   ['a submodule’s file', () => writeFileSync(path('module/file'), 'two'), ['module', 'observed']],
   [
     'a submodule’s commit',
@@ -74,12 +74,12 @@ test.each<[string, () => void, string[]]>([
     ['module', 'observed'],
   ],
   [
-    'a repository of its own that is no submodule',
+    'a nested repository that is not a submodule',
     () => cpSync(join(shop.folder, 'module'), path('src/inner'), { recursive: true }),
     ['source', 'observed'],
   ],
   [
-    'a file that only this clone ignores, which makes it no less an input',
+    'an input that only this clone ignores',
     () => {
       mkdirSync(path('.git/info'), { recursive: true });
       writeFileSync(path('.git/info/exclude'), 'local\n');
@@ -87,18 +87,18 @@ test.each<[string, () => void, string[]]>([
     },
     ['source', 'observed'],
   ],
-  ['what is ignored', () => shop.write('src/.gitignore', 'b\n'), ['source', 'observed']],
+  ['a .gitignore', () => shop.write('src/.gitignore', 'b\n'), ['source', 'observed']],
   [
-    'what is installed',
+    'the lock file of packages',
     () => shop.write('package-lock.json', '{}'),
     ['program', 'tool', 'source', 'module', 'observed'],
   ],
-])('it reaches what depends on it: %s', async (_, change, steps) => {
+])('--affected selects the steps that depend on a change: %s', async (_, change, steps) => {
   change();
   expect(await reached()).toEqual(steps);
 });
 
-describe('what a step was seen to use without declaring it', () => {
+describe('--affected selects a step by its undeclared accesses:', () => {
   const reachedBySight = async () => {
     const { root, steps } = await loadWorkspace(shop.workspace);
     const change = { root, steps, caller: process.env };
@@ -113,8 +113,8 @@ describe('what a step was seen to use without declaring it', () => {
 
   test.each<[string, string, () => void]>([
     ['a file', 'cat src/b', () => shop.write('src/b', 'two')],
-    ['a file that was not there', 'cat src/c || true', () => shop.write('src/c', '')],
-    ['a folder that was not there', 'cat new/c || true', () => shop.write('new/c', '')],
+    ['a file that was missing', 'cat src/c || true', () => shop.write('src/c', '')],
+    ['a folder that was missing', 'cat new/c || true', () => shop.write('new/c', '')],
     ['a folder that it lists', 'ls src', () => shop.write('src/c', '')],
   ])('%s', async (_, command, change) => {
     await undeclared(command);
@@ -125,7 +125,7 @@ describe('what a step was seen to use without declaring it', () => {
     expect(stdout).toMatch(/^undeclared {2}miss/);
   });
 
-  test('a file, though the last run failed and told nothing', async () => {
+  test('a file, even if the last run failed and reported no accesses', async () => {
     await undeclared('cat src/b; test "$(cat src/a)" = src/a');
     shop.write('src/a', 'broken');
     expect(await shop.assay(['run', 'undeclared'])).toMatchObject({ code: 1 });
@@ -134,7 +134,7 @@ describe('what a step was seen to use without declaring it', () => {
     expect(await reachedBySight()).toEqual(['undeclared']);
   });
 
-  test('nothing is known of what never ran', async () => {
+  test('none for a step that never ran', async () => {
     shop.write('src/b', 'two');
     expect(await reachedBySight()).toEqual(['source', 'observed']);
   });
@@ -144,7 +144,7 @@ test.each<[string, string, () => void, string]>([
   ['an unknown commit', 'nosuch', () => {}, 'there is no commit "nosuch" here'],
   ['an option', '--output=x', () => {}, 'there is no commit "--output=x" here'],
   [
-    'share no commit',
+    'branches without a common commit',
     'main',
     () => {
       git(shop.workspace, 'checkout', '-q', '--orphan', 'other');
@@ -153,7 +153,7 @@ test.each<[string, string, () => void, string]>([
     'main and HEAD share no commit here; a shallow clone may need more history',
   ],
   ['no repository', 'main', () => rmSync(path('.git'), { recursive: true }), 'not a git repository'],
-])('it says what is wrong: %s', async (_, ref, spoil, words) => {
+])('--affected reports what is wrong: %s', async (_, ref, spoil, words) => {
   spoil();
   const { code, stderr } = await affected(ref);
   expect(stderr).toContain(`ASSAY_USAGE: --affected failed: `);

@@ -1,4 +1,4 @@
-// Steps that depend on each other: what runs, in which order, what stops and what goes on.
+// Running a graph: which steps run, in which order, which stop and which continue.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ afterEach(() => shop.remove());
 const config = (steps: unknown) => shop.write('assay.json', JSON.stringify({ steps }));
 const run = (...args: string[]) => runSteps(shop, args);
 
-/** gen makes upper-case of in.txt, build copies it, test looks at it. */
+/** gen makes upper-case of in.txt, build copies it, test reads it. */
 const CHAIN = {
   gen: { command: 'tr a-z A-Z < in.txt > gen.txt', inputs: ['in.txt'], outputs: ['gen.txt'] },
   build: { command: 'mkdir dist && cp gen.txt dist/', inputs: [], outputs: ['dist'], dependsOn: ['gen'] },
@@ -27,7 +27,7 @@ const CHAIN = {
 };
 
 describe('a chain', () => {
-  test('runs in order, is remembered, and says again what it said', async () => {
+  test('runs in order, hits the next time, and replays its logs', async () => {
     config(CHAIN);
     shop.write('in.txt', 'abc');
     const first = await run('test');
@@ -42,7 +42,7 @@ describe('a chain', () => {
     expect(again.summary).toMatchObject({ steps: 3, hitsLocal: 3, exitCode: 0 });
   });
 
-  test('stops where a rebuild changed nothing', async () => {
+  test('stops after a rebuild that changed nothing', async () => {
     config(CHAIN);
     shop.write('in.txt', 'abc');
     await run('test');
@@ -50,7 +50,7 @@ describe('a chain', () => {
     expect((await run('test')).outcomes).toEqual({ gen: 'miss', build: 'hit-local', test: 'hit-local' });
   });
 
-  test('says in one line why each step ran', async () => {
+  test('prints in one line why each step ran', async () => {
     config(CHAIN);
     shop.write('in.txt', 'abc');
     await run('test');
@@ -61,7 +61,7 @@ describe('a chain', () => {
     expect(ends.test?.reason).toBe('gen.txt changed (and 1 more)');
   });
 
-  test('brings back what was deleted', async () => {
+  test('restores deleted outputs', async () => {
     config(CHAIN);
     shop.write('in.txt', 'abc');
     await run('test');
@@ -73,13 +73,13 @@ describe('a chain', () => {
     expect(shop.has('dist/gen.txt')).toBe(true);
   });
 
-  test('only what is asked for, and what that needs, runs', async () => {
+  test('only the requested steps and their dependencies run', async () => {
     config(CHAIN);
     shop.write('in.txt', 'abc');
     expect(Object.keys((await run('build')).ends)).toEqual(['gen', 'build']);
   });
 
-  test('--force runs all; the same result again changes nothing', async () => {
+  test('--force runs all steps; an equal result changes nothing', async () => {
     config(CHAIN);
     shop.write('in.txt', 'abc');
     await run('test');
@@ -89,7 +89,7 @@ describe('a chain', () => {
   });
 });
 
-test('a script that npm would run others around says so when it runs, and not when it is a hit', async () => {
+test('a script with pre or post scripts warns when it runs, and not when it is a hit', async () => {
   config({ build: { inputs: [] } });
   shop.write('package.json', JSON.stringify({ scripts: { prebuild: 'false', build: 'true' } }));
   const warnings = async () =>
@@ -101,7 +101,7 @@ test('a script that npm would run others around says so when it runs, and not wh
 describe('more steps than jobs', () => {
   const gate = (name: string) => join(shop.folder, name);
   const open = (name: string) => writeFileSync(gate(name), '');
-  /** Who waits for its turn when this begins has waited for so long, when it is over, that it begins again. */
+  /** Opens the gate so late that a step that waits for its job slot must start again. */
   const openLate = async () => {
     await wait(GRAPH.lateMs + 100);
     open('gate');
@@ -115,7 +115,7 @@ describe('more steps than jobs', () => {
   const COPY = { command: 'cp in.txt out.txt', inputs: ['in.txt'], outputs: ['out.txt'] };
   const ABC = ['--jobs', '2', 'a', 'b', 'copy'];
 
-  test('a step whose input changes while it waits for its turn is run with the new one, and kept', async () => {
+  test('a step whose input changes while it waits for a slot runs with the new input, and is published', async () => {
     config({ a: held(), b: held(), copy: COPY });
     shop.write('in.txt', 'early');
     const { events, ends } = await runStepsAndAt(shop, ABC, { type: 'step-waiting', step: 'copy' }, () => {
@@ -130,7 +130,7 @@ describe('more steps than jobs', () => {
     expect((await run('copy')).outcomes).toEqual({ copy: 'hit-local' });
   });
 
-  test('who waits for its turn when another fails is skipped, and says why', async () => {
+  test('a step that waits for a slot when another step fails is skipped, with the reason', async () => {
     config({ a: held('first', 'exit 3'), b: held('second'), copy: COPY });
     shop.write('in.txt', 'x');
     const aFailed = { type: 'step-finished', step: 'a' };
@@ -142,7 +142,7 @@ describe('more steps than jobs', () => {
     expect(shop.has('out.txt')).toBe(false);
   });
 
-  test('who waits for its turn keeps nobody from making the same', async () => {
+  test('a step that waits for a slot holds no lock that another run of the action needs', async () => {
     config({ a: held(), b: held(), copy: COPY });
     shop.write('in.txt', 'x');
     let other: GraphRan | undefined;
@@ -167,7 +167,7 @@ describe('more steps than jobs', () => {
     expect(readFileSync(join(shop.workspace, 'b.txt'), 'utf8')).toBe('x');
   });
 
-  test('who waits for another run to make the same ends when it is told to', async () => {
+  test('a run that waits for another run of the same action stops on SIGINT', async () => {
     const command = `touch '${gate('begun')}'; ${untilThere(gate('gate'))}; echo made > out.txt`;
     config({ long: { command, outputs: ['out.txt'] } });
     const first = run('long');
@@ -195,7 +195,7 @@ describe('more steps than jobs', () => {
     expect((await first).code).toBe(0);
   });
 
-  test('a late step begins from what it asks for: a program that appeared meanwhile is found', async () => {
+  test('a step that waited long starts again, and finds a program that appeared meanwhile', async () => {
     const tool = join(shop.workspace, 'node_modules/.bin/tool');
     const make = `mkdir -p node_modules/.bin; printf "#!/bin/sh\\necho made\\n" > new; chmod +x new; mv new ${tool}`;
     config({
@@ -210,7 +210,7 @@ describe('more steps than jobs', () => {
     expect(readFileSync(join(shop.workspace, 'out.txt'), 'utf8')).toBe('made\n');
   });
 
-  test('a hit does not wait for the commands that run', async () => {
+  test('a hit does not wait for running commands', async () => {
     config({ a: held(), b: held(), copy: COPY });
     shop.write('in.txt', 'x');
     await run('copy');
@@ -221,7 +221,7 @@ describe('more steps than jobs', () => {
   });
 });
 
-test('a step that is not cached runs each time', async () => {
+test('an uncached step runs each time', async () => {
   config({ deploy: { command: 'echo now', cache: false } });
   for (let time = 0; time < 2; time++) {
     const { ends } = await run('deploy');
@@ -229,15 +229,15 @@ test('a step that is not cached runs each time', async () => {
   }
 });
 
-describe('side by side', () => {
-  /** Each waits for the other one's file: one after the other they would never end. */
+describe('independent steps', () => {
+  /** Each waits for the other one's file: run sequentially they would never end. */
   const MEET = {
     a: { command: 'touch /tmp/$ROOM-a; while ! test -e /tmp/$ROOM-b; do sleep 0.01; done', env: ['ROOM'] },
     b: { command: 'touch /tmp/$ROOM-b; while ! test -e /tmp/$ROOM-a; do sleep 0.01; done', env: ['ROOM'] },
     both: { command: 'rm /tmp/$ROOM-a /tmp/$ROOM-b', env: ['ROOM'], dependsOn: ['a', 'b'] },
   };
 
-  test('what does not depend on each other runs at once', async () => {
+  test('run concurrently', async () => {
     config(MEET);
     const ROOM = `assay-meet-${process.pid}`;
     const { code } = await runSteps(shop, ['--jobs', '2', 'both'], { env: { ROOM } });
@@ -245,7 +245,7 @@ describe('side by side', () => {
   });
 });
 
-describe('a failure', () => {
+describe('a failing step', () => {
   const FORK = {
     bad: { command: 'echo broken >&2; exit 7', inputs: [] },
     after: { command: 'true', inputs: [], dependsOn: ['bad'] },
@@ -253,7 +253,7 @@ describe('a failure', () => {
     other: { command: 'true', inputs: [] },
   };
 
-  test('ends the run with its code; nothing new begins', async () => {
+  test('ends the run with its exit code, and no new step starts', async () => {
     config(FORK);
     const { code, outcomes, ends } = await run('--jobs', '1', 'last', 'other');
     expect(code).toBe(7);
@@ -262,20 +262,20 @@ describe('a failure', () => {
     expect(ends.other?.reason).toBe('bad failed before this step started');
   });
 
-  test('with --keep-going the rest runs', async () => {
+  test('with --keep-going, does not stop the others', async () => {
     config(FORK);
     const { code, outcomes } = await run('--keep-going', 'last', 'other');
     expect(code).toBe(7);
     expect(outcomes).toEqual({ bad: 'failed', after: 'skipped', last: 'skipped', other: 'miss' });
   });
 
-  test('is not kept: it runs again', async () => {
+  test('is not cached: it runs again', async () => {
     config(FORK);
     await run('bad');
     expect((await run('bad')).outcomes).toEqual({ bad: 'failed' });
   });
 
-  test('a program that is not there is a failed step, not a crash', async () => {
+  test('whose program does not exist fails, and the run does not crash', async () => {
     config({ gone: { command: ['no-such-program'] } });
     const { code, ends } = await run('gone');
     expect(code).toBe(127);
@@ -283,10 +283,10 @@ describe('a failure', () => {
   });
 });
 
-describe('refused before anything runs', () => {
+describe('refused before anything runs:', () => {
   test.each<[string, unknown, string[], string]>([
     [
-      'a circle, with the way around it',
+      'a cycle, with its path',
       {
         a: { command: 'true', dependsOn: ['b'] },
         b: { command: 'true', dependsOn: ['c'] },
@@ -296,7 +296,7 @@ describe('refused before anything runs', () => {
       'ASSAY_STEP_CYCLE: b -> c -> b',
     ],
     [
-      'one output of two steps',
+      'two steps with the same output',
       { a: { command: 'true', outputs: ['x'] }, b: { command: 'true', outputs: ['x'] } },
       ['a'],
       'a and b both claim x',

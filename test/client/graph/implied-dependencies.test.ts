@@ -1,5 +1,5 @@
-// An input that another step makes is a dependency, written or not: the declarations alone decide, so that a fresh checkout
-// has the same order as one that is full of earlier outputs.
+// An input that another step makes is a dependency, declared or not. Only the declarations decide, so that
+// a fresh checkout has the same order as one with earlier outputs.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ const open = () => openWorkspace(shop.workspace, join(shop.store, 'client', 'gra
 const dependsOn = async (id: string) => (await open()).steps.get(id)?.dependsOn;
 const text = (path: string) => readFileSync(join(shop.workspace, path), 'utf8');
 
-/** Slow enough that a step which does not wait would look before it is there. */
+/** Slow, so that a step that does not wait would run before the output exists. */
 const BUILD = {
   command: 'sleep 0.3; mkdir dist && cp in.txt dist/app.txt',
   inputs: ['in.txt'],
@@ -33,16 +33,16 @@ describe('an input at or below the output of another step makes an edge', () => 
   test.each<[string, object]>([
     ['the output itself', { inputs: ['dist'] }],
     ['a file in it', { inputs: ['dist/app.txt'] }],
-    ['a pattern whose fixed part lies there', { inputs: ['dist/*.txt'] }],
+    ['a pattern whose fixed prefix is in it', { inputs: ['dist/*.txt'] }],
     ['everything in it', { inputs: ['./dist/**'] }],
-    ['alternatives of which one lies there', { inputs: ['{dist,other}/*.txt'] }],
+    ['alternatives of which one is in it', { inputs: ['{dist,other}/*.txt'] }],
     ['an optional input', { inputs: [], optionalInputs: ['dist/app.txt'] }],
   ])('%s', async (_, fields) => {
     config({ build: BUILD, test: { ...TEST, ...fields } });
     expect(await dependsOn('test')).toEqual(['build']);
   });
 
-  test('so a test never sees the build before', async () => {
+  test('a test never sees the outputs of the previous build', async () => {
     config({ build: BUILD, test: { ...TEST, inputs: ['dist/app.txt'] } });
     shop.write('in.txt', 'old');
     await run('build', 'test');
@@ -53,7 +53,7 @@ describe('an input at or below the output of another step makes an edge', () => 
     expect(text('dist/app.txt')).toBe('new');
   });
 
-  test('in a fresh checkout the step that is asked for brings the other along', async () => {
+  test('in a fresh checkout, the requested step also runs the other step', async () => {
     config({ build: BUILD, test: { ...TEST, inputs: ['dist/**'] } });
     shop.write('in.txt', 'one');
     const { ends, summary } = await run('test');
@@ -62,7 +62,7 @@ describe('an input at or below the output of another step makes an edge', () => 
     expect((await run('test')).outcomes).toEqual({ build: 'hit-local', test: 'hit-local' });
   });
 
-  test('a program that another step makes', async () => {
+  test('a program that another step makes is a dependency', async () => {
     config({
       make: { command: 'true', inputs: ['in.txt'], outputs: ['tool'] },
       line: { command: 'true && ./tool', inputs: [] },
@@ -75,7 +75,7 @@ describe('an input at or below the output of another step makes an edge', () => 
     expect(await dependsOn('other')).toEqual([]);
   });
 
-  test('across packages', async () => {
+  test('dependencies across packages', async () => {
     const steps = (written: object) => JSON.stringify({ steps: written });
     shop.write('assay.json', JSON.stringify({ packages: ['lib', 'web'] }));
     shop.write('lib/assay.json', steps({ build: { command: 'x', inputs: ['a'], outputs: ['dist'] } }));
@@ -92,7 +92,7 @@ describe('an input at or below the output of another step makes an edge', () => 
     expect(await dependsOn('web#lint')).toEqual([]);
   });
 
-  test('it is skipped where the other fails, affected where the other is, and drawn', async () => {
+  test('a step is skipped if the other fails, affected if the other is, and drawn with its edge', async () => {
     config({ build: { ...BUILD, command: 'exit 3' }, test: { ...TEST, inputs: ['dist/**'] } });
     shop.write('in.txt', 'x');
     const { ends } = await run('--keep-going', 'test');
@@ -108,7 +108,7 @@ describe('an input at or below the output of another step makes an edge', () => 
     expect((await shop.assay(['run', '--graph'])).stdout).toContain('s0 --> s1');
   });
 
-  test('a circle names both steps and the file', async () => {
+  test('a cycle names both steps and the file', async () => {
     config({
       build: { ...BUILD, dependsOn: ['test'] },
       test: { ...TEST, inputs: ['dist/app.txt'] },
@@ -122,7 +122,7 @@ describe('an input at or below the output of another step makes an edge', () => 
   });
 });
 
-describe('a pattern that merely covers the output of another step', () => {
+describe('a pattern that covers the output of another step', () => {
   const refused = async () => {
     const why = await open().then(
       () => undefined,
@@ -133,11 +133,11 @@ describe('a pattern that merely covers the output of another step', () => {
   };
 
   test.each<[string, object, string]>([
-    ['everything', { inputs: ['**'] }, 'add "dependsOn": ["build"], or "!dist/**" to its "inputs"'],
+    ['every file', { inputs: ['**'] }, 'add "dependsOn": ["build"], or "!dist/**" to its "inputs"'],
     ['no inputs', {}, 'add "dependsOn": ["build"], or "inputs": ["**", "!dist/**"]'],
-    ['an ending', { inputs: ['**/*.txt'] }, '"!dist/**"'],
-    ['what is hidden, on purpose', { inputs: ['**'], includeIgnored: true }, '"!dist/**"'],
-  ])('%s: refused in a fresh checkout, with both remedies', async (_, fields, remedies) => {
+    ['a file extension', { inputs: ['**/*.txt'] }, '"!dist/**"'],
+    ['ignored files, on purpose', { inputs: ['**'], includeIgnored: true }, '"!dist/**"'],
+  ])('%s: is refused in a fresh checkout, with both remedies', async (_, fields, remedies) => {
     config({ build: BUILD, test: { command: 'true', ...fields } });
     shop.write('in.txt', 'x');
     const said = await refused();
@@ -146,7 +146,7 @@ describe('a pattern that merely covers the output of another step', () => {
     expect(said).toContain(remedies);
   });
 
-  test('a folder that holds it, and a file', async () => {
+  test('is refused for a folder that contains the output, and for a file', async () => {
     config({
       gen: { command: 'true', inputs: ['in.txt'], outputs: ['src/gen'] },
       note: { command: 'true', inputs: ['in.txt'], outputs: ['note.txt'] },
@@ -161,7 +161,7 @@ describe('a pattern that merely covers the output of another step', () => {
     expect(await refused()).toContain('or "!note.txt" to its "inputs"');
   });
 
-  test('where the other one comes later, only leaving it out helps', async () => {
+  test('of a later step is refused, and only an exclusion is suggested', async () => {
     config({
       build: { command: 'true', inputs: ['**'], outputs: ['dist'] },
       test: { command: 'true', inputs: [], outputs: ['coverage'], dependsOn: ['build'] },
@@ -173,12 +173,12 @@ describe('a pattern that merely covers the output of another step', () => {
 
   test.each<[string, object]>([
     ['dependsOn', { inputs: ['**'], dependsOn: ['build', 'pack'] }],
-    ['dependsOn of one that comes later', { inputs: ['**'], dependsOn: ['pack'] }],
-    ['running each time', { cache: false }],
-    ['leaving it out', { inputs: ['**', '!dist/**', '!pack.tar'] }],
-    ['leaving out all of that name', { inputs: ['**', '!**/dist/**', '!*.tar'] }],
-    ['leaving it out where nothing else is said', { optionalInputs: ['!dist', '!pack.tar'] }],
-  ])('goes by %s', async (_, fields) => {
+    ['dependsOn of a later step', { inputs: ['**'], dependsOn: ['pack'] }],
+    ['cache: false', { cache: false }],
+    ['an exclusion', { inputs: ['**', '!dist/**', '!pack.tar'] }],
+    ['an exclusion of all folders of that name', { inputs: ['**', '!**/dist/**', '!*.tar'] }],
+    ['an exclusion and no inputs', { optionalInputs: ['!dist', '!pack.tar'] }],
+  ])('is accepted with %s', async (_, fields) => {
     config({
       build: BUILD,
       pack: { command: 'tar cf pack.tar dist', inputs: ['dist'], outputs: ['pack.tar'] },
@@ -187,7 +187,7 @@ describe('a pattern that merely covers the output of another step', () => {
     await expect(open()).resolves.toBeDefined();
   });
 
-  test('a program without an ending is left out by the pattern that the refusal names', async () => {
+  test('a program without a file extension is excluded by the pattern that the error suggests', async () => {
     config({
       build: { command: 'cp in.txt main', inputs: ['in.txt'], outputs: ['main'] },
       test: { command: 'true', inputs: ['**', '!main/**'] },
@@ -199,7 +199,7 @@ describe('a pattern that merely covers the output of another step', () => {
     expect(ends.test?.reason).toBe('in.txt changed');
   });
 
-  test('goes where .gitignore hides it, until it no longer does', async () => {
+  test('is accepted while .gitignore hides the output', async () => {
     config({ build: BUILD, test: { command: 'true' }, lint: { command: 'true', inputs: ['**'] } });
     shop.write('in.txt', 'x');
     shop.write('.gitignore', 'dist/\n');
@@ -208,7 +208,7 @@ describe('a pattern that merely covers the output of another step', () => {
     await refused();
   });
 
-  test('a pattern that can’t match what is there', async () => {
+  test('is accepted if the pattern cannot match the output', async () => {
     config({
       build: BUILD,
       note: { command: 'true', inputs: ['in.txt'], outputs: ['reports/note.txt'] },
@@ -218,7 +218,7 @@ describe('a pattern that merely covers the output of another step', () => {
   });
 });
 
-describe('a step that reads what another one makes without saying so', () => {
+describe('a step that reads another step’s output without declaring it', () => {
   const STEPS = {
     build: { command: 'mkdir dist && cp in.txt dist/app.txt', inputs: ['in.txt'], outputs: ['dist'] },
     test: { command: 'cat dist/app.txt', inputs: [] },
@@ -227,7 +227,7 @@ describe('a step that reads what another one makes without saying so', () => {
   test.each<[string, object]>([
     ['declared inputs', {}],
     ['observed inputs', { observed: true }],
-  ])('is told to depend on it: %s', async (_, fields) => {
+  ])('gets a warning to depend on it: %s', async (_, fields) => {
     config({ ...STEPS, test: { ...STEPS.test, ...fields } });
     shop.write('in.txt', 'x');
     await run('build');
@@ -236,13 +236,13 @@ describe('a step that reads what another one makes without saying so', () => {
     expect(warning?.text).toContain('dist/app.txt ("dependsOn": ["build"])');
   });
 
-  test('a look at the workspace itself is none of that', async () => {
+  test('gets no warning for listing the workspace itself', async () => {
     config({ ...STEPS, look: { command: 'ls . .. > /dev/null', inputs: [] } });
     shop.write('in.txt', 'x');
     expect((await run('look')).ends.look).toMatchObject({ outcome: 'miss', exitCode: 0 });
   });
 
-  test('audit --fix writes that it does', async () => {
+  test('gets the dependency from audit --fix', async () => {
     config(STEPS);
     shop.write('in.txt', 'x');
     await run('build');

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { JobSlot, StepCancelled, WaitedTooLong } from '../../../client/graph/job-slot.ts';
 import { GRAPH } from '../../../client/limits.ts';
 
-/** Waits as long as it is told to, by a clock of its own. */
+/** A slot whose waits take the given times, by a simulated clock. */
 function slotWith(waits: readonly number[], refusal?: string): JobSlot {
   let time = 0;
   const left = [...waits];
@@ -18,13 +18,13 @@ function slotWith(waits: readonly number[], refusal?: string): JobSlot {
   );
 }
 
-test('a short wait is told, so that it can be left out of what the step took', async () => {
+test('a short wait is measured, so that the step’s duration can exclude it', async () => {
   const slot = slotWith([GRAPH.lateMs]);
   await slot.acquire();
   expect(slot.waitedMs).toBe(GRAPH.lateMs);
 });
 
-test('who waited long begins again, and has not waited since', async () => {
+test('a step that waited too long starts again, with its wait reset', async () => {
   const slot = slotWith([GRAPH.lateMs + 1, 0]);
   await expect(slot.acquire()).rejects.toThrow(WaitedTooLong);
   expect(slot.waitedMs).toBe(0);
@@ -32,7 +32,7 @@ test('who waited long begins again, and has not waited since', async () => {
   expect(slot.waitedMs).toBe(0);
 });
 
-test('who is refused does not run', async () => {
+test('a cancelled step does not get a slot', async () => {
   const slot = slotWith([5], 'a failed');
   expect(() => slot.throwIfCancelled()).toThrow(new StepCancelled('a failed'));
   await expect(slot.acquire()).rejects.toThrow(new StepCancelled('a failed'));

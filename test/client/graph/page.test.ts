@@ -1,4 +1,4 @@
-// The page of a graph: no box lies on another, no edge runs through one, and nothing of a workspace becomes markup.
+// The page of a graph: no box overlaps another, no edge crosses a box, and no name becomes markup.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ interface Named {
   readonly dependsOn: readonly string[];
 }
 
-/** Packages in which each step has some of the packages before it behind it. */
+/** Packages whose steps depend on some of the packages before them. */
 function packages(count: number): Named[] {
   return Array.from({ length: count }, (_, at) => at).flatMap((at): Named[] => {
     const behind = [at - 1, at >> 1, at % 7].filter((other) => other >= 0 && other < at);
@@ -36,7 +36,7 @@ describe.each([
 ])('%s', (_, order) => {
   const { places, edges, width, height } = layoutOf(order);
 
-  test('no box lies on another, and all lie on the page', () => {
+  test('no box overlaps another, and all are on the page', () => {
     const sorted = places.toSorted((a, b) => a.x - b.x || a.y - b.y);
     sorted.forEach((one, at) => {
       expect(
@@ -49,14 +49,14 @@ describe.each([
     });
   });
 
-  test('every step stands to the right of those that it depends on', () => {
+  test('every step is to the right of its dependencies', () => {
     const counted = order.flatMap(({ dependsOn }) => [...new Set(dependsOn)]).length;
     expect(edges).toHaveLength(counted);
     for (const { from, to } of edges)
       expect((places[to]?.x ?? 0) - (places[from]?.x ?? 0)).toBeGreaterThan(BOX.width);
   });
 
-  test('the lane of a long edge crosses no box', () => {
+  test('the path of a long edge crosses no box', () => {
     for (const { via } of edges)
       for (const { x, y } of via) {
         const crossed = places.find(
@@ -74,13 +74,13 @@ describe('--graph=html', () => {
   });
   afterEach(() => shop.remove());
 
-  /** What the page draws. */
+  /** The data that the page draws. */
   const drawn = (page: string) => {
     const [, data = ''] = /<script type="application\/json" id="data">(.*?)<\/script>/s.exec(page) ?? [];
     return JSON.parse(data);
   };
 
-  test('says of each step whether it would hit, why not, and what it depends on', async () => {
+  test('shows for each step whether it would hit, why not, and its dependencies', async () => {
     const build = { command: 'cp in.txt out.txt', inputs: ['in.txt'], outputs: ['out.txt'] };
     const steps = {
       build,
@@ -116,7 +116,7 @@ describe('--graph=html', () => {
     expect(affected.stdout).toContain('affected since main');
   });
 
-  test('is whole in itself, and takes no name for markup', async () => {
+  test('is self-contained, and shows no name as markup', async () => {
     const hostile = '</script><script>alert(1)</script><img src=x onerror=alert(1)>';
     const folder = shop.another('<b>&"\'');
     const config = { packages: ['p'], steps: { 'a"\'<b>': { command: hostile, inputs: [] } } };
@@ -132,7 +132,7 @@ describe('--graph=html', () => {
     expect(stdout).not.toMatch(/(?:src|href)="|url\((?!#)|@import|https?:\/\/(?!www\.w3\.org\/2000\/svg)/);
   });
 
-  test('its own script builds no markup from text', () => {
+  test('has a script that builds no markup from text', () => {
     const source = readFileSync(join(import.meta.dirname, '../../../client/graph/page/script.ts'), 'utf8');
     expect(source).not.toMatch(/innerHTML|outerHTML|insertAdjacent|document\.write|eval\(/);
   });

@@ -1,4 +1,4 @@
-// What a run of a graph tells a person and a machine: interruptions, logs byte by byte, savings, sections of a CI system.
+// The output of a graph run for people and machines: interruptions, logs byte by byte, time saved, CI sections.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ afterEach(() => shop.remove());
 const inputs = ['in.txt'];
 const configure = (steps: object) => shop.write('assay.json', JSON.stringify({ steps }));
 
-test('Ctrl-C is told as an interruption, and is no failure', async () => {
+test('Ctrl-C is reported as an interruption, not as a failure', async () => {
   configure({
     long: { command: 'echo > begun; while :; do sleep 0.05; done', inputs, outputs: ['begun'] },
     next: { command: 'true', inputs, dependsOn: ['long'] },
@@ -46,7 +46,7 @@ test('Ctrl-C is told as an interruption, and is no failure', async () => {
   expect(summary).toMatchObject({ interrupted: 1, failed: 0, skipped: 1, exitCode: 130 });
 });
 
-test('every field of what ended is described', async () => {
+test('docs/EVENTS.md describes every field of the JSON events', async () => {
   configure({
     good: { command: 'cp in.txt out', inputs, outputs: ['out'] },
     bad: { command: 'exit 3', inputs },
@@ -63,7 +63,7 @@ test('every field of what ended is described', async () => {
   expect([...fields].filter((field) => field !== 'type' && !page.includes(`\`${field}\``))).toEqual([]);
 });
 
-describe('in words', () => {
+describe('the printed text', () => {
   const hit: StepEnd = {
     step: 'a',
     outcome: 'hit-local',
@@ -76,12 +76,12 @@ describe('in words', () => {
     elapsedMs: 12,
   };
 
-  test('a hit that saved nothing says nothing of it', () => {
+  test('a hit that saved no time does not mention it', () => {
     expect(stepLine(hit, plain, false)).toBe('a  hit (local)');
     expect(stepLine({ ...hit, commandMs: 1012 }, plain, false)).toBe('a  hit (local), saved 1.0 s');
   });
 
-  test('a stream keeps bytes that are not UTF-8, line by line', () => {
+  test('a log keeps bytes that are not UTF-8, line by line', () => {
     const said: Buffer[] = [];
     const stream = { write: (bytes: string | Uint8Array) => said.push(Buffer.from(bytes)) };
     const printer = new LogPrinter('stream', { stdout: stream, stderr: stream });
@@ -91,7 +91,7 @@ describe('in words', () => {
     expect(Buffer.concat(said).toString('latin1')).toBe('a: \xff\na: \na: \xc3\xa4\xfe\n');
   });
 
-  test('GitLab folds away what went well, and nothing else', () => {
+  test('GitLab sections collapse successful steps, and nothing else', () => {
     const gitlab = ciSyntax({ GITLAB_CI: 'true' });
     expect(gitlab?.groupStart('a', 0, false)).toContain('[collapsed=true]');
     expect(gitlab?.groupStart('a', 0, true)).toContain('[collapsed=false]');

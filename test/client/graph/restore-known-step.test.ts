@@ -1,5 +1,6 @@
-// A step whose outputs are gone is restored from the memory of its graph, if everything that decided upon its result is as it
-// was. Whatever is not, is seen.
+// A step whose outputs are deleted is restored from the graph's recorded state, if everything that determines
+// its
+// result is unchanged. Any change is noticed.
 import {
   cpSync,
   mkdirSync,
@@ -39,11 +40,11 @@ afterEach(() => shop.remove());
 
 const path = (name: string) => join(shop.workspace, name);
 
-/** As the bundle: these are many runs, and from source each would take most of its time to be read. */
+/** Runs the bundle: from the sources, each of these many runs would spend most of its time on loading. */
 const build = () =>
   runSteps(shop, ['build'], { env: { PATH: `${path('bin')}:${process.env.PATH}` }, form: 'bundle' });
 
-/** Built, and found in place. */
+/** Builds the graph and records its state. */
 async function remembered(): Promise<void> {
   await build();
   await settled(path('p/b/dist/out'));
@@ -62,7 +63,7 @@ const reasons = async () => {
   return [ends['p/a#build']?.reason, ends['p/b#build']?.reason];
 };
 
-test('it gets them back by its memory, time and again, and is in place when it was looked at once more', async () => {
+test('a step is restored from its recorded state repeatedly, and found in place once its stats have settled', async () => {
   await remembered();
   const made = describeTree(shop.workspace);
   for (const _ of [1, 2]) {
@@ -75,7 +76,7 @@ test('it gets them back by its memory, time and again, and is in place when it w
   expect(await reasons()).toEqual(['found in place', 'found in place']);
 });
 
-test('it is looked at again where only a part of its outputs is gone', async () => {
+test('a step is restored if only some of its outputs are deleted', async () => {
   await remembered();
   const made = describeTree(shop.workspace);
   rmSync(path('p/a/dist/out'));
@@ -84,7 +85,7 @@ test('it is looked at again where only a part of its outputs is gone', async () 
   expect(describeTree(shop.workspace)).toEqual(made);
 });
 
-test('it is remembered where another step ran', async () => {
+test('a step is restored from its state even if another step runs', async () => {
   await remembered();
   deleteOutputs();
   writeFileSync(path('p/b/src/in'), 'B');
@@ -92,7 +93,7 @@ test('it is remembered where another step ran', async () => {
   expect(readFileSync(path('p/b/dist/out'), 'utf8')).toBe('B');
 });
 
-test('it is not believed to be as it was restored: that was too fresh to be remembered', async () => {
+test('outputs restored just now are checked again, since their stats are not settled', async () => {
   await remembered();
   deleteOutputs();
   await build();
@@ -102,7 +103,7 @@ test('it is not believed to be as it was restored: that was too fresh to be reme
   expect(readFileSync(path('p/a/dist/out'), 'utf8')).toBe('a');
 });
 
-test('it runs where the store has lost its result', async () => {
+test('a step runs if the store has lost its result', async () => {
   await remembered();
   deleteOutputs();
   loseResults();
@@ -111,7 +112,7 @@ test('it runs where the store has lost its result', async () => {
   expect(readFileSync(path('p/b/dist/out'), 'utf8')).toBe('b');
 });
 
-test('a result that another run made in its place is not the one that is remembered', async () => {
+test('a result that another run published instead is not taken for the recorded one', async () => {
   const build = { command: 'date +%N > made', inputs: ['p/a/src/in'], outputs: ['made'] };
   const copy = { command: 'cp made copied', inputs: [], outputs: ['copied'], dependsOn: ['build'] };
   shop.write('assay.json', JSON.stringify({ steps: { build, copy } }));
@@ -131,7 +132,7 @@ test('a result that another run made in its place is not the one that is remembe
 
 test.each<[string, () => void, string | undefined]>([
   ['an input changed', () => writeFileSync(path('p/b/src/in'), 'B'), 'miss'],
-  ['an input came', () => writeFileSync(path('p/b/src/new'), 'n'), 'miss'],
+  ['an input was added', () => writeFileSync(path('p/b/src/new'), 'n'), 'miss'],
   [
     'the configuration changed',
     () => writeFileSync(path('p/b/assay.json'), '{"defaults":{"env":["Q=1"]}}'),
@@ -147,7 +148,7 @@ test.each<[string, () => void, string | undefined]>([
     'hit-local',
   ],
   [
-    'a tool came that is found earlier',
+    'a new tool is earlier on PATH',
     () => {
       mkdirSync(path('p/b/node_modules/.bin'), { recursive: true });
       writeFileSync(path('p/b/node_modules/.bin/mytool'), '#!/bin/sh\necho other\n', { mode: 0o755 });
@@ -155,14 +156,14 @@ test.each<[string, () => void, string | undefined]>([
     'miss',
   ],
   [
-    'its folder became a link, and it is no step any more',
+    'its folder became a link, which removes the step',
     () => {
       renameSync(path('p/b'), path('moved'));
       symlinkSync('../moved', path('p/b'));
     },
     undefined,
   ],
-])('it goes the ordinary way where %s', async (_, spoil, outcome) => {
+])('a step is looked up as usual if %s', async (_, spoil, outcome) => {
   await remembered();
   deleteOutputs();
   spoil();

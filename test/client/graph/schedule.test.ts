@@ -1,4 +1,4 @@
-// Which steps are under way, which run their commands, and what becomes of those that wait for that.
+// Scheduling: which steps are active, which run their commands, and what happens to those that wait for a slot.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { type ScheduleOptions, type ScheduleSlot, schedule } from '../../../client/graph/schedule.ts';
@@ -6,10 +6,10 @@ import { Random } from '../../rig/random.ts';
 
 const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20261116);
 
-/** A step begins in each turn of the event loop: after so many turns all have begun that can. */
+/** One step starts per event loop iteration: after this many, every step that can start has started. */
 const TURNS = 50;
 
-/** Waits by a clock that moves on when nothing else is left to do. So the order is that of the times, on any machine. */
+/** Waits by a simulated clock that advances when all tasks are idle, so that the order is deterministic. */
 const waiting: { readonly at: number; readonly resolve: () => void }[] = [];
 let now = 0;
 let isMoving = false;
@@ -47,7 +47,7 @@ const planned = (id: string, work: Planned['work'], ...dependsOn: string[]): Pla
   work,
 });
 
-/** Looks for a moment, asks for its slot, and runs for some time. */
+/** Acquires a slot and runs for some time. */
 function command(ms: number, succeeded = true): Planned['work'] {
   return async (slot) => {
     const refusal = await slot.acquire();
@@ -76,7 +76,7 @@ async function run(order: readonly Planned[], options: Partial<ScheduleOptions> 
   return { told, began };
 }
 
-test('hits do not wait for the commands that run', async () => {
+test('hits do not wait for running commands', async () => {
   const { told } = await run([
     planned('a', command(200)),
     planned('b', command(200)),
@@ -87,7 +87,7 @@ test('hits do not wait for the commands that run', async () => {
   expect(told.slice(0, 3).sort()).toEqual(['c done', 'd done', 'e done']);
 });
 
-test(`no more commands run than there are jobs, and as many steps as that and a few more are under way (seed ${SEED})`, async () => {
+test(`no more commands run than there are jobs, and a few more steps are active (seed ${SEED})`, async () => {
   const random = new Random(SEED);
   const [jobs, ahead] = [3, 5];
   let [commands, mostCommands, underWay, mostUnderWay] = [0, 0, 0, 0];
@@ -97,7 +97,7 @@ test(`no more commands run than there are jobs, and as many steps as that and a 
     if (random.below(2) === 0) {
       await slot.acquire();
       mostCommands = Math.max(mostCommands, ++commands);
-      // A second time it costs nothing: it is the same slot.
+      // Free the second time: the step already holds its slot.
       expect(await slot.acquire()).toBeUndefined();
       await wait(random.below(5));
       commands--;
@@ -112,7 +112,7 @@ test(`no more commands run than there are jobs, and as many steps as that and a 
   expect(mostUnderWay).toBe(jobs + ahead);
 });
 
-test('turns are given in the order in which they were asked for', async () => {
+test('slots are granted in the order of the requests', async () => {
   const { told } = await run(
     ['a', 'b', 'c', 'd'].map((id) => planned(id, command(20))),
     { jobs: 1 },
@@ -121,7 +121,7 @@ test('turns are given in the order in which they were asked for', async () => {
   expect(told.filter((one) => one.startsWith('c'))).toEqual(['c waits', 'c resumes', 'c done']);
 });
 
-test('with nothing ahead a step begins when the one before has ended', async () => {
+test('without lookahead, a step starts when the one before has ended', async () => {
   const { told, began } = await run(
     ['a', 'b', 'c'].map((id) => planned(id, command(5))),
     { jobs: 1, ahead: 0 },
@@ -130,7 +130,7 @@ test('with nothing ahead a step begins when the one before has ended', async () 
   expect(began).toEqual(['a', 'b', 'c']);
 });
 
-test('a step that has nothing to wait for is through before the next begins', async () => {
+test('a step that waits for nothing ends before the next starts', async () => {
   let [underWay, most] = [0, 0];
   const work = async () => {
     most = Math.max(most, ++underWay);
@@ -145,7 +145,7 @@ test('a step that has nothing to wait for is through before the next begins', as
   expect(most).toBe(1);
 });
 
-test('after a failure those that wait for their turn are refused, and nothing new begins', async () => {
+test('after a failure, steps that wait for a slot are refused, and no new step starts', async () => {
   const { told } = await run(
     [
       planned('a', command(50, false)),
@@ -158,7 +158,7 @@ test('after a failure those that wait for their turn are refused, and nothing ne
   expect(told).toEqual(['c waits', 'a failed', 'c failed', 'd skipped: a did not succeed', 'b done']);
 });
 
-test('who has its slot, and has not used it when another fails, may no longer', async () => {
+test('a step with an unused slot is refused after another step fails', async () => {
   const refusals: (string | undefined)[] = [];
   const twice: Planned['work'] = async (slot) => {
     refusals.push(await slot.acquire(), slot.refusal());
@@ -171,7 +171,7 @@ test('who has its slot, and has not used it when another fails, may no longer', 
   expect(refusals).toEqual([undefined, undefined, AFTER_A, AFTER_A]);
 });
 
-test('to keep going, those that wait and do not depend on it get their turn', async () => {
+test('with keepGoing, waiting steps that do not depend on the failure get their slots', async () => {
   const { told } = await run(
     [planned('a', command(20, false)), planned('b', command(40)), planned('c', command(5))],
     { keepGoing: true },
@@ -179,7 +179,7 @@ test('to keep going, those that wait and do not depend on it get their turn', as
   expect(told).toEqual(['c waits', 'a failed', 'c resumes', 'c done', 'b done']);
 });
 
-test('once it is cancelled nobody gets a slot, whether it waited or only asks now', async () => {
+test('after cancellation no step gets a slot, whether it waited or asks later', async () => {
   let isCancelled = false;
   const refusals: (string | undefined)[] = [];
   const late: Planned['work'] = async (slot) => {

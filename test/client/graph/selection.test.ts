@@ -1,4 +1,4 @@
-// Which steps are meant, what would happen to them, and how they hang together.
+// Selecting steps, the dry run, and drawing the graph.
 import { type ChildProcessByStdio, execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
@@ -39,7 +39,7 @@ const idsOf = async (args: string[], cwd = shop.workspace) => {
     .map((line): string => JSON.parse(line).step);
 };
 
-describe('selection', () => {
+describe('selecting steps', () => {
   test.each<[string[], string[]]>([
     [['lint'], ['lint']],
     [['build'], ['libs/core#build', 'apps/web#build', 'libs/other#build']],
@@ -62,7 +62,7 @@ describe('selection', () => {
     expect(await idsOf(args)).toEqual(ids);
   });
 
-  test('a bare name is meant in the package whose folder it is said in', async () => {
+  test('a bare name refers to the package of the current folder', async () => {
     const inside = join(shop.workspace, 'libs/other/src');
     expect(await idsOf(['build'], inside)).toEqual(['libs/other#build']);
   });
@@ -123,7 +123,7 @@ describe('--dry-run', () => {
       .map((line) => JSON.parse(line));
   };
 
-  test('tells of each step whether it would hit, its key and why; and runs nothing', async () => {
+  test('reports for each step whether it would hit, its key and why, and runs nothing', async () => {
     expect(await forecast()).toEqual([
       { step: 'libs/core#build', outcome: 'miss', key: expect.any(String), why: 'no earlier run' },
       { step: 'apps/web#build', outcome: 'unknown', why: 'libs/core#build would run first' },
@@ -147,13 +147,13 @@ describe('--dry-run', () => {
 describe('--graph', () => {
   const graph = async (...args: string[]) => (await shop.assay(['run', ...args, 'apps/web#build'])).stdout;
 
-  test('as Mermaid', async () => {
+  test('prints Mermaid', async () => {
     expect(await graph('--graph')).toBe(
       'flowchart LR\n  s0["libs/core#build"]\n  s1["apps/web#build"]\n  s0 --> s1\n',
     );
   });
 
-  test('as DOT', async () => {
+  test('prints DOT', async () => {
     expect(await graph('--graph=dot')).toContain('"libs/core#build" -> "apps/web#build";');
   });
 });
@@ -185,7 +185,7 @@ describe('--watch', () => {
     });
   const changes = () => [...said.matchAll(/^assay: (\S+) changed$/gm)].map(([, path]) => path);
 
-  test('runs again when an input changes, and ends when it is told to', async () => {
+  test('runs again when an input changes, and ends on a signal', async () => {
     watch(['libs/core#build']);
     await finished(1);
     shop.write('libs/core/src/a', 'CORE');
@@ -196,7 +196,7 @@ describe('--watch', () => {
     expect((await ended)[0]).toBe(130);
   });
 
-  test('runs for inputs, for what was read without being declared, and for the configuration; for nothing else', async () => {
+  test('runs for changed inputs, undeclared reads and the configuration, and for nothing else', async () => {
     const step = { command: 'cat src/a hidden; echo ran >> own.log', inputs: ['src/**', '!src/tmp/**'] };
     const other = { command: 'true', inputs: ['elsewhere/**'] };
     const config = (more: object) => JSON.stringify({ steps: { a: { ...step, ...more }, other } });
@@ -224,7 +224,7 @@ describe('--watch', () => {
   });
 });
 
-test('--summary makes its folder, or refuses before anything runs', async () => {
+test('--summary creates its folder, or refuses before anything runs', async () => {
   shop.write('assay.json', JSON.stringify({ steps: { a: { command: 'touch ran', cache: false } } }));
   const refused = await shop.assay(['run', '--summary', '/dev/null/x.json', 'a']);
   expect([refused.code, shop.has('ran')]).toEqual([125, false]);
@@ -234,7 +234,7 @@ test('--summary makes its folder, or refuses before anything runs', async () => 
   expect(written).toMatchObject({ version: 1, steps: 1, misses: 1, warnings: [] });
 });
 
-test('--summary does not replace what a step has made under its name, and waits for no reader of a pipe', async () => {
+test('--summary does not replace a file that a step made, and does not block on a pipe', async () => {
   const steps = { a: { command: 'echo made > report.json', outputs: ['report.json'] } };
   shop.write('assay.json', JSON.stringify({ steps }));
   const ran = await shop.assay(['run', '--summary', 'report.json', 'a']);
@@ -250,7 +250,7 @@ test('--summary does not replace what a step has made under its name, and waits 
   expect(JSON.parse((await reader).stdout)).toMatchObject({ steps: 1 });
 });
 
-test('--summary is written over an earlier summary, and over nothing else', async () => {
+test('--summary overwrites an earlier summary, and no other file', async () => {
   const config = JSON.stringify({ steps: { a: { command: 'echo ran >> ran', cache: false } } });
   shop.write('assay.json', config);
   shop.write('reports.md', '# mine');

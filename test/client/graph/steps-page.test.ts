@@ -1,4 +1,4 @@
-// What docs/STEPS.md shows works as it stands there: its configuration is read, and its commands run.
+// The examples of docs/STEPS.md work: the configuration loads, and the commands run.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { Workshop } from '../../rig/assay.ts';
 const PAGE = readFileSync(join(import.meta.dirname, '../../../docs/STEPS.md'), 'utf8');
 const CONFIG = /```jsonc\n(.*?)```/s.exec(PAGE)?.[1] ?? '';
 
-/** Two columns: what is typed, and what it does. These two are about a workspace without a file, and do not end. */
+/** Two columns: the command and its effect. These two need a workspace without a file, or do not end. */
 const COMMANDS = [...PAGE.matchAll(/^ {4}assay (.*?)(?: {2,}.*| > g\.html .*)$/gm)]
   .map(([, command = '']) => command)
   .filter((command) => command !== 'init' && !command.includes('--watch'));
@@ -19,7 +19,7 @@ beforeEach(() => {
 });
 afterEach(() => shop.remove());
 
-test('the configuration is read, and every command ends well', async () => {
+test('the configuration of docs/STEPS.md loads, and every command succeeds', async () => {
   expect(COMMANDS.length).toBeGreaterThan(6);
   const scripts = { build: 'mkdir dist && cp src/a dist/a', test: 'cat dist/a test/a' };
   const add = (folder: string, dependencies: object) => {

@@ -1,4 +1,4 @@
-// What a person reads of a step: a hit that is marked, a failure that is not its command's, one that was stored.
+// Messages about a step: a marked hit, a failure that is not the command's, a cached failure.
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Workshop } from '../../rig/assay.ts';
 
@@ -13,13 +13,13 @@ const steps = (step: unknown) => shop.write('assay.json', JSON.stringify({ steps
 const run = (env: Record<string, string> = {}) => shop.assay(['run', 'step'], { env });
 const READS_TWO = { command: 'cat in.txt more.txt third.txt', inputs: ['in.txt'] };
 
-test('a marked hit says that it is, each time', async () => {
+test('a marked hit reports that each time', async () => {
   steps(READS_TWO);
   expect((await run()).stderr).toContain('not declared: read more.txt');
   for (let time = 0; time < 2; time++) expect((await run()).stderr).toMatch(/step {2}hit \(local, marked\)/);
 });
 
-test('a strict step that is not hermetic says so, with all that it saw, and not that its command failed', async () => {
+test('a strict step that is not hermetic reports its undeclared accesses, not that its command failed', async () => {
   steps({ ...READS_TWO, hermetic: 'strict' });
   const { code, stderr } = await run();
   expect(code).toBe(3);
@@ -30,19 +30,19 @@ test('a strict step that is not hermetic says so, with all that it saw, and not 
   expect(inCi.stdout).toContain('::error title=step::the command succeeded but is not hermetic');
 });
 
-test('a command’s own code 3 is its own', async () => {
+test('a command’s own exit code 3 is reported as its own', async () => {
   steps({ ...READS_TWO, hermetic: 'strict', command: 'exit 3' });
   expect((await run()).stderr).toMatch(/step {2}failed with 3/);
 });
 
-test('a step that is refused says what to do about it', async () => {
+test('a refused step has a hint', async () => {
   steps({ command: 'true', inputs: ['nosuch.txt'] });
   const { code, stderr } = await run();
   expect(code).toBe(125);
   expect(stderr).toMatch(/failed: ASSAY_INPUT_MATCHES_NOTHING: "nosuch.txt".*\. [A-Z].*\./);
 });
 
-test('a failure that was stored says so', async () => {
+test('a cached failure is reported as cached', async () => {
   steps({ command: 'cat in.txt; exit 7', inputs: ['in.txt'], cacheFailures: true });
   expect((await run()).stderr).toMatch(/step {2}failed with 7 \S+ after/);
   const again = await run();

@@ -1,4 +1,4 @@
-// README's promise for a declared file: its content and its executable bit count, other permissions do not.
+// README's guarantee for a declared file: its content and executable bit are in the key, other modes are not.
 import { chmodSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -12,7 +12,7 @@ beforeEach(() => {
 
 afterEach(() => shop.remove());
 
-test('of the permissions of an input only the executable bit counts, and README says so', async () => {
+test('only the executable bit of an input’s mode is in the key, and README says so', async () => {
   const input = shop.write('in', '1', 0o644);
   const outcome = async (mode: number) => {
     chmodSync(input, mode);

@@ -60,7 +60,7 @@ describe('patterns', () => {
   beforeEach(() => write('src/a.ts', 'src/b.js', 'src/deep/c.ts', 'src/.hidden', 'top.ts', 'other/d.ts'));
 
   test.each([
-    ['a folder and all below', ['src/**'], ['src/.hidden', 'src/a.ts', 'src/b.js', 'src/deep/c.ts']],
+    ['all files below a folder', ['src/**'], ['src/.hidden', 'src/a.ts', 'src/b.js', 'src/deep/c.ts']],
     ['a folder by its name', ['src'], ['src/.hidden', 'src/a.ts', 'src/b.js', 'src/deep/c.ts']],
     ['with a slash at the end', ['src/'], ['src/.hidden', 'src/a.ts', 'src/b.js', 'src/deep/c.ts']],
     ['one file', ['src/a.ts'], ['src/a.ts']],
@@ -70,14 +70,14 @@ describe('patterns', () => {
     ['a leading ./', ['./src/*.ts'], ['src/a.ts']],
     ['everything', ['**'], ['other/d.ts', 'src/.hidden', 'src/a.ts', 'src/b.js', 'src/deep/c.ts', 'top.ts']],
     [
-      'everything, as a dot',
+      'every file, as a dot',
       ['.'],
       ['other/d.ts', 'src/.hidden', 'src/a.ts', 'src/b.js', 'src/deep/c.ts', 'top.ts'],
     ],
     ['negation', ['src/**', '!src/deep/**', '!**/*.js'], ['src/.hidden', 'src/a.ts']],
-    ['negation stands before or after', ['!src/deep', 'src/**/*.ts'], ['src/a.ts']],
+    ['a negation may come first', ['!src/deep', 'src/**/*.ts'], ['src/a.ts']],
     [
-      'overlapping ones count once',
+      'overlapping patterns count a file once',
       ['src/**', 'src/a.ts', 'src/*.ts'],
       ['src/.hidden', 'src/a.ts', 'src/b.js', 'src/deep/c.ts'],
     ],
@@ -86,21 +86,21 @@ describe('patterns', () => {
   });
 
   test.each([
-    ['a file that is not there', ['src/nosuch']],
+    ['a missing file', ['src/nosuch']],
     ['a glob that matches nothing', ['src/**', 'src/*.rs']],
-    ['a folder that is not there', ['nosuch/**']],
+    ['a missing folder', ['nosuch/**']],
   ])('%s is refused', (_name, patterns) => {
     expect(() => scan(patterns)).toThrow(/ASSAY_INPUT_MATCHES_NOTHING/);
   });
 
-  test('a pattern that would go through a link matches nothing, and says that it is the link', () => {
+  test('a pattern that would pass through a link matches nothing, and the error names the link', () => {
     shop.link('linked', 'src');
     expect(() => scan(['linked/**'])).toThrow(
       'linked is a symbolic link to src, and no pattern goes through',
     );
   });
 
-  test('what is marked optional may match nothing', () => {
+  test('an optional pattern may match nothing', () => {
     expect(scan(['src/a.ts'], { optional: ['gen/**', 'nosuch'] })).toEqual(['src/a.ts']);
   });
 
@@ -108,7 +108,7 @@ describe('patterns', () => {
     expect(() => scan([pattern])).toThrow(/ASSAY_BAD_PATH/);
   });
 
-  test('a name that exists is meant as it is typed, brackets and all', () => {
+  test('an existing name is taken literally, including brackets', () => {
     write('pages/[id].ts', 'pages/i.ts');
     expect(scan(['pages/[id].ts'])).toEqual(['pages/[id].ts']);
     expect(scan(['pages/\\[id\\].ts'])).toEqual(['pages/[id].ts']);
@@ -123,14 +123,14 @@ describe('patterns', () => {
   });
 });
 
-describe('kinds', () => {
-  test('an empty folder counts, one that holds something does not count by itself', () => {
+describe('file types', () => {
+  test('an empty folder is an input, a folder with files is not one by itself', () => {
     mkdirSync(join(shop.workspace, 'src/empty/inner'), { recursive: true });
     write('src/full/a');
     expect(scan(['src/**'])).toEqual(['src/empty/inner/', 'src/full/a']);
   });
 
-  test('links are kept as links and never walked through', () => {
+  test('links are kept as links and never followed', () => {
     write('real/a');
     shop.link('src/folder', '../real');
     shop.link('src/file', '../real/a');
@@ -161,7 +161,7 @@ describe('kinds', () => {
     expect(() => scan(['src/**'])).toThrow(/ASSAY_INPUT_UNREADABLE.*src\/pipe/);
   });
 
-  test('any byte that Linux allows in a name', () => {
+  test('every byte that Linux allows in a name is accepted', () => {
     const names = [
       Buffer.from('caf\xe9', 'latin1'),
       Buffer.from('new\nline'),
@@ -190,31 +190,31 @@ describe('.gitignore', () => {
     expect(scan(['**'])).toEqual(['.gitignore', 'a.ts', 'keep.log', 'src/b.ts']);
   });
 
-  test('a deeper file wins over one above', () => {
+  test('in a deeper folder overrides one above', () => {
     shop.write('src/.gitignore', '!y.log\nb.ts\n');
     expect(scan(['src/**'])).toEqual(['src/.gitignore', 'src/y.log']);
   });
 
-  test('is asked even when the pattern starts below it', () => {
+  test('applies even if the pattern starts below it', () => {
     expect(scan(['src/**'])).toEqual(['src/b.ts']);
   });
 
-  test('a path that is named counts though it is hidden', () => {
+  test('does not hide a path that is named', () => {
     expect(scan(['x.log', 'build'])).toEqual(['build/o', 'x.log']);
   });
 
-  test('a hidden folder that is named counts whole, whatever .gitignore files it contains', () => {
+  test('does not hide any file of a hidden folder that is named', () => {
     shop.write('build/pkg/.gitignore', 'lib/\n');
     write('build/pkg/lib/index.js');
     expect(scan(['build'])).toContain('build/pkg/lib/index.js');
   });
 
-  test('a glob that finds only hidden files says so', () => {
+  test('is mentioned if a glob finds only hidden files', () => {
     expect(() => scan(['build/**'])).toThrow(/--include-ignored/);
     expect(scan(['build/**'], { includeIgnored: true })).toEqual(['build/o']);
   });
 
-  test('files above the workspace count up to the repository’s root', () => {
+  test('applies from above the workspace, up to the repository’s root', () => {
     mkdirSync(join(shop.folder, '.git'));
     writeFileSync(join(shop.folder, '.gitignore'), 'workspace/src/\n');
     expect(scan(['**'])).toEqual(['.gitignore', 'a.ts', 'keep.log']);

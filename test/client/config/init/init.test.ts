@@ -1,4 +1,4 @@
-// A first configuration is what was seen: it runs, it hits, and what it was not sure of is said.
+// `assay init` writes a configuration from observed runs: it runs, it hits, and uncertainties are reported.
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -20,7 +20,7 @@ const configured = () => {
   return JSON.parse(withoutRemarks).steps;
 };
 
-describe('from scripts', () => {
+describe('init from scripts', () => {
   beforeEach(() => {
     shop.write(
       'package.json',
@@ -34,7 +34,7 @@ describe('from scripts', () => {
     );
   });
 
-  test('inputs, outputs and order are those that were seen; then everything hits', async () => {
+  test('writes the observed inputs, outputs and order; then every step hits', async () => {
     const { code, stderr } = await shop.assay(['init']);
     expect(code, stderr).toBe(0);
     expect(stderr).toContain('wrote assay.json with build, test');
@@ -49,7 +49,7 @@ describe('from scripts', () => {
     expect((await runSteps(shop, ['test'])).outcomes).toEqual({ build: 'hit-local', test: 'hit-local' });
   });
 
-  test('a file that is there is not replaced, a script that is not there not invented', async () => {
+  test('does not replace an existing file or invent a missing script', async () => {
     expect(await shop.assay(['init', 'biuld'])).toMatchObject({ code: 2 });
     expect(existsSync(join(shop.workspace, 'assay.json'))).toBe(false);
     shop.write('assay.json', '{}');
@@ -58,7 +58,7 @@ describe('from scripts', () => {
   });
 });
 
-describe('in a workspace of packages', () => {
+describe('init in a workspace of packages', () => {
   beforeEach(() => {
     const manifest = (folder: string, content: object) =>
       shop.write(`${folder}package.json`, JSON.stringify(content));
@@ -85,7 +85,7 @@ describe('in a workspace of packages', () => {
     JSON.parse(readFileSync(join(shop.workspace, folder, 'assay.json'), 'utf8'));
   const stepsIn = (folder: string) => read(folder).steps;
 
-  test('each package gets a file; what it needs of others is run first, and depended on', async () => {
+  test('writes a file per package, and runs and declares dependencies first', async () => {
     const { code, stderr } = await shop.assay(['init']);
     expect(code, stderr).toBe(0);
     expect(read('')).toEqual({
@@ -107,7 +107,7 @@ describe('in a workspace of packages', () => {
     expect((await runSteps(shop, ['build', 'test'])).outcomes).toEqual(all('hit-local'));
   });
 
-  test('a package that comes later is not left out, nor the first dependency of one that had none', async () => {
+  test('covers a package that is added later, and the first dependency of a package without any', async () => {
     const lib = { name: 'lib', scripts: { build: 'mkdir -p dist && cp src/text dist/text' } };
     shop.write('packages/app/package.json', JSON.stringify({ ...lib, name: 'app' }));
     shop.write('packages/app/src/text', 'app\n');
@@ -128,7 +128,7 @@ describe('in a workspace of packages', () => {
     expect(ends['new#build']).toMatchObject({ standing: 'clean', published: true });
   });
 
-  test('nothing is run or written where one of them has a file already', async () => {
+  test('runs and writes nothing if a package already has a file', async () => {
     shop.write('packages/lib/assay.json', '{}');
     const { code, stderr } = await shop.assay(['init']);
     expect({ code, stderr }).toMatchObject({
@@ -140,7 +140,7 @@ describe('in a workspace of packages', () => {
   });
 });
 
-test('from a Makefile', async () => {
+test('init from a Makefile', async () => {
   shop.write('Makefile', 'OUT := out\nall: $(OUT)/b\n$(OUT)/b: src/a.txt\n\tmkdir -p $(OUT)\n\tcp $< $@\n');
   expect((await shop.assay(['init'])).stderr).toContain('wrote assay.json with all');
   expect(JSON.parse(written()).steps.all).toMatchObject({
@@ -150,7 +150,7 @@ test('from a Makefile', async () => {
   });
 });
 
-test('make builds what a target needs before it: that is watched first, and is not the target’s own', async () => {
+test('runs the prerequisites of a target first, and does not count their outputs as the target’s own', async () => {
   shop.write('main.c', 'int main(void) { return 0; }\n');
   shop.write(
     'Makefile',
@@ -167,7 +167,7 @@ test('make builds what a target needs before it: that is watched first, and is n
   expect((await shop.assay(['run', 'test'])).code).toBe(0);
 });
 
-test('what is refused is not written: files below files, what is read and written, what two steps claim', async () => {
+test('init writes nothing that a run refuses: files below files, inputs that are outputs, shared outputs', async () => {
   shop.write('Makefile', 'all:\n\ttrue\n');
   shop.write('state', '1');
   const scripts = {
@@ -184,8 +184,8 @@ test('what is refused is not written: files below files, what is read and writte
   expect((await shop.assay(['run', '--keep-going', 'build', 'lint', 'test'])).code).toBe(0);
 });
 
-describe('where there are neither scripts nor a Makefile', () => {
-  /** A build tool that is on PATH, and says how it was called. */
+describe('init without scripts or a Makefile', () => {
+  /** A build tool on PATH that prints its arguments. */
   const withTool = async (name: string, ...args: string[]) => {
     const tools = shop.another('tools');
     shop.write(name, '#!/bin/sh\necho "$0 $@" | sed "s,.*/,,"\n', 0o755, tools);
@@ -202,7 +202,7 @@ describe('where there are neither scripts nor a Makefile', () => {
       '[tool.pytest.ini_options]\n',
       { test: ['python3', '-m', 'pytest', '-p', 'no:cacheprovider'] },
     ],
-  ])('%s: the usual steps', async (file, tool, content, commands) => {
+  ])('%s: writes the usual steps', async (file, tool, content, commands) => {
     shop.write(file, content);
     const { stderr, code } = await withTool(tool, 'init');
     expect(code, stderr).toBe(0);
@@ -210,9 +210,9 @@ describe('where there are neither scripts nor a Makefile', () => {
     for (const [name, command] of Object.entries(commands)) expect(steps[name].command).toEqual(command);
   });
 
-  test('a tool that is not installed: proposed all the same, and run each time', async () => {
+  test('a tool that is not installed: writes its steps without caching', async () => {
     shop.write('go.mod', 'module x\n');
-    // This machine may have Go.
+    // An empty PATH, because this machine may have Go.
     const PATH = shop.another('no-tools');
     const { stderr, code } = await shop.assay(['init', 'test'], { env: { PATH } });
     expect(code, stderr).toBe(0);
@@ -221,10 +221,10 @@ describe('where there are neither scripts nor a Makefile', () => {
   });
 });
 
-describe('in a tree that is already built', () => {
+describe('init in a tree that is already built', () => {
   const begin = 'clean up, remove what init wrote, and run it again';
 
-  test('a Makefile that is up to date: what was made before is no input, and the way out is said', async () => {
+  test('an up-to-date Makefile: ignored outputs are not inputs, and the message has a hint', async () => {
     shop.write('.gitignore', 'out\n');
     shop.write('Makefile', 'all: out/b\nout/b: src/a.txt\n\tmkdir -p out\n\tcp $< $@\n');
     await shop.assay(['run', '--hermetic=off', '--output', 'out', '--', 'make', 'all']);
@@ -237,7 +237,7 @@ describe('in a tree that is already built', () => {
     expect((await shop.assay(['run', 'all'])).code).toBe(0);
   });
 
-  test('a script that skips its work, where nothing is ignored', async () => {
+  test('a script that skips its work: the message says that it wrote no output', async () => {
     shop.write('dist/a.txt', 'HI\n');
     shop.write('package.json', JSON.stringify({ scripts: { build: 'test -f dist/a.txt' } }));
     expect((await shop.assay(['init'])).stderr).toContain(
@@ -245,7 +245,7 @@ describe('in a tree that is already built', () => {
     );
   });
 
-  test('what a step reads of what another just made is its input, though it is ignored', async () => {
+  test('an ignored file that another step just made is a dependency, not an input', async () => {
     shop.write('.gitignore', 'dist\n');
     const scripts = { build: 'mkdir -p dist && cp src/a.txt dist/a.txt', test: 'cat dist/a.txt' };
     shop.write('package.json', JSON.stringify({ scripts }));
@@ -254,14 +254,14 @@ describe('in a tree that is already built', () => {
   });
 });
 
-test('a folder that was looked for and is not there is no input: a run would find nothing in it', async () => {
+test('init declares no absent folder as an input, since a run would find no files in it', async () => {
   shop.write('package.json', JSON.stringify({ scripts: { test: 'cat src/a.txt; test -f gone/x || true' } }));
   await shop.assay(['init']);
   expect(configured().test).toEqual({ inputs: ['src/**'] });
   expect((await shop.assay(['run', 'test'])).code).toBe(0);
 });
 
-test('variables can’t be seen: it says so, and names those that appear in what is read', async () => {
+test('init reports that it cannot see variables, and names those in the files that were read', async () => {
   shop.write('src/x.js', 'process.env.MODE; process.env["API_URL"]; process.env.HOME');
   shop.write('package.json', JSON.stringify({ scripts: { test: 'N=1; cat src/x.js; echo $CI $N' } }));
   const { stderr } = await shop.assay(['init']);
@@ -269,7 +269,7 @@ test('variables can’t be seen: it says so, and names those that appear in what
   expect(stderr).toMatch(/not sure of test: it may use these variables.*: API_URL, CI, MODE\n/);
 });
 
-test('right after init of packages that import each other an audit finds nothing', async () => {
+test('after init of packages that import each other, an audit finds nothing', async () => {
   const build = 'mkdir -p dist && cp src/index.js dist/';
   const test = 'node --input-type=module -e "await import(\'./dist/index.js\')"';
   const lint = 'grep -c name src/index.js';
@@ -290,7 +290,7 @@ test('right after init of packages that import each other an audit finds nothing
   expect([code, stdout]).toEqual([0, expect.stringContaining('9 of 9 steps are hermetic')]);
 });
 
-test('what it is not sure of stands beside the step, and is said', async () => {
+test('init writes each uncertainty as a comment beside the step, and prints it', async () => {
   shop.write('package.json', JSON.stringify({ scripts: { test: 'cat src/a.txt; exit 3' } }));
   const { stderr } = await shop.assay(['init']);
   expect(stderr).toContain('not sure of test: it ended with 3');

@@ -164,7 +164,7 @@ test('a digest that is not the file’s makes nothing that others could hit', as
   await build(bazel, ARGS, lie);
   await bazel.close();
   expect(outcomes(bazel)).toEqual(['miss', 'miss']);
-  expect(bazel.log.match(/not kept/g)).toHaveLength(2);
+  expect(bazel.log.match(/not stored/g)).toHaveLength(2);
 });
 
 test('a tool that fails is asked again, and what it said is in the answer', async () => {

@@ -1,4 +1,4 @@
-// The library takes what its types say, and refuses the rest in words: a misspelt field is no declaration at all.
+// The library accepts what its types say, and refuses anything else with a message.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { checkAction } from '../../../client/library/arguments.ts';
 import type { ActionDeclaration, LibraryOptions } from '../../../client/library/library.ts';
@@ -12,10 +12,10 @@ beforeEach(() => {
 });
 afterEach(() => shop.remove());
 
-/** As a program without types would write it. */
+/** As a program without types might write it. */
 const untyped = (fields: object): ActionDeclaration => Object.assign({ command: ['true'] }, fields);
 
-describe('an action is refused, naming the field', () => {
+describe('an action is refused, and the error names the field', () => {
   test.each([
     [{ input: ['src/**'] }, 'action has no field "input"; did you mean inputs?'],
     [{ somethingElse: 1 }, 'action has no field "somethingElse"'],
@@ -36,7 +36,7 @@ describe('an action is refused, naming the field', () => {
     await expect(keyOf(untyped(fields), { store: shop.store })).rejects.toMatchObject(refusal);
   });
 
-  test('what is no JSON, too', () => {
+  test('a value that JSON cannot express', () => {
     expect(() => checkAction(untyped({ cwd: 5n }))).toThrow('cwd takes a text, not a bigint');
     const inputs = ['a', 'b'];
     delete inputs[0];
@@ -48,26 +48,26 @@ describe('an action is refused, naming the field', () => {
   });
 });
 
-test('so are options', async () => {
+test('misspelt options are refused too', async () => {
   const misspelt: LibraryOptions = Object.assign({ store: shop.store }, { remotes: 'http://127.0.0.1' });
   await expect(run(untyped({}), misspelt)).rejects.toMatchObject({
     detail: 'options has no field "remotes"; did you mean remote?',
   });
 });
 
-test('what is not set counts as absent', async () => {
+test('an undefined field counts as absent', async () => {
   const action = { command: ['true'], workspace: shop.workspace, inputs: undefined, checkpoint: undefined };
   const options = { store: shop.store, remote: undefined };
   expect(await run(action, options)).toMatchObject({ outcome: 'miss', exitCode: 0 });
 });
 
-test('a Node that lacks what the library calls is refused in words', () => {
+test('a Node without a function that the library needs is refused with a message', () => {
   const fit = ['20.20.2', '22.18.0', '22.19.0', '23.11.0', '24.0.0', '26.10.0'].filter(isNewEnough);
   expect(fit).toEqual(['22.19.0', '24.0.0', '26.10.0']);
   expect(() => refuseOldNode('20.20.2')).toThrow('needs Node 22.19 or later, and this is 20.20.2');
 });
 
-test('a signal ends the command, and the run rejects', async () => {
+test('an abort signal ends the command, and the run rejects', async () => {
   const stop = new AbortController();
   const report = () => {};
   const action = { ...ENDLESS, workspace: shop.workspace };
@@ -86,7 +86,7 @@ test('a signal ends the command, and the run rejects', async () => {
 
 const ENDLESS = { command: ['sh', '-c', 'echo > begun; while :; do sleep 0.05; done'], outputs: ['begun'] };
 
-test('the summary says why nothing was kept, and `force` runs what is stored', async () => {
+test('the summary says why nothing was published, and `force` runs a cached action', async () => {
   const action = (script: string) => ({
     command: ['sh', '-c', script],
     workspace: shop.workspace,

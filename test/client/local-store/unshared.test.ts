@@ -47,7 +47,7 @@ async function serve(port?: number): Promise<ServerProcess> {
   return server;
 }
 
-/** The address of a server that is not there yet: its port is held by somebody who hangs up. */
+/** The address of a server that has not started: another one holds its port and closes every connection. */
 async function laterServer(): Promise<{ url: string; start(): Promise<ServerProcess> }> {
   const holder = createSocketServer((socket) => socket.destroy());
   await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve));
@@ -71,7 +71,7 @@ async function proxy(answer: (request: Request_, url: string) => Promise<Respons
     const got = await (answer(asked, url) ?? forward(asked, url));
     response.writeHead(got.status, Object.fromEntries(got.headers));
     for await (const chunk of got.body ?? []) {
-      if (response.destroyed) return; // the client has given the download up
+      if (response.destroyed) return; // the client has abandoned the download
       response.write(chunk);
     }
     response.end();
@@ -108,7 +108,7 @@ describe('a result whose upload failed', () => {
     expect(summary.warnings.join()).toContain('1 result was not shared');
     await later.start();
     expect((await build(later.url)).summary).toMatchObject({ outcome: 'hit-local', warnings: [] });
-    // Once more, so that the remembered way is taken too, with nothing left to send.
+    // Once more, to cover the up-to-date path, with nothing left to send.
     expect((await build(later.url)).summary).toMatchObject({ outcome: 'hit-local', warnings: [] });
     expect((await elsewhere(later.url)).summary).toMatchObject({ outcome: 'hit-remote' });
   });
@@ -145,7 +145,7 @@ describe('a result whose upload failed', () => {
     expect(first.summary).toMatchObject({ misses: 2, unshared: 2, exitCode: 0 });
     expect(first.summary.warnings.join()).toContain('2 results were not shared');
     await later.start();
-    // Everything is in place: nothing else would ask the remote for anything.
+    // Everything is up to date: nothing else would contact the remote.
     const second = await runSteps(shop, ['--remote', later.url, '*']);
     expect(second.summary).toMatchObject({ hitsLocal: 2, unshared: 0, warnings: [] });
     for (const name of ['a', 'b']) rmSync(`${shop.workspace}/${name}.out`);
@@ -218,7 +218,7 @@ describe('a slow remote that makes progress', () => {
    */
   const MANY_PIECES = 120;
 
-  /** Content comes in pieces, one every 200 ms, and the command is said to have taken so long. */
+  /** Sends content in pieces, one every 200 ms; the recorded command time is `commandMs`. */
   async function slowly(url: string, commandMs: number, pieces = PIECES): Promise<string> {
     return proxy(async (asked) => {
       const got = await forward(asked, url);
@@ -297,7 +297,7 @@ test('a run that gets little CPU time does not give up a healthy server', async 
     said += text;
   });
   const ended = once(child, 'close');
-  // Most of the time somebody else has the processor.
+  // Another process has the processor most of the time.
   for (let isStopped = false; child.exitCode === null; isStopped = !isStopped) {
     child.kill(isStopped ? 'SIGCONT' : 'SIGSTOP');
     await wait(isStopped ? 100 : 300);

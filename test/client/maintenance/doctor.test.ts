@@ -1,4 +1,4 @@
-// `assay doctor` in set-ups with one thing wrong each: it names that thing, says how to mend it, and only then fails.
+// `assay doctor` in installations with one fault each: it names the fault, gives a remedy, and fails.
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -20,7 +20,7 @@ async function doctor(args: readonly string[] = [], options: RunOptions = {}) {
   return { code, healthy: page.healthy, about, ill: page.findings.filter(({ state }) => state === 'ill') };
 }
 
-test('a set-up in which everything works', async () => {
+test('doctor succeeds if everything works', async () => {
   await shop.run(['--output', 'out', '--', 'touch', 'out']);
   const { code, healthy, about, ill } = await doctor();
   expect(ill).toEqual([]);
@@ -29,15 +29,15 @@ test('a set-up in which everything works', async () => {
     expect(about(subject), subject).toBeDefined();
 });
 
-test('the page for people says the same', async () => {
+test('doctor prints the same for people', async () => {
   const { code, stdout } = await shop.assay(['doctor', '--remote', 'http://127.0.0.1:1']);
   expect(code).toBe(3);
   expect(stdout).toMatch(/^ok +store +\S+ does not exist yet/m);
   expect(stdout).toMatch(/^FAIL +remote +http:\/\/127\.0\.0\.1:1\/: .*\n +-> Check the address/m);
 });
 
-describe('a store', () => {
-  test('into which everybody may write', async () => {
+describe('doctor reports a store', () => {
+  test('that everybody may write to', async () => {
     mkdirSync(shop.store);
     chmodSync(shop.store, 0o777);
     const { code, about } = await doctor();
@@ -52,18 +52,18 @@ describe('a store', () => {
     expect(about('store')).toMatchObject({ state: 'ill', detail: expect.stringContaining('v999') });
   });
 
-  test('whose index is noise', async () => {
+  test('whose index is not a database', async () => {
     mkdirSync(join(shop.store, VERSION, 'index'), { recursive: true });
     writeFileSync(join(shop.store, VERSION, 'index/data.mdb'), 'noise'.repeat(5000));
     expect((await doctor()).about('store')).toMatchObject({ state: 'ill' });
   });
 
-  test('where a file lies', async () => {
+  test('whose path is a file', async () => {
     writeFileSync(shop.store, '');
     expect((await doctor()).about('store')).toMatchObject({ state: 'ill' });
   });
 
-  test('that belongs to somebody else can not be written', async () => {
+  test('that belongs to another user and cannot be written', async () => {
     mkdirSync(shop.store);
     chmodSync(shop.folder, 0o755);
     const { code, stdout } = await shop.assayAs(65_534, ['doctor', '--json']);
@@ -73,13 +73,13 @@ describe('a store', () => {
   });
 });
 
-test('a folder for temporary files that is not there', async () => {
+test('doctor reports a missing temporary folder', async () => {
   const { about } = await doctor([], { env: { TMPDIR: join(shop.folder, 'nowhere') } });
   expect(about('temporary files')).toMatchObject({ state: 'ill', mend: expect.stringContaining('TMPDIR') });
 });
 
-describe('a remote', () => {
-  test('that answers, and one that wants another token', async () => {
+describe('doctor reports a remote', () => {
+  test('that answers, and one that refuses the token', async () => {
     const server = await ServerProcess.start(join(shop.folder, 'remote'), { env: { ASSAY_TOKEN: 'right' } });
     try {
       const asked = (token: string) => doctor(['--remote', server.url], { env: { ASSAY_TOKEN: token } });
@@ -94,7 +94,7 @@ describe('a remote', () => {
     }
   });
 
-  test('whose address is none', async () => {
+  test('whose address is invalid', async () => {
     const { code, about } = await doctor(['--remote', 'nowhere']);
     expect(code).toBe(3);
     expect(about('remote')).toMatchObject({ state: 'ill' });

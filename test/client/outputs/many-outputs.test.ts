@@ -1,4 +1,4 @@
-// A run with very many outputs, or a very long log: what it costs besides the command is bounded. The full
+// A run with very many outputs, or a very long log, has a bounded overhead. The full
 // size is 100,000 outputs (`npm run bench -- outputs`); here it is a twentieth.
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ const OUTPUTS = soak(100_000);
 const MIB = 2 ** 20;
 const MAKE =
   'import os\nfor d in range(int(os.environ["N"]) // 100):\n os.makedirs(f"out/{d}")\n for i in range(100): open(f"out/{d}/{i}", "w").write(f"{d} {i}")\n';
-/** Runs a command and says how much memory the largest process of it had. */
+/** Runs a command and returns the peak memory of its largest process. */
 const PEAK = [
   '/usr/bin/python3',
   '-c',
@@ -33,7 +33,7 @@ describe('many outputs', () => {
 
   beforeEach(() => shop.write('make.py', MAKE));
 
-  test('are stored in few commits, each of which waits for the disk', async () => {
+  test('are stored in few commits, each with one sync', async () => {
     const counts = join(shop.folder, 'counts');
     const strace = ['strace', '-f', '-c', '-e', 'trace=fdatasync,fsync,msync', '-o', counts];
     const ran = await shop.assayIn(strace, step(OUTPUTS));
@@ -47,7 +47,7 @@ describe('many outputs', () => {
     expect(waits).toBeLessThan(30 + OUTPUTS / 100);
   });
 
-  test('take little memory to store, to restore and to find in place', async () => {
+  test('need little memory to store, restore and find in place', async () => {
     const peaks: number[] = [];
     const measure = async (count: number) => {
       const ran = await shop.assayIn(PEAK, step(count));
@@ -65,7 +65,7 @@ describe('many outputs', () => {
   });
 });
 
-test('a long log is in memory once, and not twice', async () => {
+test('a long log is held in memory only once', async () => {
   const long = 48 * MIB;
   const say = (count: number) => [
     'run',

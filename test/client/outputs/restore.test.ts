@@ -124,7 +124,7 @@ test('nothing is left behind in the workspace', async () => {
   expect(shop.has('.assay')).toBe(false);
 });
 
-/** Lets the stat index remember the outputs, so that a later look could be fooled if it trusted too much. */
+/** Records the outputs in the stat index, so that a check that trusts it too much would be wrong. */
 async function settle(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 50));
   await build();
@@ -165,7 +165,7 @@ describe('a file of several chunks', () => {
   };
 
   test.each([CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 3 * CHUNK + 5])(
-    'comes back whole: %i bytes',
+    'of %i bytes is restored completely',
     async (size) => {
       const bytes = new Random(size).bytes(size);
       const store = await openDiskStore({ directory: shop.store });

@@ -36,7 +36,7 @@ function run(
   });
 }
 
-/** The same request within this process: hundreds of lookups without hundreds of starts. */
+/** The same request in this process: hundreds of lookups without starting hundreds of processes. */
 class Asker {
   readonly #request: RunRequest;
 
@@ -60,7 +60,7 @@ class Asker {
     return this.#with(async (action, context) => (await lookup(action, context)) !== undefined);
   }
 
-  /** What the run was seen to look at. */
+  /** The paths in the run's path set. */
   seen(): Promise<ObservedPath[]> {
     return this.#with(async (action, { cache }) => {
       const store = await cache.openStore();
@@ -92,7 +92,7 @@ class Asker {
   }
 }
 
-/** Does something to a path, asks, undoes it, asks again. */
+/** Changes a path, looks up, reverts the change, looks up again. */
 async function turns(asker: Asker, change: () => () => void): Promise<string> {
   const undo = change();
   const during = await asker.isHit();
@@ -123,7 +123,7 @@ function adding(file: string): () => () => void {
   };
 }
 
-/** Whatever was seen in the workspace: editing, adding or removing it is a miss, undoing it a hit. */
+/** For every observed path in the workspace: a change is a miss, and reverting it is a hit. */
 async function expectAllToMatter(asker: Asker): Promise<ObservedPath[]> {
   const seen = (await asker.seen()).filter(
     ({ root, path }) => root === 'workspace' && !path.startsWith('..'),

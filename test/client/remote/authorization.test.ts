@@ -4,7 +4,7 @@ import { authorization } from '../../../client/remote/authorization.ts';
 const PLAIN = new URL('http://127.0.0.1:8980');
 const WITH_USER = new URL('http://me:my%20password@127.0.0.1:8980');
 
-test('a token is sent without the line break of the file that it was read from', () => {
+test('a token is sent without the trailing line break of its file', () => {
   expect(authorization(PLAIN, 'sesame\n')).toEqual({ authorization: 'Bearer sesame' });
 });
 

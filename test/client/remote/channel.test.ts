@@ -7,7 +7,7 @@ import { GRPC_REMOTE, REMOTE } from '../../../client/limits.ts';
 import { Channel } from '../../../client/remote/grpc/channel.ts';
 import { frame } from '../../../core/grpc/frame.ts';
 
-/** Takes in nothing that is sent to `slow`, and answers everything else at once. */
+/** Reads nothing that is sent to `slow`, and answers every other call at once. */
 async function startServer(): Promise<URL> {
   const sessions = new Set<ServerHttp2Session>();
   const server = createServer().on('session', (session) => sessions.add(session));
@@ -27,7 +27,7 @@ async function startServer(): Promise<URL> {
   return new URL(`grpc://127.0.0.1:${port}`);
 }
 
-test('an answer is taken while as many batches as travel at once wait to be sent', async () => {
+test('a response is received while the maximum number of batches wait to be sent', async () => {
   const url = await startServer();
   const end = new AbortController();
   const channel = new Channel({ url, headers: {}, signal: end.signal, moved: () => {} });

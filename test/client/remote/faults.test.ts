@@ -1,4 +1,4 @@
-// A remote that is down, slow, lying or full never changes what a run does.
+// A remote that is down, slow, lying or full never changes the outcome of a run.
 import {
   createServer,
   type IncomingMessage,
@@ -65,7 +65,7 @@ function expectOrdinaryMiss(ran: RanWithSummary, words = 'the remote is not usab
   expect(describeTree(`${shop.workspace}/out`).map((line) => line.split(' ')[0])).toEqual(['a', 'large']);
 }
 
-describe('a remote that', () => {
+describe('a run treats as a miss a remote that', () => {
   const never: RequestListener = () => {};
   const trickle: RequestListener = (_request, response) => {
     response.writeHead(200, { 'content-length': 1_000_000 });
@@ -85,8 +85,8 @@ describe('a remote that', () => {
     ['answers 500', (_request, response) => response.writeHead(500).end('boom')],
     ['answers 503 to everything', (_request, response) => response.writeHead(503).end()],
     ['answers 401', (_request, response) => response.writeHead(401).end()],
-    ['sends nonsense for a result', (_request, response) => response.end('\xff\xff\xffnonsense')],
-    ['sends a result without an end', (_request, response) => endless(response)],
+    ['sends an invalid result', (_request, response) => response.end('\xff\xff\xffnonsense')],
+    ['sends an endless result', (_request, response) => endless(response)],
     [
       'never answers a write',
       (request, response) => (request.method === 'PUT' ? never : miss)(request, response),
@@ -102,18 +102,18 @@ describe('a remote that', () => {
   test.each([
     ['is full', 507, 'its store or disk is full'],
     ['is read-only', 403, 'it is read-only, or ASSAY_TOKEN may not write'],
-    ['wants a token for it', 401, 'it is read-only, or ASSAY_TOKEN may not write'],
-  ])('%s when it comes to writing', async (_name, status, words) => {
+    ['requires a token', 401, 'it is read-only, or ASSAY_TOKEN may not write'],
+  ])('%s for writes', async (_name, status, words) => {
     const ran = await build(await http(readOnly(status)));
     expectOrdinaryMiss(ran, 'the remote takes no results, they stay here');
     expect(ran.summary.warnings.join()).toContain(words);
   });
 
-  test('is not there', async () => {
+  test('does not exist', async () => {
     expectOrdinaryMiss(await build('http://127.0.0.1:9'));
   });
 
-  test('takes connections and says nothing', async () => {
+  test('accepts connections and sends nothing', async () => {
     const server = createSocketServer(() => {});
     closers.push(() => void server.close());
     const port = await new Promise<number>((resolve) => {
@@ -122,7 +122,7 @@ describe('a remote that', () => {
     expectOrdinaryMiss(await build(`http://127.0.0.1:${port}`));
   });
 
-  test('speaks something else than HTTP', async () => {
+  test('does not speak HTTP', async () => {
     const server = createSocketServer((socket) => socket.end('220 mail ready\r\n'));
     closers.push(() => void server.close());
     const port = await new Promise<number>((resolve) => {
@@ -152,7 +152,7 @@ function endless(response: ServerResponse): void {
   more();
 }
 
-/** In front of a real server, with the power to spoil what it says. */
+/** A proxy to a real server that corrupts its responses. */
 async function proxyTo(
   url: string,
   spoil: (path: string, body: Buffer) => Buffer | undefined,
@@ -168,7 +168,7 @@ async function proxyTo(
   });
 }
 
-describe('a remote that lies', () => {
+describe('a run treats as a miss a remote that lies:', () => {
   let honest: ServerProcess;
 
   beforeEach(async () => {
@@ -183,17 +183,17 @@ describe('a remote that lies', () => {
   test.each<[string, (path: string, body: Buffer) => Buffer | undefined]>([
     ['sends a blob with one bit flipped', (path, body) => (path.startsWith('/cas') ? flip(body) : body)],
     [
-      'sends half a blob and calls it whole',
+      'sends half a blob with a matching length',
       (path, body) => (path.startsWith('/cas') ? body.subarray(0, body.length >> 1) : body),
     ],
     ['sends too much', (path, body) => (path.startsWith('/cas') ? Buffer.concat([body, body]) : body)],
     ['sends nothing', (path, body) => (path.startsWith('/cas') ? Buffer.alloc(0) : body)],
-    ['names content that it does not have', (path, body) => (path.startsWith('/cas') ? undefined : body)],
+    ['references blobs that it does not have', (path, body) => (path.startsWith('/cas') ? undefined : body)],
   ])('%s', async (_name, spoil) => {
     expectOrdinaryMiss(await build(await proxyTo(honest.url, spoil)));
   });
 
-  test('and the same through an honest one is a hit, so these can fail', async () => {
+  test('the same proxy without corruption gives a hit, which proves that these tests can fail', async () => {
     const ran = await build(await proxyTo(honest.url, (_path, body) => body));
     expect(ran.summary.outcome).toBe('hit-remote');
   });

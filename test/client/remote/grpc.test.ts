@@ -50,7 +50,7 @@ const made = () => describeTree(`${shop.workspace}/out`);
 const forget = () => rmSync(`${shop.workspace}/out`, { recursive: true });
 
 describe.each(RUNTIME_FORMS)('%s', (form) => {
-  test('what one machine has built the other has, byte for byte', async () => {
+  test('another machine restores the same bytes', async () => {
     const server = await start();
     expect((await build(`${server.url}/some/instance`, 'one', form)).summary).toMatchObject({
       outcome: 'miss',
@@ -67,7 +67,7 @@ describe.each(RUNTIME_FORMS)('%s', (form) => {
   });
 });
 
-test('many small blobs travel in few calls, and present blobs are not sent again', async () => {
+test('many small blobs are sent in few calls, and existing blobs are not sent again', async () => {
   const server = await start();
   await build(server.url, 'one');
   const sent = (name: string) => server.calls.filter((call) => call.startsWith(name));
@@ -84,7 +84,7 @@ test('many small blobs travel in few calls, and present blobs are not sent again
   expect(updated.at(-1)).toBeLessThan(20);
 });
 
-test('an upload that breaks six times is resumed where it stood', async () => {
+test('an upload that breaks six times is resumed at its offset', async () => {
   const server = await start('breaks');
   expect((await build(server.url, 'one')).summary).toMatchObject({ outcome: 'miss', shared: true });
   const offsets = server.calls
@@ -97,7 +97,7 @@ test('an upload that breaks six times is resumed where it stood', async () => {
   expect((await build(server.url, 'two')).summary.outcome).toBe('hit-remote');
 });
 
-/** In front of a server: a line that breaks after so many bytes have gone up, again and again. They do arrive. */
+/** A proxy that repeatedly breaks the connection after so many uploaded bytes, which do arrive. */
 async function breakingLine(url: string, bytes: number): Promise<{ url: string; connections(): number }> {
   const port = Number(new URL(url).port);
   const open = new Set<Socket>();
@@ -128,8 +128,8 @@ async function breakingLine(url: string, bytes: number): Promise<{ url: string; 
   return { url: `grpc://127.0.0.1:${own}`, connections: () => connections };
 }
 
-test('over a line that breaks after every 4 MB, a blob of 12 MB arrives: only the rest is sent', async () => {
-  // A server that takes 1.5 s over a sync is rightly given up.
+test('if the connection breaks after every 4 MB, a blob of 12 MB is uploaded by resuming', async () => {
+  // A quick store: the client would rightly give up a server that takes 1.5 s for a sync.
   const store = makeQuickFolder();
   closers.push(async () => rmSync(store, { recursive: true }));
   const server = await ServerProcess.start(store);
@@ -148,7 +148,7 @@ test('over a line that breaks after every 4 MB, a blob of 12 MB arrives: only th
   expect(readFileSync(join(shop.workspace, 'out')).equals(made)).toBe(true);
 });
 
-test('grpcs:// trusts the certificates that the system trusts, and no others', async () => {
+test('grpcs:// trusts the system’s certificates, and no others', async () => {
   const { ca, server: identity } = makeCertificates(shop.folder);
   const args = ['--tls-cert', identity.cert, '--tls-key', identity.key];
   const server = await ServerProcess.start(join(shop.folder, 'server'), { args });
@@ -171,15 +171,15 @@ function expectOrdinaryMiss(ran: RanWithSummary, words = 'the remote is not usab
   expect(made()).toHaveLength(64);
 }
 
-describe('a server that', () => {
+describe('a gRPC server that', () => {
   test.each([
     ['never answers', 'never', 'too slow'],
     ['sends nonsense', 'nonsense', 'not an ActionResult'],
     ['is not available', 'unavailable', 'UNAVAILABLE'],
-    ['wants another token', 'unauthenticated', 'ASSAY_TOKEN'],
-    ['is broken inside', 'internal', 'INTERNAL'],
-    ['knows no SHA-256', 'no-sha256', 'SHA-256'],
-  ])('%s changes nothing but the hits', async (_name, fault, words) => {
+    ['refuses the token', 'unauthenticated', 'ASSAY_TOKEN'],
+    ['has an internal error', 'internal', 'INTERNAL'],
+    ['does not support SHA-256', 'no-sha256', 'SHA-256'],
+  ])('%s costs only the hits', async (_name, fault, words) => {
     const server = await start(fault);
     const ran = await build(server.url, 'one');
     expectOrdinaryMiss(ran);
@@ -189,7 +189,7 @@ describe('a server that', () => {
   test.each([
     ['says so', 'read-only', 'it accepts no writes'],
     ['is full', 'full', 'RESOURCE_EXHAUSTED'],
-  ])('takes no writes, because it %s, changes nothing but the hits', async (_name, fault, words) => {
+  ])('refuses writes, because it %s, costs only the hits', async (_name, fault, words) => {
     const server = await start(fault);
     const ran = await build(server.url, 'one');
     expectOrdinaryMiss(ran, 'the remote takes no results');
@@ -201,8 +201,8 @@ describe('a server that', () => {
     ['sends half of everything', 'half'],
     ['sends everything twice', 'double'],
     ['sends nothing', 'nothing'],
-    ['names what it does not have', 'forgets'],
-  ])('%s gives no hit', async (_name, fault) => {
+    ['references blobs that it does not have', 'forgets'],
+  ])('%s causes no hit', async (_name, fault) => {
     const server = await start(fault);
     expect((await build(server.url, 'one')).summary.shared).toBe(true);
     forget();
@@ -210,7 +210,7 @@ describe('a server that', () => {
     expectOrdinaryMiss(ran);
   });
 
-  test('is not there', async () => {
+  test('does not exist costs only the hits', async () => {
     expectOrdinaryMiss(await build('grpc://127.0.0.1:9', 'one'));
   });
 });

@@ -22,7 +22,7 @@ const RESULT = Buffer.from(
 );
 const inlinedBlob = (bytes: Buffer) => ({ hash: digestOf(bytes).hash, bytes });
 
-test('is given out once', () => {
+test('an inlined blob is taken only once', () => {
   const held = new InlinedBlobs();
   const one = inlinedBlob(Buffer.from('one'));
   expect(held.receive(appendBlobs({ result: RESULT, blobs: [one] })).equals(RESULT)).toBe(true);
@@ -30,7 +30,7 @@ test('is given out once', () => {
   expect(held.take(one.hash)).toBeUndefined();
 });
 
-test('the oldest are dropped when the limit is reached', () => {
+test('the oldest inlined blobs are dropped at the limit', () => {
   const held = new InlinedBlobs();
   const random = new Random(SEED);
   const size = REMOTE.inlinedBlobsBytes / 2;
@@ -44,7 +44,7 @@ test('the oldest are dropped when the limit is reached', () => {
   expect(held.take(one.hash)?.toString()).toBe('after');
 });
 
-test('of one response no more is held than was requested', () => {
+test('no more of one response is held than was requested', () => {
   const held = new InlinedBlobs();
   const random = new Random(SEED);
   const blobs = Array.from({ length: 3 }, () => inlinedBlob(random.bytes(REMOTE.inlinedBlobsBytes / 2 - 40)));
@@ -52,7 +52,7 @@ test('of one response no more is held than was requested', () => {
   expect(blobs.map(({ hash }) => held.take(hash) !== undefined)).toEqual([true, true, false]);
 });
 
-test('blobs of no bytes take room, too', () => {
+test('empty blobs count towards the limit too', () => {
   const held = new InlinedBlobs();
   const number = (at: number) => parseHash(at.toString(16).padStart(64, '0'));
   const [each, answers] = [6_000, 10];
@@ -67,7 +67,7 @@ test('blobs of no bytes take room, too', () => {
   expect(left).toBe(REMOTE.heldInlinedBytes / 512);
 });
 
-test(`an answer that is cut or changed anywhere is a result and blobs, or all a result (seed ${SEED})`, () => {
+test(`a truncated or corrupted response is split into result and blobs, or is all result (seed ${SEED})`, () => {
   const random = new Random(SEED);
   const whole = appendBlobs({
     result: RESULT,
@@ -82,7 +82,7 @@ test(`an answer that is cut or changed anywhere is a result and blobs, or all a 
   }
 });
 
-/** Passes everything on, and spoils the end of what is said about results. */
+/** A proxy that corrupts the end of every result response. */
 async function proxyTo(url: string, spoil = (body: Buffer) => body) {
   const asked: string[] = [];
   const proxy = createServer((incoming, answer) => {
@@ -126,7 +126,7 @@ async function sharedResult() {
   return { server, build, forget, shop };
 }
 
-test('a hit with small files asks for results, and for nothing else', async () => {
+test('a hit with small files requests only results', async () => {
   const { server, build, forget, shop } = await sharedResult();
   const proxy = await proxyTo(server.url);
   forget();
@@ -137,7 +137,7 @@ test('a hit with small files asks for results, and for nothing else', async () =
   expect(new Set(proxy.asked)).toEqual(new Set(['GET ac']));
 });
 
-test('what came along and is not what it should be is no hit, and no failure', async () => {
+test('a corrupt inlined blob causes neither a hit nor a failure', async () => {
   const { server, build, forget, shop } = await sharedResult();
   const proxy = await proxyTo(server.url, (body) => {
     body[body.length - 1] = (body.at(-1) ?? 0) ^ 1;

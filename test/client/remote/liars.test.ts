@@ -1,5 +1,5 @@
-// Remotes that would make a run wait forever, each with something that looks like a response. They never
-// cause a hit, and never a long wait.
+// Remotes that would make a run wait forever, each with a plausible response.
+// They never cause a hit, and never a long wait.
 import { rmSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { constants, type ServerHttp2Stream } from 'node:http2';
@@ -39,7 +39,7 @@ function expectOrdinaryMiss(ran: RanWithSummary, words: string): void {
   expect(ran.summary.warnings.join()).toContain(`the remote is not usable, going on without it: ${words}`);
 }
 
-/** As long as somebody listens. */
+/** Until the client disconnects. */
 function endlessly(call: ServerHttp2Stream, message: Uint8Array): void {
   begin(call);
   const piece = Buffer.concat(Array.from({ length: 10_000 }, () => frame(message)));
@@ -56,7 +56,7 @@ function everyMoment(call: ServerHttp2Stream, message: Uint8Array): void {
   call.once('close', () => clearInterval(timer));
 }
 
-/** Reads so much, and has enough. */
+/** Reads this many bytes, then calls `enough`. */
 function breakAfter(stream: Readable, bytes: number, enough: () => void): void {
   let got = 0;
   stream.on('error', () => {});
@@ -68,9 +68,9 @@ function breakAfter(stream: Readable, bytes: number, enough: () => void): void {
 
 const reading = (text: string) => ReadResponse.encode({ data: Buffer.from(text) }).finish();
 
-describe('over gRPC', { timeout: 60_000 }, () => {
+describe('a run does not wait long for a gRPC remote that sends', { timeout: 60_000 }, () => {
   async function liar(lies: Lies): Promise<string> {
-    // One that takes 2 s over a sync is rightly given up.
+    // A quick store: the client would rightly give up a server that takes 2 s for a sync.
     const store = makeQuickFolder();
     closers.push(() => rmSync(store, { recursive: true }));
     const honest = await ServerProcess.start(store, { form: 'bundle' });
@@ -82,19 +82,19 @@ describe('over gRPC', { timeout: 60_000 }, () => {
     return server.url;
   }
 
-  test('an honest one in between gives a hit, so these can fail', async () => {
+  test('correct responses: it is a hit, which proves that these tests can fail', async () => {
     const ran = await build(await liar({}), 'two');
     expect(ran.summary).toMatchObject({ outcome: 'hit-remote', warnings: [] });
   });
 
   test.each<[string, Lies, string]>([
     [
-      'many answers to one question',
+      'many responses to one request',
       { GetActionResult: (call) => endlessly(call, Buffer.alloc(0)) },
       'it sent more than one message in a unary response',
     ],
     [
-      'a blob in pieces with nothing in them',
+      'a blob in empty pieces',
       { Read: (call) => endlessly(call, Buffer.alloc(0)) },
       'it sends empty messages',
     ],
@@ -109,7 +109,7 @@ describe('over gRPC', { timeout: 60_000 }, () => {
     expect(summary.warnings.join()).toContain('longer than the command takes');
   });
 
-  test('an upload that breaks again and again, one byte further each time', async () => {
+  test('an upload status that grows by one byte after each break', async () => {
     let committed = 0;
     const url = await liar({
       Write: (call) => breakAfter(call, 4_000_000, () => call.close(constants.NGHTTP2_INTERNAL_ERROR)),
@@ -125,7 +125,7 @@ describe('over gRPC', { timeout: 60_000 }, () => {
     expect(committed).toBeLessThan(10);
   });
 
-  test('a refusal in words that would be read as something else on a terminal or in a log', async () => {
+  test('an error with control characters, which are removed from the message', async () => {
     const url = await liar({
       GetActionResult: (call) => refuse(call, GRPC_STATUS.INTERNAL, 'one\r\n::warning::two\x1b[2Jthree'),
     });
@@ -133,7 +133,7 @@ describe('over gRPC', { timeout: 60_000 }, () => {
   });
 });
 
-describe('over HTTP', { timeout: 60_000 }, () => {
+describe('a run does not wait long for an HTTP remote that sends', { timeout: 60_000 }, () => {
   async function liar(answer: RequestListener): Promise<string> {
     const server = createServer(answer);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -144,7 +144,7 @@ describe('over HTTP', { timeout: 60_000 }, () => {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  test('an upload that breaks again and again, and stands where it stood', async () => {
+  test('the same upload offset after each break', async () => {
     let sent = 0;
     const url = await liar((request, response) => {
       if (request.method === 'HEAD')
@@ -162,7 +162,7 @@ describe('over HTTP', { timeout: 60_000 }, () => {
     expect(sent).toBeLessThan(10);
   });
 
-  test('a label without an end', async () => {
+  test('a label that never ends', async () => {
     const piece = Buffer.alloc(1_000_000, 0x20);
     let pieces = 0;
     const url = await liar((request, response) => {
@@ -181,7 +181,7 @@ describe('over HTTP', { timeout: 60_000 }, () => {
       form: 'bundle',
     });
     expect(ran).toMatchObject({ code: 0, stdout: 'assay: nothing is stored under key for these paths\n' });
-    // What lies in the buffers of two sockets, not what somebody took.
+    // Only the contents of the socket buffers were sent.
     expect(pieces).toBeGreaterThan(0);
     expect(pieces).toBeLessThan(50);
   });

@@ -14,7 +14,7 @@ afterEach(() => {
   for (const close of closers.splice(0)) close();
 });
 
-/** Between client and server: cuts the first connections after so many bytes of each, and counts what goes through. */
+/** A proxy that cuts the first connections after so many bytes each, and counts the bytes. */
 class Cutter {
   sent = 0;
   readonly requests: string[] = [];
@@ -76,7 +76,7 @@ async function expectStored(server: TestServer): Promise<void> {
   expect((await readFrom(server.store, digest))?.equals(bytes)).toBe(true);
 }
 
-test('an upload goes on where the connection broke, as often as it breaks', async () => {
+test('an upload resumes where the connection broke, each time', async () => {
   const server = await testServer();
   const cutter = new Cutter(server.port, [4_000_000, 5_000_000]);
   await upload(await cutter.url());
@@ -85,7 +85,7 @@ test('an upload goes on where the connection broke, as often as it breaks', asyn
   expect(cutter.sent).toBeLessThan(2 * bytes.length);
 });
 
-test('an upload of an earlier run that died is gone on with', async () => {
+test('an upload of an earlier, killed run is resumed', async () => {
   const server = await testServer();
   const id = `http team ${digest.hash}`;
   const part = { expected: { hash: digest.hash }, offset: 0, isLast: false };
@@ -96,7 +96,7 @@ test('an upload of an earlier run that died is gone on with', async () => {
   expect(cutter.sent).toBeLessThan(bytes.length - 8_000_000);
 });
 
-test('an upload of which all bytes are there is finished without sending them again', async () => {
+test('an upload whose bytes all arrived is finished without sending them again', async () => {
   const server = await testServer();
   const part = { expected: { hash: digest.hash }, offset: 0, isLast: false };
   await server.store.uploads.append(`http team ${digest.hash}`, { ...part, content: bytes });
@@ -106,7 +106,7 @@ test('an upload of which all bytes are there is finished without sending them ag
   expect(cutter.sent).toBeLessThan(10_000);
 });
 
-test('whom another client is ahead of sends the whole', async () => {
+test('a client that finds another client’s upload in progress sends the whole blob', async () => {
   const server = await testServer();
   const { promise: goesOn, resolve: goOn } = Promise.withResolvers<void>();
   async function* hanging(): AsyncGenerator<Buffer> {

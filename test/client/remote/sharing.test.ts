@@ -1,4 +1,4 @@
-// Two workspaces, one server: what one has built, the other gets. Each protocol keeps the same promises.
+// Two workspaces, one server: the second gets the results of the first. Each protocol behaves the same.
 import { rmSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Workshop } from '../../rig/assay.ts';
@@ -45,7 +45,7 @@ function build(url: string, workspace: string, store: string, env: Record<string
 describe.each(['http', 'grpc'])('over %s', (protocol) => {
   const url = () => server.url.replace(/^http/, protocol);
 
-  test('the second workspace has a remote hit, equal byte for byte with modes and links', async () => {
+  test('the second workspace has a remote hit with the same bytes, modes and links', async () => {
     const [one, two] = [shop.another('one'), shop.another('some where else')];
     fill(one);
     fill(two);
@@ -60,7 +60,7 @@ describe.each(['http', 'grpc'])('over %s', (protocol) => {
     expect(third.summary.outcome).toBe('hit-local');
   });
 
-  test('a namespace in the URL keeps results apart', async () => {
+  test('a namespace in the URL separates results', async () => {
     const [one, two] = [shop.another('one'), shop.another('two')];
     fill(one);
     fill(two);
@@ -76,7 +76,7 @@ describe.each(['http', 'grpc'])('over %s', (protocol) => {
     expect((await at(two, 's3', 'team/a')).summary.outcome).toBe('hit-remote');
   });
 
-  test('a server that wants a token gets it from ASSAY_TOKEN, and refuses without', async () => {
+  test('the client sends ASSAY_TOKEN to a server that requires it, and is refused without it', async () => {
     await server.stop();
     server = await ServerProcess.start(`${shop.folder}/server`, { env: { ASSAY_TOKEN: 'sesame' } });
     const [one, two] = [shop.another('one'), shop.another('two')];
@@ -90,7 +90,7 @@ describe.each(['http', 'grpc'])('over %s', (protocol) => {
     expect((await build(url(), two, 's2', { ASSAY_TOKEN: 'sesame' })).summary.outcome).toBe('hit-remote');
   });
 
-  test('a remote that lost its content is a miss, and gets it back', async () => {
+  test('a result whose blobs the remote lost is a miss, and is uploaded again', async () => {
     const [one, two] = [shop.another('one'), shop.another('two')];
     fill(one);
     fill(two);
@@ -104,7 +104,7 @@ describe.each(['http', 'grpc'])('over %s', (protocol) => {
   });
 });
 
-/** Three steps in a row; the first is not at the remote, and can't be brought there. */
+/** A chain of three steps; the first is not on the remote, and cannot be uploaded. */
 describe.each(['http', 'grpc'])('a server that is read-only, over %s', (protocol) => {
   const step = (name: string) => ({
     command: `cp ${name}.txt ${name}.out`,
@@ -119,7 +119,7 @@ describe.each(['http', 'grpc'])('a server that is read-only, over %s', (protocol
     });
   }
 
-  test('gives what it has, after it has refused to take something', async () => {
+  test('the remote still gives hits after it has refused an upload', async () => {
     const [one, two] = [shop.another('one'), shop.another('two')];
     for (const workspace of [one, two]) {
       shop.write('assay.json', config, 0o644, workspace);

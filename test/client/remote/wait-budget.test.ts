@@ -15,7 +15,7 @@ const TWO_SECONDS = 2_000;
 const rested = () => 0;
 const newBudget = (own = rested) => new WaitBudget(Date.now, own);
 
-/** Waits until the budget is used up, at most `limit`; tells when that was. */
+/** Waits until the budget is used up, at most `limit`; returns the time. */
 async function endsAfter(budget: WaitBudget, limit: number, step = 10): Promise<number | undefined> {
   const began = Date.now();
   for (let waited = 0; waited < limit; waited += step) {
@@ -42,7 +42,7 @@ function send(budget: WaitBudget, bytes: number): void {
 test.each([
   ['asked', ask],
   ['sent something', (budget: WaitBudget) => send(budget, 1000)],
-])('a remote that says nothing when it is %s costs two seconds at most', async (_name, work) => {
+])('a remote that is silent when it is %s costs two seconds at most', async (_name, work) => {
   const budget = newBudget();
   work(budget);
   const cost = await endsAfter(budget, 10_000);
@@ -50,13 +50,13 @@ test.each([
   expect(cost).toBeLessThanOrEqual(TWO_SECONDS);
 });
 
-test('many requests at once cost no more than one', async () => {
+test('many concurrent requests cost no more than one', async () => {
   const budget = newBudget();
   for (let count = 0; count < 16; count++) ask(budget);
   expect(await endsAfter(budget, 10_000)).toBeLessThanOrEqual(TWO_SECONDS);
 });
 
-test('an answer that trickles is as good as silence', async () => {
+test('a response that trickles counts as silence', async () => {
   const budget = newBudget();
   ask(budget);
   const timer = setInterval(() => budget.received(10), 100);
@@ -64,7 +64,7 @@ test('an answer that trickles is as good as silence', async () => {
   clearInterval(timer);
 });
 
-test('an answer that comes at the rate of a slow line is waited for', async () => {
+test('a response at the rate of a slow line is waited for', async () => {
   const budget = newBudget();
   ask(budget);
   const timer = setInterval(() => budget.received(REMOTE.slowBytesPerSecond / 10), 100);
@@ -72,7 +72,7 @@ test('an answer that comes at the rate of a slow line is waited for', async () =
   clearInterval(timer);
 });
 
-test('a transfer that moves, however slowly, does not use up the budget', async () => {
+test('a transfer that makes progress does not use up the budget', async () => {
   const budget = newBudget();
   ask(budget);
   const timer = setInterval(() => budget.moved(), 400);
@@ -80,7 +80,7 @@ test('a transfer that moves, however slowly, does not use up the budget', async 
   clearInterval(timer);
 });
 
-test('a stall after a long good transfer costs no more than one at the start', async () => {
+test('a stall after a long transfer costs no more than one at the start', async () => {
   const budget = newBudget();
   ask(budget);
   const timer = setInterval(() => budget.moved(), 100);
@@ -89,7 +89,7 @@ test('a stall after a long good transfer costs no more than one at the start', a
   expect(await endsAfter(budget, 10_000)).toBeLessThanOrEqual(TWO_SECONDS);
 });
 
-test('a server that takes its time for each of many answers is not a dead one', async () => {
+test('a server that is slow for each of many responses is not taken for dead', async () => {
   const budget = newBudget();
   ask(budget);
   const timer = setInterval(() => budget.moved(), 450);
@@ -97,46 +97,46 @@ test('a server that takes its time for each of many answers is not a dead one', 
   clearInterval(timer);
 });
 
-test('what is sent may lie in buffers for as long as a slow line takes, and no longer', async () => {
+test('sent bytes may stay in buffers for as long as a slow line needs, and no longer', async () => {
   const budget = newBudget();
   send(budget, 5 * REMOTE.slowBytesPerSecond);
   expect(await endsAfter(budget, 6_800)).toBeUndefined();
   expect(await endsAfter(budget, 10_000)).toBeLessThan(300);
 });
 
-test('an upload that is silent does not make questions wait longer', async () => {
+test('a silent upload does not make lookups wait longer', async () => {
   const budget = newBudget();
   send(budget, 5 * REMOTE.slowBytesPerSecond);
   ask(budget);
   expect(await endsAfter(budget, 10_000)).toBeLessThanOrEqual(TWO_SECONDS);
 });
 
-test('the time in which this process itself starves does not count', async () => {
+test('time in which this process gets no CPU does not count', async () => {
   const began = Date.now();
-  // Nine tenths of the time it waits for a processor.
+  // Nine tenths of the time the process waits for a CPU.
   const budget = newBudget(() => (Date.now() - began) * 0.9);
   ask(budget);
   expect(await endsAfter(budget, 18_000)).toBeUndefined();
 });
 
-test('nor does a tick that comes late', async () => {
+test('a late timer tick does not count', async () => {
   const budget = newBudget();
   ask(budget);
-  // As after a suspended laptop, and then a whole second of silence.
+  // As after a suspended laptop, followed by a whole second of silence.
   vi.setSystemTime(Date.now() + 3_600_000);
   await vi.advanceTimersByTimeAsync(1_000);
   expect(budget.signal.aborted).toBe(false);
   expect(await endsAfter(budget, 10_000)).toBeLessThanOrEqual(TWO_SECONDS);
 });
 
-test('even a process that starves for ever gives up once', async () => {
+test('even a process without CPU time gives up at some point', async () => {
   const began = Date.now();
   const budget = newBudget(() => Date.now() - began);
   ask(budget);
   expect(await endsAfter(budget, 60_000)).toBeLessThan(REMOTE.silentMs + REMOTE.starvedMs + 100);
 });
 
-test('time between requests is not the remote’s', async () => {
+test('time between requests does not count', async () => {
   const budget = newBudget();
   await budget.ask(async () => {});
   await vi.advanceTimersByTimeAsync(60_000);

@@ -7,7 +7,7 @@ import { TooSlow, Worth } from '../../../client/remote/worth.ts';
 const MINUTE = 60_000;
 const MEGABYTE = 1_000_000;
 
-/** Only to know it again. */
+/** Serves only as an identity. */
 const newRemote = (): Remote => ({
   usable: true,
   takesWrites: true,
@@ -19,7 +19,7 @@ const newRemote = (): Remote => ({
   close: async () => {},
 });
 
-/** Until it is done or too slow; how long that took. */
+/** Downloads until complete or too slow; returns the time. */
 function download(
   {
     bytes,
@@ -49,19 +49,19 @@ function download(
   }
 }
 
-test('a slow download is used as long as the command takes longer', () => {
+test('a slow download continues if the command takes longer', () => {
   expect(download({ bytes: MEGABYTE, perSecond: 20_000, commandMs: MINUTE })).toMatchObject({
     tooSlow: false,
   });
 });
 
-test('and is left soon where the command is faster', () => {
+test('a slow download is abandoned soon if the command is faster', () => {
   const { tooSlow, tookMs } = download({ bytes: MEGABYTE, perSecond: 20_000, commandMs: 10_000 });
   expect(tooSlow).toBe(true);
   expect(tookMs).toBeLessThanOrEqual(REMOTE.sampleMs);
 });
 
-test('what is almost there is taken, whatever it has taken so far', () => {
+test('a download that is almost complete continues', () => {
   const remote = newRemote();
   let now = 0;
   const worth = new Worth(
@@ -83,7 +83,7 @@ test('what is almost there is taken, whatever it has taken so far', () => {
   expect(() => worth.received(100)).not.toThrow();
 });
 
-test('one that only ever promises to be done soon ends', () => {
+test('a download that always seems almost complete is abandoned', () => {
   let now = 0;
   const worth = new Worth(
     newRemote(),
@@ -101,11 +101,11 @@ test('one that only ever promises to be done soon ends', () => {
   }).toThrow(TooSlow);
 });
 
-test('nothing that takes less than a second is refused', () => {
+test('a download of less than a second is never abandoned', () => {
   expect(download({ bytes: 20_000, perSecond: 25_000, commandMs: 5 })).toMatchObject({ tooSlow: false });
 });
 
-test('what one download has shown is not tried again with the next', () => {
+test('the rate of one download decides on the next one', () => {
   const remote = newRemote();
   const slow = { bytes: MEGABYTE, perSecond: 20_000, commandMs: 10_000 };
   expect(download(slow, remote).tookMs).toBeGreaterThan(0);
@@ -113,12 +113,12 @@ test('what one download has shown is not tried again with the next', () => {
   expect(download({ ...slow, bytes: 100_000 }, remote)).toMatchObject({ tooSlow: false });
 });
 
-test('the time in which this process itself starves does not count', () => {
+test('time in which this process gets no CPU does not count', () => {
   const asked = { bytes: MEGABYTE, perSecond: 20_000, commandMs: 10_000 };
   expect(download({ ...asked, starved: 0.9 })).toMatchObject({ tooSlow: false });
 });
 
-test('if the command time is unknown, it may take as long as over a slow line', () => {
+test('without a known command time, a download may take as long as on a slow line', () => {
   const bytes = 10 * MEGABYTE;
   expect(download({ bytes, perSecond: REMOTE.slowBytesPerSecond })).toMatchObject({ tooSlow: false });
   expect(download({ bytes, perSecond: REMOTE.slowBytesPerSecond / 4 })).toMatchObject({ tooSlow: true });

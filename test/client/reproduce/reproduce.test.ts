@@ -1,4 +1,4 @@
-// `assay reproduce` and `assay audit --reproduce` on real commands, as a person calls them.
+// `assay reproduce` and `assay audit --reproduce` on real commands, as people use them.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, watch } from 'node:fs';
@@ -26,20 +26,20 @@ interface Found {
 const parsed = (ran: Ran): Found => JSON.parse(ran.stdout);
 const kinds = ({ findings }: Found) => findings.map(({ kind }) => kind);
 
-test('a result that is the same everywhere is reproducible, and the exit code says so', async () => {
+test('a result that never varies is reproducible, and the exit code is 0', async () => {
   const ran = await shop.assay(['reproduce', ...FLAGS, '--', 'cp', 'in.txt', 'out']);
   expect(ran).toMatchObject({ code: 0, stderr: '' });
   expect(ran.stdout).toMatch(/^reproducible: .*\n\nVaried in 4 runs, without effect: clock, random,/);
 });
 
-test('what a result depends on is told with the first byte that differs and what to do', async () => {
+test('a dependence is reported with the first differing byte and a remedy', async () => {
   const ran = await shop.assay(['reproduce', ...FLAGS, '--', 'sh', '-c', 'echo made by $(hostname) > out']);
   expect(ran.code).toBe(3);
   expect(ran.stdout).toContain('not reproducible: 1 finding');
   expect(ran.stdout).toMatch(/host +out: differs at byte \d+: "made by .*" and "made by varied-host"/);
 });
 
-test('the workspace stays as it is, also under its full path', async () => {
+test('reproduce does not change the workspace, even under its full path', async () => {
   const look = () => [readdirSync(shop.workspace), statSync(join(shop.workspace, 'in.txt')).mtimeMs];
   const before = look();
   const script = `date > out; date > ${shop.workspace}/stray; rm in.txt`;
@@ -49,7 +49,7 @@ test('the workspace stays as it is, also under its full path', async () => {
   expect(readFileSync(join(shop.workspace, 'in.txt'), 'utf8')).toBe('in\n');
 });
 
-test('a command that needs what it did not declare is no proof of anything', async () => {
+test('a command that fails without an undeclared file proves nothing', async () => {
   shop.write('hidden.txt', 'h\n');
   const ran = await shop.assay(['reproduce', '--json', ...FLAGS, '--', 'cp', 'hidden.txt', 'out']);
   expect(ran.code).toBe(3);
@@ -59,7 +59,7 @@ test('a command that needs what it did not declare is no proof of anything', asy
   expect(new Set(variations.map(({ outcome }) => outcome))).toEqual(new Set(['not tried']));
 });
 
-test('an audit brings along what it saw to be used, and finds both', async () => {
+test('audit --reproduce also copies the undeclared files that it saw, and reports both', async () => {
   shop.write('hidden.txt', 'h\n');
   const ran = await shop.assay([
     'audit',
@@ -78,14 +78,14 @@ test('an audit brings along what it saw to be used, and finds both', async () =>
   expect(shop.has('out')).toBe(true);
 });
 
-test('an audit of an action that depends on nothing else stays hermetic', async () => {
+test('audit --reproduce of an independent action finds it hermetic', async () => {
   const ran = await shop.assay(['audit', '--reproduce', ...FLAGS, '--', 'cp', 'in.txt', 'out']);
   expect(ran.code).toBe(0);
   expect(ran.stdout).toContain('hermetic: nothing undeclared was seen');
   expect(ran.stdout).toContain('Varied in 2 runs, without effect: clock');
 });
 
-test('a variable of the caller that matters is named, and its value is not shown', async () => {
+test('a caller’s variable that matters is named, and its value is not shown', async () => {
   const ran = await shop.assay(
     ['reproduce', '--json', ...FLAGS, '--', 'sh', '-c', 'echo "$FLAVOUR$MY_API_KEY" > out'],
     {
@@ -97,41 +97,41 @@ test('a variable of the caller that matters is named, and its value is not shown
   expect(ran.stdout + ran.stderr).not.toMatch(/plum|hush/);
 });
 
-test('the caller’s language is a variable like any other', async () => {
+test('the caller’s locale is a variable like any other', async () => {
   const ran = await shop.assay(['reproduce', '--json', ...FLAGS, '--', 'sh', '-c', 'echo "$LANG" > out'], {
     env: { LANG: 'de_DE.UTF-8' },
   });
   expect(parsed(ran).findings).toMatchObject([{ kind: 'env', path: 'out', fix: '--env LANG' }]);
 });
 
-test('the fixed time zone and locale are tried, and are no finding', async () => {
+test('the fixed time zone and locale are varied, and are not reported', async () => {
   const ran = await shop.assay(['reproduce', '--json', ...FLAGS, '--', 'sh', '-c', 'date -d @0 > out']);
   expect(ran.code).toBe(0);
   const zone = parsed(ran).variations.find(({ name }) => name === 'TZ');
   expect(zone).toMatchObject({ outcome: 'differs', reason: expect.stringContaining('in the key') });
 });
 
-test('a program of the workspace runs in its copy', async () => {
+test('a program of the workspace runs in the copy', async () => {
   shop.script('build.sh', 'dirname "$0" > out');
   const relative = await shop.assay(['reproduce', '--json', '--output', 'out', '--', './build.sh']);
   expect(kinds(parsed(relative))).toEqual(['cwd']);
 });
 
-test('works for an ordinary user', async () => {
+test('reproduce works for an ordinary user', async () => {
   execFileSync('chmod', ['-R', 'a+rwX', shop.folder]);
   const script = 'id -u > out; echo $$ >> out; nproc >> out';
   const ran = await shop.assayAs(65534, ['reproduce', '--json', ...FLAGS, '--', 'sh', '-c', script]);
   expect(kinds(parsed(ran)).sort(), ran.stderr).toEqual(['cpu', 'pid', 'uid']);
 });
 
-test('what a run leaves closed even to its owner is compared and cleared away', async () => {
+test('outputs without read permission are compared and removed', async () => {
   execFileSync('chmod', ['-R', 'a+rwX', shop.folder]);
   const script = 'mkdir -p out/d && date > out/d/f && chmod 0 out/d/f out/d';
   const ran = await shop.assayAs(65534, ['reproduce', '--json', ...FLAGS, '--', 'sh', '-c', script]);
   expect(kinds(parsed(ran)), ran.stderr).toEqual(['time']);
 });
 
-test('where there are no namespaces the rest is varied, and what is not is said', async () => {
+test('without namespaces the other variations run, and the missing ones are reported', async () => {
   const without = ['unshare', '--user', '--map-root-user', 'sh', '-c'];
   const limits = 'for l in user pid mnt; do echo 0 > "/proc/sys/user/max_$l"_namespaces; done; exec "$@"';
   const script = 'hostname > out; id -u >> out; ls -U >> out';
@@ -150,7 +150,7 @@ test('where there are no namespaces the rest is varied, and what is not is said'
   );
 });
 
-test('a program that came with a package of the workspace finds its parts, and can not change them', async () => {
+test('a program of a package in the workspace finds its files, and cannot change them', async () => {
   shop.write('node_modules/lib/data', 'd');
   const body =
     'cat "$(dirname "$(readlink -f "$0")")/../data" > out; echo x > node_modules/lib/data || hostname >> out';
@@ -161,7 +161,7 @@ test('a program that came with a package of the workspace finds its parts, and c
   expect(readFileSync(join(shop.workspace, 'node_modules/lib/data'), 'utf8')).toBe('d');
 });
 
-test('a workspace that holds the folder for temporary files is no trouble', async () => {
+test('reproduce works if the workspace contains the temporary folder', async () => {
   mkdirSync(join(shop.workspace, 'tmp'));
   const ran = await shop.assay(
     ['reproduce', '--json', ...FLAGS, '--', 'sh', '-c', 'cat in.txt > out; hostname >> out'],
@@ -173,7 +173,7 @@ test('a workspace that holds the folder for temporary files is no trouble', asyn
   expect(readdirSync(join(shop.workspace, 'tmp'))).toEqual([]);
 });
 
-test('a signal ends it all, and nothing is left', async () => {
+test('a signal ends all runs, and no files are left', async () => {
   const tmp = shop.another('tmp');
   const started = join(shop.folder, 'started');
   const script = `touch ${started}; sleep 60`;
@@ -195,7 +195,7 @@ test('a signal ends it all, and nothing is left', async () => {
   expect(readdirSync(tmp)).toEqual([]);
 });
 
-test('several at once do not disturb each other', async () => {
+test('several reproduce runs at once do not disturb each other', async () => {
   const scripts = ['echo $$ > out', 'cat in.txt > out', 'head -c 8 /dev/urandom | od > out', 'date > out'];
   const ran = await Promise.all(
     scripts.map((script) => shop.assay(['reproduce', '--json', ...FLAGS, '--', 'sh', '-c', script])),
@@ -210,7 +210,7 @@ test.each<Form>(['bundle', 'executable'])('the %s finds its helper', async (form
   expect(kinds(parsed(ran)), ran.stderr).toEqual(['host']);
 });
 
-test('a step of the configuration is audited and reproduced by its name', async () => {
+test('a step of assay.json is audited and reproduced by its name', async () => {
   shop.write(
     'assay.json',
     JSON.stringify({

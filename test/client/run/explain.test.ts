@@ -89,7 +89,7 @@ describe('a command that never ran is compared only with a similar one', () => {
   });
 });
 
-test('a hit is explained as one', async () => {
+test('a hit is explained as a hit', async () => {
   await run();
   await run();
   expect((await shop.assay(['explain'])).stdout).toContain('outcome  hit-local: found in the local store');

@@ -14,7 +14,7 @@ afterEach(() => shop.remove());
 
 const TALK = 'for i in 1 2 3; do echo out$i; sleep 0.05; echo err$i >&2; sleep 0.05; done';
 
-/** Both streams into one pipe, as a terminal shows them. */
+/** Sends both streams into one pipe, as a terminal shows them. */
 function together(command: string): string {
   const line = [...FORMS[DEFAULT_FORM], 'run', '--', 'sh', '-c', command]
     .map((word) => `'${word}'`)

@@ -25,7 +25,7 @@ const ACTION = [
 ];
 const FORMS: readonly Form[] = ['source', 'executable'];
 
-/** A shell that prepares something and becomes the program. */
+/** A shell that makes the preparation and then executes the program. */
 const prepared = (script: string) => ['unshare', '--mount', 'sh', '-c', `${script}; exec "$@"`, 'sh'];
 
 test.each([

@@ -1,4 +1,4 @@
-// The three failures that Assay exists to end, each as the promise that holds it down.
+// The three faults of caches that Assay prevents, each with the guarantee that prevents it.
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -66,7 +66,7 @@ describe.each(Object.keys(FORMS) as Form[])('%s', (form) => {
     expect(output()).toContain('stamp 2');
   });
 
-  test('an undeclared variable can not change the output', async () => {
+  test('an undeclared variable cannot change the output', async () => {
     await build();
     const made = output();
     rmSync(join(shop.workspace, 'out'), { recursive: true });

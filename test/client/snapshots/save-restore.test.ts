@@ -1,4 +1,4 @@
-// `assay save` and `assay restore`: what is restored, from where, and what is refused.
+// `assay save` and `assay restore`: what is restored, from which snapshot, and what is refused.
 import { readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -80,7 +80,7 @@ describe.each(RUNTIME_FORMS)('%s', (form) => {
   });
 });
 
-test('a path inside another one is kept with it, and both come back', async () => {
+test('a path inside another one is saved with it, and both are restored', async () => {
   const before = there();
   expect(await save('nested', ['modules/a'])).toMatchObject({ outcome: 'saved' });
   forget();
@@ -88,7 +88,7 @@ test('a path inside another one is kept with it, and both come back', async () =
   expect(there()).toEqual(before);
 });
 
-test('a key never changes what it means', async () => {
+test('a saved key is never overwritten', async () => {
   await save('npm-1');
   fill('second');
   expect(await save('npm-1')).toMatchObject({ outcome: 'taken' });
@@ -96,7 +96,7 @@ test('a key never changes what it means', async () => {
   expect(word()).toBe('first');
 });
 
-test('the newest of the first prefix that finds one', async () => {
+test('restore takes the newest snapshot of the first prefix that matches', async () => {
   for (const key of ['npm-linux-2', 'npm-linux-1', 'npm-mac-3']) {
     fill(key);
     await save(key);
@@ -114,8 +114,8 @@ test('the newest of the first prefix that finds one', async () => {
   expect((await shop.assay(['restore', 'npm-9', 'modules'])).code).toBe(0);
 });
 
-describe('a restore names its paths', () => {
-  test('a key of others is none of theirs, by its own name or by how it begins', async () => {
+describe('restore requires its paths', () => {
+  test('a key that was saved for other paths is not found, neither exactly nor by a prefix', async () => {
     const stranger = shop.another('stranger');
     shop.write('.bashrc', 'evil', 0o644, stranger);
     shop.write('.ssh/authorized_keys', 'evil', 0o644, stranger);
@@ -133,7 +133,7 @@ describe('a restore names its paths', () => {
     expect(describeTree(home)).toEqual(before);
   });
 
-  test('one key may be saved for other paths, and each comes back by its own', async () => {
+  test('one key may be saved for different paths, and each is restored separately', async () => {
     await save('k');
     expect(await shop.assay(['save', 'k', 'single.txt'])).toMatchObject({ code: 0 });
     fill('second');
@@ -142,7 +142,7 @@ describe('a restore names its paths', () => {
     expect(readFileSync(join(shop.workspace, 'modules/a/index.js'), 'utf8')).toBe('second\n');
   });
 
-  test('their order and how they are written does not count', async () => {
+  test('the order and spelling of the paths do not matter', async () => {
     await save('k');
     forget();
     const paths = ['./single.txt', 'modules/', 'modules/a'];
@@ -150,7 +150,7 @@ describe('a restore names its paths', () => {
   });
 });
 
-test('--in says what paths are relative to', async () => {
+test('--in sets the folder that paths are relative to', async () => {
   const home = shop.another('home');
   shop.write('.m2/repository/x.jar', 'jar', 0o644, home);
   expect((await shop.assay(['save', 'm2', '--in', home, '.m2/repository'])).code).toBe(0);
@@ -190,7 +190,7 @@ describe('through a remote', () => {
     });
   });
 
-  test('what could not be sent when it was saved is sent when it is saved again', async () => {
+  test('a snapshot that failed to upload is uploaded when it is saved again', async () => {
     expect(await save('npm-1', ['--remote', 'http://127.0.0.1:9'])).toMatchObject({ shared: false });
     const server = await ServerProcess.start(`${shop.folder}/server`);
     closers.push(() => server.stop());
@@ -202,7 +202,7 @@ describe('through a remote', () => {
     expect(there()).toEqual(before);
   });
 
-  test('the newer one of here and there counts', async () => {
+  test('the newest snapshot wins, whether local or remote', async () => {
     const server = await ServerProcess.start(`${shop.folder}/server`);
     closers.push(() => server.stop());
     await save('npm-here');
@@ -220,7 +220,7 @@ describe('through a remote', () => {
     });
   });
 
-  test('a server of another kind has no labels: the key itself is found all the same', async () => {
+  test('on a server without labels, only an exact key is found', async () => {
     const server = await ReapiServer.start(shop.folder);
     closers.push(() => server.stop());
     await save('npm-1', ['--remote', server.url]);
@@ -232,7 +232,7 @@ describe('through a remote', () => {
     });
   });
 
-  test('one that is down, or asks for a token, changes nothing but the hits', async () => {
+  test('a remote that is down, or requires a token, costs only the hits', async () => {
     const server = await ServerProcess.start(`${shop.folder}/server`, { env: { ASSAY_TOKEN: 'sesame' } });
     closers.push(() => server.stop());
     for (const url of ['http://127.0.0.1:9', 'grpc://127.0.0.1:9', server.url]) {
@@ -247,29 +247,29 @@ describe('through a remote', () => {
 test.each<[string, string[], string]>([
   ['no key', ['save'], 'the key is missing'],
   ['nothing to save', ['save', 'key'], 'the paths are missing'],
-  ['a path that is not there', ['save', 'key', 'nosuch'], 'nothing at nosuch'],
+  ['a missing path', ['save', 'key', 'nosuch'], 'nothing at nosuch'],
   ['a path outside', ['save', 'key', '../x'], 'ASSAY_BAD_PATH'],
   ['the folder itself', ['save', 'key', '.'], 'the whole workspace cannot be saved'],
   ['git’s own folder', ['save', 'key', '.git/hooks'], 'not for a cache'],
   ['a key that is too long', ['save', 'k'.repeat(600), 'single.txt'], 'ASSAY_BAD_LABEL'],
   ['nothing to restore', ['restore', 'key', '--fallback', 'k'], 'the paths are missing'],
   ['a restore outside', ['restore', 'key', '../x'], 'ASSAY_BAD_PATH'],
-  ['a folder that is none', ['restore', 'a', 'b', '--in', 'single.txt'], 'not a folder'],
-])('%s is refused in words', async (_name, args, words) => {
+  ['a file as the folder', ['restore', 'a', 'b', '--in', 'single.txt'], 'not a folder'],
+])('%s is refused with a message', async (_name, args, words) => {
   shop.write('.git/hooks/pre-commit', '');
   const ran = await shop.assay(args);
   expect(ran.stderr).toContain(words);
   expect(ran.code).toBe(2);
 });
 
-test('a store that can not be opened costs the hit alone', async () => {
+test('an unusable store costs only the hit', async () => {
   const store = ['--store', join(shop.write('a-file', ''), 'store')];
   expect(await save('npm-1', store)).toMatchObject({ outcome: 'failed' });
   expect(await restore('npm-1', store)).toMatchObject({ outcome: 'nothing' });
 });
 
 describe('a hostile snapshot writes nothing', () => {
-  /** As somebody with the right to write to the cache could make it. */
+  /** As an attacker with write access to the cache could make it. */
   async function plant(
     label: string,
     result: Partial<ActionResult>,
@@ -316,14 +316,14 @@ describe('a hostile snapshot writes nothing', () => {
     ['among git’s hooks', { outputFiles: [file('.git/hooks/pre-commit')] }, [evil]],
     ['from inside a folder, upwards', { outputDirectories: [folder('modules', climbing)] }, [climbing, evil]],
     ['behind a link', { outputDirectories: [folder('modules', leaving)] }, [leaving]],
-    ['over itself', { outputFiles: [file('modules'), file('modules/b')] }, [evil]],
-    ['a link that leaves', { outputSymlinks: [{ path: 'modules', target: '../..' }] }, []],
+    ['one output inside another', { outputFiles: [file('modules'), file('modules/b')] }, [evil]],
+    ['a link out of the folder', { outputSymlinks: [{ path: 'modules', target: '../..' }] }, []],
     ['a link to git’s hooks', { outputDirectories: [folder('modules', linkedGit)] }, [linkedGit]],
-    ['beside what was asked for', { outputFiles: [file('modules'), file('.bashrc')] }, [evil]],
+    ['beside the requested paths', { outputFiles: [file('modules'), file('.bashrc')] }, [evil]],
     ['elsewhere', { outputFiles: [file('.bashrc')] }, [evil]],
     ...['.git', '.GIT', 'git~1', '.g\u200cit', '.git. .', '.assay'].map(
       (name): [string, Partial<ActionResult>, Uint8Array[]] => [
-        `into ${JSON.stringify(name)} at a depth`,
+        `into ${JSON.stringify(name)} in a subfolder`,
         { outputDirectories: [folder('modules', withGit(name))] },
         [withGit(name), evil],
       ],
@@ -338,7 +338,7 @@ describe('a hostile snapshot writes nothing', () => {
     expect(describeTree(shop.folder).filter((line) => !line.startsWith('store'))).toEqual(before);
   });
 
-  test('and a sound one, planted the same way, is restored: so these can fail', async () => {
+  test('a valid snapshot, stored the same way, is restored, which proves that these tests can fail', async () => {
     const tame = withGit('git');
     await plant('npm-1', { outputDirectories: [folder('modules', tame)] }, [tame, evil]);
     expect(await restore('npm-1', [], { paths: ['modules'] })).toMatchObject({ outcome: 'exact' });
@@ -346,7 +346,7 @@ describe('a hostile snapshot writes nothing', () => {
   });
 });
 
-test('a snapshot whose content has rotted is passed over for an older one', async () => {
+test('a corrupt snapshot is skipped for an older one', async () => {
   await save('npm-1');
   shop.write('modules/large', 'y'.repeat(200_000));
   await save('npm-2');

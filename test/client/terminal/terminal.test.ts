@@ -1,8 +1,8 @@
-// Colour only on a terminal that takes it, in all three forms: what a person sees, and what a pipe gets.
+// Colour only on a terminal that supports it, in all three forms of Assay, and none in a pipe.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { RUNTIME_FORMS, type RunOptions, Workshop } from '../../rig/assay.ts';
 
-/** `script` gives the command a terminal and copies what it says to its own standard output. */
+/** `script` gives the command a terminal and copies its output to standard output. */
 const ON_TERMINAL = ['sh', '-c', 'exec script -qec "$*" /dev/null', 'sh'];
 const COLOUR = '\x1b[';
 
@@ -24,8 +24,8 @@ describe.each(RUNTIME_FORMS)('%s', (form) => {
   test.each<[string, string[], string]>([
     ['a command', ['run', '--hermetic=off', '--', 'true'], 'miss'],
     ['a step', ['run', 'build'], 'ran'],
-    ['a doctor’s page', ['doctor'], 'store'],
-  ])('%s', async (_name, args, word) => {
+    ['the report of doctor', ['doctor'], 'store'],
+  ])('%s is coloured on a terminal', async (_name, args, word) => {
     const onTerminal = await seen(args, { form });
     expect(onTerminal).toContain(word);
     expect(onTerminal).toContain(COLOUR);
@@ -34,14 +34,14 @@ describe.each(RUNTIME_FORMS)('%s', (form) => {
 
 test.each<[string, Record<string, string>]>([
   ['NO_COLOR', { NO_COLOR: '1' }],
-  ['a terminal that knows no colour', { TERM: 'dumb' }],
-])('%s is heeded', async (_name, env) => {
+  ['TERM=dumb', { TERM: 'dumb' }],
+])('%s turns colour off', async (_name, env) => {
   expect(await seen(['run', '--hermetic=off', '--', 'true'], { env })).not.toContain(COLOUR);
   expect(await seen(['run', 'build'], { env })).not.toContain(`${COLOUR}3`);
   expect(await seen(['doctor'], { env })).not.toContain(COLOUR);
 });
 
-test('a pipe gets none', async () => {
+test('output to a pipe has no colour', async () => {
   const { stdout, stderr } = await shop.assay(['run', 'build'], { env: { TERM: 'xterm' } });
   expect(stdout + stderr).toContain('ran');
   expect(stdout + stderr).not.toContain(COLOUR);

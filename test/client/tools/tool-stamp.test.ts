@@ -33,7 +33,7 @@ function script(file: string, interpreter: string): void {
   writeFileSync(file, `#!${interpreter}\n`, { mode: 0o755 });
 }
 
-test('a program that is replaced, taken away or shadowed is another', () => {
+test('a stamp changes if its program is replaced, removed or shadowed', () => {
   program(join(late, 'replaced'));
   program(join(late, 'gone'));
   program(join(late, 'shadowed'));
@@ -45,13 +45,13 @@ test('a program that is replaced, taken away or shadowed is another', () => {
   expect(looks.map(isUnchanged)).toEqual([false, false, false]);
 });
 
-test('a program that was not there may come', () => {
+test('a stamp of a missing program changes if the program appears', () => {
   const missing = look('missing');
   program(join(late, 'missing'));
   expect(isUnchanged(missing)).toBe(false);
 });
 
-test('a script is another when its interpreter is', () => {
+test('a stamp of a script changes with its interpreter', () => {
   program(join(late, 'interpreter'));
   script(join(late, 'direct'), join(late, 'interpreter'));
   script(join(late, 'indirect'), join(late, 'direct'));
@@ -61,7 +61,7 @@ test('a script is another when its interpreter is', () => {
   expect(looks.map(isUnchanged)).toEqual([false, false]);
 });
 
-test('a program comes to belong to a package', () => {
+test('a stamp changes if its program becomes part of a package', () => {
   const folder = join(shop.folder, 'node_modules/lib');
   program(join(folder, 'bin/lib'));
   symlinkSync(join(folder, 'bin/lib'), join(late, 'lib'));

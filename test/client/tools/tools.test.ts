@@ -1,4 +1,4 @@
-// Tools are in the key by content, whatever their path, with everything that starts with them.
+// Tools are in the key by content, whatever their path, with everything that they load at the start.
 import { renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -17,7 +17,7 @@ afterEach(() => shop.remove());
 const withTools = (folder = tools) => ({ env: { PATH: `${folder}:${process.env.PATH}` } });
 const tool = (name: string, content: string, folder = tools) => shop.write(name, content, 0o755, folder);
 
-test('the same tool in another folder is the same key', async () => {
+test('the same tool in another folder gives the same key', async () => {
   tool('gen', '#!/bin/sh\necho gen\n');
   const first = await shop.run(['--', 'gen'], withTools());
   renameSync(tools, join(shop.folder, 'moved'));
@@ -43,7 +43,7 @@ test('a script’s interpreter is in the key, also through env', async () => {
   expect(after[1]?.stdout).toContain('two:');
 });
 
-test('a tool in an npm package changes with the package’s version', async () => {
+test('a tool in an npm package is keyed by the package’s version', async () => {
   const folder = 'node_modules/lib';
   shop.write(`${folder}/bin/lib.js`, '#!/bin/sh\necho stub\n', 0o755);
   shop.write(`${folder}/package.json`, '{"version":"1.0.0"}');
@@ -57,14 +57,14 @@ test('a tool in an npm package changes with the package’s version', async () =
   expect(next.summary.key).not.toBe(first.summary.key);
 });
 
-test('the command finds a declared tool under its own name, and the tool knows its path', async () => {
+test('the command finds a declared tool under its own name, and the tool sees its own path', async () => {
   shop.write('data', 'beside the tool\n', 0o644, tools);
   tool("it's", '#!/bin/sh\ncat "$(dirname "$0")/data"; echo "$@"\n');
   const ran = await shop.run(['--tool', "it's", '--', 'sh', '-c', '"it\'s" a "b c"'], withTools());
   expect(ran.stdout).toBe('beside the tool\na b c\n');
 });
 
-test('an undeclared tool from outside the base is not found', async () => {
+test('an undeclared tool outside the base is not found', async () => {
   tool('gen', '#!/bin/sh\necho gen\n');
   const ran = await shop.run(['--', 'sh', '-c', 'gen'], withTools());
   expect(ran.code).toBe(127);
@@ -75,7 +75,7 @@ test.each([
   ['the command', ['--', 'no-such-command'], 127, 'ASSAY_COMMAND_NOT_FOUND'],
   ['a command in the workspace', ['--', './nothing'], 127, 'ASSAY_COMMAND_NOT_FOUND'],
   ['a command that is a folder', ['--', './.'], 127, 'ASSAY_COMMAND_NOT_FOUND'],
-])('%s that is not there is refused by name', async (_name, args, code, error) => {
+])('%s that does not exist is refused by name', async (_name, args, code, error) => {
   const ran = await shop.assay(['run', '--json', ...args]);
   expect(ran.code).toBe(code);
   expect(ran.stderr).toContain(error);

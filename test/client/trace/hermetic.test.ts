@@ -68,7 +68,7 @@ describe('strict', () => {
 });
 
 describe('warn, the default', () => {
-  test('reports what was not declared and marks the result; a hit reports it, too', async () => {
+  test('reports undeclared accesses and marks the result; a hit reports them, too', async () => {
     const first = await run(SNEAKY);
     expect(first).toMatchObject({ code: 0, summary: { published: true, standing: 'marked' } });
     expect(first.stderr).toContain('not declared: read secret.txt');

@@ -1,4 +1,4 @@
-// What other caches get wrong, on graphs: always the right bytes, never a build that fails because of the
+// Known faults of other caches, on graphs: the bytes are always right, and no build fails because of the
 // cache.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -58,7 +58,7 @@ const forgetOutputs = () => {
 };
 
 describe('in one workspace', () => {
-  test('a file that nobody declared changes: the result is that of the new file', async () => {
+  test('a changed undeclared file: the next result uses the new file', async () => {
     const steps = { peek: { command: 'cat in.txt hidden.txt > out', inputs: ['in.txt'], outputs: ['out'] } };
     shop.write('assay.json', JSON.stringify({ steps }));
     shop.write('hidden.txt', 'one');
@@ -68,7 +68,7 @@ describe('in one workspace', () => {
     expect(readFileSync(path('out'), 'utf8')).toBe('input\ntwo');
   });
 
-  test('a variable that nobody declared changes: the command never saw it', async () => {
+  test('a changed undeclared variable: the command never saw it', async () => {
     const steps = { peek: { command: 'echo "$' + '{SECRET-none}" > out', inputs: [], outputs: ['out'] } };
     shop.write('assay.json', JSON.stringify({ steps }));
     for (const SECRET of ['one', 'two']) {
@@ -98,7 +98,7 @@ describe('in one workspace', () => {
     ['an output is edited by hand', () => writeFileSync(path('dist/all'), 'edited')],
     ['a stray file lies in an output folder', () => writeFileSync(path('gen/4'), 'stray')],
     ['outputs are deleted', () => forgetOutputs()],
-  ])('%s: the next run puts it right', async (_, spoil) => {
+  ])('%s: the next run restores it', async (_, spoil) => {
     await build();
     const right = made();
     spoil();
@@ -107,7 +107,7 @@ describe('in one workspace', () => {
   });
 });
 
-test(`killed anywhere (seed ${SEED}), the next run is right, and what had ended is a hit`, async () => {
+test(`killed at any moment (seed ${SEED}), the next run is right, and finished steps are hits`, async () => {
   const began = performance.now();
   await build();
   const usual = performance.now() - began;
@@ -141,8 +141,7 @@ test(`killed anywhere (seed ${SEED}), the next run is right, and what had ended 
 
 describe('between two machines', () => {
   /**
-   * A server that has everything, and a way to it on which something happens to each blob, asked for or sent
-   * along.
+   * A server with all results, behind a proxy that corrupts each blob, whether requested or inlined.
    */
   async function remoteThrough(spoil: (body: Buffer) => { body: Buffer; cut: boolean }): Promise<string> {
     const server = await ServerProcess.start(join(shop.folder, 'server'), { form: 'executable' });
@@ -176,14 +175,14 @@ describe('between two machines', () => {
   test.each<[string, (body: Buffer) => { body: Buffer; cut: boolean }]>([
     ['a download is cut short', (body) => ({ body: body.subarray(0, body.length >> 1), cut: true })],
     [
-      'a byte is flipped on the way',
+      'a byte is flipped in transit',
       (body) => {
         const flipped = Buffer.from(body);
         flipped[flipped.length >> 1] = (flipped[flipped.length >> 1] ?? 0) ^ 1;
         return { body: flipped, cut: false };
       },
     ],
-  ])('%s: it is built instead, and right', async (_, spoil) => {
+  ])('%s: the step runs instead, and its result is right', async (_, spoil) => {
     const remote = await remoteThrough(spoil);
     const right = made();
     forgetOutputs();
@@ -193,7 +192,7 @@ describe('between two machines', () => {
     expect(made()).toEqual(right);
   });
 
-  test('undisturbed, the second machine runs nothing', async () => {
+  test('without corruption, the second machine runs nothing', async () => {
     const remote = await remoteThrough((body) => ({ body, cut: false }));
     const right = made();
     const other = shop.another('other');
@@ -210,8 +209,8 @@ describe('between two machines', () => {
   });
 });
 
-describe('at once', () => {
-  test('two graphs in one repository', async () => {
+describe('concurrently', () => {
+  test('two runs of one graph succeed', async () => {
     const [one, two] = await Promise.all([build(), build()]);
     for (const { summary } of [one, two]) expect(summary).toMatchObject({ exitCode: 0, steps: 2, failed: 0 });
     const right = made();
@@ -221,7 +220,7 @@ describe('at once', () => {
     expect(made()).toEqual(right);
   });
 
-  test('fifty runs on one local store, in five workspaces', async () => {
+  test('fifty runs on one local store, in five workspaces, succeed', async () => {
     const spaces = [1, 2, 3, 4, 5].map((at) => {
       const space = shop.another(`space-${at}`);
       cpSync(path('assay.json'), join(space, 'assay.json'));

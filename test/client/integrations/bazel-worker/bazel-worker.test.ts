@@ -1,4 +1,4 @@
-// `assay bazel-worker` by its protocol. examples/bazel-worker does the same with a real Bazel.
+// `assay bazel-worker` through its protocol. examples/bazel-worker does the same with a real Bazel.
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -40,7 +40,7 @@ const inputs = (...paths: string[]): SentInput[] =>
   ['tools/shout.sh', 'in.txt', ...paths].map((path) => inputOf(shop.workspace, path));
 const made = () => readFileSync(join(shop.workspace, 'out/made.txt'), 'utf8');
 
-/** As Bazel does before each action. */
+/** Bazel does this before each action. */
 function removeOutputs(): void {
   rmSync(join(shop.workspace, 'out'), { recursive: true, force: true });
   mkdirSync(join(shop.workspace, 'out'));
@@ -55,7 +55,7 @@ const outcomes = ({ log }: BazelDriver) =>
   [...log.matchAll(/^assay: (hit-local|miss|uncached)/gm)].map(([, outcome]) => outcome);
 
 describe.each(RUNTIME_FORMS)('%s', (form) => {
-  test('the second time the tool does not run; its output files and messages are the same', async () => {
+  test('a repeated request does not run the tool; its output files and messages are the same', async () => {
     const bazel = start(form);
     const first = await build(bazel);
     expect(first).toEqual({ exitCode: 0, output: 'said\naside\n' });
@@ -83,7 +83,7 @@ describe.each(RUNTIME_FORMS)('%s', (form) => {
   });
 });
 
-test('another worker hits what this one made, and a changed input or argument misses', async () => {
+test('another worker hits this worker’s results, and a changed input or argument misses', async () => {
   await build(start());
   const bazel = start();
   await build(bazel);
@@ -96,7 +96,7 @@ test('another worker hits what this one made, and a changed input or argument mi
   expect(bazel.log).toContain('in.txt changed');
 });
 
-test('a tool that was replaced while the worker lives is another tool', async () => {
+test('a tool that is replaced while the worker runs gets a new key', async () => {
   const bazel = start();
   const sent = [inputOf(shop.workspace, 'in.txt')];
   await build(bazel, ARGS, sent);
@@ -107,7 +107,7 @@ test('a tool that was replaced while the worker lives is another tool', async ()
   expect(outcomes(bazel)).toEqual(['miss', 'miss']);
 });
 
-test('a worker on another machine hits what this one shared', async () => {
+test('a worker on another machine hits a shared result', async () => {
   const server = await ServerProcess.start(join(shop.folder, 'server'));
   try {
     const shared = (store: string) => {
@@ -142,10 +142,10 @@ test('a request with an input without digest is never looked up or published', a
 
 test.each<[string, (sent: SentInput[]) => SentInput[]]>([
   ['no inputs at all', () => []],
-  ['a digest that is no SHA-256', ([first]) => (first ? [{ ...first, digest: 'abcd' }] : [])],
+  ['a digest that is not SHA-256', ([first]) => (first ? [{ ...first, digest: 'abcd' }] : [])],
   ['a path that leaves the workspace', (sent) => [...sent, { path: '../x', digest: 'a'.repeat(64) }]],
   ['an absolute path', (sent) => [...sent, { path: '/etc/hostname', digest: 'a'.repeat(64) }]],
-  ['a file that is not there', (sent) => [...sent, { path: 'nosuch', digest: 'a'.repeat(64) }]],
+  ['a missing file', (sent) => [...sent, { path: 'nosuch', digest: 'a'.repeat(64) }]],
   ['a folder', (sent) => [...sent, { path: 'tools', digest: 'a'.repeat(64) }]],
 ])('a request with %s runs, uncached', async (_name, spoil) => {
   const bazel = start();
@@ -157,7 +157,7 @@ test.each<[string, (sent: SentInput[]) => SentInput[]]>([
   expect(outcomes(bazel)).toEqual(['uncached', 'uncached']);
 });
 
-test('a digest that is not the file’s makes nothing that others could hit', async () => {
+test('a request with a wrong digest publishes nothing that others could hit', async () => {
   const bazel = start();
   const lie = [...inputs().slice(0, 1), { path: 'in.txt', digest: 'a'.repeat(64) }];
   await build(bazel, ARGS, lie);
@@ -167,7 +167,7 @@ test('a digest that is not the file’s makes nothing that others could hit', as
   expect(bazel.log.match(/not stored/g)).toHaveLength(2);
 });
 
-test('a tool that fails is asked again, and what it said is in the answer', async () => {
+test('a failing tool runs again, and its messages are in the response', async () => {
   const bazel = start();
   for (let count = 0; count < 2; count++) {
     expect(await build(bazel, [...ARGS, '--fail'])).toEqual({ exitCode: 1, output: 'broken\n' });
@@ -191,7 +191,7 @@ test('an unnamed output prevents publishing', async () => {
   expect(outcomes(named)).toEqual(['miss', 'hit-local']);
 });
 
-test('--assay-output names an output and is not for the tool', async () => {
+test('--assay-output names an output and is not passed to the tool', async () => {
   shop.script('tools/shout.sh', 'echo "$@" > out/made.txt');
   const bazel = start(DEFAULT_FORM, []);
   const args = ['--assay-output=out/made.txt', 'a'];
@@ -203,7 +203,7 @@ test('--assay-output names an output and is not for the tool', async () => {
   expect(outcomes(bazel)).toEqual(['miss', 'hit-local']);
 });
 
-test('a request that arrives in pieces, broken anywhere, is worked on once it is whole', async () => {
+test('a request that arrives in pieces is processed when it is complete', async () => {
   const bazel = start();
   const bytes = encodeRequest(ARGS, inputs());
   for (let broken = 1; broken < bytes.length; broken += Math.ceil(bytes.length / 12)) {
@@ -219,11 +219,11 @@ test('a request that arrives in pieces, broken anywhere, is worked on once it is
 
 test.each([
   ['garbage', Buffer.alloc(20, 0xff)],
-  ['a request larger than any', Buffer.from([0xff, 0xff, 0xff, 0x7f, 1, 2, 3])],
+  ['a request above the limit', Buffer.from([0xff, 0xff, 0xff, 0x7f, 1, 2, 3])],
   ['half a request', encodeRequest(['a'.repeat(100)], []).subarray(0, 50)],
-  ['a message that is none', Buffer.from([3, 0xff, 0xff, 0xff])],
+  ['an invalid message', Buffer.from([3, 0xff, 0xff, 0xff])],
   ['a message with an argument longer than itself', Buffer.from([4, 0x0a, 0x7f, 0x61, 0x61])],
-])('%s ends the conversation in words', async (_name, bytes) => {
+])('%s ends the worker with an error message', async (_name, bytes) => {
   const bazel = start();
   bazel.write(bytes);
   const { code, stderr } = await bazel.close();
@@ -231,7 +231,7 @@ test.each([
   expect(code).toBe(125);
 });
 
-test('of a tool with endless output, only the beginning is passed on', async () => {
+test('the output of a tool is truncated at the limit', async () => {
   const [tenth, times] = [BAZEL.maxOutputBytes / 8, 10];
   shop.script('tools/shout.sh', `for i in $(seq ${times}); do head -c ${tenth} /dev/zero | tr '\\0' a; done`);
   const { exitCode, output } = await build(start());
@@ -240,7 +240,7 @@ test('of a tool with endless output, only the beginning is passed on', async () 
   expect(output.slice(-100)).toContain(`wrote more than ${BAZEL.maxOutputBytes} bytes`);
 });
 
-test('a store that can not be opened changes nothing but the hits', async () => {
+test('an unusable store costs only the hits', async () => {
   const args = [
     '--store',
     join(shop.write('a-file', ''), 'store'),
@@ -255,7 +255,7 @@ test('a store that can not be opened changes nothing but the hits', async () => 
   expect(outcomes(bazel)).toEqual(['miss', 'miss']);
 });
 
-test('started without --persistent_worker it runs the tool once, with the arguments of the param file', async () => {
+test('without --persistent_worker the tool runs once, with the arguments of the param file', async () => {
   shop.write('request.params', `${ARGS.join('\n')}\n`);
   removeOutputs();
   const command = [...FORMS[DEFAULT_FORM], 'bazel-worker', '--output-flag=--out', '--', 'tools/shout.sh'];

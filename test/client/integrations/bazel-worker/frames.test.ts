@@ -1,4 +1,4 @@
-// Each request comes out complete, however the pipe has split it.
+// Each request is decoded completely, however the pipe splits it.
 import { expect, test } from 'vitest';
 import { frames } from '../../../../client/integrations/bazel-worker/frames.ts';
 import { encodeRequest } from '../../../rig/bazel.ts';
@@ -25,7 +25,7 @@ const REQUESTS = [
   encodeRequest(['x'.repeat(20_000)], []),
 ];
 
-test('broken once, at each place of the first requests', async () => {
+test('requests are decoded if split once, at any offset', async () => {
   const few = REQUESTS.slice(0, 3);
   const bytes = Buffer.concat(few);
   for (let at = 0; at <= bytes.length; at++) {
@@ -33,15 +33,18 @@ test('broken once, at each place of the first requests', async () => {
   }
 });
 
-test.each([1, 2, 3, 4, 5, 6, 7, 8])('broken at many places, seed %i', async (seed) => {
-  const random = new Random(seed);
-  const sent = Array.from({ length: 12 }, () => random.pick(REQUESTS));
-  const bytes = Buffer.concat(sent);
-  const ends = Array.from({ length: 40 }, () => random.below(bytes.length)).sort((a, b) => a - b);
-  expect(await gather(frames(inPieces(bytes, ends)))).toEqual(sent);
-});
+test.each([1, 2, 3, 4, 5, 6, 7, 8])(
+  'requests are decoded if split at many offsets, seed %i',
+  async (seed) => {
+    const random = new Random(seed);
+    const sent = Array.from({ length: 12 }, () => random.pick(REQUESTS));
+    const bytes = Buffer.concat(sent);
+    const ends = Array.from({ length: 40 }, () => random.below(bytes.length)).sort((a, b) => a - b);
+    expect(await gather(frames(inPieces(bytes, ends)))).toEqual(sent);
+  },
+);
 
-test('an end in the middle is an error, after all that was whole', async () => {
+test('a truncated request is an error, after all complete ones', async () => {
   const bytes = Buffer.concat(REQUESTS);
   const source = frames(inPieces(bytes.subarray(0, -1), []));
   for (const request of REQUESTS.slice(0, -1)) expect((await source.next()).value).toEqual(request);

@@ -2,17 +2,17 @@
 import { expect, test } from 'vitest';
 import { namedOutputs } from '../../../../client/integrations/bazel-worker/outputs.ts';
 
-test('outputs are named by a marker, which the tool does not see, or by a flag, which it does', () => {
+test('outputs are named by a marker, which is not passed to the tool, or by a flag, which is', () => {
   const { args, outputs } = namedOutputs(['--assay-output=a', '-o', 'b', '--out=c'], ['-o', '--out']);
   expect(args).toEqual(['-o', 'b', '--out=c']);
   expect(outputs).toEqual(['a', 'b', 'c']);
 });
 
-test.each(['.git', '.git/config', 'x/.assay', 'assay.json'])('%s is no output', (path) => {
+test.each(['.git', '.git/config', 'x/.assay', 'assay.json'])('%s cannot be an output', (path) => {
   expect(() => namedOutputs([`--assay-output=${path}`], [])).toThrow('ASSAY_OUTPUT_RESERVED');
   expect(() => namedOutputs(['-o', path], ['-o'])).toThrow('ASSAY_OUTPUT_RESERVED');
 });
 
-test('nor is the whole workspace', () => {
+test('the whole workspace cannot be an output', () => {
   expect(() => namedOutputs(['--assay-output=.'], [])).toThrow('the whole workspace');
 });

@@ -1,5 +1,5 @@
-// `assay gocacheprog` by its protocol. Debian 12 has Go 1.19, which knows no GOCACHEPROG, so a driver in the
-// rig behaves as the go command's source does.
+// `assay gocacheprog` through its protocol. Debian 12 has Go 1.19, which has no GOCACHEPROG, so a driver in the
+// rig follows the go command's source.
 import {
   chmodSync,
   existsSync,
@@ -53,7 +53,7 @@ function expectHit(answer: Answer, content: string | Uint8Array): void {
 const LARGE = new Random(7).bytes(3_000_000);
 
 describe.each(RUNTIME_FORMS)('%s', (form) => {
-  test('what one build put, the next one gets: small, large and empty', async () => {
+  test('a build gets what an earlier one put: small, large and empty outputs', async () => {
     const one = await start([], { form });
     expect(await one.get('a')).toEqual({ ID: 1, Miss: true });
     for (const [action, content] of [
@@ -74,7 +74,7 @@ describe.each(RUNTIME_FORMS)('%s', (form) => {
   });
 });
 
-test('147 gets at once, and puts between them, are each answered once and rightly', async () => {
+test('147 concurrent gets, with puts between them, are each answered once and correctly', async () => {
   const one = await start();
   const names = Array.from({ length: 147 }, (_, at) => `package ${at}`);
   const content = (name: string) => name.repeat(1 + (name.length % 7) * 300);
@@ -89,7 +89,7 @@ test('147 gets at once, and puts between them, are each answered once and rightl
   expect((await two.close()).code).toBe(0);
 });
 
-test('the newest output of an action is the one that is found', async () => {
+test('get returns the newest output of an action', async () => {
   const one = await start();
   await one.put('test log', 'ok 0.001s');
   await one.put('test log', 'ok 0.002s');
@@ -97,7 +97,7 @@ test('the newest output of an action is the one that is found', async () => {
   await one.close();
 });
 
-test('without the files that the go command was shown, the store makes them again', async () => {
+test('get recreates a deleted output file from the store', async () => {
   const one = await start();
   const { DiskPath = '' } = await one.put('a', LARGE);
   await one.close();
@@ -109,7 +109,7 @@ test('without the files that the go command was shown, the store makes them agai
   await two.close();
 });
 
-test('a file that somebody changed is never shown again', async () => {
+test('get never returns a file that was modified', async () => {
   const one = await start();
   const { DiskPath = '' } = await one.put('a', 'the right bytes');
   chmodSync(DiskPath, 0o644);
@@ -118,7 +118,7 @@ test('a file that somebody changed is never shown again', async () => {
   await one.close();
 });
 
-test('a body that is not what its ID says is refused and not kept', async () => {
+test('put refuses a body that does not match its ID, and stores nothing', async () => {
   const one = await start();
   expect((await one.put('a', 'changed underfoot', sha256('as it was'))).Err).toContain('changed');
   expect(await one.get('a')).toMatchObject({ Miss: true });
@@ -136,7 +136,7 @@ test.each([
   ['a get without an action', { Command: 'get' }],
   ['a put without an output', { Command: 'put', ActionID: 'AAAA' }],
   ['an action that is not base64', { Command: 'get', ActionID: '$$$' }],
-])('%s is an error to itself alone', async (_name, request) => {
+])('%s is an error for that request only', async (_name, request) => {
   const one = await start();
   expect((await one.ask(request)).Err).toBeTruthy();
   expect(await one.get('a')).toMatchObject({ Miss: true });
@@ -145,14 +145,11 @@ test.each([
 
 test.each([
   ['garbage', 'not json at all\n'],
-  ['JSON that is no request', '[1,2]\n'],
+  ['JSON that is not a request', '[1,2]\n'],
   ['a request without an ID', '{"Command":"get","ActionID":"AAAA"}\n'],
-  ['a line without an end', 'x'.repeat(200_000)],
-  [
-    'no body where one was announced',
-    '{"ID":5,"Command":"put","ActionID":"AAAA","OutputID":"AAAA","BodySize":3}\n{}\n',
-  ],
-])('%s ends the conversation in words, after what was asked before', async (_name, text) => {
+  ['a line that is too long', 'x'.repeat(200_000)],
+  ['a missing body', '{"ID":5,"Command":"put","ActionID":"AAAA","OutputID":"AAAA","BodySize":3}\n{}\n'],
+])('%s ends the program with an error message, after the earlier requests', async (_name, text) => {
   const one = await start();
   const put = one.put('a', 'kept');
   one.answerTo(5).catch(() => {});
@@ -166,7 +163,7 @@ test.each([
   expectHit(await two.get('a'), 'kept');
 });
 
-test('bytes one at a time are understood', async () => {
+test('a request that arrives byte by byte is answered', async () => {
   const one = await start();
   const request = { ID: 1, Command: 'put', ActionID: sha256('a').toString('base64'), BodySize: 5 };
   const text = `${JSON.stringify({ ...request, OutputID: sha256('bytes').toString('base64') })}\n\n"Ynl0ZXM="\n`;
@@ -178,7 +175,7 @@ test('bytes one at a time are understood', async () => {
   expect(readFileSync((await answer).DiskPath ?? '', 'utf8')).toBe('bytes');
 });
 
-test('a go command that goes away in the middle of a body leaves nothing behind', async () => {
+test('a go command that exits in the middle of a body leaves no files', async () => {
   const one = await start();
   await one.put('a', 'kept');
   one.write('{"ID":9,"Command":"put","ActionID":"AAAA","OutputID":"AAAA","BodySize":300}\n"AAAAAAAA');
@@ -191,7 +188,7 @@ test('a go command that goes away in the middle of a body leaves nothing behind'
 });
 
 test.each([1, 2, 3, 4, 5])(
-  'killed between puts and their answers, seed %i: what was answered is there',
+  'killed between puts and their responses, seed %i: every acknowledged put is stored',
   async (seed) => {
     const random = new Random(seed);
     const one = await start();
@@ -216,7 +213,7 @@ test.each([1, 2, 3, 4, 5])(
   },
 );
 
-test('files that no build has asked for in five days go, the others stay', async () => {
+test('output files that no build used for five days are removed, others are kept', async () => {
   const one = await start();
   const [old, recent] = [await one.put('old', 'old'), await one.put('recent', 'recent')];
   const days = (count: number) => Date.now() / 1000 - count * 24 * 3600;
@@ -231,7 +228,7 @@ test('files that no build has asked for in five days go, the others stay', async
   expect(statSync(recent.DiskPath ?? '').mtimeMs).toBeGreaterThan(days(1) * 1000);
 });
 
-test('a store that can not be opened is a miss, and puts still give the go command its file', async () => {
+test('with an unusable store, get is a miss, and put still gives the go command its file', async () => {
   const file = shop.write('a-file', '');
   const one = await GoCommand.start(['--store', join(file, 'store')]);
   const { DiskPath = '' } = await one.put('a', 'content');
@@ -247,7 +244,7 @@ describe('with a remote', () => {
   const elsewhere = () => ['--store', join(shop.folder, 'elsewhere')];
   const second = (remote: string) => GoCommand.start([...elsewhere(), '--remote', remote]);
 
-  test('another machine gets what one has put', async () => {
+  test('another machine gets what one machine put', async () => {
     const server = await ServerProcess.start(`${shop.folder}/server`);
     closers.push(() => server.stop());
     const one = await start(['--remote', `${server.url}/team`]);
@@ -264,10 +261,10 @@ describe('with a remote', () => {
   });
 
   test.each<[string, (path: string) => [number, string], RegExp]>([
-    ['is ill', () => [500, 'boom'], /the remote is not usable/g],
-    ['talks nonsense', () => [200, 'nonsense'], /the remote is not usable/g],
-    ['takes no writes', () => [404, ''], /the remote takes no results/g],
-  ])('one that %s changes nothing but the hits', async (_name, answer, words) => {
+    ['answers 500', () => [500, 'boom'], /the remote is not usable/g],
+    ['sends invalid responses', () => [200, 'nonsense'], /the remote is not usable/g],
+    ['refuses writes', () => [404, ''], /the remote takes no results/g],
+  ])('a remote that %s costs only the hits', async (_name, answer, words) => {
     const server = createServer((request, response) => {
       request.resume();
       const [status, body] = request.method === 'PUT' ? ([403, ''] as const) : answer(request.url ?? '');

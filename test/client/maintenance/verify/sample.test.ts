@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { Sample } from '../../../../client/maintenance/verify/sample.ts';
 import { Random } from '../../../rig/random.ts';
 
-test('few are all taken; of many, each has the same chance', () => {
+test('a small set is sampled whole; in a large set each item has the same chance', () => {
   const few = new Sample<number>(5);
   for (const item of [1, 2, 3]) few.offer(item);
   expect(few.taken).toEqual([1, 2, 3]);

@@ -1,4 +1,4 @@
-// `assay verify` as a person uses it, on a store that was harmed.
+// `assay verify` on a damaged store.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs';
@@ -41,8 +41,8 @@ function harm(path: string): void {
   closeSync(file);
 }
 
-test('a whole store is found whole, and sampled results come back as they were', async () => {
-  // A watched run would keep its path set beside, which is a result too.
+test('verify finds an intact store intact, and restores sampled results exactly', async () => {
+  // A watched run would also store its path set, which is a result too.
   for (const number of [1, 2, 3]) await shop.run(['--hermetic=off', ...build(number)]);
   const { code, found } = await verify('--restore', '2');
   expect(found).toMatchObject({
@@ -57,7 +57,7 @@ test('a whole store is found whole, and sampled results come back as they were',
   expect(said).toMatchObject({ code: 0, stdout: expect.stringContaining('Every blob matches its SHA-256') });
 });
 
-test('what is damaged is quarantined and named, is a miss, and the next run heals it', async () => {
+test('a damaged blob is quarantined and named, is a miss, and the next run replaces it', async () => {
   await shop.run(build(1));
   const [path = ''] = largeFiles();
   harm(path);
@@ -73,7 +73,7 @@ test('what is damaged is quarantined and named, is a miss, and the next run heal
   expect(await verify()).toMatchObject({ code: 0, found: { damaged: 0, unusableResults: 0 } });
 });
 
-test('what is damaged is fetched anew where a remote has it', async () => {
+test('a damaged blob is fetched again from a remote that has it', async () => {
   const server = await ServerProcess.start(join(shop.folder, 'remote'));
   try {
     for (const number of [1, 2]) await shop.run(['--remote', server.url, ...build(number)]);
@@ -86,7 +86,7 @@ test('what is damaged is fetched anew where a remote has it', async () => {
   }
 });
 
-test('a killed verify is resumed where it was', async () => {
+test('a killed verify resumes where it stopped', async () => {
   const store = await openDiskStore({ directory: shop.store });
   const blobs = Array.from({ length: 60 }, (_, number) => contentOf(`resumed ${number}`, 600_000));
   for (const bytes of blobs) await store.blobs.put(digestOf(bytes), bytes);
@@ -113,7 +113,7 @@ test('a killed verify is resumed where it was', async () => {
   expect((await verify()).found.resumedAt).toBeUndefined();
 });
 
-test('a running server looks through its store by itself, and goes on serving', async () => {
+test('a running server verifies its store in the background, and keeps serving', async () => {
   const store = await openDiskStore({ directory: shop.store });
   const bytes = contentOf('scrubbed', 200_000);
   const { hash } = await store.blobs.put(digestOf(bytes), bytes);
@@ -131,10 +131,10 @@ test('a running server looks through its store by itself, and goes on serving', 
   }
 });
 
-describe('on a store that tools have used', () => {
+describe('a store that other tools have used', () => {
   const GRADLE_KEY = 'ab'.repeat(16);
 
-  /** Entries of a protocol with and without a namespace, a rival, and results that no workspace could hold. */
+  /** Entries of a protocol with and without a namespace, a divergent result, and unrestorable results. */
   async function useByTools(): Promise<void> {
     const server = await ServerProcess.start(shop.store);
     try {
@@ -167,7 +167,7 @@ describe('on a store that tools have used', () => {
     await store.close();
   }
 
-  test('verify looks at every result, and other tools’ results are no failures', async () => {
+  test('verify checks every result, and other tools’ results are not failures', async () => {
     await useByTools();
     const { code, found, stderr } = await verify('--restore', '100');
     expect(stderr).not.toContain('ASSAY_');
@@ -183,7 +183,7 @@ describe('on a store that tools have used', () => {
     );
   });
 
-  test('a server with --verify-rate comes to the end', async () => {
+  test('a server with --verify-rate completes a pass', async () => {
     await useByTools();
     const server = await ServerProcess.start(shop.store, { args: ['--verify-rate', '100'] });
     let said = '';
@@ -207,7 +207,7 @@ describe('on a store that tools have used', () => {
 });
 
 describe('verify refuses', () => {
-  test('a folder without a store, and begins none there', async () => {
+  test('a folder without a store, and creates none there', async () => {
     const { code, stderr } = await shop.assay(['verify']);
     expect({ code, isBegun: existsSync(shop.store) }).toEqual({ code: 2, isBegun: false });
     expect(stderr).toContain('ASSAY_NO_STORE');

@@ -47,12 +47,12 @@ interface Options {
 interface Progress {
   readonly child: ChildProcess;
   readonly lines: string[];
-  /** The lines of the command, as they come. */
+  /** The command's lines, as they arrive. */
   heard(line: (text: string) => void): void;
   readonly ended: Promise<{ code: number | null; stderr: string }>;
 }
 
-/** A run that is watched while it goes on. */
+/** A run that the test observes while it runs. */
 function start({
   cwd = shop.workspace,
   store = shop.store,
@@ -99,7 +99,7 @@ const train = (options: Partial<Options> = {}) =>
 const EPOCHS = 40;
 const KILLS = soak(20, 8);
 
-test(`killed at ${KILLS} random moments it ends with the same result, and repeats at most an epoch each time`, {
+test(`killed at ${KILLS} random moments, a run ends with the same result and repeats at most one epoch each time`, {
   timeout: 300_000,
 }, async () => {
   const undisturbed = shop.another('undisturbed');
@@ -138,7 +138,7 @@ test(`killed at ${KILLS} random moments it ends with the same result, and repeat
   }
 });
 
-/** Counts to a number, one a checkpoint, in a file of its own; waits for ever at the number that it is told to. */
+/** Counts to 4 in a file, with a checkpoint per number; waits at a number while $STOP holds that name. */
 const COUNT = [
   '[ "$ASSAY_CHECKPOINT" = 0 ] || echo "from $ASSAY_CHECKPOINT: $(cat state/n)"',
   'n=$(cat state/n 2>/dev/null || echo 0)',
@@ -152,7 +152,7 @@ const COUNT = [
   'echo $n > made',
 ];
 
-/** A run of the counter that waits after `stopAt`; where that is, stands outside of its key. */
+/** A run of the counter that waits after `stopAt`, which is not in its key. */
 function count(stopAt: number | undefined, options: Partial<Options> = {}): Progress {
   const stop = join(shop.folder, 'stop');
   rmSync(stop, { recursive: true, force: true });
@@ -177,7 +177,7 @@ async function killAt(number: number, options: Partial<Options> = {}): Promise<P
 }
 
 describe.each(RUNTIME_FORMS)('%s', (form) => {
-  test('a run that was killed is gone on with; once it is published its checkpoints are gone', async () => {
+  test('a killed run is resumed, and its checkpoints are removed once its result is published', async () => {
     await killAt(2, { form });
     const again = count(undefined, { form });
     expect(await again.ended).toMatchObject({ code: 0 });
@@ -191,7 +191,7 @@ describe.each(RUNTIME_FORMS)('%s', (form) => {
   });
 });
 
-test('files in the folder that are no checkpoint of this action are not used', async () => {
+test('files in the folder that are not a checkpoint of this action are not used', async () => {
   shop.write('state/n', '3');
   const running = count(undefined);
   expect((await running.ended).code).toBe(0);
@@ -202,7 +202,7 @@ test('files in the folder that are no checkpoint of this action are not used', a
   expect(other.lines[0]).toBe('at 1');
 });
 
-test('a checkpoint that has rotted is passed over for the one before', async () => {
+test('a corrupt checkpoint is skipped for the one before', async () => {
   const padded = ['--env', 'PAD=1'];
   await killAt(3, { args: padded });
   rot(shop.store, '3\n'.repeat(50_000));
@@ -211,7 +211,7 @@ test('a checkpoint that has rotted is passed over for the one before', async () 
   expect(again.lines[0]).toBe('from 2: 2');
 });
 
-test('what a resumed run took is what all of its pieces took', async () => {
+test('the duration of a resumed run is the sum of its parts', async () => {
   const slow = [
     'sh',
     '-c',
@@ -233,7 +233,7 @@ test('what a resumed run took is what all of its pieces took', async () => {
   expect(first.exitCode).toBe(1);
 });
 
-test('another machine with the same remote goes on', async () => {
+test('another machine with the same remote resumes the run', async () => {
   const server = await ServerProcess.start(join(shop.folder, 'server'));
   closers.push(() => server.stop());
   const remote = ['--remote', server.url];
@@ -248,7 +248,7 @@ test('another machine with the same remote goes on', async () => {
   expect(again.lines[0]).toBe('from 3: 3');
 });
 
-/** In front of a server: what is sent to its checkpoints waits until `let` is called. */
+/** A proxy that holds uploads of checkpoints until `let` is called. */
 async function slowTo(url: string): Promise<{ url: string; let: () => void }> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const server = createServer(async (request, response) => {
@@ -268,11 +268,11 @@ async function slowTo(url: string): Promise<{ url: string; let: () => void }> {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, let: resolve };
 }
 
-test('of checkpoints that are sealed faster than they are sent, the remote gets the newest next', async () => {
+test('if checkpoints are sealed faster than they are uploaded, the newest is uploaded next', async () => {
   const server = await ServerProcess.start(join(shop.folder, 'server'));
   closers.push(() => server.stop());
   const slow = await slowTo(server.url);
-  // For so many bytes a line may be silent for some seconds.
+  // With this many bytes the client tolerates some seconds of silence.
   const running = count(4, { args: ['--remote', slow.url, '--env', 'PAD=1'] });
   await new Promise<void>((resolve) => running.heard((line) => line === 'sealed 4' && resolve()));
   slow.let();
@@ -294,7 +294,7 @@ test('a finished run does not wait for the upload of useless checkpoints', async
   expect(warnings.filter((text: string) => text.includes('not usable'))).toEqual([]);
 });
 
-/** Sharing goes on behind the step's back; one that is overtaken is not sent. */
+/** Uploads run in the background; a superseded checkpoint is not uploaded. */
 async function sharedCheckpoint(url: string, number: number): Promise<void> {
   for (;;) {
     const answer = await fetch(`${url}/labels/v1/checkpoint?prefix=`);
@@ -303,7 +303,7 @@ async function sharedCheckpoint(url: string, number: number): Promise<void> {
   }
 }
 
-test('they are taken from time to time without being asked for', async () => {
+test('checkpoints are sealed at the interval without a request', async () => {
   const fifo = join(shop.folder, 'fifo');
   execFileSync('mkfifo', [fifo]);
   const command = ['sh', '-c', 'echo one > state/n; echo ready; cat "$FIFO"'];
@@ -324,17 +324,17 @@ test('they are taken from time to time without being asked for', async () => {
     running.child.kill('SIGKILL');
     return (await running.ended).stderr;
   };
-  // A busy machine may take its time.
+  // A busy machine may be slow.
   for (const ms of [1500, 4000, 12_000]) {
     await after(ms);
     if ((await after(0)).includes('starting from checkpoint')) break;
   }
   expect(await after(0)).toContain('starting from checkpoint 1');
-  // The commands outlived what was killed around them: this is what they wait for.
+  // The commands survived the killed runs: this file ends them.
   closeSync(openSync(fifo, 'r+'));
 });
 
-test('assay checkpoint says the number, and outside of a step nothing', async () => {
+test('assay checkpoint prints the number, and outside of a step nothing', async () => {
   const [program, ...rest] = FORMS.executable;
   const command = [
     'sh',
@@ -355,7 +355,7 @@ test('assay checkpoint says the number, and outside of a step nothing', async ()
 const ASK =
   ': > "$ASSAY_CHECKPOINT_DESK/r.request"; while [ -e "$ASSAY_CHECKPOINT_DESK/r.request" ]; do sleep 0.02; done';
 
-test('a second attempt finds nothing that the first one left unsealed, and the run ends', async () => {
+test('a second attempt starts without the unsealed files of the first', async () => {
   const source = shop.write('leak.c', 'int main(void) { return 0; }\n');
   execFileSync('gcc', ['-fsanitize=address', '-o', join(shop.workspace, 'leak'), source]);
   const script = 'echo "from $ASSAY_CHECKPOINT" >> state/log; ./leak && cp state/log made';
@@ -366,7 +366,7 @@ test('a second attempt finds nothing that the first one left unsealed, and the r
   expect(readFileSync(join(shop.workspace, 'made'), 'utf8')).toBe('from 0\n');
 });
 
-test('folders that change places with each other are something new to seal', async () => {
+test('folders that are swapped with each other cause a new checkpoint', async () => {
   const answer = 'cat "$ASSAY_CHECKPOINT_DESK/r.answer"; echo';
   const script = [
     'if [ "$ASSAY_CHECKPOINT" != 0 ]; then cat a/x b/x c/x; exit 0; fi',
@@ -383,7 +383,7 @@ test('folders that change places with each other are something new to seal', asy
   expect(again.lines).toEqual(['1', '2', '2']);
 });
 
-test('two runs of one action at once each keep the checkpoints that they sealed', async () => {
+test('two concurrent runs of one action each keep the checkpoints that they sealed', async () => {
   const script = [
     'if [ "$ASSAY_CHECKPOINT" != 0 ]; then cat state/n; exit 0; fi',
     'echo ready; while [ ! -e word ]; do sleep 0.02; done',
@@ -407,7 +407,7 @@ test('two runs of one action at once each keep the checkpoints that they sealed'
   expect(again.lines).toEqual(['1']);
 });
 
-test('a step that only keeps its progress is hermetic', async () => {
+test('a step that only writes its checkpoint folder is hermetic', async () => {
   const script = [
     'cat state/n 2> /dev/null; echo 1 > state/new; mv state/new state/n',
     ': > "$ASSAY_CHECKPOINT_DESK/r.request"; while [ -e "$ASSAY_CHECKPOINT_DESK/r.request" ]; do sleep 0.02; done',
@@ -429,13 +429,13 @@ test.each<[string, string[], string]>([
   ],
   ['a checkpoint of what is only observed', ['--checkpoint', 'a', '--inputs=observed'], 'from other inputs'],
   ['no interval', ['--checkpoint', 'a', '--checkpoint-interval', '0'], 'whole number'],
-])('%s is refused in words', async (_name, args, words) => {
+])('%s is refused with a message', async (_name, args, words) => {
   const ran = await shop.assay(['run', ...args, '--', 'true']);
   expect(ran.code).toBe(125);
   expect(ran.stderr).toContain(words);
 });
 
-test('a step of an assay.json has checkpoints too', async () => {
+test('a step of assay.json can have checkpoints', async () => {
   const script = [
     'echo "from $ASSAY_CHECKPOINT"; [ -e state/n ] && exec cp state/n made',
     'echo 1 > state/new; mv state/new state/n; : > "$ASSAY_CHECKPOINT_DESK/r.request"',

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { NewestUpload } from '../../../../client/snapshots/checkpoint/newest-upload.ts';
 
-/** A line on which each upload ends when the test says so. */
+/** An upload function whose calls end when the test says so. */
 function slowLine() {
   const sent: number[] = [];
   const behind: [number, number][] = [];
@@ -25,7 +25,7 @@ function slowLine() {
   return { uploads, sent, behind, end };
 }
 
-test('those that were overtaken are not sent', async () => {
+test('superseded checkpoints are not uploaded', async () => {
   const { uploads, sent, behind, end } = slowLine();
   for (let number = 1; number <= 9; number++) uploads.offer(number, '');
   expect(sent).toEqual([1]);
@@ -38,7 +38,7 @@ test('those that were overtaken are not sent', async () => {
   expect(sent).toEqual([1, 9, 10]);
 });
 
-test('one that did not arrive does not count', async () => {
+test('a failed upload does not count as shared', async () => {
   const { uploads, sent, end } = slowLine();
   uploads.offer(1, '');
   await end(false);

@@ -1,4 +1,4 @@
-// `assay reproduce` checks a tool's promise: with the state of an earlier run it gives the result of a clean
+// `assay reproduce` checks a tool's guarantee: with the state of an earlier run it gives the result of a clean
 // run.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,9 +6,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Workshop } from '../../../rig/assay.ts';
 
 const HONEST = ['mkdir -p cache', 'cp src out', 'date +%N > cache/at'];
-/** Its first source stays in all that it makes later. */
+/** A compiler whose first source stays in all later outputs. */
 const STICKY = [...HONEST, '[ -e cache/first ] || cp src cache/first', 'cat cache/first >> out'];
-/** It counts its runs. */
+/** A compiler that counts its runs in its state. */
 const COUNTING = [...HONEST, 'echo x >> cache/count', 'cat cache/count >> out'];
 
 const ACTION = ['--input', 'src', '--input', 'compile.sh', '--output', 'out', '--state', 'cache'];
@@ -45,20 +45,20 @@ async function reproduce(script: readonly string[], earlier: readonly string[]):
 
 const stateIn = ({ variations }: Report) => variations.find(({ name }) => name === 'state');
 
-test('an honest one is reproducible, whatever it writes into its state', async () => {
+test('a compiler whose state does not affect its output is reproducible', async () => {
   const report = await reproduce(HONEST, ['first']);
   expect(report.findings).toEqual([]);
   expect(stateIn(report)).toMatchObject({ outcome: 'same', what: 'the state of an earlier run' });
 });
 
-test('one whose earlier state gets into its output is named', async () => {
+test('a compiler whose earlier state affects its output is reported', async () => {
   const report = await reproduce(STICKY, ['first']);
   expect(report.findings).toMatchObject([{ kind: 'stale-output', path: 'out' }]);
   expect(report.findings[0]?.detail).toContain('it depends on the state of an earlier run');
   expect(stateIn(report)?.outcome).toBe('differs');
 });
 
-test('where nothing was kept yet, with what its own clean run leaves', async () => {
+test('without an earlier state, reproduce uses the state of its own clean run', async () => {
   const report = await reproduce(COUNTING, []);
   expect(report.findings).toMatchObject([{ kind: 'stale-output', path: 'out' }]);
   expect(report.findings[0]?.detail).toContain('the state that a clean run leaves');

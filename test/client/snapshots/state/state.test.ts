@@ -24,12 +24,12 @@ import { rot } from '../../../rig/rot.ts';
 import { ServerProcess } from '../../../rig/server.ts';
 import { describeTree } from '../../../rig/tree.ts';
 
-/** Says what it knows from before, and keeps what it has seen. */
+/** Prints its earlier state, and saves what it has read. */
 const HONEST = [
   'echo "knows: $(cat cache/seen 2>/dev/null)"',
   'mkdir -p cache && cp src cache/seen && cp src out',
 ];
-/** The same, but what it knows from before gets into what it makes. */
+/** The same, but its earlier state gets into its output. */
 const LYING = [...HONEST, 'if [ -e cache/first ]; then cat cache/first >> out; else cp src cache/first; fi'];
 
 const ACTION = ['--input', 'src', '--input', 'compile.sh', '--output', 'out', '--state', 'cache'];
@@ -81,7 +81,7 @@ function out(workspace = shop.workspace): string {
 }
 
 describe.each(RUNTIME_FORMS)('%s', (form) => {
-  test('is carried to the next run, is in no key, and what is made with it is not kept', async () => {
+  test('state reaches the next run, is in no key, and a result made with it is not published', async () => {
     const first = await compile('one', [], { form });
     expect(first.stdout).toBe('knows: \n');
     expect(first.summary).toMatchObject({ outcome: 'miss', published: true, standing: 'clean' });
@@ -100,7 +100,7 @@ describe.each(RUNTIME_FORMS)('%s', (form) => {
   });
 });
 
-test('the nearest commit on the way here is preferred to a newer one beside it', async () => {
+test('the state of the nearest ancestor commit is preferred to a newer one on another branch', async () => {
   git('init', '--quiet', '--initial-branch=main');
   const root = commit();
   await compile('of the root');
@@ -116,7 +116,7 @@ test('the nearest commit on the way here is preferred to a newer one beside it',
   expect(here.summary.warnings).toContain(`starting with the state of commit ${near.slice(0, 12)}`);
 });
 
-test('where no commit on the way here has any, the newest is taken', async () => {
+test('if no ancestor commit has a state, the newest one is used', async () => {
   git('init', '--quiet', '--initial-branch=main');
   const root = commit();
   commit();
@@ -127,7 +127,7 @@ test('where no commit on the way here has any, the newest is taken', async () =>
   expect((await compile('here')).stdout).toBe('knows: later\n');
 });
 
-test('two folders of one repository do not get each other’s', async () => {
+test('two folders of one repository do not share state', async () => {
   git('init', '--quiet');
   commit();
   const [a, b] = ['a', 'b'].map((name) => {
@@ -152,12 +152,12 @@ test.each(['http', 'grpc'])('a fresh checkout gets it from the remote, over %s',
   expect(ran.summary).toMatchObject({ published: false, shared: false });
 });
 
-test('a remote that is not there costs nothing but the state', async () => {
+test('a remote that is down costs only the state', async () => {
   const ran = await compile('one', ['--remote', 'http://127.0.0.1:9']);
   expect(ran.summary).toMatchObject({ exitCode: 0, published: true });
 });
 
-test('strict makes what a clean run makes, from a compiler whose state gets into its output', async () => {
+test('a strict run gives the result of a clean run, even if the compiler’s state affects its output', async () => {
   shop.script('compile.sh', ...LYING);
   await compile('one');
   const stale = await compile('two');
@@ -171,12 +171,12 @@ test('strict makes what a clean run makes, from a compiler whose state gets into
   expect(out()).toBe('two');
 });
 
-test('a run that is strict leaves its state for those that are not', async () => {
+test('a strict run saves its state for runs that are not strict', async () => {
   await compile('one', ['--hermetic=strict']);
   expect((await compile('two')).stdout).toBe('knows: one\n');
 });
 
-test('other files there are not used', async () => {
+test('other files in the state folder are not used', async () => {
   shop.write('cache/seen', 'a stranger’s');
   const first = await compile('one');
   expect(first.stdout).toBe('knows: \n');
@@ -187,7 +187,7 @@ test('other files there are not used', async () => {
   expect(shop.has('cache/stray')).toBe(false);
 });
 
-test('without a store the folders are left as they are', async () => {
+test('without a store the state folders are left as they are', async () => {
   shop.write('cache/seen', 'mine');
   shop.write('no-folder', '');
   const ran = await compile('one', ['--store', join(shop.workspace, 'no-folder')]);
@@ -195,7 +195,7 @@ test('without a store the folders are left as they are', async () => {
   expect(ran.summary).toMatchObject({ exitCode: 0, published: false });
 });
 
-test('a command that fails leaves none, and a file may be state as well', async () => {
+test('a failing command saves no state, and a single file may be state', async () => {
   const script = 'cat info 2>/dev/null; echo "$1" > info; cp src out; exit $2';
   const run = (src: string, code: number) => {
     shop.write('src', src);
@@ -208,7 +208,7 @@ test('a command that fails leaves none, and a file may be state as well', async 
   expect((await run('four', 0)).stdout).toBe('info\n');
 });
 
-test('a snapshot that has rotted is passed over for the one before', async () => {
+test('a corrupt snapshot is skipped for the one before', async () => {
   const script =
     'echo "knows: $(head -n 1 cache/pad 2>/dev/null)"; mkdir -p cache; yes "$(cat src)" | head -n 50000 > cache/pad; cp src out';
   const run = (src: string) => {
@@ -225,7 +225,7 @@ test('a snapshot that has rotted is passed over for the one before', async () =>
 });
 
 test.each(['src', '.git/hooks/pre-commit', '../evil'])(
-  'a snapshot that somebody made to write %s is passed over',
+  'a hostile snapshot that would write %s is skipped',
   async (path) => {
     await compile('one');
     const store = await openDiskStore({ directory: shop.store });
@@ -251,7 +251,7 @@ test.each(['src', '.git/hooks/pre-commit', '../evil'])(
   },
 );
 
-test('an audit runs without it, and leaves whole outputs', async () => {
+test('an audit runs without state, and leaves complete outputs', async () => {
   shop.script('compile.sh', 'mkdir -p cache dist', '[ -e cache/a ] || cp src dist/a', 'cp src cache/a');
   shop.write('src', 'one');
   const action = ['--input', 'src', '--input', 'compile.sh', '--output', 'dist', '--state', 'cache'];
@@ -261,7 +261,7 @@ test('an audit runs without it, and leaves whole outputs', async () => {
   expect(readFileSync(join(shop.workspace, 'dist/a'), 'utf8')).toBe('one');
 });
 
-test('what a run that was killed left half done is not used', async () => {
+test('the incomplete state of a killed run is not used', async () => {
   await compile('one');
   shop.script('compile.sh', 'echo half > cache/seen', 'echo ready', 'sleep 1000');
   writeFileSync(join(shop.workspace, 'src'), 'two');
@@ -282,7 +282,7 @@ test('what a run that was killed left half done is not used', async () => {
   expect(again.code).toBe(0);
 });
 
-test('killed at random moments, a run never finds a state that no run has left', async () => {
+test('after kills at random moments, a run finds only a state that some run saved', async () => {
   shop.script(
     'compile.sh',
     'mkdir -p cache dist',
@@ -300,7 +300,7 @@ test('killed at random moments, a run never finds a state that no run has left',
       stdio: 'ignore',
     });
     const ended = new Promise((resolve) => child.once('close', resolve));
-    // Every third one is let be, so that there is something to find.
+    // Every third run is not killed, so that there is a state to find.
     if (kill % 3 !== 0) await Promise.race([ended, wait(random.below(150))]);
     if (kill % 3 !== 0) child.kill('SIGKILL');
     await ended;
@@ -311,14 +311,14 @@ test('killed at random moments, a run never finds a state that no run has left',
   expect(ran.code).toBe(0);
 });
 
-test('reading and writing it, and the outputs that come with it, is no finding', async () => {
+test('reading and writing the state, and the outputs that belong to it, is not reported', async () => {
   shop.script('compile.sh', '[ ! -e out ] || cat out', ...HONEST);
   await compile('one', ['--hermetic=strict']);
   const second = await compile('two');
   expect(second.summary.findings).toBeUndefined();
 });
 
-test('a link out of the workspace is not saved, and its target is not touched', async () => {
+test('a link out of the workspace is not saved, and its target is not changed', async () => {
   const script = 'mkdir -p cache; ln -sf /etc/passwd cache/link; cp src out';
   shop.write('src', 'one');
   const action = ['--input', 'src', '--output', 'out'];
@@ -340,7 +340,7 @@ test.each<[string, string[], string]>([
   ['state outside', ['--state', '../x'], 'ASSAY_BAD_PATH'],
   ['git’s own folder', ['--state', '.git'], 'git’s own: no command makes it'],
   ['state in a sandbox', ['--state', 'a', '--sandbox'], '--sandbox cannot be used with state'],
-])('%s is refused in words', async (_name, args, words) => {
+])('%s is refused with a message', async (_name, args, words) => {
   const ran = await shop.assay(['run', ...args, '--', 'true']);
   expect(ran.code).toBe(125);
   expect(ran.stderr).toContain(words);
@@ -358,7 +358,7 @@ describe('a step of an assay.json', () => {
     return shop.assay(['run', '--logs=stream', ...args, 'build']);
   };
 
-  test('has state, and with --force makes what a clean run makes', async () => {
+  test('can have state, and with --force gives the result of a clean run', async () => {
     shop.script('compile.sh', ...LYING);
     shop.write('assay.json', JSON.stringify({ steps: { build: step } }));
     expect((await build('one')).code).toBe(0);
@@ -375,8 +375,8 @@ describe('a step of an assay.json', () => {
 
   test.each<[string, Record<string, unknown>, string]>([
     ['that is its output', { build: { ...step, state: ['out/x'] } }, 'overlap: one lies inside the other'],
-    ['that is another step’s, too', { build: step, other: { ...step, outputs: ['o'] } }, 'both claim cache'],
-  ])('is refused state %s', async (_name, steps, words) => {
+    ['of another step', { build: step, other: { ...step, outputs: ['o'] } }, 'both claim cache'],
+  ])('is refused if it has state %s', async (_name, steps, words) => {
     shop.write('src', 'x');
     shop.write('assay.json', JSON.stringify({ steps }));
     const ran = await shop.assay(['run', 'build']);
@@ -385,7 +385,7 @@ describe('a step of an assay.json', () => {
   });
 });
 
-test('a program that uses the library has it too', async () => {
+test('an action of the library can have state', async () => {
   const said: string[] = [];
   const run = (src: string) => {
     shop.write('src', src);
@@ -403,7 +403,7 @@ test('a program that uses the library has it too', async () => {
   expect(said.join('')).toBe('knows: \nknows: one\n');
 });
 
-test('tsc finds the outputs that go with its state, and all of them are there afterwards', async () => {
+test('tsc finds the outputs that belong to its state, and all of them exist afterwards', async () => {
   const tsc = join(import.meta.dirname, '../../../../node_modules/typescript/bin/tsc');
   const options = {
     incremental: true,

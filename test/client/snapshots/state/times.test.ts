@@ -30,7 +30,7 @@ function app(workspace = shop.workspace): string {
   return readFileSync(join(workspace, 'app'), 'utf8');
 }
 
-test('after a hit has replaced the outputs, an edit is not taken for built', async () => {
+test('make builds an edit after a hit has replaced the outputs', async () => {
   shop.write('src', 'one');
   await make();
   shop.write('src', 'two');
@@ -42,7 +42,7 @@ test('after a hit has replaced the outputs, an edit is not taken for built', asy
   expect(app()).toBe('three');
 });
 
-test('a checkout that is older than the state it is given is built', async () => {
+test('make builds a checkout that is older than the restored state', async () => {
   shop.write('src', 'one');
   await make();
   const other = shop.another('other');
@@ -54,7 +54,7 @@ test('a checkout that is older than the state it is given is built', async () =>
   expect(app(other)).toBe('two');
 });
 
-test('a stamp that a failed run left beside what was restored is not trusted', async () => {
+test('make does not trust a stamp of a failed run beside restored files', async () => {
   makefile(
     'app: obj/stamp',
     '\tgrep -qv broken src',
@@ -69,14 +69,14 @@ test('a stamp that a failed run left beside what was restored is not trusted', a
   shop.write('src', 'broken');
   expect((await make()).code).not.toBe(0);
   shop.write('src', 'two');
-  // As if it had been written before the run that failed, and moved here since.
+  // As if it had been written before the failed run, and renamed here since.
   const before = statSync(join(shop.workspace, 'obj/stamp')).mtimeMs / 1000 - 1;
   utimesSync(join(shop.workspace, 'src'), before, before);
   expect((await make()).code).toBe(0);
   expect(app()).toBe('two');
 });
 
-test('what is in place keeps its times, so that nothing is made again without need', async () => {
+test('files already in place keep their mtimes, so that make rebuilds nothing', async () => {
   shop.write('src', 'one');
   await make();
   for (const src of ['two', 'three', 'two']) {
@@ -102,7 +102,7 @@ test('an output that the command left unchanged gets a new mtime', async () => {
   expect(statSync(join(shop.workspace, 'app')).mtimeMs).toBeGreaterThan(statSync(reader).mtimeMs);
 });
 
-test('what `assay restore` brings back from another key is made again', async () => {
+test('make rebuilds files that `assay restore` took from another key', async () => {
   const run = () => execFileSync('make', { cwd: shop.workspace });
   shop.write('src', 'one');
   run();

@@ -147,7 +147,7 @@ describe('a remote whose result is unusable', () => {
     ['lacks a declared output', encoded({})],
     ['is of a failed command', encoded({ exitCode: 3, outputFiles: [file('out', 'x')] })],
     [
-      'has a log without end',
+      'has an absurdly long log',
       encoded({ outputFiles: [file('out', 'x')], stdoutDigest: { hash: 'b'.repeat(64), sizeBytes: 1e12 } }),
     ],
   ])('because it %s costs one miss, and no blob is fetched', async (_name, result) => {

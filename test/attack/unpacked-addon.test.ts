@@ -33,16 +33,16 @@ function run() {
 const noise = () => Buffer.alloc(size, 'no library');
 
 const PLANTS: Record<string, () => void> = {
-  'belongs to somebody else': () => {
+  'belongs to another user': () => {
     writeFileSync(addon, noise(), { mode: 0o600 });
     chownSync(addon, NOBODY, NOBODY);
   },
-  'leads elsewhere': () => {
+  'is a link': () => {
     const elsewhere = join(shop.folder, 'elsewhere');
     writeFileSync(elsewhere, noise(), { mode: 0o600 });
     symlinkSync(elsewhere, addon);
   },
-  'was cut short': () => writeFileSync(addon, noise().subarray(0, 1000), { mode: 0o600 }),
+  'is truncated': () => writeFileSync(addon, noise().subarray(0, 1000), { mode: 0o600 }),
 };
 
 test.each(Object.entries(PLANTS))(

@@ -140,7 +140,7 @@ test.each(Object.keys(CHECKS))(
   },
 );
 
-test.each(['two-runners', 'checkpoint'])('%s ends when assay does not start', async (name) => {
+test.each(['two-runners', 'checkpoint'])('%s fails if assay does not start', async (name) => {
   const copy = join(shop.workspace, name);
   cpSync(join(EXAMPLES, name), copy, { recursive: true });
   const ASSAY = shop.script('broken', 'echo broken >&2', 'exit 125');

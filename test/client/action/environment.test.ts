@@ -145,7 +145,7 @@ test.each(['NPM_TOKEN', 'token', 'DB_PASSWORD', 'AWS_SECRET_ACCESS_KEY', 'API_KE
   },
 );
 
-test.each(['NODE_ENV', 'TOKENIZER', 'KEYBOARD', 'PATH'])('%s does not', (name) => {
+test.each(['NODE_ENV', 'TOKENIZER', 'KEYBOARD', 'PATH'])('%s does not look like a secret', (name) => {
   expect(looksSecret(name)).toBe(false);
 });
 

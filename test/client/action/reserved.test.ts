@@ -48,7 +48,7 @@ describe.each([
     expect(git('log', '--format=%s')).toBe('all\n');
   });
 
-  test.each(['outputs', 'state'])('among a step’s %s is refused with its place', async (field) => {
+  test.each(['outputs', 'state'])('among a step’s %s is refused with its location', async (field) => {
     shop.write(
       'assay.json',
       `{\n  "steps": { "a": { "command": "true",\n    "${field}": ["${output}"] } }\n}`,

@@ -62,13 +62,13 @@ test('a change of size, time or inode invalidates the entry, even if the old mti
 });
 
 test.each([
-  ['cut short', (bytes: Buffer) => bytes.subarray(0, bytes.length - 5)],
+  ['truncated', (bytes: Buffer) => bytes.subarray(0, bytes.length - 5)],
   [
     'flipped',
     (bytes: Buffer) => Buffer.from(bytes.map((byte, at) => (at === bytes.length >> 1 ? byte ^ 1 : byte))),
   ],
   ['empty', () => Buffer.alloc(0)],
-  ['of something else', () => Buffer.from('this is no index at all, but it is long enough to be one')],
+  ['another file', () => Buffer.from('this is no index at all, but it is long enough to be one')],
 ])('an index that is %s reads as missing', async (_name, spoil) => {
   const file = shop.write('a', 'content');
   const index = new StatIndex(indexFile);
@@ -140,7 +140,7 @@ test('an unchanged scan comes from the memo without a single digest', async () =
 test.each([
   ['a changed file', () => shop.write('src/deep/b', 'B')],
   ['a new file', () => shop.write('src/deep/new', 'n')],
-  ['a new file in an optional folder that was not there', () => shop.write('maybe/x', 'x')],
+  ['a new file in an optional folder that was missing', () => shop.write('maybe/x', 'x')],
   ['an executable bit', () => shop.write('src/a', 'a', 0o755)],
   ['a new .gitignore', () => shop.write('src/.gitignore', 'a\n')],
   ['a new empty folder', () => shop.another('workspace/src/empty')],

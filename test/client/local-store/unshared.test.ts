@@ -165,49 +165,52 @@ test('a client without write access keeps nothing for later', async () => {
   });
 });
 
-describe.each(['http', 'grpc'])('two machines that make different outputs, over %s', (protocol) => {
-  test('the second run reports it, on a line and in JSON', async () => {
-    const url = (await serve()).url.replace(/^http/, protocol);
-    const started = shop.another('started');
-    const go = `${shop.folder}/go`;
-    const script = `mktemp -p ${started}; while [ ! -e ${go} ]; do sleep 0.05; done; head -c 9 /dev/urandom > out`;
-    const both = ['one', 'two'].map((name) => {
-      const flags = ['--hermetic=off', '--remote', url, '--store', `${shop.folder}/store-${name}`];
-      return shop.run([...flags, '--output', 'out', '--', 'sh', '-c', script], { cwd: shop.another(name) });
+describe.each(['http', 'grpc'])(
+  'if two machines make different outputs of one action, over %s',
+  (protocol) => {
+    test('the second run reports it, on a line and in JSON', async () => {
+      const url = (await serve()).url.replace(/^http/, protocol);
+      const started = shop.another('started');
+      const go = `${shop.folder}/go`;
+      const script = `mktemp -p ${started}; while [ ! -e ${go} ]; do sleep 0.05; done; head -c 9 /dev/urandom > out`;
+      const both = ['one', 'two'].map((name) => {
+        const flags = ['--hermetic=off', '--remote', url, '--store', `${shop.folder}/store-${name}`];
+        return shop.run([...flags, '--output', 'out', '--', 'sh', '-c', script], { cwd: shop.another(name) });
+      });
+      while (readdirSync(started).length < 2) await wait(20);
+      shop.write('../go', '');
+      const [first, second] = (await Promise.all(both)).sort(
+        (a, b) => Number(b.summary.shared) - Number(a.summary.shared),
+      );
+      expect(first?.summary).toMatchObject({ outcome: 'miss', shared: true });
+      expect(first?.summary).not.toHaveProperty('diverged');
+      expect(second?.summary).toMatchObject({
+        outcome: 'miss',
+        published: true,
+        shared: false,
+        diverged: true,
+      });
+      const told = second?.stderr
+        .split('\n')
+        .filter((line) => /^assay: the same action has made other/.test(line));
+      expect(told).toHaveLength(1);
     });
-    while (readdirSync(started).length < 2) await wait(20);
-    shop.write('../go', '');
-    const [first, second] = (await Promise.all(both)).sort(
-      (a, b) => Number(b.summary.shared) - Number(a.summary.shared),
-    );
-    expect(first?.summary).toMatchObject({ outcome: 'miss', shared: true });
-    expect(first?.summary).not.toHaveProperty('diverged');
-    expect(second?.summary).toMatchObject({
-      outcome: 'miss',
-      published: true,
-      shared: false,
-      diverged: true,
-    });
-    const told = second?.stderr
-      .split('\n')
-      .filter((line) => /^assay: the same action has made other/.test(line));
-    expect(told).toHaveLength(1);
-  });
 
-  test('the second graph reports it, too', async () => {
-    const url = (await serve()).url.replace(/^http/, protocol);
-    const steps = { a: { command: 'head -c 9 /dev/urandom > out', outputs: ['out'] } };
-    shop.write('assay.json', JSON.stringify({ steps }));
-    const run = (store: string) =>
-      runSteps(shop, ['--force', '--remote', url, '--store', `${shop.folder}/${store}`, 'a']);
-    expect((await run('one')).summary).not.toHaveProperty('diverged');
-    const { summary, events } = await run('two');
-    expect(summary).toMatchObject({ misses: 1, diverged: true, unshared: 0 });
-    expect(
-      events.filter(({ type, text }) => type === 'step-warning' && text?.includes('other outputs')),
-    ).toHaveLength(1);
-  });
-});
+    test('the second graph run reports it, too', async () => {
+      const url = (await serve()).url.replace(/^http/, protocol);
+      const steps = { a: { command: 'head -c 9 /dev/urandom > out', outputs: ['out'] } };
+      shop.write('assay.json', JSON.stringify({ steps }));
+      const run = (store: string) =>
+        runSteps(shop, ['--force', '--remote', url, '--store', `${shop.folder}/${store}`, 'a']);
+      expect((await run('one')).summary).not.toHaveProperty('diverged');
+      const { summary, events } = await run('two');
+      expect(summary).toMatchObject({ misses: 1, diverged: true, unshared: 0 });
+      expect(
+        events.filter(({ type, text }) => type === 'step-warning' && text?.includes('other outputs')),
+      ).toHaveLength(1);
+    });
+  },
+);
 
 describe('a slow remote that makes progress', () => {
   const SIZE = 300_000;

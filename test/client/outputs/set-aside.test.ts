@@ -23,8 +23,8 @@ const run = (script: string) =>
 
 describe.each([
   ['beside the workspace', 0o755],
-  ['among the temporary files, where others may write beside the workspace', 0o777],
-])('earlier outputs lie %s', (_, modeOfParent) => {
+  ['in the temporary folder, if others may write beside the workspace', 0o777],
+])('earlier outputs are set aside %s', (_, modeOfParent) => {
   beforeEach(() => chmodSync(shop.folder, modeOfParent));
 
   afterEach(() => {
@@ -35,7 +35,7 @@ describe.each([
     expect(readdirSync(tmp)).toEqual([]);
   });
 
-  test('and are in no result', async () => {
+  test('and are in no later result', async () => {
     const gather =
       "mkdir -p dist; find . -name '*.js' -not -path './dist/*' | sort | xargs cat > dist/all.js";
     shop.write('src/a.js', 'one\n');
@@ -45,7 +45,7 @@ describe.each([
     expect(read('dist/all.js')).toBe('two\n');
   });
 
-  test('and come back, whole, when the command fails before it has made them', async () => {
+  test('and are put back if the command fails before it makes them', async () => {
     shop.write('src/a.js', 'one\n');
     await run('mkdir dist; echo made > dist/it; ln -s it dist/link; chmod 755 dist/it');
     expect((await run('test ! -e dist && exit 7')).code).toBe(7);
@@ -74,9 +74,9 @@ describe('a staging folder', () => {
   });
 
   test.each([
-    ['leads elsewhere', (home: string) => symlinkSync(shop.another('elsewhere'), home)],
+    ['is a link', (home: string) => symlinkSync(shop.another('elsewhere'), home)],
     [
-      'is open to all',
+      'is writable by everybody',
       (home: string) => {
         mkdirSync(home);
         chmodSync(home, 0o777);

@@ -37,26 +37,26 @@ function foreign(now: () => number = () => 0): ForeignStates {
 
 describe('a path that is checked for a remote', () => {
   test.each([
-    ['in the workspace', 'workspace', 'src/main.c'],
-    ['a file above it', 'workspace', '../conf'],
-    ['a name that was sought above it', 'above:workspace', 'node_modules/x'],
-    ['directly below the root', '', 'WORK'],
-    ['installed software', '', 'usr/include/stdio.h'],
-    ["the system's settings", '', 'etc/ld.so.cache'],
-    ['where tools are looked for', '', 'srv/tools/bin/cc'],
-    ['a tool that this action does not have', 'tool:x', 'lib/x'],
+    ['may be in the workspace', 'workspace', 'src/main.c'],
+    ['may be a file above it', 'workspace', '../conf'],
+    ['may be a name in an upward search', 'above:workspace', 'node_modules/x'],
+    ['may be directly below the root', '', 'WORK'],
+    ['may be installed software', '', 'usr/include/stdio.h'],
+    ["may be the system's settings", '', 'etc/ld.so.cache'],
+    ['may be in a folder of PATH', '', 'srv/tools/bin/cc'],
+    ['may be in a tool that this action does not use', 'tool:x', 'lib/x'],
   ])('%s', (_, root, path) => {
     expect(() => foreign().check([seen(root, path)])).not.toThrow();
   });
 
   test.each([
-    ['the kernel', '', 'proc/self/pagemap'],
-    ['the kernel, from the workspace', 'workspace', `${'../'.repeat(3)}proc/self/pagemap`],
-    ['the kernel, by a name above', 'above:workspace', 'proc/self/pagemap'],
+    ['a file of the kernel', '', 'proc/self/pagemap'],
+    ['a file of the kernel, relative to the workspace', 'workspace', `${'../'.repeat(3)}proc/self/pagemap`],
+    ['a file of the kernel, by an upward search', 'above:workspace', 'proc/self/pagemap'],
     ['a device', '', 'dev/tty'],
-    ["somebody's home", '', 'home/somebody/.netrc'],
+    ["another user's home", '', 'home/somebody/.netrc'],
     ["the machine's data", '', 'var/lib/data'],
-    ['a way out', 'workspace', 'a/../../../x'],
+    ['a path out of the workspace', 'workspace', 'a/../../../x'],
   ])('is never %s', (_, root, path) => {
     expect(() => foreign().check([seen('workspace', 'fine'), seen(root, path)])).toThrow();
   });

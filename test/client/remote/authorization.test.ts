@@ -8,7 +8,7 @@ test('a token is sent without the trailing line break of its file', () => {
   expect(authorization(PLAIN, 'sesame\n')).toEqual({ authorization: 'Bearer sesame' });
 });
 
-test.each([undefined, '', ' ', '\n'])('%j is no token', (token) => {
+test.each([undefined, '', ' ', '\n'])('%j counts as no token', (token) => {
   expect(authorization(PLAIN, token)).toEqual({});
   const basic = Buffer.from('me:my password').toString('base64');
   expect(authorization(WITH_USER, token)).toEqual({ authorization: `Basic ${basic}` });

@@ -105,7 +105,7 @@ describe.each(['http', 'grpc'])('over %s', (protocol) => {
 });
 
 /** A chain of three steps; the first is not on the remote, and cannot be uploaded. */
-describe.each(['http', 'grpc'])('a server that is read-only, over %s', (protocol) => {
+describe.each(['http', 'grpc'])('a remote that refuses writes, over %s', (protocol) => {
   const step = (name: string) => ({
     command: `cp ${name}.txt ${name}.out`,
     inputs: [`${name}.txt`],
@@ -119,7 +119,7 @@ describe.each(['http', 'grpc'])('a server that is read-only, over %s', (protocol
     });
   }
 
-  test('the remote still gives hits after it has refused an upload', async () => {
+  test('still gives hits after it has refused an upload', async () => {
     const [one, two] = [shop.another('one'), shop.another('two')];
     for (const workspace of [one, two]) {
       shop.write('assay.json', config, 0o644, workspace);

@@ -41,7 +41,7 @@ function send(budget: WaitBudget, bytes: number): void {
 
 test.each([
   ['asked', ask],
-  ['sent something', (budget: WaitBudget) => send(budget, 1000)],
+  ['sent an upload', (budget: WaitBudget) => send(budget, 1000)],
 ])('a remote that is silent when it is %s costs two seconds at most', async (_name, work) => {
   const budget = newBudget();
   work(budget);

@@ -35,7 +35,7 @@ test.each([
     'mkdir "$TMPDIR" && mount -t tmpfs -o size=4k,nr_inodes=16 tmpfs "$TMPDIR"; cat /dev/zero > "$TMPDIR/x" 2>&-',
   ],
   ['is read-only', 'mkdir "$TMPDIR" && mount -t tmpfs -o ro tmpfs "$TMPDIR"'],
-  ['lets nothing run in it', 'mkdir "$TMPDIR" && mount -t tmpfs -o noexec tmpfs "$TMPDIR"'],
+  ['is mounted noexec', 'mkdir "$TMPDIR" && mount -t tmpfs -o noexec tmpfs "$TMPDIR"'],
 ])('a TMPDIR that %s does no harm', async (_name, prepare) => {
   const env = { TMPDIR: join(shop.folder, 'temporary') };
   const ran = await shop.assayIn(prepared(prepare), ACTION, { form: 'executable', env });

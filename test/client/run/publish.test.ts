@@ -52,11 +52,11 @@ describe('not published', () => {
 
   test.each([
     ['watched', 'source', '--hermetic=warn'],
-    ['to be hermetic', 'source', '--hermetic=strict'],
-    ['watched by nobody', 'source', '--hermetic=off'],
-    ['whose failures are kept', 'source', '--cache-failures'],
+    ['in strict mode', 'source', '--hermetic=strict'],
+    ['unwatched', 'source', '--hermetic=off'],
+    ['with --cache-failures', 'source', '--cache-failures'],
     ['watched, by the executable', 'executable', '--hermetic=warn'],
-    ['watched by nobody, by the executable', 'executable', '--hermetic=off'],
+    ['unwatched, by the executable', 'executable', '--hermetic=off'],
     ['in a sandbox', 'source', '--sandbox'],
   ] as const)('a command that a real-time signal ends, %s', async (_name, form, flag) => {
     const args = ['--input', 'in.txt', '--output', 'out', flag];

@@ -309,9 +309,9 @@ describe('files that a command leaves and no output names', () => {
 describe('files that a command removes or changes and that are not its own', () => {
   test.each([
     ['read and removed', 'cat u > out; rm u'],
-    ['moved to its output', 'mv u out'],
-    ['a folder that is moved', 'mkdir -p f; mv f out'],
-    ['asked for and removed', 'if [ -e u ]; then echo yes > out; rm u; else echo no > out; fi'],
+    ['renamed to its output', 'mv u out'],
+    ['a renamed folder', 'mkdir -p f; mv f out'],
+    ['probed and removed', 'if [ -e u ]; then echo yes > out; rm u; else echo no > out; fi'],
     ['only removed', 'rm -f u; cat in.txt > out'],
     ['read and written again', 'cat u > out; echo more > u'],
   ])('%s: their earlier content is not known, so there is no hit', async (_name, script) => {

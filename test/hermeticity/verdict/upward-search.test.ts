@@ -10,15 +10,11 @@ function searches(accesses: readonly (readonly [PathVerb, string])[]): UpwardSea
 
 describe('an upward search', () => {
   test.each([
-    ['missed in each folder', ['absent', '/home/me/proj/.git'], '/home/me/.git'],
-    ['found further up', ['absent', '/home/me/.git'], '/home/.git'],
-    ['what is in it', ['absent', '/home/me/proj/.git'], '/home/me/.git/HEAD'],
-    [
-      'one that goes on where it found something',
-      ['read', '/home/me/proj/.gitignore'],
-      '/home/me/.gitignore',
-    ],
-    ['as far as the root', ['absent', '/home/package.json'], '/package.json'],
+    ['includes a name that is absent in each folder', ['absent', '/home/me/proj/.git'], '/home/me/.git'],
+    ['includes a name that is found further up', ['absent', '/home/me/.git'], '/home/.git'],
+    ['includes a file in a folder that it finds', ['absent', '/home/me/proj/.git'], '/home/me/.git/HEAD'],
+    ['includes a name that is also found below', ['read', '/home/me/proj/.gitignore'], '/home/me/.gitignore'],
+    ['reaches the root', ['absent', '/home/package.json'], '/package.json'],
   ] as const)('%s', (_, seen, path) => {
     expect(searches([seen, ['read', path]]).basesOf(absPath(path))).toEqual(['/home/me/proj']);
   });

@@ -91,8 +91,8 @@ test.each([
 );
 
 test.each([
-  ['because it takes nothing of a chunk', IMPATIENT],
-  ['because it takes nothing of a copy', { ...IMPATIENT, maxZeroCopyChunks: 0 }],
+  ['if it is sent a chunk', IMPATIENT],
+  ['if it is sent copies', { ...IMPATIENT, maxZeroCopyChunks: 0 }],
 ])('a client that does not read holds one chunk of memory and is cut off, %s', async (_why, limits) => {
   const size = 1024 * MIB;
   let given = 0;

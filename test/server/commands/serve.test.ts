@@ -194,7 +194,7 @@ test('an address of another machine is reported with an error code', async () =>
   expect(serve.stderr).toContain('ASSAY_CANNOT_LISTEN');
 });
 
-test.each(['0.0.0.0', '::'])('refuses to listen on %s without a token', async (host) => {
+test.each(['0.0.0.0', '::'])('serve refuses to listen on %s without a token', async (host) => {
   const serve = new Serve(['--host', host, '--port', '0', '--store', folder()]);
   expect(await serve.ended()).toBe(2);
   expect(serve.stderr).toContain('ASSAY_OPEN_NETWORK');

@@ -168,7 +168,7 @@ describe('an idle connection', () => {
   });
 
   test.each([
-    ['a preface that goes wrong', 'PRI * HTTP/3.0\r\n\r\nSM\r\n\r\n'],
+    ['a preface with a wrong version', 'PRI * HTTP/3.0\r\n\r\nSM\r\n\r\n'],
     ['a preface and noise', Buffer.concat([PREFACE, Buffer.alloc(100, 0xff)])],
     [
       'a frame that is too long',

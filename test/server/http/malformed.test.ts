@@ -12,7 +12,7 @@ test.each([
   ['noise', Buffer.from([0, 1, 2, 255, 254, 13, 10, 13, 10])],
   ['a TLS hello', Buffer.from('1603010200010001fc0303', 'hex')],
   ['no host', Buffer.from('GET /status HTTP/1.1\r\n\r\n')],
-  ['a header that is none', Buffer.from('GET /status HTTP/1.1\r\nhost x\r\n\r\n')],
+  ['a header without a colon', Buffer.from('GET /status HTTP/1.1\r\nhost x\r\n\r\n')],
   ['a negative length', Buffer.from(putHead(PATH, 'content-length: -1'))],
   ['two lengths', Buffer.from(putHead(PATH, 'content-length: 1', 'content-length: 2'))],
   ['a length and chunks', Buffer.from(putHead(PATH, 'content-length: 5', 'transfer-encoding: chunked'))],

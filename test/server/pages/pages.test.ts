@@ -75,7 +75,7 @@ describe('/status', () => {
   });
 });
 
-test.each(['/status', '/healthz', '/metrics'])('%s takes GET and HEAD alone', async (page) => {
+test.each(['/status', '/healthz', '/metrics'])('%s accepts only GET and HEAD', async (page) => {
   const server = await testServer();
   expect(await ask(server.url + page, 'HEAD')).toMatchObject({ status: 200, body: Buffer.alloc(0) });
   for (const method of ['PUT', 'POST', 'DELETE'] as const) {

@@ -219,7 +219,7 @@ describe('a block upload', () => {
       `<?xml version="1.0" encoding="utf-8"?><BlockList>${numbers.map((n) => `<${tag}>${blockId(n)}</${tag}>`).join('')}</BlockList>`,
     );
 
-  test.each(['Latest', 'Uncommitted'])('is put together as its list says, by %s', async (tag) => {
+  test.each(['Latest', 'Uncommitted'])('is assembled in the order of its list, by %s', async (tag) => {
     const server = await testServer();
     const url = await uploadUrl(server, 'key');
     const blocks = [contentOf('0', 1000), contentOf('1', 2 * STORE.chunkBytes), contentOf('2', 7)];

@@ -141,7 +141,7 @@ export function describeOpaque({
       expect((await ask(server.url + path)).body.equals(body)).toBe(true);
     });
 
-    test.each(['null', 'undefined'])('is not open to nobody where the token is %j', async (token) => {
+    test.each(['null', 'undefined'])('requires a token even if the token is %j', async (token) => {
       const server = await testServer({ token });
       expect(await ask(server.url + path)).toMatchObject({ status: 401 });
     });

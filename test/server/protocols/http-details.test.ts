@@ -64,23 +64,26 @@ describe('an HTTP request', () => {
     expect(own).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  test.each(['gzip', 'zstd', 'br, gzip'])('whose body is in %s is refused with 415', async (encoding) => {
-    const server = await usedServer();
-    const headers = { 'content-encoding': encoding };
-    for (const path of [CAS, `/ac/${KEY}`]) {
-      const answer = await ask(server.url + path, 'PUT', { headers, body: BYTES });
-      expect([answer.status, codeIn(answer)]).toEqual([415, 'ASSAY_BAD_ENCODING']);
-      expect(answer.headers['accept-encoding']).toBe('identity');
-    }
-    const resumed = { ...headers, 'upload-complete': '?1' };
-    expect(await ask(server.url + CAS, 'PUT', { headers: resumed, body: BYTES })).toMatchObject({
-      status: 415,
-    });
-    const plain = { 'content-encoding': 'identity' };
-    expect(await ask(server.url + CAS, 'PUT', { headers: plain, body: BYTES })).toMatchObject({
-      status: 200,
-    });
-  });
+  test.each(['gzip', 'zstd', 'br, gzip'])(
+    'with a body encoded as %s is refused with 415',
+    async (encoding) => {
+      const server = await usedServer();
+      const headers = { 'content-encoding': encoding };
+      for (const path of [CAS, `/ac/${KEY}`]) {
+        const answer = await ask(server.url + path, 'PUT', { headers, body: BYTES });
+        expect([answer.status, codeIn(answer)]).toEqual([415, 'ASSAY_BAD_ENCODING']);
+        expect(answer.headers['accept-encoding']).toBe('identity');
+      }
+      const resumed = { ...headers, 'upload-complete': '?1' };
+      expect(await ask(server.url + CAS, 'PUT', { headers: resumed, body: BYTES })).toMatchObject({
+        status: 415,
+      });
+      const plain = { 'content-encoding': 'identity' };
+      expect(await ask(server.url + CAS, 'PUT', { headers: plain, body: BYTES })).toMatchObject({
+        status: 200,
+      });
+    },
+  );
 });
 
 describe('a blob over HTTP', () => {

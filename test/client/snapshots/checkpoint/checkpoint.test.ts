@@ -427,7 +427,7 @@ test.each<[string, string[], string]>([
     ['--checkpoint', 'a', '--sandbox'],
     '--sandbox cannot be used with checkpoints',
   ],
-  ['a checkpoint of what is only observed', ['--checkpoint', 'a', '--inputs=observed'], 'from other inputs'],
+  ['a checkpoint with observed inputs', ['--checkpoint', 'a', '--inputs=observed'], 'from other inputs'],
   ['no interval', ['--checkpoint', 'a', '--checkpoint-interval', '0'], 'whole number'],
 ])('%s is refused with a message', async (_name, args, words) => {
   const ran = await shop.assay(['run', ...args, '--', 'true']);

@@ -138,7 +138,7 @@ test('two folders of one repository do not share state', async () => {
   expect((await compile('of b', [], { cwd: b ?? '' })).stdout).toBe('knows: \n');
 });
 
-test.each(['http', 'grpc'])('a fresh checkout gets it from the remote, over %s', async (protocol) => {
+test.each(['http', 'grpc'])('a fresh checkout gets the state from the remote, over %s', async (protocol) => {
   const server = await ServerProcess.start(join(shop.folder, 'server'));
   closers.push(() => server.stop());
   const remote = ['--remote', server.url.replace(/^http/, protocol)];

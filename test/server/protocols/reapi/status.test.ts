@@ -27,12 +27,15 @@ describe('a gRPC server with a token', () => {
     }
   });
 
-  test.each([{}, { authorization: 'Bearer wrong' }, bearer])('is missing or wrong: %j', async (headers) => {
-    const { client } = await reapiServer({ token: 'thetoken' }, headers);
-    expect(await client.findMissing([DIGEST])).toMatchObject({ status: 'UNAUTHENTICATED' });
-    expect(await client.write(uploadName(DIGEST), BYTES)).toMatchObject({ status: 'UNAUTHENTICATED' });
-    expect(await client.getResult(DIGEST)).toMatchObject({ status: 'UNAUTHENTICATED' });
-  });
+  test.each([{}, { authorization: 'Bearer wrong' }, bearer])(
+    'refuses calls without it or with a wrong one: %j',
+    async (headers) => {
+      const { client } = await reapiServer({ token: 'thetoken' }, headers);
+      expect(await client.findMissing([DIGEST])).toMatchObject({ status: 'UNAUTHENTICATED' });
+      expect(await client.write(uploadName(DIGEST), BYTES)).toMatchObject({ status: 'UNAUTHENTICATED' });
+      expect(await client.getResult(DIGEST)).toMatchObject({ status: 'UNAUTHENTICATED' });
+    },
+  );
 });
 
 test('a read-only server reports that in its capabilities, and stores nothing', async () => {

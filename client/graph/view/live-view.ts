@@ -99,14 +99,14 @@ export class LiveView {
   }
 
   #erase(): void {
-    if (this.#drawnLines > 0) this.#options.screen.write(`\x1b[${this.#drawnLines}A\x1b[J`);
+    if (this.#drawnLines > 0) this.#options.screen.write(`${up(this.#drawnLines)}\x1b[J`);
     this.#drawnLines = 0;
   }
 
   #draw(): void {
     const lines = this.#lines().map((line) => clip(line, this.#options.columns()));
-    const up = this.#drawnLines > 0 ? `\x1b[${this.#drawnLines}A` : '';
-    this.#options.screen.write(`${up}\x1b[J${lines.map((line) => `${line}\n`).join('')}`);
+    const start = this.#drawnLines > 0 ? up(this.#drawnLines) : '';
+    this.#options.screen.write(`${start}\x1b[J${lines.map((line) => `${line}\n`).join('')}`);
     this.#drawnLines = lines.length;
   }
 
@@ -136,4 +136,9 @@ export class LiveView {
 /** Cuts a line to the terminal's width: a wrapped line takes two rows and would not be erased. */
 function clip(line: string, columns: number): string {
   return line.length < columns ? line : `${line.slice(0, Math.max(1, columns - 2))}…`;
+}
+
+/** Moves to the start of an earlier line. The terminal may have echoed a ^C, so the column is not 0. */
+function up(lines: number): string {
+  return `\r\x1b[${lines}A`;
 }

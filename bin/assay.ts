@@ -90,6 +90,9 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   },
 };
 
+/** As wide as "assay: ". */
+const INDENT = ' '.repeat(7);
+
 /** The exit code when the command could not be loaded. */
 const NOTHING_RAN = 125;
 
@@ -126,6 +129,12 @@ function columns(): number {
   return (new SyncStream(1).isTTY && process.stdout.columns) || Number.POSITIVE_INFINITY;
 }
 
+/** Wraps a message for the terminal. If standard error is not one, each message stays on one line. */
+function wrapMessage(text: string): string {
+  const width = (new SyncStream(2).isTTY && process.stderr.columns) || Number.POSITIVE_INFINITY;
+  return wrapText(text, width - INDENT.length).replaceAll('\n', `\n${INDENT}`);
+}
+
 function print(text: string): number {
   new SyncStream(1).write(text);
   return 0;
@@ -134,7 +143,7 @@ function print(text: string): number {
 function reportError(error: unknown, failureCode: number, json: boolean): number {
   const { code, detail, entry } = asAssayError(error);
   const { hint, exitCode = failureCode } = entry;
-  new SyncStream(2).write(`assay: ${code}: ${detail}\n       ${hint}\n`);
+  new SyncStream(2).write(`assay: ${wrapMessage(`${code}: ${detail}`)}\n${INDENT}${wrapMessage(hint)}\n`);
   if (json)
     new SyncStream(2).write(`${JSON.stringify({ error: { code, detail, wayOut: hint }, exitCode })}\n`);
   return exitCode;

@@ -19,7 +19,7 @@ export interface ErrorEntry {
 const catalogue = {
   ASSAY_USAGE: {
     summary: 'The command line, or a call of the library, is not valid.',
-    hint: 'Read the text after the code, then `assay COMMAND --help`.',
+    hint: 'Run `assay COMMAND --help` to see the arguments and flags.',
     status: 400,
   },
   ASSAY_BAD_DIGEST: {

@@ -133,7 +133,10 @@ async function printForecast(flags: ParsedFlags, workspace: OpenedWorkspace, gra
     const found = await forecast(graph, session.context);
     const lines = flags.given('json')
       ? found.map((one) => JSON.stringify(one))
-      : found.map(({ step, outcome, key, why }) => `${step}  ${outcome} ${key?.slice(0, 12) ?? '-'}: ${why}`);
+      : found.map(({ step, outcome, key, why }) => {
+          const shortKey = key === undefined ? '' : ` ${key.slice(0, 12)}`;
+          return `${step}  ${outcome}${shortKey}: ${why}`;
+        });
     new SyncStream(1).write(lines.map((line) => `${line}\n`).join(''));
     return 0;
   } finally {

@@ -80,9 +80,11 @@ function namesHidden({ fixed, wild }: Alternative, ignored: IgnoredPaths): boole
 const MOST_NAMED = 3;
 
 function refusal(step: Step, steps: StepTable, found: readonly IndexedOutput[]): AssayError {
-  const named = found.slice(0, MOST_NAMED).map(({ path, maker }) => `${path}, which ${maker} makes`);
+  const named = found.slice(0, MOST_NAMED).map(({ path, maker }) => `${path} (from ${maker})`);
   const more = found.length > MOST_NAMED ? `, and ${found.length - MOST_NAMED} more` : '';
-  const detail = `${step.source.file}: ${step.id} covers ${named.join(', ')}${more}; nothing says which comes first: add ${remedies(step, steps, found).join(', or ')}`;
+  const outputs = `${named.join(', ')}${more}`;
+  const add = remedies(step, steps, found).join(', or ');
+  const detail = `${step.source.file}: ${step.id} has outputs of other steps among its inputs, in no declared order: ${outputs}; add ${add}`;
   return new AssayError('ASSAY_INPUT_UNORDERED', detail);
 }
 
@@ -91,17 +93,20 @@ function remedies(step: Step, steps: StepTable, found: readonly IndexedOutput[])
   const makers = [...new Set(found.map(({ maker }) => maker))].flatMap((id) => steps.get(id) ?? []);
   const isOrderable = makers.every((maker) => !stepsBefore(maker, steps).has(step.id));
   const references = makers.map((maker) => JSON.stringify(referenceFrom(step, maker)));
-  const leaving = JSON.stringify(exclusionFor(step, found));
+  const exclusions = exclusionsFor(step, found).join(', ');
   return [
     ...(isOrderable && makers.length <= MOST_NAMED ? [`"dependsOn": [${references.join(', ')}]`] : []),
-    takesEverything(step) ? `"inputs": ["**", ${leaving}]` : `${leaving} to its "inputs"`,
+    takesEverything(step) ? `"inputs": ["**", ${exclusions}]` : `${exclusions} to its "inputs"`,
   ];
 }
 
-/** One pattern for all outputs if they share a name, else one for the first. */
-function exclusionFor(step: Step, found: readonly IndexedOutput[]): string {
-  const [{ path } = { path: ROOT }] = found;
-  const end = mayBeFolder(path) ? '/**' : '';
-  const isShared = found.length > 1 && found.every((one) => nameOf(one.path) === nameOf(path));
-  return `!${isShared ? `**/${nameOf(path)}` : toConfigPath(step, path)}${end}`;
+/** One pattern for all outputs if they share a name, else one for each of the named outputs. */
+function exclusionsFor(step: Step, found: readonly IndexedOutput[]): string[] {
+  const [{ path: first } = { path: ROOT }] = found;
+  const pattern = (path: RelPath, text: string) =>
+    JSON.stringify(`!${text}${mayBeFolder(path) ? '/**' : ''}`);
+  const isShared = found.length > 1 && found.every(({ path }) => nameOf(path) === nameOf(first));
+  if (isShared) return [pattern(first, `**/${nameOf(first)}`)];
+  const named = found.slice(0, MOST_NAMED).map(({ path }) => pattern(path, toConfigPath(step, path)));
+  return found.length > MOST_NAMED ? [...named, '…'] : named;
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds with Bazel, forgets everything that Bazel knows, builds again. What Assay did stands in the worker's own log.
-# With the checkout's assay or the one on PATH; set ASSAY to say which other.
+# Builds with Bazel, runs bazel clean, and builds again. The worker's log shows the hits and misses.
+# Uses the checkout's assay or the one on PATH. Set ASSAY to use another command.
 set -eu
 cd "$(dirname "$0")"
 assay=${ASSAY:-$(command -v "$PWD/../../bin/assay" || command -v assay)} || { echo 'no assay here: set ASSAY' >&2; exit 127; }

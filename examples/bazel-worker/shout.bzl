@@ -3,11 +3,11 @@
 def _shout_impl(ctx):
     out = ctx.actions.declare_file(ctx.label.name + ".shouted")
 
-    # What every request has in common stands on the worker's command line …
+    # The arguments that every request shares are on the worker's command line.
     startup = ctx.actions.args()
     startup.add(ctx.file._tool)
 
-    # … and what differs stands in a param file, whose lines become the arguments of a request.
+    # The others are in a param file, whose lines become the arguments of a request.
     request = ctx.actions.args()
     request.add("--in", ctx.file.src)
     request.add("--out", out)
@@ -22,7 +22,7 @@ def _shout_impl(ctx):
         inputs = [ctx.file.src],
         tools = [ctx.file._tool],
         outputs = [out],
-        # Hands ASSAY, ASSAY_STORE and ASSAY_REMOTE on, which .bazelrc names. The tool does not see them.
+        # Passes ASSAY, ASSAY_STORE and ASSAY_REMOTE on, which .bazelrc names. The tool does not see them.
         use_default_shell_env = True,
         # One request at a time: not supports-multiplex-workers.
         execution_requirements = {"supports-workers": "1"},

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Shows the example from end to end, with the checkout's assay or the one on PATH. Set ASSAY to say how another is called.
+# Runs the whole example, with the checkout's assay or the one on PATH. Set ASSAY to use another command.
 set -eu
 cd "$(dirname "$0")"
 assay=${ASSAY:-$(command -v "$PWD/../../bin/assay" || command -v assay)} || { echo 'no assay here: set ASSAY' >&2; exit 127; }

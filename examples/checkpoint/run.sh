@@ -1,10 +1,10 @@
 #!/bin/sh
-# Kills a training run in the middle, runs it again, and compares with one that was left alone. With the checkout's assay or the
-# one on PATH; set ASSAY to say how another is called.
+# Kills a training run in the middle, runs it again, and compares the result with an uninterrupted run.
+# Uses the checkout's assay or the one on PATH. Set ASSAY to use another command.
 set -eu
 cd "$(dirname "$0")"
 assay=${ASSAY:-$(command -v "$PWD/../../bin/assay" || command -v assay)} || { echo 'no assay here: set ASSAY' >&2; exit 127; }
-# Stores of its own: what was trained to its end before would be a hit.
+# Fresh stores: a finished training run in a used store would be a hit.
 stores=$(mktemp -d)
 trap 'rm -rf "$stores"' EXIT
 export ASSAY_STORE="$stores/first"

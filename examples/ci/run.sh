@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs what the GitHub action runs, twice, as a runner would; shows the job's summary. With the
-# checkout's assay or the one on PATH; set ASSAY to say how another is called.
+# Runs the script of the GitHub action twice, as a runner does, and shows the job's summary.
+# Uses the checkout's assay or the one on PATH. Set ASSAY to use another command.
 set -eu
 cd "$(dirname "$0")"
 assay=${ASSAY:-$(command -v "$PWD/../../bin/assay" || command -v assay)} || { echo 'no assay here: set ASSAY' >&2; exit 127; }

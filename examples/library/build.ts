@@ -1,4 +1,4 @@
-// A build script of a project's own, that lets Assay decide what has to run.
+// A project's build script that lets Assay decide what has to run.
 import { keyOf, openStore, run } from 'assay';
 
 const action = {

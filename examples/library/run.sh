@@ -1,5 +1,5 @@
 #!/bin/sh
-# Shows the example from end to end. In the checkout `assay` is the checkout itself; elsewhere it is what npm has installed here.
+# Runs the whole example. In the checkout, `assay` is the checkout itself; elsewhere, the package that npm installed.
 set -eu
 cd "$(dirname "$0")"
 if [ -e ../../dist/lib/assay.js ]; then

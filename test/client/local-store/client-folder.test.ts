@@ -58,3 +58,10 @@ test('a folder of another user, and a link, are not used', () => {
   );
   expect(readdirSync(join(theirs, 'client'))).toEqual(['x']);
 });
+
+test('a store in /proc, where no folder can be made, neither hangs nor fails a run', async () => {
+  const args = ['run', '--store', '/proc/assay-none', '--output', 'x', '--', 'sh', '-c', 'echo > x'];
+  const ran = await shop.assay(args);
+  expect(ran.code).toBe(0);
+  expect(ran.stderr).toContain('the local store is not usable');
+});

@@ -321,8 +321,9 @@ const catalogue = {
     status: 400,
   },
   ASSAY_OUTPUT_UNFIT: {
-    summary: 'A declared output cannot be stored or replaced: it leaves the workspace, or is not a file.',
-    hint: 'Make the command write files, folders and links that stay inside the workspace.',
+    summary:
+      'An output, or a path of `assay save`, cannot be stored or replaced: it is missing, leaves the workspace, or is not a file.',
+    hint: 'Name paths that exist. Outputs and saved paths must be files, folders and links that stay inside the workspace.',
     status: 400,
   },
   ASSAY_TOOL_NOT_FOUND: {

@@ -17,8 +17,8 @@ export const checkpointCommand: CommandModule = {
     text: [
       'For the command of `assay run --checkpoint DIR`, or of a step with "checkpoint" folders: saves these',
       'folders as they are now, and prints the number of the checkpoint. If this run does not finish, the next',
-      'run of the same action resumes from it. In any other request, or if the save fails, it prints nothing and',
-      'does no harm.',
+      'run of the same action resumes from it. In any other command, or if the save fails, it prints no number',
+      'and still succeeds.',
       '',
       'A program can ask without this command: create a file NAME.request in the folder ASSAY_CHECKPOINT_DESK,',
       'and wait until it is gone. ASSAY_CHECKPOINT holds the number of the checkpoint that the command started',
@@ -29,7 +29,7 @@ export const checkpointCommand: CommandModule = {
       ASSAY_CHECKPOINT: 'the checkpoint that the command started from; 0: none',
       ASSAY_CHECKPOINT_DESK: 'the folder for requests',
     },
-    exitCodes: { '0': 'saved, or not', '2': 'Assay refused its arguments' },
+    exitCodes: { '0': 'saved; or not saved, and no number was printed', '2': 'Assay refused its arguments' },
     examples: ['assay checkpoint'],
   },
   async main(args) {

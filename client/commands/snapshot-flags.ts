@@ -24,7 +24,7 @@ export const SNAPSHOT_FLAGS = {
 
 export const SNAPSHOT_ENVIRONMENT = {
   ASSAY_STORE: 'the local store’s folder',
-  ASSAY_REMOTE: 'the remote’s URL; if it fails, the result is a miss',
+  ASSAY_REMOTE: 'the remote’s URL',
   ASSAY_TOKEN: 'sent to the remote as a Bearer token',
 };
 

@@ -59,9 +59,13 @@ test('a folder of another user, and a link, are not used', () => {
   expect(readdirSync(join(theirs, 'client'))).toEqual(['x']);
 });
 
-test('a store in /proc, where no folder can be made, neither hangs nor fails a run', async () => {
-  const args = ['run', '--store', '/proc/assay-none', '--output', 'x', '--', 'sh', '-c', 'echo > x'];
-  const ran = await shop.assay(args);
+test.each([
+  ['a command', ['--output', 'x', '--', 'sh', '-c', 'echo > x']],
+  ['a step', ['a']],
+])('a store in /proc, where no folder can be made, neither hangs nor fails %s', async (_, args) => {
+  const step = { command: 'cp in.txt out', inputs: ['in.txt'], outputs: ['out'] };
+  shop.write('assay.json', JSON.stringify({ steps: { a: step } }));
+  const ran = await shop.assay(['run', '--store', '/proc/assay-none', ...args]);
   expect(ran.code).toBe(0);
   expect(ran.stderr).toContain('the local store is not usable');
 });

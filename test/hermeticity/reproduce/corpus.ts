@@ -251,8 +251,12 @@ export const DEPENDENT: readonly ReproduceCase[] = [
   },
 
   { name: 'time and process id side by side', command: sh('echo $$ $(date) > out'), kinds: ['pid', 'time'] },
-  { name: 'only what it says', command: sh('hostname'), kinds: ['host'] },
-  { name: 'how it ends', command: sh('test "$(hostname)" != varied-host'), kinds: ['host'] },
+  { name: 'the host name, in its printed output', command: sh('hostname'), kinds: ['host'] },
+  {
+    name: 'the host name, in its exit code',
+    command: sh('test "$(hostname)" != varied-host'),
+    kinds: ['host'],
+  },
 ];
 
 export const INDEPENDENT: readonly ReproduceCase[] = [
@@ -292,13 +296,13 @@ export const INDEPENDENT: readonly ReproduceCase[] = [
   },
   { name: 'a build by make', ...make('cat in.txt > out'), kinds: [] },
   {
-    name: 'how long it took, said but not kept',
+    name: 'a time that is printed and not stored',
     files: INPUT,
     command: sh('cp in.txt out; date'),
     kinds: [],
   },
   {
-    name: 'waiting a little',
+    name: 'a short sleep',
     files: INPUT,
     command: node('setTimeout(() => fs.copyFileSync("in.txt", "out"), 50)'),
     kinds: [],

@@ -37,7 +37,10 @@ for (const [tracerName, makeTracer] of Object.entries(TRACERS)) {
     for (const [chapter, cases] of Object.entries(CORPUS)) {
       describe(chapter, () => {
         for (const one of cases) {
-          const title = one.finds.length === 0 ? `finds nothing: ${one.name}` : `finds what ${one.name}`;
+          const title =
+            one.finds.length === 0
+              ? `reports nothing for an action that ${one.name}`
+              : `reports an action that ${one.name}`;
           it(title, async () => {
             const stage = new StagedCase(one, tools);
             try {

@@ -17,7 +17,7 @@ function readsBy(method: string, ...args: string[]): Case {
 
 export const C: readonly Case[] = [
   {
-    name: 'includes a header that is not declared',
+    name: 'includes an undeclared header',
     files: { 'main.c': MAIN, 'lib.h': '#define LIB 0\n' },
     inputs: ['main.c'],
     outputs: ['main.o'],
@@ -25,7 +25,7 @@ export const C: readonly Case[] = [
     finds: ['read lib.h'],
   },
   {
-    name: 'would take a header that appeared earlier in the search path',
+    name: 'would use a new header earlier in the search path',
     files: {
       'main.c': '#include <lib.h>\nint main(void) { return LIB; }\n',
       'b/lib.h': '#define LIB 0\n',
@@ -37,7 +37,7 @@ export const C: readonly Case[] = [
     finds: ['absent a/lib.h'],
   },
   {
-    name: 'leaves its dependencies beside its output',
+    name: 'writes a dependency file beside its output',
     files: { 'main.c': HELLO },
     inputs: ['main.c'],
     outputs: ['main.o'],
@@ -57,21 +57,21 @@ export const C: readonly Case[] = [
   readsBy('shared-folder', 'sub', 'secret'),
   {
     ...readsBy('path-handle', 'secret'),
-    name: 'reads a file that it opened only to look at it',
+    name: 'reads a file that it opened with O_PATH',
   },
   {
-    name: 'asks for io_uring',
+    name: 'uses io_uring',
     command: ['calls', 'io_uring'],
     finds: ['io_uring denied'],
   },
   {
-    name: 'talks to a service over a unix socket',
+    name: 'connects to a service over a unix socket',
     command: ['calls', 'connect-unix', '../service'],
     socket: '../service',
     finds: ['unix ../service'],
   },
   {
-    name: 'talks to a service over a socket without a file',
+    name: 'connects to a service over an abstract socket',
     command: ['calls', 'abstract-socket', 'assay-corpus'],
     finds: ['unix @assay-corpus'],
   },
@@ -82,7 +82,7 @@ export const C: readonly Case[] = [
   },
 
   {
-    name: 'changes the times of its input by a handle',
+    name: 'changes the times of its input by a file descriptor',
     files: { in: 'x' },
     inputs: ['in'],
     command: ['calls', 'set-times', 'in'],
@@ -91,7 +91,7 @@ export const C: readonly Case[] = [
 
   // ---- hermetic ----
   {
-    name: 'links with a library of its own, and runs with it',
+    name: 'links with its own library, and runs with it',
     files: {
       'own.c': 'int own(void) { return 0; }\n',
       'main.c': 'int own(void);\nint main(void) { return own(); }\n',
@@ -120,7 +120,7 @@ export const C: readonly Case[] = [
     finds: [],
   },
   {
-    name: 'compiles, links and runs what it made',
+    name: 'compiles, links and runs a program',
     files: { 'hello.c': HELLO },
     inputs: ['hello.c'],
     outputs: ['hello', 'said'],
@@ -136,12 +136,12 @@ export const C: readonly Case[] = [
     finds: [],
   },
   {
-    name: 'talks to itself over a unix socket',
+    name: 'connects to itself over a unix socket',
     command: ['calls', 'talk-to-itself', 'own'],
     finds: [],
   },
   {
-    name: 'includes headers of the system, for which its own folder is searched first',
+    name: 'includes system headers, after searching its own folder',
     files: {
       'main.c': '#include <stdio.h>\n#include <u.h>\nint main(void) { return U; }\n',
       'inc/u.h': '#define U 0\n',

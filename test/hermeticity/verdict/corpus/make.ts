@@ -6,7 +6,7 @@ const MAIN = 'int main(void) { return 0; }\n';
 
 export const MAKE: readonly Case[] = [
   {
-    name: 'includes a file that is not declared',
+    name: 'includes an undeclared file',
     files: { Makefile: 'include config.mk\nout: in\n\tcp in out\n', 'config.mk': '', in: 'x' },
     inputs: ['Makefile', 'in'],
     outputs: ['out'],
@@ -14,7 +14,7 @@ export const MAKE: readonly Case[] = [
     finds: ['read config.mk'],
   },
   {
-    name: 'does nothing because an earlier run did it',
+    name: 'skips its work because the output exists',
     files: { Makefile: MAKEFILE, 'src/main.c': MAIN, 'dist/app': 'old' },
     inputs: ['Makefile', 'src/**'],
     optional: ['GNUmakefile', 'makefile'],
@@ -23,7 +23,7 @@ export const MAKE: readonly Case[] = [
     finds: ['stale-output dist/app'],
   },
   {
-    name: 'works on whatever lies in a folder',
+    name: 'uses every file in a folder',
     files: {
       Makefile: 'SOURCES := $(sort $(wildcard src/*.c))\nout: $(SOURCES)\n\tcat $^ >$@\n',
       'src/a.c': '',
@@ -37,7 +37,7 @@ export const MAKE: readonly Case[] = [
 
   // ---- hermetic ----
   {
-    name: 'works on whatever lies in a folder and is declared by a pattern, beside other files',
+    name: 'uses every file in a folder that a pattern declares, beside other files',
     files: {
       Makefile: 'out: $(sort $(wildcard *.c))\n\tcat $^ >$@\n',
       'a.c': '',
@@ -50,7 +50,7 @@ export const MAKE: readonly Case[] = [
     finds: [],
   },
   {
-    name: 'builds by the rules that make knows itself',
+    name: 'builds by built-in rules',
     files: { Makefile: '.PHONY: all\nall: app\napp: app.o\n', 'app.c': MAIN },
     inputs: ['Makefile', 'app.c'],
     optional: ['GNUmakefile', 'makefile'],
@@ -81,7 +81,7 @@ export const MAKE: readonly Case[] = [
     finds: [],
   },
   {
-    name: 'makes a goal that is no file, with its built-in rules',
+    name: 'builds a phony goal, with its built-in rules',
     files: { Makefile: 'all: out\nout: in\n\tcp in out\n', in: 'x' },
     inputs: ['Makefile', 'in'],
     outputs: ['out'],

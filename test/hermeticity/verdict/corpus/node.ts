@@ -5,7 +5,7 @@ const PACKAGE = '{ "type": "commonjs" }';
 
 export const NODE_CASES: readonly Case[] = [
   {
-    name: 'reads a file that is not declared',
+    name: 'reads an undeclared file',
     files: {
       'package.json': PACKAGE,
       'build.js': 'fs=require("fs");fs.writeFileSync("out",fs.readFileSync("conf"))',
@@ -17,14 +17,14 @@ export const NODE_CASES: readonly Case[] = [
     finds: ['read conf'],
   },
   {
-    name: 'loads a module that is not declared',
+    name: 'loads an undeclared module',
     files: { 'package.json': PACKAGE, 'build.js': 'require("./lib.js")', 'lib.js': '' },
     inputs: ['package.json', 'build.js'],
     command: [NODE, 'build.js'],
     finds: ['read lib.js'],
   },
   {
-    name: 'would take another package if it appeared, as every require would',
+    name: 'would use another package if it appeared, as every require does',
     files: {
       'package.json': PACKAGE,
       'src/build.js': 'require("lib")',
@@ -36,7 +36,7 @@ export const NODE_CASES: readonly Case[] = [
     finds: [],
   },
   {
-    name: 'would take another setting if it appeared, as every program of Node would',
+    name: 'would use another package.json if it appeared, as every Node program does',
     files: { 'src/build.js': '' },
     inputs: ['src/build.js'],
     command: [NODE, 'src/build.js'],
@@ -60,7 +60,7 @@ export const NODE_CASES: readonly Case[] = [
     finds: ['net 127.0.0.1:9'],
   },
   {
-    name: 'starts another program that reads',
+    name: 'starts another program that reads an undeclared file',
     files: {
       'package.json': PACKAGE,
       'build.js': 'require("child_process").execFileSync("cat", ["secret"])',
@@ -71,7 +71,7 @@ export const NODE_CASES: readonly Case[] = [
     finds: ['read secret'],
   },
   {
-    name: 'writes a report that is not declared, in the background',
+    name: 'writes an undeclared report in the background',
     files: { 'package.json': PACKAGE, 'build.js': 'require("fs/promises").writeFile("report.json", "{}")' },
     inputs: ['package.json', 'build.js'],
     command: [NODE, 'build.js'],
@@ -79,7 +79,7 @@ export const NODE_CASES: readonly Case[] = [
   },
 
   {
-    name: 'asks how names are resolved, for a server of its own',
+    name: 'reads the resolver configuration for its own server',
     files: {
       'package.json': PACKAGE,
       'build.js': 's=require("net").createServer().listen(0,"127.0.0.1",()=>s.close())',
@@ -111,7 +111,7 @@ export const NODE_CASES: readonly Case[] = [
     finds: [],
   },
   {
-    name: 'serves itself',
+    name: 'connects to its own server',
     files: {
       'package.json': PACKAGE,
       'build.js':

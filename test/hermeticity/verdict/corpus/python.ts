@@ -17,12 +17,12 @@ export const PYTHON: readonly Case[] = [
     finds: ['net 192.0.2.1:53'],
   },
   {
-    name: 'waits for the whole network',
+    name: 'listens on all network addresses',
     command: python('import socket\ns = socket.socket()\ns.bind(("0.0.0.0", 0))\ns.listen()'),
     finds: ['net binds 0.0.0.0:*'],
   },
   {
-    name: 'opens a file that is not declared',
+    name: 'opens an undeclared file',
     files: { 'conf.json': '{}' },
     outputs: ['out'],
     command: python('import json; json.dump(json.load(open("conf.json")), open("out", "w"))'),
@@ -37,20 +37,20 @@ export const PYTHON: readonly Case[] = [
     finds: ['list data'],
   },
   {
-    name: 'asks how old a file is',
+    name: 'reads the mtime of a file',
     files: { data: '' },
     outputs: ['out'],
     command: python('import os; open("out", "w").write(str(os.stat("data").st_size))'),
     finds: ['probe data'],
   },
   {
-    name: 'asks who runs it',
+    name: 'looks up the current user',
     outputs: ['out'],
     command: python('import os, pwd; open("out", "w").write(pwd.getpwuid(os.getuid()).pw_name)'),
     finds: ['read /etc/passwd'],
   },
   {
-    name: 'imports a module of its own and leaves it compiled',
+    name: 'imports an undeclared module and leaves its bytecode',
     files: { 'main.py': 'import helper\n', 'helper.py': 'x = 1\n' },
     inputs: ['main.py'],
     command: ['/usr/bin/python3', 'main.py'],
@@ -64,7 +64,7 @@ export const PYTHON: readonly Case[] = [
     finds: ['stale-output db'],
   },
   {
-    name: 'exchanges data with a process of its own and leaves it',
+    name: 'starts a child process that reads an undeclared file',
     outputs: ['out'],
     command: python(
       'import subprocess, sys\np = subprocess.Popen(["cat", "/etc/group"], stdout=subprocess.PIPE)\nopen("out", "wb").write(p.communicate()[0])',
@@ -74,7 +74,7 @@ export const PYTHON: readonly Case[] = [
 
   // ---- hermetic ----
   {
-    name: 'reads and writes what is declared',
+    name: 'reads declared inputs and writes declared outputs',
     files: { 'in.json': '[1, 2]' },
     inputs: ['in.json'],
     outputs: ['out/sum.txt'],
@@ -105,7 +105,7 @@ export const PYTHON: readonly Case[] = [
     finds: [],
   },
   {
-    name: 'talks to a server of its own',
+    name: 'connects to a server that it started',
     command: python(
       'import socket\ns = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen()\n' +
         'c = socket.socket(); c.connect(s.getsockname()); s.accept()[0].sendall(b"x"); c.recv(1)',
@@ -113,7 +113,7 @@ export const PYTHON: readonly Case[] = [
     finds: [],
   },
   {
-    name: 'unpacks an archive of its own making',
+    name: 'unpacks an archive that it made',
     files: { 'in.txt': 'x' },
     inputs: ['in.txt'],
     outputs: ['out'],
@@ -123,7 +123,7 @@ export const PYTHON: readonly Case[] = [
     finds: [],
   },
   {
-    name: 'imports from its own library, for which the working folder is searched first',
+    name: 'imports from the standard library, after searching the working folder',
     files: { in: '{}' },
     inputs: ['in'],
     outputs: ['out'],
@@ -131,7 +131,7 @@ export const PYTHON: readonly Case[] = [
     finds: [],
   },
   {
-    name: 'imports from its own library beside files that it has nothing to do with',
+    name: 'imports from the standard library beside unrelated files',
     files: {
       'tools/gen.py': 'import json, re\nopen("out", "w").write("x")\n',
       'tools/README': '',
@@ -151,7 +151,7 @@ export const PYTHON: readonly Case[] = [
     finds: [],
   },
   {
-    name: 'lists the working folder for its own sake after a module was sought there',
+    name: 'lists the working folder explicitly after a module search there',
     files: { in: '{}' },
     inputs: ['in'],
     outputs: ['out'],
@@ -159,7 +159,7 @@ export const PYTHON: readonly Case[] = [
     finds: ['list .'],
   },
   {
-    name: 'lists the working folder for its own sake',
+    name: 'lists the working folder explicitly',
     files: { in: '{}' },
     inputs: ['in'],
     outputs: ['out'],

@@ -7,7 +7,7 @@ export const SH: readonly Case[] = [
   // ---- reading ----
   {
     ...INPUT,
-    name: 'reads a file that is not declared',
+    name: 'reads an undeclared file',
     files: { 'in.txt': 'in\n', 'secret.txt': 's\n' },
     command: sh('cat in.txt secret.txt >out'),
     finds: ['read secret.txt'],
@@ -35,7 +35,7 @@ export const SH: readonly Case[] = [
   },
   {
     ...INPUT,
-    name: 'reads a setting of the person',
+    name: 'reads a file in another person’s folder',
     files: { 'in.txt': 'in\n', '../person/.toolrc': 's\n' },
     command: sh('cat in.txt ../person/.toolrc >out'),
     finds: ['read ../person/.toolrc'],
@@ -50,7 +50,7 @@ export const SH: readonly Case[] = [
   },
   {
     ...INPUT,
-    name: 'runs a script that is not declared',
+    name: 'runs an undeclared script',
     files: { 'tool.sh': '#!/bin/sh\necho hi\n' },
     inputs: [],
     command: sh('sh ./tool.sh >out'),
@@ -74,19 +74,19 @@ export const SH: readonly Case[] = [
   // ---- probing ----
   {
     ...INPUT,
-    name: 'looks for a setting that is not there',
+    name: 'probes for a missing configuration file',
     command: sh('if [ -f config.local ]; then cat config.local; else cat in.txt; fi >out'),
     finds: ['absent config.local'],
   },
   {
     ...INPUT,
-    name: 'looks for a setting above the workspace',
+    name: 'probes for a configuration file above the workspace',
     command: sh('cat ../.toolrc in.txt >out 2>/dev/null; true'),
     finds: ['absent ../.toolrc'],
   },
   {
     ...INPUT,
-    name: 'looks whether a file is there that is not declared',
+    name: 'probes for an undeclared file',
     files: { 'in.txt': 'in\n', flag: '' },
     command: sh('[ -e flag ] && echo with >out || echo without >out'),
     finds: ['probe flag'],
@@ -100,7 +100,7 @@ export const SH: readonly Case[] = [
   },
   {
     ...INPUT,
-    name: 'goes into a folder that is not declared',
+    name: 'changes to an undeclared folder',
     files: { 'in.txt': 'in\n', 'empty/': '' },
     command: sh('cd empty && cat ../in.txt >../out'),
     finds: ['probe empty'],
@@ -108,7 +108,7 @@ export const SH: readonly Case[] = [
   // ---- listing ----
   {
     ...INPUT,
-    name: 'lists a folder of which one file is declared',
+    name: 'lists a folder with one declared file',
     files: { 'src/a.txt': 'a', 'src/b.txt': 'b' },
     inputs: ['src/a.txt'],
     command: sh('ls src >out'),
@@ -135,13 +135,13 @@ export const SH: readonly Case[] = [
   // ---- writing ----
   {
     ...INPUT,
-    name: 'writes a file that is not declared',
+    name: 'writes an undeclared file',
     command: sh('cat in.txt >out; echo log >build.log'),
     finds: ['write build.log'],
   },
   {
     ...INPUT,
-    name: 'makes a folder that is not declared, with things in it',
+    name: 'makes an undeclared folder with files',
     command: sh('cat in.txt >out; mkdir obj; echo 1 >obj/1; echo 2 >obj/2'),
     finds: ['write obj', 'write obj/1', 'write obj/2'],
   },
@@ -160,7 +160,7 @@ export const SH: readonly Case[] = [
   },
   {
     ...INPUT,
-    name: 'keeps a temporary file where TMPDIR is not',
+    name: 'writes a temporary file outside TMPDIR',
     command: sh(
       'f=$(TMPDIR= mktemp -p /tmp assay-corpus.XXXXXXXX); cat in.txt >"$f"; cat "$f" >out; rm "$f"',
     ),
@@ -193,20 +193,20 @@ export const SH: readonly Case[] = [
   },
   {
     ...INPUT,
-    name: 'moves its own input to its output',
+    name: 'renames its own input to its output',
     command: sh('mv in.txt out'),
     finds: ['delete in.txt'],
   },
   {
     ...INPUT,
-    name: 'deletes a file that is not declared',
+    name: 'deletes an undeclared file',
     files: { 'in.txt': 'in\n', junk: '' },
     command: sh('cat in.txt >out; rm junk'),
     finds: ['delete junk'],
   },
   {
     ...INPUT,
-    name: 'moves a file that is not declared to its output',
+    name: 'renames an undeclared file to its output',
     files: { draft: 'x' },
     inputs: [],
     command: sh('mv draft out'),
@@ -214,7 +214,7 @@ export const SH: readonly Case[] = [
   },
   {
     ...INPUT,
-    name: 'gives a file that is not declared a second name',
+    name: 'makes a hard link to an undeclared file',
     files: { draft: 'x' },
     inputs: [],
     command: sh('ln draft out'),
@@ -222,35 +222,35 @@ export const SH: readonly Case[] = [
   },
   {
     ...INPUT,
-    name: 'writes to its input under a second name',
+    name: 'writes to its input through a hard link',
     command: sh('ln in.txt out; echo more >>out'),
     finds: ['mutate in.txt'],
   },
   // ---- earlier outputs ----
   {
     ...INPUT,
-    name: 'reads what an earlier run left',
+    name: 'reads an output of an earlier run',
     files: { 'in.txt': 'in\n', out: 'old\n' },
     command: sh('cat out in.txt >new; mv new out'),
     finds: ['stale-output out'],
   },
   {
     ...INPUT,
-    name: 'appends to what an earlier run left',
+    name: 'appends to an output of an earlier run',
     files: { 'in.txt': 'in\n', out: 'old\n' },
     command: sh('cat in.txt >>out'),
     finds: ['stale-output out'],
   },
   {
     ...INPUT,
-    name: 'does nothing because an earlier run did it',
+    name: 'skips its work because the output exists',
     files: { 'in.txt': 'in\n', out: 'old\n' },
     command: sh('[ -e out ] || cat in.txt >out'),
     finds: ['stale-output out'],
   },
   {
     ...INPUT,
-    name: 'lists what an earlier run left',
+    name: 'lists an output of an earlier run',
     files: { 'in.txt': 'in\n', 'dist/old': '' },
     outputs: ['dist'],
     command: sh('cp in.txt dist/new; ls dist >dist/manifest'),
@@ -259,7 +259,7 @@ export const SH: readonly Case[] = [
   // ---- links ----
   {
     ...INPUT,
-    name: 'leaves a link to the machine in its output',
+    name: 'leaves an absolute link in its output',
     outputs: ['dist'],
     command: sh('mkdir dist; ln -s /etc/hosts dist/hosts'),
     finds: ['symlink-escape dist/hosts'],
@@ -281,7 +281,7 @@ export const SH: readonly Case[] = [
   },
   {
     ...INPUT,
-    name: 'reads a declared file through a link that is not declared',
+    name: 'reads a declared file through an undeclared link',
     files: { 'v1/data': 'x', latest: '-> v1' },
     inputs: ['v1/data'],
     command: sh('cat latest/data >out'),
@@ -289,7 +289,7 @@ export const SH: readonly Case[] = [
   },
   {
     ...INPUT,
-    name: 'reads a file that is not declared through a declared link',
+    name: 'reads an undeclared file through a declared link',
     files: { 'data.v1': 'x', data: '-> data.v1' },
     inputs: ['data'],
     command: sh('cat data >out'),
@@ -349,7 +349,7 @@ export const SH: readonly Case[] = [
   },
   {
     ...INPUT,
-    name: 'looks for a file that it declares as optional',
+    name: 'probes for an optional input',
     optional: ['config.local'],
     command: sh('cat config.local in.txt >out 2>/dev/null; true'),
     finds: [],
@@ -368,7 +368,7 @@ export const SH: readonly Case[] = [
   },
   {
     ...INPUT,
-    name: 'reads what it has written',
+    name: 'reads a file that it has written',
     command: sh('cat in.txt >out; wc -c <out >/dev/null; grep -q in out'),
     finds: [],
   },
@@ -405,7 +405,7 @@ export const SH: readonly Case[] = [
   },
   {
     ...INPUT,
-    name: 'gives a file of its own a second name, and writes to that',
+    name: 'makes a hard link to its own file, and writes through it',
     outputs: ['dist'],
     command: sh('mkdir dist; cp in.txt dist/a; ln dist/a dist/b; echo more >>dist/b'),
     finds: [],
@@ -449,12 +449,12 @@ export const SH: readonly Case[] = [
   },
   {
     ...INPUT,
-    name: 'throws its words away',
+    name: 'redirects its output to /dev/null',
     command: sh('cat in.txt >/dev/null; cp in.txt out 2>/dev/null'),
     finds: [],
   },
   {
-    name: 'is a script of bash, which knows its shell',
+    name: 'runs bash with SHELL set, a here-string and a temporary file',
     files: { in: 'x' },
     inputs: ['in'],
     outputs: ['out'],

@@ -15,7 +15,7 @@ const CONFIG = JSON.stringify({
 
 export const TYPESCRIPT: readonly Case[] = [
   {
-    name: 'compiles a file that is not declared',
+    name: 'compiles an undeclared file',
     files: {
       'package.json': '{}',
       'tsconfig.json': CONFIG,
@@ -28,7 +28,7 @@ export const TYPESCRIPT: readonly Case[] = [
     finds: ['list src', 'read src/b.ts'],
   },
   {
-    name: 'extends a configuration that is not declared',
+    name: 'extends an undeclared configuration',
     files: {
       'package.json': '{}',
       'base.json': CONFIG,
@@ -42,7 +42,7 @@ export const TYPESCRIPT: readonly Case[] = [
   },
 
   {
-    name: 'compiles whatever lies in a folder',
+    name: 'compiles every file in a folder',
     files: { 'package.json': '{}', 'tsconfig.json': CONFIG, 'src/a.ts': 'export const a = 1;' },
     inputs: ['package.json', 'tsconfig.json', 'src/a.ts'],
     outputs: ['dist'],

@@ -99,7 +99,10 @@ async function publishLocally(
     const outcome = await store.results.put({ namespace: DEFAULT_NAMESPACE, key: key.hash }, sealed.result);
     if (set) await addPathSet(action.key.hash, set, localPathSets(store), stateOf);
     if (outcome !== 'diverged') return 'published';
-    report({ type: 'not-published', why: 'the same action has made other outputs before, which stay' });
+    report({
+      type: 'not-published',
+      why: 'an earlier run of this action made other outputs, which are kept',
+    });
     return outcome;
   } catch (error) {
     const changed = error instanceof AssayError && error.code === 'ASSAY_DIGEST_MISMATCH';

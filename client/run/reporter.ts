@@ -82,18 +82,20 @@ export class Reporter {
   /** Prints the first findings; `assay audit` prints all. */
   #findings({ findings, gaps }: RunEvent & { type: 'findings' }): void {
     this.#found = findings;
-    for (const gap of gaps) this.#say(`not all of what the command did was seen: ${gap}`);
+    for (const gap of gaps) this.#say(`the trace is incomplete: ${gap}`);
     for (const finding of findings.slice(0, FINDINGS_SHOWN))
       this.#say(`not declared: ${findingText(finding)}`);
     const more = findings.length - FINDINGS_SHOWN;
-    if (more > 0) this.#say(`not declared: ${more} more, which \`assay audit\` tells`);
+    if (more > 0) this.#say(`not declared: ${more} more, which \`assay audit\` lists`);
   }
 
   #colour(colour: 'green' | 'yellow', text: string): string {
     return colourFor(this.#screen.isTTY ?? false, process.env)(colour, text);
   }
 
+  /** A remote that is down fails the lookup and the upload of earlier results: one warning is enough. */
   #warn(text: string): void {
+    if (this.#warnings.includes(text)) return;
     this.#warnings.push(text);
     this.#say(text);
   }
@@ -120,7 +122,7 @@ export class Reporter {
 /** All findings in one line. */
 function findingsText({ findings, gaps }: RunEvent & { type: 'findings' }): string {
   const [first] = findings;
-  if (!first) return `not all of what the command did was seen: ${gaps[0]}`;
+  if (!first) return `the trace is incomplete: ${gaps[0]}`;
   const more = findings.length > 1 ? ` and ${findings.length - 1} more` : '';
   return `not declared: ${findingText(first)}${more}`;
 }
@@ -153,9 +155,9 @@ function wordsFor(event: Warning): string {
     case 'remote-given-up':
       return `the remote is not usable, going on without it: ${event.why}`;
     case 'remote-takes-nothing':
-      return `the remote takes no results, they stay here: ${event.why}`;
+      return `the remote takes no results, they stay in the local store: ${event.why}`;
     case 'diverged':
-      return `the same action has made other outputs before, which stay at ${event.where}: it is not deterministic (see \`assay reproduce\`)`;
+      return `an earlier run of this action made other outputs, and ${event.where} keeps those: the command is not deterministic (see \`assay reproduce\`)`;
     case 'unshared':
       return `${event.results === 1 ? '1 result was' : `${event.results} results were`} not shared, and will be sent by the next run or \`assay push\`: ${event.why}`;
     case 'hit-unusable':

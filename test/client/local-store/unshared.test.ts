@@ -192,7 +192,7 @@ describe.each(['http', 'grpc'])(
       });
       const told = second?.stderr
         .split('\n')
-        .filter((line) => /^assay: the same action has made other/.test(line));
+        .filter((line) => /^assay: an earlier run of this action made other/.test(line));
       expect(told).toHaveLength(1);
     });
 

@@ -105,7 +105,7 @@ describe('a run treats as a miss a remote that', () => {
     ['requires a token', 401, 'it is read-only, or ASSAY_TOKEN may not write'],
   ])('%s for writes', async (_name, status, words) => {
     const ran = await build(await http(readOnly(status)));
-    expectOrdinaryMiss(ran, 'the remote takes no results, they stay here');
+    expectOrdinaryMiss(ran, 'the remote takes no results, they stay in the local store');
     expect(ran.summary.warnings.join()).toContain(words);
   });
 

@@ -132,7 +132,7 @@ describe.each(['http', 'grpc'])('a remote that refuses writes, over %s', (protoc
     const ran = await runIn(two, server.url.replace(/^http/, protocol), 'store-2');
     expect(ran.outcomes).toEqual({ a: 'miss', b: 'hit-remote', c: 'hit-remote' });
     expect(ran.summary.warnings).toHaveLength(1);
-    expect(ran.summary.warnings[0]).toContain('the remote takes no results, they stay here');
+    expect(ran.summary.warnings[0]).toContain('the remote takes no results, they stay in the local store');
   });
 });
 

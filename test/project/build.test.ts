@@ -109,7 +109,7 @@ describe('the executable’s server', () => {
     const ran = await run([alone, 'serve', '--port', '0']);
     expect(ran).toMatchObject({ code: 2, stdout: '' });
     expect(ran.stderr).toContain(
-      `ASSAY_NO_NODE: the server runs on Node, and there is no ${folder}/node/node`,
+      `ASSAY_NO_NODE: the server runs on Node, but ${folder}/node/node does not exist`,
     );
     expect(summary(await run([alone, ...step])).outcome).toBe('miss');
   });

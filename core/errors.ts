@@ -80,7 +80,7 @@ const catalogue = {
   },
   ASSAY_NO_SUCH_METHOD: {
     summary: 'This server does not have that gRPC method.',
-    hint: 'Call Capabilities, ActionCache, ContentAddressableStorage, ByteStream, Fetch or Push.',
+    hint: 'Call Capabilities, ActionCache, ContentAddressableStorage, ByteStream, Fetch, Push or PathSets.',
     status: 404,
     grpc: 'UNIMPLEMENTED',
   },
@@ -195,9 +195,54 @@ const catalogue = {
     hint: 'Set ASSAY_TOKEN to the server’s token, or send it as Bearer or as the Basic password.',
     status: 401,
   },
+  ASSAY_BAD_SELECTION: {
+    summary: 'The results to forget are not described in a way that Assay understands.',
+    hint: 'Name a key, a namespace, a writer or a time; `assay forget --help` has examples. Nothing was removed.',
+    status: 400,
+  },
+  ASSAY_NO_ANSWER: {
+    summary: 'The server did not answer, or not as an Assay server does.',
+    hint: 'Check the address and the server’s log. If a forget was cut off, run the same command again.',
+    status: 502,
+  },
+  ASSAY_FORBIDDEN: {
+    summary: 'The token does not give the right to do this.',
+    hint: 'Use a token with the right that the text after the code names. A build goes on without it.',
+    status: 403,
+  },
+  ASSAY_TOKEN_REFUSED: {
+    summary: 'The token cannot be exchanged for a short one.',
+    hint: 'The text after the code says which check failed. Compare the job with the issuers and rules of the server.',
+    status: 400,
+  },
+  ASSAY_GRANT_TYPE: {
+    summary: 'The request for a token is no token exchange.',
+    hint: 'Use `assay login`, or send the form of RFC 8693.',
+    status: 400,
+  },
+  ASSAY_TOO_MANY_FAILURES: {
+    summary: 'Too many exchanges of tokens from this address were refused.',
+    hint: 'Wait for a minute. The answers before this one say why the tokens were refused.',
+    status: 429,
+  },
+  ASSAY_TOKEN_AUDIENCE: {
+    summary: 'The exchange asks for an audience that this server does not have.',
+    hint: 'Ask for an audience that the server’s configuration names for this issuer, or for none.',
+    status: 400,
+  },
+  ASSAY_ISSUER_UNREACHABLE: {
+    summary: 'The server cannot get the keys of the issuer, so it cannot check the token.',
+    hint: 'Check that the server reaches the issuer. Tokens that were exchanged before stay valid.',
+    status: 503,
+  },
+  ASSAY_TOKEN_SCOPE: {
+    summary: 'The token has none of the rights that the scope asks for.',
+    hint: 'Ask for a scope that the rule of the server gives, or for none.',
+    status: 400,
+  },
   ASSAY_BAD_TICKET: {
     summary: 'The signed URL is not from this server, or it has expired.',
-    hint: 'Ask for a new one. A signed URL is valid for one hour, until the server stops.',
+    hint: 'Ask for a new one. A signed URL is valid for one hour, until its token ends or the server stops.',
     status: 403,
   },
   ASSAY_BAD_SIGNATURE: {
@@ -275,9 +320,40 @@ const catalogue = {
     hint: 'Type the address into the browser instead of following a link, or set ASSAY_TOKEN.',
     status: 403,
   },
+  ASSAY_SERVER_CONFIG: {
+    summary:
+      'The configuration file of the server cannot be read or is not valid, or a setting is given twice.',
+    hint: 'Correct the named lines. The schema (docs/SERVER.md) tells editors what is valid.',
+    status: 500,
+  },
+  ASSAY_TOKENS_FILE: {
+    summary: 'The file of tokens cannot be read or written, or is not valid.',
+    hint: 'Correct what the text after the code names. `assay token create` makes such a file and changes it safely.',
+    status: 500,
+  },
+  ASSAY_TOKENS_BUSY: {
+    summary: 'Another process is changing the file of tokens. Nothing was changed.',
+    hint: 'Run the command again. If it repeats, look for an `assay token` that hangs.',
+    status: 503,
+  },
+  ASSAY_NO_TOKEN: {
+    summary: 'The file of tokens has no token with that name or id.',
+    hint: '`assay token list` shows the names and ids.',
+    status: 404,
+  },
+  ASSAY_NO_ID_TOKEN: {
+    summary: 'This job has no token to prove who it is.',
+    hint: 'GitHub: `permissions: id-token: write`. GitLab: `id_tokens: ASSAY_ID_TOKEN`. With --optional the build goes on.',
+    status: 400,
+  },
+  ASSAY_LOGIN: {
+    summary: 'The shared cache gave no token for this job.',
+    hint: 'The text after the code has the server’s reason. With --optional the build goes on without the cache.',
+    status: 400,
+  },
   ASSAY_OPEN_NETWORK: {
     summary: 'The server would listen beyond this machine without a token.',
-    hint: 'Set ASSAY_TOKEN, or listen on 127.0.0.1, or pass --read-only or --tls-client-ca.',
+    hint: 'Pass --tokens or set ASSAY_TOKEN, or listen on 127.0.0.1, or pass --read-only or --tls-client-ca.',
     status: 500,
   },
   ASSAY_BAD_CERTIFICATE: {
@@ -393,8 +469,9 @@ const catalogue = {
     status: 500,
   },
   ASSAY_NOT_HERMETIC: {
-    summary: 'The run that made the result read or did more than it declared. The result was refused.',
-    hint: 'Accept it with --accept-marked, or correct the action: `assay audit` lists what it did.',
+    summary:
+      'The run that made the result did more than it declared, and this run does not accept that. The result was refused.',
+    hint: 'Correct the action (`assay audit` lists what it did), or accept unproven results with --keep-unproven=shared.',
     status: 500,
   },
   ASSAY_PATH_SET_REFUSED: {

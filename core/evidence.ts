@@ -26,15 +26,42 @@ export interface Evidence {
 }
 
 /**
- * `clean`: the tracer observed the whole run and nothing undeclared. `marked`: it observed something
- * undeclared, or not the whole run. `unwatched`: there was no tracer.
+ * `declared`: the run accessed nothing undeclared. `observed`: it did, and facts of its path set stand for
+ * all of it. `unproven`: no fact can stand for something that it did. `unwatched`: there was no tracer.
  */
-export type EvidenceStatus = 'clean' | 'marked' | 'unwatched';
+export type EvidenceStatus = 'declared' | 'observed' | 'unproven' | 'unwatched';
 
 export function evidenceStatusOf(evidence: Evidence | undefined): EvidenceStatus {
   if (!evidence) return 'unwatched';
-  return evidence.findings.length === 0 && evidence.gaps.length === 0 ? 'clean' : 'marked';
+  if (evidence.gaps.length > 0 || evidence.findings.some((one) => proofOf(one) === 'none')) return 'unproven';
+  return evidence.findings.length === 0 ? 'declared' : 'observed';
 }
+
+/**
+ * `compared`: a fact stands for the finding, and every lookup compares it. `local`: it holds only in this
+ * workspace, so the result is not shared. `none`: no fact can stand for it. Unknown kinds have none.
+ */
+export type Proof = 'compared' | 'local' | 'none';
+
+export function proofOf({
+  kind,
+  path = '',
+}: Pick<Partial<FindingEvidence>, 'path'> & { kind: string }): Proof {
+  // Nothing compares a file that the action wrote outside the workspace.
+  if (kind === 'write') return path.startsWith('/') || path.startsWith('../') ? 'none' : 'local';
+  return PROOFS.get(kind) ?? 'none';
+}
+
+/** Earlier outputs are set aside and io_uring is denied, so the run saw what it sees on a fresh machine. */
+const PROOFS: ReadonlyMap<string, Proof> = new Map([
+  ['read', 'compared'],
+  ['probe', 'compared'],
+  ['absent', 'compared'],
+  ['list', 'compared'],
+  ['stale-output', 'compared'],
+  ['io_uring', 'compared'],
+  ['symlink-escape', 'local'],
+]);
 
 export function encodeEvidence(evidence: Evidence): Any {
   const message = EvidenceMessage.encode({

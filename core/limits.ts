@@ -20,3 +20,11 @@ export const SMALL_HASH = {
    */
   totalBytes: 32 * KIB,
 } as const;
+
+export const PATH_SETS = {
+  /** Path sets of one action that a server lists, and candidates in one request. */
+  maxListed: 64,
+  /** The largest path set in a list, and all path sets of one answer. */
+  maxSetBytes: 4 * MIB,
+  maxListBytes: 4 * MIB,
+} as const;

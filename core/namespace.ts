@@ -10,6 +10,9 @@ export type Namespace = string & { readonly [namespaceBrand]: true };
 const MAX_LENGTH = 255;
 const PART = /^[0-9A-Za-z_.-]+$/;
 
+/** The header of an answer that names the namespace of what was found or written. */
+export const NAMESPACE_HEADER = 'assay-namespace';
+
 export const DEFAULT_NAMESPACE = '' as Namespace;
 
 /**
@@ -20,15 +23,66 @@ export function protocolNamespace(protocol: string, within: Namespace): Namespac
   return `~${protocol}${within === '' ? '' : `/${within}`}` as Namespace;
 }
 
+/**
+ * Between the namespace of an identity and the one that its request names. No client can send it, so what one
+ * identity writes below its namespace is never the namespace of another.
+ */
+const BELOW = '=';
+
+/** The namespace that a request names, below the one of its identity. The protocol stays the first part. */
+export function namespaceBelow(base: Namespace, requested: Namespace): Namespace {
+  if (base === '') return requested;
+  if (!requested.startsWith('~')) return joined(base, requested) as Namespace;
+  const slash = requested.indexOf('/');
+  if (slash === -1) return `${requested}/${base}` as Namespace;
+  return `${requested.slice(0, slash)}/${joined(base, requested.slice(slash + 1))}` as Namespace;
+}
+
+function joined(base: string, requested: string): string {
+  return requested === '' ? base : `${base}/${BELOW}/${requested}`;
+}
+
+/**
+ * True if a stored namespace is `base`, lies below it, or is that of a protocol there. Every namespace lies
+ * below the empty one.
+ */
+export function isAtOrBelow(stored: Namespace, base: Namespace): boolean {
+  const path = withoutProtocol(stored);
+  return base === '' || path === base || path.startsWith(`${base}/`);
+}
+
+/** True if an identity with the namespace `base` writes to it: not for the namespaces of other identities. */
+export function isWrittenFrom(stored: Namespace, base: Namespace): boolean {
+  const path = withoutProtocol(stored);
+  return base === '' || path === base || path.startsWith(`${base}/${BELOW}/`);
+}
+
+function withoutProtocol(stored: Namespace): string {
+  if (!stored.startsWith('~')) return stored;
+  const slash = stored.indexOf('/');
+  return slash === -1 ? '' : stored.slice(slash + 1);
+}
+
+/** The nearest first, without the empty one. */
+export function ancestorsOf(namespace: Namespace): Namespace[] {
+  const ancestors: Namespace[] = [];
+  for (let end = namespace.lastIndexOf('/'); end > 0; end = namespace.lastIndexOf('/', end - 1))
+    ancestors.push(namespace.slice(0, end) as Namespace);
+  return ancestors;
+}
+
 export function parseNamespace(text: string): Namespace {
   if (isNamespace(text)) return text;
   throw new AssayError('ASSAY_BAD_NAMESPACE', JSON.stringify(text.slice(0, MAX_LENGTH)));
 }
 
-/** A namespace as the store keeps it: a client's or a protocol's. Undefined for any other text. */
+/** A namespace as the store keeps it: an identity's or a protocol's. Undefined for any other text. */
 export function storedNamespace(text: string): Namespace | undefined {
-  const isWritten = isNamespace(text) || (text.startsWith('~') && areParts(text.slice(1)));
-  return isWritten ? (text as Namespace) : undefined;
+  const parts = text
+    .replace(/^~/, '')
+    .split('/')
+    .filter((part) => part !== BELOW);
+  return text === '' || parts.every(isPart) ? (text as Namespace) : undefined;
 }
 
 function isNamespace(text: string): text is Namespace {
@@ -36,5 +90,9 @@ function isNamespace(text: string): text is Namespace {
 }
 
 function areParts(text: string): boolean {
-  return text.split('/').every((part) => PART.test(part) && part !== '.' && part !== '..');
+  return text.split('/').every(isPart);
+}
+
+function isPart(part: string): boolean {
+  return PART.test(part) && part !== '.' && part !== '..';
 }

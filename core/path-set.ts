@@ -1,7 +1,8 @@
-// Path sets: the paths that an action read besides its declared inputs, and the lookup by them.
-// A result is found only if every path in its path set has the same state now as when the action ran.
+// Path sets: the facts that a result depends on besides its declared inputs, and the lookup by them.
+// Most facts are paths that the action read, listed or missed. Others are answers of the loader's cache, and
+// properties of the machine. A result is found only if every fact is the same now as when the action ran.
 //
-// These paths are known only after the run, so the key cannot contain them. The lookup has two steps:
+// These facts are known only after the run, so the key cannot contain them. The lookup has two steps:
 //
 //   key ─> path sets of earlier runs ─> current state of their paths ─> key of the result
 //
@@ -12,10 +13,26 @@ import { type Digest, digestOf, type Hash } from './digest.ts';
 import { decodeStrict } from './message.ts';
 import { PathSet as PathSetMessage } from './proto/generated/assay.ts';
 
+/** Where an Assay server lists the path sets of an action (docs/decisions/0270): over HTTP, and over gRPC. */
+export const PATH_SETS_PATH = '/path-sets/v1/';
+export const PATH_SETS_SERVICE = 'assay.v1.PathSets';
+/** The first field of these responses. */
+export const LIST_MARK = 'assay.v1.ListPathSetsResponse';
+export const FIND_MARK = 'assay.v1.FindResultResponse';
+/** How many bytes of the SHA-256 name a path set in a request. */
+export const SET_NAME_BYTES = 8;
+
 export interface ObservedPath {
-  /** "workspace" or "tool:NAME", or "above:" and one of these for the folders above it, or "" for "/". */
+  /**
+   * "workspace", "tool:NAME", "home:FOLDER" or "linked:LINK" (docs/FORMAT.md), or "above:" and one of these
+   * for the folders above it, or "" for "/". "like:" and any of these: the last part of the path is a
+   * pattern, and no name was like it. For facts that are no paths: LOADER_CACHE or MACHINE.
+   */
   readonly root: string;
-  /** Relative to the root. Below the workspace or a tool, it may begin with "../" for each folder up. */
+  /**
+   * Relative to the root. Below the workspace or a tool, it may begin with "../" for each folder up.
+   * With LOADER_CACHE: the name of a library. With MACHINE: the name of a property.
+   */
   readonly path: string;
   /** The action listed this folder. */
   readonly names: boolean;
@@ -25,7 +42,15 @@ export interface ObservedPath {
   readonly left: string;
   /** Names in this folder that the action itself created. They do not count as part of the listing. */
   readonly without: readonly string[];
+  /** For messages only, not compared: why the result depends on it. */
+  readonly note: string;
 }
+
+/** The root of a fact about /etc/ld.so.cache: which files the loader's cache has for a library. */
+export const LOADER_CACHE = 'ld.so.cache';
+
+/** The root of a fact about the machine or the user: host name, CPU features, the workspace's own path. */
+export const MACHINE = 'machine';
 
 /** Sorted, each path once. */
 export type PathSet = readonly ObservedPath[];
@@ -45,21 +70,35 @@ export function decodePathSet(bytes: Uint8Array): PathSet {
 
 /** The address of the path set in slot `number`. */
 export function pathSetAddress(key: Hash, number: number): Digest {
-  return hashOf('assay-path-set-2', key, String(number));
+  return hashOf('assay-path-set-3', key, String(number));
 }
 
 /** The key of the result for the current state of the paths in `set`. */
 export function resultKey(key: Hash, set: PathSet, stateOf: StateOf): Digest {
-  return hashOf('assay-observed-2', key, ...fingerprint(set, stateOf));
+  return hashOf('assay-observed-3', key, ...fingerprint(set, stateOf));
 }
 
 /** The next key to look under when all slots of `key` are used. */
 export function nextKey(key: Hash, sets: readonly PathSet[], stateOf: StateOf): Hash {
-  return hashOf('assay-path-branch-2', key, ...fingerprint(sharedBy(sets), stateOf)).hash;
+  return hashOf('assay-path-branch-3', key, ...fingerprint(sharedBy(sets), stateOf)).hash;
 }
 
 export function samePaths(a: PathSet, b: PathSet): boolean {
   return a.length === b.length && a.every((seen, at) => nameOf(seen) === nameOf(b[at]));
+}
+
+/** True for a path that the recorded run found absent and left absent. */
+export function wasAbsent({ state, left }: Pick<ObservedPath, 'state' | 'left'>): boolean {
+  return state === 'absent' && left === '';
+}
+
+/**
+ * The same for sets that lead to the same results: they differ only in the states of paths that were there. A
+ * path that was absent counts separately, because a set from a remote checks it only for its existence.
+ */
+export function pathSetId(set: PathSet): Hash {
+  const lines = set.flatMap((seen) => [nameOf(seen), wasAbsent(seen) ? 'absent' : '']);
+  return hashOf('assay-path-set-id-1', ...lines).hash;
 }
 
 export function compareObservedPaths(a: ObservedPath, b: ObservedPath): number {
@@ -72,7 +111,7 @@ function sharedBy([first = [], ...others]: readonly PathSet[]): PathSet {
   return first.filter((seen) => names.every((known) => known.has(nameOf(seen))));
 }
 
-/** Every field but the state. */
+/** Every field but the state and the note. */
 function nameOf(seen: ObservedPath | undefined): string {
   return seen ? JSON.stringify([seen.root, seen.path, seen.names, seen.left, seen.without]) : '';
 }

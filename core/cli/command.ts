@@ -5,6 +5,8 @@ import { formatColumns, wrapText } from './layout.ts';
 
 export interface Flag {
   readonly type: 'string' | 'boolean';
+  /** One letter: `-v` for `--verbose`. */
+  readonly short?: string;
   /** May be given several times. */
   readonly multiple?: boolean;
   /** May be given without a value. A value must follow a "=". */
@@ -66,13 +68,18 @@ export function parseFlags(args: readonly string[], flags: FlagTable): ParsedFla
 /** Parses `--flag`, `--flag=value` or `--flag value`, and takes that value from `rest`. */
 function keepFlag(arg: string, rest: string[], flags: FlagTable, values: Map<string, string[]>): void {
   const [rawName = '', ...afterEquals] = arg.split('=');
-  const name = rawName.replace(/^--/, '');
+  const name = longName(rawName, flags);
   const flag = Object.hasOwn(flags, name) ? flags[name] : undefined;
   if (!flag) throw usage(`unknown flag ${rawName}${suggestion(name, Object.keys(flags))}`);
   const earlier = values.get(name) ?? [];
   if (earlier.length > 0 && !flag.multiple) throw usage(`${rawName} is given twice`);
   const inline = afterEquals.length > 0 ? afterEquals.join('=') : undefined;
   values.set(name, [...earlier, takeValue(flag, rawName, inline, rest)]);
+}
+
+function longName(rawName: string, flags: FlagTable): string {
+  const isShort = ([, { short }]: readonly [string, Flag]) => short !== undefined && rawName === `-${short}`;
+  return Object.entries(flags).find(isShort)?.[0] ?? rawName.replace(/^--/, '');
 }
 
 function takeValue(flag: Flag, rawName: string, inline: string | undefined, rest: string[]): string {
@@ -156,7 +163,8 @@ export function renderHelp(help: Help, columns = Number.POSITIVE_INFINITY): stri
 
 function flagLines(flags: FlagTable): [string, string][] {
   const lines = Object.entries(flags).map(([name, flag]): [string, string] => {
-    return [`--${name}${valueText(flag)}${flag.multiple ? ' …' : ''}`, flag.text];
+    const short = flag.short === undefined ? '' : `-${flag.short}, `;
+    return [`${short}--${name}${valueText(flag)}${flag.multiple ? ' …' : ''}`, flag.text];
   });
   return [...lines, ['--help', 'this text']];
 }

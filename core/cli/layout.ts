@@ -17,6 +17,15 @@ export function wrapText(text: string, columns: number): string {
   return joined.flatMap((line) => (line.startsWith(' ') ? line : inLines(line, columns))).join('\n');
 }
 
+/** Wraps one line, which may begin with spaces. The next lines begin with `indent`. Colours take no width. */
+export function wrapLine(line: string, columns: number, indent: string): string {
+  if (widthOf(line) <= columns) return line;
+  const text = line.trimStart();
+  const spaces = line.length - text.length;
+  const lines = inLines(text, columns - indent.length, columns - spaces);
+  return ' '.repeat(spaces) + lines.join(`\n${indent}`);
+}
+
 /** Formats rows of two columns, and wraps the second. */
 export function formatColumns(rows: readonly (readonly [string, string])[], columns: number): string {
   const indent = Math.max(...rows.map(([left]) => left.length)) + 4;
@@ -29,14 +38,22 @@ export function formatColumns(rows: readonly (readonly [string, string])[], colu
     .join('\n');
 }
 
-/** A word that is longer than a line gets its own line. */
-function inLines(text: string, columns: number): string[] {
+/** A word that is longer than a line gets its own line. `first`: the width of the first line. */
+function inLines(text: string, columns: number, first = columns): string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {
     const line = lines.at(-1);
-    if (line !== undefined && line.length + 1 + word.length <= columns)
+    const room = lines.length > 1 ? columns : first;
+    if (line !== undefined && widthOf(line) + 1 + widthOf(word) <= room)
       lines.splice(-1, 1, `${line} ${word}`);
-    else lines.push(word);
+    else if (word !== '' || line === undefined) lines.push(word);
   }
   return lines;
+}
+
+/** A sequence that sets a colour begins with ESC. */
+const COLOURS = new RegExp(`${String.fromCharCode(27)}\\[[\\d;]*m`, 'g');
+
+function widthOf(text: string): number {
+  return text.replace(COLOURS, '').length;
 }

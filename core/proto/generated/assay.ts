@@ -8,7 +8,7 @@
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Timestamp } from "./google/protobuf/timestamp.ts";
 
-/** What Assay adds to an ActionResult, inside execution_metadata.auxiliary_metadata. */
+/** What Assay adds to an ActionResult, inside execution_metadata.auxiliary_metadata, and the messages of path sets. */
 
 /** What a tool sent beside an artifact and wants back with it: a signature, how long the build took. */
 export interface ArtifactAttributes {
@@ -26,10 +26,19 @@ export interface ArtifactAttributes_ValuesEntry {
 export interface LogOrder {
   /** Lengths of runs, alternating: stdout, stderr, stdout, ... (the first may be 0). */
   runLengths: number[];
+  /**
+   * Where "/workspace" in the bytes stands for the path of the workspace: each place as its distance from the one
+   * before, the first from the start. A replay writes the path of the current workspace there.
+   */
+  stdoutWorkspace: number[];
+  stderrWorkspace: number[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
-/** What a tracer saw of the run that made a result. A result that has findings, or whose trace has gaps, is marked. */
+/**
+ * What a tracer saw of the run that made a result. docs/HERMETICITY.md says what findings
+ * and gaps mean for a result.
+ */
 export interface Evidence {
   tracer: string;
   tracerVersion: string;
@@ -47,6 +56,17 @@ export interface Evidence {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+/** Whose run made a result, for whoever gets it as a hit. The time and the place are execution_start_timestamp and worker. */
+export interface Receipt {
+  /** The commit that was checked out, if the workspace was a git repository. Files may have differed from it. */
+  commit: string;
+  /** How many files and links were declared inputs. */
+  inputs: number;
+  /** The version of Assay. */
+  assay: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 export interface FindingEvidence {
   kind: string;
   path: string;
@@ -54,7 +74,7 @@ export interface FindingEvidence {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
-/** What an action looked at besides its declared inputs. The result of one run is found again where all of it is the same. */
+/** What a result depends on besides the declared inputs. The result of one run is found again where all of it is the same. */
 export interface PathSet {
   paths: SeenPath[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
@@ -63,7 +83,8 @@ export interface PathSet {
 export interface SeenPath {
   /**
    * What the path is relative to: "workspace", "tool:NAME", "" for the root of the file system; "above:workspace" and
-   * "above:tool:NAME" for every folder above these.
+   * "above:tool:NAME" for every folder above these. For facts that are no paths: "ld.so.cache" (path: the name of a
+   * library) and "machine" (path: the name of a property).
    */
   root: string;
   path: string;
@@ -72,12 +93,15 @@ export interface SeenPath {
   /**
    * What was there: "file HASH", "program HASH", "link TARGET", "folder", "names HASH", "absent", "other", "unreadable".
    * Of a path with such a root: "absent", or "above" and how many folders up it is there, as "above 1 3".
+   * Of a fact that is no path: "absent", or "value HASH".
    */
   state: string;
   /** What the run that told this left there itself, where nothing was before. */
   left: string;
   /** Names in this folder that are the action's own doing. */
   without: string[];
+  /** Why the result depends on it, for messages. It is not compared. */
+  note: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -85,6 +109,79 @@ export interface SeenPath {
 export interface AssetTimes {
   pushedAt?: Timestamp | undefined;
   expiresAt?: Timestamp | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** PathSets.List */
+export interface ListPathSetsRequest {
+  instanceName: string;
+  /** The action's key, as hex. */
+  key: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface ListPathSetsResponse {
+  /** Always "assay.v1.ListPathSetsResponse": other servers answer the URL in many ways, and proxies drop headers. */
+  mark: string;
+  /** Each is an encoded PathSet. The most recently used comes first. */
+  sets: Buffer[];
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** PathSets.Add */
+export interface AddPathSetRequest {
+  instanceName: string;
+  key: string;
+  /** The SHA-256 of an encoded PathSet that the server has as a blob, as hex. */
+  set: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface AddPathSetResponse {
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** PathSets.Find: the first of these results that the server has. */
+export interface FindResultRequest {
+  instanceName: string;
+  key: string;
+  candidates: ResultCandidate[];
+  /** How many bytes of small blobs the client accepts with the result. */
+  inlinedBytes: number;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** Short, because over HTTP all candidates are in the URL: proxies take 8 KiB. */
+export interface ResultCandidate {
+  /** The first 8 bytes of the SHA-256 of the path set that leads to the result. */
+  set: Buffer;
+  /** The 32 bytes of the key of the result. */
+  result: Buffer;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface FindResultResponse {
+  /** Always "assay.v1.FindResultResponse". */
+  mark: string;
+  /** The key of the result that was found, as hex; empty for a miss. */
+  result: string;
+  /** The ActionResult, with inlined blobs behind it. */
+  answer: Buffer;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** What a server stores for the path sets of one action: the digests of their blobs, the most recently used first. */
+export interface PathSetIndex {
+  entries: PathSetEntry[];
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface PathSetEntry {
+  /** Equal for two sets that differ only in the states of their paths. */
+  id: Buffer;
+  /** The SHA-256 and the size of the encoded PathSet. */
+  hash: Buffer;
+  size: number;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -227,7 +324,7 @@ export const ArtifactAttributes_ValuesEntry: MessageFns<ArtifactAttributes_Value
 };
 
 function createBaseLogOrder(): LogOrder {
-  return { runLengths: [], _unknownFields: {} };
+  return { runLengths: [], stdoutWorkspace: [], stderrWorkspace: [], _unknownFields: {} };
 }
 
 export const LogOrder: MessageFns<LogOrder> = {
@@ -235,6 +332,20 @@ export const LogOrder: MessageFns<LogOrder> = {
     if (message.runLengths.length !== 0) {
       writer.uint32(10).fork();
       for (const v of message.runLengths) {
+        writer.int64(v);
+      }
+      writer.join();
+    }
+    if (message.stdoutWorkspace.length !== 0) {
+      writer.uint32(18).fork();
+      for (const v of message.stdoutWorkspace) {
+        writer.int64(v);
+      }
+      writer.join();
+    }
+    if (message.stderrWorkspace.length !== 0) {
+      writer.uint32(26).fork();
+      for (const v of message.stderrWorkspace) {
         writer.int64(v);
       }
       writer.join();
@@ -274,6 +385,42 @@ export const LogOrder: MessageFns<LogOrder> = {
               const end2 = reader.uint32() + reader.pos;
               while (reader.pos < end2) {
                 message.runLengths.push(longToNumber(reader.int64()));
+              }
+
+              continue;
+            }
+
+            break;
+          }
+          case 2: {
+            if (tag === 16) {
+              message.stdoutWorkspace.push(longToNumber(reader.int64()));
+
+              continue;
+            }
+
+            if (tag === 18) {
+              const end2 = reader.uint32() + reader.pos;
+              while (reader.pos < end2) {
+                message.stdoutWorkspace.push(longToNumber(reader.int64()));
+              }
+
+              continue;
+            }
+
+            break;
+          }
+          case 3: {
+            if (tag === 24) {
+              message.stderrWorkspace.push(longToNumber(reader.int64()));
+
+              continue;
+            }
+
+            if (tag === 26) {
+              const end2 = reader.uint32() + reader.pos;
+              while (reader.pos < end2) {
+                message.stderrWorkspace.push(longToNumber(reader.int64()));
               }
 
               continue;
@@ -451,6 +598,90 @@ export const Evidence: MessageFns<Evidence> = {
   },
 };
 
+function createBaseReceipt(): Receipt {
+  return { commit: "", inputs: 0, assay: "", _unknownFields: {} };
+}
+
+export const Receipt: MessageFns<Receipt> = {
+  encode(message: Receipt, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.commit !== "") {
+      writer.uint32(10).string(message.commit);
+    }
+    if (message.inputs !== 0) {
+      writer.uint32(16).int64(message.inputs);
+    }
+    if (message.assay !== "") {
+      writer.uint32(26).string(message.assay);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Receipt {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReceipt();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.commit = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.inputs = longToNumber(reader.int64());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.assay = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
 function createBaseFindingEvidence(): FindingEvidence {
   return { kind: "", path: "", detail: "", _unknownFields: {} };
 }
@@ -598,7 +829,7 @@ export const PathSet: MessageFns<PathSet> = {
 };
 
 function createBaseSeenPath(): SeenPath {
-  return { root: "", path: "", names: false, state: "", left: "", without: [], _unknownFields: {} };
+  return { root: "", path: "", names: false, state: "", left: "", without: [], note: "", _unknownFields: {} };
 }
 
 export const SeenPath: MessageFns<SeenPath> = {
@@ -620,6 +851,9 @@ export const SeenPath: MessageFns<SeenPath> = {
     }
     for (const v of message.without) {
       writer.uint32(50).string(v!);
+    }
+    if (message.note !== "") {
+      writer.uint32(58).string(message.note);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -693,6 +927,14 @@ export const SeenPath: MessageFns<SeenPath> = {
             message.without.push(reader.string());
             continue;
           }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.note = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -764,6 +1006,685 @@ export const AssetTimes: MessageFns<AssetTimes> = {
             }
 
             message.expiresAt = Timestamp.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseListPathSetsRequest(): ListPathSetsRequest {
+  return { instanceName: "", key: "", _unknownFields: {} };
+}
+
+export const ListPathSetsRequest: MessageFns<ListPathSetsRequest> = {
+  encode(message: ListPathSetsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.instanceName !== "") {
+      writer.uint32(10).string(message.instanceName);
+    }
+    if (message.key !== "") {
+      writer.uint32(18).string(message.key);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListPathSetsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListPathSetsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.instanceName = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.key = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseListPathSetsResponse(): ListPathSetsResponse {
+  return { mark: "", sets: [], _unknownFields: {} };
+}
+
+export const ListPathSetsResponse: MessageFns<ListPathSetsResponse> = {
+  encode(message: ListPathSetsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.mark !== "") {
+      writer.uint32(10).string(message.mark);
+    }
+    for (const v of message.sets) {
+      writer.uint32(18).bytes(v!);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListPathSetsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListPathSetsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.mark = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.sets.push(Buffer.from(reader.bytes()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseAddPathSetRequest(): AddPathSetRequest {
+  return { instanceName: "", key: "", set: "", _unknownFields: {} };
+}
+
+export const AddPathSetRequest: MessageFns<AddPathSetRequest> = {
+  encode(message: AddPathSetRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.instanceName !== "") {
+      writer.uint32(10).string(message.instanceName);
+    }
+    if (message.key !== "") {
+      writer.uint32(18).string(message.key);
+    }
+    if (message.set !== "") {
+      writer.uint32(26).string(message.set);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AddPathSetRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAddPathSetRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.instanceName = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.key = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.set = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseAddPathSetResponse(): AddPathSetResponse {
+  return { _unknownFields: {} };
+}
+
+export const AddPathSetResponse: MessageFns<AddPathSetResponse> = {
+  encode(message: AddPathSetResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AddPathSetResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAddPathSetResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseFindResultRequest(): FindResultRequest {
+  return { instanceName: "", key: "", candidates: [], inlinedBytes: 0, _unknownFields: {} };
+}
+
+export const FindResultRequest: MessageFns<FindResultRequest> = {
+  encode(message: FindResultRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.instanceName !== "") {
+      writer.uint32(10).string(message.instanceName);
+    }
+    if (message.key !== "") {
+      writer.uint32(18).string(message.key);
+    }
+    for (const v of message.candidates) {
+      ResultCandidate.encode(v!, writer.uint32(26).fork()).join();
+    }
+    if (message.inlinedBytes !== 0) {
+      writer.uint32(32).int64(message.inlinedBytes);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): FindResultRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseFindResultRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.instanceName = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.key = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.candidates.push(ResultCandidate.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.inlinedBytes = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseResultCandidate(): ResultCandidate {
+  return { set: Buffer.alloc(0), result: Buffer.alloc(0), _unknownFields: {} };
+}
+
+export const ResultCandidate: MessageFns<ResultCandidate> = {
+  encode(message: ResultCandidate, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.set.length !== 0) {
+      writer.uint32(10).bytes(message.set);
+    }
+    if (message.result.length !== 0) {
+      writer.uint32(18).bytes(message.result);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ResultCandidate {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseResultCandidate();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.set = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.result = Buffer.from(reader.bytes());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseFindResultResponse(): FindResultResponse {
+  return { mark: "", result: "", answer: Buffer.alloc(0), _unknownFields: {} };
+}
+
+export const FindResultResponse: MessageFns<FindResultResponse> = {
+  encode(message: FindResultResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.mark !== "") {
+      writer.uint32(10).string(message.mark);
+    }
+    if (message.result !== "") {
+      writer.uint32(18).string(message.result);
+    }
+    if (message.answer.length !== 0) {
+      writer.uint32(26).bytes(message.answer);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): FindResultResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseFindResultResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.mark = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.result = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.answer = Buffer.from(reader.bytes());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBasePathSetIndex(): PathSetIndex {
+  return { entries: [], _unknownFields: {} };
+}
+
+export const PathSetIndex: MessageFns<PathSetIndex> = {
+  encode(message: PathSetIndex, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.entries) {
+      PathSetEntry.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PathSetIndex {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePathSetIndex();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.entries.push(PathSetEntry.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBasePathSetEntry(): PathSetEntry {
+  return { id: Buffer.alloc(0), hash: Buffer.alloc(0), size: 0, _unknownFields: {} };
+}
+
+export const PathSetEntry: MessageFns<PathSetEntry> = {
+  encode(message: PathSetEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id.length !== 0) {
+      writer.uint32(10).bytes(message.id);
+    }
+    if (message.hash.length !== 0) {
+      writer.uint32(18).bytes(message.hash);
+    }
+    if (message.size !== 0) {
+      writer.uint32(24).int64(message.size);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PathSetEntry {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePathSetEntry();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.hash = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.size = longToNumber(reader.int64());
             continue;
           }
         }

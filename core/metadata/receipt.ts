@@ -1,0 +1,77 @@
+// A receipt: whose run made a result. It is stored inside the result, and told to whoever gets that as a hit.
+// Nothing is decided by it: it is in no key, and two results that differ in it alone do not diverge.
+//
+// The time and the place are in fields of the Remote Execution API: the start of the execution, the worker.
+// A receipt may come from another machine, so a text that does not look as it should counts as not told.
+import { decodeStrict } from '../message.ts';
+import { Receipt as ReceiptMessage } from '../proto/generated/assay.ts';
+import type { Any } from '../proto/generated/google/protobuf/any.ts';
+import type { ActionResult } from '../proto/generated/reapi.ts';
+
+const TYPE = 'type.googleapis.com/assay.v1.Receipt';
+
+/** What a run tells of itself. Each field may be unknown: other clients and older versions tell less. */
+export interface RunOrigin {
+  /** The address of a CI job, or the name of a machine. */
+  readonly where?: string;
+  /** The commit that was checked out. Files may have differed from it. */
+  readonly commit?: string;
+  /** The version of Assay. */
+  readonly assay?: string;
+  /** How many files and links were declared inputs. */
+  readonly inputs?: number;
+}
+
+export interface Receipt extends RunOrigin {
+  /** When the command started, as ISO 8601. */
+  readonly at?: string;
+}
+
+const WHERE = /^[\x21-\x7e](?:[\x20-\x7e]{0,298}[\x21-\x7e])?$/;
+const COMMIT = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
+const VERSION = /^\d[\w.+-]{0,63}$/;
+
+export function isWhere(text: string): boolean {
+  return WHERE.test(text);
+}
+
+export function isCommit(text: string): boolean {
+  return COMMIT.test(text);
+}
+
+/** Without `where`, which is the worker of the result's metadata. */
+export function encodeReceipt({ commit = '', assay = '', inputs = 0 }: RunOrigin): Any {
+  return { typeUrl: TYPE, value: Buffer.from(ReceiptMessage.encode({ commit, assay, inputs }).finish()) };
+}
+
+export function receiptOf({ executionMetadata }: Pick<ActionResult, 'executionMetadata'>): Receipt {
+  if (!executionMetadata) return {};
+  const { worker, executionStartTimestamp: start, auxiliaryMetadata } = executionMetadata;
+  const at = start && new Date(start.seconds * 1000 + Math.floor(start.nanos / 1e6));
+  return {
+    ...(at && !Number.isNaN(at.getTime()) && { at: at.toISOString() }),
+    ...(WHERE.test(worker) && { where: worker }),
+    ...decodeReceipt(auxiliaryMetadata),
+  };
+}
+
+/** A malformed receipt is none: it must not cost a hit. */
+function decodeReceipt(metadata: readonly Any[]): RunOrigin {
+  const found = metadata.find(({ typeUrl }) => typeUrl === TYPE);
+  if (!found) return {};
+  try {
+    const { commit, assay, inputs } = decodeStrict(
+      ReceiptMessage,
+      {},
+      found.value,
+      'its receipt is malformed',
+    );
+    return {
+      ...(COMMIT.test(commit) && { commit }),
+      ...(VERSION.test(assay) && { assay }),
+      ...(inputs >= 0 && { inputs }),
+    };
+  } catch {
+    return {};
+  }
+}

@@ -12,6 +12,8 @@ export type StoreEvent =
   | { readonly type: 'incomplete'; readonly address: ResultAddress; readonly missing: readonly Digest[] }
   /** The key already has a result, and a new result came with other outputs. */
   | { readonly type: 'diverged'; readonly address: ResultAddress }
+  /** The key's content may change, and a new result with other outputs has replaced one that was a hit. */
+  | { readonly type: 'replaced'; readonly address: ResultAddress }
   /**
    * The least recently used entries were removed to stay within the limit. `bytes`: content that was freed.
    */

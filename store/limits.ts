@@ -18,6 +18,9 @@ export const STORE = {
   /** Buffers of chunkBytes in the pool. */
   pooledBuffers: 64,
 
+  /** Tenants whose layers a process keeps ready. The others get new ones at their next request. */
+  tenantViews: 1024,
+
   // Results and labels
 
   /** A Tree or Directory of a result is read into memory up to this size. */
@@ -67,7 +70,9 @@ export const STORE = {
   evictFrom: 0.95,
   /** … and ends at this one. */
   evictTo: 0.9,
-  /** The most entries of one eviction step, in the background and in gc: large commits cost less per entry. */
+  /**
+   * The most entries of one eviction step, in the background and in gc: large commits cost less per entry.
+   */
   evictEntries: 64,
   gcEntries: 2048,
   /** After a step, background eviction pauses this many times as long as the step took. */
@@ -91,7 +96,9 @@ export const STORE = {
 
   // The index file
 
-  /** Address space that is mapped for the index. A larger index is mapped again, and the old mapping stays. */
+  /**
+   * Address space that is mapped for the index. A larger index is mapped again, and the old mapping stays.
+   */
   indexMapBytes: 64 * GIB,
   /** Address space that the process needs for its heap and threads. */
   addressSpaceSlack: 1 * GIB,
@@ -99,6 +106,9 @@ export const STORE = {
   mappedBytes: 192 * MIB,
   /** Processes that may have one store open. */
   maxReaders: 1024,
+  /** If LMDB's mutexes are destroyed, the index is opened again for this long, with pauses of at most this. */
+  openWaitMs: 10 * SECOND,
+  openPauseMs: 32,
   /** Rows that are read before others get a turn of the event loop. */
   rangeEntries: 512,
   /** How often the header is read again if the index seems damaged while another process commits. */
@@ -114,6 +124,28 @@ export const STORE = {
   freeSpaceBytes: 4 * MIB,
   /** How long one answer of the same-file check is used. */
   sameFileMs: 100,
+
+  // The write log
+
+  /** A file of the log gets a new part at this size. All files together have at most this many bytes. */
+  logPartBytes: 64 * MIB,
+  logBytes: 1 * GIB,
+  /** Lines wait this long for more, or for this many, and become one write. */
+  logDelayMs: 100,
+  logLines: 512,
+  /** Lines that wait while a write takes long. Beyond it they are lost, and counted. */
+  logBufferBytes: 4 * MIB,
+  /** The shortest time between two warnings. */
+  logWarnMs: 1 * MINUTE,
+
+  // Reviews after an incident
+
+  /** Results that are removed at once: their removals share commits. */
+  forgetBatch: 256,
+  /** How often the progress is reported, in results. */
+  forgetProgress: 4096,
+  /** Namespaces, writers and protocols that a report lists of each. */
+  forgetGroups: 1000,
 
   // Open files
 

@@ -12,7 +12,8 @@
 //   labels    engine        stores names
 //             labels        serves a label only if its result is a hit; above all layers of results
 //
-// Results ask `missing` of the outermost layer of blobs.
+// Results ask `missing` of the outermost layer of blobs. Each tenant has its own layers, on the blobs that the
+// engine shows to it, and shares the records of results and labels.
 
 import { openDiskEngine, type Reconcile } from './disk/engine.ts';
 import type { Swept } from './disk/files/sweep.ts';
@@ -23,11 +24,12 @@ import { checkingCompleteness } from './layers/completeness.ts';
 import { recordingDivergence } from './layers/divergence.ts';
 import { withEmptyBlob } from './layers/empty-blob.ts';
 import { liveLabels } from './layers/labels.ts';
+import { reviewOf } from './layers/review.ts';
 import { verified } from './layers/verify.ts';
 import { STORE } from './limits.ts';
 import { memoryEngine } from './memory/engine.ts';
 import { bytesOf, type SizeLimit, UNLIMITED } from './size-limit.ts';
-import type { Engine, Store } from './store.ts';
+import type { Engine, Store, TenantParts } from './store.ts';
 
 export interface StoreOptions {
   readonly onEvent?: OnStoreEvent;
@@ -67,8 +69,16 @@ export async function openDiskStore({
   const limit = (folder: string) => bytesOf(maxSize, folder);
   const engine = await openDiskEngine(directory, { onEvent, now, clock, commitDelayMs, leaseMs, limit });
   const { space, sweep, trim, reconcile } = engine;
+  const verifiedEngine = {
+    ...engine,
+    blobs: verified(engine.blobs),
+    tenant(name: string) {
+      const { blobs, uploads } = engine.tenant(name);
+      return { blobs: verified(blobs), uploads };
+    },
+  };
   return {
-    ...addLayers({ ...engine, blobs: verified(engine.blobs) }, onEvent),
+    ...addLayers(verifiedEngine, onEvent),
     space,
     sweep,
     trim,
@@ -81,17 +91,41 @@ export function openMemoryStore({ onEvent = ignore }: StoreOptions = {}): Store 
   return addLayers(memoryEngine(), onEvent);
 }
 
-export function addLayers({ records, uploads, labels, ...engine }: Engine, onEvent: OnStoreEvent): Store {
-  const blobs = withEmptyBlob(engine.blobs);
+export function addLayers(engine: Engine, onEvent: OnStoreEvent): Store {
+  const tenants = new Map<string, Store>();
+  function tenant(name: string): Store {
+    const known = tenants.get(name);
+    if (known) return known;
+    const added = layered(engine, engine.tenant(name), tenant, onEvent);
+    for (const oldest of tenants.size < STORE.tenantViews ? [] : tenants.keys().take(1))
+      tenants.delete(oldest);
+    tenants.set(name, added);
+    return added;
+  }
+  return {
+    ...layered(engine, engine, tenant, onEvent),
+    review: reviewOf(engine.records),
+    inspect: engine.inspect,
+  };
+}
+
+/** Each view of a store has its own layers: results and labels ask for the blobs of its tenant. */
+function layered(
+  { records, labels, fault, close }: Engine,
+  parts: TenantParts,
+  tenant: (name: string) => Store,
+  onEvent: OnStoreEvent,
+): Store {
+  const blobs = withEmptyBlob(parts.blobs);
   const results = checkingCompleteness(recordingDivergence(records, blobs, onEvent), blobs, onEvent);
   return {
     blobs,
     results,
-    uploads,
+    uploads: parts.uploads,
     labels: liveLabels(labels, results),
-    inspect: engine.inspect,
-    fault: engine.fault,
-    close: () => engine.close(),
+    tenant,
+    fault,
+    close,
   };
 }
 

@@ -56,19 +56,36 @@ export interface ResultAddress {
   readonly key: Hash;
 }
 
+/** Who stored a result. A server records it; a local store does not. */
+export interface Writer {
+  /** The name of the identity. */
+  readonly name: string;
+  /** The address of the client. */
+  readonly from: string;
+  /** The protocol. */
+  readonly via: string;
+  /** In milliseconds since 1970. */
+  readonly at: number;
+}
+
 export interface StoredResult {
   /** The ActionResult as it was sent; unknown fields are kept. */
   readonly bytes: Buffer;
   /** Every blob that it names, including the files of its Trees. */
   readonly references: readonly Digest[];
+  readonly writer?: Writer | undefined;
 }
 
-/** `diverged`: the key has a result with other outputs. The first result stays, and both are recorded. */
-export type ResultOutcome = 'stored' | 'unchanged' | 'diverged';
+/**
+ * `diverged`: the key has a result with other outputs. The first result stays, and both are recorded.
+ * `replaced`: the key's content may change, and it had other outputs.
+ */
+export type ResultOutcome = 'stored' | 'unchanged' | 'diverged' | 'replaced';
 
 export interface ResultPutOptions {
   /** For keys whose content may change: the new result replaces the old one without a divergence. */
   readonly replace?: boolean;
+  readonly writer?: Writer | undefined;
 }
 
 /** Results as client and server see them. */
@@ -76,7 +93,16 @@ export interface Results {
   get(address: ResultAddress): Promise<StoredResult | undefined>;
   /** `bytes` is an ActionResult. Refused while a blob that it names is missing. */
   put(address: ResultAddress, bytes: Uint8Array, options?: ResultPutOptions): Promise<ResultOutcome>;
+  /**
+   * Replaces a result by what `change` makes of it, for records that a server keeps itself. Repeated if
+   * another writer was first, so no change is lost. Nothing is written if `change` returns undefined. `writer`
+   * is kept as the writer of the last change.
+   */
+  update(address: ResultAddress, change: ResultChange, writer?: Writer): Promise<void>;
 }
+
+/** Undefined as the argument: there is no result yet. */
+export type ResultChange = (current: Buffer | undefined) => Uint8Array | undefined;
 
 /** Results as an engine stores them, without decoding them. Resolves when the record is durable. */
 export interface ResultRecords {
@@ -85,6 +111,16 @@ export interface ResultRecords {
   markUsed(address: ResultAddress, result: StoredResult): Promise<void>;
   /** Only if `replacing`, as `get` returned it, is still stored. False if another writer was first. */
   put(address: ResultAddress, result: StoredResult, replacing: StoredResult | undefined): Promise<boolean>;
+  /** A page of readable records, after the position of an earlier page or from the first on. */
+  after(position: string | undefined): Promise<RecordsPage>;
+  /** Only if `seen` is still stored, with the same writer. Then no process finds it any more. */
+  remove(address: ResultAddress, seen: StoredResult): Promise<boolean>;
+}
+
+export interface RecordsPage {
+  readonly records: readonly { readonly address: ResultAddress; readonly result: StoredResult }[];
+  /** Undefined after the last page. */
+  readonly position: string | undefined;
 }
 
 export interface UploadStatus {
@@ -189,12 +225,60 @@ export interface InspectedResult {
   readonly missing: number;
 }
 
-export interface Store {
+/** A stored result, or the rival of one, as `Review.results` found it. */
+export interface ReviewedResult {
+  /** Of a rival: the address of the result that it diverged from. */
+  readonly address: ResultAddress;
+  readonly result: StoredResult;
+  readonly isRival: boolean;
+}
+
+export interface Divergence {
+  readonly address: ResultAddress;
+  /** The one that clients get. */
+  readonly first: StoredResult;
+  /** The newest of those with other outputs. */
+  readonly second: StoredResult;
+}
+
+/**
+ * Reads and removes the results of all namespaces, for a person who answers an incident. It asks for no
+ * blob, and renews no lease.
+ */
+export interface Review {
+  /** Those that can be read, page by page. A result that is stored meanwhile may be left out. */
+  results(): AsyncIterable<ReviewedResult>;
+  /**
+   * Removes a result or a rival if it is still as it was seen. When this resolves, no process serves it any
+   * more. False if it has changed or is gone.
+   */
+  remove(seen: ReviewedResult): Promise<boolean>;
+  /** Each key that has a result and a rival. */
+  divergences(): AsyncIterable<Divergence>;
+}
+
+/** The part of a store that each tenant has for itself. */
+export interface TenantParts {
   readonly blobs: Blobs;
-  readonly results: Results;
   readonly uploads: Uploads;
+}
+
+export interface Store extends TenantParts {
+  readonly results: Results;
   readonly labels: Labels;
-  /** Undefined if the store has no disk. */
+  /**
+   * The same store as one tenant sees it; `name` is the first part of a namespace. A blob is present for the
+   * tenants that have put it, and missing for all others, although its bytes are stored once. So a result is
+   * a hit only if the tenant itself has every blob that it names. Each tenant has its own upload ids. Cheap
+   * to call for each request.
+   *
+   * The store itself sees every blob. What is put there belongs to no tenant. Only the store itself has
+   * `inspect` and `review`, which show the content of all tenants.
+   */
+  tenant(name: string): Store;
+  /** Undefined for a tenant. */
+  readonly review?: Review | undefined;
+  /** Undefined if the store has no disk, and for a tenant. */
   readonly inspect?: (() => Promise<Inspection>) | undefined;
   /** Why the store can't be read or, with `isWritten`, written now. Undefined if no fault is known. */
   readonly fault?: ((isWritten: boolean) => string | undefined) | undefined;
@@ -202,11 +286,10 @@ export interface Store {
 }
 
 /** An engine whose blobs are verified. */
-export interface Engine {
-  readonly blobs: Blobs;
+export interface Engine extends TenantParts {
   readonly records: ResultRecords;
-  readonly uploads: Uploads;
   readonly labels: LabelRecords;
+  tenant(name: string): TenantParts;
   readonly inspect?: (() => Promise<Inspection>) | undefined;
   readonly fault?: ((isWritten: boolean) => string | undefined) | undefined;
   close(): Promise<void>;

@@ -23,10 +23,15 @@ import type { Reconciled } from './space/reconciliation.ts';
 import { Space, type UsageSource } from './space/space.ts';
 import { DiskUploads } from './uploads/uploads.ts';
 
-export interface DiskEngine {
+/** The part of an engine that each tenant has for itself. */
+interface DiskTenantParts {
   readonly blobs: RawBlobs;
-  readonly records: ResultRecords;
   readonly uploads: Uploads;
+}
+
+export interface DiskEngine extends DiskTenantParts {
+  tenant(name: string): DiskTenantParts;
+  readonly records: ResultRecords;
   readonly labels: LabelRecords;
   inspect(): Promise<Inspection>;
   /** Why the store can't be read or, with `isWritten`, written now. */
@@ -85,6 +90,10 @@ export async function openDiskEngine(
     blobs: limitedBlobs(blobs, space),
     records: limitedRecords(new DiskResults(index, leases, onEvent), space),
     uploads: limitedUploads(uploads, space),
+    tenant: (name) => ({
+      blobs: limitedBlobs(blobs.ofTenant(name), space),
+      uploads: limitedUploads(uploads.ofTenant(name), space),
+    }),
     labels: new DiskLabels(index.tables),
     async inspect() {
       const { DiskInspection } = await import('./inspection.ts');

@@ -7,11 +7,10 @@ import { examine } from '../layers/examine.ts';
 import type { RawBlobs } from '../raw.ts';
 import type { Health, InspectedResult, Inspection, OnRead, ResultAddress, ResultsPage } from '../store.ts';
 import type { Index } from './index/index.ts';
-import { decodePresence, decodeResult } from './index/records.ts';
+import { decodePresence, decodeResult, resultAddressIn } from './index/records.ts';
 import { type Row, rowsFrom } from './index/tables.ts';
 
 const FIRST = Buffer.alloc(1);
-const HASH_BYTES = 32;
 /** Each result is decoded, and its references are looked up, without yielding to the event loop. */
 const RESULTS_PER_PAGE = 16;
 
@@ -63,10 +62,8 @@ export class DiskInspection implements Inspection {
 
 /** Undefined for a row that no client can ask for: the rival of a result, or a key with a flipped bit. */
 function addressIn(key: Buffer): ResultAddress | undefined {
-  const split = key.length - HASH_BYTES - 1;
-  const namespace =
-    split < 0 || key[split] !== 0 ? undefined : storedNamespace(key.toString('latin1', 0, split));
-  return namespace === undefined ? undefined : { namespace, key: hashFrom(key.subarray(split + 1)) };
+  const address = resultAddressIn(key);
+  return address && storedNamespace(address.namespace) !== undefined ? address : undefined;
 }
 
 function hashFrom(key: Buffer): Hash {

@@ -13,7 +13,7 @@ import { filesInTree } from '../../core/tree.ts';
 import type { OnStoreEvent } from '../events.ts';
 import { STORE } from '../limits.ts';
 import { Semaphore } from '../shared/semaphore.ts';
-import type { Blobs, LargeBlob, Results } from '../store.ts';
+import type { Blobs, LargeBlob, Results, StoredResult, Writer } from '../store.ts';
 import type { DivergingResults } from './divergence.ts';
 
 export function checkingCompleteness(
@@ -35,11 +35,30 @@ export function checkingCompleteness(
     },
 
     async put(address, bytes, options) {
-      const references = await gatherReferences(bytes, blobs);
-      refuseIfMissing(await blobs.missing(references));
-      return results.put(address, { bytes: Buffer.from(bytes), references }, options);
+      return results.put(address, await completeResult(bytes, blobs, options?.writer), options);
+    },
+
+    async update(address, change, writer) {
+      let isDone = false;
+      while (!isDone) {
+        const current = await results.get(address);
+        const bytes = change(current?.bytes);
+        if (!bytes) return;
+        isDone = await results.replace(address, await completeResult(bytes, blobs, writer), current);
+      }
     },
   };
+}
+
+/** Throws ASSAY_RESULT_INCOMPLETE if a blob that it names is missing. */
+async function completeResult(
+  bytes: Uint8Array,
+  blobs: Blobs,
+  writer: Writer | undefined,
+): Promise<StoredResult> {
+  const references = await gatherReferences(bytes, blobs);
+  refuseIfMissing(await blobs.missing(references));
+  return { bytes: Buffer.from(bytes), references, writer };
 }
 
 async function gatherReferences(bytes: Uint8Array, blobs: Blobs): Promise<Digest[]> {

@@ -1,11 +1,11 @@
 // The divergence layer: a key with a complete result keeps it. A second result with other outputs is stored
 // as its rival and reported, and never replaces the first, even if both come at once. One exception: a
 // success replaces a failure, because most clients ignore a failed result and the key would never be a hit
-// for them.
+// for them. If a caller replaces a result, the new one stays, and other outputs are reported.
 //
 // Sits directly on the engine's records, which alone can replace conditionally. The completeness layer above
 // has already collected the references.
-import type { Namespace } from '../../core/namespace.ts';
+import { type Namespace, storedNamespace } from '../../core/namespace.ts';
 import { decodeResult, deterministicPart } from '../../core/result.ts';
 import type { OnStoreEvent } from '../events.ts';
 import type {
@@ -21,6 +21,12 @@ export interface DivergingResults {
   get(address: ResultAddress): Promise<StoredResult | undefined>;
   use(address: ResultAddress, result: StoredResult): Promise<void>;
   put(address: ResultAddress, result: StoredResult, options?: ResultPutOptions): Promise<ResultOutcome>;
+  /** Only if `replacing`, as `get` returned it, is still stored. */
+  replace(
+    address: ResultAddress,
+    result: StoredResult,
+    replacing: StoredResult | undefined,
+  ): Promise<boolean>;
 }
 
 export function recordingDivergence(
@@ -34,16 +40,21 @@ export function recordingDivergence(
     options: ResultPutOptions = {},
   ): Promise<ResultOutcome> {
     const first = await records.get(address);
-    if (first && !options.replace && (await isWhole(first))) {
-      if (sameOutcome(first, result)) return 'unchanged';
+    const served = first && (await isWhole(first)) ? first : undefined;
+    const isOther = served !== undefined && !sameOutcome(served, result);
+    if (served && !options.replace) {
+      if (!isOther) return 'unchanged';
       onEvent({ type: 'diverged', address });
-      if (!replacesFailure(first, result)) {
+      if (!replacesFailure(served, result)) {
         await storeRival(address, result);
         return 'diverged';
       }
-      await storeRival(address, first);
+      await storeRival(address, served);
     }
-    return (await records.put(address, result, first)) ? 'stored' : put(address, result, options);
+    if (!(await records.put(address, result, first))) return put(address, result, options);
+    if (!isOther || !options.replace) return 'stored';
+    onEvent({ type: 'replaced', address });
+    return 'replaced';
   }
 
   async function storeRival(address: ResultAddress, result: StoredResult): Promise<void> {
@@ -60,12 +71,21 @@ export function recordingDivergence(
     get: (address) => records.get(address),
     use: (address, result) => records.markUsed(address, result),
     put,
+    replace: (address, result, replacing) => records.put(address, result, replacing),
   };
 }
 
+const RIVALS = '!diverged/';
+
 /** Each key keeps one rival, the newest. No client can name its address: a namespace contains no "!". */
 export function rivalAddress({ namespace, key }: ResultAddress): ResultAddress {
-  return { namespace: `!diverged/${namespace}` as Namespace, key };
+  return { namespace: `${RIVALS}${namespace}` as Namespace, key };
+}
+
+/** Of a rival's address: the address of the first result. Undefined for any other address. */
+export function divergedFrom({ namespace, key }: ResultAddress): ResultAddress | undefined {
+  const original = namespace.startsWith(RIVALS) ? storedNamespace(namespace.slice(RIVALS.length)) : undefined;
+  return original === undefined ? undefined : { namespace: original, key };
 }
 
 function replacesFailure(first: StoredResult, second: StoredResult): boolean {

@@ -48,6 +48,8 @@ export function limitedRecords(records: ResultRecords, space: SpaceLimit): Resul
     markUsed: (address, result) => records.markUsed(address, result),
     put: (address, result, replacing) =>
       space.withReserved(result.bytes.length, () => records.put(address, result, replacing)),
+    after: (position) => records.after(position),
+    remove: (address, seen) => records.remove(address, seen),
   };
 }
 

@@ -13,52 +13,73 @@ import type {
   ResultRecords,
   StoredResult,
 } from '../store.ts';
-import { memoryUploads } from './uploads.ts';
+import { type KeptUploads, memoryUploads } from './uploads.ts';
 
-export function memoryEngine(): Engine {
-  const blobs = memoryBlobs();
+export interface KeptBlob {
+  readonly bytes: Buffer;
+  readonly tenants: Set<string>;
+}
+
+/** `kept`: for tests, which lose blobs. */
+export function memoryEngine(kept: Map<Hash, KeptBlob> = new Map()): Engine {
+  const uploads: KeptUploads = new Map();
+  const partsOf = (tenant?: string) => {
+    const blobs = memoryBlobs(kept, tenant);
+    return { blobs, uploads: memoryUploads(uploads, blobs, tenant) };
+  };
   return {
-    blobs,
+    ...partsOf(),
+    tenant: partsOf,
     records: memoryRecords(),
-    uploads: memoryUploads(blobs),
     labels: memoryLabels(),
     close: async () => {},
   };
 }
 
-function memoryBlobs(): Blobs {
-  const kept = new Map<Hash, Buffer>();
+function memoryBlobs(kept: Map<Hash, KeptBlob>, tenant: string | undefined): Blobs {
+  function find(hash: Hash): Buffer | undefined {
+    const found = kept.get(hash);
+    return tenant === undefined || found?.tenants.has(tenant) ? found?.bytes : undefined;
+  }
   return {
     async get(hash) {
-      const bytes = kept.get(hash);
+      const bytes = find(hash);
       return bytes && { size: bytes.byteLength, bytes };
     },
     async put(expected, content) {
       const bytes = await collect(expected, content);
       const digest = digestOf(bytes);
       refuseMismatch(expected, digest);
-      kept.set(digest.hash, bytes);
+      const blob = kept.get(digest.hash) ?? { bytes, tenants: new Set() };
+      if (tenant !== undefined) blob.tenants.add(tenant);
+      kept.set(digest.hash, blob);
       return digest;
     },
     async missing(digests) {
-      return digests.filter((digest: Digest) => kept.get(digest.hash)?.byteLength !== digest.size);
+      return digests.filter((digest: Digest) => find(digest.hash)?.byteLength !== digest.size);
     },
     async touch() {},
   };
 }
 
 function memoryRecords(): ResultRecords {
-  const kept = new Map<string, StoredResult>();
+  const kept = new Map<string, { readonly address: ResultAddress; readonly result: StoredResult }>();
   const nameOf = ({ namespace, key }: ResultAddress) => `${namespace}\0${key}`;
   return {
     async get(address) {
-      return kept.get(nameOf(address));
+      return kept.get(nameOf(address))?.result;
     },
     async markUsed() {},
     async put(address, result, replacing) {
-      if (kept.get(nameOf(address)) !== replacing) return false;
-      kept.set(nameOf(address), result);
+      if (kept.get(nameOf(address))?.result !== replacing) return false;
+      kept.set(nameOf(address), { address, result });
       return true;
+    },
+    async after(position) {
+      return { records: position === undefined ? [...kept.values()] : [], position: undefined };
+    },
+    async remove(address, seen) {
+      return kept.get(nameOf(address))?.result === seen && kept.delete(nameOf(address));
     },
   };
 }

@@ -13,8 +13,11 @@ interface Upload {
   incoming: UploadPart | undefined;
 }
 
-export function memoryUploads(blobs: Blobs): Uploads {
-  const kept = new Map<string, Upload>();
+/** By the name of the tenant and the id. */
+export type KeptUploads = Map<string, Upload>;
+
+export function memoryUploads(kept: KeptUploads, blobs: Blobs, tenant = ''): Uploads {
+  const keyOf = (id: string) => `${tenant}\0${id}`;
 
   /** Undefined before the first part. */
   function find(id: string, { expected, offset }: UploadPart): Upload | undefined {
@@ -46,9 +49,10 @@ export function memoryUploads(blobs: Blobs): Uploads {
 
   return {
     async status(id) {
-      return kept.get(id)?.status;
+      return kept.get(keyOf(id))?.status;
     },
-    async append(id, part) {
+    async append(ofCaller, part) {
+      const id = keyOf(ofCaller);
       const upload = find(id, part) ?? begin(id, part.expected);
       upload.incoming = part;
       for await (const piece of part.content instanceof Uint8Array ? [part.content] : part.content) {
@@ -63,7 +67,7 @@ export function memoryUploads(blobs: Blobs): Uploads {
       return isLastPart(part) ? finish(id, upload) : upload.status;
     },
     async cancel(id) {
-      kept.delete(id);
+      kept.delete(keyOf(id));
     },
   };
 }

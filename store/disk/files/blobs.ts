@@ -15,7 +15,7 @@ import { fileName, filePath, type Layout } from '../fs/layout.ts';
 import { isGeneration, newGeneration } from '../index/generation.ts';
 import type { Entry, Index } from '../index/index.ts';
 import { isFreshTick, type Leases } from '../index/leases.ts';
-import { decodeChecksums } from '../index/records.ts';
+import { belongsTo, decodeChecksums, tenantsOf, withTenant } from '../index/records.ts';
 import { fileSize, openToRead } from './blob-file.ts';
 import { hashOnly, IncomingBlob, type StagedBlob, toChunks } from './incoming-blob.ts';
 import type { Quarantine } from './quarantine.ts';
@@ -45,14 +45,25 @@ export class DiskBlobs implements RawBlobs {
     this.#onEvent = onEvent;
   }
 
-  async get(hash: Hash): Promise<RawBlob | undefined> {
-    const entry = this.#findToRead(hash);
+  /** The blobs that a tenant has put, for that tenant. */
+  ofTenant(name: string): RawBlobs {
+    return {
+      get: (hash) => this.get(hash, name),
+      put: (expected, content) => this.put(expected, content, name),
+      missing: (digests) => this.missing(digests, name),
+      touch: (hashes) => this.touch(hashes, name),
+      quarantine: (hash, generation, detail) => this.quarantine(hash, generation, detail),
+    };
+  }
+
+  /** Without a tenant, here and below: for the store itself, which sees every blob. */
+  async get(hash: Hash, tenant?: string): Promise<RawBlob | undefined> {
+    const number = this.#index.tenants.find(tenant);
+    const entry = this.#findToRead(hash, number);
     if (!entry) return undefined;
-    if (!this.#leases.isFresh(entry)) {
-      await this.#leases.renew([hash]);
-      return this.#read(hash);
-    }
-    return this.#read(hash, entry);
+    if (this.#leases.isFresh(entry)) return this.#read(hash, entry);
+    await this.#leases.renew([hash]);
+    return this.#read(hash, this.#findFor(hash, number));
   }
 
   /**
@@ -60,11 +71,17 @@ export class DiskBlobs implements RawBlobs {
    * found there is served. A file may be gone, and a missing blob may have been stored; for these the view is
    * refreshed.
    */
-  #findToRead(hash: Hash): Entry | undefined {
-    const entry = this.#index.find(hash);
+  #findToRead(hash: Hash, tenant: number): Entry | undefined {
+    const entry = this.#findFor(hash, tenant);
     if (entry && !entry.isFile) return entry;
     this.#index.refresh();
-    return this.#index.find(hash);
+    return this.#findFor(hash, tenant);
+  }
+
+  /** Undefined also if the tenant has not put the blob. */
+  #findFor(hash: Hash, tenant: number): Entry | undefined {
+    const entry = this.#index.find(hash);
+    return entry && belongsTo(entry, tenant) ? entry : undefined;
   }
 
   /** The same blobs for an inspection, which renews no lease. */
@@ -72,7 +89,7 @@ export class DiskBlobs implements RawBlobs {
     return {
       get: async (hash) => {
         this.#index.refresh();
-        return this.#read(hash);
+        return this.#read(hash, this.#index.find(hash));
       },
       put: (expected, content) => this.put(expected, content),
       missing: (digests) => this.missing(digests),
@@ -82,7 +99,7 @@ export class DiskBlobs implements RawBlobs {
   }
 
   /** Synchronous for a small blob, because most blobs are small. */
-  #read(hash: Hash, entry = this.#index.find(hash)): Promise<RawBlob> | RawBlob | undefined {
+  #read(hash: Hash, entry: Entry | undefined): Promise<RawBlob> | RawBlob | undefined {
     if (!entry) return undefined;
     if (!isGeneration(entry.generation)) return { ...entry, kind: 'broken', detail: 'its record is damaged' };
     const content = this.#index.contentOf(hash, entry) ?? Buffer.alloc(0);
@@ -100,53 +117,74 @@ export class DiskBlobs implements RawBlobs {
     return { kind: 'broken', generation, size, detail };
   }
 
-  async put(expected: Expected, content: Content): Promise<Digest> {
-    if (content instanceof Uint8Array && isSmall(content)) return this.#putSmall(expected, content);
+  async put(expected: Expected, content: Content, tenant?: string): Promise<Digest> {
+    if (content instanceof Uint8Array && isSmall(content)) return this.#putSmall(expected, content, tenant);
     const chunks = toChunks(expected, content);
     try {
       const { value: first = Buffer.alloc(0) } = await chunks.next();
-      if (!isSmall(first)) return await this.#putLarge(expected, prepend(first, chunks));
-      return await this.#putSmall(expected, first).finally(() => releaseBuffer(first));
+      if (!isSmall(first)) return await this.#putLarge(expected, prepend(first, chunks), tenant);
+      return await this.#putSmall(expected, first, tenant).finally(() => releaseBuffer(first));
     } finally {
       await chunks.return(undefined);
     }
   }
 
-  async #putSmall(expected: Expected, bytes: Uint8Array): Promise<Digest> {
+  async #putSmall(expected: Expected, bytes: Uint8Array, tenant: string | undefined): Promise<Digest> {
     const digest = digestOf(bytes);
     refuseMismatch(expected, digest);
     // A copy: the index reads it on another thread, when the caller may use its memory again.
     const location = { isFile: false, generation: newGeneration(), checksum: checksumOfSmall(bytes) };
-    await this.#addIfAbsent(digest, location, Buffer.from(bytes));
+    await this.#addIfAbsent(digest, location, Buffer.from(bytes), tenant);
     return digest;
   }
 
-  async #putLarge(expected: Expected, chunks: AsyncIterable<Buffer>): Promise<Digest> {
-    if (await this.#isPresent(expected)) return this.#confirm(expected, chunks);
+  async #putLarge(
+    expected: Expected,
+    chunks: AsyncIterable<Buffer>,
+    tenant: string | undefined,
+  ): Promise<Digest> {
+    if (await this.#isPresent(expected)) return this.#confirm(expected, chunks, tenant);
     const incoming = await IncomingBlob.create(this.#layout, expected.size);
     try {
       const digest = await incoming.fill(chunks);
       refuseMismatch(expected, digest);
-      await this.addStaged(incoming, digest);
+      await this.addStaged(incoming, digest, tenant);
       return digest;
     } finally {
       await incoming.discard();
     }
   }
 
-  /** The blob was present at the start and nothing was staged, so it must be present at the end. */
-  async #confirm(expected: Expected, chunks: AsyncIterable<Buffer>): Promise<Digest> {
+  /**
+   * The blob was present at the start, perhaps for other tenants only, and nothing was staged. So it must be
+   * present at the end. The tenant gets it because it has sent the whole content.
+   */
+  async #confirm(
+    expected: Expected,
+    chunks: AsyncIterable<Buffer>,
+    tenant: string | undefined,
+  ): Promise<Digest> {
     const digest = await hashOnly(chunks);
     refuseMismatch(expected, digest);
-    if (await this.#isPresent(digest)) return digest;
+    const number = await this.#index.tenants.assign(tenant);
+    while (await this.#isPresent(digest)) {
+      const entry = this.#index.find(digest.hash);
+      if (entry && (await this.#giveTo(number, digest.hash, entry))) return digest;
+    }
     throw new AssayError(
       'ASSAY_STORE_FAULT',
       `${digest.hash} was removed while it was sent again; send it once more`,
     );
   }
 
+  /** The tenant has the blob when this resolves. False if the entry has changed meanwhile. */
+  async #giveTo(tenant: number, hash: Hash, entry: Entry): Promise<boolean> {
+    if (belongsTo(entry, tenant)) return true;
+    return this.#index.stampBlob(hash, entry, this.#leases.clock.stamp(), tenant);
+  }
+
   /** Moves a staged blob with that digest into place and adds it to the index. */
-  async addStaged(incoming: StagedBlob, digest: Digest): Promise<void> {
+  async addStaged(incoming: StagedBlob, digest: Digest, tenant?: string): Promise<void> {
     const { hash } = digest;
     const generation = newGeneration();
     let isAdded = false;
@@ -156,6 +194,7 @@ export class DiskBlobs implements RawBlobs {
         digest,
         { isFile: true, generation, checksum: undefined },
         incoming.checksums(),
+        tenant,
       );
     } finally {
       if (!isAdded) await removeFile(filePath(this.#layout, hash, generation));
@@ -163,21 +202,26 @@ export class DiskBlobs implements RawBlobs {
     this.#sweeper.afterPut();
   }
 
-  /** The blob is present when this resolves. False if it was present before. */
+  /** The blob is present, for the tenant too, when this resolves. False if it was stored before. */
   async #addIfAbsent(
     { hash, size }: Digest,
     location: Pick<Entry, 'isFile' | 'generation' | 'checksum'>,
     content: Buffer,
+    tenant: string | undefined,
   ): Promise<boolean> {
+    const number = await this.#index.tenants.assign(tenant);
+    const tenants = withTenant(tenantsOf(), number);
     for (;;) {
       const entry = this.#findCurrent(hash);
       if (!entry) {
         const stamp = this.#leases.clock.stamp();
-        if (await this.#index.add(hash, { ...location, size }, content, stamp)) return true;
+        if (await this.#index.add(hash, { ...location, size, tenants }, content, stamp)) return true;
         this.#index.refresh();
       } else if (entry.size !== size) {
         // A hash determines the size, so this entry is damaged and makes way.
         await this.quarantine(hash, entry.generation, 'its record is damaged');
+      } else if (!belongsTo(entry, number)) {
+        if (await this.#giveTo(number, hash, entry)) return false;
       } else if (this.#leases.isFresh(entry) || (await this.#isPresent({ hash, size }))) return false;
     }
   }
@@ -203,28 +247,36 @@ export class DiskBlobs implements RawBlobs {
     return entry !== undefined && (size === undefined || size === entry.size);
   }
 
-  async missing(digests: readonly Digest[]): Promise<Digest[]> {
-    if (digests.length <= STORE.staleViewBlobs && this.#areFresh(digests)) return [];
+  async missing(digests: readonly Digest[], tenant?: string): Promise<Digest[]> {
+    const number = this.#index.tenants.find(tenant);
+    if (digests.length <= STORE.staleViewBlobs && this.#areFresh(digests, number)) return [];
     this.#index.refresh();
     const fresh = this.#leases.clock.freshBlob();
-    const ticks = this.#index.ticksOf(digests);
+    const ticks = this.#index.ticksOf(digests, number);
     const stale = digests.filter((_, index) => {
       const tick = ticks[index];
       return tick !== undefined && !isFreshTick(tick, fresh);
     });
     if (stale.length === 0) return absentFrom(digests, ticks);
     await this.#leases.renew(stale.map(({ hash }) => hash));
-    return absentFrom(digests, this.#index.ticksOf(digests));
+    return absentFrom(digests, this.#index.ticksOf(digests, number));
   }
 
   /** In the current read view: a blob that is fresh there is still present. */
-  #areFresh(digests: readonly Digest[]): boolean {
+  #areFresh(digests: readonly Digest[], tenant: number): boolean {
     const fresh = this.#leases.clock.freshBlob();
-    return this.#index.ticksOf(digests).every((tick) => tick !== undefined && isFreshTick(tick, fresh));
+    const ticks = this.#index.ticksOf(digests, tenant);
+    return ticks.every((tick) => tick !== undefined && isFreshTick(tick, fresh));
   }
 
-  async touch(hashes: readonly Hash[]): Promise<void> {
-    await this.#leases.renew(hashes);
+  async touch(hashes: readonly Hash[], tenant?: string): Promise<void> {
+    await this.#leases.renew(tenant === undefined ? hashes : this.#ofTenant(hashes, tenant));
+  }
+
+  #ofTenant(hashes: readonly Hash[], name: string): Hash[] {
+    const tenant = this.#index.tenants.find(name);
+    this.#index.refresh();
+    return hashes.filter((hash) => this.#findFor(hash, tenant));
   }
 
   async quarantine(hash: Hash, generation: number, detail: string): Promise<void> {

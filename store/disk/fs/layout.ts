@@ -6,12 +6,12 @@ import { type Hash, isHash } from '../../../core/digest.ts';
 import { AssayError, isSystemError } from '../../../core/errors.ts';
 import { faultOf } from './faults.ts';
 
-export const VERSION = 'v4';
+export const VERSION = 'v5';
 /**
  * This version reads their records, so upgrading only renames the folder. An older Assay then refuses the
  * store.
  */
-const EARLIER = ['v3', 'v2', 'v1'];
+const EARLIER = ['v4', 'v3', 'v2', 'v1'];
 
 export interface Layout {
   readonly index: string;

@@ -1,6 +1,6 @@
 // The memory of this process, as the kernel reports it: its address space and its mapped file pages.
-// `requireAddressSpace` throws before LMDB maps the index: under `ulimit -v`, a map that fails in LMDB's addon
-// ends the process.
+// `requireAddressSpace` throws before LMDB maps the index: under `ulimit -v`, a map that fails in LMDB's
+// addon ends the process.
 import { readFileSync } from 'node:fs';
 import { AssayError } from '../../../core/errors.ts';
 import { STORE } from '../../limits.ts';
@@ -23,7 +23,8 @@ export function requireAddressSpace(bytes: number): void {
 
 /**
  * How much mapped file content is resident in this process; 0 if the kernel does not say. LMDB maps its whole
- * file. Each page that was read stays mapped, and counts as memory of the process, until the kernel takes it back.
+ * file. Each page that was read stays mapped, and counts as memory of the process, until the kernel takes it
+ * back.
  */
 export function mappedBytes(): number {
   return bytesIn(MAPPED);

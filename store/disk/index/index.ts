@@ -18,7 +18,7 @@
 //
 // Entries that format version 1 wrote have no age row and no byte count until reconciliation.ts stamps them.
 //
-//           add: file synced, then commit         stampBlob: new tick, new version
+//           add: file synced, then commit         stampBlob: new tick, more tenants, new version
 //  ABSENT ───────────────────────────────> PRESENT ──────────────┐
 //    ^                                      │    ^───────────────┘
 //    └──────────────────────────────────────┘
@@ -36,13 +36,16 @@ import {
   BLOB_AGE,
   contentKeyOf,
   decodePresence,
+  EVERYONE,
   encodePresence,
   type Presence,
   RESULT_AGE,
   resultKeyOf,
   tickIn,
+  withTenant,
 } from './records.ts';
 import { peek, read, type Table, Tables } from './tables.ts';
+import { TenantNumbers } from './tenants.ts';
 
 export interface Entry extends Presence {
   /** Compared when the entry is changed (I3). */
@@ -63,6 +66,7 @@ const EMPTY_VALUE = Buffer.alloc(1);
 export class Index {
   readonly tables: Tables;
   readonly byteCount: ByteCount;
+  readonly tenants: TenantNumbers;
 
   static open(folder: string, commitDelayMs = 0): Index {
     return new Index(new Tables(folder, commitDelayMs));
@@ -71,6 +75,7 @@ export class Index {
   private constructor(tables: Tables) {
     this.tables = tables;
     this.byteCount = new ByteCount(tables);
+    this.tenants = new TenantNumbers(tables);
   }
 
   /** A few bytes for each blob: `missing` reads thousands of rows and must not read content. */
@@ -120,19 +125,19 @@ export class Index {
     const record = peek(this.#presence, key);
     if (!record) return undefined;
     const version = getLastVersion();
-    const { size, isFile, tick, generation, position, checksum } = decodePresence(record, version);
-    return { size, isFile, tick, generation, position, checksum, version };
+    const { size, isFile, tick, generation, position, checksum, tenants } = decodePresence(record, version);
+    return { size, isFile, tick, generation, position, checksum, tenants, version };
   }
 
   /**
-   * For each digest in order; undefined if it is absent or has another size. Builds ask for thousands at
-   * once.
+   * For each digest in order; undefined if it is absent for the tenant or has another size. Builds ask for
+   * thousands at once.
    */
-  ticksOf(digests: readonly Digest[]): (number | undefined)[] {
+  ticksOf(digests: readonly Digest[], tenant: number): (number | undefined)[] {
     const presence = this.#presence;
     return digests.map((digest) => {
       const record = peek(presence, keyOfDigest(digest));
-      return record && tickIn(record, digest.size);
+      return record && tickIn(record, digest.size, tenant);
     });
   }
 
@@ -159,13 +164,17 @@ export class Index {
     if (isFile) this.byteCount.add(allocatedBytes(size));
   }
 
-  /** Writes the stamp's tick; false if the entry has changed or is gone (I3). */
-  stampBlob(hash: Hash, entry: Entry, stamp: Stamp): Promise<boolean> {
+  /**
+   * Writes the stamp's tick, and `tenant` as one more tenant that has the blob. False if the entry has changed
+   * or is gone (I3).
+   */
+  stampBlob(hash: Hash, entry: Entry, stamp: Stamp, tenant = EVERYONE): Promise<boolean> {
+    const tenants = withTenant(entry.tenants, tenant);
     return this.tables.commit(() => {
       stamp.begin();
       const key = keyOf(hash);
       return this.#presence.ifVersion(key, entry.version, () => {
-        const used = { ...entry, tick: stamp.tick };
+        const used = { ...entry, tick: stamp.tick, tenants };
         this.#presence.put(key, encodePresence(used), newGeneration());
         if (!isCounted(entry)) this.#countBlob(key, used);
       });

@@ -1,11 +1,17 @@
 // The result records of the disk engine. Each is checked on every read, because no other check covers it.
 // A record that fails is removed, which makes it a miss.
+import { isDeepStrictEqual } from 'node:util';
 import type { OnStoreEvent } from '../../events.ts';
-import type { ResultAddress, ResultRecords, StoredResult } from '../../store.ts';
-import type { Index, ResultEntry } from './index.ts';
+import type { RecordsPage, ResultAddress, ResultRecords, StoredResult } from '../../store.ts';
+import type { Index } from './index.ts';
 import type { Leases } from './leases.ts';
-import { decodeResult, encodeResult, resultKeyOf } from './records.ts';
+import { decodeResult, encodeResult, resultAddressIn, resultKeyOf } from './records.ts';
 import { ResultMemo } from './result-memo.ts';
+import { rowsFrom } from './tables.ts';
+
+const FIRST = Buffer.alloc(1);
+/** Each is decoded without yielding to the event loop. */
+const ROWS_PER_PAGE = 64;
 
 export class DiskResults implements ResultRecords {
   readonly #index: Index;
@@ -20,21 +26,15 @@ export class DiskResults implements ResultRecords {
   }
 
   async get(address: ResultAddress): Promise<StoredResult | undefined> {
-    const entry = this.#find(address);
+    // In a view that is a moment old, a result that another process has removed would still be a hit.
+    this.#index.refresh();
+    const entry = this.#index.result(address);
     if (!entry) return undefined;
     const result = this.#memo.decode(resultKeyOf(address), entry.record);
     if (!result && (await this.#index.removeResult(address, entry.generation))) {
       this.#onEvent({ type: 'result-dropped', address, detail: 'its record fails its checksum' });
     }
     return result;
-  }
-
-  /** A result in the current read view will do. If there is none, the view is refreshed. */
-  #find(address: ResultAddress): ResultEntry | undefined {
-    const entry = this.#index.result(address);
-    if (entry) return entry;
-    this.#index.refresh();
-    return this.#index.result(address);
   }
 
   async put(
@@ -62,6 +62,27 @@ export class DiskResults implements ResultRecords {
     this.#index.refresh();
     const entry = this.#index.result(address);
     if (entry) await this.#index.stampResult(key, entry.generation, tick);
+  }
+
+  async after(position: string | undefined): Promise<RecordsPage> {
+    this.#index.refresh();
+    const start = position === undefined ? FIRST : Buffer.from(position, 'hex');
+    const table = this.#index.tables.table('results');
+    const rows = rowsFrom(table, start, undefined, position !== undefined, ROWS_PER_PAGE);
+    const records = rows.flatMap(({ key, value }) => {
+      const address = resultAddressIn(key);
+      const result = address && decodeResult(key, value);
+      return result ? { address, result } : [];
+    });
+    return { records, position: rows.at(-1)?.key.toString('hex') };
+  }
+
+  async remove(address: ResultAddress, seen: StoredResult): Promise<boolean> {
+    this.#index.refresh();
+    const entry = this.#index.result(address);
+    const current = entry && decodeResult(resultKeyOf(address), entry.record);
+    if (!entry || !isSame(current, seen) || !isDeepStrictEqual(current?.writer, seen.writer)) return false;
+    return this.#index.removeResult(address, entry.generation);
   }
 
   #leaseReferences({ references }: StoredResult): Promise<number> {

@@ -32,14 +32,24 @@ export class DiskUploads implements Uploads {
     this.#sweeper = sweeper;
   }
 
+  /** The uploads of a tenant: its ids are its own, and its blobs become present for it. */
+  ofTenant(name: string): Uploads {
+    const idOf = (id: string) => `${name}\0${id}`;
+    return {
+      status: (id) => this.status(idOf(id)),
+      append: (id, part) => this.append(idOf(id), part, name),
+      cancel: (id) => this.cancel(idOf(id)),
+    };
+  }
+
   async status(id: string): Promise<UploadStatus | undefined> {
     const entry = await this.#find(id);
     return entry && { committed: entry.committed, isFinished: false };
   }
 
-  append(id: string, part: UploadPart): Promise<UploadStatus> {
+  append(id: string, part: UploadPart, tenant?: string): Promise<UploadStatus> {
     return this.#exclusively(id, new IncomingPart(part.content), (incoming) =>
-      this.#receive(id, part, incoming),
+      this.#receive(id, part, incoming, tenant),
     );
   }
 
@@ -76,12 +86,17 @@ export class DiskUploads implements Uploads {
     }
   }
 
-  async #receive(id: string, part: UploadPart, incoming: IncomingPart): Promise<UploadStatus> {
+  async #receive(
+    id: string,
+    part: UploadPart,
+    incoming: IncomingPart,
+    tenant: string | undefined,
+  ): Promise<UploadStatus> {
     const entry = await this.#find(id);
     refuseBadPart(entry, part);
     const file = (await this.#takeReady(id, entry)) ?? (await this.#begin(id, entry, part.expected));
     const failure = await this.#fill(id, file, part, incoming);
-    if (!failure && isLastPart(part)) return this.#finish(id, file, part.expected);
+    if (!failure && isLastPart(part)) return this.#finish(id, file, part.expected, tenant);
     await this.#keepReady(id, file);
     if (failure) throw failure.cause;
     return { committed: file.size, isFinished: false };
@@ -181,12 +196,17 @@ export class DiskUploads implements Uploads {
     if (!(await this.#records.put(id, record, replacing))) throw superseded();
   }
 
-  async #finish(id: string, file: UploadFile, expected: Expected): Promise<UploadStatus> {
+  async #finish(
+    id: string,
+    file: UploadFile,
+    expected: Expected,
+    tenant: string | undefined,
+  ): Promise<UploadStatus> {
     try {
       const digest = await file.finish();
       if (isWrong(expected, digest)) await this.#removeUpload(id, file.generation);
       refuseMismatch(expected, digest);
-      await this.#addToBlobs(file, digest);
+      await this.#addToBlobs(file, digest, tenant);
       await this.#records.remove(id, file.generation);
       return { committed: digest.size, isFinished: true, digest };
     } finally {
@@ -194,9 +214,9 @@ export class DiskUploads implements Uploads {
     }
   }
 
-  async #addToBlobs(file: UploadFile, digest: Digest): Promise<void> {
-    if (digest.size > STORE.inlineBytes) return this.#blobs.addStaged(file, digest);
-    if (digest.size > 0) await this.#blobs.put(digest, file.onlyChunk());
+  async #addToBlobs(file: UploadFile, digest: Digest, tenant: string | undefined): Promise<void> {
+    if (digest.size > STORE.inlineBytes) return this.#blobs.addStaged(file, digest, tenant);
+    if (digest.size > 0) await this.#blobs.put(digest, file.onlyChunk(), tenant);
     await file.discard();
   }
 

@@ -1,0 +1,72 @@
+// Which results a person means: by key, namespace, writer and time. Everything that is given must hold.
+import { type Hash, isHash } from '../../core/digest.ts';
+import { AssayError } from '../../core/errors.ts';
+import { isAtOrBelow, type Namespace, parseNamespace } from '../../core/namespace.ts';
+import type { ReviewedResult } from '../store.ts';
+
+export interface Selection {
+  /** Any of these. Undefined: every key. */
+  readonly keys?: readonly Hash[] | undefined;
+  /** This one and everything below it, in every protocol. */
+  readonly namespace?: Namespace | undefined;
+  /** The name of an identity. A result without a recorded writer has none. */
+  readonly writer?: string | undefined;
+  /** Written then or later, in milliseconds since 1970. A result without a recorded writer has no time. */
+  readonly since?: number | undefined;
+}
+
+/** A predicate, so that many keys are compared at once. */
+export function selector({ keys, namespace, writer, since }: Selection): (seen: ReviewedResult) => boolean {
+  const wanted = keys && new Set<string>(keys);
+  return ({ address, result }) =>
+    (wanted === undefined || wanted.has(address.key)) &&
+    (namespace === undefined || isAtOrBelow(address.namespace, namespace)) &&
+    (writer === undefined || result.writer?.name === writer) &&
+    (since === undefined || (result.writer !== undefined && result.writer.at >= since));
+}
+
+/** As JSON and the command line have it: `since` is a time in ISO 8601. */
+export interface SelectionTexts {
+  readonly keys?: readonly string[] | undefined;
+  readonly namespace?: string | undefined;
+  readonly writer?: string | undefined;
+  readonly since?: string | undefined;
+}
+
+/** Throws if nothing is selected: nobody forgets a whole store by a slip. */
+export function parseSelection({ keys, namespace, writer, since }: SelectionTexts): Selection {
+  if (!keys?.length && namespace === undefined && writer === undefined && since === undefined)
+    throw invalid('name at least one of key, namespace, writer and since');
+  return {
+    ...(keys?.length && { keys: keys.map(parseKey) }),
+    ...(namespace !== undefined && { namespace: parseNamespace(namespace) }),
+    ...(writer !== undefined && { writer }),
+    ...(since !== undefined && { since: parseTime(since) }),
+  };
+}
+
+export function selectionTexts({ keys, namespace, writer, since }: Selection): SelectionTexts {
+  return { keys, namespace, writer, since: since === undefined ? undefined : new Date(since).toISOString() };
+}
+
+function parseKey(text: string): Hash {
+  if (isHash(text)) return text;
+  throw invalid(`a key has 64 lower-case hex digits, not ${JSON.stringify(text.slice(0, SHOWN))}`);
+}
+
+const ISO = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/;
+
+/** A time without a zone would mean another moment on each machine, so it is refused. */
+function parseTime(text: string): number {
+  const time = ISO.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(time)) return time;
+  throw invalid(
+    `since takes a time such as 2026-11-17T09:30:00Z or 2026-11-17 (UTC), not ${JSON.stringify(text.slice(0, SHOWN))}`,
+  );
+}
+
+const SHOWN = 100;
+
+function invalid(detail: string): AssayError {
+  return new AssayError('ASSAY_BAD_SELECTION', detail);
+}

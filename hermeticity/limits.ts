@@ -24,7 +24,7 @@ export const REPRODUCE = {
   /** The time limit as a multiple of the ordinary run: the helper intercepts each of its system calls. */
   slowness: 20,
   /** How much of each output stream is compared. */
-  heardBytes: 1 * MIB,
+  comparedStreamBytes: 1 * MIB,
   /** The largest workspace that is copied. */
   copyBytes: 8 * GIB,
 } as const;

@@ -12,6 +12,7 @@
 
 #include "core.h"
 #include "image.h"
+#include "loader.h"
 #include "memory.h"
 #include "numbers.h"
 #include "record.h"
@@ -20,6 +21,9 @@
 #ifndef CLONE_UNTRACED
 #define CLONE_UNTRACED 0x00800000
 #endif
+
+/* How often one process is reported to open the same kernel file. */
+enum { MOST_OPENINGS = 1000 };
 
 static const char UNREADABLE[] = "the memory of a process could not be read";
 static const char TOO_LONG[] = "a path is longer than the tracer can keep";
@@ -31,6 +35,7 @@ static const char OTHER_LISTENER[] = "a process answers system calls for another
 
 static void report_path(struct task *task, enum kind kind, uint8_t flags, const struct resolved_path *resolved) {
   struct origin origin = {.kind = kind, .flags = flags, .process = task->process->serial};
+  if (resolved->node->by_program) origin.flags |= FLAG_BY_PROGRAM;
   report_text(origin, resolved->node->path, resolved->asked);
 }
 
@@ -154,6 +159,14 @@ static bool locate(struct task *task, const struct call *call, const uint64_t *a
   return locate_at(task, call, arguments, call->folder, call->path, last_link, resolved);
 }
 
+/* For calls that only look. */
+static bool locate_look(struct task *task, const struct call *call, const uint64_t *arguments, enum last_link last_link,
+                        struct resolved_path *resolved) {
+  if (!locate(task, call, arguments, last_link, resolved)) return false;
+  resolved->node = node_for_caller(task, resolved->node);
+  return true;
+}
+
 /* The second path follows the first, with its folder handle where there is one. */
 static bool locate_second(struct task *task, const struct call *call, const uint64_t *arguments, struct resolved_path *resolved) {
   int distance = call->folder == CWD ? 1 : 2;
@@ -200,7 +213,7 @@ static bool is_known_absent(const struct resolved_path *resolved) {
  */
 static enum next before_probe(struct task *task, const struct call *call, const uint64_t *arguments, enum last_link last_link) {
   struct resolved_path resolved;
-  if (!locate(task, call, arguments, last_link, &resolved)) return RUN_ON;
+  if (!locate_look(task, call, arguments, last_link, &resolved)) return RUN_ON;
   if (resolved.type != TYPE_ABSENT) {
     report_probe(task, &resolved);
     return no_news(&resolved);
@@ -215,7 +228,7 @@ static void report_link_read(struct task *task, const struct resolved_path *reso
 
 static enum next before_read_link(struct task *task, const struct call *call, const uint64_t *arguments) {
   struct resolved_path resolved;
-  if (!locate(task, call, arguments, NO_FOLLOW, &resolved)) return RUN_ON;
+  if (!locate_look(task, call, arguments, NO_FOLLOW, &resolved)) return RUN_ON;
   if (resolved.type != TYPE_ABSENT) {
     report_link_read(task, &resolved);
     return no_news(&resolved);
@@ -227,9 +240,26 @@ static bool writes(uint64_t flags) {
   return !(flags & O_PATH) && ((flags & O_ACCMODE) != O_RDONLY || flags & (O_CREAT | O_TRUNC));
 }
 
+/* Describes the machine: not what most programs read of themselves, such as /proc/self/maps. */
+static bool is_kernel_file(const char *path) {
+  if (strncmp(path, "/sys/", 5) == 0) return true;
+  if (strncmp(path, "/proc/", 6) != 0) return false;
+  return strncmp(path, "/proc/self/", 11) != 0 || strcmp(path, "/proc/self/cgroup") == 0 || strcmp(path, "/proc/self/mountinfo") == 0;
+}
+
+/* Each opening of a kernel file may have another reason: the runtime's at its start, or the script's. */
+static void repeat_opening(const struct task *task, struct node *node) {
+  if (!is_kernel_file(node->path)) return;
+  if (node->lister != task->process->serial) node->openings = 0;
+  node->lister = task->process->serial;
+  if (node->openings++ < MOST_OPENINGS) node->reported &= (uint16_t)~REPORTED_READ;
+  else node->openings = MOST_OPENINGS;
+}
+
 /* Each opening of a folder may have another reason to list it. */
 static void report_opened(struct task *task, const struct resolved_path *resolved, uint64_t flags) {
   if (resolved->type == TYPE_FOLDER) resolved->node->reported &= (uint16_t)~REPORTED_LIST;
+  else repeat_opening(task, resolved->node);
   if (resolved->type == TYPE_FOLDER || flags & O_PATH) report_probe(task, resolved);
   else report_there(task, KIND_READ, REPORTED_READ, resolved);
 }
@@ -242,6 +272,7 @@ static enum next before_open(struct task *task, const struct call *call, const u
   bool stays = flags & O_NOFOLLOW || (flags & O_CREAT && flags & O_EXCL);
   if (!locate(task, call, arguments, stays ? NO_FOLLOW : FOLLOW, &resolved)) return RUN_ON;
   if (shows_cores(&resolved)) part();
+  if (!writes(flags)) resolved.node = node_for_caller(task, resolved.node);
   if (!writes(flags) && resolved.type != TYPE_ABSENT) {
     report_opened(task, &resolved, flags);
     return no_news(&resolved);
@@ -454,13 +485,16 @@ static void after_truncate(struct task *task, const struct pending *pending) {
   report_written(task, &pending->resolved);
 }
 
-static void after_handle(struct task *task, int handle, void (*reporter)(struct task *, const struct resolved_path *)) {
+static void after_open_handle(struct task *task, int handle) {
   struct resolved_path resolved;
-  if (resolve_handle(task, handle, &resolved)) reporter(task, &resolved);
+  if (!resolve_handle(task, handle, &resolved)) return;
+  resolved.node = node_for_caller(task, resolved.node);
+  report_there(task, KIND_READ, REPORTED_READ, &resolved);
 }
 
-static void report_read(struct task *task, const struct resolved_path *resolved) {
-  report_there(task, KIND_READ, REPORTED_READ, resolved);
+static void after_attribute_handle(struct task *task, int handle) {
+  struct resolved_path resolved;
+  if (resolve_handle(task, handle, &resolved)) report_attribute(task, &resolved);
 }
 
 static void after_success(struct task *task, const struct pending *pending, int64_t result) {
@@ -471,7 +505,7 @@ static void after_success(struct task *task, const struct pending *pending, int6
     case CREATE_FILE:
       return after_open(task, pending);
     case OPEN_HANDLE:
-      return after_handle(task, (int)result, report_read);
+      return after_open_handle(task, (int)result);
     case PROBE:
     case PROBE_LINK:
     case READ_LINK:
@@ -482,7 +516,7 @@ static void after_success(struct task *task, const struct pending *pending, int6
     case ATTRIBUTE_LINK:
       return report_attribute(task, resolved);
     case ATTRIBUTE_HANDLE:
-      return after_handle(task, (int)pending->arguments[0], report_attribute);
+      return after_attribute_handle(task, (int)pending->arguments[0]);
     case CREATE_FOLDER:
       return report_created(task, FLAG_FOLDER, resolved);
     case CREATE:
@@ -510,7 +544,20 @@ static void after_success(struct task *task, const struct pending *pending, int6
 }
 
 static bool is_socket_call(const struct pending *pending) {
-  return pending->call->meaning == CONNECT || pending->call->meaning == BIND;
+  switch (pending->call->meaning) {
+    case CONNECT:
+    case BIND:
+    case SEND_TO:
+    case SEND_MESSAGE:
+    case SEND_MESSAGES:
+      return true;
+    default:
+      return false;
+  }
+}
+
+void abandon_call(struct task *task) {
+  if (task->pending.call && task->pending.call->meaning == CONNECT) abandon_connect(task);
 }
 
 void after_call(struct task *task, int64_t result) {
@@ -527,5 +574,6 @@ void after_exec(struct task *task) {
   const struct pending *pending = &task->pending;
   if (pending->call && pending->resolved.node) report_program(task, &pending->resolved);
   report_image(task);
+  forget_loader(task->process);
   clear_pending(task);
 }

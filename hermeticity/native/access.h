@@ -18,6 +18,9 @@ enum next before_call(struct task *task, const struct call *call, const uint64_t
 
 void after_call(struct task *task, int64_t result);
 
+/* The task ended within a call: reports what is known without its result. */
+void abandon_call(struct task *task);
+
 /* Call this after a successful exec: the task now runs another program. */
 void after_exec(struct task *task);
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "record.h"
+#include "rights.h"
 
 enum {
   MOST_INTERPRETERS = 5,
@@ -49,28 +50,37 @@ static bool loader_of_binary(int file, const char *start, size_t length, char *i
   return false;
 }
 
-static bool interpreter_of(const char *path, char *into) {
+/* Whether the file is a script. `into` gets the path of its interpreter or, for a binary, of its loader; "" if there is none. */
+static bool read_interpreter(const char *path, char *into) {
+  into[0] = 0;
   int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return false;
   char start[SCRIPT_LINE];
   ssize_t got = read(file, start, sizeof start);
   size_t length = got > 0 ? (size_t)got : 0;
-  bool found = interpreter_of_script(start, length, into) || loader_of_binary(file, start, length, into);
+  bool script = interpreter_of_script(start, length, into);
+  if (!script && !loader_of_binary(file, start, length, into)) into[0] = 0;
   close(file);
-  return found;
+  return script;
 }
 
+/* The kernel heeds the rights of the binary that runs, not those of a script or of a loader. */
 void report_program(struct task *task, const struct resolved_path *program) {
   struct resolved_path resolved = *program;
+  bool is_loader = false;
   for (int depth = 0; depth < MOST_INTERPRETERS; depth++) {
-    bool reported = resolved.node->reported & REPORTED_EXEC;
-    resolved.node->reported = (uint16_t)((resolved.node->reported & ~REPORTED_ABSENT) | REPORTED_EXEC);
+    struct node *node = resolved.node;
+    char interpreter[PATH_MAX + 1] = "";
+    bool reported = node->reported & REPORTED_EXEC;
+    bool script = !reported && read_interpreter(node->path, interpreter);
+    node->reported = (uint16_t)((node->reported & ~REPORTED_ABSENT) | REPORTED_EXEC);
     struct origin origin = {.kind = KIND_EXEC, .process = task->process->serial};
-    if (!reported) report_text(origin, resolved.node->path, resolved.asked);
+    if (!reported && !script && !is_loader) origin.code = withheld_rights(task->tid, node->path);
+    if (!reported) report_text(origin, node->path, resolved.asked);
     if (depth > 0) free(resolved.asked);
-    char interpreter[PATH_MAX + 1];
     const char *base = working_folder(task);
-    if (reported || !base || !interpreter_of(resolved.node->path, interpreter)) return;
+    if (!base || !interpreter[0]) return;
+    is_loader = !script;
     if (!resolve(viewer_of(task), base, interpreter, FOLLOW, &resolved)) return;
   }
 }

@@ -153,6 +153,7 @@ void on_call(struct task *task) {
   uint64_t arguments[6];
   memcpy(arguments, info.seccomp.args, sizeof arguments);
   clear_pending(task);
+  task->called_from = info.instruction_pointer;
   if (before_call(task, call, arguments) == DENY) answer_call(task->tid, -ENOSYS);
 }
 
@@ -176,6 +177,7 @@ static void on_exit_of(pid_t tid, int status) {
     uint32_t number = (uint32_t)status;
     report_numbers((struct origin){.kind = KIND_EXIT, .process = task->process->serial}, &number, 1);
   }
+  abandon_call(task);
   remove_task(task);
   if (tid != command) return;
   command_status = status;

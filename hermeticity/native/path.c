@@ -61,11 +61,16 @@ static struct node *find(const char *path, size_t length, uint32_t hash) {
   return NULL;
 }
 
-static struct node *insert(const char *path, size_t length, uint32_t hash) {
-  if (node_count >= bucket_count) grow();
+static struct node *new_node(const char *path, size_t length) {
   struct node *node = or_die(calloc(1, sizeof *node + length + 1));
   memcpy(node->path, path, length);
   node->length = (uint32_t)length;
+  return node;
+}
+
+static struct node *insert(const char *path, size_t length, uint32_t hash) {
+  if (node_count >= bucket_count) grow();
+  struct node *node = new_node(path, length);
   node->hash = hash;
   node->generation = generation;
   node->next = buckets[hash & (bucket_count - 1)];
@@ -78,6 +83,12 @@ struct node *node_of(const char *path, size_t length) {
   uint32_t hash = hash_of(path, length);
   struct node *node = find(path, length, hash);
   return node ? node : insert(path, length, hash);
+}
+
+struct node *node_by_program(const struct node *node) {
+  struct node *second = new_node(node->path, node->length);
+  second->by_program = true;
+  return second;
 }
 
 void forget_type(struct node *node) {

@@ -37,10 +37,14 @@ struct node {
   struct node *next;
   char *target;
   uint32_t hash, generation, length;
-  /* The last process that was reported to list the folder: the reason depends on the program. */
+  /* The last process that was reported to list the folder, or to open the kernel file: the reason depends on the program. */
   uint32_t lister;
+  /* How often that process was reported to open the kernel file. */
+  uint16_t openings;
   uint16_t reported;
   uint8_t type;
+  /* Reported as accessed by the program itself, not by the dynamic loader (loader.h). */
+  bool by_program;
   char path[];
 };
 
@@ -64,6 +68,9 @@ struct resolved_path {
 
 /* The node of a canonical path. */
 struct node *node_of(const char *path, size_t length);
+
+/* A second node of the same path, for accesses by the program itself. node_of() does not find it. */
+struct node *node_by_program(const struct node *node);
 
 /* Reports each followed link once. False if the path is too long. */
 bool resolve(struct viewer viewer, const char *base, const char *raw, enum last_link last_link, struct resolved_path *resolved);

@@ -10,11 +10,13 @@
  *   EXIT        wait status:u32
  *   paths       path [NUL requested path]        READ PROBE ABSENT LIST WRITE DELETE EXEC FOLLOWED ENTERED
  *               the second only if symbolic links were followed; WRITE: CREATED, FOLDER, ATTRIBUTE;
- *               ABSENT, WRITE: WANTED, opened for its content
+ *               ABSENT, WRITE: WANTED, opened for its content; READ, PROBE, ABSENT: BY_PROGRAM, not by the dynamic
+ *               loader (loader.h; told of /etc/ld.so.cache only); EXEC: the code has the withheld rights (rights.h)
  *   RENAME      from NUL to                      EXCHANGE
  *   HARDLINK    from NUL to
  *   SYMLINK     path NUL target
- *   SOCKET      sockaddr bytes                   BOUND; code: 0, or the errno
+ *   SOCKET      sockaddr bytes                   BOUND, a datagram socket at a port of the kernel's choice: ASSIGNED; REACHED, a stream that
+ *                                                somebody answered; SENT, a datagram; code: 0, or the errno
  *   RING        entries:u32 flags:u32
  *   SURVIVOR    (none)
  *   GAP         text: why the trace is incomplete
@@ -31,7 +33,7 @@
 #include <stdint.h>
 
 /* Change it with the meaning of any record: the decoder rejects a helper of another version. */
-#define RECORD_VERSION 2
+#define RECORD_VERSION 3
 
 enum kind {
   KIND_PROCESS = 1,
@@ -62,9 +64,24 @@ enum flag {
   FLAG_FOLDER = 2,
   FLAG_ATTRIBUTE = 4,
   FLAG_EXCHANGE = 8,
-  FLAG_BOUND = 16,
   FLAG_CUT = 32,
   FLAG_WANTED = 64,
+  FLAG_BY_PROGRAM = 128,
+};
+
+/* The flags of SOCKET. */
+enum socket_flag {
+  SOCKET_REACHED = 1,
+  SOCKET_SENT = 2,
+  SOCKET_ASSIGNED = 4,
+  SOCKET_BOUND = 16,
+};
+
+/* The code of EXEC: rights that the file gives, and that its process did not get because it is traced. */
+enum withheld {
+  WITHHELD_USER = 1,
+  WITHHELD_GROUP = 2,
+  WITHHELD_CAPABILITIES = 4,
 };
 
 struct origin {

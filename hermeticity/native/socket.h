@@ -8,4 +8,7 @@ enum next before_socket_call(struct task *task, const struct call *call, const u
 
 void after_socket_call(struct task *task, int64_t result);
 
+/* The task ended before its connect returned. */
+void abandon_connect(struct task *task);
+
 #endif

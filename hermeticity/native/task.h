@@ -24,6 +24,9 @@ struct process {
   /* The process, or its creator, has set its CPU affinity. */
   bool own_cores;
   bool foreign_reported, survivor_reported;
+  /* The addresses of the dynamic loader's code, if they are known; an empty range if there is none (loader.h). */
+  bool loader_known;
+  uint64_t loader_from, loader_to;
 };
 
 /* A call whose result is awaited. */
@@ -33,8 +36,9 @@ struct pending {
   uint64_t arguments[6];
   /* OPEN: the flags of open(2). */
   uint64_t flags;
-  /* SYMLINK: the target. Must be freed. */
+  /* SYMLINK: the target. CONNECT: the address, of `text_length` bytes. Must be freed. */
   char *text;
+  size_t text_length;
 };
 
 struct task {
@@ -43,6 +47,8 @@ struct task {
   struct process *process;
   /* The task stopped before the event of its creator arrived. */
   bool unannounced;
+  /* The address of the code that makes the current call. */
+  uint64_t called_from;
   struct pending pending;
 };
 

@@ -6,11 +6,11 @@ import {
   copyFileSync,
   lstatSync,
   lutimesSync,
-  mkdirSync,
   readlinkSync,
   symlinkSync,
 } from 'node:fs';
 import { parentOf, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
+import { makeFolder } from '../system/make-folder.ts';
 import { removeTree } from '../system/remove-tree.ts';
 
 /** How the same files may differ between two checkouts. */
@@ -34,7 +34,7 @@ export function makeCopy(
   variation: CopyVariation,
 ): void {
   removeTree(to);
-  mkdirSync(to, { recursive: true });
+  makeFolder(to);
   copyInto(from, to, paths, variation);
 }
 
@@ -54,7 +54,7 @@ function copyEntry(from: string, to: string, path: RelPath, { otherModes }: Copy
   const [source, target] = [toSystemPath(from, path), toSystemPath(to, path)];
   const status = lstatSync(source, { throwIfNoEntry: false });
   if (status?.isDirectory()) {
-    mkdirSync(target, { recursive: true });
+    makeFolder(target);
     chmodSync(target, modeOf(true, otherModes));
   } else if (status?.isSymbolicLink()) symlinkSync(readlinkSync(source, 'buffer'), target);
   else if (status?.isFile()) {

@@ -100,10 +100,10 @@ async function readStart(stream: unknown): Promise<Buffer> {
   let size = 0;
   if (!isReadable(stream)) return Buffer.alloc(0);
   for await (const chunk of stream) {
-    if (size < REPRODUCE.heardBytes) kept.push(chunk);
+    if (size < REPRODUCE.comparedStreamBytes) kept.push(chunk);
     size += chunk.length;
   }
-  return Buffer.concat(kept).subarray(0, REPRODUCE.heardBytes);
+  return Buffer.concat(kept).subarray(0, REPRODUCE.comparedStreamBytes);
 }
 
 function isReadable(stream: unknown): stream is AsyncIterable<Buffer> {

@@ -1,7 +1,8 @@
 // One run of an action from a clean copy under given conditions, and what it changed.
-import { mkdirSync, renameSync } from 'node:fs';
+import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { isWithin, type RelPath, toSystemPath } from '../../core/path.ts';
+import { makeFolder } from '../system/make-folder.ts';
 import { removeTree } from '../system/remove-tree.ts';
 import { type ClockSettings, type Mount, mountOption, optionsFor } from './conditions.ts';
 import { copyInto, makeCopy } from './copy.ts';
@@ -96,7 +97,7 @@ export class Trials {
     this.#original = join(setup.root, 'original');
     makeCopy(action.workspace, this.#original, action.paths, AS_THEY_ARE);
     const folders = [...action.folders, ...action.kept];
-    for (const folder of folders) mkdirSync(toSystemPath(this.#original, folder), { recursive: true });
+    for (const folder of folders) makeFolder(toSystemPath(this.#original, folder));
     this.#paths = [...action.paths, ...folders];
     this.#before = manifestOf(this.#original);
   }
@@ -203,7 +204,7 @@ export class Trials {
   #empty(name: string): string {
     const folder = join(this.#setup.root, name);
     removeTree(folder);
-    mkdirSync(folder, { recursive: true });
+    makeFolder(folder);
     return folder;
   }
 }

@@ -17,6 +17,7 @@ import {
 import { join } from 'node:path';
 import { isSystemError } from '../../core/errors.ts';
 import { parentOf, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
+import { makeFolder } from '../system/make-folder.ts';
 import { removeTemporaryFolder, temporaryFolder } from '../system/temporary-folder.ts';
 
 /** 2000-01-01: older than any tool, and not zero, which some tools read as "unknown". */
@@ -47,7 +48,7 @@ export class StagedWorkspace {
       const place = toSystemPath(this.#workspace, output);
       rmSync(place, { recursive: true, force: true });
       if (lstatSync(made, { throwIfNoEntry: false }) === undefined) continue;
-      mkdirSync(toSystemPath(this.#workspace, parentOf(output)), { recursive: true });
+      makeFolder(toSystemPath(this.#workspace, parentOf(output)));
       move(made, place);
     }
   }
@@ -61,7 +62,7 @@ export class StagedWorkspace {
     const to = toSystemPath(this.root, path);
     const status = lstatSync(from);
     this.#makeParent(path);
-    if (status.isDirectory()) mkdirSync(to, { recursive: true });
+    if (status.isDirectory()) makeFolder(to);
     else if (status.isSymbolicLink()) symlinkSync(readlinkSync(from, 'buffer'), to);
     else {
       copyFileSync(from, to, constants.COPYFILE_FICLONE);
@@ -72,7 +73,7 @@ export class StagedWorkspace {
 
   #makeParent(path: RelPath): void {
     const parent = parentOf(path);
-    if (parent !== ROOT) mkdirSync(toSystemPath(this.root, parent), { recursive: true });
+    if (parent !== ROOT) makeFolder(toSystemPath(this.root, parent));
   }
 }
 

@@ -1,6 +1,6 @@
 // Temporary folders named `assay-PURPOSE-OWNER-XXXXXX`, each owned by one process. A killed process leaves
 // its folders behind. The next process removes them when it creates its first folder.
-import { lstatSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdtempSync, readdirSync, realpathSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AssayError, messageOf } from '../../core/errors.ts';
@@ -39,7 +39,7 @@ function requireSpace(folder: string): void {
   const probe = join(folder, 'probe');
   try {
     writeFileSync(probe, 'x');
-    rmSync(probe);
+    unlinkSync(probe);
   } catch (error) {
     removeTemporaryFolder(folder);
     throw error;

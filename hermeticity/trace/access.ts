@@ -25,6 +25,9 @@ export type PathVerb =
   | 'followed'
   | 'entered';
 
+/** How a program's file gives its process other rights than those of its caller. */
+export type WithheldRight = 'set-user-ID' | 'set-group-ID' | 'capabilities';
+
 export interface PathAccess extends Occurrence {
   readonly kind: PathVerb;
   readonly path: AbsPath;
@@ -38,6 +41,13 @@ export interface PathAccess extends Occurrence {
   readonly attributes?: true;
   /** Absent, and opened for its content: to read it or to append to it. */
   readonly wanted?: true;
+  /**
+   * The program itself looked at /etc/ld.so.cache, or a loader other than glibc's did. Without it glibc's
+   * loader did. No other path has this.
+   */
+  readonly byProgram?: true;
+  /** `exec`: rights that the file gives, and that the program did not get because it was traced. */
+  readonly withheld?: WithheldRight;
 }
 
 export interface RenameAccess extends Occurrence {
@@ -65,8 +75,16 @@ export type Address =
 export interface SocketAccess extends Occurrence {
   readonly kind: 'connect' | 'bind';
   readonly address: Address;
-  /** The unix socket does not exist. */
+  /** Nobody listens there, or the unix socket does not exist. Known for addresses of this machine. */
   readonly failed?: true;
+  /**
+   * A stream socket was connected: somebody listened. The native tracer tells it of this machine's addresses.
+   */
+  readonly reached?: true;
+  /** A datagram was sent there. */
+  readonly sent?: true;
+  /** A datagram socket at a port that the kernel chose, as a client has one. Only the native tracer tells. */
+  readonly assigned?: true;
 }
 
 /** An attempt to use io_uring, which a tracer cannot observe: the tracer denied it with ENOSYS. */
@@ -87,6 +105,8 @@ export interface TracedProcess {
   /** Index in the list; undefined for the command itself. */
   readonly parent: number | undefined;
   readonly argv: readonly string[];
+  /** The program got more arguments than the tracer reports. */
+  readonly argvIsCut?: true;
   readonly atMs: number;
   /** The process outlived the command and was killed. */
   readonly survived: boolean;

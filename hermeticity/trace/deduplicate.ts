@@ -11,10 +11,10 @@ export class Deduplicator {
 
   /** True the first time. Afterwards the path counts as existing. */
   isNew(path: BytePath, what: Exclude<Fact, 'absent' | 'probe'>): boolean {
-    const told = this.#of(path);
-    told.delete('absent');
-    if (told.has(what)) return false;
-    told.add(what);
+    const facts = this.#of(path);
+    facts.delete('absent');
+    if (facts.has(what)) return false;
+    facts.add(what);
     return true;
   }
 
@@ -31,12 +31,17 @@ export class Deduplicator {
     this.#listers.delete(path);
   }
 
+  /** Makes the next reading new. */
+  forgetReading(path: BytePath): void {
+    this.#facts.get(path)?.delete('read');
+  }
+
   /** Any earlier access of an existing path implies that it exists. */
   isNewProbe(path: BytePath): boolean {
-    const told = this.#of(path);
-    if (told.size > 0 && !told.has('absent')) return false;
-    told.delete('absent');
-    told.add('probe');
+    const facts = this.#of(path);
+    if (facts.size > 0 && !facts.has('absent')) return false;
+    facts.delete('absent');
+    facts.add('probe');
     return true;
   }
 

@@ -3,12 +3,12 @@ import { AssayError } from '../../core/errors.ts';
 import { nameFromBytes } from '../../core/path.ts';
 import { absPathFromBytes, absPathFromSlice, linkTargetFromBytes } from '../system/absolute-path.ts';
 import { exitStatusOf } from '../system/exit-status.ts';
-import type { ExitStatus, PathVerb } from './access.ts';
+import type { ExitStatus, PathVerb, WithheldRight } from './access.ts';
 import type { AccessDetails, ReportBuilder } from './report-builder.ts';
 import { addressFromBytes } from './socket-address.ts';
 
 /** The helper must have the same version. */
-export const RECORD_VERSION = 2;
+export const RECORD_VERSION = 3;
 
 const HEADER_BYTES = 16;
 const MAX_PAYLOAD_BYTES = 1 << 20;
@@ -42,7 +42,24 @@ const PATH_VERBS: readonly PathVerb[] = [
 ];
 const FIRST_PATH_VERB = 10;
 
-const FLAG = { created: 1, folder: 2, attributes: 4, exchange: 8, bound: 16, cut: 32, wanted: 64 } as const;
+const FLAG = {
+  created: 1,
+  folder: 2,
+  attributes: 4,
+  exchange: 8,
+  cut: 32,
+  wanted: 64,
+  byProgram: 128,
+} as const;
+
+const SOCKET_FLAG = { reached: 1, sent: 2, assigned: 4, bound: 16 } as const;
+
+/** The bits of an exec record's code, the most important first. */
+const WITHHELD: readonly (readonly [bit: number, right: WithheldRight])[] = [
+  [1, 'set-user-ID'],
+  [2, 'set-group-ID'],
+  [4, 'capabilities'],
+];
 
 export interface StartFailure {
   readonly text: string;
@@ -98,7 +115,7 @@ export class RecordDecoder {
 
   /** The most frequent records, tens of thousands in a large command: decoded without copying. */
   #takePath(verb: PathVerb, bytes: Buffer, at: number, end: number): void {
-    const told = pathAccess(verb, bytes.readUInt8(at + 1), bytes, at + HEADER_BYTES, end);
+    const told = pathAccess(verb, bytes, at, end);
     this.#builder.access(bytes.readUInt32LE(at + 4), told, bytes.readUInt32LE(at + 8));
   }
 
@@ -114,7 +131,7 @@ export class RecordDecoder {
         );
         return;
       case KIND.image:
-        this.#builder.programStarted(process, argumentsOf(payload), atMs);
+        this.#builder.programStarted(process, argumentsOf(payload), atMs, (record.flags & FLAG.cut) !== 0);
         return;
       case KIND.exit:
         return;
@@ -170,9 +187,12 @@ function accessOf(record: Record): AccessDetails {
     }
     case KIND.socket:
       return {
-        kind: flags & FLAG.bound ? 'bind' : 'connect',
+        kind: flags & SOCKET_FLAG.bound ? 'bind' : 'connect',
         address: addressFromBytes(payload),
         ...(record.code !== 0 && { failed: true }),
+        ...(flags & SOCKET_FLAG.reached && { reached: true }),
+        ...(flags & SOCKET_FLAG.sent && { sent: true }),
+        ...(flags & SOCKET_FLAG.assigned && { assigned: true }),
       };
     case KIND.ring:
       return { kind: 'io_uring', entries: payload.readUInt32LE(0), flags: payload.readUInt32LE(4) };
@@ -181,14 +201,18 @@ function accessOf(record: Record): AccessDetails {
   }
 }
 
-/** A path from `start` to `end`, or up to a NUL that a second path follows. */
-function pathAccess(kind: PathVerb, flags: number, bytes: Buffer, start: number, end: number): AccessDetails {
+/** The record from `at` to `end`: a path, or one up to a NUL that a second path follows. */
+function pathAccess(kind: PathVerb, bytes: Buffer, at: number, end: number): AccessDetails {
+  const flags = bytes.readUInt8(at + 1);
+  const code = bytes.readUInt16LE(at + 2);
+  const start = at + HEADER_BYTES;
   const nul = bytes.indexOf(0, start);
   const pathEnd = nul === -1 || nul > end ? end : nul;
   const path = absPathFromSlice(bytes, start, pathEnd);
   /* The target of a followed link is there for people who read raw records; it has its own record. */
   const hasAsked = pathEnd < end && kind !== 'followed';
-  if (!hasAsked && flags === 0) return { kind, path };
+  if (!hasAsked && flags === 0 && code === 0) return { kind, path };
+  const withheld = WITHHELD.find(([bit]) => code & bit)?.[1];
   return {
     kind,
     path,
@@ -197,6 +221,8 @@ function pathAccess(kind: PathVerb, flags: number, bytes: Buffer, start: number,
     ...(flags & FLAG.folder && { folder: true }),
     ...(flags & FLAG.attributes && { attributes: true }),
     ...(flags & FLAG.wanted && { wanted: true }),
+    ...(flags & FLAG.byProgram && { byProgram: true }),
+    ...(withheld && { withheld }),
   };
 }
 

@@ -6,6 +6,7 @@ export type AccessDetails = Without<Access, 'process' | 'atMs'>;
 
 interface OpenProcess extends TracedProcess {
   argv: readonly string[];
+  argvIsCut?: true;
   survived: boolean;
   /** The argv is still that of the program that forked this process. */
   inherited: boolean;
@@ -33,24 +34,34 @@ export class ReportBuilder<Key> {
    * Work between fork and exec (a shell's redirections) belongs to the program that follows. So the first
    * exec names the process, and a later exec is a new program.
    */
-  programStarted(key: Key, argv: readonly string[], atMs: number): void {
+  programStarted(key: Key, argv: readonly string[], atMs: number, isCut = false): void {
     const index = this.#current.get(key);
     const process = index === undefined ? undefined : this.#processes[index];
     if (!process) return;
+    const cut = isCut && ({ argvIsCut: true } as const);
     if (process.inherited) {
       process.argv = argv;
+      Object.assign(process, cut);
       process.inherited = false;
       return;
     }
-    this.#open(key, { pid: process.pid, parent: index, argv, atMs, survived: false, inherited: false });
+    this.#open(key, {
+      pid: process.pid,
+      parent: index,
+      argv,
+      ...cut,
+      atMs,
+      survived: false,
+      inherited: false,
+    });
   }
 
-  access(key: Key, told: AccessDetails, atMs: number): void {
+  access(key: Key, details: AccessDetails, atMs: number): void {
     if (this.#accesses.length >= HERMETICITY.maxAccesses) {
       this.gap(`more than ${HERMETICITY.maxAccesses} different accesses`);
       return;
     }
-    const access: Access = { ...told, process: this.#current.get(key) ?? 0, atMs };
+    const access: Access = { ...details, process: this.#current.get(key) ?? 0, atMs };
     this.#accesses.push(access);
     this.#onAccess?.(access);
   }

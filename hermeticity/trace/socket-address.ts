@@ -53,12 +53,21 @@ export function addressText(address: Address): string {
   }
 }
 
+/** The IPv4 address that a host is, also in the forms that IPv6 has for it; undefined for others. */
+export function ipv4Of(host: string): string | undefined {
+  const plain = /^(?:::ffff:)?(\d+\.\d+\.\d+\.\d+)$/.exec(host)?.[1];
+  if (plain !== undefined) return plain;
+  const [, high, low] = /^::ffff:([\da-f]{1,4}):([\da-f]{1,4})$/.exec(host) ?? [];
+  if (high === undefined || low === undefined) return undefined;
+  return [high, low].flatMap((group) => [...Buffer.from(group.padStart(4, '0'), 'hex')]).join('.');
+}
+
 export function isLoopback(address: Address): boolean {
   if (address.family !== 'inet') return false;
-  return address.host.startsWith('127.') || address.host === '::1' || address.host.startsWith('::ffff:7f');
+  return address.host === '::1' || ipv4Of(address.host)?.startsWith('127.') === true;
 }
 
 /** Bound to every address of the machine. */
 export function isWildcard(address: Address): boolean {
-  return address.family === 'inet' && (address.host === '0.0.0.0' || address.host === '::');
+  return address.family === 'inet' && (address.host === '::' || ipv4Of(address.host) === '0.0.0.0');
 }

@@ -1,15 +1,18 @@
 // Paths that programs probe wherever they run, whatever the action. They are no findings: a finding on every
 // action of a kind teaches people to ignore findings. They are still part of the read set, so a cached result
 // depends on them.
+import { type RelPath, ROOT } from '../../core/path.ts';
 import {
   type AbsPath,
   FILESYSTEM_ROOT,
+  inside,
   isBelow,
   parentFolder,
   relativeIn,
   targetOfLink,
 } from '../system/absolute-path.ts';
 import type { Access, PathAccess } from '../trace/access.ts';
+import { UpwardSearches } from './upward-search.ts';
 import type { VerdictState } from './verdict-state.ts';
 
 const COMPILERS = /^(?:cc1|cc1plus|cpp|clang(?:\+\+)?(?:-\d+)?)$/;
@@ -49,7 +52,8 @@ export class AmbientProbes {
   readonly #found = new Map<Search, ReadonlySet<string>>();
   #listedByMake: ReadonlySet<AbsPath> | undefined;
   #firstListings: ReadonlySet<Access> | undefined;
-  #programs: ReadonlySet<string> | undefined;
+  #usedNames: ReadonlyMap<string, AbsPath> | undefined;
+  #searches: UpwardSearches | undefined;
 
   constructor(state: VerdictState) {
     this.#state = state;
@@ -58,20 +62,22 @@ export class AmbientProbes {
   /** Whether this program always probes this path, so that its absence is no finding. */
   excusesAbsent(access: PathAccess): boolean {
     const { policy } = this.#state;
-    if (policy.ambientNames.some((pattern) => pattern.test(access.path))) return true;
+    const { path } = access;
+    if (policy.ambientNames.some((pattern) => pattern.test(path)) || this.#isCaseTrial(path)) return true;
     const program = this.#state.programOf(access);
+    const isPlain = policy.shells.has(program) || policy.plainPrograms.has(program);
+    if (!isPlain && (policy.configurationNames.test(path) || this.#isConfigurationSearch(path))) return true;
     const isSought = policy.programProbes.some(
-      (seeker) => seeker.program.test(program) && seeker.names.test(access.path),
+      (seeker) => seeker.program.test(program) && seeker.names.test(path),
     );
     return (
-      isSought ||
-      SEARCHES.some((search) => search.program.test(program) && this.#foundLater(search, access.path))
+      isSought || SEARCHES.some((search) => search.program.test(program) && this.#foundLater(search, path))
     );
   }
 
-  /** The same for names that tools search in every folder up to the root. */
+  /** The same for names that tools search in every folder up to the root, and at the root itself. */
   excusesAbove(path: AbsPath): boolean {
-    return this.#isUpwardSearch(path) || this.#isCaseTrial(path);
+    return this.#isUpwardSearch(path) || this.#state.policy.triedEverywhere.test(path);
   }
 
   /** Python searches each module first beside the program or in the working folder, then among its own. */
@@ -84,7 +90,7 @@ export class AmbientProbes {
 
   /** Whether the program lists a folder to process whatever it contains, not only to find names. */
   collects(listing: PathAccess): boolean {
-    const program = this.#state.programOf(listing);
+    const program = this.#state.toolOf(listing);
     if (program === 'tsc') return this.#hasSources(listing.path);
     return MAKE.test(program) && this.#wildcards().has(listing.path);
   }
@@ -144,6 +150,17 @@ export class AmbientProbes {
     return folders.map((folder) => targetOfLink(makefile, folder === '' ? '.' : folder));
   }
 
+  /**
+   * A search that leaves the workspace looks for configuration, whatever its name. Vite also takes an
+   * absolute path for one below its own folder.
+   */
+  #isConfigurationSearch(path: AbsPath): boolean {
+    const { report, declared } = this.#state;
+    const { workspace } = declared;
+    this.#searches ??= new UpwardSearches(report.accesses, [workspace]);
+    return this.#searches.goesBeyond(path) || isBelow(path, inside(workspace, relativePart(workspace)));
+  }
+
   #isUpwardSearch(path: AbsPath): boolean {
     const { declared, policy } = this.#state;
     for (let at = path; at !== FILESYSTEM_ROOT; at = parentFolder(at)) {
@@ -153,14 +170,27 @@ export class AmbientProbes {
     return false;
   }
 
-  /** A program tests whether the file system is case-sensitive by probing its own name in capitals. */
+  /**
+   * A program tests whether the file system is case-sensitive: it probes the name of a file that it uses,
+   * with other capitals. tsc swaps the capitals of its own path.
+   */
   #isCaseTrial(path: AbsPath): boolean {
-    this.#programs ??= new Set(
-      this.#state.report.accesses.flatMap((access) => (access.kind === 'exec' ? [access.path] : [])),
-    );
-    const small = path.toLowerCase();
-    return [...this.#programs].some((program) => program !== path && program.toLowerCase() === small);
+    this.#usedNames ??= usedNames(this.#state.report.accesses);
+    const used = this.#usedNames.get(path.toLowerCase());
+    return used !== undefined && used !== path;
   }
+}
+
+function relativePart(folder: AbsPath): RelPath {
+  return relativeIn(FILESYSTEM_ROOT, folder) ?? ROOT;
+}
+
+/** The files that were read or run, by their names in small letters. */
+function usedNames(accesses: readonly Access[]): ReadonlyMap<string, AbsPath> {
+  const used = new Map<string, AbsPath>();
+  for (const access of accesses)
+    if (access.kind === 'exec' || access.kind === 'read') used.set(access.path.toLowerCase(), access.path);
+  return used;
 }
 
 /** The first listing of each folder by each process. */

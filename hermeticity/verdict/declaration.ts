@@ -1,7 +1,8 @@
 // What an action declares, in the form that the verdict needs. The caller expands globs and .gitignore; this
 // room knows neither.
 import type { RelPath } from '../../core/path.ts';
-import { type AbsPath, inside, isAtOrBelow, relativeIn } from '../system/absolute-path.ts';
+import { type AbsPath, inside, isAtOrBelow, isBelow, relativeIn } from '../system/absolute-path.ts';
+import { isInToolCache } from './tool-caches.ts';
 
 export interface Declaration {
   /** The real path, without symbolic links. */
@@ -23,10 +24,19 @@ export interface Declaration {
   readonly earlier?: readonly RelPath[];
   /** The action's scratch folders, empty when it started: its TMPDIR and HOME. */
   readonly scratch: readonly AbsPath[];
-  /** Declared tools and their installation folders. */
+  /**
+   * The TMPDIR that the action declares. It need not be empty: what the action reads there and did not write
+   * is part of the read set, but no finding.
+   */
+  readonly temporary?: AbsPath;
+  /** Declared tools and their installation folders, and installed software below the user's home. */
   readonly tools: readonly AbsPath[];
+  /** Folders outside the workspace that links of its layout lead to: the source trees. */
+  readonly trees?: readonly AbsPath[];
   /** The folders of PATH: a search for a program there is no finding. */
   readonly searchPath: readonly AbsPath[];
+  /** The values of the declared variables. */
+  readonly variables?: readonly string[];
 }
 
 /** The declaration with lookups precomputed by real path. */
@@ -76,23 +86,52 @@ export class Declared {
     return this.#declaration.scratch.some((folder) => isAtOrBelow(path, folder));
   }
 
+  /** In the declared TMPDIR, and neither an input nor an output. A TMPDIR around the workspace ends at it. */
+  isInTemporary(path: AbsPath): boolean {
+    const { temporary } = this.#declaration;
+    if (temporary === undefined || !isAtOrBelow(path, temporary)) return false;
+    const relative = relativeIn(this.workspace, path);
+    if (relative === undefined) return true;
+    return isBelow(temporary, this.workspace) && !this.isInput(relative) && !this.isInOutput(path);
+  }
+
   isTool(path: AbsPath): boolean {
     return this.#declaration.tools.some((tool) => isAtOrBelow(path, tool));
   }
 
-  /** Declared tools and their installation folders. */
-  get tools(): readonly AbsPath[] {
-    return this.#declaration.tools;
+  /**
+   * Whether the path lies in a cache that a tool keeps in the tree (tool-caches.ts), and is neither declared
+   * nor in an output.
+   */
+  isInToolCache(path: AbsPath): boolean {
+    const relative = relativeIn(this.workspace, path);
+    if (relative === undefined || this.isInOutput(path) || this.isInput(relative)) return false;
+    return isInToolCache(relative, (beside) => this.isInput(beside) || this.#exists(beside));
+  }
+
+  #exists(path: RelPath): boolean {
+    const slash = path.lastIndexOf('/');
+    return this.namesIn(path.slice(0, Math.max(0, slash)) as RelPath).includes(path.slice(slash + 1));
+  }
+
+  /** The folders from which a search up to the root may start. */
+  get searchBases(): readonly AbsPath[] {
+    const { workspace, tools, trees = [] } = this.#declaration;
+    return [workspace, ...tools, ...trees];
   }
 
   isSearched(folder: AbsPath): boolean {
     return this.#declaration.searchPath.includes(folder);
   }
 
-  /** Whether the path is a parent of the workspace, a scratch folder, a tool or a folder of PATH. */
+  /**
+   * Whether the path is a parent of the workspace, a source tree, a scratch folder, a tool or a folder of
+   * PATH.
+   */
   isAboveDeclared(path: AbsPath): boolean {
-    const { workspace, scratch, tools, searchPath } = this.#declaration;
-    return [workspace, ...scratch, ...tools, ...searchPath].some((place) => isAtOrBelow(place, path));
+    const { scratch, temporary, searchPath } = this.#declaration;
+    const places = [...this.searchBases, ...scratch, ...(temporary === undefined ? [] : [temporary])];
+    return [...places, ...searchPath].some((place) => isAtOrBelow(place, path));
   }
 
   growsIn(folder: RelPath): boolean {

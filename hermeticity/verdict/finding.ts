@@ -1,5 +1,4 @@
 // A finding: an access beyond the declaration, and how to declare it.
-import type { RelPath } from '../../core/path.ts';
 
 /**
  * The kinds from `env` on come from a second run (`assay audit`), except where an action reads the fact from
@@ -18,6 +17,7 @@ export type FindingKind =
   | 'net'
   | 'unix'
   | 'io_uring'
+  | 'setuid'
   | 'survivor'
   | 'env'
   | 'time'
@@ -61,9 +61,9 @@ export function fixText(fix: Fix): string {
   return `${fix.flag}${fix.value.startsWith('-') ? '=' : ' '}${shellQuote(fix.value)}`;
 }
 
-/** A glob that matches this path and nothing else. */
-export function patternOf(path: RelPath): string {
-  return path.replace(/[\\*?[\]{}()]|^!/g, '\\$&');
+/** A glob that matches this text and nothing else. */
+export function patternOf(text: string): string {
+  return text.replace(/[\\*?[\]{}()]|^!/g, '\\$&');
 }
 
 /** Argv as one line that a shell parses back to the same words. */

@@ -117,8 +117,10 @@ export class ChangeJudge {
     return count <= REPORTED_PER_NEW_FOLDER;
   }
 
+  /** What the action found in its declared TMPDIR, and then changed, is no longer known. */
   #isFree(path: AbsPath): boolean {
     const place = this.#state.locationOf(path);
+    if (place === 'temporary') return !this.#reads.readSet.found(path);
     return place === 'scratch' || place === 'kernel';
   }
 
@@ -130,14 +132,21 @@ export class ChangeJudge {
     holder: AbsPath = path,
   ): void {
     const { declared, own } = this.#state;
-    if (this.#isFree(path)) return;
+    if (this.#isFree(path) || declared.isInToolCache(path)) return;
     const relative = relativeIn(declared.workspace, path);
     const gone = () => own.isRemoved(path);
+    const isTemporary = access.kind === 'write' && access.created === true;
     if (relative === undefined) {
       const escapes = asked !== undefined && declared.isInOutput(asked);
       if (escapes)
         this.#state.suspect({ kind: 'symlink-escape', access, path: asked, detail: `leads to ${path}` });
-      else this.#state.suspect({ kind: 'write', access, path, unless: () => isSharedMemory(path) && gone() });
+      else
+        this.#state.suspect({
+          kind: 'write',
+          access,
+          path,
+          unless: () => (isTemporary || isSharedMemory(path)) && gone(),
+        });
     } else if (declared.isPresentInput(relative)) {
       this.#state.suspect({ kind: 'mutate', access, path, detail: 'a declared input' });
     } else if (!declared.isInOutput(path) && !(folder && declared.isImplied(path))) {

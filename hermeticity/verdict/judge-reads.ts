@@ -14,7 +14,10 @@ import type { PathAccess } from '../trace/access.ts';
 import { AmbientProbes } from './ambient-probes.ts';
 import { type TimedRead, toolComparingTimes } from './file-times.ts';
 import { type Fix, patternOf } from './finding.ts';
+import { kernelName, kernelUse, OTHER_PROCESSES } from './kernel-files.ts';
 import { ReadSet } from './read-set.ts';
+import { StartUpReads } from './start-up-reads.ts';
+import { isHarmlessCache } from './tool-caches.ts';
 import type { VerdictState } from './verdict-state.ts';
 
 /** Names in a listed folder that are no build inputs. */
@@ -28,7 +31,10 @@ export class ReadJudge {
   readonly readSet: ReadSet;
   /** Files of the workspace that a tool may compare by mtime. */
   readonly timed = new Map<AbsPath, TimedRead>();
+  /** The names of the kernel files that the result depends on (kernel-files.ts). */
+  readonly kernelFacts = new Set<string>();
   readonly #ambient: AmbientProbes;
+  readonly #startUps: StartUpReads;
   #made: ReadonlySet<AbsPath> | undefined;
 
   constructor(state: VerdictState) {
@@ -36,16 +42,26 @@ export class ReadJudge {
     this.readSet = new ReadSet(state);
     this.#ambient = new AmbientProbes(state);
     this.#ownPids = new Set(state.report.processes.map(({ pid }) => String(pid)));
+    const { policy, report } = state;
+    this.#startUps = new StartUpReads(policy.startUpReads, report.accesses, (access) =>
+      this.#kernelName(access),
+    );
   }
 
   judge(access: PathAccess): void {
-    if (this.#isExplained(access)) return;
+    const { withheld, path } = access;
+    if (withheld) {
+      const detail = `without the rights that its file gives it (${withheld})`;
+      this.#state.suspect({ kind: 'setuid', access, path, detail });
+    }
+    if (this.#isExplained(access) || this.#isToolCache(access)) return;
     const { declared } = this.#state;
     switch (this.#state.locationOf(access.path)) {
       case 'workspace':
         this.#inWorkspace(access, relativeIn(declared.workspace, access.path));
         break;
       case 'toolchain':
+      case 'temporary':
         this.#note(access);
         break;
       case 'kernel':
@@ -67,6 +83,14 @@ export class ReadJudge {
     const { own, declared } = this.#state;
     const isStale = kind === 'absent' && wanted && declared.wasThereEarlier(path) && !own.wasDeleted(path);
     return !isStale && (own.isOwn(path) || (kind === 'absent' && own.isRemoved(path)));
+  }
+
+  /** Caches of tools count only if something was there, and could influence the result. */
+  #isToolCache({ kind, path }: PathAccess): boolean {
+    const { declared } = this.#state;
+    if (!declared.isInToolCache(path)) return false;
+    const relative = relativeIn(declared.workspace, path);
+    return kind === 'absent' || (relative !== undefined && isHarmlessCache(relative));
   }
 
   // ---- in the workspace ----
@@ -152,10 +176,11 @@ export class ReadJudge {
     const isImport = isLoader && this.#ambient.isImport(access);
     const looksUp = isImport || (isFirst && this.#isModuleFolder(access.path));
     const excused =
-      (policy.folderListers.has(program) && (declared.growsIn(folder) || !this.#ambient.collects(access))) ||
+      (policy.folderListers.has(this.#state.toolOf(access)) &&
+        (declared.growsIn(folder) || !this.#ambient.collects(access))) ||
       (isFirst && isImport) ||
       (unexplained.length === 0 && (looksUp || declared.growsIn(folder)));
-    this.readSet.note(access, excused);
+    this.readSet.note(access, excused, isLoader);
     if (excused) return;
     const detail =
       unexplained.length > 0 ? `shows ${someOf(unexplained)}` : 'no pattern covers new files there';
@@ -183,6 +208,7 @@ export class ReadJudge {
       declared.isImplied(real) ||
       declared.isInOutput(real) ||
       declared.isInScratch(real) ||
+      declared.isInToolCache(real) ||
       this.#isMade(real)
     );
   }
@@ -209,12 +235,27 @@ export class ReadJudge {
   // ---- outside of it ----
 
   #atKernel(access: PathAccess): void {
-    const kind = this.#state.policy.kernelFindings.get(access.path);
-    if (kind && access.kind === 'read') this.#state.suspect({ kind, access, path: access.path });
-    const pid = /^\/proc\/(\d+)(?:\/|$)/.exec(access.path)?.[1];
-    const foreign = pid !== undefined && !this.#ownPids.has(pid);
-    const everybody = access.kind === 'list' && access.path === '/proc';
-    if (foreign || everybody) this.#elsewhere(access);
+    const { kind, path } = access;
+    const name = this.#kernelName(access);
+    const isOthers = name === undefined || (kind === 'list' && path === '/proc');
+    if (isOthers) this.#state.suspect({ kind: 'host', access, path, detail: OTHER_PROCESSES });
+    else if (kind !== 'followed' && !this.#startUps.excuses(access, this.#state.programOf(access), name))
+      this.#atKernelFile(access, name);
+  }
+
+  #kernelName({ path, asked }: PathAccess): string | undefined {
+    return kernelName(path, asked, (pid) => this.#ownPids.has(pid));
+  }
+
+  #atKernelFile(access: PathAccess, name: string): void {
+    const { kind, path } = access;
+    const use = kernelUse(name);
+    const isList = kind === 'list';
+    const isUsed = kind === 'read' || isList;
+    if (use === 'fact') {
+      this.kernelFacts.add(isList ? `${name}/` : name);
+      if (isUsed) this.#state.suspect({ kind, access, path });
+    } else if (use !== 'free' && isUsed) this.#state.suspect({ kind: use, access, path });
   }
 
   #elsewhere(access: PathAccess): void {
@@ -224,7 +265,7 @@ export class ReadJudge {
     if (isContent(access)) {
       this.#suspectRead(access, kind === 'exec' ? { flag: '--tool', value: readable(path) } : undefined);
     } else if (kind === 'list') {
-      const looksUp = this.#state.policy.folderListers.has(this.#state.programOf(access));
+      const looksUp = this.#state.policy.folderListers.has(this.#state.toolOf(access));
       if (!looksUp) this.#state.suspect({ kind, access, path });
     } else if (!this.#isOnPathToDeclared(path)) {
       const excused = kind === 'absent' && this.#ambient.excusesAbove(path);
@@ -235,7 +276,7 @@ export class ReadJudge {
   /** A program that lists a parent of the workspace searches it for a few names. */
   #noteElsewhere(access: PathAccess): void {
     const { declared, policy } = this.#state;
-    const looksUp = access.kind === 'list' && policy.folderListers.has(this.#state.programOf(access));
+    const looksUp = access.kind === 'list' && policy.folderListers.has(this.#state.toolOf(access));
     if (!looksUp) this.#note(access);
     else if (!isBelow(declared.workspace, access.path)) this.readSet.note(access, true);
     else this.readSet.noteNames(access.path, policy.upwardNames);

@@ -1,12 +1,16 @@
-// Judges how an action communicates: network, unix sockets, io_uring.
+// Judges how an action communicates: network, unix sockets, io_uring. A connection whose two ends are
+// processes of the action is its own affair, in whatever order the two are reported.
 import type { RingAccess, SocketAccess } from '../trace/access.ts';
 import { addressText, isLoopback, isWildcard } from '../trace/socket-address.ts';
+import { isNear, OwnAddresses } from './own-addresses.ts';
+import type { Suspicion } from './suspicion.ts';
 import type { VerdictState } from './verdict-state.ts';
 
 export class SocketJudge {
   readonly #state: VerdictState;
-  /** Addresses that the action itself is bound to: connecting to itself is no finding. */
-  readonly #own = new Set<string>();
+  readonly #own = new OwnAddresses();
+  /** Ports of loopback that the action itself connects to. */
+  readonly #usedPorts = new Set<number>();
 
   constructor(state: VerdictState) {
     this.#state = state;
@@ -14,35 +18,52 @@ export class SocketJudge {
 
   bound(access: SocketAccess): void {
     const { address } = access;
-    this.#own.add(addressText(address));
-    if (address.family !== 'inet') return;
-    if (isWildcard(address)) this.#own.add(anyHost(address.port));
-    const detail = `binds ${addressText(address)}`;
-    if (!isLoopback(address)) this.#state.suspect({ kind: 'net', access, detail });
+    this.#own.add(address);
+    if (address.family !== 'inet' || access.assigned || isLoopback(address)) return;
+    this.#state.suspect({
+      kind: 'net',
+      access,
+      detail: `binds ${addressText(address)}`,
+      unless: () => isWildcard(address) && this.#usedPorts.has(address.port),
+    });
   }
 
   connected(access: SocketAccess): void {
     const { address } = access;
-    const text = addressText(address);
-    if (this.#own.has(text)) return;
+    if (isNear(address)) this.#usedPorts.add(address.port);
+    if (this.#own.has(address)) return;
+    const suspicion = this.#suspicionOf(access);
+    if (suspicion) this.#state.suspect(suspicion);
+  }
+
+  /** A stream that somebody answered before the action itself was bound there went to another process. */
+  #suspicionOf(access: SocketAccess): Suspicion | undefined {
+    const { address } = access;
+    const unless = () => !access.reached && this.#isOwnInTheEnd(access);
     switch (address.family) {
       case 'inet':
-        if (!(isLoopback(address) && this.#own.has(anyHost(address.port)))) {
-          this.#state.suspect({ kind: 'net', access, detail: text });
-        }
-        break;
-      case 'unix':
-        if (!(access.failed && this.#state.policy.ambientPaths.has(address.path))) {
-          const detail = access.failed ? { detail: 'does not exist' } : {};
-          this.#state.suspect({ kind: 'unix', access, path: address.path, ...detail });
-        }
-        break;
-      case 'abstract':
-        this.#state.suspect({ kind: 'unix', access, detail: text });
-        break;
       case 'other':
-        this.#state.suspect({ kind: 'net', access, detail: text });
+        return { kind: 'net', access, detail: addressText(address), unless };
+      case 'unix': {
+        const { path } = address;
+        const { own, declared, policy } = this.#state;
+        if (access.failed && policy.ambientPaths.has(path)) return undefined;
+        if (own.isOwn(path) || (!access.reached && declared.isInScratch(path))) return undefined;
+        return { kind: 'unix', access, path, unless, ...(access.failed && { detail: 'does not exist' }) };
+      }
+      case 'abstract':
+        return { kind: 'unix', access, detail: addressText(address), unless };
     }
+  }
+
+  /**
+   * A client may look for its server before the server is there. One that sends nothing yet may also try the
+   * port at another address of loopback.
+   */
+  #isOwnInTheEnd({ address, sent }: SocketAccess): boolean {
+    if (this.#own.has(address)) return true;
+    if (address.family === 'unix') return this.#state.own.wasWritten(address.path);
+    return !sent && this.#own.hasPortOf(address);
   }
 
   ring(access: RingAccess): void {
@@ -51,8 +72,4 @@ export class SocketJudge {
     );
     if (!startUp) this.#state.suspect({ kind: 'io_uring', access, detail: 'denied' });
   }
-}
-
-function anyHost(port: number): string {
-  return `*:${port}`;
 }

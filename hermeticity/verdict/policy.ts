@@ -4,6 +4,7 @@
 // (policy-version.ts).
 import { type AbsPath, absPath } from '../system/absolute-path.ts';
 import { INSTALLED_SOFTWARE } from '../system/installed-software.ts';
+import { START_UP_READS, type StartUpRead } from './start-up-reads.ts';
 
 export interface Policy {
   /** Installed software and its settings. Reads there belong to the toolchain, not to undeclared inputs. */
@@ -12,10 +13,12 @@ export interface Policy {
   readonly machine: ReadonlySet<AbsPath>;
   /** The kernel's virtual files, whose content cannot be declared. */
   readonly kernel: readonly AbsPath[];
-  /** Kernel files that no program reads by accident, with the finding that a read means. */
-  readonly kernelFindings: ReadonlyMap<AbsPath, 'host' | 'random' | 'time'>;
+  /** Kernel files that runtimes read at their start, whatever the program does. */
+  readonly startUpReads: readonly StartUpRead[];
   /** Paths that system libraries probe in every program, outside the folders above. */
   readonly ambientPaths: ReadonlySet<AbsPath>;
+  /** Folders outside the workspace that a runtime writes its own records into, and nothing else reads. */
+  readonly runtimeRecords: readonly RegExp[];
   /**
    * Names that a tool probes because of its own settings, whatever the action: gcc's precompiled headers, its
    * own libraries in the working folder, a file named "-". Their absence is no finding.
@@ -23,6 +26,18 @@ export interface Policy {
   readonly ambientNames: readonly RegExp[];
   /** Names that certain programs probe in every folder that they work in. */
   readonly programProbes: readonly { readonly program: RegExp; readonly names: RegExp }[];
+  /**
+   * Configuration that tools search in their folder and in every folder up to the root. Its absence is
+   * normal; a file that exists is read, which is a finding.
+   */
+  readonly configurationNames: RegExp;
+  /** Programs that have no configuration in such files: they probe what their arguments name. */
+  readonly plainPrograms: ReadonlySet<string>;
+  /**
+   * Places that tools try on every system: compilers at the root, openssl and Node on systems of other
+   * makers.
+   */
+  readonly triedEverywhere: RegExp;
   /**
    * Names that tools search in every folder up to the root. Their absence above the workspace is normal; one
    * that exists is read, which is a finding.
@@ -66,13 +81,13 @@ export const DEFAULT_POLICY: Policy = {
     ),
   ),
   kernel: paths('/proc', '/sys', '/dev'),
-  kernelFindings: new Map([
-    [absPath('/proc/sys/kernel/hostname'), 'host'],
-    [absPath('/proc/sys/kernel/random/boot_id'), 'random'],
-    [absPath('/proc/sys/kernel/random/uuid'), 'random'],
-    [absPath('/proc/uptime'), 'time'],
-  ]),
+  startUpReads: START_UP_READS,
   ambientPaths: new Set(paths('/run/nscd/socket', '/selinux', '/var/run', '/var/lock')),
+  /*
+   * Every Java process: its counters, and the files by which a debugger asks for its attention. TMPDIR does
+   * not move them, and their names hold the process id.
+   */
+  runtimeRecords: [/^\/tmp\/hsperfdata_[^/]+(?:\/|$)/, /^\/tmp\/\.(?:java|attach)_pid\d+$/],
   ambientNames: [
     /\.gch$/,
     /* gcc's drivers pass options in a file, and try each as a file name first. */
@@ -101,19 +116,44 @@ export const DEFAULT_POLICY: Policy = {
     },
     {
       program: /^python[\d.]*$/,
-      names: /\/__pycache__(?:\/|$)|\/python\d+\.zip$|\/pyvenv\.cfg$|\/__init__\.(?:[^/]+\.)?so$/,
+      names: /\/__pycache__(?:\/|$)|\/python\d+\.zip$|\/pyvenv\.cfg$|\/__init__\.(?:[^/]+\.)?so$|\.pyc$/,
     },
     /* Compiled modules, and version folders in every module folder. */
     {
       program: /^perl[\d.]*$/,
       names: /\.pmc$|\/\d+\.\d+\.\d+(?:\/[^/]+-linux-[^/]+)?$|\/[^/]+-linux-[^/]+$/,
     },
-    /* Its per-platform includes, and two names of its own. */
-    { program: /^cmake$/, names: /\/(?:cmake|PreLoad\.cmake|Platform\/[^/]+)$/ },
+    /* Its per-platform includes, and names of its own. */
+    { program: /^cmake$/, names: /\/(?:cmake|PreLoad\.cmake|build\.ninja|Platform\/[^/]+)$/ },
+    /* What a package may have beside its sources. */
+    { program: /^cargo$/, names: /\/(?:examples|tests|benches|build\.rs|README(?:\.md|\.txt)?)$/ },
+    { program: /^go$/, names: /\/vendor$/ },
+    { program: /^rustc$/, names: /\/rustc$/ },
+    { program: /^(?:java|javac|jar|javadoc)$/, names: /\/\.hotspot(?:rc|_compiler)$/ },
   ],
+  configurationNames: nameIn(
+    /\.cargo(?:\/config(?:\.toml)?)?|Cargo\.toml|rust-toolchain(?:\.toml)?|\.?(?:clippy|rustfmt)\.toml/,
+    /go\.(?:work|mod)|\.golangci\.\w+/,
+    /pnpm-workspace\.yaml|deno\.jsonc?|\.npmrc|\.yarnrc(?:\.yml)?/,
+    /\.?pytest\.(?:ini|toml)|tox\.ini|setup\.(?:cfg|py)|pyproject\.toml|conftest\.py|__init__\.py/,
+    /\.?mypy\.ini|\.?ruff\.toml|\.coveragerc/,
+    /\.editorconfig|\.eslintignore|eslint-suppressions\.json|\.browserslistrc|\.swcrc|\.(?:eslint|prettier|babel|postcss)rc(?:\.\w+)?/,
+    /(?:eslint|vite|vitest|jest|babel|postcss|prettier|rollup|webpack)\.(?:config|workspace)\.\w+/,
+    /CMake(?:User)?Presets\.json|\.clang-(?:format|tidy)/,
+  ),
+  plainPrograms: new Set(
+    '[ awk cat cmp cp cut diff find grep gzip head install ln ls mv od readlink realpath sed sha256sum sort stat tail tar tee test touch tr uniq wc xargs'.split(
+      ' ',
+    ),
+  ),
+  triedEverywhere: /^\/(?:include|lib\w*|share|mingw|var\/ssl|system\/etc|boot\/system|run\/WSL)(?:\/|$)/,
   upwardNames: new Set(['package.json', 'tsconfig.json', 'jsconfig.json', 'node_modules', '.git']),
   folderListers: new Set(['make', 'gmake', 'ninja', 'tsc', 'esbuild']),
-  outputCheckers: new Set(['rm', 'rmdir', 'mkdir', 'make', 'gmake', 'ninja', 'cc', 'gcc', 'c++', 'g++']),
+  outputCheckers: new Set(
+    'rm rmdir mkdir make gmake ninja samu cmake cargo rustc go jar cc gcc c++ g++ cc1 cc1plus ld collect2'.split(
+      ' ',
+    ),
+  ),
   removers: new Set(['rm', 'rmdir']),
   shells: new Set(['sh', 'bash', 'dash', 'zsh']),
   moduleLoaders: /^python[\d.]*$/,
@@ -123,6 +163,10 @@ export const DEFAULT_POLICY: Policy = {
     { entries: 256, flags: IORING_SETUP_NO_SQARRAY },
   ],
 };
+
+function nameIn(...names: readonly RegExp[]): RegExp {
+  return new RegExp(`/(?:${names.map(({ source }) => source).join('|')})$`);
+}
 
 function paths(...texts: string[]): AbsPath[] {
   return texts.map(absPath);

@@ -4,7 +4,16 @@
 // An access is part of a search if the same name was probed one folder further down. An access in one parent
 // only may as well be an absolute path: the two cannot be distinguished.
 import type { RelPath } from '../../core/path.ts';
-import { type AbsPath, foldersAbove, inside, isAtOrBelow, relativeIn } from '../system/absolute-path.ts';
+import {
+  type AbsPath,
+  FILESYSTEM_ROOT,
+  foldersAbove,
+  inside,
+  isAtOrBelow,
+  isBelow,
+  parentFolder,
+  relativeIn,
+} from '../system/absolute-path.ts';
 import type { Access } from '../trace/access.ts';
 
 export class UpwardSearches {
@@ -25,6 +34,30 @@ export class UpwardSearches {
   /** The folders from which a search up to the root came by this path. */
   basesOf(path: AbsPath): AbsPath[] {
     return this.#bases.filter((base) => this.#wasSearchedFrom(base, path));
+  }
+
+  /**
+   * Whether a search for this name went up from the path's own folder to a folder above the first base. For a
+   * path above the base: whether it is part of such a search.
+   */
+  goesBeyond(path: AbsPath): boolean {
+    const [base] = this.#bases;
+    if (base === undefined) return false;
+    if (!isBelow(path, base)) return this.#wasSearchedFrom(base, path);
+    for (const folder of foldersAbove(path)) {
+      const name = relativeIn(folder, path);
+      if (name === undefined || !isAtOrBelow(folder, base)) return false;
+      if (this.#wasSoughtUpTo(base, folder, name)) return true;
+    }
+    return false;
+  }
+
+  /** In every folder from the parent of `folder` to the parent of `base`. */
+  #wasSoughtUpTo(base: AbsPath, folder: AbsPath, name: RelPath): boolean {
+    for (let at = folder; isAtOrBelow(at, base); at = parentFolder(at)) {
+      if (at === FILESYSTEM_ROOT || !this.#soughtIn(parentFolder(at), name)) return false;
+    }
+    return true;
   }
 
   #wasSearchedFrom(base: AbsPath, path: AbsPath): boolean {

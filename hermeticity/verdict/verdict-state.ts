@@ -8,7 +8,7 @@ import type { Policy } from './policy.ts';
 import type { Suspicion } from './suspicion.ts';
 
 /** Where a path lies, relative to the declaration. */
-export type Location = 'workspace' | 'scratch' | 'toolchain' | 'kernel' | 'elsewhere';
+export type Location = 'workspace' | 'scratch' | 'temporary' | 'toolchain' | 'kernel' | 'elsewhere';
 
 const SHARED_MEMORY = absPath('/dev/shm');
 
@@ -31,7 +31,9 @@ export class VerdictState {
 
   locationOf(path: AbsPath): Location {
     if (this.declared.isInScratch(path)) return 'scratch';
+    if (this.policy.runtimeRecords.some((records) => records.test(path))) return 'scratch';
     if (this.declared.isTool(path)) return 'toolchain';
+    if (this.declared.isInTemporary(path)) return 'temporary';
     if (isAtOrBelow(path, this.declared.workspace)) return 'workspace';
     if (this.policy.machine.has(path) || isSharedMemory(path)) return 'elsewhere';
     if (this.policy.toolchain.some((folder) => isAtOrBelow(path, folder))) return 'toolchain';
@@ -41,8 +43,19 @@ export class VerdictState {
 
   /** The base name of the program that made this access. */
   programOf(access: Access): string {
-    return this.report.processes[access.process]?.argv[0]?.split('/').at(-1) ?? '';
+    return baseName(this.report.processes[access.process]?.argv[0]);
   }
+
+  /** The same, but "tsc" also if Node runs it as a script. */
+  toolOf(access: Access): string {
+    const program = this.programOf(access);
+    const script = baseName(this.report.processes[access.process]?.argv[1]);
+    return /^node(?:js)?$/.test(program) && /^tsc(?:\.js)?$/.test(script) ? 'tsc' : program;
+  }
+}
+
+function baseName(path: string | undefined): string {
+  return path?.split('/').at(-1) ?? '';
 }
 
 export function isSharedMemory(path: AbsPath): boolean {

@@ -8,6 +8,8 @@ import type { Finding } from './finding.ts';
 import { ChangeJudge } from './judge-changes.ts';
 import { ReadJudge } from './judge-reads.ts';
 import { SocketJudge } from './judge-sockets.ts';
+import { librariesIn } from './libraries.ts';
+import { usesNativeCpu } from './native-cpu.ts';
 import { DEFAULT_POLICY, type Policy } from './policy.ts';
 import type { ReadSetEntry } from './read-set.ts';
 import { type Suspicion, unexplained } from './suspicion.ts';
@@ -21,12 +23,18 @@ export interface Verdict {
   readonly findings: readonly Finding[];
   /** What the result depends on beyond the declared inputs: the toolchain and undeclared reads. */
   readonly readSet: readonly ReadSetEntry[];
+  /** The kernel files that the result depends on, by the names of kernel-files.ts. */
+  readonly kernelFacts: ReadonlySet<string>;
+  /** The libraries that the dynamic loader may have looked up in its cache. */
+  readonly libraries: ReadonlySet<string>;
   /**
    * Files of the workspace that a tool may compare by mtime; no outputs and none of the action's own files.
    */
   readonly timedReads: readonly TimedRead[];
   /** Every path that the action wrote, even if renamed later. */
   readonly written: ReadonlySet<AbsPath>;
+  /** A compiler was asked for code that fits this machine's CPU. */
+  readonly usesNativeCpu: boolean;
 }
 
 export function judge(
@@ -49,8 +57,11 @@ export function judge(
     complete: report.complete,
     findings,
     readSet: reads.readSet.entries(),
+    kernelFacts: reads.kernelFacts,
+    libraries: librariesIn(report.accesses),
     timedReads: [...reads.timed.values()],
     written: state.own.written,
+    usesNativeCpu: usesNativeCpu(report, declaration),
   };
 }
 

@@ -1,8 +1,8 @@
 /*
  * Writes and installs a seccomp filter, which the command and all its descendants keep.
  *
- * A helper emits the program instruction by instruction. A call that it returns SECCOMP_RET_TRACE for stops for the
- * helper; every other call runs at full speed.
+ * A helper emits the program instruction by instruction. A call that it returns SECCOMP_RET_TRACE for stops
+ * for the helper; every other call runs at full speed.
  */
 #ifndef ASSAY_BPF_H
 #define ASSAY_BPF_H

@@ -1,13 +1,14 @@
 // Translates complete strace calls into accesses of files and sockets.
-import { statSync } from 'node:fs';
+import { constants, type Stats, statSync } from 'node:fs';
+import { getegid, geteuid } from 'node:process';
 import { nameFromBytes } from '../../../core/path.ts';
-import { type AbsPath, absPathFromBytes, linkTargetFromBytes } from '../../system/absolute-path.ts';
-import type { PathAccess, SocketAccess, Without } from '../access.ts';
+import { type AbsPath, absPath, absPathFromBytes, linkTargetFromBytes } from '../../system/absolute-path.ts';
+import type { Address, PathAccess, SocketAccess, Without } from '../access.ts';
 import { Deduplicator } from '../deduplicate.ts';
 import { interpreterOf } from '../interpreter.ts';
 import type { AccessDetails, ReportBuilder } from '../report-builder.ts';
 import { absolute, type BytePath, LinkResolver, toBuffer } from '../resolve-links.ts';
-import { addressText } from '../socket-address.ts';
+import { addressText, isLoopback, isWildcard } from '../socket-address.ts';
 import { TRACED_CALLS, type TracedCall } from './calls.ts';
 import { bytesOf, type Call, errorOf, pathBehind, stringsIn } from './line.ts';
 import { addressesIn } from './sockets.ts';
@@ -26,6 +27,9 @@ const ABOUT_THE_CALL = new Set([
   'EOPNOTSUPP',
 ]);
 const MAX_INTERPRETERS = 5;
+const S_ISUID = 0o4000;
+const S_ISGID = 0o2000;
+const LOADER_CACHE = absPath('/etc/ld.so.cache');
 
 export interface StraceProcess {
   readonly pid: number;
@@ -182,6 +186,7 @@ export class StraceAccesses {
     else {
       // Without O_TRUNC the old content stays, so the result depends on it even if the command does not read
       // it.
+      if (isKernelFile(place.path)) this.#seen.forgetReading(place.path);
       if (!empties) this.#reportOnce(process, 'read', place);
       if (writes || empties) this.#reportOnce(process, 'write', place);
     }
@@ -253,11 +258,12 @@ export class StraceAccesses {
   }
 
   #executed(process: StraceProcess, call: Call, place: ResolvedPath): void {
-    const argv = stringsIn(call.arguments[call.name === 'execveat' ? 2 : 1]).map(nameFromBytes);
-    this.#builder.programStarted(process.pid, argv, this.#atMs);
+    const list = call.arguments[call.name === 'execveat' ? 2 : 1];
+    const argv = stringsIn(list).map(nameFromBytes);
+    this.#builder.programStarted(process.pid, argv, this.#atMs, list?.endsWith('...]'));
     let program = place;
     for (let depth = 0; depth < MAX_INTERPRETERS && !this.#seen.wasExecuted(program.path); depth++) {
-      this.#reportOnce(process, 'exec', program);
+      this.#reportOnce(process, 'exec', program, withheldBy(program.path));
       const interpreter = interpreterOf(toBuffer(program.path));
       if (!interpreter) return;
       program = this.#resolve(process, process.cwd, interpreter.toString('latin1'), true);
@@ -305,9 +311,9 @@ export class StraceAccesses {
 
   #onSocket(process: StraceProcess, traced: TracedCall, call: Call): void {
     const kind = traced.meaning === 'bound' ? 'bind' : 'connect';
-    const failed = errorOf(call.result) !== undefined;
+    const error = errorOf(call.result);
     const handle = call.arguments[0] ?? '';
-    if (kind === 'bind' && failed) return;
+    if (kind === 'bind' && error !== undefined) return;
     if (call.name === 'getsockname' && !this.#portsToCome.delete(handle)) return;
     const toPath = (raw: Buffer) =>
       toAbsPath(this.#resolve(process, process.cwd, raw.toString('latin1'), true).path);
@@ -317,13 +323,14 @@ export class StraceAccesses {
         this.#reached(process, call, {
           kind,
           address,
-          ...(failed && address.family === 'unix' && { failed }),
+          ...(hasFailed(error, address) && { failed: true }),
+          ...(call.name.startsWith('send') && { sent: true }),
         });
     }
   }
 
   #reached(process: StraceProcess, call: Call, told: Without<SocketAccess, 'process' | 'atMs'>): void {
-    const key = `${told.kind} ${told.failed ?? false} ${addressText(told.address)}`;
+    const key = `${told.kind} ${told.failed ?? false} ${told.sent ?? false} ${addressText(told.address)}`;
     if (this.#addresses.has(key)) return;
     this.#addresses.add(key);
     if (call.name === 'bind' && told.address.family === 'unix') {
@@ -347,8 +354,9 @@ export class StraceAccesses {
     process: StraceProcess,
     kind: 'read' | 'write' | 'exec' | 'entered',
     place: ResolvedPath,
+    more: Pick<PathAccess, 'withheld'> = {},
   ): void {
-    if (this.#seen.isNew(place.path, kind)) this.#report(process, { kind, ...paths(place) });
+    if (this.#seen.isNew(place.path, kind)) this.#report(process, { kind, ...paths(place), ...more });
   }
 
   #changedAttributes(process: StraceProcess, place: ResolvedPath): void {
@@ -362,8 +370,43 @@ export class StraceAccesses {
   }
 
   #report(process: StraceProcess, told: AccessDetails): void {
-    this.#builder.access(process.pid, told, this.#atMs);
+    this.#builder.access(process.pid, withCaller(told), this.#atMs);
   }
+}
+
+/**
+ * A traced program has the user and group of its caller, whatever its file says. strace's lines tell neither
+ * the caller's nor capabilities of the file, so the caller counts as Assay's own user.
+ */
+function withheldBy(path: BytePath): Pick<PathAccess, 'withheld'> {
+  const status = statOf(path);
+  const user = geteuid?.();
+  if (!status || user === undefined) return {};
+  if (status.mode & S_ISUID && status.uid !== user) return { withheld: 'set-user-ID' };
+  const setsGroup = status.mode & S_ISGID && status.mode & constants.S_IXGRP && user !== 0;
+  return setsGroup && status.gid !== getegid?.() ? { withheld: 'set-group-ID' } : {};
+}
+
+function statOf(path: BytePath): Stats | undefined {
+  try {
+    return statSync(toBuffer(path));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Errors of connect that do not mean that nobody listens. */
+const UNDECIDED = new Set(['EAGAIN', 'EINPROGRESS', 'EINTR']);
+
+function hasFailed(error: string | undefined, address: Address): boolean {
+  if (error === undefined || UNDECIDED.has(error)) return false;
+  return address.family !== 'inet' || isLoopback(address) || isWildcard(address);
+}
+
+/** strace does not tell whether the dynamic loader made a call, so it counts as the program's own. */
+function withCaller(told: AccessDetails): AccessDetails {
+  const isLook = told.kind === 'read' || told.kind === 'probe' || told.kind === 'absent';
+  return isLook && told.path === LOADER_CACHE ? { ...told, byProgram: true } : told;
 }
 
 /** Whether the open call depends on the file's content: it reads, or it appends. */
@@ -378,6 +421,14 @@ function paths(place: ResolvedPath): { path: AbsPath; asked?: AbsPath } {
 
 function toAbsPath(path: BytePath): AbsPath {
   return absPathFromBytes(toBuffer(path));
+}
+
+/**
+ * Describes the machine: not what most programs read of themselves, such as /proc/self/maps. Each opening may
+ * have another reason: the runtime's at its start, or the script's.
+ */
+function isKernelFile(path: BytePath): boolean {
+  return /^\/sys\/|^\/proc\/(?!self\/)|^\/proc\/self\/(?:cgroup|mountinfo)$/.test(path);
 }
 
 /** A process's own pid in /proc means /proc/self. */

@@ -8,6 +8,7 @@ import { ccache } from './protocols/ccache/adapter.ts';
 import { gradle } from './protocols/gradle/adapter.ts';
 import { labelsApi } from './protocols/labels/api.ts';
 import { nx } from './protocols/nx/adapter.ts';
+import { pathSets } from './protocols/path-sets/adapter.ts';
 import { rush } from './protocols/rush/adapter.ts';
 import { s3 } from './protocols/s3/adapter.ts';
 import type { Adapter } from './protocols/shared/adapter.ts';
@@ -15,7 +16,7 @@ import type { JsonApi } from './protocols/shared/json-api.ts';
 import { turbo } from './protocols/turbo/adapter.ts';
 import { webdav } from './protocols/webdav/adapter.ts';
 
-const ADAPTERS: readonly Adapter[] = [ccache, gradle, turbo, nx, rush, actions, azure, s3, webdav];
+const ADAPTERS: readonly Adapter[] = [ccache, gradle, turbo, nx, rush, actions, azure, s3, webdav, pathSets];
 
 /** The routes of fastify: the JSON APIs of the adapters, and labels, which have no adapter. */
 export const JSON_APIS: readonly JsonApi[] = [labelsApi, ...ADAPTERS.flatMap(({ api }) => api ?? [])];
@@ -31,10 +32,17 @@ interface Mount {
 
 const LABELS: Mount = { prefix: LABELS_PATH, api: labelsApi, baseLength: 0 };
 
-/** By the first segment of the path, so a request of another protocol costs one lookup. */
-const MOUNTS: ReadonlyMap<string, readonly Mount[]> = Map.groupBy(
-  [LABELS, ...ADAPTERS.flatMap(mountsOf)],
-  ({ prefix }) => firstSegment(prefix),
+/** Many S3 clients accept a host but no path, so a request with an S3 signature may have any path. */
+const S3_AT_ROOT: Mount = { adapter: s3, prefix: '/', baseLength: 1 };
+
+const WITH_BASE: readonly Mount[] = [LABELS, ...ADAPTERS.flatMap(mountsOf)];
+
+/** Every address below which an adapter or a JSON API answers. */
+export const MOUNTS: readonly Mount[] = [...WITH_BASE, S3_AT_ROOT];
+
+/** So a request of another protocol costs one lookup. */
+const BY_FIRST_SEGMENT: ReadonlyMap<string, readonly Mount[]> = Map.groupBy(WITH_BASE, ({ prefix }) =>
+  firstSegment(prefix),
 );
 
 function mountsOf(adapter: Adapter): Mount[] {
@@ -44,7 +52,7 @@ function mountsOf(adapter: Adapter): Mount[] {
 }
 
 export function findMount({ url = '', headers }: IncomingMessage): Mount | undefined {
-  const mount = MOUNTS.get(firstSegment(url))?.find(({ prefix }) => url.startsWith(prefix));
+  const mount = BY_FIRST_SEGMENT.get(firstSegment(url))?.find(({ prefix }) => url.startsWith(prefix));
   return mount ?? (isSignedForS3(headers.authorization) ? S3_AT_ROOT : undefined);
 }
 
@@ -55,9 +63,6 @@ export function apiUrl(api: JsonApi, url: string): string | undefined {
   const match = api.path.exec(url.slice(0, end));
   return match ? api.urlFor(match.groups ?? {}) + url.slice(end) : undefined;
 }
-
-/** Many S3 clients accept a host but no path, so a request with an S3 signature may have any path. */
-const S3_AT_ROOT: Mount = { adapter: s3, prefix: '/', baseLength: 1 };
 
 function isSignedForS3(authorization: string | undefined): boolean {
   return authorization?.startsWith('AWS4-') ?? false;

@@ -1,10 +1,13 @@
 // ServerContext: what every part of a running server shares. There is one of each.
 import type { Logger } from 'pino';
+import type { WriteLog } from '../store/log/write-log.ts';
 import type { Store } from '../store/store.ts';
+import type { AccessControl } from './access/access-control.ts';
+import type { TokenExchange } from './access/identities.ts';
+import type { ScopedStore } from './access/scoped-store.ts';
 import type { Capacity } from './capacity/capacity.ts';
 import type { Clock } from './connection/awake-clock.ts';
 import type { MinRate } from './connection/min-rate.ts';
-import type { TokenCheck } from './http/auth.ts';
 import type { HostCheck } from './http/host-check.ts';
 import type { OriginCheck } from './http/same-origin.ts';
 import type { Lifecycle } from './lifecycle.ts';
@@ -13,10 +16,14 @@ import type { Metrics } from './pages/metrics.ts';
 import type { SignatureCheck } from './protocols/s3/signature.ts';
 
 export interface ServerContext {
-  readonly store: Store;
-  readonly tokenCheck: TokenCheck;
-  /** Only with S3 keys: checks the signatures of S3 requests. */
-  readonly signatures: SignatureCheck | undefined;
+  /** The whole store. A protocol uses the store of its request, which the request's identity bounds. */
+  readonly wholeStore: Store;
+  /** Undefined if the store has no folder. */
+  readonly writeLog: WriteLog | undefined;
+  readonly access: AccessControl;
+  /** Undefined if the server exchanges no tokens. */
+  readonly tokenExchange: TokenExchange | undefined;
+  readonly signatures: SignatureCheck;
   readonly checkHost: HostCheck;
   readonly checkOrigin: OriginCheck;
   readonly readOnly: boolean;
@@ -28,6 +35,13 @@ export interface ServerContext {
   readonly capacity: Capacity;
   readonly lifecycle: Lifecycle;
   readonly info: ServerInfo;
+}
+
+/** One request: an HTTP exchange or a gRPC call. */
+export interface RequestContext {
+  readonly server: ServerContext;
+  /** The store as the identity of the request sees it. */
+  readonly store: ScopedStore;
 }
 
 export interface ServerInfo {

@@ -1,5 +1,6 @@
 // Stops a server: it accepts no new work, drains connections for a limited time, and then cuts the rest.
-// Guarantee: stop() waits for writes to the store, at most SERVER.discardMs after the last connection is closed.
+// Guarantee: stop() waits for writes to the store, at most SERVER.discardMs after the last connection is
+// closed.
 
 import type { Port } from './connection/port.ts';
 import type { ServerLimits } from './limits.ts';
@@ -42,7 +43,9 @@ export class Lifecycle {
   }
 }
 
-/** Polls for idle connections: a response that began before the stop leaves its connection open as keep-alive. */
+/**
+ * Polls for idle connections: a response that began before the stop leaves its connection open as keep-alive.
+ */
 async function closeConnections(port: Port, limits: ServerLimits): Promise<void> {
   const closed = port.close();
   port.closeIdle();

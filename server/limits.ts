@@ -1,4 +1,5 @@
-// Every limit of the server: sizes, counts and times. test/server/limits-relations.test.ts asserts their relations.
+// Every limit of the server: sizes, counts and times. test/server/limits-relations.test.ts asserts their
+// relations.
 import { GIB, KIB, MIB, MINUTE, SECOND } from '../core/units.ts';
 
 export const SERVER = {
@@ -23,23 +24,26 @@ export const SERVER = {
   maxStreams: 128,
   /** The flow-control window of one gRPC connection: enough for several uploads at full speed. */
   connectionWindowBytes: 8 * MIB,
-  /** One upload message fits into one frame. HTTP/2's default of 16 KiB splits each of Bazel's messages in two. */
+  /**
+   * One upload message fits into one frame. HTTP/2's default of 16 KiB splits each of Bazel's messages in
+   * two.
+   */
   maxFrameBytes: 256 * KIB,
   /** A gRPC connection that uses more memory gets no new calls. */
   sessionMegabytes: 64,
   /** A gRPC connection without a call is closed after this time. The client reconnects when it needs to. */
   idleSessionMs: 5 * MINUTE,
   /**
-   * A client that sends and receives nothing for this long, while the server waits for it, is cut. A header, a TLS
-   * handshake and the first gRPC call must be complete within it. nginx has the same default.
+   * A client that sends and receives nothing for this long, while the server waits for it, is cut. A header,
+   * a TLS handshake and the first gRPC call must be complete within it. nginx has the same default.
    */
   noProgressMs: 60 * SECOND,
   /** Under pressure, a client must move minProgressBytes within this time. */
   pressureNoProgressMs: 5 * SECOND,
   minProgressBytes: 16 * KIB,
   /**
-   * Pressure: more than this share of all connections, or of requestMemoryBytes or responseMemoryBytes, is in use, or
-   * request bodies queue.
+   * Pressure: more than this share of all connections, or of requestMemoryBytes or responseMemoryBytes, is in
+   * use, or request bodies queue.
    */
   pressureConnections: 0.8,
   pressureMemory: 0.5,
@@ -61,12 +65,24 @@ export const SERVER = {
   maxReads: 2,
   /** Chunks in one read, for a client that reads fast, while no download queues. */
   readAheadChunks: 2,
+  /** Reviews of the whole store for /admin, at once and in the queue. */
+  maxReviews: 1,
+  maxQueuedReviews: 16,
+  /** Keys of one forget, and keys that its report lists. */
+  maxForgetKeys: 10_000,
+  /** Divergences in one answer, by default and at most, and the bytes of blobs that it compares. */
+  listedDivergences: 100,
+  maxListedDivergences: 1000,
+  comparedBytes: 1 * GIB,
   /** Concurrent compressions of large blobs for HTTP clients, and the smallest blob that is compressed. */
   maxCompressions: 8,
   minCompressedBytes: 1 * KIB,
   /** Bytes that the kernels on both sides may buffer of a response that the client does not read. */
   kernelBufferBytes: 8 * MIB,
-  /** The largest write to a client that has not read yet, or while downloads queue: a multiple of copyBufferBytes. */
+  /**
+   * The largest write to a client that has not read yet, or while downloads queue: a multiple of
+   * copyBufferBytes.
+   */
   maxWriteBytes: 256 * KIB,
   /** Downloads that send from their chunk without a copy, which stays in memory until the client has it. */
   maxZeroCopyChunks: 16,
@@ -74,9 +90,15 @@ export const SERVER = {
   copyBufferBytes: 32 * KIB,
   /** They release their chunk if the client does not take a copy within this time. */
   copyTimeoutMs: 20,
-  /** After an error response, the server drops the rest of the body for this long. The client then gets the response. */
+  /**
+   * After an error response, the server drops the rest of the body for this long. The client then gets the
+   * response.
+   */
   lingerMs: 2 * SECOND,
-  /** For tools that fail on a truncated body: a blob up to this size is verified before its first byte is sent. */
+  /**
+   * For tools that fail on a truncated body: a blob up to this size is verified before its first byte is
+   * sent.
+   */
   verifyFirstBytes: 4 * GIB,
   /** A JSON or XML message of a tool's protocol, such as events or a query of many keys. */
   maxMessageBytes: 1 * MIB,
@@ -126,6 +148,42 @@ export const SERVER = {
 } as const;
 
 export type ServerLimits = Readonly<Record<keyof typeof SERVER, number>>;
+
+/** Tokens, and the issuers whose tokens are exchanged. */
+export const ACCESS = {
+  /** The longest life of a short token. Builds take longer rarely, and a token that leaked ends soon. */
+  maxShortTokenMs: 60 * MINUTE,
+  minShortTokenMs: 10 * MINUTE,
+  /** Ten namespaces of 255 characters in base64url, and the rest. A header has at most maxHeaderBytes. */
+  maxShortTokenLength: 4 * KIB,
+  /** Namespaces that a rule names besides its own. A pull request reads one more. */
+  maxRuleReads: 8,
+  /** Verified short tokens in memory: about as many as jobs run at once. Others are verified again. */
+  maxVerifiedTokens: 1024,
+  /** How often the tokens file is checked for changes. The help of `assay token` promises 5 s. */
+  tokensPollMs: 2 * SECOND,
+  /** A token of an issuer. GitHub's have 2 KiB. */
+  maxSubjectTokenLength: 16 * KIB,
+  /** The body of a request to exchange one. */
+  maxExchangeBytes: 64 * KIB,
+  /** The largest difference between the clocks of the server and of an issuer. */
+  clockSkewMs: 60 * SECOND,
+  /** Tokens that were exchanged and have not ended: those of a million jobs a day, each valid for 2 h. */
+  maxUsedTokens: 100_000,
+  /** Keys of an issuer are fetched again after this time, or when a token names an unknown one. */
+  keyRefreshMs: 60 * MINUTE,
+  /** The pause between two attempts. */
+  keyRetryMs: 10 * SECOND,
+  /** While the issuer is down, its last keys stay in use for this long. */
+  maxKeyAgeMs: 24 * 60 * MINUTE,
+  issuerTimeoutMs: 10 * SECOND,
+  maxIssuerBytes: 512 * KIB,
+  maxIssuerKeys: 100,
+  /** Refused exchanges from one address within failedExchangesMs, and addresses that are counted. */
+  maxFailedExchanges: 30,
+  failedExchangesMs: 60 * SECOND,
+  maxFailingClients: 1024,
+} as const;
 
 export const ZSTD = {
   /** The fastest regular level: all requests share the server's CPU. */

@@ -3,26 +3,31 @@ import type { Server } from 'node:net';
 import type { Logger } from 'pino';
 import { AssayError, isSystemError, messageOf } from '../core/errors.ts';
 import { descriptorLimit } from '../store/disk/fs/descriptors.ts';
+import type { WriteLog } from '../store/log/write-log.ts';
 import type { Store } from '../store/store.ts';
+import { accessControl } from './access/access-control.ts';
+import type { TokenExchange } from './access/identities.ts';
+import type { IdentitySource } from './access/identity.ts';
 import { Capacity } from './capacity/capacity.ts';
 import { AwakeClock, type Clock } from './connection/awake-clock.ts';
 import { MinRate } from './connection/min-rate.ts';
 import { Port } from './connection/port.ts';
 import type { TlsIdentity } from './connection/tls.ts';
 import { Sessions } from './grpc/sessions.ts';
-import { anyToken, requireToken } from './http/auth.ts';
 import { isLoopback, urlOf } from './http/host.ts';
 import { anyHost, ownHostsOnly } from './http/host-check.ts';
-import { anyOrigin, sameOriginOnly } from './http/same-origin.ts';
+import { sameOriginOnly, sameOriginUnlessCredential } from './http/same-origin.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { SERVER, type ServerLimits } from './limits.ts';
 import type { Metrics } from './pages/metrics.ts';
 import { assetMethods } from './protocols/asset/adapter.ts';
+import { pathSetMethods } from './protocols/path-sets/methods.ts';
 import { reapiMethods } from './protocols/reapi/adapter.ts';
 import { type S3Keys, signatureCheck } from './protocols/s3/signature.ts';
 import { assemble } from './routes.ts';
 
-const GRPC_METHODS = new Map([...reapiMethods, ...assetMethods]);
+/** Every method that the server has. */
+export const GRPC_METHODS = new Map([...reapiMethods, ...assetMethods, ...pathSetMethods]);
 
 export interface ServerOptions {
   readonly host: string;
@@ -30,7 +35,12 @@ export interface ServerOptions {
   readonly port: number;
   readonly store: Store;
   readonly storeFolder?: string | undefined;
+  readonly writeLog?: WriteLog | undefined;
+  /** The server's own token, which has all rights. */
   readonly token?: string | undefined;
+  readonly identities?: IdentitySource | undefined;
+  /** Gives short tokens, which `identities` knows. */
+  readonly tokenExchange?: TokenExchange | undefined;
   readonly s3Keys?: S3Keys | undefined;
   readonly readOnly?: boolean;
   readonly tls?: TlsIdentity | undefined;
@@ -50,10 +60,11 @@ export interface RunningServer {
 }
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const { host, port, token, s3Keys, readOnly = false, tls, store, storeFolder, log, metrics } = options;
+  const { host, port, token, identities, s3Keys, readOnly = false, tls, store, log, metrics } = options;
   const isLocal = isLoopback(host);
   const isMutual = tls?.requestCert === true;
-  if (!isLocal && token === undefined && !readOnly && !isMutual) {
+  const access = accessControl({ token, identities });
+  if (!isLocal && access.isOpen && !readOnly && !isMutual) {
     throw new AssayError('ASSAY_OPEN_NETWORK', `${host} can be reached from other machines`);
   }
   const limits = { ...SERVER, ...options.limits };
@@ -61,15 +72,16 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const capacity = new Capacity(limits, descriptorLimit());
   const minRate = new MinRate(limits, clock, capacity);
   const lifecycle = new Lifecycle();
-  const info = { storeFolder, isLocal, startedAt: Date.now() };
-  const tokenCheck = token === undefined ? anyToken() : requireToken(token);
-  const signatures = s3Keys && signatureCheck(s3Keys);
+  const info = { storeFolder: options.storeFolder, isLocal, startedAt: Date.now() };
+  const signatures = signatureCheck(access, s3Keys);
   // With TLS, the browser has checked that the certificate is valid for the name.
-  const checkHost = isLocal && token === undefined && !readOnly && !tls ? ownHostsOnly() : anyHost;
-  const checkOrigin = token === undefined ? sameOriginOnly : anyOrigin;
+  const checkHost = isLocal && access.isOpen && !readOnly && !tls ? ownHostsOnly() : anyHost;
+  const checkOrigin = access.isOpen ? sameOriginOnly : sameOriginUnlessCredential;
   const context = {
-    store,
-    tokenCheck,
+    wholeStore: store,
+    writeLog: options.writeLog,
+    access,
+    tokenExchange: options.tokenExchange,
     signatures,
     checkHost,
     checkOrigin,
@@ -102,7 +114,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
 }
 
-/** In a crowd, each sweep checks a small share: checking all connections, or cutting many, blocks the event loop. */
+/**
+ * In a crowd, each sweep checks a small share: checking all connections, or cutting many, blocks the event
+ * loop.
+ */
 function startSweeping(
   capacity: Capacity,
   { sweepMs, crowdSweepMs }: ServerLimits,

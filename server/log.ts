@@ -1,5 +1,6 @@
 // The server's log: JSON lines on standard error.
-// Guarantee: successful requests are not logged at `info` or above, and no text of a client is logged verbatim.
+// Guarantee: successful requests are not logged at `info` or above, and no text of a client is logged
+// verbatim.
 import pino, { type Logger } from 'pino';
 import type { OnStoreEvent } from '../store/events.ts';
 import type { Metrics } from './pages/metrics.ts';
@@ -21,6 +22,7 @@ export function reportStoreEvents(log: Logger, metrics: Metrics): OnStoreEvent {
     const { type, ...fields } = event;
     if (type === 'quarantined' || type === 'diverged' || type === 'result-dropped')
       log.warn(fields, `store: ${type}`);
+    else if (type === 'replaced') log.debug(fields, `store: ${type}`);
     else log.info(fields, `store: ${type}`);
   };
 }

@@ -1,29 +1,45 @@
 // Which code answers a request: the hot path, or fastify.
 //
-// The hot path is every URL of a blob, a result or an artifact. It goes around fastify, because a router that decodes and
-// matches costs 8 % of a small hit (docs/MEASUREMENTS.md#0020), and because a key must be taken as it was sent, not decoded.
-// fastify answers the rest: the pages, the JSON APIs and unknown URLs (http/app.ts).
+// The hot path is every URL of a blob, a result or an artifact. It goes around fastify, because a router that
+// decodes and matches costs 8 % of a small hit (docs/MEASUREMENTS.md#0020), and because a key must be taken
+// as it was sent, not decoded. fastify answers the rest: the pages, the JSON APIs and unknown URLs
+// (http/app.ts).
 import type { RequestListener, Server } from 'node:http';
+import type { FastifyInstance } from 'fastify';
 import { apiUrl, findMount, JSON_APIS } from './adapters.ts';
+import { adminApi } from './admin/api.ts';
 import type { ServerContext } from './context.ts';
 import { createApp } from './http/app.ts';
 import { createHttpServer } from './http/connections.ts';
 import { Exchange } from './http/exchange.ts';
 import { pages } from './pages/pages.ts';
+import { tokenExchange } from './protocols/auth/api.ts';
 import { bazelHttp } from './protocols/bazel-http/adapter.ts';
 import { resumable } from './protocols/resumable/adapter.ts';
 import { targetBelow } from './protocols/shared/adapter.ts';
+
+/** The protocols whose URLs may have any prefix, in the order in which they are tried. */
+export const WITH_ANY_PREFIX = { 'bazel-http': bazelHttp, resumable } as const;
 
 /** An HTTP server that does not listen yet. */
 export async function assemble(context: ServerContext): Promise<Server> {
   const app = createApp(context, (fastify) =>
     createHttpServer(context.limits, hotPathFirst(context, fastify)),
   );
-  app.register(pages);
-  for (const api of JSON_APIS) app.register(api.plugin);
+  addRoutes(app);
   await app.ready();
   return app.server;
 }
+
+/** All routes of fastify. */
+export function addRoutes(app: FastifyInstance): void {
+  app.register(pages);
+  app.register(tokenExchange);
+  app.register(adminApi);
+  for (const api of JSON_APIS) app.register(api.plugin);
+}
+
+const ANY_PREFIX = Object.values(WITH_ANY_PREFIX);
 
 function hotPathFirst(context: ServerContext, fastify: RequestListener): RequestListener {
   return (request, response) => {
@@ -36,7 +52,7 @@ function hotPathFirst(context: ServerContext, fastify: RequestListener): Request
     } else if (adapter) {
       const exchange = new Exchange(request, response, context, adapter.protocol, adapter.errors);
       exchange.run(() => adapter.answer(exchange, targetBelow(baseLength, url)));
-    } else if (!bazelHttp(request, response, context) && !resumable(request, response, context)) {
+    } else if (!ANY_PREFIX.some((isAnswering) => isAnswering(request, response, context))) {
       fastify(request, response);
     }
   };

@@ -1,5 +1,6 @@
 // Background job: compares the store's index with its folder, at the start and then once a day.
-// It pauses after each step, so that it uses only a part of one core. The store reports what it finds as events.
+// It pauses after each step, so that it uses only a part of one core. The store reports what it finds as
+// events.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { STORE } from '../../store/limits.ts';

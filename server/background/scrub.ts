@@ -1,5 +1,6 @@
 // Background job: verifies every blob of the store at a bounded rate, with a day between two rounds.
-// It continues after a restart where it stopped. The store quarantines damaged blobs and reports them as events.
+// It continues after a restart where it stopped. The store quarantines damaged blobs and reports them as
+// events.
 import type { Logger } from 'pino';
 import { ScrubJournal } from '../../store/scrub/journal.ts';
 import { newProgress, scrub } from '../../store/scrub/scrub.ts';

@@ -1,7 +1,9 @@
-// The capacity of a running server and how much of it is in use: connections, memory for bodies, and semaphores for work.
-// Guarantee: whatever exceeds a limit waits in a bounded queue or gets 503 with Retry-After.
+// The capacity of a running server and how much of it is in use: connections, memory for bodies, and
+// semaphores for work. Guarantee: whatever exceeds a limit waits in a bounded queue or gets 503 with
+// Retry-After.
 //
-// The number of connections is also bounded by the file descriptors of the process. The store bounds its own files.
+// The number of connections is also bounded by the file descriptors of the process. The store bounds its own
+// files.
 import type { Socket } from 'node:net';
 import { AssayError } from '../../core/errors.ts';
 import { STORE } from '../../store/limits.ts';
@@ -111,7 +113,10 @@ export class Capacity {
     this.#requestBytes -= bytes;
   }
 
-  /** Counts a response that stays in memory until its client has taken it. Throws when the memory for these is full. */
+  /**
+   * Counts a response that stays in memory until its client has taken it. Throws when the memory for these is
+   * full.
+   */
   addResponseBytes(bytes: number): void {
     if (this.#responseBytes + bytes > this.#limits.responseMemoryBytes) throw memoryFull();
     this.#responseBytes += bytes;

@@ -9,8 +9,9 @@ import { runInNewContext } from 'node:vm';
 import { SERVER } from '../limits.ts';
 
 /**
- * By default V8 marks its whole heap after every 64 MB of buffers, even if most are garbage. That is a quarter of the cost
- * of an upload over gRPC (docs/decisions/0150). Later versions of V8 always count them with the heap.
+ * By default V8 marks its whole heap after every 64 MB of buffers, even if most are garbage. That is a
+ * quarter of the cost of an upload over gRPC (docs/decisions/0150). Later versions of V8 always count them
+ * with the heap.
  */
 export function countExternalMemoryWithHeap(): void {
   setFlagsFromString('--external-memory-accounted-in-global-limit');
@@ -20,8 +21,8 @@ export function countExternalMemoryWithHeap(): void {
 const OLD_GENERATION_GROWTH = { normal: 200, crowd: 60 };
 
 /**
- * Only a last-resort collection shrinks the young generation to its initial size. It marks the heap several times, 5 ms each
- * for 25 MiB, so a large heap gets an ordinary collection.
+ * Only a last-resort collection shrinks the young generation to its initial size. It marks the heap several
+ * times, 5 ms each for 25 MiB, so a large heap gets an ordinary collection.
  */
 const LAST_RESORT = { type: 'major', execution: 'sync', flavor: 'last-resort' };
 const ORDINARY = { type: 'major', execution: 'sync' };
@@ -30,8 +31,8 @@ const LARGE_HEAP_BYTES = 128 * 1024 * 1024;
 let collectedAt = Number.NEGATIVE_INFINITY;
 
 /**
- * V8 reads the flags when a generation would grow. It fixes the next size of the old generation at the end of a collection,
- * so a crowd begins with one.
+ * V8 reads the flags when a generation would grow. It fixes the next size of the old generation at the end of
+ * a collection, so a crowd begins with one.
  */
 export function keepHeapSmall(isCrowded: boolean, now = performance.now()): void {
   const { normal, crowd } = OLD_GENERATION_GROWTH;

@@ -1,7 +1,8 @@
 // Replaces the Bun executable by the Node that is installed beside it, with the same arguments.
 // Guarantee: it is the same process, so the process id, the standard streams and the parent are unchanged.
 //
-// Bun's HTTP server reads a body faster than the store writes it, and keeps the rest in memory (docs/decisions/0235).
+// Bun's HTTP server reads a body faster than the store writes it, and keeps the rest in memory
+// (docs/decisions/0235).
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { bun } from '../../core/bun.ts';

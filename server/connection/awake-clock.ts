@@ -1,8 +1,8 @@
 // A clock that counts only the time in which this process ran. Every time limit for clients uses it.
 // Guarantee: one tick advances it by two sweeps at most, however late the tick is.
 //
-// A process that was stopped, swapped out or busy runs its timers before it reads its sockets. A wall clock would
-// therefore cut clients whose bytes arrived in time but were not read yet.
+// A process that was stopped, swapped out or busy runs its timers before it reads its sockets. A wall clock
+// would therefore cut clients whose bytes arrived in time but were not read yet.
 import type { ServerLimits } from '../limits.ts';
 
 export interface Clock {

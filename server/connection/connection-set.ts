@@ -1,11 +1,12 @@
 // A set of connections or transfers that a sweep visits a share at a time. Add and delete take constant time.
 // Guarantee: a member that stays for a full round of sweeps is visited in that round.
 //
-// It is not a Set or Map. V8 links the hash tables that those outgrow, and keeps all of them, with every member they ever
-// held, until a full collection of the heap. Here a member stores its own index, and delete moves the last member there.
+// It is not a Set or Map. V8 links the hash tables that those outgrow, and keeps all of them, with every
+// member they ever held, until a full collection of the heap. Here a member stores its own index, and delete
+// moves the last member there.
 //
-// The members are spread over shards, round-robin. So members that were added together, and often time out together, are
-// not visited together.
+// The members are spread over shards, round-robin. So members that were added together, and often time out
+// together, are not visited together.
 
 const SHARDS = 20;
 const NOT_IN_SET = -1;

@@ -2,8 +2,9 @@
 // Guarantee: a client that makes no progress for SERVER.noProgressMs is cut. Under pressure, it must move
 // SERVER.minProgressBytes within the shorter SERVER.pressureNoProgressMs.
 //
-// Only the time in which the server waits for the client counts. A slow store, a queue inside the server and a stopped
-// process cost the client nothing. One sweep checks all transfers: a timer for each would cost small requests too much.
+// Only the time in which the server waits for the client counts. A slow store, a queue inside the server and
+// a stopped process cost the client nothing. One sweep checks all transfers: a timer for each would cost
+// small requests too much.
 
 import type { Capacity } from '../capacity/capacity.ts';
 import type { ServerLimits } from '../limits.ts';

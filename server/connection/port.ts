@@ -1,5 +1,6 @@
 // The one port of the server, with or without TLS. It passes each connection to HTTP/1 or to gRPC.
-// Guarantee: every open connection is in #connections until its socket closes, so a stop can close all of them.
+// Guarantee: every open connection is in #connections until its socket closes, so a stop can close all of
+// them.
 import type { Server as HttpServer } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
@@ -120,8 +121,8 @@ export class Port {
   }
 
   /**
-   * Closes connections whose TLS handshake is not done. node:tls does not say which plain socket a TLS socket wraps, so the
-   * remote address and port identify it.
+   * Closes connections whose TLS handshake is not done. node:tls does not say which plain socket a TLS socket
+   * wraps, so the remote address and port identify it.
    */
   #closeHandshakes(connectedBefore: number): void {
     const secure = new Set<string>();
@@ -140,7 +141,10 @@ export class Port {
     });
   }
 
-  /** A gRPC client reports a connection that closes before its first response as UNAVAILABLE, which is the right status. */
+  /**
+   * A gRPC client reports a connection that closes before its first response as UNAVAILABLE, which is the
+   * right status.
+   */
   #passToGrpc(socket: Socket): void {
     if (this.#capacity.isSurplus(socket)) socket.destroy();
     else this.#grpc.take(socket);

@@ -1,11 +1,12 @@
 // The protocol sniffer: it reads the first bytes of a connection and decides between HTTP/1 and HTTP/2.
 // Guarantee: it puts back every byte that it read, and closes a connection that stays silent.
 //
-// No parser and no session exists before the decision, and for HTTP/1 the whole first header must have arrived. So a client
-// that connects and sends nothing costs little more than its socket. One sweep enforces the time limit for all.
+// No parser and no session exists before the decision, and for HTTP/1 the whole first header must have
+// arrived. So a client that connects and sends nothing costs little more than its socket. One sweep enforces
+// the time limit for all.
 //
-// "PR" begins both "PRI" and "PROPFIND", and bytes may arrive one at a time. Bytes of neither protocol go to HTTP/1, which
-// answers with an error.
+// "PR" begins both "PRI" and "PROPFIND", and bytes may arrive one at a time. Bytes of neither protocol go to
+// HTTP/1, which answers with an error.
 import type { Socket } from 'node:net';
 import { appendBuffer } from '../capacity/buffers.ts';
 import { rejectConnection } from '../http/connections.ts';
@@ -55,7 +56,10 @@ export class ProtocolSniffer {
     this.#clock = clock;
   }
 
-  /** Calls `decide` once, with the socket as if nothing had been read. Never calls it if the socket closes before. */
+  /**
+   * Calls `decide` once, with the socket as if nothing had been read. Never calls it if the socket closes
+   * before.
+   */
   await(socket: Socket, decide: (protocol: WireProtocol) => void): void {
     const connection = new UndecidedConnection(socket, this.#clock.now);
     const giveUp = () => this.#giveUp(connection, 'ASSAY_BAD_REQUEST');

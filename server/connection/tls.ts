@@ -1,5 +1,5 @@
-// The server's TLS identity: certificate, key and client CAs, read from the files that the command line names.
-// Guarantee: a TlsIdentity has passed createSecureContext, so its certificate and key match.
+// The server's TLS identity: certificate, key and client CAs, read from the files that the command line
+// names. Guarantee: a TlsIdentity has passed createSecureContext, so its certificate and key match.
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { AssayError, messageOf } from '../../core/errors.ts';

@@ -1,10 +1,16 @@
 // One gRPC call and its response.
-// Guarantee: a call ends with one status, which is counted once. Every error becomes a status of the catalogue.
+// Guarantee: a call ends with one status, which is counted once. Every error becomes a status of the
+// catalogue.
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { frame, frameHeader } from '../../core/grpc/frame.ts';
 import { GRPC_STATUS, type GrpcStatus, grpcStatusOf } from '../../core/grpc/status.ts';
+import { NAMESPACE_HEADER } from '../../core/namespace.ts';
 import { STORE } from '../../store/limits.ts';
+import type { Writer } from '../../store/store.ts';
+import type { Identity } from '../access/identity.ts';
+import { isWrite } from '../access/rights.ts';
+import { narrowedBy, ScopedStore } from '../access/scoped-store.ts';
 import type { Transfer } from '../connection/min-rate.ts';
 import type { ServerContext } from '../context.ts';
 import { BodyReader } from '../http/body-reader.ts';
@@ -34,6 +40,7 @@ export class Call {
   readonly #transfer: Transfer;
   readonly #body: BodyReader;
   #trailers = trailersOf(CUT_SHORT);
+  #store: ScopedStore | undefined;
   #isCutShort = false;
   #isFinished = false;
   #settleWrite: (isWritten: boolean) => void = () => {};
@@ -101,7 +108,9 @@ export class Call {
     this.#end('OK');
   }
 
-  /** The message counts as response memory until the stream closes. Small writes show the client's progress. */
+  /**
+   * The message counts as response memory until the stream closes. Small writes show the client's progress.
+   */
   #answerInPieces(message: Uint8Array, headers: Headers | undefined): void {
     const { capacity, limits } = this.server;
     capacity.addResponseBytes(message.byteLength);
@@ -124,8 +133,8 @@ export class Call {
   }
 
   /**
-   * Sends one message of a stream: `before`, then `content`. `content` must not change until the promise settles.
-   * False if the client is gone or was cut for slowness. Then the call does not end with OK.
+   * Sends one message of a stream: `before`, then `content`. `content` must not change until the promise
+   * settles. False if the client is gone or was cut for slowness. Then the call does not end with OK.
    */
   async send(before: Uint8Array, content: Uint8Array): Promise<boolean> {
     const { session } = this.#stream;
@@ -166,13 +175,32 @@ export class Call {
   }
 
   #authorize(): void {
-    const { lifecycle, tokenCheck, readOnly } = this.server;
+    const { lifecycle, access, readOnly, wholeStore, writeLog } = this.server;
     if (lifecycle.isStopping) throw new AssayError('ASSAY_SHUTTING_DOWN', 'try again later');
     this.#checkHost();
-    if (!tokenCheck.accepts(this.headers.authorization)) {
-      throw new AssayError('ASSAY_UNAUTHORIZED', 'this server requires a token');
-    }
-    if (this.#method.writes && readOnly) throw new AssayError('ASSAY_READ_ONLY', 'this server is read-only');
+    const identity = access.ofHeader(this.headers.authorization);
+    if (!identity) throw new AssayError('ASSAY_UNAUTHORIZED', 'this server requires a token');
+    const { needs } = this.#method;
+    if (readOnly && isWrite(needs)) throw new AssayError('ASSAY_READ_ONLY', 'this server is read-only');
+    this.#store = new ScopedStore(
+      wholeStore,
+      identity,
+      () => this.#writer(identity),
+      narrowedBy(this.headers),
+      writeLog,
+    );
+    this.#store.require(needs);
+  }
+
+  /** The store as the identity of this call sees it. */
+  get store(): ScopedStore {
+    if (!this.#store) throw new AssayError('ASSAY_UNAUTHORIZED', 'this call was not authorized');
+    return this.#store;
+  }
+
+  #writer({ name }: Identity): Writer {
+    const from = this.#stream.session?.socket.remoteAddress ?? '';
+    return { name, from, via: this.#method.name, at: Date.now() };
   }
 
   #checkHost(): void {
@@ -182,7 +210,9 @@ export class Call {
   }
 
   #begin(headers?: Headers): void {
-    this.#stream.respond(headers ? [...HEAD, ...headers] : HEAD, WITH_TRAILERS);
+    const namespace = this.#store?.namespace;
+    const more = namespace ? [...(headers ?? []), NAMESPACE_HEADER, namespace] : headers;
+    this.#stream.respond(more ? [...HEAD, ...more] : HEAD, WITH_TRAILERS);
     this.#stream.on('wantTrailers', () => this.#stream.sendTrailers(this.#trailers));
   }
 
@@ -209,8 +239,8 @@ export class Call {
   }
 
   /**
-   * Drops the rest of the request for lingerMs, then closes the stream. A client that still sends receives the status
-   * first, and most clients then stop. Resetting the stream at once would lose the status.
+   * Drops the rest of the request for lingerMs, then closes the stream. A client that still sends receives
+   * the status first, and most clients then stop. Resetting the stream at once would lose the status.
    */
   #end(status: GrpcStatus): void {
     const stream = this.#stream;

@@ -1,13 +1,14 @@
 // A gRPC service: a table of methods by path.
 // A method sends the response of a call, or rejects with the error that becomes its status.
 import { decodeStrict, type Shape } from '../../core/message.ts';
+import type { Requirement } from '../access/rights.ts';
 import type { Call } from './call.ts';
 
 export interface Method {
   /** The label of its metrics: Service.Method. */
   readonly name: string;
-  /** A read-only server refuses the method before it reads a message. */
-  readonly writes: boolean;
+  /** The rights that it needs. They are checked before a message is read. */
+  readonly needs: Requirement;
   answer(call: Call): Promise<void>;
 }
 
@@ -38,16 +39,15 @@ export function singleRequest<T>(
   };
 }
 
-export function service(
-  name: string,
-  readers: Readonly<Record<string, Handler>>,
-  writers: Readonly<Record<string, Handler>> = {},
-): Methods {
+/** The rights that a method needs, and its handler. */
+export type NewMethod = readonly [needs: Requirement, answer: Handler];
+
+export function service(name: string, methods: Readonly<Record<string, NewMethod>>): Methods {
   const shortName = name.slice(name.lastIndexOf('.') + 1);
-  const methodsOf = (handlers: Readonly<Record<string, Handler>>, writes: boolean) =>
-    Object.entries(handlers).map(([method, answer]): [string, Method] => [
+  return new Map(
+    Object.entries(methods).map(([method, [needs, answer]]) => [
       `/${name}/${method}`,
-      { name: `${shortName}.${method}`, writes, answer },
-    ]);
-  return new Map([...methodsOf(readers, false), ...methodsOf(writers, true)]);
+      { name: `${shortName}.${method}`, needs, answer },
+    ]),
+  );
 }

@@ -11,6 +11,7 @@ import {
 } from 'node:http2';
 import type { Socket } from 'node:net';
 import { AssayError } from '../../core/errors.ts';
+import { NOTHING_MORE } from '../access/rights.ts';
 import type { Clock } from '../connection/awake-clock.ts';
 import { ConnectionSet, SetMember } from '../connection/connection-set.ts';
 import type { ServerContext } from '../context.ts';
@@ -23,7 +24,7 @@ const UNSUPPORTED_MEDIA_TYPE = 415;
 
 const NO_SUCH_METHOD: Method = {
   name: 'unknown',
-  writes: false,
+  needs: NOTHING_MORE,
   answer: () => Promise.reject(new AssayError('ASSAY_NO_SUCH_METHOD', 'this server has no such method')),
 };
 
@@ -94,7 +95,8 @@ export class Sessions {
     });
     session.on('error', ignore);
     trackClose(session);
-    // Node's default is 64 KiB for all calls together. It doubles the CPU time of an upload (docs/decisions/0050).
+    // Node's default is 64 KiB for all calls together. It doubles the CPU time of an upload
+    // (docs/decisions/0050).
     session.setLocalWindowSize(connectionWindowBytes);
     session.once('stream', () => {
       this.#silent.delete(silent);
@@ -103,7 +105,10 @@ export class Sessions {
   }
 }
 
-/** Sends GOAWAY first, so that the client retries a new call elsewhere. After `cutAfterMs` more, cuts the session. */
+/**
+ * Sends GOAWAY first, so that the client retries a new call elsewhere. After `cutAfterMs` more, cuts the
+ * session.
+ */
 function endIdle(session: ServerHttp2Session, cutAfterMs: number): void {
   if (session.closed) {
     session.destroy();

@@ -1,8 +1,11 @@
-// The fastify application for every page and every JSON API: routing, schemas, body parsing and error responses.
-// Guarantee: a fastify route has the same checks, limits, counts and error responses as a request on the hot path.
+// The fastify application for every page and every JSON API: routing, schemas, body parsing and error
+// responses. Guarantee: a fastify route has the same checks, limits, counts and error responses as a request
+// on the hot path.
 //
-// Each request carries an Exchange. A route declares in its `config` under which name it is counted (`route`) and in which
-// format its protocol expects errors (`errors`). The hot path, in routes.ts, uses the Exchange without fastify.
+// Each request carries an Exchange. A route declares in its `config` under which name it is counted (`route`),
+// in which format its protocol expects errors (`errors`), and whether it needs no credential (`isPublic`).
+// Every other address needs one, also those that do not exist. The hot path, in routes.ts, uses the Exchange
+// without fastify.
 import type { RequestListener, Server } from 'node:http';
 import { Readable } from 'node:stream';
 import fastify, {
@@ -12,8 +15,9 @@ import fastify, {
   type HTTPMethods,
 } from 'fastify';
 import { AssayError } from '../../core/errors.ts';
-import { parseNamespace } from '../../core/namespace.ts';
+import { NAMESPACE_HEADER, parseNamespace } from '../../core/namespace.ts';
 import { STORE } from '../../store/limits.ts';
+import type { Requirement } from '../access/rights.ts';
 import type { ServerContext } from '../context.ts';
 import type { Route } from '../pages/metrics.ts';
 import { clientErrorHandler } from './connections.ts';
@@ -28,10 +32,15 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     route?: Route;
     errors?: ErrorFormat;
+    /** Answers requests without a credential. */
+    isPublic?: boolean;
   }
 }
 
-/** `serverFactory` makes the HTTP server. It passes to its argument the requests that the hot path does not answer. */
+/**
+ * `serverFactory` makes the HTTP server. It passes to its argument the requests that the hot path does not
+ * answer.
+ */
 export function createApp(
   context: ServerContext,
   serverFactory: (app: RequestListener) => Server,
@@ -46,16 +55,18 @@ export function createApp(
     /** URLs that the router cannot decode. No hook has run for them. */
     frameworkErrors: (_error, request, reply) => {
       reply.hijack();
-      new Exchange(request.raw, reply.raw, context, 'other', PAGE_ERRORS).run(async () => {
+      new Exchange(request.raw, reply.raw, context, 'other', PAGE_ERRORS).run(async (exchange) => {
+        exchange.authorize();
         throw notFound(request);
       });
     },
   });
   app.decorateRequest('exchange');
   app.addHook('onRequest', async (request, reply) => {
-    const { route = 'other', errors = PAGE_ERRORS } = request.routeOptions.config;
+    const { route = 'other', errors = PAGE_ERRORS, isPublic = false } = request.routeOptions.config;
     request.exchange = new Exchange(request.raw, reply.raw, context, route, errors);
     request.exchange.check();
+    if (!isPublic) request.exchange.authorize();
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', parseBody);
@@ -65,6 +76,7 @@ export function createApp(
     if (isJson) reply.header('content-type', 'application/json');
     const body = sendable(exchange, text);
     if (body !== text) reply.header('content-length', Buffer.byteLength(text ?? ''));
+    if (exchange.namespace) reply.header(NAMESPACE_HEADER, exchange.namespace);
     exchange.countResponse(reply.statusCode);
     return body;
   });
@@ -96,16 +108,15 @@ export function onlyMethods(
   });
 }
 
-/** Hooks for routes that need the token, or a server that takes writes. */
-export async function authorize({ exchange }: FastifyRequest): Promise<void> {
-  exchange.authorize();
+/** A hook for routes that need these rights besides a credential. */
+export function authorized(requirement: Requirement): (request: FastifyRequest) => Promise<void> {
+  return async ({ exchange }) => exchange.require(requirement);
 }
 
-export async function authorizeWrite({ exchange }: FastifyRequest): Promise<void> {
-  exchange.authorizeWrite();
-}
-
-/** Every API takes JSON, whatever type the client names. Without a route, the response does not wait for the body. */
+/**
+ * Every API takes JSON, whatever type the client names. Without a route, the response does not wait for the
+ * body.
+ */
 async function parseBody({ exchange, is404 }: FastifyRequest): Promise<unknown> {
   return is404 ? undefined : receiveJson(exchange);
 }

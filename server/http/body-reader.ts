@@ -1,6 +1,6 @@
 // Reads the body of an HTTP request or of a gRPC call, whole or in batches with a bounded buffer.
-// Guarantee: a body that is too long, too slow or cut short ends the read with an error of the catalogue. The consumer of
-// a partial body therefore never sees its end, and the store keeps nothing of it.
+// Guarantee: a body that is too long, too slow or cut short ends the read with an error of the catalogue. The
+// consumer of a partial body therefore never sees its end, and the store keeps nothing of it.
 import type { Readable } from 'node:stream';
 import { AssayError } from '../../core/errors.ts';
 import { appendBuffer } from '../capacity/buffers.ts';
@@ -8,7 +8,9 @@ import { memoryFull } from '../capacity/capacity.ts';
 import type { Transfer } from '../connection/min-rate.ts';
 import type { ServerContext } from '../context.ts';
 
-/** A piece is appended to the last one up to this size, because each Buffer object costs some hundred bytes. */
+/**
+ * A piece is appended to the last one up to this size, because each Buffer object costs some hundred bytes.
+ */
 const APPENDED_BYTES = 1024;
 
 export interface BodySource {
@@ -49,8 +51,8 @@ export class BodyReader {
   }
 
   /**
-   * The pieces that have arrived since the last batch. It reads ahead by SERVER.uploadBufferBytes at most. A wait ends in the
-   * next iteration of the event loop, so that a batch has all the pieces of one.
+   * The pieces that have arrived since the last batch. It reads ahead by SERVER.uploadBufferBytes at most. A
+   * wait ends in the next iteration of the event loop, so that a batch has all the pieces of one.
    *
    * The body holds a permit of `capacity.bodies`, which it gets once `bytesBeforePermit` have arrived.
    */

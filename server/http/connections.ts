@@ -1,5 +1,6 @@
 // The HTTP/1 server. The port passes connections to it; it never listens itself.
-// Guarantee: headers, pipelined requests and idle connections are bounded, and malformed requests get an error response.
+// Guarantee: headers, pipelined requests and idle connections are bounded, and malformed requests get an
+// error response.
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { AssayError } from '../../core/errors.ts';
@@ -29,9 +30,9 @@ export function createHttpServer(limits: ServerLimits, onRequest: RequestListene
 }
 
 /**
- * Handles pipelined requests one at a time. node parses all that have arrived and queues their responses, so hundreds of
- * requests in one packet would each hold a chunk of a blob in memory. A request starts when its response gets the socket,
- * which is after the responses before it.
+ * Handles pipelined requests one at a time. node parses all that have arrived and queues their responses, so
+ * hundreds of requests in one packet would each hold a chunk of a blob in memory. A request starts when its
+ * response gets the socket, which is after the responses before it.
  *
  * `maxWaiting` bounds the queue: a client that sends requests and reads no responses would fill the memory.
  */
@@ -57,8 +58,8 @@ function oneAtATime(onRequest: RequestListener, maxWaiting: number): RequestList
 }
 
 /**
- * Ignores an offered Upgrade (Java's client offers h2c) and answers in HTTP/1. node reads no further request on such a
- * connection, so the response says that it closes.
+ * Ignores an offered Upgrade (Java's client offers h2c) and answers in HTTP/1. node reads no further request
+ * on such a connection, so the response says that it closes.
  */
 function notUpgraded(onRequest: RequestListener): RequestListener {
   return (request, response) => {
@@ -69,7 +70,10 @@ function notUpgraded(onRequest: RequestListener): RequestListener {
 
 const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)([^#]*)$/i;
 
-/** A client that uses this server as a proxy names the host in the target, which overrides Host (RFC 9112, 3.2.2). */
+/**
+ * A client that uses this server as a proxy names the host in the target, which overrides Host (RFC 9112,
+ * 3.2.2).
+ */
 function inOriginForm(onRequest: RequestListener): RequestListener {
   return (request, response) => {
     const { url = '' } = request;
@@ -83,8 +87,8 @@ function inOriginForm(onRequest: RequestListener): RequestListener {
 }
 
 /**
- * Answers a request that could not be parsed. Only a connection without any earlier response gets one: on another, these
- * bytes could become part of a blob.
+ * Answers a request that could not be parsed. Only a connection without any earlier response gets one: on
+ * another, these bytes could become part of a blob.
  */
 export function clientErrorHandler(error: NodeJS.ErrnoException, socket: Socket): void {
   if (!socket.writable || socket.bytesWritten > 0) {

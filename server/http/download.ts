@@ -1,6 +1,6 @@
 // Sends a blob as a response body.
-// Guarantee: a client never accepts a truncated or damaged blob. The response announces the length, and a blob that
-// ends early or fails verification cuts the connection before that length.
+// Guarantee: a client never accepts a truncated or damaged blob. The response announces the length, and a
+// blob that ends early or fails verification cuts the connection before that length.
 import type { Blob, LargeBlob } from '../../store/store.ts';
 import { BodyWriter } from './body-writer.ts';
 import type { Headers } from './error-response.ts';

@@ -1,6 +1,6 @@
 // The headers and the body of an error response, in the format of the client's protocol.
 import type { AssayError } from '../../core/errors.ts';
-import { SERVER } from '../limits.ts';
+import { ACCESS, SERVER } from '../limits.ts';
 
 /** Alternating names and values, as writeHead accepts them: Node would copy an object for each response. */
 export type Headers = string[];
@@ -32,6 +32,8 @@ export function errorHeaders({ code, entry }: AssayError, format: ErrorFormat): 
   if (code === 'ASSAY_UNAUTHORIZED') return [...type, ...CHALLENGE];
   if (code === 'ASSAY_BAD_ENCODING') return [...type, 'accept-encoding', 'identity'];
   if (code === 'ASSAY_STORE_FULL') return [...type, 'retry-after', String(SERVER.fullRetryAfterSeconds)];
+  if (code === 'ASSAY_TOO_MANY_FAILURES')
+    return [...type, 'retry-after', String(ACCESS.failedExchangesMs / 1000)];
   if (entry.status === 503) return [...type, 'retry-after', String(SERVER.retryAfterSeconds)];
   if (code === 'ASSAY_METHOD_NOT_ALLOWED') return [...type, 'allow', format.methods];
   return type;

@@ -1,8 +1,14 @@
 // One HTTP request and its response: the checks before it, the response itself, and the error response.
-// Guarantee: each response is counted once. A response that cannot be finished is cut, so no client takes it for complete.
+// Guarantee: each response is counted once. A response that cannot be finished is cut, so no client takes it
+// for complete.
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { AssayError, messageOf } from '../../core/errors.ts';
+import { AssayError, type ErrorCode, messageOf } from '../../core/errors.ts';
+import { NAMESPACE_HEADER } from '../../core/namespace.ts';
 import { STORE } from '../../store/limits.ts';
+import type { Writer } from '../../store/store.ts';
+import type { Identity } from '../access/identity.ts';
+import { isWrite, NOTHING_MORE, type Requirement } from '../access/rights.ts';
+import { narrowedBy, ScopedStore } from '../access/scoped-store.ts';
 import type { Transfer } from '../connection/min-rate.ts';
 import type { ServerContext } from '../context.ts';
 import type { Route } from '../pages/metrics.ts';
@@ -12,9 +18,13 @@ import { CONTENT_ERRORS, type ErrorFormat, errorBody, errorHeaders, type Headers
 export const MISS = new AssayError('ASSAY_NOT_FOUND', 'there is nothing under that address');
 const MISS_HEADERS = errorHeaders(MISS, CONTENT_ERRORS);
 const MISS_BODY = errorBody(MISS, CONTENT_ERRORS);
+const DENIALS: ReadonlySet<ErrorCode> = new Set(['ASSAY_FORBIDDEN', 'ASSAY_READ_ONLY']);
 const EMPTY_BODY = Buffer.alloc(0);
 
-/** Up to this size the body goes to node as a string, with the head in one write: 5 % less CPU for a blob of 4 KiB. */
+/**
+ * Up to this size the body goes to node as a string, with the head in one write: 5 % less CPU for a blob of 4
+ * KiB.
+ */
 const SENT_AS_STRING_BYTES = 8 * 1024;
 
 /** An error that it throws becomes the error response. */
@@ -26,6 +36,7 @@ export class Exchange {
   readonly server: ServerContext;
   readonly #route: Route;
   readonly #errors: ErrorFormat;
+  #store: ScopedStore | undefined;
 
   constructor(
     request: IncomingMessage,
@@ -55,7 +66,10 @@ export class Exchange {
     }
   }
 
-  /** What every request must pass: the server runs, has a free connection, and is the host that the client means. */
+  /**
+   * What every request must pass: the server runs, has a free connection, and is the host that the client
+   * means.
+   */
   check(): void {
     if (this.server.lifecycle.isStopping) throw new AssayError('ASSAY_SHUTTING_DOWN', 'try again later');
     this.server.capacity.rejectSurplus(this.request.socket);
@@ -68,17 +82,57 @@ export class Exchange {
     this.server.checkOrigin(headers, headers.host);
   }
 
-  authorize(): void {
-    if (!this.server.tokenCheck.accepts(this.request.headers.authorization)) {
-      throw new AssayError('ASSAY_UNAUTHORIZED', 'this server requires a token');
-    }
+  /** Finds who sends the request. Without it, a request has no store. */
+  authorize(requirement: Requirement = NOTHING_MORE): void {
+    this.authorizeAs(this.server.access.ofHeader(this.request.headers.authorization), requirement);
   }
 
-  authorizeWrite(): void {
-    if (this.server.readOnly) throw new AssayError('ASSAY_READ_ONLY', 'this server is read-only');
+  /** For a protocol that sends its credential in its own way. */
+  authorizeAs(identity: Identity | undefined, requirement: Requirement = NOTHING_MORE): void {
+    if (!identity) throw new AssayError('ASSAY_UNAUTHORIZED', 'this server requires a token');
+    this.#store = new ScopedStore(
+      this.server.wholeStore,
+      identity,
+      () => this.writer(),
+      narrowedBy(this.request.headers),
+      this.server.writeLog,
+    );
+    this.require(requirement);
   }
 
-  /** Counts the response, and closes the connection after it if the server stops or has few connections left. */
+  /** What the request needs besides a credential. Call it before the request has an effect. */
+  require(requirement: Requirement): void {
+    const denial = this.denial(requirement);
+    if (denial) throw denial;
+  }
+
+  /** Why the request may not do this although its credential is valid. Undefined if it may. */
+  denial(requirement: Requirement): AssayError | undefined {
+    if (this.server.readOnly && isWrite(requirement))
+      return new AssayError('ASSAY_READ_ONLY', 'this server is read-only');
+    return this.store.denial(requirement);
+  }
+
+  /** The store as the identity of this request sees it. */
+  get store(): ScopedStore {
+    if (!this.#store) throw new AssayError('ASSAY_UNAUTHORIZED', 'this request was not authorized');
+    return this.#store;
+  }
+
+  /** The namespace of what was found or written, for the header of the answer. */
+  get namespace(): string | undefined {
+    return this.#store?.namespace;
+  }
+
+  /** Who writes, for the store and the write log. */
+  writer(): Writer {
+    const { name } = this.store.identity;
+    return { name, from: this.request.socket.remoteAddress ?? '', via: this.#route, at: Date.now() };
+  }
+
+  /**
+   * Counts the response, and closes the connection after it if the server stops or has few connections left.
+   */
   countResponse(status: number): void {
     const { server, response } = this;
     server.metrics.answered(this.#route, this.method, status);
@@ -89,7 +143,8 @@ export class Exchange {
   /** Sends the head of a response whose body the caller writes. */
   begin(status: number, headers: Headers): void {
     this.countResponse(status);
-    this.response.writeHead(status, headers);
+    const { namespace } = this;
+    this.response.writeHead(status, namespace ? [...headers, NAMESPACE_HEADER, namespace] : headers);
   }
 
   /** Sends a whole response. HEAD gets the length that the body would have. */
@@ -142,7 +197,10 @@ export class Exchange {
     }
   }
 
-  /** Counts the memory of a response body until the client has taken it. Throws if the memory for these is full. */
+  /**
+   * Counts the memory of a response body until the client has taken it. Throws if the memory for these is
+   * full.
+   */
   reserveMemory(bytes: number): void {
     const { response, server } = this;
     server.capacity.addResponseBytes(bytes);
@@ -174,31 +232,34 @@ export class Exchange {
     this.end();
   }
 
-  /** Answers with the error that was thrown. Closes the connection if a response has begun. */
-  answerError(thrown: unknown, moreHeaders: Headers = []): void {
+  /**
+   * Answers with the error that was thrown. Closes the connection if a response has begun. `status` replaces
+   * the error's own, for a tool that fails the build otherwise.
+   */
+  answerError(thrown: unknown, moreHeaders: Headers = [], status?: number): void {
     const error = thrown instanceof AssayError ? thrown : new AssayError('ASSAY_INTERNAL', messageOf(thrown));
     this.#log(error, thrown);
+    if (DENIALS.has(error.code)) this.server.metrics.denied(this.#route);
+    const response = {
+      status: status ?? error.entry.status,
+      headers: [...errorHeaders(error, this.#errors), ...moreHeaders],
+      body: errorBody(error, this.#errors),
+    };
     if (this.response.headersSent) this.response.destroy();
-    else if (isAnsweredBeforeBody(this.request, error)) this.#answerErrorBeforeBody(error, moreHeaders);
-    else
-      this.answer(
-        error.entry.status,
-        [...errorHeaders(error, this.#errors), ...moreHeaders],
-        errorBody(error, this.#errors),
-      );
+    else if (isAnsweredBeforeBody(this.request, error)) this.#answerBeforeBody(response);
+    else this.answer(response.status, response.headers, response.body);
   }
 
   /**
-   * Closing a socket with unread bytes resets the connection, and a client that is still sending would lose the response.
-   * So the response goes out first, and the rest of the body is read and dropped for SERVER.lingerMs.
-   * A client that waits for 100 Continue has sent nothing yet, so the connection closes at once.
+   * Closing a socket with unread bytes resets the connection, and a client that is still sending would lose
+   * the response. So the response goes out first, and the rest of the body is read and dropped for
+   * SERVER.lingerMs. A client that waits for 100 Continue has sent nothing yet, so the connection closes at
+   * once.
    */
-  #answerErrorBeforeBody(error: AssayError, moreHeaders: Headers): void {
+  #answerBeforeBody({ status, headers, body }: { status: number; headers: Headers; body: Buffer }): void {
     const { request, response } = this;
-    const body = errorBody(error, this.#errors);
     response.shouldKeepAlive = false;
-    const length = ['content-length', String(body.length)];
-    this.begin(error.entry.status, [...length, ...errorHeaders(error, this.#errors), ...moreHeaders]);
+    this.begin(status, ['content-length', String(body.length), ...headers]);
     response.write(body);
     const waitsForContinue = request.headers.expect !== undefined;
     const timer = setTimeout(() => this.end(), waitsForContinue ? 0 : this.server.limits.lingerMs);
@@ -209,7 +270,10 @@ export class Exchange {
     request.once('end', finish).once('close', finish).resume();
   }
 
-  /** The detail of a client's error quotes the client, which may have sent a secret in the wrong place. It is not logged. */
+  /**
+   * The detail of a client's error quotes the client, which may have sent a secret in the wrong place. It is
+   * not logged.
+   */
   #log({ code, detail, entry }: AssayError, thrown: unknown): void {
     const { log } = this.server;
     const about = { code, method: this.method, route: this.#route };

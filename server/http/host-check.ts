@@ -1,9 +1,9 @@
 // The Host check of a loopback server without a token: it accepts only names of this machine.
 // Guarantee: a web page cannot reach the server by DNS rebinding.
 //
-// In DNS rebinding, a page's host name resolves first to its own server and later to 127.0.0.1. The browser sees one
-// site, so the page may read and write. The Host header still contains the page's name. A name without a dot or below
-// .local is no safer: mDNS or a search domain lets other machines claim it.
+// In DNS rebinding, a page's host name resolves first to its own server and later to 127.0.0.1. The browser
+// sees one site, so the page may read and write. The Host header still contains the page's name. A name
+// without a dot or below .local is no safer: mDNS or a search domain lets other machines claim it.
 import { AssayError } from '../../core/errors.ts';
 import { isLoopback } from './host.ts';
 

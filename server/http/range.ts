@@ -1,6 +1,6 @@
 // Parses the Range header of a download.
-// Only a single range of bytes counts. RFC 9110 allows a server to ignore several ranges, other units and malformed
-// values: the response is then the whole blob.
+// Only a single range of bytes counts. RFC 9110 allows a server to ignore several ranges, other units and
+// malformed values: the response is then the whole blob.
 
 export interface ByteRange {
   readonly offset: number;

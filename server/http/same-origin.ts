@@ -1,17 +1,19 @@
-// The origin check of a server without a token: it refuses requests from web pages of another origin.
+// The origin check of requests without a token: it refuses those from web pages of another origin.
 // Guarantee: such a page cannot make the server act.
 //
 // A browser lets every page send a GET, or a POST of text, to any server. The page cannot read the response,
 // but the server has acted by then. Browsers send Origin and Sec-Fetch-Site, and build tools send neither.
-// A page does not know the token, so a server with a token does not need this check.
+// A page does not know the token, so a request with one does not need this check.
 import type { IncomingHttpHeaders } from 'node:http';
 import { AssayError } from '../../core/errors.ts';
 
 /** `host` is the Host header, or :authority. Throws if the request comes from a page of another origin. */
 export type OriginCheck = (headers: IncomingHttpHeaders, host: string | undefined) => void;
 
-/** Accepts every origin. */
-export function anyOrigin(): void {}
+/** For a server with tokens: a request without one may still act, as the anonymous identity. */
+export function sameOriginUnlessCredential(headers: IncomingHttpHeaders, host: string | undefined): void {
+  if (headers.authorization === undefined) sameOriginOnly(headers, host);
+}
 
 export function sameOriginOnly(headers: IncomingHttpHeaders, host: string | undefined): void {
   const { origin, 'sec-fetch-site': site } = headers;

@@ -2,8 +2,9 @@
 // Guarantee: a slow client holds at most one copy buffer, unless it has one of the few zero-copy permits.
 //
 // A chunk that is sent without a copy stays in memory until the client has it. Hundreds of slow clients would
-// hold hundreds of megabytes. So only SERVER.maxZeroCopyChunks downloads send from their chunk. The others send
-// small copies. They release the chunk and its file if a client takes no copy within SERVER.copyTimeoutMs.
+// hold hundreds of megabytes. So only SERVER.maxZeroCopyChunks downloads send from their chunk. The others
+// send small copies. They release the chunk and its file if a client takes no copy within
+// SERVER.copyTimeoutMs.
 import { AssayError } from '../../core/errors.ts';
 import type { Semaphore } from '../../store/shared/semaphore.ts';
 import type { LargeBlob } from '../../store/store.ts';
@@ -64,8 +65,8 @@ export function truncatedBlob(sent: number, announced: number): AssayError {
 }
 
 /**
- * Reads each chunk under the `reads` semaphore. Verifying and sending a chunk blocks the event loop for almost a
- * millisecond. Without the semaphore, other requests would wait for the chunks of all downloads.
+ * Reads each chunk under the `reads` semaphore. Verifying and sending a chunk blocks the event loop for
+ * almost a millisecond. Without the semaphore, other requests would wait for the chunks of all downloads.
  */
 async function* readChunks(chunks: AsyncIterable<Buffer>, reads: Semaphore): AsyncGenerator<Buffer> {
   const iterator = chunks[Symbol.asyncIterator]();
@@ -146,8 +147,9 @@ class ChunkSender {
   }
 
   /**
-   * The next bytes to write. The kernel's copy blocks the event loop, so writes are small while downloads wait. The
-   * minimum rate sees progress only when a write completes, so they are small too until the client has read.
+   * The next bytes to write. The kernel's copy blocks the event loop, so writes are small while downloads
+   * wait. The minimum rate sees progress only when a write completes, so they are small too until the client
+   * has read.
    */
   async #sliceOf(rest: Buffer): Promise<Buffer> {
     if (this.#capacity.downloads.hasWaiters) await this.#capacity.sends.next();

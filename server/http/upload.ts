@@ -20,10 +20,22 @@ export async function receiveWhole(exchange: Exchange, limit: number): Promise<B
   return pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces);
 }
 
-/** Reads nothing before the store asks for the first piece. A piece is valid until the store asks for the next one. */
+/**
+ * Reads nothing before the store asks for the first piece. A piece is valid until the store asks for the next
+ * one.
+ */
 export function receiveStream(exchange: Exchange, limit: number): AsyncIterable<Buffer> {
   checkAnnounced(exchange.request, limit);
   return piecesOf(exchange, limit);
+}
+
+/**
+ * Reads a body that is not wanted to its end, for a client that must not lose the response while it sends. A
+ * client that waits for 100 Continue sends none.
+ */
+export async function dropBody(exchange: Exchange): Promise<void> {
+  if (exchange.request.headers.expect !== undefined) return;
+  for await (const _piece of piecesOf(exchange, Number.MAX_SAFE_INTEGER));
 }
 
 /** A client that sends next to nothing takes no permit from the others. */

@@ -24,6 +24,7 @@ export const PROTOCOLS = [
   's3',
   'webdav',
   'labels',
+  'path-sets',
 ] as const;
 
 export type Protocol = (typeof PROTOCOLS)[number];
@@ -35,7 +36,7 @@ const LOOKUPS = ['cas', 'ac', ...PROTOCOLS] as const;
 
 type Lookup = (typeof LOOKUPS)[number];
 
-const ROUTES = [...LOOKUPS, 'status', 'metrics', 'healthz', 'other'] as const;
+const ROUTES = [...LOOKUPS, 'status', 'metrics', 'healthz', 'auth', 'admin', 'other'] as const;
 
 /** The `route` label of a request. */
 export type Route = (typeof ROUTES)[number];
@@ -58,6 +59,12 @@ export class Metrics {
   ).cell();
   readonly #sent = this.#counter('assay_sent_bytes_total', 'Bytes of blobs and results sent.', []).cell();
   readonly #events = this.#counter('assay_store_events_total', 'Events of the store.', ['event']);
+
+  readonly #denied = this.#counter(
+    'assay_denied_total',
+    'HTTP requests that their token, or a read-only server, did not allow.',
+    ['route'],
+  );
 
   readonly #evicted = this.#counter('assay_evicted_total', 'Results, blobs and bytes evicted.', ['what']);
 
@@ -99,6 +106,11 @@ export class Metrics {
     const byMethod = this.#requests[route];
     const cell = (byMethod.get(method) ?? byMethod.get('other'))?.[Math.floor(status / 100) - 1];
     if (cell) cell.value++;
+  }
+
+  /** Some tools get a success for it, so the status does not show it. */
+  denied(route: Route): void {
+    this.#denied.cell(route).value++;
   }
 
   called(method: string, status: GrpcStatus): void {

@@ -1,39 +1,51 @@
-// The pages about the server itself, as a fastify plugin: /, /status, /healthz and /metrics. They take GET and HEAD.
+// The pages about the server itself, as a fastify plugin: /, /status, /healthz and /metrics. They take GET
+// and HEAD. All but /metrics are public.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { VERSION } from '../../core/version.ts';
-import { authorize, onlyMethods } from '../http/app.ts';
+import { seesWholeServer } from '../access/identity.ts';
+import { all, any } from '../access/rights.ts';
+import { authorized, onlyMethods } from '../http/app.ts';
 import { frontPage } from './front-page.ts';
 import { PROTOCOLS } from './metrics.ts';
 
 export async function pages(app: FastifyInstance): Promise<void> {
-  onlyMethods(app, '/', {}, 'GET', 'HEAD');
-  for (const route of ['status', 'healthz', 'metrics'] as const) {
-    onlyMethods(app, `/${route}`, { config: { route } }, 'GET', 'HEAD');
-  }
+  const isPublic = true;
+  onlyMethods(app, '/', { config: { isPublic } }, 'GET', 'HEAD');
+  for (const route of ['status', 'healthz'] as const)
+    onlyMethods(app, `/${route}`, { config: { route, isPublic } }, 'GET', 'HEAD');
+  onlyMethods(app, '/metrics', { config: { route: 'metrics' } }, 'GET', 'HEAD');
 
-  app.get('/', (request, reply) => {
+  app.get('/', { config: { isPublic } }, (request, reply) => {
     reply.type('text/plain; charset=utf-8');
     return frontPage(request.headers.host);
   });
 
   /** Needs no token: load balancers have none. */
-  app.get('/healthz', { config: { route: 'healthz' }, schema: { response: HEALTH } }, (request, reply) => {
-    const { store, readOnly } = request.exchange.server;
-    const reason = store.fault?.(!readOnly);
+  const health = { config: { route: 'healthz', isPublic }, schema: { response: HEALTH } } as const;
+  app.get('/healthz', health, (request, reply) => {
+    const { wholeStore, readOnly } = request.exchange.server;
+    const reason = wholeStore.fault?.(!readOnly);
     if (reason === undefined) return { status: 'ok' };
     reply.code(503);
     return { status: 'fault', reason };
   });
 
-  app.get('/metrics', { config: { route: 'metrics' }, onRequest: authorize }, (request, reply) => {
-    const { metrics } = request.exchange.server;
-    reply.type(metrics.contentType);
-    return metrics.page();
-  });
+  app.get(
+    '/metrics',
+    { config: { route: 'metrics' }, onRequest: authorized(all('stats')) },
+    (request, reply) => {
+      const { server, store } = request.exchange;
+      const { metrics } = server;
+      /** They count all tenants: the size of the store tells whether another tenant has a blob. */
+      if (!seesWholeServer(store.identity)) store.require(any('admin'));
+      reply.type(metrics.contentType);
+      return metrics.page();
+    },
+  );
 
   app.get(
     '/status',
-    { config: { route: 'status' }, onRequest: authorizeIfAsked, schema: { response: STATUS } },
+    { config: { route: 'status', isPublic }, onRequest: authorizeIfAsked, schema: { response: STATUS } },
     (request) => {
       const { limits, readOnly, info } = request.exchange.server;
       return {
@@ -89,8 +101,9 @@ async function authorizeIfAsked({ exchange, headers }: FastifyRequest): Promise<
   if (headers.authorization !== undefined) exchange.authorize();
 }
 
-/** The client has the token, or the server has none and listens on this machine only. */
+/** The client has a token for the whole server, or the server has none and listens on this machine only. */
 function isTrusted({ exchange, headers }: FastifyRequest): boolean {
-  const { tokenCheck, info } = exchange.server;
-  return tokenCheck.isRequired ? headers.authorization !== undefined : info.isLocal;
+  const { access, info } = exchange.server;
+  if (access.isOpen) return info.isLocal;
+  return headers.authorization !== undefined && seesWholeServer(exchange.store.identity);
 }

@@ -40,8 +40,12 @@ function call(exchange: Exchange, within: Namespace, name: string): Promise<void
 }
 
 function signedAddress(exchange: Exchange, path: string, query: URLSearchParams): Promise<void> {
-  if (!/^(upload|download)\//.test(path)) throw badKey('/twirp/… or /actions/[NAMESPACE/]twirp/…');
-  const subject = verifiedSubject(path, query);
+  if (!/^(upload|download)\//.test(path)) {
+    exchange.authorize();
+    throw badKey('/twirp/… or /actions/[NAMESPACE/]twirp/…');
+  }
+  const { subject, authorization } = verifiedSubject(path, query);
+  exchange.authorizeAs(exchange.server.access.ofHeader(authorization));
   return subject.startsWith('upload/')
     ? receiveSignedUpload(exchange, subject, query)
     : sendDownload(exchange, subject);

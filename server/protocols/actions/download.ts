@@ -1,12 +1,14 @@
 // Answers a signed download URL with the blob that it names, or a range of it.
 import { parseHash } from '../../../core/digest.ts';
+import { all } from '../../access/rights.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { methodNotAllowed } from '../shared/adapter.ts';
 import { answerBlob } from '../shared/blob-answer.ts';
 
 export async function sendDownload(exchange: Exchange, subject: string): Promise<void> {
   if (exchange.method !== 'GET' && exchange.method !== 'HEAD') throw methodNotAllowed(exchange);
+  exchange.require(all('blobs:read'));
   const hash = parseHash(subject.slice('download/'.length));
-  const blob = await exchange.server.store.blobs.get(hash);
+  const blob = await exchange.store.blobs.get(hash);
   return blob ? answerBlob(exchange, hash, blob, []) : exchange.answerMiss();
 }

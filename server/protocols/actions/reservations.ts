@@ -1,14 +1,17 @@
 // The uploads in progress for entries of GitHub's cache. One job at a time reserves an entry.
-// Every reservation has its own upload, so that no job finalizes the bytes of another.
+// Every reservation has its own upload, so that no job finalizes the bytes of another. If there are too many,
+// the namespace with the most loses one: a pull request can't keep main from saving.
 //
 // A job that died blocks its entry only for `reservationMs`. A paused job may come back: its upload is kept
 // while its signed URL is valid. A call to finalize names a key and a size but no upload. If it could mean
 // two different uploads, neither is used (service.ts).
 //
-// Reservations are in memory, because signed URLs end with this process, too.
+// Reservations are in memory, because signed URLs end with this process, too. After a restart, a job that had
+// reserved an entry is refused, at its upload or when it finalizes. The entry is free for the next save.
 import { randomBytes } from 'node:crypto';
 import type { Hash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
+import type { Namespace } from '../../../core/namespace.ts';
 import type { Store } from '../../../store/store.ts';
 import type { ServerContext } from '../../context.ts';
 import type { ServerLimits } from '../../limits.ts';
@@ -22,11 +25,17 @@ interface Upload {
   isAnswered: boolean;
 }
 
+interface Reserved {
+  /** The namespace of the identity that made the newest reservation. */
+  readonly owner: Namespace;
+  readonly uploads: readonly Upload[];
+}
+
 const ofStore = new WeakMap<Store, Reservations>();
 
-export function reservationsOf({ store, limits }: ServerContext): Reservations {
-  const known = ofStore.get(store) ?? new Reservations(limits);
-  ofStore.set(store, known);
+export function reservationsOf({ wholeStore, limits }: ServerContext): Reservations {
+  const known = ofStore.get(wholeStore) ?? new Reservations(limits);
+  ofStore.set(wholeStore, known);
   return known;
 }
 
@@ -35,7 +44,8 @@ type Limits = Pick<ServerLimits, 'reservationMs' | 'signedUrlMs' | 'maxReservati
 export class Reservations {
   readonly #limits: Limits;
   readonly #now: () => number;
-  readonly #byEntry = new Map<Hash, readonly Upload[]>();
+  /** The oldest first. */
+  readonly #byEntry = new Map<Hash, Reserved>();
 
   constructor(limits: Limits, now: () => number = performance.now.bind(performance)) {
     this.#limits = limits;
@@ -45,13 +55,13 @@ export class Reservations {
   /**
    * Reserves an entry and returns the id of a new upload. Undefined while another job holds the reservation.
    */
-  reserve(entry: Hash): string | undefined {
+  reserve(entry: Hash, owner: Namespace): string | undefined {
     const uploads = this.#uploadsOf(entry);
     if (uploads.some((upload) => this.#isAlive(upload))) return undefined;
-    if (uploads.length === 0) this.#makeRoom();
+    if (uploads.length === 0) this.#makeRoom(owner);
     const id = randomBytes(16).toString('hex');
     const upload = { id, arriving: 0, movedAt: this.#now(), isAnswered: false };
-    this.#byEntry.set(entry, [...uploads, upload]);
+    this.#byEntry.set(entry, { owner, uploads: [...uploads, upload] });
     return id;
   }
 
@@ -82,11 +92,11 @@ export class Reservations {
   }
 
   #find(entry: Hash, id: string): Upload | undefined {
-    return this.#byEntry.get(entry)?.find((upload) => upload.id === id);
+    return this.#byEntry.get(entry)?.uploads.find((upload) => upload.id === id);
   }
 
   #uploadsOf(entry: Hash): readonly Upload[] {
-    return this.#byEntry.get(entry)?.filter((upload) => this.#isKept(upload)) ?? [];
+    return this.#byEntry.get(entry)?.uploads.filter((upload) => this.#isKept(upload)) ?? [];
   }
 
   #isAlive(upload: Upload): boolean {
@@ -103,12 +113,24 @@ export class Reservations {
     return this.#now() - movedAt;
   }
 
-  #makeRoom(): void {
-    if (this.#byEntry.size < this.#limits.maxReservations) return;
-    for (const [entry, uploads] of this.#byEntry) {
+  #makeRoom(owner: Namespace): void {
+    const { maxReservations } = this.#limits;
+    if (this.#byEntry.size < maxReservations) return;
+    for (const [entry, { uploads }] of this.#byEntry) {
       if (!uploads.some((upload) => this.#isAlive(upload))) this.#byEntry.delete(entry);
     }
-    if (this.#byEntry.size >= this.#limits.maxReservations)
+    if (this.#byEntry.size < maxReservations) return;
+    const oldest = this.#oldestOfLargest(owner);
+    if (oldest === undefined)
       throw new AssayError('ASSAY_TOO_MANY_UPLOADS', `${this.#byEntry.size} entries are reserved`);
+    this.#byEntry.delete(oldest);
+  }
+
+  /** Of the namespace with the most entries. Undefined if no other one has more than `owner` would have. */
+  #oldestOfLargest(owner: Namespace): Hash | undefined {
+    const entriesOf = Map.groupBy(this.#byEntry.keys(), (entry) => this.#byEntry.get(entry)?.owner);
+    const [largest = []] = [...entriesOf.values()].sort((a, b) => b.length - a.length);
+    const own = entriesOf.get(owner)?.length ?? 0;
+    return largest.length > own + 1 ? largest[0] : undefined;
   }
 }

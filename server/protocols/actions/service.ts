@@ -12,9 +12,12 @@ import type {
   GetCacheEntryDownloadURLResponse,
 } from '../../../core/proto/generated/actions_cache.ts';
 import { refuseInvalidLabel } from '../../../store/layers/labels.ts';
+import type { ResultAddress } from '../../../store/store.ts';
+import { all, isMet } from '../../access/rights.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { SERVER } from '../../limits.ts';
-import { type Artifact, encodeArtifact, findArtifact } from '../shared/artifact.ts';
+import { type Artifact, encodeArtifact, findArtifact, findOwnArtifact } from '../shared/artifact.ts';
+import { GET_ARTIFACT } from '../shared/artifact-exchange.ts';
 import { entryAddress, entryHash, pendingAddress, versionNamespace } from './entry.ts';
 import { reservationsOf } from './reservations.ts';
 import { signedUrl } from './signed-url.ts';
@@ -25,7 +28,11 @@ export async function getDownloadUrl(
   within: Namespace,
   { key, version, restoreKeys }: GetCacheEntryDownloadURLRequest,
 ): Promise<GetCacheEntryDownloadURLResponse> {
-  const { store, metrics } = exchange.server;
+  exchange.require(GET_ARTIFACT);
+  const {
+    store,
+    server: { metrics },
+  } = exchange;
   const namespace = versionNamespace(within, version);
   if (restoreKeys.length > SERVER.maxRestoreKeys)
     throw new AssayError(
@@ -45,13 +52,16 @@ export async function createEntry(
   within: Namespace,
   { key, version }: CreateCacheEntryRequest,
 ): Promise<CreateCacheEntryResponse> {
-  if (exchange.server.readOnly) return { ok: false, signedUploadUrl: '', message: WRITE_DENIED };
+  const denied = whyDenied(exchange);
+  if (denied) {
+    exchange.server.metrics.denied('actions');
+    return { ok: false, signedUploadUrl: '', message: denied };
+  }
   refuseInvalidLabel(key);
   const address = entryAddress(within, version, key);
-  const existing = await exchange.server.store.labels.newest(address.namespace, [], key);
-  if (existing) throw alreadyExists(key);
-  const entry = entryHash(address);
-  const uploadId = reservationsOf(exchange.server).reserve(entry);
+  if (await isInOwn(exchange, address, key)) throw alreadyExists(key);
+  const entry = entryHash(exchange.store.own(address));
+  const uploadId = reservationsOf(exchange.server).reserve(entry, exchange.store.identity.namespace);
   if (uploadId === undefined) throw reserved(key);
   const url = signedUrl(exchange, `upload/${entry}/${uploadId}`);
   return { ok: true, signedUploadUrl: url, message: '' };
@@ -62,10 +72,14 @@ export async function finalizeEntry(
   within: Namespace,
   { key, version, sizeBytes }: FinalizeCacheEntryUploadRequest,
 ): Promise<FinalizeCacheEntryUploadResponse> {
-  if (exchange.server.readOnly) return { ok: false, entryId: 0, message: WRITE_DENIED };
-  const { store, lifecycle } = exchange.server;
+  const denied = whyDenied(exchange);
+  if (denied) return { ok: false, entryId: 0, message: denied };
+  const {
+    store,
+    server: { lifecycle },
+  } = exchange;
   const address = entryAddress(within, version, key);
-  const entry = entryHash(address);
+  const entry = entryHash(exchange.store.own(address));
   const { uploadId, artifact } = await uploadedFor(exchange, entry, sizeBytes);
   /**
    * Write the label first. After a crash in between, a label without an entry is harmless. An entry without a
@@ -92,14 +106,14 @@ interface Uploaded {
  * The upload of that size. The call does not name the upload. Two different uploads of that size are an
  * error, because one may be another job's.
  */
-async function uploadedFor({ server }: Exchange, entry: Hash, sizeBytes: number): Promise<Uploaded> {
+async function uploadedFor({ server, store }: Exchange, entry: Hash, sizeBytes: number): Promise<Uploaded> {
   const uploads: Uploaded[] = [];
   for (const uploadId of reservationsOf(server).uploadIdsOf(entry)) {
-    const artifact = await findArtifact(server.store, pendingAddress(entry, uploadId));
+    const artifact = await findOwnArtifact(store, pendingAddress(entry, uploadId));
     if (artifact) uploads.push({ uploadId, artifact });
   }
   const [any] = uploads;
-  if (!any) throw new AssayError('ASSAY_NOT_FOUND', 'nothing was uploaded for this entry');
+  if (!any) throw new AssayError('ASSAY_NOT_FOUND', NOTHING_UPLOADED);
   const matching = uploads.filter(({ artifact }) => artifact.digest.size === sizeBytes);
   const [one] = matching;
   if (!one) throw otherSize(sizeBytes, any.artifact.digest.size);
@@ -107,8 +121,23 @@ async function uploadedFor({ server }: Exchange, entry: Hash, sizeBytes: number)
   return one;
 }
 
-/** GitHub's clients recognize a denial by the beginning of this text. */
-const WRITE_DENIED = 'cache write denied: this server is read-only';
+/** The client shows this text. A job whose upload arrived sees it only if the server has restarted since. */
+const NOTHING_UPLOADED = 'this entry has no upload since the server started; save it again';
+
+const WRITES_ENTRY = all('results:write', 'blobs:write', 'labels:write');
+
+/** GitHub's clients recognize a denial by the beginning of this text. They go on without saving. */
+function whyDenied({ server, store }: Exchange): string | undefined {
+  if (server.readOnly) return 'cache write denied: this server is read-only';
+  if (isMet(WRITES_ENTRY, store.identity.rights)) return undefined;
+  return `cache write denied: the token lacks the right ${WRITES_ENTRY.rights.join(' and ')}`;
+}
+
+/** An entry of another namespace that this one reads does not stop a save into the own one. */
+async function isInOwn({ store }: Exchange, { namespace }: ResultAddress, key: string): Promise<boolean> {
+  const found = await store.labels.newest(namespace, [], key);
+  return found !== undefined && (store.namespace ?? '') === store.identity.namespace;
+}
 
 function reserved(key: string): AssayError {
   const name = JSON.stringify(key.slice(0, 512));

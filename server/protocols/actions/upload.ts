@@ -3,6 +3,7 @@ import { parseHash } from '../../../core/digest.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { receiveUpload } from '../azure/upload.ts';
 import { badKey, methodNotAllowed } from '../shared/adapter.ts';
+import { PUT_ARTIFACT } from '../shared/artifact-exchange.ts';
 import { pendingAddress } from './entry.ts';
 import { reservationsOf } from './reservations.ts';
 
@@ -17,6 +18,7 @@ export async function receiveSignedUpload(
   if (name === undefined || uploadId === undefined)
     throw badKey('the URL in the response of CreateCacheEntry');
   if (exchange.method !== 'PUT') throw methodNotAllowed(exchange);
+  exchange.require(PUT_ARTIFACT);
   const entry = parseHash(name);
   const address = pendingAddress(entry, uploadId);
   await reservationsOf(exchange.server).whileArriving(entry, uploadId, () =>

@@ -28,7 +28,7 @@ export const fetchDirectory = singleRequest(FetchDirectoryRequest, FETCH_ASSET, 
   call.answer(FetchDirectoryResponse.encode({ ...found, rootDirectoryDigest }).finish());
 });
 
-async function fetch(kind: AssetKind, request: FetchBlobRequest, { server: { store } }: Call) {
+async function fetch(kind: AssetKind, request: FetchBlobRequest, { store }: Call) {
   const { uris, qualifiers } = request;
   const namespace = instanceOf(request);
   checkAssetName(uris, qualifiers);

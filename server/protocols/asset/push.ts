@@ -30,7 +30,7 @@ async function push(
   kind: AssetKind,
   request: PushRequest,
   digest: Digest | undefined,
-  { server: { store, lifecycle } }: Call,
+  { store, server: { lifecycle } }: Call,
 ): Promise<void> {
   const { uris, qualifiers, expireAt, referencesBlobs, referencesDirectories } = request;
   const namespace = instanceOf(request);

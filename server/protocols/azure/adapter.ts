@@ -5,10 +5,11 @@
 // signatures are not checked, so they do not authorize a request to a server with a token.
 import { AssayError } from '../../../core/errors.ts';
 import { parseNamespace } from '../../../core/namespace.ts';
+import type { Requirement } from '../../access/rights.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { type Adapter, badKey, methodNotAllowed } from '../shared/adapter.ts';
 import { artifactAddress } from '../shared/artifact.ts';
-import { sendArtifact } from '../shared/artifact-exchange.ts';
+import { GET_ARTIFACT, PUT_ARTIFACT, sendArtifact } from '../shared/artifact-exchange.ts';
 import { XML_ERRORS } from '../shared/xml-error.ts';
 import { receiveUpload } from './upload.ts';
 
@@ -20,7 +21,7 @@ export const azure: Adapter = {
   errors: XML_ERRORS,
   async answer(exchange, { path, query: text }) {
     const query = new URLSearchParams(text);
-    authorize(exchange, query);
+    authorize(exchange, query, exchange.method === 'PUT' ? PUT_ARTIFACT : GET_ARTIFACT);
     const { container, blob } = ADDRESS.exec(path)?.groups ?? {};
     if (container === undefined || blob === undefined) throw badKey('/azure/CONTAINER/BLOB');
     const address = artifactAddress('azure', parseNamespace(container), blob);
@@ -37,9 +38,11 @@ export const azure: Adapter = {
   },
 };
 
-function authorize(exchange: Exchange, query: URLSearchParams): void {
+function authorize(exchange: Exchange, query: URLSearchParams, requirement: Requirement): void {
+  const { access } = exchange.server;
   const signature = query.get('sig');
-  if (signature === null || !exchange.server.tokenCheck.accepts(`Bearer ${signature}`)) exchange.authorize();
+  const signed = signature === null ? undefined : access.ofToken(signature);
+  exchange.authorizeAs(signed ?? access.ofHeader(exchange.request.headers.authorization), requirement);
 }
 
 /** Refuses reads of block lists, container properties and so on: the answer must not be the blob. */

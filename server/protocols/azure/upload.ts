@@ -6,7 +6,7 @@ import { DEFAULT_NAMESPACE, protocolNamespace } from '../../../core/namespace.ts
 import type { ResultAddress } from '../../../store/store.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { receiveWhole } from '../../http/upload.ts';
-import { findArtifact } from '../shared/artifact.ts';
+import { findOwnArtifact } from '../shared/artifact.ts';
 import { checkArtifactPut, receiveArtifact, storeArtifact } from '../shared/artifact-exchange.ts';
 import { assembled, assembledSize, assemblies } from '../shared/assembly.ts';
 import { blocksIn } from './block-list.ts';
@@ -19,7 +19,6 @@ export interface BlobUpload {
 }
 
 export async function receiveUpload(exchange: Exchange, upload: BlobUpload): Promise<void> {
-  exchange.authorizeWrite();
   switch (upload.query.get('comp')) {
     case null:
       await receiveAll(exchange, upload);
@@ -65,12 +64,13 @@ function blockIdIn(query: URLSearchParams): string {
 }
 
 async function commitBlocks(exchange: Exchange, { address, uploadId }: BlobUpload): Promise<void> {
-  const { store, limits, lifecycle } = exchange.server;
+  const { store } = exchange;
+  const { limits, lifecycle } = exchange.server;
   await checkArtifactPut(exchange, address);
   const list = (await receiveWhole(exchange, limits.maxMessageBytes)).toString('utf8');
   const parts: Digest[] = [];
   for (const id of blocksIn(list)) {
-    const block = await findArtifact(store, blockAddress(uploadId, id));
+    const block = await findOwnArtifact(store, blockAddress(uploadId, id));
     parts.push(block?.digest ?? missingBlock());
   }
   const size = assembledSize(parts, limits.maxBlobBytes);

@@ -1,7 +1,7 @@
 // /ac: GET and PUT of an ActionResult by the action's hash, within a namespace, as protobuf or as JSON
 // (moon). The store accepts and serves a result only if it has every blob that the result references.
 import { hash } from 'node:crypto';
-import { appendBlobs } from '../../../core/inlined-blobs.ts';
+import { appendBlobs, INLINED_BLOBS_HEADER } from '../../../core/inlined-blobs.ts';
 import type { ResultAddress } from '../../../store/store.ts';
 import type { Headers } from '../../http/error-response.ts';
 import type { Exchange } from '../../http/exchange.ts';
@@ -13,14 +13,17 @@ import {
   evaluateConditions,
   preconditionFailed,
 } from '../shared/conditions.ts';
-import { selectBlobs } from './inlined-blobs.ts';
+import { selectBlobs } from '../shared/inlined-blobs.ts';
 
 const DESCRIPTION = ['cache-control', 'no-cache', 'vary', 'accept, assay-company'];
 const PROTOBUF = ['content-type', 'application/x-protobuf', ...DESCRIPTION];
 const JSON_TEXT = ['content-type', 'application/json', ...DESCRIPTION];
 
 export async function getResult(exchange: Exchange, address: ResultAddress): Promise<void> {
-  const { store, metrics } = exchange.server;
+  const {
+    store,
+    server: { metrics },
+  } = exchange;
   const result = await store.results.get(address);
   metrics.lookedUp('ac', result !== undefined);
   if (!result) return exchange.answerMiss();
@@ -28,7 +31,9 @@ export async function getResult(exchange: Exchange, address: ResultAddress): Pro
   const { accept } = exchange.request.headers;
   if (isJson(accept))
     return answerResult(exchange, JSON_TEXT, tagOf(bytes, '-json'), () => resultToJson(bytes));
-  const blobs = await selectBlobs(exchange, bytes);
+  const accepted =
+    exchange.method === 'HEAD' ? 0 : Number(exchange.request.headers[INLINED_BLOBS_HEADER] ?? 0);
+  const blobs = await selectBlobs(exchange, bytes, accepted);
   /** No entity tag: the inlined blobs are not the same in each answer. */
   if (blobs.length > 0) exchange.answerContent(200, PROTOBUF, appendBlobs({ result: bytes, blobs }));
   else answerResult(exchange, PROTOBUF, tagOf(bytes), () => appendBlobs({ result: bytes, blobs }));
@@ -51,7 +56,8 @@ function tagOf(result: Uint8Array, form = ''): string {
  * A PUT of a different result succeeds, to not fail the build. The header `assay-outcome` names the outcome.
  */
 export async function putResult(exchange: Exchange, address: ResultAddress): Promise<void> {
-  const { store, limits, lifecycle } = exchange.server;
+  const { store } = exchange;
+  const { limits, lifecycle } = exchange.server;
   await checkPreconditions(exchange, async () => {
     const kept = await store.results.get(address);
     return kept && tagOf(kept.bytes);

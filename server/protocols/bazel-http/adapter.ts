@@ -2,6 +2,7 @@
 // It is not in the list of adapters, because its URLs may begin with anything: it is tried after them.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AssayError } from '../../../core/errors.ts';
+import { all } from '../../access/rights.ts';
 import type { ServerContext } from '../../context.ts';
 import { CONTENT_ERRORS } from '../../http/error-response.ts';
 import { Exchange } from '../../http/exchange.ts';
@@ -26,15 +27,19 @@ export function bazelHttp(
   return true;
 }
 
+const REQUIREMENTS = {
+  cas: { get: all('blobs:read'), put: all('blobs:write') },
+  ac: { get: all('results:read'), put: all('results:write') },
+} as const satisfies Record<Kind, object>;
+
 function answer(exchange: Exchange, url: string, kind: Kind): Promise<void> {
-  exchange.authorize();
+  exchange.authorize(REQUIREMENTS[kind][exchange.method === 'PUT' ? 'put' : 'get']);
   const address = parseAddress(url, kind);
   switch (exchange.method) {
     case 'GET':
     case 'HEAD':
       return get(exchange, address);
     case 'PUT':
-      exchange.authorizeWrite();
       return put(exchange, address);
     default:
       throw new AssayError('ASSAY_METHOD_NOT_ALLOWED', `this address does not accept ${exchange.method}`);

@@ -10,7 +10,10 @@ import { answerCompressed } from './compressed-answer.ts';
 const FOR_EVER = ['cache-control', 'max-age=31536000, immutable', 'vary', 'accept-encoding'];
 
 export async function getBlob(exchange: Exchange, hash: Hash): Promise<void> {
-  const { store, metrics } = exchange.server;
+  const {
+    store,
+    server: { metrics },
+  } = exchange;
   const blob = await store.blobs.get(hash);
   metrics.lookedUp('cas', blob !== undefined);
   if (!blob) return exchange.answerMiss();
@@ -21,7 +24,7 @@ export async function getBlob(exchange: Exchange, hash: Hash): Promise<void> {
 }
 
 export function checkBlobPreconditions(exchange: Exchange, hash: Hash): Promise<void> {
-  const { blobs } = exchange.server.store;
+  const { blobs } = exchange.store;
   return checkPreconditions(exchange, async () => ((await blobs.get(hash)) ? `"${hash}"` : undefined));
 }
 

@@ -1,5 +1,5 @@
-// Labels over HTTP, as a fastify plugin, for `assay save`, `assay restore`, the state of steps and checkpoints. At
-// /labels/v1/NAMESPACE:
+// Labels over HTTP, as a fastify plugin, for `assay save`, `assay restore`, the state of steps and
+// checkpoints. At /labels/v1/NAMESPACE:
 //
 //   GET ?exact=LABEL&prefix=PREFIX&prefix=…   {"label","key"} of that label, else of the newest with a prefix; or 404
 //   PUT ?label=LABEL&key=HASH                 200, or 409 if the label names other content that is still stored
@@ -8,7 +8,8 @@ import { parseHash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { LABELS_PATH } from '../../../core/labels.ts';
 import { parseNamespace } from '../../../core/namespace.ts';
-import { authorize, authorizeWrite, onlyMethods } from '../../http/app.ts';
+import { all } from '../../access/rights.ts';
+import { authorized, onlyMethods } from '../../http/app.ts';
 import { jsonErrors } from '../../http/error-response.ts';
 import { MISS } from '../../http/exchange.ts';
 import type { JsonApi } from '../shared/json-api.ts';
@@ -34,14 +35,17 @@ interface Put {
 
 async function endpoints(app: FastifyInstance): Promise<void> {
   const config = { route: 'labels', errors: jsonErrors('GET, PUT') } as const;
-  app.addHook('onRequest', authorize);
   onlyMethods(app, '', { config }, 'GET', 'PUT');
   /** A PUT has its arguments in the query. */
   app.addContentTypeParser('*', async () => undefined);
 
-  const find = { config, exposeHeadRoute: false, schema: { querystring: FIND, response: FOUND } };
+  const onRequest = authorized(all('results:read'));
+  const find = { config, exposeHeadRoute: false, onRequest, schema: { querystring: FIND, response: FOUND } };
   app.get<Find>('', find, async ({ params, query, exchange }) => {
-    const { store, metrics } = exchange.server;
+    const {
+      store,
+      server: { metrics },
+    } = exchange;
     const namespace = parseNamespace(params.namespace ?? '');
     const found = await store.labels.newest(namespace, [query.prefix ?? []].flat(), query.exact);
     metrics.lookedUp('labels', found !== undefined);
@@ -49,9 +53,12 @@ async function endpoints(app: FastifyInstance): Promise<void> {
     return found;
   });
 
-  const put = { config, onRequest: authorizeWrite, schema: { querystring: PUT } };
+  const put = { config, onRequest: authorized(all('labels:write')), schema: { querystring: PUT } };
   app.put<Put>('', put, async ({ params, query, exchange }, reply) => {
-    const { store, lifecycle } = exchange.server;
+    const {
+      store,
+      server: { lifecycle },
+    } = exchange;
     const namespace = parseNamespace(params.namespace ?? '');
     const { label = '', key = '' } = query;
     const hash = parseHash(key);

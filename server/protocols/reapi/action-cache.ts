@@ -17,15 +17,17 @@ const MISS = new AssayError('ASSAY_NOT_FOUND', 'there is no result for that acti
 const RESULT_FIELD = 3;
 
 export async function getActionResult(call: Call): Promise<void> {
-  const { store, metrics, limits } = call.server;
+  const { store } = call;
+  const { metrics, limits } = call.server;
   const query = readResultQuery(await call.message());
   const address = { namespace: instanceOf(query), key: query.action.hash };
   const result = await store.results.get(address);
   metrics.lookedUp('ac', result !== undefined);
   if (!result) throw MISS;
-  const bytes = asksForContent(query)
-    ? await withContent(result.bytes, query, store.blobs, limits.maxInlineBytes)
-    : result.bytes;
+  const bytes =
+    asksForContent(query) && store.identity.rights.has('blobs:read')
+      ? await withContent(result.bytes, query, store.blobs, limits.maxInlineBytes)
+      : result.bytes;
   metrics.sent(bytes.length);
   call.answer(bytes);
 }
@@ -38,7 +40,10 @@ export const updateActionResult = singleRequest(
   UpdateActionResultRequest,
   UPDATE_ACTION_RESULT,
   async (request, call, message) => {
-    const { store, lifecycle } = call.server;
+    const {
+      store,
+      server: { lifecycle },
+    } = call;
     const address = { namespace: instanceOf(request), key: digestIn(request.actionDigest).hash };
     const [sent] = rawMessages(message, RESULT_FIELD);
     if (!sent || !request.actionResult)

@@ -1,4 +1,5 @@
 // The methods of the Remote Execution API v2, without execution.
+import { all, any, NOTHING_MORE } from '../../access/rights.ts';
 import { type Methods, service } from '../../grpc/method.ts';
 import { getActionResult, updateActionResult } from './action-cache.ts';
 import { batchReadBlobs } from './batch-read.ts';
@@ -14,21 +15,26 @@ import { write } from './write.ts';
 
 const REAPI = 'build.bazel.remote.execution.v2';
 
+/** The list of the chunks is kept as a result. */
+const SPLITS = all('blobs:read', 'blobs:write', 'results:write');
+
 export const reapiMethods: Methods = new Map([
-  ...service(`${REAPI}.Capabilities`, { GetCapabilities: getCapabilities }),
-  ...service(
-    `${REAPI}.ActionCache`,
-    { GetActionResult: getActionResult },
-    { UpdateActionResult: updateActionResult },
-  ),
-  ...service(
-    `${REAPI}.ContentAddressableStorage`,
-    { FindMissingBlobs: findMissingBlobs, BatchReadBlobs: batchReadBlobs, GetTree: getTree },
-    { BatchUpdateBlobs: batchUpdateBlobs, SplitBlob: splitBlob, SpliceBlob: spliceBlob },
-  ),
-  ...service(
-    'google.bytestream.ByteStream',
-    { Read: read, QueryWriteStatus: queryWriteStatus },
-    { Write: write },
-  ),
+  ...service(`${REAPI}.Capabilities`, { GetCapabilities: [NOTHING_MORE, getCapabilities] }),
+  ...service(`${REAPI}.ActionCache`, {
+    GetActionResult: [all('results:read'), getActionResult],
+    UpdateActionResult: [all('results:write'), updateActionResult],
+  }),
+  ...service(`${REAPI}.ContentAddressableStorage`, {
+    FindMissingBlobs: [any('blobs:read', 'blobs:write'), findMissingBlobs],
+    BatchReadBlobs: [all('blobs:read'), batchReadBlobs],
+    GetTree: [all('blobs:read'), getTree],
+    BatchUpdateBlobs: [all('blobs:write'), batchUpdateBlobs],
+    SplitBlob: [SPLITS, splitBlob],
+    SpliceBlob: [SPLITS, spliceBlob],
+  }),
+  ...service('google.bytestream.ByteStream', {
+    Read: [all('blobs:read'), read],
+    QueryWriteStatus: [any('blobs:read', 'blobs:write'), queryWriteStatus],
+    Write: [all('blobs:write'), write],
+  }),
 ]);

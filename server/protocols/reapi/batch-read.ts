@@ -9,7 +9,7 @@ import {
   Compressor_Value,
 } from '../../../core/proto/generated/reapi-services.ts';
 import { ABOUT_MANY_DIGESTS } from '../../../core/request-shapes.ts';
-import type { ServerContext } from '../../context.ts';
+import type { RequestContext } from '../../context.ts';
 import { singleRequest } from '../../grpc/method.ts';
 import { bytesOf } from '../../http/blob-bytes.ts';
 import { checkBatchSize, OK, statusFor } from './batch.ts';
@@ -31,7 +31,7 @@ export const batchReadBlobs = singleRequest(
       server.limits,
     );
     const mayCompress = request.acceptableCompressors.includes(Compressor_Value.ZSTD);
-    const responses = await Promise.all(digests.map((digest) => read(digest, mayCompress, server)));
+    const responses = await Promise.all(digests.map((digest) => read(digest, mayCompress, call)));
     const bytes = BatchReadBlobsResponse.encode({ responses }).finish();
     server.metrics.sent(bytes.length);
     call.answer(bytes);
@@ -41,11 +41,11 @@ export const batchReadBlobs = singleRequest(
 async function read(
   digest: Digest,
   mayCompress: boolean,
-  server: ServerContext,
+  { server, store }: RequestContext,
 ): Promise<BatchReadBlobsResponse_Response> {
   const about = { digest: toWire(digest), compressor: Compressor_Value.IDENTITY };
   try {
-    const blob = await server.store.blobs.get(digest.hash);
+    const blob = await store.blobs.get(digest.hash);
     const isHere = blob?.size === digest.size;
     server.metrics.lookedUp('cas', isHere);
     if (!isHere) throw MISS;

@@ -8,7 +8,7 @@ import {
   Compressor_Value,
 } from '../../../core/proto/generated/reapi-services.ts';
 import { BATCH_UPDATE } from '../../../core/request-shapes.ts';
-import type { ServerContext } from '../../context.ts';
+import type { RequestContext } from '../../context.ts';
 import { singleRequest } from '../../grpc/method.ts';
 import { checkBatchSize, OK, statusFor } from './batch.ts';
 import { digestIn, instanceOf } from './instance.ts';
@@ -25,7 +25,7 @@ export const batchUpdateBlobs = singleRequest(
       Promise.all(
         request.requests.map(async (one) => ({
           ...(one.digest && { digest: one.digest }),
-          status: await put(one, server),
+          status: await put(one, call),
         })),
       ),
     );
@@ -37,10 +37,13 @@ function sizeInMemory({ digest, data }: BatchUpdateBlobsRequest_Request): number
   return Math.max(data.length, digest?.sizeBytes ?? 0);
 }
 
-async function put(request: BatchUpdateBlobsRequest_Request, server: ServerContext): Promise<Status> {
+async function put(
+  request: BatchUpdateBlobsRequest_Request,
+  { server, store }: RequestContext,
+): Promise<Status> {
   try {
     const digest = digestIn(request.digest);
-    await server.store.blobs.put(digest, contentOf(request, digest.size));
+    await store.blobs.put(digest, contentOf(request, digest.size));
     return OK;
   } catch (error) {
     return statusFor(error, server);

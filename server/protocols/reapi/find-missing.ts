@@ -7,7 +7,7 @@ import { instanceOf } from './instance.ts';
 export async function findMissingBlobs(call: Call): Promise<void> {
   const { digests, ...about } = readDigestList(await call.message());
   instanceOf(about);
-  const missing = await call.server.store.blobs.missing(digests);
+  const missing = await call.store.blobs.missing(digests);
   const missingBlobDigests = missing.map(({ hash, size }) => ({ hash, sizeBytes: size }));
   call.answer(FindMissingBlobsResponse.encode({ missingBlobDigests }).finish());
 }

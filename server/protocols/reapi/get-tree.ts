@@ -37,7 +37,10 @@ export const getTree = singleRequest(GetTreeRequest, ABOUT_ONE_DIGEST, async (re
 const COPIES = 3;
 
 async function sendTree(request: GetTreeRequest, call: Call, reservation: MemoryReservation): Promise<void> {
-  const { store, limits } = call.server;
+  const {
+    store,
+    server: { limits },
+  } = call;
   instanceOf(request);
   const skipped = countIn(request.pageToken);
   const perPage = request.pageSize > 0 ? request.pageSize : Number.POSITIVE_INFINITY;

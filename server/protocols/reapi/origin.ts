@@ -1,5 +1,5 @@
-// The origin of a result: the RequestMetadata of the call that stored it (tool, invocation, target,
-// mnemonic). It is added to the result's auxiliary_metadata (docs/decisions/0051).
+// The origin of a call: its RequestMetadata (tool, invocation, target, mnemonic). That of the call which
+// stored a result is added to the result's auxiliary_metadata (docs/decisions/0051).
 import { encodeField, replaceFields } from '../../../core/edit-message.ts';
 import { decodeStrict } from '../../../core/message.ts';
 import { Any } from '../../../core/proto/generated/google/protobuf/any.ts';
@@ -17,7 +17,7 @@ const AUXILIARY_FIELD = 11;
 
 /** Adds the call's origin to the result. A result that already has an origin keeps it. */
 export function withOrigin(call: Call, bytes: Uint8Array, result: ActionResult): Uint8Array {
-  const origin = originOf(call);
+  const origin = metadataOf(call)?.bytes;
   const metadata = result.executionMetadata;
   if (!origin || metadata?.auxiliaryMetadata.some(({ typeUrl }) => typeUrl === TYPE_URL)) return bytes;
   const note = encodeField(AUXILIARY_FIELD, Any.encode({ typeUrl: TYPE_URL, value: origin }).finish());
@@ -26,14 +26,20 @@ export function withOrigin(call: Call, bytes: Uint8Array, result: ActionResult):
     : Buffer.concat([bytes, encodeField(METADATA_FIELD, note)]);
 }
 
-/** A malformed header is ignored: nothing depends on the origin. */
-function originOf({ headers }: Call): Buffer | undefined {
+/** The client's name and version, as it gives them. */
+export function toolOf(call: Call): { readonly name: string; readonly version: string } {
+  const { toolName = '', toolVersion = '' } = metadataOf(call)?.metadata.toolDetails ?? {};
+  return { name: toolName, version: toolVersion };
+}
+
+/** A malformed header is ignored. */
+function metadataOf({ headers }: Call): { bytes: Buffer; metadata: RequestMetadata } | undefined {
   const header = headers[HEADER];
   if (typeof header !== 'string') return undefined;
   const bytes = Buffer.from(header, 'base64');
   try {
-    decodeStrict(RequestMetadata, REQUEST_METADATA, bytes, 'no RequestMetadata');
-    return bytes;
+    const metadata = decodeStrict(RequestMetadata, REQUEST_METADATA, bytes, 'no RequestMetadata');
+    return { bytes, metadata };
   } catch {
     return undefined;
   }

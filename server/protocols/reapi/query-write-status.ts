@@ -12,10 +12,11 @@ export const queryWriteStatus = singleRequest(
   QueryWriteStatusRequest,
   FLAT,
   async ({ resourceName }, call) => {
-    const { blobs, uploads } = call.server.store;
+    const { store } = call;
     const name = parseUploadName(resourceName);
-    const complete = await isStored(name.digest, blobs);
-    const known = complete ? undefined : await uploads.status(uploadId(name));
+    const complete = await isStored(name.digest, store.blobs);
+    const mayUpload = store.identity.rights.has('blobs:write');
+    const known = complete || !mayUpload ? undefined : await store.uploads.status(uploadId(name));
     const committedSize = complete ? name.digest.size : (known?.committed ?? 0);
     call.answer(QueryWriteStatusResponse.encode({ committedSize, complete }).finish());
   },

@@ -18,7 +18,10 @@ const MISS = new AssayError('ASSAY_NOT_FOUND', 'the blob is not in the store');
 const DATA_FIELD = 10;
 
 export const read = singleRequest(ReadRequest, FLAT, async (request, call) => {
-  const { store, metrics } = call.server;
+  const {
+    store,
+    server: { metrics },
+  } = call;
   const { digest, isCompressed } = parseReadName(request.resourceName);
   checkSpan(request, isCompressed, digest.size);
   const blob = await store.blobs.get(digest.hash);

@@ -15,7 +15,10 @@ import { digestIn, instanceOf } from './instance.ts';
 import { isStored } from './write.ts';
 
 export const spliceBlob = singleRequest(SpliceBlobRequest, SPLICE, async (request, call) => {
-  const { store, limits } = call.server;
+  const {
+    store,
+    server: { limits },
+  } = call;
   instanceOf(request);
   const digest = digestIn(request.blobDigest);
   const chunks = request.chunkDigests.map(parseDigest);
@@ -32,7 +35,10 @@ export const spliceBlob = singleRequest(SpliceBlobRequest, SPLICE, async (reques
 });
 
 async function splice(digest: Digest, chunks: readonly Digest[], call: Call): Promise<void> {
-  const { store, lifecycle } = call.server;
+  const {
+    store,
+    server: { lifecycle },
+  } = call;
   if (await isStored(digest, store.blobs)) return;
   refuseMismatch(digest, await digestOfAll(chunks, store.blobs, call));
   await lifecycle.whileWriting(async () => {

@@ -9,13 +9,17 @@ import {
   SplitBlobResponse,
 } from '../../../core/proto/generated/reapi-services.ts';
 import { ABOUT_ONE_DIGEST } from '../../../core/request-shapes.ts';
-import type { Blob, Store } from '../../../store/store.ts';
+import type { Blob } from '../../../store/store.ts';
+import type { ScopedStore } from '../../access/scoped-store.ts';
 import { singleRequest } from '../../grpc/method.ts';
 import { findChunks, storeChunks } from './chunk-list.ts';
 import { digestIn, instanceOf } from './instance.ts';
 
 export const splitBlob = singleRequest(SplitBlobRequest, ABOUT_ONE_DIGEST, async (request, call) => {
-  const { store, lifecycle } = call.server;
+  const {
+    store,
+    server: { lifecycle },
+  } = call;
   instanceOf(request);
   const digest = digestIn(request.blobDigest);
   const blob = await store.blobs.get(digest.hash);
@@ -26,7 +30,7 @@ export const splitBlob = singleRequest(SplitBlobRequest, ABOUT_ONE_DIGEST, async
 });
 
 /** A blob of at most the maximum chunk size is its own only chunk. */
-async function chunksOf(digest: Digest, blob: Blob, store: Store): Promise<Digest[]> {
+async function chunksOf(digest: Digest, blob: Blob, store: ScopedStore): Promise<Digest[]> {
   if (blob.bytes || blob.size <= REAPI_CHUNKING.maxBytes) return [digest];
   const known = await findChunks(store.results, digest.hash);
   if (known) return known;

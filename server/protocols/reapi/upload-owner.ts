@@ -7,7 +7,9 @@
 // each other.
 import { randomUUID } from 'node:crypto';
 import type { Uploads } from '../../../store/store.ts';
+import type { ScopedUploads } from '../../access/scoped-store.ts';
 
+/** By the whole store's uploads and the scoped id. */
 const ownersOf = new WeakMap<Uploads, Map<string, symbol>>();
 
 export interface OwnUpload {
@@ -17,20 +19,21 @@ export interface OwnUpload {
 
 /** Calls `write` with the upload that it may use until it settles. */
 export async function withUpload<T>(
-  uploads: Uploads,
+  uploads: ScopedUploads,
   id: string,
   offset: number,
   write: (own: OwnUpload) => Promise<T>,
 ): Promise<T> {
-  const owners = ownersOf.get(uploads) ?? new Map<string, symbol>();
-  ownersOf.set(uploads, owners);
-  if (offset === 0 && owners.has(id)) return withTemporaryUpload(uploads, `${id}:${randomUUID()}`, write);
+  const owners = ownersOf.get(uploads.whole) ?? new Map<string, symbol>();
+  ownersOf.set(uploads.whole, owners);
+  const name = uploads.scoped(id);
+  if (offset === 0 && owners.has(name)) return withTemporaryUpload(uploads, `${id}:${randomUUID()}`, write);
   const owner = Symbol(id);
-  owners.set(id, owner);
+  owners.set(name, owner);
   try {
     return await write({ id, isShared: true });
   } finally {
-    if (owners.get(id) === owner) owners.delete(id);
+    if (owners.get(name) === owner) owners.delete(name);
   }
 }
 

@@ -5,7 +5,8 @@ import type { Digest } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { WriteResponse } from '../../../core/proto/generated/bytestream.ts';
 import { STORE } from '../../../store/limits.ts';
-import type { Blobs, Uploads } from '../../../store/store.ts';
+import type { Blobs } from '../../../store/store.ts';
+import type { ScopedUploads } from '../../access/scoped-store.ts';
 import type { Call } from '../../grpc/call.ts';
 import { parseUploadName, type UploadName, uploadId } from './resource-name.ts';
 import { withUpload } from './upload-owner.ts';
@@ -16,7 +17,8 @@ import { decompressStream } from './zstd.ts';
 const ALREADY_STORED = -1;
 
 export async function write(call: Call): Promise<void> {
-  const { store, lifecycle, limits } = call.server;
+  const { store } = call;
+  const { lifecycle, limits } = call.server;
   const stream = await WriteStream.open(call.pieces(), limits.maxGrpcMessageBytes);
   try {
     const name = parseUploadName(stream.resourceName);
@@ -50,7 +52,11 @@ async function putWhole(blobs: Blobs, name: UploadName, stream: WriteStream): Pr
 }
 
 /** The committed size is that of the owner's upload: a temporary upload ends with its write. */
-async function appendResumable(uploads: Uploads, name: UploadName, stream: WriteStream): Promise<number> {
+async function appendResumable(
+  uploads: ScopedUploads,
+  name: UploadName,
+  stream: WriteStream,
+): Promise<number> {
   const shared = uploadId(name);
   return withUpload(uploads, shared, stream.offset, async ({ id, isShared }) => {
     const committed = await appendWithRetry(id, uploads, name, stream);
@@ -65,7 +71,7 @@ async function appendResumable(uploads: Uploads, name: UploadName, stream: Write
  */
 async function appendWithRetry(
   id: string,
-  uploads: Uploads,
+  uploads: ScopedUploads,
   name: UploadName,
   stream: WriteStream,
 ): Promise<number> {
@@ -82,7 +88,7 @@ async function appendWithRetry(
 async function appendAt(
   offset: number,
   id: string,
-  uploads: Uploads,
+  uploads: ScopedUploads,
   name: UploadName,
   stream: WriteStream,
 ): Promise<number> {
@@ -93,7 +99,7 @@ async function appendAt(
 }
 
 /** The offset where the upload continues. Data before it is skipped. A write at 0 restarts the upload. */
-async function resumeOffset(uploads: Uploads, id: string, offset: number): Promise<number> {
+async function resumeOffset(uploads: ScopedUploads, id: string, offset: number): Promise<number> {
   const known = await uploads.status(id);
   if (known && offset === 0) await uploads.cancel(id);
   const committed = offset === 0 ? 0 : (known?.committed ?? 0);

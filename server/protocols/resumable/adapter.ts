@@ -12,6 +12,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Hash, parseHash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { DEFAULT_NAMESPACE, type Namespace, parseNamespace } from '../../../core/namespace.ts';
+import { all } from '../../access/rights.ts';
 import type { ServerContext } from '../../context.ts';
 import { jsonErrors } from '../../http/error-response.ts';
 import { Exchange } from '../../http/exchange.ts';
@@ -45,8 +46,7 @@ export function resumablePut(
 }
 
 function answer(exchange: Exchange, prefix: string | undefined, hash: string): Promise<void> {
-  exchange.authorize();
-  exchange.authorizeWrite();
+  exchange.authorize(all('blobs:write'));
   const address: UploadAddress = {
     namespace: prefix === undefined ? DEFAULT_NAMESPACE : parseNamespace(prefix),
     hash: parseHash(hash),

@@ -3,7 +3,7 @@
 import type { Hash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import type { Namespace } from '../../../core/namespace.ts';
-import type { Store, UploadStatus } from '../../../store/store.ts';
+import type { UploadStatus, Uploads } from '../../../store/store.ts';
 import type { Headers } from '../../http/error-response.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { announcedSize, receiveStream } from '../../http/upload.ts';
@@ -14,8 +14,8 @@ export interface UploadAddress {
   readonly hash: Hash;
 }
 
-/** The ids of uploads that a connection is sending now, by store. */
-const sending = new WeakMap<Store, Set<string>>();
+/** The scoped ids of uploads that a connection is sending now, by the whole store's uploads. */
+const sending = new WeakMap<Uploads, Set<string>>();
 
 /**
  * Begins an upload. If another connection sends the same blob, or left a part of it, a complete body is
@@ -57,7 +57,10 @@ export async function answerStatus(exchange: Exchange, address: UploadAddress): 
 }
 
 export async function cancelUpload(exchange: Exchange, address: UploadAddress): Promise<void> {
-  const { store, lifecycle } = exchange.server;
+  const {
+    store,
+    server: { lifecycle },
+  } = exchange;
   await lifecycle.whileWriting(() => store.uploads.cancel(idOf(address)));
   exchange.begin(204, []);
   exchange.end();
@@ -70,7 +73,8 @@ async function receivePart(
   isLast: boolean,
   unfinishedStatus: number,
 ): Promise<void> {
-  const { store, limits, lifecycle } = exchange.server;
+  const { store } = exchange;
+  const { limits, lifecycle } = exchange.server;
   const content = receiveStream(exchange, limits.maxBlobBytes - offset);
   const length = announcedSize(exchange.request);
   const part = { expected: { hash: address.hash }, offset, content, length, isLast };
@@ -89,8 +93,9 @@ async function exclusively<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   if (isSending(exchange, address)) throw conflict('being sent by another connection');
-  const ids = sendingOf(exchange.server.store);
-  const id = idOf(address);
+  const { uploads } = exchange.store;
+  const ids = sendingOf(uploads.whole);
+  const id = uploads.scoped(idOf(address));
   ids.add(id);
   try {
     return await work();
@@ -103,12 +108,12 @@ async function exclusively<T>(
 async function statusOf(exchange: Exchange, address: UploadAddress): Promise<UploadStatus | undefined> {
   const status = await unfinished(exchange, address);
   if (status) return status;
-  const blob = await exchange.server.store.blobs.get(address.hash);
+  const blob = await exchange.store.blobs.get(address.hash);
   return blob && { committed: blob.size, isFinished: true };
 }
 
 function unfinished(exchange: Exchange, address: UploadAddress): Promise<UploadStatus | undefined> {
-  return exchange.server.store.uploads.status(idOf(address));
+  return exchange.store.uploads.status(idOf(address));
 }
 
 function uploadHeaders({ namespace, hash }: UploadAddress, { committed, isFinished }: UploadStatus): Headers {
@@ -128,13 +133,13 @@ function idOf({ namespace, hash }: UploadAddress): string {
   return `http ${namespace} ${hash}`;
 }
 
-function isSending({ server: { store } }: Exchange, address: UploadAddress): boolean {
-  return sendingOf(store).has(idOf(address));
+function isSending({ store: { uploads } }: Exchange, address: UploadAddress): boolean {
+  return sendingOf(uploads.whole).has(uploads.scoped(idOf(address)));
 }
 
-function sendingOf(store: Store): Set<string> {
-  const known = sending.get(store) ?? new Set();
-  sending.set(store, known);
+function sendingOf(uploads: Uploads): Set<string> {
+  const known = sending.get(uploads) ?? new Set();
+  sending.set(uploads, known);
   return known;
 }
 

@@ -2,6 +2,9 @@
 //
 // A key is a hash with a prefix, which rush-project's cacheEntryNamePattern defines. Rush sends its
 // credential unchanged in Authorization, so the token may come with a scheme or without.
+//
+// Rush ends with a failure if a PUT gets another status than 2xx. So a denied PUT gets 202, which promises
+// nothing, and a header that says that nothing is stored.
 import type { Exchange } from '../../http/exchange.ts';
 import { namespaceAndKey, plainAdapter } from '../shared/plain-adapter.ts';
 
@@ -13,10 +16,12 @@ export const rush = plainAdapter({
   form: '/rush/[NAMESPACE/]KEY',
   parseKey: (path) => namespaceAndKey(path, KEY),
   authorize,
+  deniedPutStatus: 202,
 });
 
 function authorize(exchange: Exchange): void {
+  const { access } = exchange.server;
   const { authorization } = exchange.request.headers;
-  if (authorization === undefined || !exchange.server.tokenCheck.accepts(`Bearer ${authorization}`))
-    exchange.authorize();
+  const bare = authorization === undefined ? undefined : access.ofToken(authorization);
+  exchange.authorizeAs(bare ?? access.ofHeader(authorization));
 }

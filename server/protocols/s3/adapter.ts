@@ -4,10 +4,11 @@ import { type Hash, parseHash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { parseNamespace } from '../../../core/namespace.ts';
 import type { ResultAddress } from '../../../store/store.ts';
+import type { Requirement } from '../../access/rights.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { type Adapter, badKey, methodNotAllowed, type RequestTarget } from '../shared/adapter.ts';
 import { artifactAddress } from '../shared/artifact.ts';
-import { receiveArtifact, sendArtifact } from '../shared/artifact-exchange.ts';
+import { GET_ARTIFACT, PUT_ARTIFACT, receiveArtifact, sendArtifact } from '../shared/artifact-exchange.ts';
 import { isChecked } from '../shared/checksums.ts';
 import { XML_ERRORS } from '../shared/xml-error.ts';
 
@@ -16,14 +17,13 @@ export const s3: Adapter = {
   base: '/s3/',
   errors: XML_ERRORS,
   async answer(exchange, target) {
-    authorize(exchange);
+    authorize(exchange, exchange.method === 'PUT' ? PUT_ARTIFACT : GET_ARTIFACT);
     const address = addressIn(target);
     switch (exchange.method) {
       case 'GET':
       case 'HEAD':
         return sendArtifact(exchange, address, { protocol: 's3' });
       case 'PUT':
-        exchange.authorizeWrite();
         return putObject(exchange, address);
       default:
         throw methodNotAllowed(exchange);
@@ -32,15 +32,18 @@ export const s3: Adapter = {
 };
 
 /**
- * With S3 keys, a request needs a valid signature or the server's token. Without keys, only the token counts.
+ * A request needs a valid signature or a token. A server with S3 keys and no token accepts no request without
+ * a signature.
  */
-function authorize(exchange: Exchange): void {
+function authorize(exchange: Exchange, requirement: Requirement): void {
   const { request, server } = exchange;
-  const { tokenCheck, signatures } = server;
-  const hasToken = tokenCheck.isRequired && tokenCheck.accepts(request.headers.authorization);
-  if (!signatures) exchange.authorize();
-  else if (!hasToken && !signatures.accepts(request))
+  const { access, signatures } = server;
+  const signed = signatures.identify(request);
+  const isByToken = !(signatures.isRequired && access.isOpen);
+  const identity = signed ?? (isByToken ? access.ofHeader(request.headers.authorization) : undefined);
+  if (!identity && signatures.isRequired)
     throw new AssayError('ASSAY_BAD_SIGNATURE', 'the request is not signed with the server’s S3 keys');
+  exchange.authorizeAs(identity, requirement);
 }
 
 const UNSIGNED = 'UNSIGNED-PAYLOAD';

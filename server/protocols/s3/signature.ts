@@ -3,6 +3,8 @@
 // is compared when the body has arrived (adapter.ts).
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { AccessControl } from '../../access/access-control.ts';
+import { type Identity, ROOT } from '../../access/identity.ts';
 import { SERVER } from '../../limits.ts';
 
 export interface S3Keys {
@@ -11,28 +13,50 @@ export interface S3Keys {
 }
 
 export interface SignatureCheck {
-  accepts(request: SignedRequest): boolean;
+  /** True if some S3 client can sign: with the server's own S3 keys. */
+  readonly isRequired: boolean;
+  /** Who signed the request. Undefined if the signature is wrong, or by a key that nobody has. */
+  identify(request: SignedRequest): Identity | undefined;
 }
 
 export type SignedRequest = Pick<IncomingMessage, 'method' | 'url' | 'headers'>;
 
 /** Returns an object that does not contain the keys, so that printing or logging it reveals nothing. */
-export function signatureCheck(keys: S3Keys, now: () => number = Date.now): SignatureCheck {
-  return { accepts: (request) => isSigned(request, keys, now()) };
+export function signatureCheck(
+  access: Pick<AccessControl, 'ofAccessKey'>,
+  keys?: S3Keys,
+  now: () => number = Date.now,
+): SignatureCheck {
+  const find = (accessKey: string) =>
+    accessKey === keys?.accessKey
+      ? { identity: ROOT, secretKey: keys.secretKey }
+      : access.ofAccessKey(accessKey);
+  return {
+    isRequired: keys !== undefined,
+    identify(request) {
+      const accessKey = AUTHORIZATION.exec(request.headers.authorization ?? '')?.groups?.key;
+      const found = accessKey === undefined ? undefined : find(accessKey);
+      return found && isSigned(request, found.secretKey, now()) ? found.identity : undefined;
+    },
+  };
 }
 
 const AUTHORIZATION =
   /^AWS4-HMAC-SHA256 +Credential=(?<key>[^/, ]+)\/(?<scope>(?<day>\d{8})\/[^/, ]+\/s3\/aws4_request), *SignedHeaders=(?<signed>[a-z0-9;-]+), *Signature=(?<signature>[0-9a-f]{64})$/;
 
-function isSigned({ method = '', url = '', headers }: SignedRequest, keys: S3Keys, now: number): boolean {
+function isSigned(
+  { method = '', url = '', headers }: SignedRequest,
+  secretKey: string,
+  now: number,
+): boolean {
   const found = AUTHORIZATION.exec(headers.authorization ?? '')?.groups;
   const time = headers['x-amz-date'];
   if (!found || typeof time !== 'string' || !isRecent(time, now)) return false;
-  const { key, scope = '', day = '', signed = '', signature = '' } = found;
+  const { scope = '', day = '', signed = '', signature = '' } = found;
   const names = signed.split(';');
-  if (key !== keys.accessKey || !time.startsWith(day) || !coversRequiredHeaders(names)) return false;
+  if (!time.startsWith(day) || !coversRequiredHeaders(names)) return false;
   const text = ['AWS4-HMAC-SHA256', time, scope, sha256(canonical(method, url, headers, names))].join('\n');
-  const right = hmac(signingKey(keys.secretKey, scope), text);
+  const right = hmac(signingKey(secretKey, scope), text);
   return timingSafeEqual(right, Buffer.from(signature, 'hex'));
 }
 

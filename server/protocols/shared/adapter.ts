@@ -15,11 +15,13 @@ export interface Adapter {
   readonly atRoot?: string;
   /** The part of the protocol that fastify answers, if it has one. OPTIONS stays with the adapter. */
   readonly api?: JsonApi;
+  /** The methods that need no credential. */
+  readonly publicMethods?: readonly string[];
   /** The format of error responses. */
   readonly errors: ErrorFormat;
   /**
    * Answers one request. An AssayError that it throws becomes the error response.
-   * It must call `exchange.authorize()` first, and `exchange.authorizeWrite()` before a write.
+   * It must call `exchange.authorize` first: without it, the request has no store.
    */
   answer(exchange: Exchange, target: RequestTarget): Promise<void>;
 }

@@ -2,6 +2,7 @@
 // Conditions (If-Match, If-None-Match) are checked before the body is read, and again when it is stored.
 import type { Hash } from '../../../core/digest.ts';
 import type { Blob, ResultAddress, ResultOutcome } from '../../../store/store.ts';
+import { all } from '../../access/rights.ts';
 import type { Headers } from '../../http/error-response.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { SERVER } from '../../limits.ts';
@@ -23,12 +24,19 @@ export interface SendOptions {
 
 const REVALIDATE = ['cache-control', 'no-cache'];
 
+/** The rights that a GET and a PUT of an artifact need. */
+export const GET_ARTIFACT = all('results:read', 'blobs:read');
+export const PUT_ARTIFACT = all('results:write', 'blobs:write');
+
 export async function sendArtifact(
   exchange: Exchange,
   address: ResultAddress,
   how: SendOptions,
 ): Promise<void> {
-  const { store, metrics } = exchange.server;
+  const {
+    store,
+    server: { metrics },
+  } = exchange;
   const artifact = await findArtifact(store, address);
   const blob = artifact && (await store.blobs.get(artifact.digest.hash));
   metrics.lookedUp(how.protocol, blob !== undefined);
@@ -68,7 +76,7 @@ export async function receiveArtifact(
 /** Checks a PUT before its body is read. */
 export async function checkArtifactPut(exchange: Exchange, address: ResultAddress): Promise<void> {
   await checkPreconditions(exchange, async () => {
-    const kept = await findArtifact(exchange.server.store, address);
+    const kept = await findArtifact(exchange.store, address);
     return kept && `"${kept.digest.hash}"`;
   });
   refusePartialPut(exchange);
@@ -80,7 +88,10 @@ export async function storeArtifact(
   artifact: Artifact,
   replace: boolean,
 ): Promise<ResultOutcome> {
-  const { store, lifecycle } = exchange.server;
+  const {
+    store,
+    server: { lifecycle },
+  } = exchange;
   const how = { replace: replace && !isCreateOnly(exchange) };
   const outcome = await lifecycle.whileWriting(() =>
     store.results.put(address, encodeArtifact(artifact), how),

@@ -6,7 +6,8 @@ import { type Namespace, protocolNamespace } from '../../../core/namespace.ts';
 import { ArtifactAttributes } from '../../../core/proto/generated/assay.ts';
 import { ActionResult, ExecutedActionMetadata } from '../../../core/proto/generated/reapi.ts';
 import { decodeResult } from '../../../core/result.ts';
-import type { ResultAddress, Store } from '../../../store/store.ts';
+import type { ResultAddress } from '../../../store/store.ts';
+import type { ScopedStore } from '../../access/scoped-store.ts';
 
 export type Attributes = Readonly<Record<string, string>>;
 
@@ -54,8 +55,17 @@ export function decodeArtifact(bytes: Uint8Array): Artifact | undefined {
   return output && { digest: parseDigest(output), attributes };
 }
 
+/** A part of an upload. Another namespace may have a part of the same name, of other content. */
+export async function findOwnArtifact(
+  { results }: ScopedStore,
+  address: ResultAddress,
+): Promise<Artifact | undefined> {
+  const result = await results.getOwn(address);
+  return result && decodeArtifact(result.bytes);
+}
+
 export async function findArtifact(
-  { results }: Store,
+  { results }: ScopedStore,
   address: ResultAddress,
 ): Promise<Artifact | undefined> {
   const result = await results.get(address);

@@ -7,7 +7,8 @@ import { announcedSize, receiveStream, receiveWhole } from '../../http/upload.ts
 import { withChecksums } from './checksums.ts';
 
 export async function receiveBlob(exchange: Exchange, hash?: Hash): Promise<Digest> {
-  const { store, limits, lifecycle } = exchange.server;
+  const { store } = exchange;
+  const { limits, lifecycle } = exchange.server;
   const size = announcedSize(exchange.request);
   const isSmall = size !== undefined && size <= STORE.inlineBytes;
   const content = isSmall

@@ -3,6 +3,7 @@
 import type { ResultAddress } from '../../../store/store.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { type Adapter, badKey, methodNotAllowed, type RequestTarget } from '../shared/adapter.ts';
+import { GET_ARTIFACT, PUT_ARTIFACT } from '../shared/artifact-exchange.ts';
 import { artifactIn, TURBO_ERRORS } from './address.ts';
 import { turboApi } from './api.ts';
 import { getArtifact, putArtifact } from './artifact.ts';
@@ -10,15 +11,19 @@ import { allowAuthorization } from './preflight.ts';
 
 const ADDRESS = /^(?:(?<prefix>.+)\/)?v8\/artifacts\/(?<hash>[0-9A-Za-z_-]{1,255})$/;
 
+/** Turborepo sends it before it sends its token. */
+const PREFLIGHT = ['OPTIONS'];
+
 export const turbo: Adapter = {
   protocol: 'turbo',
   base: '/turbo/',
   atRoot: 'v8/artifacts',
+  publicMethods: PREFLIGHT,
   errors: TURBO_ERRORS,
   api: turboApi,
   async answer(exchange, target) {
-    if (exchange.method === 'OPTIONS') return allowAuthorization(exchange);
-    exchange.authorize();
+    if (PREFLIGHT.includes(exchange.method)) return allowAuthorization(exchange);
+    exchange.authorize(exchange.method === 'PUT' ? PUT_ARTIFACT : GET_ARTIFACT);
     return artifact(exchange, parse(target));
   },
 };
@@ -29,7 +34,6 @@ function artifact(exchange: Exchange, address: ResultAddress): Promise<void> {
     case 'HEAD':
       return getArtifact(exchange, address);
     case 'PUT':
-      exchange.authorizeWrite();
       return putArtifact(exchange, address);
     default:
       throw methodNotAllowed(exchange);

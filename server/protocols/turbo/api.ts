@@ -2,8 +2,9 @@
 // The artifacts themselves are on the hot path, in adapter.ts.
 import type { FastifyInstance } from 'fastify';
 import type { ResultAddress } from '../../../store/store.ts';
-import type { ServerContext } from '../../context.ts';
-import { authorize, onlyMethods } from '../../http/app.ts';
+import { all } from '../../access/rights.ts';
+import type { RequestContext } from '../../context.ts';
+import { authorized, onlyMethods } from '../../http/app.ts';
 import { findArtifact } from '../shared/artifact.ts';
 import type { JsonApi } from '../shared/json-api.ts';
 import { artifactIn, type Team, TURBO_ERRORS } from './address.ts';
@@ -26,7 +27,6 @@ interface Query {
 
 async function endpoints(app: FastifyInstance): Promise<void> {
   const config = { route: 'turbo', errors: TURBO_ERRORS } as const;
-  app.addHook('onRequest', authorize);
   onlyMethods(app, '', { config }, 'POST', 'OPTIONS');
   onlyMethods(app, '/status', { config }, 'GET', 'OPTIONS');
   onlyMethods(app, '/events', { config }, 'POST', 'OPTIONS');
@@ -41,19 +41,26 @@ async function endpoints(app: FastifyInstance): Promise<void> {
   /** Which of these hashes are stored, with their sizes and build durations. */
   app.post<Query>(
     '',
-    { config, schema: { querystring: TEAM, body: HASHES, response: FOUND } },
+    {
+      config,
+      onRequest: authorized(all('results:read')),
+      schema: { querystring: TEAM, body: HASHES, response: FOUND },
+    },
     async (request) => {
       const { body, params, query, exchange } = request;
       const found: Record<string, object | null> = {};
       for (const hash of body.hashes) {
-        found[hash] = await describe(exchange.server, artifactIn(params.namespace, query, hash));
+        found[hash] = await describe(exchange, artifactIn(params.namespace, query, hash));
       }
       return found;
     },
   );
 }
 
-async function describe({ store, metrics }: ServerContext, address: ResultAddress): Promise<object | null> {
+async function describe(
+  { store, server: { metrics } }: RequestContext,
+  address: ResultAddress,
+): Promise<object | null> {
   const artifact = await findArtifact(store, address);
   metrics.lookedUp('turbo', artifact !== undefined);
   if (!artifact) return null;

@@ -1,11 +1,12 @@
 // WebDAV as sccache uses it: /webdav/PATH. Every folder exists. A PUT replaces a file.
 import { DEFAULT_NAMESPACE } from '../../../core/namespace.ts';
 import type { ResultAddress } from '../../../store/store.ts';
+import { NOTHING_MORE, type Requirement } from '../../access/rights.ts';
 import { jsonErrors } from '../../http/error-response.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { type Adapter, badKey, methodNotAllowed } from '../shared/adapter.ts';
 import { artifactAddress } from '../shared/artifact.ts';
-import { receiveArtifact, sendArtifact } from '../shared/artifact-exchange.ts';
+import { GET_ARTIFACT, PUT_ARTIFACT, receiveArtifact, sendArtifact } from '../shared/artifact-exchange.ts';
 import { propertiesOfFile, propertiesOfFolder } from './properties.ts';
 
 const METHODS = 'GET, HEAD, MKCOL, OPTIONS, PROPFIND, PUT';
@@ -15,13 +16,18 @@ export const webdav: Adapter = {
   base: '/webdav/',
   errors: jsonErrors(METHODS),
   async answer(exchange, { path }) {
-    exchange.authorize();
+    exchange.authorize(requirementOf(exchange.method));
     const file = fileIn(path);
     return file === undefined
       ? folder(exchange)
       : fileAt(exchange, artifactAddress('webdav', DEFAULT_NAMESPACE, file));
   },
 };
+
+function requirementOf(method: string): Requirement {
+  if (method === 'PUT' || method === 'MKCOL') return PUT_ARTIFACT;
+  return method === 'OPTIONS' ? NOTHING_MORE : GET_ARTIFACT;
+}
 
 /** Merges repeated slashes: a client's endpoint may end with one. Undefined for a folder. */
 function fileIn(path: string): string | undefined {
@@ -38,7 +44,6 @@ async function folder(exchange: Exchange): Promise<void> {
     case 'PROPFIND':
       return propertiesOfFolder(exchange);
     case 'MKCOL':
-      exchange.authorizeWrite();
       return exchange.answer(201, [], Buffer.alloc(0));
     case 'OPTIONS':
       return answerOptions(exchange);
@@ -53,7 +58,6 @@ async function fileAt(exchange: Exchange, address: ResultAddress): Promise<void>
     case 'HEAD':
       return sendArtifact(exchange, address, { protocol: 'webdav' });
     case 'PUT':
-      exchange.authorizeWrite();
       await receiveArtifact(exchange, address, { replace: true });
       return exchange.answer(201, [], Buffer.alloc(0));
     case 'PROPFIND':

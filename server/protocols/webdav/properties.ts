@@ -9,7 +9,10 @@ export function propertiesOfFolder(exchange: Exchange): void {
 }
 
 export async function propertiesOfFile(exchange: Exchange, address: ResultAddress): Promise<void> {
-  const { store, metrics } = exchange.server;
+  const {
+    store,
+    server: { metrics },
+  } = exchange;
   const artifact = await findArtifact(store, address);
   metrics.lookedUp('webdav', artifact !== undefined);
   if (!artifact) return exchange.answerMiss();

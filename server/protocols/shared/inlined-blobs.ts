@@ -1,28 +1,27 @@
 // Selects the blobs to inline with a result, for a client that asks for them (core/inlined-blobs.ts).
 // The client fetches every other blob by itself.
 import type { Digest } from '../../../core/digest.ts';
-import {
-  INLINED_BLOB_OVERHEAD,
-  INLINED_BLOBS_HEADER,
-  type InlinedBlob,
-} from '../../../core/inlined-blobs.ts';
+import { INLINED_BLOB_OVERHEAD, type InlinedBlob } from '../../../core/inlined-blobs.ts';
 import { decodeResult, referencedContent } from '../../../core/result.ts';
 import { filesInTree } from '../../../core/tree.ts';
 import type { Blobs } from '../../../store/store.ts';
-import type { Exchange } from '../../http/exchange.ts';
+import type { RequestContext } from '../../context.ts';
 
 /**
+ * `accepted`: how many bytes the client accepts.
  * Selects none while the server is crowded, and none for a large result: decoding it blocks other requests,
  * and a client that fetches many outputs saves little by a few inlined ones.
  */
 export async function selectBlobs(
-  { request, server }: Exchange,
+  { server, store }: RequestContext,
   result: Uint8Array,
+  accepted: number,
 ): Promise<readonly InlinedBlob[]> {
-  const limit = Math.min(Number(request.headers[INLINED_BLOBS_HEADER] ?? 0), server.limits.inlinedBlobsBytes);
-  if (!(limit > INLINED_BLOB_OVERHEAD) || request.method === 'HEAD') return [];
+  const limit = Math.min(accepted, server.limits.inlinedBlobsBytes);
+  if (!(limit > INLINED_BLOB_OVERHEAD)) return [];
+  if (!store.identity.rights.has('blobs:read')) return [];
   if (server.capacity.isCrowded || result.length > server.limits.inlinedBlobsBytes) return [];
-  const selection = new Selection(server.store.blobs, limit);
+  const selection = new Selection(store.blobs, limit);
   const { blobs, trees } = referencedContent(decodeResult(result));
   for (const tree of trees) {
     const bytes = await selection.add(tree);

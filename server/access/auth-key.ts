@@ -1,0 +1,94 @@
+// The key that signs short tokens: 32 random bytes in the file `auth-key` of the store's folder.
+//
+// Guarantees:
+// - It is created once. Servers on the same store share it, and a restart does not end short tokens.
+// - Only the user of the server can read it. It is complete and on disk before its name exists.
+// To end all short tokens at once, remove the file and start the servers again.
+import { randomBytes, randomUUID } from 'node:crypto';
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { AssayError, isSystemError, messageOf } from '../../core/errors.ts';
+
+const NAME = 'auth-key';
+const BYTES = 32;
+
+/** The key of this store. Creates it if there is none. */
+export function openAuthKey(storeFolder: string): Buffer {
+  const file = join(storeFolder, NAME);
+  try {
+    return readKey(file) ?? createKey(storeFolder, file);
+  } catch (error) {
+    if (error instanceof AssayError) throw error;
+    throw new AssayError('ASSAY_STORE_FAULT', `${file}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+function readKey(file: string): Buffer | undefined {
+  try {
+    const key = readFileSync(file);
+    if (key.length === BYTES) return key;
+    throw new AssayError(
+      'ASSAY_STORE_FAULT',
+      `${file} has ${key.length} bytes instead of ${BYTES}; remove it`,
+    );
+  } catch (error) {
+    if (isSystemError(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
+
+/** A link fails if the name exists, so of two servers that create a key at once, one gets the other's. */
+function createKey(storeFolder: string, file: string): Buffer {
+  makeIfMissing(storeFolder);
+  const temporary = `${file}-${randomUUID()}`;
+  const key = randomBytes(BYTES);
+  try {
+    writeDurably(temporary, key);
+    linkSync(temporary, file);
+  } catch (error) {
+    const others = isSystemError(error, 'EEXIST') ? readKey(file) : undefined;
+    if (others) return others;
+    throw error;
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+  syncFolder(storeFolder);
+  return key;
+}
+
+/** Its parent exists: the store lies there. */
+function makeIfMissing(folder: string): void {
+  try {
+    mkdirSync(folder);
+  } catch (error) {
+    if (!isSystemError(error, 'EEXIST')) throw error;
+  }
+}
+
+function writeDurably(path: string, bytes: Buffer): void {
+  const descriptor = openSync(path, 'wx', 0o600);
+  try {
+    writeSync(descriptor, bytes);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function syncFolder(folder: string): void {
+  const descriptor = openSync(folder, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}

@@ -1,0 +1,236 @@
+// ScopedStore: the store as one identity sees it. Every protocol uses it, and none has another store.
+// Guarantees:
+// - It writes results and labels only to the identity's own namespace. A request can't name another one: what
+//   it names lies below the identity's namespace.
+// - It reads the own namespace, then those that the identity may read in their order, then the ancestors.
+// - Its blobs are those of the tenant, which is the first part of the namespace.
+// - Without a right to blobs or results it gives none. Which of reading and writing a route needs, the route
+//   says itself before it acts (Exchange.authorize): a route that writes also has to read what it wrote.
+import { AssayError } from '../../core/errors.ts';
+import {
+  ancestorsOf,
+  isWrittenFrom,
+  NAMESPACE_HEADER,
+  type Namespace,
+  namespaceBelow,
+} from '../../core/namespace.ts';
+import { labelEntry, resultEntry, type WriteLog } from '../../store/log/write-log.ts';
+import type {
+  Blobs,
+  LabelAddress,
+  Labels,
+  ResultAddress,
+  ResultChange,
+  ResultOutcome,
+  ResultPutOptions,
+  Results,
+  Store,
+  StoredResult,
+  UploadPart,
+  Uploads,
+  Writer,
+} from '../../store/store.ts';
+import { type Identity, tenantOf } from './identity.ts';
+import { any, isMet, type Requirement } from './rights.ts';
+
+const SOME_BLOBS = any('blobs:read', 'blobs:write');
+const SOME_RESULTS = any('results:read', 'results:write');
+const LABELS = any('labels:write');
+const UPLOADS = any('blobs:write');
+
+export type ScopedResults = Results & {
+  /** Only in the own namespace: for what an upload in parts has left there. */
+  getOwn(address: ResultAddress): Promise<StoredResult | undefined>;
+  /** The result of each namespace that has one, in the order of the lookup. */
+  everywhere(address: ResultAddress): AsyncIterable<StoredResult>;
+};
+
+export class ScopedStore {
+  readonly identity: Identity;
+  /** The namespace in which the last result or label was found or written. */
+  namespace: Namespace | undefined;
+  readonly #store: Store;
+  readonly #writer: () => Writer;
+  readonly #lookups: readonly Namespace[];
+  readonly #log: WriteLog | undefined;
+
+  /**
+   * `narrowedTo`: what the request wants to read of what its identity may read. `log` gets each result and
+   * label that is written.
+   */
+  constructor(
+    whole: Store,
+    identity: Identity,
+    writer: () => Writer,
+    narrowedTo?: (namespace: Namespace) => boolean,
+    log?: WriteLog,
+  ) {
+    const tenant = tenantOf(identity);
+    this.identity = identity;
+    this.#store = tenant === undefined ? whole : whole.tenant(tenant);
+    this.#writer = writer;
+    this.#log = log;
+    const lookups = lookupsOf(identity);
+    this.#lookups = narrowedTo ? lookups.filter(narrowedTo) : lookups;
+  }
+
+  require(requirement: Requirement): void {
+    const denial = this.denial(requirement);
+    if (denial) throw denial;
+  }
+
+  denial(requirement: Requirement): AssayError | undefined {
+    return isMet(requirement, this.identity.rights) ? undefined : forbidden(requirement);
+  }
+
+  get blobs(): Blobs {
+    this.require(SOME_BLOBS);
+    return this.#store.blobs;
+  }
+
+  /** True if a lookup can find what lies in this namespace of the whole store. */
+  mayRead(stored: Namespace): boolean {
+    return (
+      this.identity.rights.has('results:read') && this.#lookups.some((base) => isWrittenFrom(stored, base))
+    );
+  }
+
+  /** Where the identity writes what the request addresses. */
+  own({ namespace, key }: ResultAddress): ResultAddress {
+    return { namespace: namespaceBelow(this.identity.namespace, namespace), key };
+  }
+
+  get results(): ScopedResults {
+    this.require(SOME_RESULTS);
+    return {
+      get: (address) => this.#get(address),
+      getOwn: (address) => this.#store.results.get(this.own(address)),
+      everywhere: (address) => this.#everywhere(address),
+      put: (address, bytes, options) => this.#put(address, bytes, options),
+      update: (address, change) => this.#update(address, change),
+    };
+  }
+
+  async #get({ namespace, key }: ResultAddress): Promise<StoredResult | undefined> {
+    for (const base of this.#lookups) {
+      const found = await this.#store.results.get({ namespace: namespaceBelow(base, namespace), key });
+      if (!found) continue;
+      this.namespace = shownNamespace(base, namespace);
+      return found;
+    }
+    return undefined;
+  }
+
+  async *#everywhere({ namespace, key }: ResultAddress): AsyncGenerator<StoredResult> {
+    for (const base of this.#lookups) {
+      const found = await this.#store.results.get({ namespace: namespaceBelow(base, namespace), key });
+      if (found) yield found;
+    }
+  }
+
+  async #put(address: ResultAddress, bytes: Uint8Array, options?: ResultPutOptions): Promise<ResultOutcome> {
+    const own = this.own(address);
+    this.namespace = shownNamespace(this.identity.namespace, address.namespace);
+    const writer = this.#writer();
+    const outcome = await this.#store.results.put(own, bytes, { ...options, writer });
+    this.#log?.add(resultEntry(own, outcome, bytes, writer));
+    return outcome;
+  }
+
+  #update(address: ResultAddress, change: ResultChange): Promise<void> {
+    return this.#store.results.update(this.own(address), change, this.#writer());
+  }
+
+  get labels(): Labels {
+    return {
+      put: async ({ namespace, label }: LabelAddress, key) => {
+        this.require(LABELS);
+        const own = { namespace: namespaceBelow(this.identity.namespace, namespace), label };
+        const outcome = await this.#store.labels.put(own, key);
+        this.#log?.add(labelEntry(own, key, outcome, this.#writer()));
+        return outcome;
+      },
+      newest: async (namespace, prefixes, exact) => {
+        this.require(SOME_RESULTS);
+        for (const base of this.#lookups) {
+          const within = namespaceBelow(base, namespace);
+          const found = await this.#store.labels.newest(within, prefixes, exact);
+          if (!found) continue;
+          this.namespace = shownNamespace(base, namespace);
+          return found;
+        }
+        return undefined;
+      },
+    };
+  }
+
+  get uploads(): ScopedUploads {
+    this.require(UPLOADS);
+    return new ScopedUploads(this.#store.uploads, this.identity.namespace);
+  }
+}
+
+/** Uploads in parts. Two identities with the same id have two uploads. */
+export class ScopedUploads implements Uploads {
+  /** The same object for all identities. */
+  readonly whole: Uploads;
+  readonly #namespace: Namespace;
+
+  constructor(whole: Uploads, namespace: Namespace) {
+    this.whole = whole;
+    this.#namespace = namespace;
+  }
+
+  scoped(id: string): string {
+    return this.#namespace === '' ? id : `${this.#namespace}= ${id}`;
+  }
+
+  status(id: string) {
+    return this.whole.status(this.scoped(id));
+  }
+
+  append(id: string, part: UploadPart) {
+    return this.whole.append(this.scoped(id), part);
+  }
+
+  cancel(id: string) {
+    return this.whole.cancel(this.scoped(id));
+  }
+}
+
+const knownLookups = new WeakMap<Identity, readonly Namespace[]>();
+
+/** Without the right to read results, only the own namespace: a writer reads what it wrote. */
+function lookupsOf(identity: Identity): readonly Namespace[] {
+  const known = knownLookups.get(identity);
+  if (known) return known;
+  const { namespace, reads, rights } = identity;
+  const others = rights.has('results:read') ? [...reads, ...ancestorsOf(namespace)] : [];
+  const lookups = [...new Set([namespace, ...others])];
+  knownLookups.set(identity, lookups);
+  return lookups;
+}
+
+/** What an answer names: the namespace of the lookup, or for the whole server the one that was asked for. */
+function shownNamespace(base: Namespace, requested: Namespace): Namespace {
+  return base === '' && !requested.startsWith('~') ? requested : base;
+}
+
+function forbidden({ rights, isAny }: Requirement): AssayError {
+  const needed = rights.join(isAny ? ' or ' : ' and ');
+  return new AssayError('ASSAY_FORBIDDEN', `this needs the right ${needed}`);
+}
+
+/** With the same header a request may ask for some of the namespaces that its identity reads. */
+export function narrowedBy(
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+): ((namespace: Namespace) => boolean) | undefined {
+  const asked = headers[NAMESPACE_HEADER];
+  if (asked === undefined) return undefined;
+  const wanted = new Set(
+    String(asked)
+      .split(',')
+      .map((text) => text.trim()),
+  );
+  return (namespace) => wanted.has(namespace);
+}

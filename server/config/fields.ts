@@ -1,0 +1,80 @@
+// The fields of the server's configuration file, in one table. The reader (file.ts) and the JSON schema
+// (`npm run generate` writes server.schema.json) come from it.
+import {
+  type FieldTable,
+  FLAG,
+  listSchema,
+  objectSchema,
+  type Schema,
+  TEXT,
+  TEXTS,
+} from '../../core/config/schema.ts';
+import { ISSUERS_SCHEMA } from '../access/oidc/config.ts';
+import { RIGHTS, RIGHTS_BY_NAME } from '../access/rights.ts';
+import { LOG_LEVELS } from '../log.ts';
+import { RANGES } from './given.ts';
+
+function whole([minimum, maximum]: readonly [number, number]): Schema {
+  return { type: 'integer', minimum, maximum };
+}
+
+export const LISTEN_FIELDS = {
+  host: { text: 'the address to listen on (default 127.0.0.1)', schema: TEXT },
+  port: { text: 'the port, 0 for a free one (default 8980)', schema: whole(RANGES.port) },
+} as const satisfies FieldTable;
+
+export const TLS_FIELDS = {
+  cert: {
+    text: 'the certificate (PEM); a renewed file is reloaded within a minute',
+    schema: TEXT,
+    isRequired: true,
+  },
+  key: { text: 'its key (PEM)', schema: TEXT, isRequired: true },
+  clientCa: { text: 'accept only clients with a certificate that one of these signed (PEM)', schema: TEXT },
+} as const satisfies FieldTable;
+
+export const STORE_FIELDS = {
+  folder: { text: 'the folder of the store', schema: TEXT },
+  maxSize: { text: 'its size limit: "50GB", "8GiB", or a share of the disk such as "80%"', schema: TEXT },
+  lease: {
+    text: 'how long a blob or result stays after a response named it, even if the store is full: "3h", "90m"',
+    schema: TEXT,
+  },
+  maxBlob: { text: 'the largest blob to accept, in bytes', schema: whole(RANGES.maxBlob) },
+  verifyRate: {
+    text: 'verify the whole store once a day in the background, at this many MiB per second (default: never)',
+    schema: whole(RANGES.verifyRate),
+  },
+} as const satisfies FieldTable;
+
+export const ANONYMOUS_FIELDS = {
+  namespace: {
+    text: 'what such a request reads first, and where it may write',
+    schema: TEXT,
+    isRequired: true,
+  },
+  reads: { text: 'what it reads besides, in this order', schema: TEXTS },
+  rights: {
+    text: `"read", "write", "read-write", or a list of rights: ${RIGHTS.join(', ')}`,
+    schema: { anyOf: [{ enum: Object.keys(RIGHTS_BY_NAME) }, listSchema({ enum: [...RIGHTS] })] },
+    isRequired: true,
+  },
+} as const satisfies FieldTable;
+
+export const SERVER_FIELDS = {
+  $schema: { text: 'where editors find the schema of this file', schema: TEXT },
+  listen: { text: 'where the server listens; a change needs a restart', schema: objectSchema(LISTEN_FIELDS) },
+  tls: { text: 'use TLS; a change of these paths needs a restart', schema: objectSchema(TLS_FIELDS) },
+  store: { text: 'the store; a change needs a restart', schema: objectSchema(STORE_FIELDS) },
+  readOnly: { text: 'refuse all writes; a change needs a restart', schema: FLAG },
+  logLevel: { text: 'how much is logged', schema: { enum: [...LOG_LEVELS] } },
+  tokens: {
+    text: 'the tokens file, which `assay token` makes, relative to this file; changes count within 5 s',
+    schema: TEXT,
+  },
+  anonymous: {
+    text: 'what a request without a token may do (default: nothing)',
+    schema: objectSchema(ANONYMOUS_FIELDS),
+  },
+  issuers: { text: 'whose tokens of OpenID Connect are exchanged for short ones', schema: ISSUERS_SCHEMA },
+} as const satisfies FieldTable;

@@ -1,0 +1,68 @@
+// GivenSettings: what a person asked for, on the command line or in the configuration file. Both are read to
+// this one form. What is undefined was not asked for.
+import { type ParsedFlags, parseDuration, parseNumber, usage } from '../../core/cli/command.ts';
+import { MIB } from '../../core/units.ts';
+import { parseSizeLimit, type SizeLimit } from '../../store/size-limit.ts';
+import type { Identity } from '../access/identity.ts';
+import type { Issuer } from '../access/oidc/config.ts';
+import type { TlsFiles } from '../connection/tls.ts';
+import { LOG_LEVELS, type LogLevel } from '../log.ts';
+import type { ServeFlag } from './flags.ts';
+
+export interface GivenSettings {
+  readonly host?: string | undefined;
+  readonly port?: number | undefined;
+  readonly tls?: TlsFiles | undefined;
+  readonly storeFolder?: string | undefined;
+  readonly maxSize?: SizeLimit | undefined;
+  readonly leaseMs?: number | undefined;
+  readonly maxBlobBytes?: number | undefined;
+  readonly scrubBytesPerSecond?: number | undefined;
+  readonly readOnly?: boolean | undefined;
+  readonly logLevel?: LogLevel | undefined;
+  readonly tokensFile?: string | undefined;
+  /** Only in the file. */
+  readonly anonymous?: Identity | undefined;
+  readonly issuers?: readonly Issuer[] | undefined;
+}
+
+/** The limits of numbers, for flags and for fields. */
+export const RANGES = {
+  port: [0, 65_535],
+  maxBlob: [1, Number.MAX_SAFE_INTEGER],
+  verifyRate: [1, 1_000_000],
+} as const;
+
+export function readFlags(flags: ParsedFlags): GivenSettings {
+  const text = (name: ServeFlag) => flags.text(name);
+  const read = <T>(name: ServeFlag, parse: (flag: string, given: string) => T): T | undefined => {
+    const given = text(name);
+    return given === undefined ? undefined : parse(`--${name}`, given);
+  };
+  const verifyRate = read('verify-rate', (flag, given) => parseNumber(flag, given, ...RANGES.verifyRate));
+  return {
+    host: text('host'),
+    port: read('port', (flag, given) => parseNumber(flag, given, ...RANGES.port)),
+    tls: tlsFilesOf(text('tls-cert'), text('tls-key'), text('tls-client-ca')),
+    storeFolder: text('store'),
+    maxSize: read('max-size', parseSizeLimit),
+    leaseMs: read('lease', parseDuration),
+    maxBlobBytes: read('max-blob', (flag, given) => parseNumber(flag, given, ...RANGES.maxBlob)),
+    scrubBytesPerSecond: verifyRate === undefined ? undefined : MIB * verifyRate,
+    readOnly: flags.given('read-only') || undefined,
+    logLevel: read('log-level', parseLogLevel),
+    tokensFile: text('tokens'),
+  };
+}
+
+function tlsFilesOf(cert?: string, key?: string, clientCa?: string): TlsFiles | undefined {
+  if (cert !== undefined && key !== undefined) return { cert, key, clientCa };
+  if (cert === undefined && key === undefined && clientCa === undefined) return undefined;
+  throw usage('TLS needs both --tls-cert and --tls-key');
+}
+
+function parseLogLevel(flag: string, text: string): LogLevel {
+  const level = LOG_LEVELS.find((known) => known === text);
+  if (!level) throw usage(`${flag} takes ${LOG_LEVELS.join(', ')}, not ${JSON.stringify(text)}`);
+  return level;
+}

@@ -1,0 +1,53 @@
+// The reload of the configuration, on SIGHUP.
+// Guarantee: new settings take effect whole, or the old ones stay and one line of the log says why.
+import type { Logger } from 'pino';
+import { AssayError, messageOf } from '../../core/errors.ts';
+import { type Access, hasIdentities } from './access.ts';
+import type { Settings } from './settings.ts';
+
+export interface Reload {
+  /** With which the server runs. */
+  readonly settings: Settings;
+  /** Reads them again. */
+  readonly read: () => Settings;
+  readonly access: Access | undefined;
+  readonly log: Logger;
+}
+
+/** A function that reloads. */
+export function reloader({ settings, read, access, log }: Reload): () => void {
+  return () => {
+    try {
+      const next = read();
+      refuseRestart(settings, next);
+      access?.prepare(next)();
+      log.level = next.logLevel;
+      log.info('reloaded the configuration');
+    } catch (error) {
+      const { code, detail } =
+        error instanceof AssayError ? error : new AssayError('ASSAY_INTERNAL', messageOf(error));
+      log.error({ code, why: detail }, 'refused the new configuration; the server keeps the old one');
+    }
+  };
+}
+
+/** What a running server cannot change, by the names of the fields. */
+function fixedParts(settings: Settings): Readonly<Record<string, unknown>> {
+  const { host, port, tls, storeFolder, maxSize, leaseMs, maxBlobBytes, scrubBytesPerSecond } = settings;
+  return {
+    listen: [host, port],
+    tls,
+    store: [storeFolder, maxSize, leaseMs, maxBlobBytes, scrubBytesPerSecond],
+    readOnly: settings.readOnly,
+    'the first of tokens, anonymous and issuers': hasIdentities(settings),
+  };
+}
+
+function refuseRestart(current: Settings, next: Settings): void {
+  const [before, after] = [fixedParts(current), fixedParts(next)];
+  const changed = Object.keys(before).filter(
+    (name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]),
+  );
+  if (changed.length > 0)
+    throw new AssayError('ASSAY_SERVER_CONFIG', `needs a restart to change: ${changed.join(', ')}`);
+}

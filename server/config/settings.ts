@@ -1,0 +1,102 @@
+// Settings: everything that `assay serve` runs with, from flags, variables and the configuration file.
+// Guarantee: a setting that is given twice is refused, with both places. So no file silently loses to a flag.
+import { homedir } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
+import { type ParsedFlags, usage } from '../../core/cli/command.ts';
+import { Problems } from '../../core/config/problems.ts';
+import { STORE } from '../../store/limits.ts';
+import type { SizeLimit } from '../../store/size-limit.ts';
+import type { Identity } from '../access/identity.ts';
+import type { Issuer } from '../access/oidc/config.ts';
+import type { TlsFiles } from '../connection/tls.ts';
+import { SERVER } from '../limits.ts';
+import type { LogLevel } from '../log.ts';
+import type { S3Keys } from '../protocols/s3/signature.ts';
+import { type ConfigFile, readConfigFile } from './file.ts';
+import type { ServeFlag } from './flags.ts';
+import { readFlags } from './given.ts';
+
+export interface Settings {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: TlsFiles | undefined;
+  readonly storeFolder: string;
+  readonly maxSize: SizeLimit;
+  readonly leaseMs: number;
+  readonly maxBlobBytes: number;
+  readonly scrubBytesPerSecond: number | undefined;
+  readonly readOnly: boolean;
+  readonly logLevel: LogLevel;
+  /** The token with all rights. */
+  readonly token: string | undefined;
+  readonly s3Keys: S3Keys | undefined;
+  readonly tokensFile: string | undefined;
+  readonly anonymous: Identity | undefined;
+  readonly issuers: readonly Issuer[] | undefined;
+}
+
+const NO_FILE: ConfigFile = { given: {}, places: new Map() };
+
+/** Throws ASSAY_USAGE or ASSAY_SERVER_CONFIG. Each call reads the file again. */
+export function readSettings(flags: ParsedFlags, env: NodeJS.ProcessEnv): Settings {
+  if (flags.positionals.length > 0)
+    throw usage(`serve takes no argument ${JSON.stringify(flags.positionals[0])}`);
+  const configFile = flags.text('config');
+  const file = configFile === undefined ? NO_FILE : readConfigFile(configFile);
+  refuseTwice(file, flags, env);
+  const asked = readFlags(flags);
+  const written = file.given;
+  return {
+    host: asked.host ?? written.host ?? '127.0.0.1',
+    port: asked.port ?? written.port ?? 8980,
+    tls: asked.tls ?? written.tls,
+    storeFolder: resolve(asked.storeFolder ?? written.storeFolder ?? (env.ASSAY_STORE || defaultFolder(env))),
+    maxSize: asked.maxSize ?? written.maxSize ?? { share: STORE.serverShare },
+    leaseMs: asked.leaseMs ?? written.leaseMs ?? STORE.leaseMs,
+    maxBlobBytes: asked.maxBlobBytes ?? written.maxBlobBytes ?? SERVER.maxBlobBytes,
+    scrubBytesPerSecond: asked.scrubBytesPerSecond ?? written.scrubBytesPerSecond,
+    readOnly: asked.readOnly ?? written.readOnly ?? false,
+    logLevel: asked.logLevel ?? written.logLevel ?? defaultLogLevel(),
+    token: tokenOf(env.ASSAY_TOKEN),
+    s3Keys: s3KeysOf(env.ASSAY_S3_ACCESS_KEY, env.ASSAY_S3_SECRET_KEY),
+    tokensFile: asked.tokensFile ?? written.tokensFile ?? (env.ASSAY_TOKENS || undefined),
+    anonymous: written.anonymous,
+    issuers: written.issuers,
+  };
+}
+
+/** Variables that give the setting of a flag. */
+const VARIABLES: Partial<Record<ServeFlag, string>> = { store: 'ASSAY_STORE', tokens: 'ASSAY_TOKENS' };
+
+function refuseTwice({ places }: ConfigFile, flags: ParsedFlags, env: NodeJS.ProcessEnv): void {
+  const problems = new Problems();
+  for (const [flag, place] of places) {
+    const variable = VARIABLES[flag];
+    const other = flags.given(flag) ? `--${flag}` : variable !== undefined && env[variable] && variable;
+    if (other) problems.add(place.refuse(`this setting is also given by ${other}; give it once`));
+  }
+  problems.throwIfAny();
+}
+
+/** No client can present a token with white space, so such a value is a mistake. */
+function tokenOf(text = ''): string | undefined {
+  if (/\s/.test(text))
+    throw usage('ASSAY_TOKEN contains a space or a line break, so no client can present it');
+  return text || undefined;
+}
+
+function s3KeysOf(accessKey = '', secretKey = ''): S3Keys | undefined {
+  if (accessKey === '' && secretKey === '') return undefined;
+  if (accessKey === '' || secretKey === '')
+    throw usage('set both ASSAY_S3_ACCESS_KEY and ASSAY_S3_SECRET_KEY, or neither');
+  return { accessKey, secretKey };
+}
+
+function defaultFolder({ XDG_CACHE_HOME: caches }: NodeJS.ProcessEnv): string {
+  return join(caches && isAbsolute(caches) ? caches : join(homedir(), '.cache'), 'assay', 'server');
+}
+
+/** A terminal shows the start message already, so the default there is `warn`. */
+function defaultLogLevel(): LogLevel {
+  return process.stderr.isTTY ? 'warn' : 'info';
+}

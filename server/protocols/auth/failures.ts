@@ -1,0 +1,59 @@
+// Counts refused exchanges by the address of the client, and refuses more of them for a while.
+//
+// Guarantees: memory is bounded, and an address is free again after a minute. Behind a proxy all clients have
+// one address: a client that fails on purpose can then stop logins, and builds run without the cache.
+import { isIPv6 } from 'node:net';
+import { AssayError } from '../../../core/errors.ts';
+import { ACCESS } from '../../limits.ts';
+
+interface Count {
+  readonly since: number;
+  failures: number;
+}
+
+export class FailedExchanges {
+  /** The oldest first. */
+  readonly #counts = new Map<string, Count>();
+  readonly #now: () => number;
+
+  constructor(now: () => number = Date.now) {
+    this.#now = now;
+  }
+
+  /** Throws if this client has failed too often. */
+  check(address: string): void {
+    const count = this.#current(networkOf(address));
+    if (count && count.failures >= ACCESS.maxFailedExchanges)
+      throw new AssayError('ASSAY_TOO_MANY_FAILURES', `${count.failures} exchanges from there were refused`);
+  }
+
+  add(address: string): void {
+    const network = networkOf(address);
+    const count = this.#current(network);
+    if (count) {
+      count.failures++;
+      return;
+    }
+    this.#counts.delete(network);
+    if (this.#counts.size >= ACCESS.maxFailingClients) {
+      const [oldest = ''] = this.#counts.keys();
+      this.#counts.delete(oldest);
+    }
+    this.#counts.set(network, { since: this.#now(), failures: 1 });
+  }
+
+  #current(network: string): Count | undefined {
+    const count = this.#counts.get(network);
+    return count && this.#now() - count.since < ACCESS.failedExchangesMs ? count : undefined;
+  }
+}
+
+/** One client usually has a whole /64 of IPv6: its first four groups. "::" stands for groups of zeros. */
+function networkOf(address: string): string {
+  const plain = address.replace(/^::ffff:(?=[\d.]+$)/, '');
+  if (!isIPv6(plain)) return plain;
+  const [before = '', after] = plain.split('::');
+  const [head, tail] = [before, after ?? ''].map((part) => part.split(':').filter(Boolean));
+  const zeros = Array.from({ length: 8 - (head?.length ?? 0) - (tail?.length ?? 0) }, () => '0');
+  return [...(head ?? []), ...zeros, ...(tail ?? [])].slice(0, 4).join(':');
+}

@@ -1,0 +1,153 @@
+// The path sets of an action: lists them, adds one, and finds the first result that they lead to.
+// A listed set is whole: a set whose blob is gone or damaged is left out. Nothing is listed before it is
+// stored.
+//
+// The client decides whether a set holds. So the server trusts no set: it only bounds their number and bytes.
+
+import { type Hash, parseHash } from '../../../core/digest.ts';
+import { AssayError } from '../../../core/errors.ts';
+import { appendBlobs } from '../../../core/inlined-blobs.ts';
+import { PATH_SETS } from '../../../core/limits.ts';
+import type { Namespace } from '../../../core/namespace.ts';
+import { decodePathSet, FIND_MARK, LIST_MARK, pathSetId, SET_NAME_BYTES } from '../../../core/path-set.ts';
+import {
+  type FindResultRequest,
+  FindResultResponse,
+  ListPathSetsResponse,
+} from '../../../core/proto/generated/assay.ts';
+import type { Blobs } from '../../../store/store.ts';
+import { all } from '../../access/rights.ts';
+import type { RequestContext } from '../../context.ts';
+import { bytesOf } from '../../http/blob-bytes.ts';
+import { selectBlobs } from '../shared/inlined-blobs.ts';
+import { decodeList, encodeList, type ListEntry, listAddress, withFirst } from './list-record.ts';
+
+/** The list of one action. */
+export interface ListName {
+  readonly namespace: Namespace;
+  readonly key: Hash;
+}
+
+/** A set is a blob, and its list a result. */
+export const GET_SETS = all('results:read', 'blobs:read');
+export const PUT_SET = all('results:write');
+
+/**
+ * An encoded ListPathSetsResponse. Empty if there are no sets. All sets of the own namespace come first, then
+ * all of the next one that the identity reads.
+ */
+export async function listPathSets(
+  { store, server: { metrics } }: RequestContext,
+  { namespace, key }: ListName,
+): Promise<Buffer> {
+  const entries: ListEntry[] = [];
+  for await (const { bytes } of store.results.everywhere(listAddress(namespace, key)))
+    entries.push(...decodeList(bytes));
+  const gone = new Set((await store.blobs.missing(entries.map(({ set }) => set))).map(({ hash }) => hash));
+  const sets: Buffer[] = [];
+  let bytesLeft: number = PATH_SETS.maxListBytes;
+  for (const { set } of withoutRepeats(entries)) {
+    if (gone.has(set.hash) || set.size > bytesLeft) continue;
+    const bytes = await readIfWhole(set.hash, store.blobs);
+    if (!bytes) continue;
+    bytesLeft -= bytes.length;
+    sets.push(bytes);
+  }
+  metrics.lookedUp('path-sets', sets.length > 0);
+  const answer = Buffer.from(ListPathSetsResponse.encode({ mark: LIST_MARK, sets }).finish());
+  metrics.sent(answer.length);
+  return answer;
+}
+
+/** Of two namespaces that have the same set, the first one counts. At most as many as one list may have. */
+function withoutRepeats(entries: readonly ListEntry[]): ListEntry[] {
+  const seen = new Set<Hash>();
+  const isNew = ({ set: { hash } }: ListEntry) => !seen.has(hash) && seen.add(hash);
+  return entries.filter(isNew).slice(0, PATH_SETS.maxListed);
+}
+
+/** The damaged blob was quarantined by the read. */
+async function readIfWhole(hash: Hash, blobs: Blobs): Promise<Buffer | undefined> {
+  try {
+    const blob = await blobs.get(hash);
+    return blob && (await bytesOf(blob));
+  } catch (error) {
+    if (error instanceof AssayError && error.code === 'ASSAY_BLOB_CORRUPT') return undefined;
+    throw error;
+  }
+}
+
+/** The set is stored as a blob already. It becomes the first of the list. */
+export async function addPathSet(
+  { store, server: { lifecycle } }: RequestContext,
+  { namespace, key }: ListName,
+  set: Hash,
+): Promise<void> {
+  const blob = await store.blobs.get(set);
+  if (!blob) throw new AssayError('ASSAY_RESULT_INCOMPLETE', `missing: the path set ${set}`);
+  if (blob.size > PATH_SETS.maxSetBytes)
+    throw new AssayError('ASSAY_TOO_LARGE', `the limit for a path set is ${PATH_SETS.maxSetBytes} bytes`);
+  const id = pathSetId(decodePathSet(await bytesOf(blob)));
+  const entry = { id, set: { hash: set, size: blob.size } };
+  await lifecycle.whileWriting(() =>
+    store.results.update(listAddress(namespace, key), (record) => {
+      const entries = withFirst(decodeList(record), entry, PATH_SETS.maxListed);
+      return entries && encodeList(entries);
+    }),
+  );
+}
+
+type Candidates = Pick<FindResultRequest, 'candidates' | 'inlinedBytes'>;
+
+/** An encoded FindResultResponse: the first result that is stored, or none. */
+export async function findResult(
+  request: RequestContext,
+  name: ListName,
+  { candidates, inlinedBytes }: Candidates,
+): Promise<Buffer> {
+  const {
+    store,
+    server: { metrics },
+  } = request;
+  if (candidates.length > PATH_SETS.maxListed)
+    throw new AssayError('ASSAY_BAD_MESSAGE', `the limit is ${PATH_SETS.maxListed} candidates`);
+  const parsed = candidates.map(({ set, result }) => ({ set, key: parseHash(result.toString('hex')) }));
+  for (const { set, key } of parsed) {
+    const result = await store.results.get({ namespace: name.namespace, key });
+    if (!result) continue;
+    metrics.lookedUp('ac', true);
+    markUsed(request, name, set);
+    const blobs = await selectBlobs(request, result.bytes, inlinedBytes);
+    const answer = appendBlobs({ result: result.bytes, blobs });
+    metrics.sent(answer.length);
+    return encodeFound(key, answer);
+  }
+  metrics.lookedUp('ac', false);
+  return encodeFound('', Buffer.alloc(0));
+}
+
+function encodeFound(result: string, answer: Buffer): Buffer {
+  return Buffer.from(FindResultResponse.encode({ mark: FIND_MARK, result, answer }).finish());
+}
+
+/**
+ * Moves a set to the front, without delaying the answer. Only the order is lost if that fails. A crowded
+ * server and a read-only one leave the order as it is, and so does an identity that may not write.
+ */
+function markUsed(
+  { store, server: { capacity, lifecycle, readOnly } }: RequestContext,
+  name: ListName,
+  set: Uint8Array,
+): void {
+  if (!store.identity.rights.has('results:write')) return;
+  if (readOnly || capacity.isCrowded || set.length !== SET_NAME_BYTES) return;
+  const prefix = Buffer.from(set).toString('hex');
+  const move = () =>
+    store.results.update(listAddress(name.namespace, name.key), (record) => {
+      const entries = decodeList(record);
+      const used = entries.find((entry) => entry.set.hash.startsWith(prefix));
+      const moved = used && withFirst(entries, used, entries.length);
+      return moved && encodeList(moved);
+    });
+  lifecycle.whileWriting(move).catch(() => {});
+}

@@ -1,0 +1,38 @@
+// Path sets over gRPC: the service assay.v1.PathSets, which is Assay's own. Other servers answer
+// UNIMPLEMENTED.
+import { parseHash } from '../../../core/digest.ts';
+import { parseNamespace } from '../../../core/namespace.ts';
+import { PATH_SETS_SERVICE } from '../../../core/path-set.ts';
+import {
+  AddPathSetRequest,
+  FindResultRequest,
+  ListPathSetsRequest,
+} from '../../../core/proto/generated/assay.ts';
+import { FIND_RESULT, FLAT } from '../../../core/request-shapes.ts';
+import { type Methods, service, singleRequest } from '../../grpc/method.ts';
+import { addPathSet, findResult, GET_SETS, type ListName, listPathSets, PUT_SET } from './lists.ts';
+
+const NOTHING = new Uint8Array(0);
+
+const list = singleRequest(ListPathSetsRequest, FLAT, async (request, call) => {
+  call.answer(await listPathSets(call, nameOf(request)));
+});
+
+const find = singleRequest(FindResultRequest, FIND_RESULT, async (request, call) => {
+  call.answer(await findResult(call, nameOf(request), request));
+});
+
+const add = singleRequest(AddPathSetRequest, FLAT, async (request, call) => {
+  await addPathSet(call, nameOf(request), parseHash(request.set));
+  call.answer(NOTHING);
+});
+
+export const pathSetMethods: Methods = service(PATH_SETS_SERVICE, {
+  List: [GET_SETS, list],
+  Find: [GET_SETS, find],
+  Add: [PUT_SET, add],
+});
+
+function nameOf({ instanceName, key }: { instanceName: string; key: string }): ListName {
+  return { namespace: parseNamespace(instanceName), key: parseHash(key) };
+}
